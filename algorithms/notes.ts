@@ -1,19 +1,19 @@
 import { aNumber, anArrayOf, aRecord, aText, type Kind, optional } from '../primitives/kinds.ts';
 
 /**
- * An oddity that a reader accepted but that the user should know: an unclosed ring, or a nodata value that no cell can
- * have.
+ * Something that a reader accepted but the user should know, such as an unclosed ring, or a nodata value that no cell
+ * can have. Notes of the same kind are merged, so a file with a million odd rings gives one note.
  *
  * Notes of the same kind are merged, so a file with a million odd rings gives one note.
  */
 export interface Note {
-  /** Stable code, `kind/reason`, such as `zones/unclosed-rings`. */
+  /** Stable code of the form `kind/reason`, such as `zones/unclosed-rings`. */
   readonly code: string;
-  /** One readable sentence, with the first few names if there are many. */
+  /** One sentence for the user. If it concerns many names, it lists the first few. */
   readonly message: string;
-  /** Name of the first zone concerned. */
+  /** Name of the first zone that the note concerns. */
   readonly zone?: string;
-  /** Number of rings, zones or blocks concerned. */
+  /** Number of rings, zones or blocks that the note concerns. */
   readonly count?: number;
 }
 
@@ -21,11 +21,14 @@ export const someNotes: Kind = anArrayOf(
   aRecord<Note>({ code: aText, message: aText, zone: optional(aText), count: optional(aNumber) }),
 );
 
-/** Counts occurrences by code, and keeps the first few names. */
+/** Counts occurrences by code, and keeps the first few names for each code. */
 export interface NoteTally {
-  /** Counts one more occurrence of `code`, in the zone with this name. */
+  /** Counts one more occurrence of `code`, in the zone named `zone`. */
   add(code: string, zone: string): void;
-  /** One note per code, in order of first occurrence. `sentences` makes the words before the names from a count. */
+  /**
+   * One note per code, in order of first occurrence. A function in `sentences` turns a count into the first words of
+   * the message; the names follow.
+   */
   notes(sentences: Readonly<Record<string, (count: number) => string>>): Note[];
 }
 
@@ -50,7 +53,7 @@ export function noteTally(): NoteTally {
   };
 }
 
-/** Quotes the first `shown` names, and says if there are more. */
+/** Quotes the first `shown` names, and adds "and others" if there are more. */
 export function listNames(names: readonly string[], shown: number): string {
   const listed = names.slice(0, shown).map(quoteName).join(', ');
   return names.length > shown ? `${listed} and others` : listed;
@@ -58,7 +61,7 @@ export function listNames(names: readonly string[], shown: number): string {
 
 const LONGEST_NAME = 60;
 
-/** Quotes a name from a file for a message. Long names are cut. */
+/** Quotes a name from a file for a message. A long name is truncated. */
 export function quoteName(name: string): string {
   return JSON.stringify(name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name);
 }

@@ -1,18 +1,18 @@
 import { type Column, gather, type SortKeys, sequence, sortByKey } from '../primitives/index.ts';
 
-/** A sort key for rows, and its maximum. Fewer bits need fewer passes of a radix sort. */
+/** A sort key of rows, and its number of bits. Fewer bits need fewer passes of a radix sort. */
 export interface OrderKey {
   readonly key: SortKeys;
   readonly bits: number;
 }
 
-/** Number of bits of integers up to `max`, which is below 2³². */
+/** Number of bits that integers up to `max` need. `max` is below 2³². */
 export function bitsUpTo(max: number): number {
   return 32 - Math.clz32(max);
 }
 
 /**
- * Row indices in ascending order of several keys, with the last key as the primary one. Rows equal in all keys keep
+ * Row indices in ascending order of several keys. The last key is the most significant one. Rows equal in all keys keep
  * their order.
  *
  * @param order - Initial order of the rows. Default: 0, 1, 2 …

@@ -1,6 +1,6 @@
 import { bool, type Functor, fn, type UniformParameter, u32, uniform } from '../primitives/functors/functor.ts';
 
-/** Places moved by a number. */
+/** Adds a number to positions. */
 export const moved: Functor<{ place: typeof u32; by: UniformParameter<'u32'> }, typeof u32> = fn(
   'moved',
   { place: u32, by: uniform(u32) },

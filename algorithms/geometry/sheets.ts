@@ -22,16 +22,16 @@ const someParted: Kind = aRecord<PartedPolygons>({
 });
 
 /**
- * Polygons whose parts overlap, split into sheets. The parts on a sheet do not overlap, so even-odd over its rings is
- * their union. A polygon is the union of its sheets. Sheet p belongs to polygon p; further sheets are numbered after
- * the polygons.
+ * Polygons whose parts overlap, split into sheets (groups of parts that do not overlap). Filling all rings of a sheet
+ * by the even-odd rule therefore gives the union of its parts. A polygon is the union of its sheets. Sheet p belongs to
+ * polygon p; further sheets are numbered after the polygons.
  */
 export interface Sheets {
-  /** The sheet of every ring. */
+  /** The sheet to which each ring belongs. */
   readonly ringSheets: Uint32Array;
-  /** The polygons of the further sheets, ascending. */
+  /** The polygon of each further sheet, ascending. Sheet `polygons + i` belongs to polygon `furtherOf[i]`. */
   readonly furtherOf: Uint32Array;
-  /** The polygons whose parts overlap, ascending. */
+  /** Indices of the polygons whose parts overlap, ascending. */
   readonly overlapping: Uint32Array;
 }
 
@@ -92,12 +92,12 @@ function ownSheets(polygonRings: Uint32Array): Uint32Array {
   return sheets;
 }
 
-/** The rings of each part; undefined if there is at most one part. */
+/** The rings of each part of a polygon, whose rings are `from … to − 1`. Undefined if there is at most one part. */
 function ringsOfParts(ringParts: Uint32Array, from: number, to: number): number[][] | undefined {
   let ring = from + 1;
   while (ring < to && ringParts[ring] === ringParts[from]) ring++;
   if (ring >= to) return undefined;
-  // The rings of a part are usually consecutive.
+  // Fast path: the rings of a part are usually consecutive.
   const parts: number[][] = [];
   const numbers: number[] = [];
   for (ring = from; ring < to; ring++) {
@@ -121,9 +121,7 @@ function ringsByPart(ringParts: Uint32Array, from: number, to: number): number[]
   return [...parts.values()];
 }
 
-/**
- * For every part, the first sheet, from 0, on which it overlaps no other part; undefined if all parts are on one sheet.
- */
+/** For every part, the first sheet, from 0, on which it overlaps no earlier part. Undefined if no parts overlap. */
 function colourParts(
   polygons: PartedPolygons,
   parts: readonly number[][],
@@ -141,7 +139,10 @@ function colourParts(
   return sheets;
 }
 
-/** A part at some turn, and whether it is a copy. Two copies overlap only if the parts themselves do. */
+/**
+ * A part at one of its positions on the wrapped x axis, and whether this is a copy. Two copies overlap only if their
+ * originals overlap too.
+ */
 interface PlacedPart {
   readonly part: number;
   readonly turns: number;
@@ -150,7 +151,7 @@ interface PlacedPart {
   readonly right: number;
 }
 
-/** For every part that overlaps others, those parts. */
+/** Maps every part that overlaps others to the set of these parts. */
 function overlappingParts(
   polygons: PartedPolygons,
   parts: readonly number[][],
@@ -176,7 +177,7 @@ function overlappingParts(
       if (other.right <= next.left) continue;
       active[kept++] = other;
       const by = (next.turns - other.turns) * (turn ?? 0);
-      // Bounds rule out most pairs without examining edges.
+      // Bounding boxes rule out most pairs, before edges are examined.
       if (next.part === other.part || !shareArea(bounds[next.part]!, bounds[other.part]!, by)) continue;
       if ((next.isCopy && other.isCopy) || found.get(next.part)?.has(other.part)) continue;
       const min = Math.min(next.turns, other.turns);
@@ -191,7 +192,7 @@ function overlappingParts(
   return found;
 }
 
-/** Whether two parts share area in both of their boxes, with the first part moved along x. */
+/** Whether both kinds of bounding boxes of two parts share area, if the first part is moved along x by `by`. */
 function shareArea(a: Bounds, b: Bounds, by: number): boolean {
   const [p, q, d, e] = [a.box, b.box, a.diagonal, b.diagonal];
   return (
@@ -206,7 +207,10 @@ function shareArea(a: Bounds, b: Bounds, by: number): boolean {
   );
 }
 
-/** Parts by their left sides. If x wraps around, with copies at each turn at which they may meet another part. */
+/**
+ * Parts in the order of their left sides. If x wraps around, each part also has a copy at every turn at which it may
+ * meet another part.
+ */
 function placedParts(bounds: readonly Bounds[], turn?: number): PlacedPart[] {
   const placed = bounds.map(({ box: { left, right } }, part) => {
     const turns = turn === undefined ? 0 : -Math.floor(left / turn);

@@ -1,6 +1,9 @@
 import type { LabelPair, LabelRegions } from './label-regions.ts';
 
-/** Runs of a band for the device: the positions of their pixels in the band, ascending, and their regions. */
+/**
+ * Runs of pixels of a band, as the device gets them: positions of their pixels in the band, ascending, and their
+ * regions.
+ */
 export interface BandRuns {
   readonly start: Uint32Array;
   readonly end: Uint32Array;
@@ -13,10 +16,10 @@ export interface Band {
   readonly q: BandRuns;
 }
 
-/** Maximum pixels of a band, unless a single row has more, so that positions are 32-bit numbers. */
+/** Maximum number of pixels of a band, so that positions are 32-bit numbers. A single row may have more. */
 const BAND_PIXELS = 2 ** 31;
 
-/** Rows `from … to − 1` of a job. */
+/** Rows `from … to − 1` of a pair of images. */
 interface RowRange {
   readonly job: number;
   readonly from: number;
@@ -24,8 +27,8 @@ interface RowRange {
 }
 
 /**
- * Cuts jobs into bands of rows with at most `maxRuns` runs of both sides, or a single row with more. Rows in which one
- * of the images has no run are left out. Regions are numbered over all jobs.
+ * Cuts pairs of images into bands of rows. A band has at most `maxRuns` runs of both sides, or a single row with more.
+ * Rows without runs in one of the two images are left out. Regions are numbered across all pairs.
  */
 export function* bandsOf(jobs: readonly LabelPair[], maxRuns: number): Generator<Band> {
   const firsts = firstRegions(jobs);
@@ -49,7 +52,10 @@ export function* bandsOf(jobs: readonly LabelPair[], maxRuns: number): Generator
   if (ranges.length > 0) yield bandOf(jobs, firsts, ranges);
 }
 
-/** Indices of the first region of every job on either side, and at the end the number of regions. */
+/**
+ * For each side, the number of each pair's first region among the regions of all pairs; the last element is the number
+ * of regions.
+ */
 export function firstRegions(jobs: readonly LabelPair[]): Record<'p' | 'q', Uint32Array> {
   const firsts = { p: new Uint32Array(jobs.length + 1), q: new Uint32Array(jobs.length + 1) };
   for (const side of ['p', 'q'] as const) {
@@ -88,11 +94,11 @@ function bandOf(jobs: readonly LabelPair[], firsts: Record<'p' | 'q', Uint32Arra
 interface Placing {
   readonly from: number;
   readonly to: number;
-  /** Position of the first row's first pixel. */
+  /** Position in the band of the first pixel of row `from`. */
   readonly base: number;
-  /** Distance from row to row. */
+  /** Distance in pixels from one row to the next. */
   readonly width: number;
-  /** Index of the job's first region. */
+  /** Number of the pair's first region among the regions of all pairs. */
   readonly first: number;
 }
 

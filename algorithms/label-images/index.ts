@@ -1,5 +1,5 @@
 /**
- * Label images as runs of pixels, and the pixels that regions of two of them share.
+ * Label images as runs of pixels, and counts of the pixels that regions of two label images share.
  *
  * @packageDocumentation
  */

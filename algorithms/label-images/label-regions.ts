@@ -1,13 +1,13 @@
 import { anInstance, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 
 /**
- * The regions of a label image, as runs of pixels: each run lies in one row and belongs to one region. Pixels in no run are
- * background. Regions are numbered from 0.
+ * The regions of a label image, as runs of pixels: each run is in one row and belongs to one region. Pixels in no run
+ * are background. Regions are numbered from 0.
  */
 export interface LabelRegions {
   readonly width: number;
   readonly height: number;
-  /** The runs of row y are `rowRuns[y] … rowRuns[y + 1] − 1`, from left to right. */
+  /** The runs of row y, from left to right, are `rowRuns[y] … rowRuns[y + 1] − 1`. */
   readonly rowRuns: Uint32Array;
   /** First column of each run, and the column after its end. */
   readonly start: Uint32Array;
@@ -19,7 +19,7 @@ export interface LabelRegions {
   readonly top: Int32Array;
   readonly right: Int32Array;
   readonly bottom: Int32Array;
-  /** Pixels of each region. */
+  /** Number of pixels of each region. */
   readonly area: BigUint64Array;
 }
 

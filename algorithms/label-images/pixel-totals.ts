@@ -1,20 +1,23 @@
 import { firstRegions } from './bands.ts';
 import type { LabelPair } from './label-regions.ts';
 
-/** Pairs of regions with common pixels as columns, ordered by (p, q), and the number of these pixels. */
+/** Pairs of regions with common pixels, and the number of common pixels, as columns ordered by (p, q). */
 export interface SharedPixels {
   readonly p: Uint32Array;
   readonly q: Uint32Array;
   readonly pixels: BigUint64Array;
 }
 
-/** Bits of region indices on either side. */
+/** Number of bits of region indices on each side. */
 export interface KeyBits {
   readonly p: number;
   readonly q: number;
 }
 
-/** Pixels of a band, ordered by (p, q). If there is only `lo`, it packs both indices. */
+/**
+ * Numbers of common pixels in a band, ordered by (p, q). `hi` and `lo` are the regions of p and q. Without `hi`, `lo`
+ * packs both indices.
+ */
 export interface BandPixels {
   readonly hi?: Uint32Array;
   readonly lo: Uint32Array;
@@ -28,16 +31,17 @@ export interface PixelTotals {
   byJob(): SharedPixels[];
 }
 
-/** Rows ordered by (p, q), without duplicates. */
+/** Pairs of regions, ordered by (p, q), without duplicates. */
 interface Rows {
   readonly p: Uint32Array;
   readonly q: Uint32Array;
-  /** Whole numbers below 2⁵³. */
+  /** Numbers of common pixels, integers below 2⁵³. */
   readonly pixels: Float64Array;
 }
 
 /**
- * Totals of the pairs of all jobs. Bands are merged pairwise as in a merge sort, so a row is merged O(log bands) times.
+ * Sums the common pixels of all bands. Bands are merged pairwise as in a merge sort, so each row takes part in O(log
+ * bands) merges.
  */
 export function pixelTotals(jobs: readonly LabelPair[]): PixelTotals {
   const firsts = firstRegions(jobs);
@@ -70,7 +74,7 @@ export function pixelTotals(jobs: readonly LabelPair[]): PixelTotals {
   };
 }
 
-/** Bits of the numbers below `count`. */
+/** Number of bits of the numbers below `count`. */
 function bitsOf(count: number): number {
   return 32 - Math.clz32(Math.max(1, count - 1));
 }

@@ -24,13 +24,17 @@ import { type LabelPair, someLabelRegions } from './label-regions.ts';
 import { type BandPixels, type KeyBits, pixelTotals, type SharedPixels } from './pixel-totals.ts';
 
 export interface SharedPixelsOptions {
-  /** Maximum number of runs of both images on the device at the same time, or a single row with more. Default 2²⁰. */
+  /**
+   * Maximum number of runs of both images that are on the device at the same time. A single row may have more. Default
+   * 2²⁰.
+   */
   readonly bandRuns?: number | undefined;
 }
 
 /**
- * Counts the pixels that regions of two label images share, for all pairs that share any. Images of different sizes are
- * aligned at the upper left corner. Several jobs, such as the tiles of an image, are processed together.
+ * Counts the pixels that regions of two label images share, for all pairs of regions that share any. Images of
+ * different sizes are aligned at the upper left corner. Several jobs, such as the tiles of an image, are processed
+ * together.
  *
  * Each run of pixels is examined once, no matter how many regions' boxes overlap. A run of p overlaps a range of the
  * runs of q, found by binary search. The pieces are sorted by (p, q) and summed.
@@ -80,12 +84,15 @@ async function pixelsIn(context: Context, band: Band, bits: KeyBits): Promise<Ba
   }
 }
 
-/** For longer bands, the device takes longer than the host needs to issue launches. */
+/**
+ * Maximum number of runs for a prepared step. With more runs, launches take longer on the device than the host needs to
+ * issue them, so preparing them saves nothing.
+ */
 const MAX_RUNS_OF_STEP = 2 ** 16;
 
 /**
- * All work on a short band, prepared: for bands of up to twice as many runs, and for region indices of about as many
- * bits.
+ * The prepared step for a short band, or undefined for a long one. A step is reused for bands of up to twice as many
+ * runs and region indices of about as many bits.
  */
 function summingStep(context: Context, p: Runs, q: Runs, width: number | undefined) {
   const [ofP, ofQ] = [capacityFor(p.start), capacityFor(q.start)];
@@ -96,14 +103,14 @@ function summingStep(context: Context, p: Runs, q: Runs, width: number | undefin
   );
 }
 
-/** Bits to sort keys by if both region indices fit in a word, rounded up to the bits of a sort pass. */
+/** Number of key bits for sorting, if both region indices fit in a word, rounded up to whole sort passes of 8 bits. */
 function keyWidth({ p, q }: KeyBits): number | undefined {
   return p + q > 32 ? undefined : 8 * Math.ceil((p + q) / 8);
 }
 
 const run = { start: u32, end: u32, region: u32 } as const;
 
-/** Runs on a device: positions of their pixels, ascending, and the region of each run. */
+/** Runs of pixels on a device: positions of their pixels, ascending, and the region of each run. */
 interface Runs {
   readonly start: Column<'u32'>;
   readonly end: Column<'u32'>;
@@ -135,14 +142,14 @@ const piece = fn(
   },
 );
 
-/** Number of pixels that a run of p and a run of q share. */
+/** Pieces, each the common pixels of a run of p and a run of q: both regions, and the number of pixels. */
 interface Pieces {
   readonly p: Column<'u32'>;
   readonly q: Column<'u32'>;
   readonly pixels: Column<'u32'>;
 }
 
-/** The pieces shared by runs of p and q. There are fewer pieces than runs. */
+/** Intersects the runs of p with the runs of q. There are fewer pieces than runs. */
 function intersectRuns(p: Runs, q: Runs): Pieces {
   const first = upperBound(q.end, p.start);
   const past = lowerBound(q.start, p.end);
@@ -153,15 +160,16 @@ function intersectRuns(p: Runs, q: Runs): Pieces {
 
 const packed = fn('packed', { p: u32, q: u32, bits: uniform(u32) }, u32, ({ p, q, bits }) => p.shl(bits).or(q));
 
-/** How pieces are sorted by (p, q): by one word of `width` bits if both indices fit. */
+/** How pieces are sorted by (p, q): by one word of `width` bits if both indices fit in a word. */
 interface PieceKeys {
   readonly width: number | undefined;
-  /** Bits of q in the word. */
+  /** Number of bits of q's index in the word. */
   readonly low: number;
 }
 
 /**
- * Pixels of pieces by (p, q), ascending. Both indices are packed into one word if they fit, which sorts twice as fast.
+ * Sums the pixels of all pieces of a pair (p, q); pairs are ascending. If both indices fit, they are packed into one
+ * word, which sorts twice as fast.
  */
 function sumPieces({ p, q, pixels }: Pieces, { width, low }: PieceKeys): Table {
   if (width === undefined) {

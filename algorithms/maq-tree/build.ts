@@ -32,7 +32,7 @@ import type { MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
 
 export interface BuildMaqTreeOptions {
   /**
-   * Whether to free the quadrants of the sets once they are copied. Building then takes about half the memory. Default
+   * Whether to free the quadrants of the sets once they are copied. This halves the memory that building takes. Default
    * false.
    */
   readonly frees?: boolean | undefined;
@@ -42,19 +42,19 @@ export interface BuildMaqTreeOptions {
  * Builds the quadtree over the quadrants of one or more sets of polygons, which may overlap. Every quadrant and all its
  * ancestors are nodes.
  *
- * Quadrants are sorted by position, larger ones first. This is the preorder of the tree, without the nodes that belong
- * to no polygon. These nodes are inserted before a quadrant if the quadrant before it does not share them. Then one
- * stable sort by level brings the nodes into the order of the tree. The lengths of runs with equal parents are the
- * numbers of children.
+ * Quadrants are sorted by position, larger ones first. This is the preorder of the tree, except for ancestors that are
+ * no polygon's quadrant. Such ancestors are inserted before the first quadrant inside them. Then one stable sort by
+ * level brings the nodes into the order of the tree. The lengths of runs with equal parents are the numbers of
+ * children.
  *
  * - The tree does not depend on the order of the quadrants, and is the same on every backend.
  * - Work O(nodes) and sorting of quadrants and nodes, span O(log nodes). Waits for the device twice.
  * - Quadrants of all sets with edges make a tree with edges.
- * - A set may be given in parts, for example from a file that is read in batches. The tree is that of the whole set. It
- *   has the same bytes if the parts are in the order of their polygons.
+ * - A set may be given in parts, for example from a file that is read in batches. The result is the tree of the whole
+ *   set. It has the same bytes if the parts are in the order of their polygons.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
- * Data on GPUs, 2014, section 4.2, where the tree is built level by level from the last.
+ * Data on GPUs, 2014, section 4.2, where the tree is built level by level, from the smallest quadrants upwards.
  *
  * @param sets - Quadrants of one domain; sets are numbered in the order given.
  * @throws `ArgumentError` `maq-tree/no-sets` if there is no set, or a set without parts.
@@ -132,7 +132,7 @@ async function growTree(
   }
 }
 
-/** The maxima of the rows' columns. Waits for the device once. */
+/** Reads the limits of a tree: the largest polygon index and level among the rows. Waits for the device once. */
 async function extentOf(context: Context, { polygon, level }: SetRows, sets: number): Promise<MaqExtent> {
   const max = context.scope(() => ({ polygon: reduce(polygon, maximum(u32)), level: reduce(level, maximum(u32)) }));
   try {
@@ -179,7 +179,10 @@ async function nodesOf(
   }
 }
 
-/** Reorders nodes from preorder to levels, and finds their children, entries and successors. */
+/**
+ * Sorts nodes from preorder to the order of levels, and finds the children, the first entry and the successor of each
+ * node.
+ */
 function linkNodes(context: Context, nodes: CountedNodes, levels: number): MaqNodes {
   const marked = { ...nodes, isParent: hasChildren(nodes.level) };
   const byLevel = orderRows(nodes.level.length, [{ key: nodes.level, bits: bitsUpTo(levels) }]);

@@ -3,7 +3,7 @@ import { anArrayOf, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts
 import { moved } from '../plain-functors.ts';
 import { type Quadrants, type QuadrantsWithEdges, someQuadrantsWithEdges } from '../quadrants/leaves.ts';
 
-/** The quadrants of all sets, one row each. */
+/** The quadrants of all sets, one row per quadrant and polygon. */
 export interface SetRows {
   readonly polygon: Column<'u32'>;
   readonly set: Column<'u32'>;
@@ -13,14 +13,14 @@ export interface SetRows {
   readonly boundary: Column<'u32'>;
 }
 
-/** Corner bits and edges of the rows' quadrants. */
+/** For each row, whether the polygon contains the quadrant's lower left corner, and the range of its edges there. */
 export interface RowEdges {
   readonly corner: Column<'u32'>;
   readonly first: Column<'u32'>;
   readonly count: Column<'u32'>;
 }
 
-/** The edges are undefined unless all sets have edges. */
+/** The fields for edges are undefined unless all sets have edges. */
 export type ConcatenatedSets = { readonly rows: SetRows } & (
   | ConcatenatedEdges
   | { readonly [K in keyof ConcatenatedEdges]?: never }
@@ -32,14 +32,14 @@ export interface ConcatenatedEdges {
   readonly ends: Column<'i32'>;
 }
 
-/** Quadrants of consecutive polygons of a set. */
+/** A part of a set: the quadrants of consecutive polygons. */
 export interface SetPart<Q extends Quadrants = Quadrants> {
   readonly quadrants: Q;
-  /** The index in the set of the part's first polygon, which has index 0 in the part. */
+  /** Index in the set of the part's first polygon. In the part, this polygon has the index 0. */
   readonly firstPolygon: number;
 }
 
-/** The quadrants of a set of polygons, whole or in at least one part. */
+/** The quadrants of a set of polygons, given whole or in one or more parts. */
 export type QuadrantSet<Q extends Quadrants = Quadrants> = Q | readonly SetPart<Q>[];
 
 const someParts: Kind = anArrayOf(aRecord<SetPart>({ quadrants: someQuadrantsWithEdges, firstPolygon: aWhole() }));
@@ -47,7 +47,7 @@ const someParts: Kind = anArrayOf(aRecord<SetPart>({ quadrants: someQuadrantsWit
 export const aQuadrantSet: Kind = (given, path, homes) =>
   (Array.isArray(given) ? someParts : someQuadrantsWithEdges)(given, path, homes);
 
-/** Concatenates the quadrants of all sets, with set numbers, and their edges in one table. */
+/** Concatenates the quadrants of all sets, adds the number of the set to each row, and joins the edges in one table. */
 export function concatenateSets(sets: readonly QuadrantSet[]): ConcatenatedSets {
   const parts = sets.flatMap((each, set) => partsOf(each).map((part) => ({ ...part, set })));
   const rows = concatenate(
@@ -67,7 +67,7 @@ export function concatenateSets(sets: readonly QuadrantSet[]): ConcatenatedSets 
   return { rows, ...concatenateEdges(withEdges) };
 }
 
-/** A set as parts. A whole set is one part. */
+/** The parts of a set. A set that is given whole is one part. */
 export function partsOf(set: QuadrantSet): readonly SetPart[] {
   return 'polygon' in set ? [{ quadrants: set, firstPolygon: 0 }] : set;
 }

@@ -1,5 +1,6 @@
 /**
- * For queries over many polygons: the multi-attribute quadtree, one tree over the quadrants of sets that may overlap.
+ * Queries over many polygons by a multi-attribute quadtree, which is one tree over the quadrants of several sets that
+ * may overlap.
  *
  * @packageDocumentation
  */

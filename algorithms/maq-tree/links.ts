@@ -24,7 +24,7 @@ import {
 import { asNumber } from '../plain-functors.ts';
 import type { NodePlaces } from './preorder.ts';
 
-/** The positions of the children of nodes. */
+/** Index of each node's first child, and number of its children. */
 export interface Children {
   readonly firstChild: Column<'u32'>;
   readonly childCount: Column<'u32'>;
@@ -40,7 +40,9 @@ const parent = fn(
   }),
 );
 
-/** The parents of nodes, with the nodes' levels, as views. Siblings are adjacent and have equal parents. */
+/**
+ * For each node, the level of the node and the code of its parent, as views. Siblings are adjacent and have equal rows.
+ */
 function parentsOf(nodes: NodePlaces): NodePlaces {
   return map(parent, { level: nodes.level, lo: nodes.lo, hi: nodes.hi });
 }
@@ -51,10 +53,10 @@ const countOfRun = fn('countOfRun', { isParent: u32, run: u32, counts: array(u32
 
 const following = fn('following', { place: u32 }, u32, ({ place }) => place.add(1));
 
-/** The children of nodes in the order of the tree. `isParent` tells which nodes have some. */
+/** Finds the children of nodes, which are in the order of the tree. `isParent` is 1 for nodes with children. */
 export function childrenOf(nodes: NodePlaces, isParent: Column<'u32'>): Children {
   const siblings = reduceByKey({ ...parentsOf(nodes) }, constant(u32, 1, isParent.length), plus(u32)).values;
-  // The first run is the root, which has no parent.
+  // The first run of equal parents is the root alone. The children of parent number k, from 0, are run k + 1.
   const childCount = map(countOfRun, { isParent, run: exclusiveScan(isParent, plus(u32)), counts: siblings });
   return { firstChild: map(following, { place: exclusiveScan(childCount, plus(u32)) }), childCount };
 }
@@ -89,14 +91,17 @@ const next = fn(
   },
 );
 
-/** The node after a node and all its descendants in preorder, as a view; the number of nodes if there is none. */
+/**
+ * For each node, the node that follows it and all its descendants in preorder, as a view. The number of nodes if there
+ * is none.
+ */
 export function nextOf(
   nodes: NodePlaces,
   isParent: Column<'u32'>,
   { firstChild, childCount }: Children,
 ): Column<'u32'> {
   const node = sequence(isParent.length);
-  // The run of the root is the first and has number 1.
+  // Runs of siblings are numbered from 1. Run 1 is the root alone.
   const runs = inclusiveScan(map(asNumber, { flag: runHeads({ ...parentsOf(nodes) }) }), plus(u32));
   const parents = copyIf(node, map(isSet, { flag: isParent }));
   return map(next, { node, runs, parents, firstChild, childCount, count: isParent.length as number });

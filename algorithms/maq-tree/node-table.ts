@@ -42,7 +42,7 @@ const nodeWord = fn(
   },
 );
 
-/** Makes the table of a tree's nodes. */
+/** Packs the nodes of a tree into the table that walks down the tree read. */
 export function tableOfNodes(context: Context, nodes: MaqNodes): NodeTable {
   const { code, firstChild, childCount, firstEntry, entryCount } = nodes;
   const index = sequence(WORDS * (nodes.level.length as number));
@@ -50,16 +50,16 @@ export function tableOfNodes(context: Context, nodes: MaqNodes): NodeTable {
   return context.materialize(words);
 }
 
-/** A node inside a functor. */
+/** A node of the table, as read in a functor. */
 export interface TableNode {
   readonly firstChild: U32;
-  /** Bit x + 2y is set if this child exists. */
+  /** Mask of the existing children: bit x + 2y for the child at column x and row y. */
   readonly children: U32;
   readonly firstEntry: U32;
   readonly entryCount: U32;
 }
 
-/** Reads a node. In a table without nodes, reads a node without children and entries. */
+/** Reads a node of the table. If the table is empty, the result is a node without children and entries. */
 export function nodeOf(table: ArrayValue<'u32'>, node: U32): TableNode {
   const [firstChild, children, firstEntry, entryCount] = [0, 1, 2, 3].map((word) =>
     table.at(node.mul(WORDS).add(word)),
@@ -67,7 +67,7 @@ export function nodeOf(table: ArrayValue<'u32'>, node: U32): TableNode {
   return { firstChild, children, firstEntry, entryCount };
 }
 
-/** Reads a node that usually is the known node `known` at index `at`. */
+/** Reads a node that usually is `known`, the node at the index `at`, and then needs no access to memory. */
 export function nodeBeside(table: ArrayValue<'u32'>, known: TableNode, at: U32, node: U32): TableNode {
   const other = {
     firstChild: Var(known.firstChild),

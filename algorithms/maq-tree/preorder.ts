@@ -16,7 +16,7 @@ import {
   uniform,
 } from '../../primitives/index.ts';
 
-/** Quadrants by level and code. */
+/** Positions of quadrants: their levels and their Morton codes. */
 export interface NodePlaces {
   readonly level: Column<'u32'>;
   readonly lo: Column<'u32'>;
@@ -30,8 +30,8 @@ const place = fn('place', { level: u32, lo: u32, hi: u32, last: uniform(u32) }, 
 );
 
 /**
- * The first quadrant of the last level inside each quadrant, as a view. Sorted by this and then by level, quadrants are
- * in preorder.
+ * For each quadrant, the Morton code of the first quadrant of level `last` inside it, as a view. Sorted by this code
+ * and then by level, quadrants are in preorder.
  */
 export function placeIn({ level, lo, hi }: NodePlaces, last: number): Words {
   return map(place, { level, lo, hi, last });
@@ -49,14 +49,14 @@ const opened = fn(
   },
 );
 
-/** Nodes with their numbers of entries; 0 if no polygon has the quadrant. */
+/** Nodes and their numbers of entries. A node whose quadrant belongs to no polygon has 0 entries. */
 export interface CountedNodes extends NodePlaces {
   readonly entryCount: Column<'u32'>;
 }
 
 /**
- * All nodes of a tree in preorder, from the distinct quadrants of polygons in preorder. Every quadrant adds its
- * ancestors that do not contain the quadrant before it, and itself. Waits for the device once.
+ * Makes all nodes of a tree from the distinct quadrants of polygons; both are in preorder. Each quadrant adds itself
+ * and those of its ancestors that do not contain the preceding quadrant. Waits for the device once.
  */
 export function openNodes(own: CountedNodes): Promise<CountedNodes> {
   const { level, lo, hi } = own;
@@ -69,7 +69,7 @@ interface PlacedQuadrant {
   readonly code: U64;
 }
 
-/** The level of the smallest quadrant that contains both. */
+/** The level of the smallest quadrant that contains both given quadrants. */
 function sharedLevel(a: PlacedQuadrant, b: PlacedQuadrant): U32 {
   const level = a.level.min(b.level);
   const [x, y] = [a, b].map((each) => ancestor(each, level)) as [U64, U64];
@@ -82,7 +82,10 @@ function ancestor({ level, code }: PlacedQuadrant, at: U32): U64 {
   return shrU64({ a: code, count: level.sub(at).shl(1) });
 }
 
-/** The nodes that a quadrant adds, larger ones first. Only the last, the quadrant itself, has entries. */
+/**
+ * One of the nodes that a quadrant adds. Its `rank` counts from the largest node. Only the last node, the quadrant
+ * itself, has entries.
+ */
 const nodeAt = fn(
   'nodeAt',
   { level: u32, lo: u32, hi: u32, opened: u32, entryCount: u32, rank: u32 },
@@ -104,7 +107,7 @@ const isParent = fn(
   },
 );
 
-/** For nodes in preorder, 1 if the node has children, as a view. */
+/** For nodes in preorder, 1 if a node has children and else 0, as a view. */
 export function hasChildren(level: Column<'u32'>): Column<'u32'> {
   return map(isParent, { index: sequence(level.length), count: level.length as number, levels: level });
 }

@@ -6,7 +6,7 @@ import { aCode } from '../quadrants/leaves.ts';
 
 /**
  * Data for walks down a tree: four adjacent words per node, so that a kernel binds one array and reads a node in one
- * access. They are the first child, a mask of the existing children, the first entry, and the number of entries.
+ * access. The words are the first child, a mask of the existing children, the first entry, and the number of entries.
  */
 export type NodeTable = Column<'u32'>;
 
@@ -18,14 +18,19 @@ export interface MaqNodes {
   /** Morton code of the node's column and row among the 2^level × 2^level quadrants of its level, x in the even bits. */
   readonly code: { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
   readonly level: Column<'u32'>;
-  /** Index of the node's first child; without children, the index of the first child of a later node. */
+  /** Index of the node's first child. If it has no children, the index of the first child of a later node. */
   readonly firstChild: Column<'u32'>;
   readonly childCount: Column<'u32'>;
-  /** Index of the node's first entry; without entries, the index of the first entry of a later node. */
+  /** Index of the node's first entry. If it has no entries, the index of the first entry of a later node. */
   readonly firstEntry: Column<'u32'>;
-  /** Number of polygons that have the node's quadrant; 0 for a via node, which exists only for its descendants. */
+  /**
+   * Number of polygons that have the node's quadrant. It is 0 for a via node, which exists only because of its
+   * descendants.
+   */
   readonly entryCount: Column<'u32'>;
-  /** Index of the node after this one and all its descendants in preorder; the number of nodes if there is none. */
+  /**
+   * Index of the node that follows this node and all its descendants in preorder. The number of nodes if there is none.
+   */
   readonly next: Column<'u32'>;
 }
 
@@ -34,31 +39,38 @@ export interface MaqEntries {
   readonly polygon: Column<'u32'>;
   readonly set: Column<'u32'>;
   /**
-   * 0 if the polygon contains the whole quadrant; 1 if edges of the polygon pass through; 2 if edges of a further sheet
-   * of the polygon pass through, in a row after the entry of the first sheet.
+   * 0 if the polygon contains the whole quadrant. 1 if edges of the polygon pass through it. 2 if edges of a further
+   * sheet of the polygon (a group of parts that do not overlap) pass through it; the row then follows the entry of the
+   * first sheet.
    */
   readonly boundary: Column<'u32'>;
 }
 
-/** Upper limits of the numbers in a tree. */
+/** Limits of the numbers in a tree. */
 export interface MaqExtent {
-  /** The last level that has quadrants. */
+  /** Level of the smallest quadrants. The root has level 0. */
   readonly levels: number;
   readonly sets: number;
-  /** Maximum index of a polygon, plus one. */
+  /** Largest index of a polygon, plus one. */
   readonly polygons: number;
 }
 
-/** A quadtree over the quadrants of polygons that may overlap, of one or more sets: the MAQ-tree, as columns. */
+/**
+ * A multi-attribute quadtree (MAQ-tree), as columns: one tree over the quadrants of one or more sets of polygons, which
+ * may overlap.
+ */
 export interface MaqTree {
   readonly nodes: MaqNodes;
   readonly entries: MaqEntries;
   readonly extent: MaqExtent;
-  /** The nodes again, in the form for walks down the tree. */
+  /** The nodes once more, packed for walks down the tree. */
   readonly table: NodeTable;
 }
 
-/** A tree that also has the edges through boundary quadrants, with one row per entry. Exact answers need it. */
+/**
+ * A tree that also has the edges that pass through boundary quadrants, with one row per entry. Exact answers need the
+ * edges.
+ */
 export interface MaqTreeWithEdges extends MaqTree {
   readonly edges: BoundaryEdges;
 }
@@ -85,7 +97,7 @@ export const anExtent: Kind = aRecord<MaqExtent>({
   polygons: aWhole(0, 2 ** 32),
 });
 
-/** With or without edges. A function that needs edges reports their absence with an error of its own. */
+/** Checks a tree with or without edges. A function that needs edges checks for them itself. */
 export const aMaqTree: Kind = aRecord<MaqTreeWithEdges>({
   nodes: theNodes,
   entries: theEntries,

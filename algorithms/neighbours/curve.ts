@@ -21,9 +21,10 @@ import {
 import type { Points } from './points.ts';
 
 /**
- * Orders points along a Hilbert curve. Coordinates are not used by value but by their 32-bit rank among all f32. So at
- * any scale, with outliers or dense clusters, only equal points have equal places on the curve; these are ordered by
- * id. Points that follow each other have common leading bits, so boxes around runs of points are small.
+ * Orders points along a Hilbert curve. The curve is computed from the 32-bit rank of each coordinate among all f32, not
+ * from its value. So only equal points have equal places on the curve, at any scale and even with outliers or dense
+ * clusters. Equal points are ordered by id. Points that follow each other have common leading bits, so boxes around
+ * runs of points are small.
  *
  * Source: Skilling, Programming the Hilbert Curve, 2004; Connor and Kumar, Fast Construction of k-Nearest Neighbor
  * Graphs for Point Clouds, 2010, for the bits of floating point numbers.
@@ -43,17 +44,20 @@ export function curveOrder(context: Context, { elements, dimensions }: Points, c
   });
 }
 
-/** Points in the order of the curve. */
+/** The order of points along a Hilbert curve. */
 export type CurveOrder = {
-  /** The index of the point at every place in the order. */
+  /** The index of each point, in the order of the curve. */
   readonly order: Column<'u32'>;
-  /** The place of each point on the curve, as the words of a number, highest first. */
+  /**
+   * The position of each point on the curve, in the order of the curve: the words of one large integer, highest word
+   * first.
+   */
   readonly places: readonly Column<'u32'>[];
 };
 
 const planeKeys = fn('planeKeys', { i: u32, elements: array(f32) }, { lo: u32, hi: u32 }, ({ i, elements }) => {
   const [x, y] = hilbert([0, 1].map((d) => placeOf(elements.at(i.mul(2).add(d)))));
-  // The bits of y are the higher ones in the code.
+  // `mortonEncode64` puts bits of its y above those of its x, while the curve's first axis comes first.
   return mortonEncode64({ x: y!, y: x! });
 });
 
@@ -63,7 +67,7 @@ const spaceKeys = fn(
   { lo: u32, mid: u32, hi: u32 },
   ({ i, elements }) => {
     const [x, y, z] = hilbert([0, 1, 2].map((d) => placeOf(elements.at(i.mul(3).add(d))))) as [U32, U32, U32];
-    // Interleaves bits to x₃₁ y₃₁ z₃₁ x₃₀ …, 32 per word.
+    // Interleaves the bits of the axes as x₃₁ y₃₁ z₃₁ x₃₀ …, 32 bits per word.
     return {
       hi: spread(x.shr(21))
         .shl(1)
@@ -81,13 +85,13 @@ const spaceKeys = fn(
   },
 );
 
-/** The rank of a number among all f32. */
+/** The rank of a coordinate among all f32, as a 32-bit integer. */
 function placeOf(x: F32): U32 {
-  // Adding 0 turns −0 into 0.
+  // Adding 0 turns −0 into 0, so that both have the same rank.
   return f32ToSortable({ x: x.add(0) });
 }
 
-/** The transposed coordinates on the Hilbert curve. Their interleaved bits are the place on the curve. */
+/** Transforms coordinates so that their interleaved bits are the position on the Hilbert curve. */
 function hilbert(places: readonly U32[]): U32[] {
   const axes = places.map(Var);
   const first = axes[0]!;
@@ -97,7 +101,8 @@ function hilbert(places: readonly U32[]): U32[] {
     for (const axis of axes) {
       const isSet = axis.and(bit).ne(0);
       const differing = first.xor(axis).and(below);
-      // If the bit is set, mirrors the lower bits of the first axis; otherwise exchanges them with those of this axis.
+      // If the axis has the bit, mirrors the lower bits of the first axis. Otherwise exchanges the lower bits of both
+      // axes.
       const [own, other] = [
         Let(first.xor(select(differing, below, isSet))),
         Let(axis.xor(select(differing, u32(0), isSet))),
@@ -119,7 +124,7 @@ function hilbert(places: readonly U32[]): U32[] {
   return axes.map((axis) => Let(axis.xor(mirrored)));
 }
 
-/** Spreads the low 11 bits of a word, with two zero bits between neighbours. */
+/** Spreads the low 11 bits of a word, so that two zero bits follow each of them. */
 function spread(word: U32): U32 {
   const steps = [
     [16, 0x070000ff],

@@ -1,5 +1,5 @@
 /**
- * For searches among points: the k nearest of each, and all within a radius, by brute force or in a tree.
+ * Searches among points: the k nearest points, and all points within a radius, by brute force or in a tree.
  *
  * @packageDocumentation
  */

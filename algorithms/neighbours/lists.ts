@@ -15,13 +15,16 @@ import {
 } from '../../primitives/index.ts';
 import { type ResultStore, storeResults } from '../../primitives/row-results.ts';
 
-/** The id that marks an empty entry. */
+/** The id of an empty entry of a list. */
 export const NO_POINT: number = 2 ** 32 - 1;
 
-/** Maximum length of a list in one index of a kernel. Longer lists are found in rounds. */
+/** Maximum length of a list that one thread of a kernel keeps. Longer lists are found in rounds. */
 export const LIST = 16;
 
-/** The nearest points so far, nearest first. Ties are ordered by id. */
+/**
+ * The nearest points found so far, nearest first: their distances as keys, and their ids. Points at equal distance are
+ * ordered by id.
+ */
 export interface NearestList {
   readonly keys: readonly Variable<'u32'>[];
   readonly ids: readonly Variable<'u32'>[];
@@ -32,12 +35,15 @@ function emptyList(k: number, farKey: number): NearestList {
   return { keys: variables(farKey), ids: variables(NO_POINT) };
 }
 
-/** Whether a point comes before another one. */
+/** Whether the first point comes before the second one: it has a smaller key, or an equal key and a smaller id. */
 export function isBefore(key: U32, id: U32, otherKey: U32, otherId: U32): Bool {
   return key.lt(otherKey).or(key.eq(otherKey).and(id.lt(otherId)));
 }
 
-/** Inserts a point if it comes before the last one of the list. The id is looked up only if it may be inserted. */
+/**
+ * Inserts a point into a list if it comes before the list's last point. `idOf` is called only if the key is small
+ * enough.
+ */
 export function offer({ keys, ids }: NearestList, key: U32, idOf: () => U32, mayStand?: (id: U32) => Bool): void {
   const [lastKey, lastId] = [keys.at(-1)!, ids.at(-1)!];
   If(key.le(lastKey), () => {
@@ -56,21 +62,25 @@ export function offer({ keys, ids }: NearestList, key: U32, idOf: () => U32, may
   });
 }
 
-/** Columns of the lists: point j of row i at `i · k + j`. */
+/** Lists of all rows in one table: point j of row i is at `i · k + j`. */
 export type ListColumns = {
   readonly keys: Column<'u32'>;
   readonly ids: Column<'u32'>;
 };
 
-/** For each row, the last point found in earlier rounds; none in the first round. */
+/**
+ * For each row, the last point of the earlier rounds. The next round finds only points after it. Undefined in the first
+ * round.
+ */
 export interface After {
   readonly key: U32;
   readonly id: U32;
 }
 
 /**
- * Fills lists of k points for every row, up to {@link LIST} points per round. `search` offers points to a list; points
- * up to `after` are ignored. `rowOf` maps an index to its row of the result.
+ * Fills lists of k points for every row, up to {@link LIST} points per round. `search` offers points to a list, except
+ * those up to `after`, which an earlier round found. `rowOf` gives the row of the result that an index of the kernel
+ * computes.
  */
 export function fillLists(
   context: Context,
@@ -112,12 +122,12 @@ function afterLast(last: Column<'u32'>, index: U32, loader: Loader): After {
   return { key, id };
 }
 
-/** Stores a result `shift` elements after the position that another result gives. */
+/** Describes a store: result number `value` goes to the position in result number `index`, plus `shift`. */
 function place(to: Column, shift: number, index: number, value: number): ResultStore {
   return { to, shift, index, value };
 }
 
-/** Stores `width` words for every row in a column. */
+/** Computes `width` words for every row, and stores them row after row in a new column. */
 export function storeRows(
   context: Context,
   name: string,

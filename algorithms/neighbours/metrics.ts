@@ -13,14 +13,15 @@ import {
 import { type Kind, where } from '../../primitives/kinds.ts';
 
 /**
- * Distance of two points. With δ as the differences of their coordinates:
+ * Distance of two points a and b. With δ as the differences of their coordinates:
  *
  * - `l1`: Σ |δ|; `l2`: Σ δ², without the root; `{ lp }`: Σ |δ|^p for an integer p from 1 to 64, without the root, with
  *   powers multiplied from left to right; `max`: the maximum |δ|.
- * - `cosine`: 1 − a·b ÷ (|a| |b|), 1 if a vector is zero; `inner`: −a·b, so that the largest product is nearest.
+ * - `cosine`: 1 − a·b ÷ (|a| |b|), 1 if a vector is zero; `inner`: −a·b, so that the point with the largest product is
+ *   the nearest.
  *
- * Every operation is rounded to f32, sums are added from the first dimension to the last, and −0 becomes 0. NaN becomes
- * +∞.
+ * Every operation is rounded to f32, sums are added from the first dimension to the last, and −0 becomes 0. A distance
+ * that is NaN becomes +∞.
  */
 export type Metric = 'l1' | 'l2' | 'max' | 'cosine' | 'inner' | { readonly lp: number };
 
@@ -38,7 +39,10 @@ export const aMetric: Kind = where(
   { code: 'neighbours/metric' },
 );
 
-/** Metrics whose distances grow with every |δ|, so that boxes bound them. */
+/**
+ * Accepts only metrics whose distances grow with every |δ|. Boxes give lower bounds of such distances, which trees
+ * need.
+ */
 export const aBoundedMetric: Kind = (given, path, homes) =>
   given === 'cosine' || given === 'inner'
     ? {
@@ -52,20 +56,20 @@ export const aBoundedMetric: Kind = (given, path, homes) =>
 
 /** +∞ as a word. */
 const INFINITE = 0x7f800000;
-/** The key of points at infinite distance and of empty entries. */
+/** The key of a point at infinite distance, and of an empty entry. */
 export const FAR_KEY: number = INFINITE;
 
 /**
- * A metric as operations in functors. Distances are compared by keys, which are words in the order of the distances.
+ * A metric as operations in functors. Distances are compared by keys: words that have the same order as the distances.
  */
 export interface Measure {
-  /** Adds one element of each vector to the sum. */
+  /** Adds one coordinate of both vectors to the sum. */
   step(sum: F32, a: F32, b: F32): F32;
-  /** The key of a final sum. For `cosine`, the lengths of both vectors are given. */
+  /** Converts a final sum to a key. For `cosine`, the lengths of both vectors are given. */
   keyOf(sum: F32, lengths?: readonly [F32, F32]): U32;
-  /** The distance that belongs to a key. */
+  /** Converts a key back to the distance. */
   distanceOf(key: U32): F32;
-  /** A key beyond all distances. */
+  /** A key above the keys of all distances. */
   readonly farKey: number;
 }
 
@@ -81,7 +85,7 @@ export function measureOf(metric: Metric): Measure {
     case 'max':
       return bounded((sum, a, b) => {
         const between = a.sub(b).abs();
-        // Keeps a NaN on either side.
+        // Comparisons with NaN are false, so a NaN in `between` or in `sum` stays.
         return select(between, sum, between.le(sum).or(sum.ne(sum)));
       });
     case 'inner':
@@ -106,11 +110,14 @@ function powers(power: number): Measure {
   });
 }
 
-/** Metrics whose distances are never negative, so the bits of a distance are its key. */
+/**
+ * A metric whose distances are never negative. As f32 bits of such numbers are ordered like the numbers, they are the
+ * key.
+ */
 function bounded(step: Measure['step']): Measure {
   return {
     step,
-    // The bits of every NaN exceed those of +∞ as u32.
+    // As u32, the bits of every NaN exceed the bits of +∞.
     keyOf: (sum) => bitsToU32(sum).min(INFINITE),
     distanceOf: bitsToF32,
     farKey: FAR_KEY,

@@ -29,27 +29,27 @@ import {
 import { LIST, type ListColumns } from './lists.ts';
 import { firstRuns, nearestByFormula, nearestOfRuns, type Queries, type Search } from './nearest-by-formula.ts';
 
-/** With fewer dimensions, evaluating the formula does not dominate the time of a search. */
+/** Minimum number of dimensions for the filter. With fewer, the formula takes too little of the time of a search. */
 const MIN_DIMENSIONS = 16;
-/** The error bound is proved up to this number of dimensions. */
+/** Maximum number of dimensions for which the error bound of the filter is proved. */
 const MAX_DIMENSIONS = 2 ** 16;
-/** Number of runs examined beyond k, so that few queries stay undecided. */
+/** Number of runs that are examined beyond k, so that few queries stay undecided. */
 const EXTRA_RUNS = 5;
 const [SHORTEST_RUN, LONGEST_RUN] = [16, 256];
 
-/** A nearest-point search by squared distance, with the data of the filter. */
+/** A search by squared distance, with the parameters of the filter, which rules out most points by lower bounds. */
 export interface FilteredSearch extends Search {
-  /** Squared lengths of the points, reduced by {@link loweredSquares}. */
+  /** Squared lengths of the points, lowered by {@link loweredSquares}. */
   readonly lowered: Column<'f32'>;
-  /** Number of runs examined, plus one. */
+  /** Number of runs that are examined for each query, plus one. */
   readonly listed: number;
 }
 
-/** The parameters of the filter, or undefined if the filter would not be faster. */
+/** The parameters of the filter. Undefined if the filter would not be faster than the formula alone. */
 export function filterOf(n: number, k: number, dimensions: number): Pick<FilteredSearch, 'run' | 'listed'> | undefined {
   const listed = LIST * Math.ceil((k + EXTRA_RUNS) / LIST);
-  // A pair in an examined run costs about four times a pair of the filter. Measured: 256 is best for a million points
-  // on an H200, 32 for a hundred thousand points on two cores.
+  // A pair of query and point costs about four times as much in an examined run as in the filter. Measured best run
+  // lengths: 256 for a million points on an H200, 32 for a hundred thousand points on two cores.
   const best = 0.75 * Math.log2(n / listed) - 4;
   const run = Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(best)));
   const isWorthIt = dimensions >= MIN_DIMENSIONS && dimensions <= MAX_DIMENSIONS && n >= 4 * listed * run;
@@ -57,12 +57,13 @@ export function filterOf(n: number, k: number, dimensions: number): Pick<Filtere
 }
 
 /**
- * Finds the nearest points by squared distance, and rules out most points by |a|² + |b|² − 2 a·b. This takes one fused
- * operation per dimension on devices that have it, in any order.
+ * Finds the nearest points by squared distance. Rules out most points by |a|² + |b|² − 2 a·b, which takes only one
+ * operation per dimension on devices with fused multiply-add. The products may be added in any order, so this is a
+ * bound rather than the result.
  *
- * 1. `crossReduce` computes, for each query and run of points, a lower bound of the distances that the formula gives.
+ * 1. For each query and each run of points, `crossReduce` computes a lower bound of the distances by the formula.
  * 2. The formula is computed for the points of the runs with the smallest bounds.
- * 3. A query's list is final if its last point is nearer than the smallest bound among the runs that were left out.
+ * 3. A query's list is final if its last point is nearer than the smallest bound of a run that was not examined.
  * 4. All other queries are searched again, by the formula alone.
  */
 export function nearestByFilter(search: FilteredSearch, queries: Queries & { readonly count: number }): ListColumns {
@@ -104,7 +105,7 @@ const isUndecided = fn(
 
 const oneWhere = fn('oneWhere', { undecided: bool }, u32, ({ undecided }) => u32(undecided));
 
-/** The final list entry of a query: from the second search if the first one left the query undecided. */
+/** An entry of a query's final list. It comes from the second search if the first search left the query undecided. */
 const chosenPoint = fn(
   'chosenPoint',
   {
@@ -126,7 +127,7 @@ const chosenPoint = fn(
   },
 );
 
-/** The queries with the given indices. */
+/** The vectors of the queries with the given indices. */
 function queriesOf(
   { context, dimensions }: Search,
   elements: Column<'f32'>,
@@ -151,7 +152,7 @@ const elementOf = fn(
   },
 );
 
-/** For every query and run, a lower bound of the distances of the run's points, as keys. */
+/** For every query and run, a lower bound of the distances of the run's points, as a key. */
 function boundsOfRuns(
   { context, points, lowered, dimensions, run }: FilteredSearch,
   elements: Column<'f32'>,
@@ -167,9 +168,9 @@ function boundsOfRuns(
 }
 
 /**
- * Whether a run may contain one of the k nearest points. Each of the first k runs has a point whose distance is at most
- * its bound L plus twice the error share · N, where N = |a|² + |b|² ≤ 3 |a|² + 2 S, and S is hardly more than L. If the
- * first bound is 0, its sums may have overflowed, and all runs are kept.
+ * Whether a run may contain one of the k nearest points. In each of the first k runs, some point has a distance of at
+ * most L + 2 · `errorShare` · N, where L is the run's bound and N = |a|² + |b|². With S as the squared distance, N ≤ 3
+ * |a|² + 2 S, and S is hardly more than L. If the first bound is 0, its sums may have overflowed, so all runs are kept.
  */
 function runsWithin({ k, listed, dimensions }: FilteredSearch, bounds: Column<'u32'>, ownSquares: Column<'f32'>) {
   return (row: U32, which: U32, loader: Loader): Bool => {
@@ -188,31 +189,32 @@ const productStep = fn('productStep', { sum: f32, a: f32, b: f32 }, f32, ({ sum,
   fast: true,
 });
 
-/** Relative rounding error of f32. */
+/** Relative rounding error of an f32 operation. */
 const ROUNDING = 2 ** -24;
-/** More than a step can lose if products underflow in f32. */
+/** Upper bound of what one step of the sum loses if its product underflows in f32. */
 const MIN_ERROR = 2 ** -120;
-/** Sums above this may overflow. */
+/** Sums of squares from this on may overflow in f32, so they give no bound. */
 const MAX_SQUARES = 1e37;
 
 /**
- * Upper bound of the filter's value minus the formula's value, as a share of N = |a|² + |b|². With D dimensions,
- * relative rounding error u, exact squared distance S, and γ = D u / (1 − D u), to first order:
+ * Upper bound of the filter's value minus the formula's value, as a share of N = |a|² + |b|². Let D be the number of
+ * dimensions, u the relative rounding error, S the exact squared distance, and γ = D u / (1 − D u). To first order:
  *
- * - a·b, in any order, fused or not, has an error of at most γ |a| |b| ≤ γ N / 2; |a|² and |b|² have a relative error
- *   of at most γ. Lowering them rounds twice, their sum once, and the difference, which is at most 2 N, once. In all:
- *   (2 D + 5) u N.
- * - The formula rounds each difference, each square and each sum: it is within (D + 2) u S of S, and S ≤ 2 N.
+ * - a·b has an error of at most γ |a| |b| ≤ γ N / 2, in any order of summation, with or without fused operations. |a|²
+ *   and |b|² have a relative error of at most γ. Lowering them rounds twice, adding them rounds once, and so does the
+ *   final difference, which is at most 2 N. In all: (2 D + 5) u N.
+ * - The formula rounds each difference, each square and each sum. So its result differs from S by at most (D + 2) u S,
+ *   and S ≤ 2 N.
  *
- * Together: (4 D + 9) u N. The computed N has a relative error of at most (D + 1) u, and terms of higher order are
- * below D² u² N. The margin added here covers both for D ≤ 2^16.
+ * The sum of both is (4 D + 9) u N. The computed N has a relative error of at most (D + 1) u, and terms of higher order
+ * are below D² u² N. The constants in the code are larger, which covers both for D ≤ 2^16.
  */
 function errorShare(dimensions: number): number {
   const first = (4 * dimensions + 16) * ROUNDING;
   return Math.fround(first * (1 + 16 * dimensions * ROUNDING) * 1.01);
 }
 
-/** Squared lengths minus their share of the filter's error. */
+/** Squared lengths, lowered by their share of the filter's maximum error, so that the filter gives lower bounds. */
 export function loweredSquares(context: Context, squares: Column<'f32'>, dimensions: number): Column<'f32'> {
   const captures = { rest: 1 - errorShare(dimensions), min: dimensions * MIN_ERROR };
   return context.materialize(map(loweredSquare, { square: squares, ...captures }));
@@ -225,7 +227,7 @@ const loweredSquare = fn(
   ({ square, rest, min }) => square.mul(rest).sub(min),
 );
 
-/** If sums are not finite or may have overflowed, the bound is 0. */
+/** A lower bound of a squared distance, as a key. It is 0 if sums are not finite or may have overflowed. */
 const lowerBound = fn('lowerBound', { sum: f32, from: f32, to: f32 }, u32, ({ sum, from, to }) => {
   const squares = Let(from.add(to));
   const bound = Let(squares.sub(sum.add(sum)));

@@ -20,7 +20,7 @@ import { storeResults } from '../../primitives/row-results.ts';
 import { fillLists, isBefore, type ListColumns, NO_POINT, offer } from './lists.ts';
 import type { Measure } from './metrics.ts';
 
-/** Input shared by all queries. */
+/** What all queries of a search share: the points and the parameters. */
 export interface Search {
   readonly context: Context;
   readonly measure: Measure;
@@ -28,13 +28,13 @@ export interface Search {
   readonly n: number;
   readonly dimensions: number;
   readonly points: Column<'f32'>;
-  /** Lengths of the vectors, if the metric needs them. */
+  /** Lengths of the points as vectors, for metrics that need them. */
   readonly lengths: Column<'f32'> | undefined;
-  /** Number of points in a run. */
+  /** Number of points in a run (a block of consecutive points). */
   readonly run: number;
 }
 
-/** Queries of a batch. */
+/** A batch of queries. */
 export interface Queries {
   readonly elements: Column<'f32'>;
   readonly lengths: Column<'f32'> | undefined;
@@ -43,13 +43,16 @@ export interface Queries {
 
 const [SHORTEST_RUN, LONGEST_RUN] = [16, 256];
 
-/** The run length for which finding the minima of runs and examining the points of k runs take about equal work. */
+/**
+ * The number of points per run at which two costs are about equal: finding the minima of all runs, and examining the
+ * points of k runs.
+ */
 export function runLength(n: number, k: number, dimensions: number): number {
   const even = Math.log2(Math.sqrt(n / (k * dimensions)) + 1);
   return Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(even)));
 }
 
-/** Finds the nearest points by evaluating the metric's formula for all pairs. */
+/** Finds the nearest points by evaluating the metric's formula for all pairs of query and point. */
 export function nearestByFormula(search: Search, queries: Queries): ListColumns {
   const { n, k, run } = search;
   const runs = Math.ceil(n / run);
@@ -58,16 +61,21 @@ export function nearestByFormula(search: Search, queries: Queries): ListColumns 
   return nearestOfRuns(search, queries, { runs: chosen, count: k, pitch: k });
 }
 
-/** Chosen runs of every query: the first `count` of every row of `runs`. Rows are `pitch` apart. */
+/**
+ * The runs to examine for every query: the first `count` entries of its row in `runs`. Rows start every `pitch`
+ * entries.
+ */
 export interface ChosenRuns {
   readonly runs: Column<'u32'>;
   readonly count: number;
   readonly pitch: number;
-  /** Whether the run at a place may contain one of the nearest points. Default: every run may. */
+  /**
+   * Whether the run in this entry may contain one of the nearest points. If not, it is skipped. Default: every run may.
+   */
   readonly isOpen?: (row: U32, place: U32, loader: Loader) => Bool;
 }
 
-/** The nearest points among those of the chosen runs. */
+/** Finds the nearest points among the points of the chosen runs. */
 export function nearestOfRuns(search: Search, queries: Queries, chosen: ChosenRuns): ListColumns {
   const { run } = search;
   const { runs, count, pitch, isOpen } = chosen;
@@ -79,7 +87,7 @@ export function nearestOfRuns(search: Search, queries: Queries, chosen: ChosenRu
   });
 }
 
-/** Returns the index of a query's candidate point. */
+/** Returns the point that is candidate number `place` of the query `row`. */
 type IdOf = (row: U32, place: U32, loader: Loader) => U32;
 
 function nearestOfCandidates(search: Search, queries: Queries, candidates: number, idOf: IdOf): ListColumns {
@@ -93,7 +101,7 @@ function nearestOfCandidates(search: Search, queries: Queries, candidates: numbe
   });
 }
 
-/** The k runs with the smallest minimum distances for every query. */
+/** For every query, the k runs whose nearest points are nearest. */
 function nearestRuns(search: Search, queries: Queries, runs: number): Column<'u32'> {
   const { context, k, measure, run, dimensions } = search;
   const step = fn('distanceStep', { sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => measure.step(sum, a, b));
@@ -111,7 +119,9 @@ function nearestRuns(search: Search, queries: Queries, runs: number): Column<'u3
   return firstRuns(context, min, queries.count, runs, k).ids;
 }
 
-/** The runs with the smallest keys for every query, from a table with a row for each run. */
+/**
+ * For every query, the runs with the smallest keys. `keys` is a table with one row per run and one column per query.
+ */
 export function firstRuns(
   context: Context,
   keys: Column<'u32'>,
@@ -133,10 +143,13 @@ function keyFunctor({ measure, lengths }: Search) {
   return fn('angleKey', { sum: f32, from: f32, to: f32 }, u32, ({ sum, from, to }) => measure.keyOf(sum, [from, to]));
 }
 
-/** Number of elements read together. A cache sector of a GPU holds this many. */
+/** Number of elements read together, which fill a cache sector of a GPU. */
 const AT_ONCE = 8;
 
-/** The keys of the candidates of every query, row after row. Candidates that do not exist get the far key. */
+/**
+ * The keys of the candidates of all queries, row after row. A candidate that does not exist gets a key above all
+ * distances.
+ */
 function candidateKeys(search: Search, queries: Queries, candidates: number, idOf: IdOf): Column<'u32'> {
   const { context, measure, n, points, lengths, dimensions } = search;
   const keys = context.stored('u32', capacityOf(queries.count) * candidates);
@@ -154,7 +167,7 @@ function candidateKeys(search: Search, queries: Queries, candidates: number, idO
       const [b] = loader.load([points], to.add(d)) as [F32];
       sum.set(measure.step(sum, a, b));
     };
-    // Reads neighbouring elements right after each other, while they are in the cache.
+    // Reads adjacent elements one directly after the other, while they are in the cache.
     const groups = Let(select(u32(0), width.div(AT_ONCE), isPoint));
     For(0, groups, (group) => {
       const first = Let(group.mul(AT_ONCE));

@@ -24,27 +24,27 @@ import { boundOf, idOfPoint, keyOfPoint, leafAt, minIdOf, pointsOfLeaf, searchFr
 import { aTree, LEAF, type PointTree } from './tree.ts';
 
 export interface TreeSearchOptions extends NearestOptions {
-  /** Whether a point is its own neighbour if the queries are the points of the tree. Default false. */
+  /** Used if the queries are the points of the tree: whether a point is its own neighbour. Default false. */
   readonly itself?: boolean | undefined;
 }
 
 /**
- * Finds the k nearest points of a tree for every query, or for every point of the tree. Apart from
- * {@link TreeSearchOptions.itself}, the result has the same bytes as that of {@link nearest}, which examines all
- * points.
+ * Finds the k nearest points of a tree for every query, or for every point of the tree. Apart from {@link
+ * TreeSearchOptions.itself}, the result has the same bytes as that of {@link nearest}, which examines all points.
  *
- * A query begins in the leaf at its place on the curve and searches outwards from there. A box is skipped if its
- * minimum distance, computed by the same formula, is beyond the last point of the list. Ties are broken by the smallest
- * point id in the box. So many equal points, or points on a line, cost no more than others. Queries are processed in
- * the order of the curve, so that neighbouring queries read the same boxes.
+ * The tree orders points along a Hilbert curve. A query begins in the leaf at its own position on the curve and
+ * searches outwards from there. A box is skipped if its minimum distance, computed by the same formula, exceeds the
+ * distance of the list's last point. If both are equal, the smallest point id in the box decides. So many equal points,
+ * or points on a line, cost no more than other points. Queries are processed in the order of the curve, so that threads
+ * side by side read the same boxes.
  *
  * - Work O(queries · (k + log n)) if points and queries have similar distributions, O(queries · n) at worst. Longer
  *   lists than {@link LIST} are found in rounds of this length. Deterministic.
  * - A query with a NaN or infinite coordinate is at distance +∞ from all points, and gets the first k points.
  * - With fewer than k points, the rest of a list is {@link NO_POINT} at +∞. Without queries, the result is empty.
  *
- * Source: Samet, Depth-First k-Nearest Neighbor Finding Using the MaxNearestDist Estimator, 2003; Purcell's grid, 2005,
- * goes outwards too, and may return more than k.
+ * Source: Samet, Depth-First k-Nearest Neighbor Finding Using the MaxNearestDist Estimator, 2003. Purcell's grid, 2005,
+ * also searches outwards, but may return more than k points.
  *
  * @throws `ArgumentError` `neighbours/k`, `neighbours/metric` for cosine and inner, `neighbours/dimensions`,
  * `neighbours/points`, `neighbours/length`.
@@ -90,19 +90,19 @@ const someSearchOptions = someOptions<TreeSearchOptions>({
   itself: optional(aFlag),
 });
 
-/** The query of an index. */
+/** One query, as read by a thread of the kernel. */
 interface Query {
   readonly axes: readonly F32[];
-  /** A point that is excluded from the list; undefined if none is. */
+  /** The id of a point to exclude from the list, or undefined. */
   readonly but: U32 | undefined;
-  /** The leaf in which the search begins. */
+  /** The leaf of the tree in which the search begins. */
   readonly leaf: U32;
 }
 
 interface Queries {
   readonly count: number;
   at(index: U32, loader: Loader): Query;
-  /** The row of the result. */
+  /** The row of the result for an index of the kernel. */
   rowAt(index: U32, loader: Loader): U32;
 }
 
@@ -122,7 +122,7 @@ function ownQueries(tree: PointTree, itself: boolean): Queries {
   };
 }
 
-/** Queries in the order of the curve. */
+/** Queries that are not points of the tree, sorted along the curve. */
 function otherQueries(context: Context, tree: PointTree, queries: Points): Queries {
   const { dimensions } = tree;
   requireDimensions('nearestInTree', dimensions, queries.dimensions);
@@ -148,7 +148,10 @@ function wordAsF32(words: Column<'u32'>, index: U32, loader: Loader): F32 {
   return bitsToF32(loader.load([words], index)[0] as U32);
 }
 
-/** Fills a list with the points of a tree nearest to a query, among those after `after`. */
+/**
+ * Fills a list with the points of a tree that are nearest to a query. Ignores points up to `after`, which an earlier
+ * round found.
+ */
 function fillFromTree(
   tree: PointTree,
   measure: Measure,
@@ -188,12 +191,15 @@ function fillFromTree(
   );
 }
 
-/** Whether a query has a coordinate that is NaN or infinite. */
+/** Whether a query has a coordinate that is NaN or infinite. All points are then at distance +∞. */
 function isFar(axes: readonly F32[]): Bool {
   return axes.map((x) => x.sub(x).ne(0)).reduce((a, b) => a.or(b));
 }
 
-/** The first points by id, all at distance +∞, continuing after the last one of the round before. */
+/**
+ * Fills a list for a query at distance +∞ from all points: takes points by id, after the last one of the preceding
+ * round.
+ */
 function fillInOrder(tree: PointTree, list: NearestList, loader: Loader, but: U32 | undefined, after: After): void {
   const next = Var(after === undefined ? u32(0) : after.id.add(1));
   const count = loader.uniform('u32', tree.count);

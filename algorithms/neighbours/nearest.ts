@@ -20,7 +20,7 @@ import { nearestByFormula, type Queries, runLength, type Search } from './neares
 import { type Neighbours, neighboursOf, type Points, pointCount, somePoints } from './points.ts';
 
 export interface NearestOptions {
-  /** Number of points per query. */
+  /** Number of points to find per query. */
   readonly k: number;
   /** Default `l2`. */
   readonly metric?: Metric | undefined;
@@ -28,19 +28,20 @@ export interface NearestOptions {
 
 /**
  * Finds the k nearest points for every query, in any number of dimensions, from the distances to all points. Exact:
- * points are ordered by the formula in f32, with every operation rounded, and ties by id. So the bytes are the same on
- * every backend.
+ * points are ordered by the metric's formula in f32, with every operation rounded, and points at equal distance by id.
+ * So the bytes are the same on every backend.
  *
- * Points are taken in short runs. {@link crossReduce} finds the minimum distance of every run. The k nearest points are
- * in the k runs with the smallest minima, and only these are examined point by point. Squared distances in 16 or more
- * dimensions are bounded first by
- * `|a|² + |b|² − 2 a·b`, minus the maximum rounding error, and computed only if the bounds do not decide.
+ * Points are divided into short runs. {@link crossReduce} finds the minimum distance of every run. The k nearest points
+ * are in the k runs with the smallest minima, and only these runs are examined point by point. In 16 or more
+ * dimensions, squared distances first get a lower bound: `|a|² + |b|² − 2 a·b`, minus the maximum rounding error. They
+ * are computed only if the bounds do not decide.
  *
  * Lists longer than {@link LIST} are found in rounds, each of which continues after the last point of the round before.
  *
- * - Work O(queries · points · dimensions), span O(points + k · dimensions). Takes a word of memory for every query and
- *   run, up to an eighth of `limits.memoryBytes`; larger numbers of queries are processed in batches. Deterministic.
- * - If NaN or infinite coordinates would make a distance NaN, it is +∞: such points come last.
+ * - Work O(queries · points · dimensions), span O(points + k · dimensions). Takes a word of memory for every pair of a
+ *   query and a run. Queries are processed in batches, so that this is at most an eighth of `limits.memoryBytes`.
+ *   Deterministic.
+ * - A distance that would be NaN, because of NaN or infinite coordinates, is +∞. Such points come last.
  * - With fewer than k points, the rest of a list is {@link NO_POINT} at +∞. Without queries, the result is empty.
  * - Equivalent loop: `for (const q of queries) out.push(ids.toSorted((a, b) => distance(q, a) - distance(q, b) || a -
  *   b).slice(0, k))`.
@@ -50,7 +51,7 @@ export interface NearestOptions {
  *
  * @throws `ArgumentError` `neighbours/k`, `neighbours/metric`, `neighbours/points` if the number of elements is not a
  * multiple of the dimensions, `neighbours/dimensions` if points and queries differ in dimensions, `neighbours/length`
- * if only the device knows the length.
+ * if the length of a column is known only on the device.
  * @example
  * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };
  * const queries = { elements: ctx.column(Float32Array.of(1, 0, 4, 4)), dimensions: 2 };
@@ -111,10 +112,10 @@ export function requireDimensions(call: string, points: number, queries: number)
   });
 }
 
-/** Maximum number of words in each table of a batch of queries. */
+/** Maximum number of words of a table of a batch. */
 const MAX_WORDS = 2 ** 26;
 
-/** Number of queries whose tables of runs and of candidates fit. */
+/** Maximum number of queries in a batch, for which the tables of runs and of candidates fit in memory. */
 function queriesAtOnce({ context, n, run }: Search, listed: number): number {
   const words = Math.min(MAX_WORDS, context.backend.limits.memoryBytes / 4 / 8);
   const runs = Math.ceil(n / run);
@@ -127,7 +128,7 @@ function queriesOfPart(search: Search, elements: Column<'f32'>, count: number): 
   return { elements, lengths, count };
 }
 
-/** The lengths of vectors. */
+/** The Euclidean lengths of vectors. */
 function lengthsOf(context: Context, { elements, dimensions }: Points, count: number): Column<'f32'> {
   const squares = squaredLengths(context, elements, dimensions, count);
   return context.materialize(map(rootOf, { square: squares }));

@@ -23,7 +23,9 @@ import { type Measure, type Metric, measureOf } from './metrics.ts';
 import { requireDimensions } from './nearest.ts';
 import { type Points, pointCount } from './points.ts';
 
-/** Pairs of a query and a point, ordered by query and then by point. Only the device knows their number. */
+/**
+ * Pairs of a query and a point, ordered by query and then by point. The number of pairs is known only on the device.
+ */
 export interface PairsWithin {
   readonly query: Column<'u32'>;
   readonly id: Column<'u32'>;
@@ -31,13 +33,14 @@ export interface PairsWithin {
 }
 
 /**
- * Finds all points within a distance of queries, in any number of dimensions and by any metric, from the distances of
- * all pairs. {@link withinRadius} finds the same points in a tree. Distances of `l2` are squared, so its radius is
- * squared in f32 before it is compared.
+ * Finds all points within a distance of queries, in any number of dimensions and by any metric. Computes the distances
+ * of all pairs; {@link withinRadius} finds the same points faster in a tree. Distances of `l2` are squared, so its
+ * radius is squared in f32 before it is compared.
  *
  * - Work O(queries · points · dimensions), span O(dimensions + log pairs). Takes about five words of memory for every
- *   pair, so limit the number of queries accordingly. Deterministic: the bytes are those of the stated formula in f32.
- * - Without queries or points there are no pairs. Pairs at +∞ are only within an infinite radius.
+ *   pair, so limit the number of queries accordingly. Deterministic: distances are computed by the metric's formula in
+ *   f32.
+ * - Without queries or points there are no pairs. Pairs at distance +∞ are only within an infinite radius.
  */
 export function pairsWithin(
   context: Context,
@@ -81,7 +84,7 @@ const PAIR = {
   dimensions: uniform(u32),
 };
 
-/** The key of the distance of a pair. */
+/** Functor that computes the key of the distance of a pair. */
 function keyOfPair(measure: Measure, takesLengths: boolean) {
   return fn('keyOfPair', PAIR, u32, ({ pair, points, queries, count, dimensions }): U32 => {
     const query = Let(pair.div(count));

@@ -4,18 +4,21 @@ import { aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 import type { ListColumns } from './lists.ts';
 import type { Measure } from './metrics.ts';
 
-/** Points or queries: coordinates, point after point, as {@link Vectors} of f32. */
+/** Points or queries: coordinates in f32, point after point. */
 export interface Points extends Vectors {
   readonly elements: Column<'f32'>;
 }
 
 export const somePoints: Kind = aRecord<Points>({ elements: aColumn('f32'), dimensions: aWhole(1) });
 
-/** The nearest points of every query: point j of query i is at `i · k + j`, nearest first. Ties are ordered by id. */
+/**
+ * The k nearest points of every query. Point j of query i is at `i · k + j`, nearest first. Points at equal distance
+ * are ordered by id.
+ */
 export interface Neighbours {
-  /** Indices of points; {@link NO_POINT} after the last one, if there are fewer than k. */
+  /** Indices of points. If there are fewer than k points, the rest of a list is {@link NO_POINT}. */
   readonly ids: Column<'u32'>;
-  /** Distances by the metric; +∞ where there is no point. */
+  /** Distances by the metric. +∞ where there is no point. */
   readonly distances: Column<'f32'>;
 }
 
@@ -35,7 +38,7 @@ export function pointCount(call: string, name: string, { elements, dimensions }:
   });
 }
 
-/** Converts lists to the result of a search. */
+/** Converts the lists of a search to its result: keys become distances. */
 export function neighboursOf(context: Context, { keys, ids }: ListColumns, measure: Measure): Neighbours {
   const distance = fn('distanceOfKey', { key: u32 }, f32, ({ key }) => measure.distanceOf(key));
   return { ids, distances: context.materialize(map(distance, { key: keys })) };

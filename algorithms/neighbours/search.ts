@@ -17,7 +17,7 @@ import {
 import type { Measure } from './metrics.ts';
 import { boxAt, LEAF, nodeWords, type PointTree, type WordAt, wordAtOf } from './tree.ts';
 
-/** Reads the words of a tree. */
+/** A tree whose words can be read in a kernel. */
 export interface TreeWords {
   readonly dimensions: number;
   readonly nodes: WordAt;
@@ -29,26 +29,26 @@ export function treeWords({ dimensions, nodes, points }: PointTree, loader: Load
 }
 
 /**
- * Lower bound of the distance to anything in a node's box: the distance formula, applied to the gaps between query and
- * box on each axis. Every rounded operation is monotonic in the gap, so no point of the box is nearer by the same
- * formula.
+ * Lower bound of the distance between a query and any point in a node's box, as a key. Applies the distance formula to
+ * the gap between query and box on each axis. Every rounded operation is monotonic in the gap, so by the same formula
+ * no point of the box is nearer.
  */
 export function boundOf({ nodes, dimensions }: TreeWords, measure: Measure, query: readonly F32[], node: U32): U32 {
   const { min, max } = boxAt(nodes, dimensions, node);
   const sum = query.reduce<F32>((sum, q, d) => {
-    // If the coordinate is NaN, the gap is 0.
+    // If a coordinate of the query is NaN, `max` ignores it, so the gap is 0.
     const gap = f32(0).max(min[d]!.sub(q)).max(q.sub(max[d]!));
     return measure.step(sum, gap, f32(0));
   }, f32(0));
   return measure.keyOf(sum);
 }
 
-/** The smallest id of a point below a node. */
+/** The smallest id among the points below a node. */
 export function minIdOf({ nodes, dimensions }: TreeWords, node: U32): U32 {
   return nodes(node.mul(nodeWords(dimensions)).add(2 * dimensions));
 }
 
-/** The key of the distance to point i of the tree. */
+/** The key of the distance between a query and point i in the order of the tree. */
 export function keyOfPoint({ points, dimensions }: TreeWords, measure: Measure, query: readonly F32[], i: U32): U32 {
   const first = i.mul(dimensions + 1);
   const sum = query.reduce<F32>((sum, q, d) => measure.step(sum, q, bitsToF32(points(first.add(d)))), f32(0));
@@ -59,7 +59,7 @@ export function idOfPoint({ points, dimensions }: TreeWords, i: U32): U32 {
   return points(i.mul(dimensions + 1).add(dimensions));
 }
 
-/** The last leaf that begins at or before a place on the curve; else the first leaf. */
+/** The last leaf that begins at or before a position on the curve. If there is none, the first leaf. */
 export function leafAt(tree: PointTree, place: readonly U32[], loader: Loader): U32 {
   const [from, to] = [Var(u32(0)), Var(loader.uniform('u32', Math.ceil(tree.count / LEAF)))];
   While(
@@ -67,7 +67,8 @@ export function leafAt(tree: PointTree, place: readonly U32[], loader: Loader): 
     () => {
       const middle = Let(from.add(to).shr(1));
       const first = place.map((_, k) => loader.load([tree.places], middle.mul(place.length).add(k))[0] as U32);
-      // Compares from the last word to the first: a word decides if all words before it are equal.
+      // Compares numbers of several words, from the last word to the first: a word decides if all earlier words are
+      // equal.
       const isBehind = place.reduceRight(
         (behind, word, k) => word.lt(first[k]!).or(word.eq(first[k]!).and(behind)),
         bool(false) as Bool,
@@ -83,13 +84,13 @@ export function leafAt(tree: PointTree, place: readonly U32[], loader: Loader): 
   );
 }
 
-/** The node after this one and all its descendants, in preorder; 1 after the last. */
+/** The node that follows a node and all its descendants in preorder. 1, the root, after the last node. */
 export function nodeBehind(node: U32): U32 {
   const next = Let(node.add(1));
   return next.shr(ctz(next));
 }
 
-/** Calls `body` for the points of a leaf. */
+/** Calls `body` for the index of each point of a leaf, in the order of the tree. */
 export function pointsOfLeaf(tree: PointTree, leaf: U32, loader: Loader, body: (i: U32) => void): void {
   const first = Let(leaf.sub(loader.uniform('u32', 2 ** tree.levels)).mul(LEAF));
   const end = Let(first.add(LEAF).min(loader.uniform('u32', tree.count)));
@@ -104,8 +105,8 @@ export function pointsOfLeaf(tree: PointTree, leaf: U32, loader: Loader, body: (
 }
 
 /**
- * Searches the tree outwards from a leaf: the leaf, then its sibling, then the sibling of their parent, and so on.
- * Nodes for which `mayHold` is false are skipped with all their descendants.
+ * Searches the tree outwards from a leaf: the leaf, then its sibling, then the sibling of their parent, and so on. A
+ * node for which `mayHold` is false is skipped, with all its descendants.
  */
 export function searchFrom(
   leaf: U32,
@@ -116,7 +117,10 @@ export function searchFrom(
 ): void {
   const leaves = loader.uniform('u32', 2 ** tree.levels);
   const node = Var(leaf);
-  /** `done` is the root of the part already searched or in progress; `end` is the node after it. */
+  /**
+   * `done` is the root of the subtree that is searched already or in progress; `end` is the node that follows this
+   * subtree.
+   */
   const [done, end] = [Var(leaf), Var(nodeBehind(leaf))];
   While(
     () => node.ne(0),
@@ -128,7 +132,7 @@ export function searchFrom(
         If(isLeaf, () => visit(here)).Else(() => next.set(here.shl(1)));
       });
       If(next.eq(end), () => {
-        // 0 comes after all nodes.
+        // Continues with the sibling of the subtree. If the whole tree is done, continues with 0, which ends the loop.
         const beside = Let(select(done.xor(1), u32(0), done.eq(1)));
         next.set(beside);
         end.set(nodeBehind(beside));

@@ -21,15 +21,20 @@ import { NO_POINT, storeRows } from './lists.ts';
 import { type Points, pointCount, somePoints } from './points.ts';
 
 /**
- * Points in two or three dimensions in the order of a curve, with {@link LEAF} points per leaf, and a complete binary
- * tree of boxes over the leaves. Node 1 is the root; the children of node i are 2 i and 2 i + 1.
+ * Points in two or three dimensions, in the order of a Hilbert curve, with {@link LEAF} points per leaf. Over the
+ * leaves is a complete binary tree of bounding boxes. Node 1 is the root; the children of node i are 2 i and 2 i + 1.
  */
 export interface PointTree {
-  /** The coordinates, as words, and the index of every point. */
+  /** For every point, the bits of its coordinates, then its index in the input. */
   readonly points: Column<'u32'>;
-  /** The minimum and maximum coordinates, as words, and the smallest point index below every node. */
+  /**
+   * For every node, the bits of its minimum coordinates, then of its maximum coordinates, then the smallest point index
+   * below it.
+   */
   readonly nodes: Column<'u32'>;
-  /** The place of every leaf's first point on the curve, as the words of a number, highest first. */
+  /**
+   * For every leaf, the position of its first point on the curve: the words of one large integer, highest word first.
+   */
   readonly places: Column<'u32'>;
   readonly dimensions: number;
   readonly count: number;
@@ -46,22 +51,23 @@ export const aTree: Kind = aRecord<PointTree>({
   levels: aWhole(0, 31),
 });
 
-/** Number of points in a leaf. */
+/** Number of points per leaf. */
 export const LEAF = 8;
 
 /**
  * Builds a tree over points in two or three dimensions, for {@link nearestInTree} and {@link withinRadius}.
  *
- * Points are sorted along Hilbert's curve through the bits of their coordinates, which distinguishes all points that
- * are not equal. Leaves are runs of points. There is no grid with full and empty cells, so clusters, lines and outliers
+ * Points are sorted along a Hilbert curve through the bits of their coordinates, on which only equal points coincide.
+ * Leaves are runs of points in this order. There is no grid with full and empty cells, so clusters, lines and outliers
  * cost no more than evenly spread points.
  *
  * - Work O(n): a radix sort of 64 bits in two dimensions and 96 bits in three. Span O(log n). Takes about 9 words of
  *   memory per point in two dimensions. Deterministic.
- * - Boxes ignore NaN coordinates; their points are infinitely far from everything. Without points, the tree is empty.
+ * - Boxes ignore NaN coordinates. A point with such a coordinate is infinitely far from everything. Without points, the
+ *   tree is empty.
  *
  * Source: Karras, Maximizing Parallelism in the Construction of BVHs, Octrees, and k-d Trees, 2012, for trees over a
- * curve. Here leaves have a fixed number of points, so the tree is complete and needs no pointers.
+ * space-filling curve. Here leaves have a fixed number of points, so the tree is complete and needs no pointers.
  *
  * @throws `ArgumentError` `neighbours/dimensions` if points have neither two nor three dimensions; `neighbours/points`
  * and `neighbours/length` as in {@link nearest}.
@@ -107,14 +113,14 @@ export function nodeWords(dimensions: number): number {
   return 2 * dimensions + 1;
 }
 
-/** The bounds of the points below a node. */
+/** The bounding box of the points below a node. */
 interface Box {
   readonly min: readonly F32[];
   readonly max: readonly F32[];
   readonly minId: U32;
 }
 
-/** All nodes, level by level. Position 0 is unused. */
+/** Computes the boxes of all nodes, from the leaves upwards. Position 0 is unused. */
 function buildNodes(
   context: Context,
   points: Column<'u32'>,
@@ -165,14 +171,14 @@ function boxOfPoint(
   };
 }
 
-/** Reads a word of a column. */
+/** Reads the word of a column at an index. */
 export type WordAt = (index: U32) => U32;
 
 export function wordAtOf(column: Column<'u32'>, loader: Loader): WordAt {
   return (index) => loader.load([column], index)[0] as U32;
 }
 
-/** The box of a node, read from the words of several. */
+/** Reads the box of a node from the words of all nodes. */
 export function boxAt(wordAt: WordAt, dimensions: number, node: U32): Box {
   const first = Let(node.mul(nodeWords(dimensions)));
   const word = (k: number): U32 => wordAt(first.add(k));
@@ -184,7 +190,7 @@ export function boxAt(wordAt: WordAt, dimensions: number, node: U32): Box {
   };
 }
 
-/** A NaN coordinate is replaced by the other one; if both are NaN, by none. */
+/** The box around two boxes. A NaN bound of one box is replaced by the bound of the other. */
 function union(a: Box, b: Box): Box {
   return {
     min: a.min.map((x, d) => x.min(b.min[d]!)),

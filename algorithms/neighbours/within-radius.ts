@@ -35,42 +35,45 @@ import { boundOf, idOfPoint, keyOfPoint, nodeBehind, type TreeWords } from './se
 import { aTree, LEAF, type PointTree } from './tree.ts';
 
 export interface RadiusOptions {
-  /** Maximum distance by the metric. For `l2` it is squared, in f32, before it is compared with sums of squares. */
+  /**
+   * Maximum distance by the metric. For `l2`, distances are squared, so the radius is squared in f32 before it is
+   * compared.
+   */
   readonly radius: number;
   /** Default `l2`. `cosine` and `inner` are not allowed. */
   readonly metric?: Metric | undefined;
-  /** Whether a point is its own neighbour if the queries are the points of the tree. Default false. */
+  /** Used if the queries are the points of the tree: whether a point is its own neighbour. Default false. */
   readonly itself?: boolean | undefined;
   /**
-   * Whether the points of a query are ordered by distance, with ties by index. Default: they are in the order of the
-   * tree.
+   * Whether the points of a query are ordered by distance, and points at equal distance by index. Default false: they
+   * are in the order of the tree.
    */
   readonly sorted?: boolean | undefined;
 }
 
-/** All points within a distance of queries. Those of query i are the rows `offsets[i] … offsets[i + 1] − 1`. */
+/** All points within a distance of queries. The rows `offsets[i] … offsets[i + 1] − 1` belong to query i. */
 export interface PointsWithin {
-  /** One entry more than there are queries. */
+  /** The first row of each query; the last element is the number of rows. */
   readonly offsets: Column<'u32'>;
   readonly ids: Column<'u32'>;
   readonly distances: Column<'f32'>;
 }
 
 /**
- * Finds all points of a tree whose distance from a query is at most a radius, for every query, or for every point of
- * the tree. Exact: distances are those of the formula in f32, and a box is skipped only if its minimum distance by the
+ * For every query, or for every point of the tree, finds all points of the tree at a distance of at most a radius.
+ * Exact: distances are computed by the metric's formula in f32. A box is skipped only if its minimum distance by the
  * same formula is above the radius.
  *
- * Every query walks through the tree twice, to count its points and to write them. The call waits once, for the number
- * of rows.
+ * Every query walks through the tree twice, to count its points and to write them. The call waits for the device once,
+ * for the number of rows.
  *
  * - Work O(queries · log n + rows), plus a radix sort if they are sorted; span O(the longest walk). Deterministic: the
  *   order of the tree is the same on every backend.
- * - A query or point with a NaN or infinite coordinate is at distance +∞, and so only within an infinite radius.
+ * - A query or point with a NaN or infinite coordinate is at distance +∞, so it is only within an infinite radius.
  * - Without queries, `offsets` is a single 0.
  *
  * @throws `ArgumentError` `neighbours/radius` if the radius is negative or NaN, `neighbours/metric`,
- * `neighbours/dimensions`, `neighbours/points`, `neighbours/length` as {@link nearestInTree}.
+ * `neighbours/dimensions`, `neighbours/points`, `neighbours/length` as in {@link nearestInTree}.
  * @example
  * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };
  * const tree = buildPointTree(ctx, points);
@@ -114,7 +117,7 @@ const someRadiusOptions = someOptions<RadiusOptions>({
   sorted: optional(aFlag),
 });
 
-/** Input of a walk: coordinates, the index of the query, and the index of a point to exclude. */
+/** Input of the walks: coordinates, the index of the query, and the id of a point to exclude. */
 type Rows = { readonly row: Column<'u32'>; readonly but: Column<'u32'> } & { readonly [axis: string]: Column };
 type Found = { readonly row: Column<'u32'>; readonly key: Column<'u32'>; readonly id: Column<'u32'> };
 
@@ -143,7 +146,7 @@ function ownRows(context: Context, { points, dimensions, count }: PointTree, its
   return context.materialize({ ...Object.fromEntries(axes), row: sequence(count), but }) as Rows;
 }
 
-/** A walk through the tree that emits the points within a distance. */
+/** The walk of one query through the tree, which emits the points within a distance. */
 function walkOf(tree: PointTree, measure: Measure) {
   const { dimensions } = tree;
   const state = { node: u32, point: u32 };
@@ -188,7 +191,7 @@ function walkOf(tree: PointTree, measure: Measure) {
   return { start, step };
 }
 
-/** Sorts by query, then by distance, then by index. */
+/** Sorts pairs by query, then by distance, then by point index. */
 function inOrder({ row, key, id }: Found, queries: number): Found {
   const byId = sortByKey(id, { row, key });
   const bits = { from: 0, to: 32 + Math.ceil(Math.log2(Math.max(2, queries))) };

@@ -16,25 +16,28 @@ import {
 } from '../../primitives/index.ts';
 import { aRecord, type Kind } from '../../primitives/kinds.ts';
 
-/** The part of a region in each quadrant, row by row. */
+/** The part of a region (a polygon) in each quadrant, row by row. */
 export interface RegionInQuadrants {
   /**
-   * 1 if the region contains the quadrant's lower left corner, else 0. A corner represents the area directly to its
+   * 1 if the region contains the quadrant's lower left corner, else 0. A corner stands for the points directly to its
    * right and then above.
    */
   readonly corner: Column<'u32'>;
-  /** Position of the region's first edge through the quadrant, and number of its edges there. */
+  /**
+   * Position of the region's first edge through the quadrant in the list of edges, and the number of its edges there.
+   */
   readonly first: Column<'u32'>;
   readonly count: Column<'u32'>;
 }
 
-/** Quadrants that two regions have in common. Several rows may have the same quadrant. */
+/** Quadrants of which two regions each cover a part. Several rows may have the same quadrant. */
 export interface QuadrantPairs {
   /**
-   * Steps from the domain's left to the quadrant's left, doubled, plus one bit that gives its side: bit n for 2ⁿ steps.
+   * Position of the quadrant's left side and its size in one word. The word is twice the number of steps from the
+   * domain's left, plus 2ⁿ for a quadrant with a side of 2ⁿ steps.
    */
   readonly column: Column<'u32'>;
-  /** Steps from the domain's bottom to the quadrant's bottom. Bits 30 and 31 are ignored. */
+  /** Number of steps from the domain's bottom to the quadrant's bottom. Bits 30 and 31 are ignored. */
   readonly row: Column<'u32'>;
   readonly p: RegionInQuadrants;
   readonly q: RegionInQuadrants;
@@ -53,26 +56,28 @@ export const somePairs: Kind = aRecord<QuadrantPairs>({
   q: aRegion,
 });
 
-/** Both regions, as bits: p is bit 0, q is bit 1. */
+/** The bits of both regions: bit 0 for p, bit 1 for q. */
 export const BOTH = 3;
 
-/** Quadrants in progress. */
+/** Cells: quadrants of the caller, or the smaller quadrants into which these were split. */
 export interface Cells {
   readonly column: Column<'u32'>;
-  /** Steps from the domain's bottom. Bits 30 and 31 tell whether p and q contain the lower left corner. */
+  /**
+   * Number of steps from the domain's bottom. Bits 30 and 31 are set if p and q contain the cell's lower left corner.
+   */
   readonly row: Column<'u32'>;
   /** The caller's row. */
   readonly pair: Column<'u32'>;
 }
 
-/** Edges that pass through cells, cell by cell. */
+/** Edges that pass through cells, cell after cell. An edge has a row for each of its cells. */
 export interface Items {
   readonly cell: Column<'u32'>;
-  /** The index of the edge, below 2³⁰. Bits 30 and 31 tell whether it belongs to p or to q. */
+  /** The index of the edge, below 2³⁰. Bit 30 is set if it belongs to p, bit 31 if it belongs to q. */
   readonly item: Column<'u32'>;
 }
 
-/** Cells in progress, with their edges. */
+/** Cells that are processed together, with their edges. */
 export interface Front {
   readonly cells: Cells;
   readonly items: Items;
@@ -80,19 +85,19 @@ export interface Front {
 
 const LOW_BITS = 2 ** 30 - 1;
 
-/** Captured columns and rows of cells. */
+/** Parameters of a functor: the columns and rows of all cells. */
 export const cellArrays: { readonly columns: ArrayParameter<'u32'>; readonly rows: ArrayParameter<'u32'> } = {
   columns: array(u32),
   rows: array(u32),
 };
 
-/** A cell inside a functor. */
+/** A cell, as unpacked in a functor. */
 export interface CellPlace {
   readonly x: U32;
   readonly y: U32;
-  /** The side is 2^shift steps. */
+  /** Logarithm of the cell's side: the side is 2^shift steps. */
   readonly shift: U32;
-  /** The regions that contain the lower left corner, as bits. */
+  /** Which regions contain the lower left corner, as bits. */
   readonly corner: U32;
 }
 
@@ -102,7 +107,7 @@ export function cellAt(columns: ArrayValue<'u32'>, rows: ArrayValue<'u32'>, cell
   return { x: column.xor(u32(1).shl(shift)).shr(1), y: row.and(LOW_BITS), shift, corner: row.shr(30) };
 }
 
-/** The two words of a cell's position. */
+/** Packs the position of a cell into two words. */
 export function packCell({ x, y, shift, corner }: CellPlace): { readonly column: U32; readonly row: U32 } {
   return { column: x.shl(1).or(u32(1).shl(shift)), row: y.or(corner.shl(30)) };
 }
@@ -111,14 +116,14 @@ export function edgeOfItem(item: U32): U32 {
   return item.and(LOW_BITS);
 }
 
-/** The region whose edge it is, as a bit. */
+/** The region to which an edge belongs, as a bit. */
 export function regionOfItem(item: U32): U32 {
   return item.shr(30);
 }
 
 /**
- * The cells of all pairs, with their edges. A cell whose overlap is certain or impossible whatever its edges are gets
- * none. Waits for the device once.
+ * Makes the cells of all pairs, with their edges. A cell gets no edges if they cannot change the result, because the
+ * regions certainly share area or certainly do not. Waits for the device once.
  */
 export async function cellsOf(context: Context, pairs: QuadrantPairs, edge: Column<'u32'>): Promise<Front> {
   const { column, row, p, q } = pairs;
@@ -146,7 +151,9 @@ const packedPlace = fn(
   }),
 );
 
-/** A cell gets no edges if both regions contain the corner, or if one region is absent. */
+/**
+ * Number of edges to list for a cell. It is 0 if both regions contain the corner, or if one region is not in the cell.
+ */
 const itemCount = fn(
   'itemCount',
   { cornerP: u32, countP: u32, cornerQ: u32, countQ: u32 },

@@ -1,5 +1,5 @@
 /**
- * For joins of polygons: whether two share area, exactly, inside quadrants.
+ * Decides for joins of polygons whether two polygons share area. Works quadrant by quadrant, and is exact.
  *
  * @packageDocumentation
  */

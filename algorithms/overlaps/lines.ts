@@ -19,7 +19,7 @@ import {
 import { cellArrays, cellAt, edgeOfItem, type Front } from './cells.ts';
 
 /**
- * An edge relative to the corner of its cell: its left end (the lower end of a vertical edge), and the vector to the
+ * An edge relative to the corner of its cell: its left end (for a vertical edge its lower end), and the vector to its
  * other end.
  */
 export interface Line {
@@ -29,7 +29,7 @@ export interface Line {
   readonly dy: I32;
 }
 
-/** The lines of all edges of a front, four words each, as a view. */
+/** The lines of all edges of a front (cells that are processed together), four words each, as a view. */
 export function linesOf({ cells, items }: Front, ends: Column<'i32'>): Column<'i32'> {
   const index = sequence(4 * (items.item.length as number));
   return map(lineWord, { index, cells: items.cell, items: items.item, columns: cells.column, rows: cells.row, ends });
@@ -57,7 +57,7 @@ export function lineAt(lines: ArrayValue<'i32'>, index: U32): Line {
   return { ax: lines.at(at), ay: lines.at(at.add(1)), dx: lines.at(at.add(2)), dy: lines.at(at.add(3)) };
 }
 
-/** The right end of a line. */
+/** The position of a line's right end. */
 export function endOf({ ax, ay, dx, dy }: Line): { readonly x: I32; readonly y: I32 } {
   return { x: ax.add(dx), y: ay.add(dy) };
 }
@@ -67,14 +67,17 @@ const side = fn('sideOfLine', { ax: i32, ay: i32, dx: i32, dy: i32, x: i32, y: i
 );
 
 /**
- * Twice the signed area of the triangle of line and point, at most 2⁶¹. Above 0 if the point lies above the line, or
- * left of a vertical line.
+ * Twice the signed area of the triangle of a line and a point, at most 2⁶¹. It is positive if the point is above the
+ * line, or left of a vertical line.
  */
 export function sideOf(line: Line, x: I32, y: I32): U64 {
   return side({ ...line, x, y });
 }
 
-/** Above 0 if the second line is steeper than the first. At most 2⁶¹. */
+/**
+ * The cross product of the vectors of two lines, at most 2⁶¹. It is positive if the second line is steeper than the
+ * first.
+ */
 export function turnOf(from: Line, to: Line): U64 {
   return sub64({ a: mulI32({ a: from.dx, b: to.dy }), b: mulI32({ a: from.dy, b: to.dx }) });
 }

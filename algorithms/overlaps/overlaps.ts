@@ -9,8 +9,8 @@ import { prepareWalks, walk } from './walks.ts';
 
 export interface OverlapOptions {
   /**
-   * Quadrants with more edges of both regions than this are split first if that reduces the work. The result does not
-   * depend on it. Default 16.
+   * A quadrant with more edges of both regions than this is split first if that reduces the work. Does not change the
+   * result. Default 16.
    */
   readonly maxEdges?: number | undefined;
 }
@@ -20,20 +20,21 @@ export interface OverlapOptions {
  * neighbourhood inside both regions, else 0. Regions that only touch share no area. An edge that is traversed there and
  * back encloses no area.
  *
- * A region is filled even-odd over its closed rings. It is given by its part in the quadrant: whether it contains the
- * lower left corner, and exactly the edges that have a point strictly inside. A region that contains the whole quadrant
- * has the corner and no edges. Edges may cross, touch, coincide and cancel out in any way, within a region and between
- * both.
+ * A region is filled even-odd over its closed rings. Its part in the quadrant is given by two things: whether it
+ * contains the lower left corner, and exactly those of its edges that have a point strictly inside. A region that
+ * contains the whole quadrant has the corner and no edges. Edges may cross, touch, coincide and cancel out in any way,
+ * within a region and between both.
  *
- * Exact in integers. Every part of the quadrant in both regions has a leftmost point, where it lies just above an edge
- * or just above the bottom of the quadrant. So walks above the bottom and above every edge, from crossing to crossing,
- * pass all such parts. The proof is in `walk.ts`. Most rows are decided early: if both regions contain the corner, if
- * one region is absent, if neighbours have the same edges, or by the first walks.
+ * Exact in integers. Each common area of both regions has a leftmost point. There it is just above an edge or just
+ * above the bottom of the quadrant. So walks just above the bottom and just above every edge, from crossing to
+ * crossing, pass all common areas. The proof is in `walk.ts`. Most rows are decided early: if both regions contain the
+ * corner, if one region is absent, if neighbours have the same edges, or by the first walks.
  *
- * - Work O(Σ n² + n · c) for n edges of both regions in a row, and c crossings on the walk along each. Splitting
- *   reduces this to about O(n log n) if edges are spread out. Span O(n · c) of a row. Waits for the device twice, and
- *   twice more for every level of splitting. Memory O(Σ n), about 12 words an edge.
- * - The same bytes on every backend, for all options. Accepts device counts. Without rows, the result is empty.
+ * - Work O(Σ n² + n · c) for n edges of both regions in a row, and c crossings on the walk along each edge. Splitting
+ *   reduces this to about O(n log n) if edges are spread out. Span O(n · c) for the longest row. Waits for the device
+ *   twice, and twice more for every level of splitting. Memory O(Σ n), about 12 words an edge.
+ * - The same bytes on every backend, for all options. Numbers of rows known only on the device are accepted. Without
+ *   rows, the result is empty.
  *
  * @param pairs - The quadrants, and the positions of each region's edges in `edge`.
  * @param edge - Indices of edges in `ends`. Rows may share them.
@@ -86,8 +87,8 @@ const ARGUMENTS = {
 const holdBoth = fn('holdBoth', { p: u32, q: u32 }, u32, ({ p, q }) => p.and(q));
 
 /**
- * Decides cells, except those that are split first. Returns the children of these, if there are any. Waits once or
- * twice.
+ * Decides cells by walks, except the cells that are split. Returns the children of the latter, if there are any. Waits
+ * for the device once or twice.
  */
 async function decide(
   context: Context,

@@ -16,8 +16,8 @@ import {
 /** The shape of a {@link Share}. */
 export type ShareShape = { readonly num: typeof u64; readonly den: typeof u64 };
 /**
- * A position on a line, as the fraction `num / den` of its length from the left end; `num` from 0, `den` from 1, both
- * up to 2⁶¹.
+ * A position on a line, as the fraction `num / den` of its length from the left end. `num` is at least 0 and `den` at
+ * least 1; both are at most 2⁶¹.
  */
 export type Share = ValuesOf<ShareShape>;
 
@@ -27,7 +27,7 @@ export function shareOf(num: I32, den: I32): Share {
   return { num: u64OfU32(bitsToU32(num)), den: u64OfU32(bitsToU32(den)) };
 }
 
-/** −1, 0 or 1 if a share is smaller than, equal to or larger than another. */
+/** Compares two positions on a line: −1, 0 or 1 if the first is before, at or after the second. */
 export const compareShares: Functor<{ readonly a: ShareShape; readonly b: ShareShape }, typeof i32> = fn(
   'compareShares',
   { a: share, b: share },
@@ -40,7 +40,7 @@ interface MovingPart {
   readonly hi: Variable<'u32'>;
 }
 
-/** A share that can be set again. */
+/** A position on a line in variables, so that a loop can change it. */
 export interface MovingShare {
   readonly num: MovingPart;
   readonly den: MovingPart;

@@ -33,12 +33,15 @@ import { edgesInQuadrants, FLIPS, PASSES } from '../quadrants/edge-in-quadrant.t
 import { BOTH, cellArrays, cellAt, edgeOfItem, type Front, packCell, regionOfItem } from './cells.ts';
 import { leaveToChildren, type Walks, walk } from './walks.ts';
 
-/** Cells of a front that have many edges, and their indices in the front. */
+/** Cells with many edges from a front (cells that are processed together), and their indices there. */
 export interface CrowdedCells extends Front {
   readonly number: Column<'u32'>;
 }
 
-/** The cells that have more edges than `max`, that can be split, and whose pair is not known to overlap. Waits once. */
+/**
+ * Selects the cells that can be split, have more than `max` edges, and belong to a pair that is not known to overlap.
+ * Waits for the device once.
+ */
 export async function crowdedCells(
   context: Context,
   { cells, items }: Front,
@@ -80,12 +83,12 @@ const isCrowded = fn(
 );
 
 /**
- * Decides the cells of a front, except crowded cells for which splitting pays. Returns the children of these that are
- * not decided by their corners. Waits once.
+ * Decides the cells of a front, except crowded cells for which splitting pays. Those are split instead, and the result
+ * has their children that are not decided by their corners. Waits for the device once.
  *
- * Walks in a cell with n edges take about n² steps. A cell is split if the sum of these squares over its open children
- * is at most its own. Cells whose edges run along each other or meet in one point are not split, because their children
- * are as crowded. So splitting never increases the work.
+ * Walks in a cell with n edges take about n² steps. A cell is split if the sum of n² over its undecided children is at
+ * most half of its own n², or if no edge counts twice. Cells whose edges run along each other or meet in one point are
+ * not split, because their children are just as crowded. So splitting never increases the work.
  */
 export async function splitCells(
   context: Context,
@@ -132,7 +135,10 @@ export async function splitCells(
   }
 }
 
-/** The effects of edges in their cells, as bits; see `edge-in-quadrant.ts`. */
+/**
+ * What each edge does in its cell, as bits: which children it passes through, and which corners it separates. See
+ * `edge-in-quadrant.ts`.
+ */
 function looksOf(context: Context, { cells, items }: Front, ends: Column<'i32'>): Column<'u32'> {
   const row = context.materialize(map(rowOf, { row: cells.row }));
   const passages = { quadrant: items.cell, edge: map(edgeOf, { item: items.item }) };
@@ -142,24 +148,24 @@ function looksOf(context: Context, { cells, items }: Front, ends: Column<'i32'>)
 const rowOf = fn('rowOf', { row: u32 }, u32, ({ row }) => edgeOfItem(row));
 const edgeOf = fn('edgeOf', { item: u32 }, u32, ({ item }) => edgeOfItem(item));
 
-/** What happens to a child. */
+/** State of a child cell: not in both regions, overlap is certain, or undecided. */
 const NOTHING = 0;
 const DECIDED = 1;
 const OPEN = 2;
 
-/** The children of cells, in the order x + 2y, as a view. */
+/** The four children of each cell, in the order x + 2y, as a view. */
 function childrenOf({ cells, items }: Front, look: Column<'u32'>) {
   const { values } = reduceByKey(items.cell, map(inRegion, { look, item: items.item }), together);
   const parents = { columns: cells.column, rows: cells.row, marks: values, pairs: cells.pair };
   return map(childAt, { child: sequence(4 * (cells.column.length as number)), ...parents });
 }
 
-/** Effects of edges of p are in the low byte, effects of edges of q in the next. */
+/** Moves the bits of an edge of p to the low byte, and the bits of an edge of q to the next byte. */
 const inRegion = fn('inRegion', { look: u32, item: u32 }, u32, ({ look, item }) =>
   look.shl(regionOfItem(item).sub(1).mul(8)),
 );
 
-/** Combines the bits of edges of a region in the same cell: passages by OR, flips by XOR. */
+/** Combines the bits of all edges of a region in a cell: passed children by OR, separated corners by XOR. */
 const together: Monoid<typeof u32> = monoid({
   of: u32,
   identity: 0,
@@ -180,7 +186,7 @@ const childAt = fn(
     const number = child.and(3);
     const place = cellAt(columns, rows, parent);
     const mark = marks.at(parent);
-    // The flips between the cell's corner and the child's corner; see `edge-in-quadrant.ts`.
+    // Selects the bits for the path from the cell's corner to the child's corner; see `edge-in-quadrant.ts`.
     const way = number.add(number.and(number.shr(1)).mul(3));
     const flips = (of: U32): U32 => popcount(of.shr(4).and(way)).and(1);
     const passed = (of: U32): U32 => of.shr(number).and(1);
@@ -200,13 +206,16 @@ const childAt = fn(
 
 const isKind = fn('isKind', { kind: u32, wanted: uniform(u32) }, u32, ({ kind, wanted }) => u32(kind.eq(wanted)));
 
-/** The open children that an edge passes through, as bits. */
+/** The undecided children that an edge passes through, as bits. */
 const openPasses = fn('openPasses', { cell: u32, look: u32, open: array(u32) }, u32, ({ cell, look, open }) => {
   const bits = [0, 1, 2, 3].map((number) => open.at(cell.shl(2).add(number)).shl(number));
   return look.and(bits.reduce((all, bit) => all.or(bit)));
 });
 
-/** 1 if the sum of the squared numbers of edges over the children is at most that of the cell itself, as a view. */
+/**
+ * 1 if splitting a cell pays: the squared numbers of edges of its children add up to at most half of its own square, or
+ * the numbers themselves to at most its own. As a view.
+ */
 function whereSplitPays(context: Context, { cells, items }: Front, passes: Column<'u32'>): Column<'u32'> {
   const sum = plus(u32);
   const { values } = reduceByKey(items.cell, map(byChild, { passes }), product({ c0: sum, c1: sum, c2: sum, c3: sum }));

@@ -47,7 +47,7 @@ import { compareShares, moveShare, movingShare, type Share, shareOf } from './sh
  * then above, the start of a walk one ahead on e and then above. This decides the side if a point is on a line.
  */
 
-/** A cell with its edges, inside a functor. */
+/** A cell and the range of its edges, in a functor. */
 export interface OverlapCell {
   readonly side: I32;
   readonly corner: U32;
@@ -55,13 +55,16 @@ export interface OverlapCell {
   readonly end: U32;
 }
 
-/** Columns through which edges are read: their regions and their lines. */
+/** Columns from which edges are read: the regions they belong to, and their lines. */
 export interface EdgeArrays {
   readonly items: ArrayValue<'u32'>;
   readonly lines: ArrayValue<'i32'>;
 }
 
-/** 1 if a face passed by the walk above a line lies in both regions. The line must not be vertical. */
+/**
+ * Walks just above a line through its cell. Returns 1 if it passes a face that both regions contain, else 0. The line
+ * must not be vertical.
+ */
 export function overlapsAlong(
   line: Line,
   { side, corner, first, end }: OverlapCell,
@@ -105,14 +108,14 @@ export function overlapsAlong(
   return u32(state.eq(BOTH));
 }
 
-/** The part of a line that lies in its cell. */
+/** The part of a line inside its cell. */
 interface Stretch {
   readonly from: Share;
   readonly to: Share;
-  /** Whether the line enters through a side of the cell, and whether through the left side. */
+  /** Whether the line enters the cell through one of its sides, and whether this is the left side. */
   readonly comesIn: Bool;
   readonly throughLeft: Bool;
-  /** The height at which it begins, unless that is at the left side. */
+  /** The height at which the stretch begins. Unused if it begins at the left side. */
   readonly height: I32;
 }
 
@@ -135,14 +138,14 @@ function stretchOf({ ax, ay, dx, dy }: Line, side: I32): Stretch {
 }
 
 /**
- * Flips the region of another edge in the state if this edge crosses an odd number of times the path from the cell's
- * corner to the start of the walk above a line. The path goes up and then to the right, or only up if the walk starts
- * on the left side.
+ * Updates the state on the path from the cell's corner to the start of the walk above a line. Flips the region of
+ * another edge if that edge crosses the path an odd number of times. The path goes up and then to the right, or only up
+ * if the walk starts on the left side.
  */
 function passOnTheWay(state: Variable<'u32'>, other: Line, region: U32, line: Line, stretch: Stretch): void {
   const { throughLeft, height } = stretch;
   const end = endOf(other);
-  // The walk begins above the height, or below it if the line falls.
+  // The walk begins just above this height, or just below it if the line falls.
   const row = height.sub(i32(line.dy.lt(0)));
   const meetsUp = other.ax.le(0).and(end.x.gt(0));
   const meetsAcross = other.ay.le(row).ne(end.y.le(row)).and(throughLeft.not());
@@ -167,7 +170,7 @@ function isPositive(a: U64): Bool {
   return ltI64({ a: u64OfU32(u32(0)), b: a });
 }
 
-/** Whether the start of the walk above a line lies above another line. */
+/** Whether the start of the walk above `line` is above the line `other`. */
 function isStartAbove(other: Line, line: Line, { from, comesIn }: Stretch): Bool {
   const turn = turnOf(line, other);
   const at = sideOf(other, line.ax, line.ay);
@@ -179,7 +182,8 @@ function isStartAbove(other: Line, line: Line, { from, comesIn }: Stretch): Bool
 }
 
 /**
- * Calls `body` for the crossing of another edge with the walk just above a line, if it lies after the line's left end.
+ * Calls `body` with the position where another edge crosses the walk just above a line, if that is after the line's
+ * left end.
  */
 function forCrossing(line: Line, other: Line, body: (at: Share) => void): void {
   const [lineEnd, otherEnd] = [endOf(line), endOf(other)];

@@ -25,19 +25,22 @@ import { cellArrays, cellAt, type Front } from './cells.ts';
 import { type Line, lineAt, linesOf } from './lines.ts';
 import { type OverlapCell, overlapsAlong } from './walk.ts';
 
-/** State of a cell: undecided, overlapping, not overlapping, or replaced by its children. */
+/** States of a cell, as bits: overlapping, not overlapping, or replaced by its children. Undecided cells have 0. */
 const FOUND = 1;
 const APART = 2;
 const WAITS = 4;
 
-/** A front in progress: the first items of its cells, their lines, and the states of the cells. */
+/**
+ * What walks need of a front (cells that are processed together): the first item of each cell, the lines of all edges,
+ * and the states of the cells.
+ */
 export interface Walks {
   readonly firsts: Column<'u32'>;
   readonly lines: Column<'i32'>;
   readonly outcomes: Column<'u32'>;
 }
 
-/** The initial states of a front. */
+/** Prepares the walks of a front, with all cells undecided. */
 export function prepareWalks(context: Context, front: Front, ends: Column<'i32'>): Walks {
   const { column } = front.cells;
   return {
@@ -47,17 +50,18 @@ export function prepareWalks(context: Context, front: Front, ends: Column<'i32'>
   };
 }
 
-/** Maximum number of edges of a cell that the first turn examines. */
+/** Maximum number of edges of a cell that the turn 'first' examines. */
 const FEW = 64;
 
 /**
  * Decides cells, and marks the pairs that overlap. A decision takes two turns:
  *
- * - 'first' decides most cells with few edges: it checks whether the regions complement each other, and walks along the
- *   bottom and along two edges, the first of p and the last of q;
+ * - 'first' decides most cells with few edges. It checks whether each region is the complement of the other. Then it
+ *   walks along the bottom and along two edges, the first of p and the last of q;
  * - 'rest' makes all other walks in cells that are still undecided.
  *
- * Work O(Σ n² + n · c) for the n edges of every cell and c crossings per walk; span O(n · c), the maximum over cells.
+ * Work O(Σ n² + n · c) for the n edges of every cell and c crossings per walk; span O(n · c) for the cell with the
+ * largest product.
  */
 export function walk(
   context: Context,
@@ -83,7 +87,7 @@ export function walk(
   scatterReduce(map(isFound, { outcome: outcomes }), cells.pair, 'or', overlaps);
 }
 
-/** Replaces cells whose flag is 1 by their children. */
+/** Marks the cells whose flag is 1 as replaced by their children. */
 export function leaveToChildren({ outcomes }: Walks, flags: Column<'u32'>, cells: Column<'u32'>): void {
   scatterReduce(map(waiting, { flag: flags }), cells, 'or', outcomes);
 }
@@ -129,8 +133,8 @@ function hasFew({ first, end }: OverlapCell): Bool {
 }
 
 /**
- * Whether each region is the complement of the other, as for neighbours with the same edges: they differ in the corner,
- * and every edge occurs an even number of times.
+ * Whether each region is the complement of the other in a cell, as for neighbours that share all their edges. Then they
+ * differ in the corner, and every edge occurs an even number of times.
  */
 function complete({ corner, first, end }: OverlapCell, { lines }: Tables): Bool {
   const found = Var(corner.eq(1).or(corner.eq(2)));

@@ -3,20 +3,22 @@ import type { AreaPlan, RegionPairs } from './area-plan.ts';
 import type { NumberedPairs } from './pair-tables.ts';
 import type { Regions } from './regions.ts';
 
-/** Pairs of the regions of two sets, the method of each pair, and the areas found so far. */
+/** Pairs of regions of two sets, the method for each pair, and the areas found so far. */
 export interface AreaJob {
   readonly p: Regions;
   readonly q: Regions;
   readonly pairs: RegionPairs;
   readonly plan: AreaPlan;
-  /** ‖p∩q‖ of each pair. */
+  /** Area of the intersection of each pair, ‖p ∩ q‖, in pixels. */
   readonly intersection: BigUint64Array;
-  /** Area of each region; 0 if the region is in no pair. */
+  /** Area of each region in pixels; 0 if the region is in no pair. */
   readonly ofP: BigUint64Array;
   readonly ofQ: BigUint64Array;
 }
 
-/** Cuts a list of pairs into parts that need at most `memoryBytes`. A pair that needs more forms its own part. */
+/**
+ * Cuts a list of pairs into parts that each need at most `memoryBytes`. A pair that needs more is a part of its own.
+ */
 export function* parts(
   list: Uint32Array,
   memoryBytes: number,
@@ -35,7 +37,7 @@ export function* parts(
   if (from < list.length) yield list.subarray(from);
 }
 
-/** The pairs of a list, renumbered from 0. */
+/** The pairs of a list, numbered from 0 in the order of the list. */
 export function listedPairs(list: Uint32Array, { p, q }: RegionPairs): NumberedPairs {
   const column = (): Uint32Array => new Uint32Array(list.length);
   const listed = { pair: column(), p: column(), q: column() };
@@ -47,7 +49,7 @@ export function listedPairs(list: Uint32Array, { p, q }: RegionPairs): NumberedP
   return listed;
 }
 
-/** Writes areas of 64 or 32 bits into the rows of a list. */
+/** Writes areas to the rows given by a list. Areas have 32 bits, or 64 bits if `hi` is given. */
 export function writeAreas(areas: BigUint64Array, rows: Uint32Array, lo: Uint32Array, hi?: Uint32Array): void {
   const words = new Uint32Array(areas.buffer);
   for (let i = 0; i < rows.length; i++) {

@@ -3,7 +3,7 @@ import { isNarrow, narrowWords } from './narrow-masks.ts';
 import { type Regions, vertexCount } from './regions.ts';
 import { maxRuns } from './runs.ts';
 
-/** Methods to compute the areas of pairs. All are exact. */
+/** Methods to compute the areas of pairs. All of them are exact. */
 export type AreaMethod = 'masks' | 'corners' | 'sweep';
 
 /** Pairs of regions, given by their indices in two sets. */
@@ -12,14 +12,17 @@ export interface RegionPairs {
   readonly q: Uint32Array;
 }
 
-/** Indices of the pairs for each method. */
+/** Which pairs are computed by which method, as indices of pairs. */
 export interface AreaPlan {
-  /** Pairs by masks with one word per row, and pairs by banded masks, for regions too wide for one word. */
+  /**
+   * Pairs for bit masks with one word per row, and (in `banded`) pairs for masks in bands, for regions too wide for one
+   * word.
+   */
   readonly narrow: Uint32Array;
-  /** Whether all regions are narrow and small, so that all can be drawn without finding those that occur. */
+  /** Whether all regions are narrow and small. Then all are drawn, without a search for those that occur in pairs. */
   readonly isNarrow: boolean;
   readonly banded: Uint32Array;
-  /** Pairs by sums over corners, computed modulo 2³², and pairs by sums over corners modulo 2⁶⁴. */
+  /** Pairs for sums over corners, in 32-bit and in 64-bit arithmetic. */
   readonly corners32: Uint32Array;
   readonly corners64: Uint32Array;
   readonly sweep: Uint32Array;
@@ -27,24 +30,27 @@ export interface AreaPlan {
 }
 
 /**
- * Constants of the choice, measured by `bench/polygons/pixelbox-methods.ts`: a word of a mask takes about as long as a
- * product of corners.
+ * Constants for the choice of methods, measured by `bench/polygons/pixelbox-methods.ts`. A word of a mask takes about
+ * as long as a few products of corners.
  */
 const CHOICE: {
-  /** Words of a mask that cost as much as one corner of its region, regardless of its partners. */
+  /**
+   * Number of words of a region's mask that are worth one corner of the region. Smaller masks are drawn whatever the
+   * pairs.
+   */
   readonly wordsPerCorner: number;
   /** Number of products of corners that cost as much as one word of a mask. */
   readonly productsPerWord: number;
-  /** Minimum number of products of corners for which a pair is swept. */
+  /** Number of products of corners of a pair from which on the pair is swept. */
   readonly sweepFrom: number;
-  /** Maximum words of a mask. */
+  /** Maximum number of words of a mask. */
   readonly maxWords: number;
 } = { wordsPerCorner: 16, productsPerWord: 4, sweepFrom: 2 ** 23, maxWords: 2 ** 22 };
 
 /**
- * Chooses the method of every pair by the sizes of its regions: masks if both regions have one. A region has a mask
- * unless it would be far larger than its corners justify. Otherwise the sum over corners or, if there are many, the
- * sweep.
+ * Chooses the method of every pair by the sizes of its regions. A region gets a mask unless the mask would be far too
+ * large for its number of corners. If both regions have masks, these are compared. Otherwise the method is the sum over
+ * corners or, if there are many corners, the sweep.
  *
  * O(regions + pairs), plus the vertices of wide regions once.
  */
@@ -76,7 +82,7 @@ export function planAreas(p: Regions, q: Regions, pairs: RegionPairs, method: Ar
   };
 }
 
-/** Whether all regions of a set are narrow, and small by themselves. */
+/** Whether all regions of a set are narrow and have small masks. */
 function isAllSmall(regions: Regions): boolean {
   let region = 0;
   while (region < regions.left.length && isSmallNarrow(regions, region)) region++;
@@ -87,7 +93,7 @@ function isSmallNarrow(regions: Regions, region: number): boolean {
   return isNarrow(regions, region) && isSmall(narrowWords(regions, region), vertexCount(regions, region));
 }
 
-/** Plans masks for all regions, without finding those that occur. */
+/** Plans masks for all regions, without a search for those that occur in pairs. */
 function planNarrow(p: Regions, q: Regions, pairs: RegionPairs): AreaPlan {
   const none = new Uint32Array(0);
   const sizes = { p: narrowSizes(p), q: narrowSizes(q) };
@@ -124,19 +130,19 @@ function members(classes: Uint8Array, wanted: number, count: number): Uint32Arra
   return pairs;
 }
 
-/** How a region is used: in no pair, in pairs without a mask, with a banded mask, or with a narrow mask. */
+/** Kinds of regions: in no pair, in pairs but without a mask, with a mask in bands, with a narrow mask. */
 const [UNUSED, PLAIN, BANDED, NARROW] = [0, 1, 2, 3] as const;
 
-/** Sizes of the regions that occur in pairs. */
+/** Sizes of the regions that occur in pairs, from which methods are chosen. */
 export interface RegionSizes {
   readonly kinds: Uint8Array;
-  /** Number of regions that get no mask by their own size. */
+  /** Number of regions whose size alone does not justify a mask. */
   readonly plain: number;
-  /** The positions of wide regions in the columns below, which are computed from all their edges. */
+  /** Index of each wide region in the columns `corners` and `words`, which exist only for wide regions. */
   readonly wide: Uint32Array;
-  /** Upper bound of the ends of all runs of wide regions. */
+  /** Upper bound of the number of ends of runs, for each wide region. */
   readonly corners: Float64Array;
-  /** Words that the masks of wide regions take, or would take. */
+  /** Number of words of the mask of each wide region, whether it gets one or not. */
   readonly words: Float64Array;
 }
 
@@ -145,7 +151,7 @@ interface Sides<T> {
   readonly q: T;
 }
 
-/** Sizes of regions. If masks are drawn, regions that are small get one. */
+/** Measures the regions that occur in pairs. If masks are drawn, regions with small masks get one. */
 function measureRegions(regions: Regions, used: Uint32Array, draws: boolean): RegionSizes {
   const kinds = new Uint8Array(regions.left.length);
   for (let i = 0; i < used.length; i++) kinds[used[i]!] = PLAIN;
@@ -174,30 +180,33 @@ function isSmall(words: number, corners: number): boolean {
   return words <= CHOICE.wordsPerCorner * corners;
 }
 
-/** Upper bound of the ends of all runs of a region; an estimate for narrow regions, whose sloped edges are short. */
+/**
+ * Upper bound of the number of ends of runs of a region. Only an estimate for narrow regions, whose sloped edges are
+ * short.
+ */
 function cornersOf(regions: Regions, { wide, corners }: RegionSizes, region: number): number {
   return isNarrow(regions, region) ? vertexCount(regions, region) : corners[wide[region]!]!;
 }
 
-/** Words that the mask of a region takes or would take. */
+/** Number of words of the mask of a region, whether it gets one or not. */
 function wordsOf(regions: Regions, { wide, words }: RegionSizes, region: number): number {
   return isNarrow(regions, region) ? narrowWords(regions, region) : words[wide[region]!]!;
 }
 
-/** Words that the mask of a region takes; 0 if it has none. */
+/** Number of words of the mask of a region; 0 if it has no mask. */
 export function maskedWords(regions: Regions, sizes: RegionSizes, region: number): number {
   return sizes.kinds[region]! < BANDED ? 0 : wordsOf(regions, sizes, region);
 }
 
-/** Whether a region can have a mask, which is so if its area fits in 32 bits. */
+/** Whether a region can have a mask: the mask is not too large, and the area fits in 32 bits. */
 function canHaveMask({ left, top, right, bottom }: Regions, region: number, words: number): boolean {
   const pixels = (right[region]! - left[region]!) * (bottom[region]! - top[region]!);
   return words <= CHOICE.maxWords && pixels < 2 ** 32;
 }
 
 /**
- * Gives a mask to each region if all its pairs together justify it. With method `masks`, to all regions that can have
- * one.
+ * Gives a mask to a region if all pairs of the region together justify it. With the method `masks`, every region that
+ * can have a mask gets one.
  */
 function markWorthwhile(
   sides: Sides<Regions>,

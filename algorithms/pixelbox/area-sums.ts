@@ -12,22 +12,22 @@ import {
   scatterReduce,
 } from '../../primitives/index.ts';
 
-/** Areas of pairs, summed up box by box. */
+/** Sums of the areas of pairs, to which parts are added box by box. `lo` and `hi` are the words of u64. */
 export interface AreaSums {
   readonly lo: Column<'u32'>;
   readonly hi: Column<'u32'>;
-  /** Whether a pair's area may exceed 2³² − 1. */
+  /** Whether sums may exceed 2³² − 1, so that both words are needed. */
   readonly wide: boolean;
 }
 
-/** Parts of the areas of pairs; the pairs are in ascending order. */
+/** Areas to add to the sums of pairs. The pairs are in ascending order. */
 export interface AreaParts {
   readonly pair: Column<'u32'>;
   readonly lo: Column<'u32'>;
   readonly hi: Column<'u32'>;
 }
 
-/** Bytes per row that adding to wide sums takes, besides the parts. */
+/** Bytes of memory per row of parts while they are added to wide sums, besides the parts themselves. */
 export const WIDE_ROW_BYTES = 24;
 
 export function startSums(context: Context, pairs: number, wide: boolean): AreaSums {
@@ -35,15 +35,15 @@ export function startSums(context: Context, pairs: number, wide: boolean): AreaS
 }
 
 /**
- * Adds parts to the sums. Sums below 2³² use atomic additions. Wider sums are added by pair, because there is no atomic
- * addition of u64. Both are exact in any order.
+ * Adds parts to the sums. If all sums are below 2³², atomic additions are used. Otherwise the parts of each pair are
+ * summed first, because there is no atomic addition of u64. Both are exact in any order.
  */
 export function addToSums(context: Context, sums: AreaSums, parts: AreaParts): void {
   if (sums.wide) addWide(context, sums, parts);
   else scatterReduce(parts.lo, map(pairOfPart, { pair: parts.pair, area: parts.lo }), 'add', sums.lo);
 }
 
-/** An index beyond all pairs, for rows to ignore. */
+/** An index above all pairs, for rows that the addition skips. */
 const NO_PAIR = 2 ** 32 - 1;
 
 const pairOfPart = fn('pairOfPart', { pair: u32, area: u32 }, u32, ({ pair, area }) =>
@@ -52,7 +52,7 @@ const pairOfPart = fn('pairOfPart', { pair: u32, area: u32 }, u32, ({ pair, area
 
 function addWide(context: Context, { lo, hi }: AreaSums, parts: AreaParts): void {
   context.scope(() => {
-    // Stored, because the reduction reads every row several times.
+    // Materialized, because the reduction reads every row several times.
     const { pair, ...area } = context.materialize({ ...parts });
     const { keys, values } = reduceByKey(pair, area, plus(u64));
     const change = context.materialize(map(changeOfSum, { sum: gather({ lo, hi }, keys), area: values }));
@@ -61,7 +61,7 @@ function addWide(context: Context, { lo, hi }: AreaSums, parts: AreaParts): void
   });
 }
 
-/** The bits of a sum that an addition changes. */
+/** The bits of a sum that change when `area` is added, to be applied by XOR. */
 const changeOfSum = fn('changeOfSum', { sum: u64, area: u64 }, u64, ({ sum, area }) => {
   const { lo, hi } = add64({ a: sum, b: area });
   return { lo: lo.xor(sum.lo), hi: hi.xor(sum.hi) };

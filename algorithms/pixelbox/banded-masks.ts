@@ -32,36 +32,36 @@ import type { Regions } from './regions.ts';
 import { appendRuns, emptyRuns, type Runs } from './runs.ts';
 
 /**
- * Regions of any width and height as bands. All rows from one with runs up to the next are equal, so they are stored
+ * Bit masks of regions of any width and height. Rows between two rows in which runs begin are equal, so they are stored
  * once, as a band. A band is cut into strips of 32 columns, one word each. The words of a strip are consecutive, band
- * after band. A strip ignores the pixels to its left: if the strip before ends with 1, the words of this strip are
- * inverted.
+ * after band. Strips are drawn independently of the pixels to their left. So in a row where the strip to the left ends
+ * with 1, the stored word is inverted.
  */
 export interface BandedMasks {
   readonly boxes: Column<'i32'>;
-  /** First row of every band; {@link NO_ROW} after the last band of a region. */
+  /** First row of every band. {@link NO_ROW} for unused entries after the last band of a region. */
   readonly rows: Column<'i32'>;
   readonly words: Column<'u32'>;
 }
 
-/** A row above all rows. */
+/** A row below all rows of pixels. */
 const NO_ROW = 2 ** 31 - 1;
 
-/** The runs of regions on a device, and the places for their bands. */
+/** The runs of regions on a device, and where the bands of each region are stored. */
 export interface BandedRuns {
   readonly from: Column<'i32'>;
   readonly to: Column<'i32'>;
   readonly row: Column<'i32'>;
   readonly region: Column<'u32'>;
   readonly boxes: Column<'i32'>;
-  /** First word of every region's row marks, 32 rows per word. */
+  /** For each region, the index of the first word of its row marks, which have a bit per row. */
   readonly marks: Column<'u32'>;
-  /** Bands of every region. */
+  /** Maximum number of bands of each region. */
   readonly slots: Uint32Array;
   readonly size: { readonly words: number; readonly slots: number; readonly marks: number };
 }
 
-/** Upper bound of the words for the bands of a region with this many runs, and for the marks of its rows. */
+/** Upper bound of the words that a region with `runs` runs takes: for its bands, and for the marks of its rows. */
 export function bandedWords(regions: Regions, region: number, runs: number): number {
   const bands = Math.min(runs, regions.bottom[region]! - regions.top[region]! + 1);
   return stripCount(regions, region) * bands + 2 * marksOf(regions, region);
@@ -75,7 +75,7 @@ function marksOf({ top, bottom }: Regions, region: number): number {
   return Math.floor((bottom[region]! - top[region]!) / 32) + 1;
 }
 
-/** Uploads the runs of selected regions. Regions are numbered in the order given. */
+/** Uploads the runs of the selected regions, which are numbered in the order of the selections. */
 export function uploadBandedRuns(context: Context, selections: readonly Selection[]): BandedRuns {
   const count = selections.reduce((sum, { members }) => sum + members.length, 0);
   const runs = emptyRuns(vertexTotal(selections) >> 1);
@@ -113,7 +113,10 @@ export function uploadBandedRuns(context: Context, selections: readonly Selectio
   };
 }
 
-/** Counts the rows of a region in which runs begin. This is the number of its bands; the last band is empty. */
+/**
+ * Returns a function that counts the rows of a region in which runs begin, which is its number of bands. The last band
+ * is empty.
+ */
 function bandCounter(): (runs: Runs, firstRun: number, top: number, marks: number) => number {
   let seen = new Uint32Array(64);
   return ({ row, length }, firstRun, top, marks) => {
@@ -130,7 +133,7 @@ function bandCounter(): (runs: Runs, firstRun: number, top: number, marks: numbe
   };
 }
 
-/** The region of every run. */
+/** The region to which each run belongs. */
 function ownersOf(starts: Uint32Array): Uint32Array {
   const owners = new Uint32Array(starts.at(-1)!);
   for (let region = 0; region + 1 < starts.length; region++) {
@@ -151,7 +154,7 @@ const rowMark = fn(
 
 const markCount = fn('markCount', { marks: u32 }, u32, ({ marks }) => popcount(marks));
 
-/** The band that a run begins: the number of marked rows before its own. */
+/** The band that begins in the row of a run: the number of marked rows of the region above that row. */
 const bandOf = fn(
   'bandOf',
   { word: u32, bit: u32, region: u32, starts: array(u32), marks: array(u32), before: array(u32) },
@@ -170,7 +173,8 @@ const slotOf = fn('slotOf', { band: u32, region: u32, boxes: array(i32) }, u32, 
 const bandedRun = { from: i32, to: i32, band: u32, region: u32, boxes: array(i32) } as const;
 
 /**
- * The word in which a run begins. It is flipped from there on, or up to the end of the run if that is in the same word.
+ * Flips the word in which a run begins, from that column on. If the run ends in the same word, flips only up to its
+ * end.
  */
 const firstToggle = fn('firstToggle', bandedRun, { word: u32, bits: u32 }, (run) => {
   const { strip, word, bits } = endOf(run, run.from);
@@ -178,7 +182,7 @@ const firstToggle = fn('firstToggle', bandedRun, { word: u32, bits: u32 }, (run)
   return { word, bits: select(bits, bits.xor(other.bits), strip.eq(other.strip)) };
 });
 
-/** The word in which a run ends, if that is another word. It is flipped from there on. */
+/** Flips the word in which a run ends, from that column on. Does nothing if the run begins in the same word. */
 const secondToggle = fn('secondToggle', bandedRun, { word: u32, bits: u32 }, (run) => {
   const { strip, word, bits } = endOf(run, run.to);
   return { word: select(word, u32(BEYOND), strip.eq(endOf(run, run.from).strip)), bits };
@@ -191,8 +195,8 @@ interface BandedRun {
 }
 
 /**
- * One end of a run: its strip, the word of the strip (beyond all words after the last strip), and the bits from its
- * column on.
+ * One end of a run: its strip, the index of the word there, and the bits of that word from its column on. After the
+ * last strip, the index is above all words.
  */
 function endOf({ band, region, boxes }: BandedRun, column: I32): { strip: U32; word: U32; bits: U32 } {
   const box = bandedBoxOf(boxes, region);
@@ -209,9 +213,9 @@ function stripsOf({ left, right }: BandedBox): U32 {
 }
 
 /**
- * Draws regions as bands. Rows with runs are marked, one bit each, and a count of the marks gives the index of each
- * band. Then every end of a run flips its strip from there on, and an XOR scan down the bands turns flips into the
- * pixels inside. A single scan covers all strips of all regions, because each ends with zero.
+ * Draws regions as masks in bands. Rows with runs are marked, one bit each, and a count of the marks gives the index of
+ * each band. Every end of a run flips the bits of its word to its right. Then an XOR scan down the bands turns flips
+ * into the pixels inside. A single scan covers all strips of all regions, because each strip ends with a zero.
  *
  * - Work O(runs + words), span O(log words). Runs come in any order.
  */
@@ -235,19 +239,19 @@ export function bandedMasks(context: Context, runs: BandedRuns): BandedMasks {
   });
 }
 
-/** Number of bands of p per thread, enough for most regions. */
+/** Number of bands of p that a thread examines. Most regions have fewer bands, so one thread suffices. */
 const BANDS_A_THREAD = 64;
 
-/** Pairs of regions on a device, split into parts. */
+/** Pairs of regions on a device, each split into parts for one thread. */
 export interface BandedPairs {
   /** Three numbers per pair: its row in the result, and its two regions. */
   readonly pairs: Column<'u32'>;
-  /** The pair of a part, and the index of the part in it. */
+  /** The pair to which a part belongs, and the index of the part in its pair. */
   readonly row: Column<'u32'>;
   readonly rank: Column<'u32'>;
 }
 
-/** Uploads pairs of the regions of some runs. */
+/** Uploads pairs of regions whose runs have been uploaded. */
 export function uploadBandedPairs(context: Context, { pair, p, q }: NumberedPairs, { slots }: BandedRuns): BandedPairs {
   const counts = p.map((region) => Math.ceil(slots[region]! / BANDS_A_THREAD));
   const parts = counts.reduce((sum, count) => sum + count, 0);
@@ -264,7 +268,7 @@ interface Bands {
   readonly words: ArrayValue<'u32'>;
 }
 
-/** Pixels that two regions share in some bands of the first region. */
+/** Functor that counts the pixels that two regions share in a part of the bands of p. */
 const bandedPart = fn(
   'bandedPart',
   { row: u32, rank: u32, pairs: array(u32), boxes: array(i32), ...bandColumns },
@@ -281,7 +285,7 @@ const bandedPart = fn(
   },
 );
 
-/** Walks down the bands of one region. */
+/** Adds the pixels of one region in some of its bands. Used if both regions of a pair are the same. */
 function addOwn(pixels: Variable<'u32'>, box: BandedBox, firstBand: U32, { rows, words }: Bands): void {
   const end = Let(firstBand.add(BANDS_A_THREAD).min(box.slots));
   const strips = stripsOf(box);
@@ -295,16 +299,18 @@ function addOwn(pixels: Variable<'u32'>, box: BandedBox, firstBand: U32, { rows,
       word.set(words.at(first.add(strip.mul(box.slots))).xor(u32(0).sub(word.shr(31))));
       inBand.set(inBand.add(popcount(word)));
     });
-    // The last band is empty, whatever its height.
+    // The last band has no height, but it is empty, so it adds nothing.
     pixels.set(pixels.add(inBand.mul(bitsToU32(next.sub(y)))));
     y.set(next);
   });
 }
 
-/** Walks down the bands of two regions side by side. */
+/**
+ * Adds the pixels that two regions share in some bands of the first region. Walks down the bands of both side by side.
+ */
 function addShared(pixels: Variable<'u32'>, a: BandedBox, b: BandedBox, firstBand: U32, { rows, words }: Bands): void {
   const { left, top, columns, rows: shared } = sharedBox(a, b);
-  // A box may begin above the first band, because vertices without an edge also count.
+  // A box may begin above the region's first band, because it also encloses vertices without runs.
   const start = rowOf(a, firstBand, rows)
     .max(rowOf(b, u32(0), rows))
     .max(top);
@@ -342,12 +348,12 @@ function addShared(pixels: Variable<'u32'>, a: BandedBox, b: BandedBox, firstBan
   });
 }
 
-/** The first row of a band; {@link NO_ROW} after the last. */
+/** The first row of a band; {@link NO_ROW} after the last band. */
 function rowOf({ rows: start, slots }: BandedBox, band: U32, rows: ArrayValue<'i32'>): I32 {
   return select(i32(NO_ROW), rows.at(start.add(band)), band.lt(slots));
 }
 
-/** The last band of a region that begins at or above a row. */
+/** The last band of a region that begins in `row` or above. */
 function lastBand({ rows: start, slots }: BandedBox, rows: ArrayValue<'i32'>, row: I32): U32 {
   const from = Var(u32(0));
   const to = Var(slots);
@@ -361,7 +367,7 @@ function lastBand({ rows: start, slots }: BandedBox, rows: ArrayValue<'i32'>, ro
   return from;
 }
 
-/** Number of pixels shared by a row of one band and a row of another. */
+/** Number of pixels that two regions share in one row, given the band of each region there. */
 function sharedInBand(
   a: BandedBox,
   i: U32,
@@ -378,7 +384,10 @@ function sharedInBand(
   return pixels;
 }
 
-/** Reads a band of a region from column `left` on, 32 pixels at a time, strip after strip. */
+/**
+ * Returns a function that reads a band of a region from column `left` on, 32 pixels at a time. Strips must be read in
+ * order.
+ */
 function stripReader(box: BandedBox, band: U32, words: ArrayValue<'u32'>, left: I32): (strip: U32) => U32 {
   const across = bitsToU32(left.sub(box.left));
   const shift = across.and(31);
@@ -393,13 +402,13 @@ function stripReader(box: BandedBox, band: U32, words: ArrayValue<'u32'>, left: 
   return (strip) => {
     const low = Var(word.shr(shift));
     advance(across.shr(5).add(strip).add(1));
-    // Two shifts, because a shift by 32 would be a shift by 0.
+    // Two shifts, because WebGPU and WebAssembly take a shift by 32 as a shift by 0.
     return low.or(word.shl(1).shl(u32(31).sub(shift)));
   };
 }
 
 /**
- * Adds ‖p∩q‖ in pixels of every pair to `areas`, by walking down the bands of both side by side.
+ * Adds ‖p∩q‖ in pixels of every pair to `areas`. Walks down the bands of both regions side by side.
  *
  * - Work O((bands of p + bands of q) · strips shared) per pair, with one thread for 64 bands of p. The sum is taken
  *   modulo 2³².

@@ -13,11 +13,11 @@ import { EDGE_STRIDE, POLYGON_FIELDS, POLYGON_STRIDE } from './polygon-edges.ts'
  * products of two are compared as u64.
  */
 
-/** Every pixel of the box lies outside the polygon. */
+/** Position of a box: every pixel of the box is outside the polygon. */
 export const OUTSIDE = 0;
-/** Every pixel of the box lies inside the polygon. */
+/** Position of a box: every pixel of the box is inside the polygon. */
 export const INSIDE = 1;
-/** The polygon's boundary passes through the box. */
+/** Position of a box: the polygon's boundary passes through the box. */
 export const HOVER = 2;
 
 /** A pixel, given by its lower left corner, and a polygon in a table of {@link PolygonEdges}. */
@@ -27,7 +27,7 @@ export type PixelParameters = {
   readonly y: I32Shape;
   readonly words: ArrayParameter<'u32'>;
 };
-/** A box of at least one pixel, and a polygon. */
+/** A box of at least one pixel, and a polygon in a table of {@link PolygonEdges}. */
 export type BoxParameters = {
   readonly polygon: U32Shape;
   readonly left: I32Shape;
@@ -37,25 +37,26 @@ export type BoxParameters = {
   readonly words: ArrayParameter<'u32'>;
 };
 
-/** The tests of Lemma 1 and of pixels, for one kind of polygon. */
+/** Tests of the positions of pixels and boxes relative to polygons, for rectilinear or for all polygons. */
 export interface PositionFunctors {
   /**
-   * Whether the pixel's centre lies in the polygon: PixelInPoly of the paper. A ray to the right meets an odd number of
-   * edges. Half-open, as everywhere in this library: a centre on a left or bottom edge is inside.
+   * Whether the pixel's centre is in the polygon: PixelInPoly of the paper. It is if a ray from the centre to the right
+   * crosses an odd number of edges. Half-open, as everywhere in this library: a centre on a left or bottom edge is
+   * inside.
    */
   readonly pixelInPolygon: Functor<PixelParameters, BoolShape>;
   /**
    * The position of a box: BoxPosition of the paper, by its Lemma 1. {@link HOVER} if an edge of the polygon has a
-   * point strictly inside the box. This combines conditions (i) and (ii): an edge that crosses a side of the box or
-   * ends in the box has such a point; an edge that only runs along a side does not. Otherwise the position of the box
-   * is that of its middle pixel.
+   * point strictly inside the box. This combines the lemma's conditions (i) and (ii). An edge that crosses a side of
+   * the box or ends in the box has such a point; an edge that only runs along a side has none. Otherwise the position
+   * of the box is that of its middle pixel.
    */
   readonly boxPosition: Functor<BoxParameters, U32Shape>;
 }
 
 /**
- * The position tests: for polygons with only horizontal and vertical edges, which need only comparisons, or for all
- * polygons.
+ * Creates the position tests. For polygons with only horizontal and vertical edges (rectilinear), they need only
+ * comparisons. The other variant is for all polygons.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012, Lemma 1.
@@ -130,7 +131,7 @@ interface Box {
   readonly top: I32;
 }
 
-/** The positions of a polygon's edges in the table. */
+/** Where the edges of a polygon begin and end in the table, as indices of words. */
 export function edgesOf(words: ArrayValue<'u32'>, polygon: U32): { first: U32; horizontal: U32; end: U32 } {
   const header = polygon.mul(POLYGON_STRIDE);
   return {
@@ -140,7 +141,7 @@ export function edgesOf(words: ArrayValue<'u32'>, polygon: U32): { first: U32; h
   };
 }
 
-/** Calls `body` for the edges in a range of words. */
+/** Calls `body` for each edge of a range of the table, given by indices of words. */
 export function forEachEdge(words: ArrayValue<'u32'>, from: U32, to: U32, body: (edge: Edge, at: U32) => void): void {
   const next = Var(from);
   While(
@@ -153,31 +154,32 @@ export function forEachEdge(words: ArrayValue<'u32'>, from: U32, to: U32, body: 
   );
 }
 
-/** The edge at a position of the table. */
+/** Reads the edge at an index of the table. */
 export function edgeAt(words: ArrayValue<'u32'>, at: U32): Edge {
   const word = (offset: number): I32 => bitsToI32(words.at(at.add(offset)));
   return { lowX: word(0), lowY: word(1), highX: word(2), highY: word(3) };
 }
 
-/** The middle pixel from `low` to below `high`. Their difference may be 2³¹. */
+/** The middle pixel of the range from `low` to below `high`. Avoids overflow: the length of the range may be 2³¹. */
 function middleOf(low: I32, high: I32): I32 {
   return low.add(bitsToI32(bitsToU32(high.sub(low)).shr(1)));
 }
 
-/** Whether an edge that points upwards meets the row of a pixel's centre strictly right of it. */
+/** Whether an edge crosses the row of a pixel's centre, strictly right of the centre. The edge points upwards. */
 function crossesRight(edge: Edge, x: I32, y: I32, rectilinear: boolean): Bool {
   const { lowX, lowY, highX, highY } = edge;
   const meetsRow = lowY.le(y).and(y.lt(highY));
   if (rectilinear) return meetsRow.and(x.lt(lowX));
   const crosses = Var(x.lt(lowX.min(highX)));
-  // Products are needed only for a pixel beside an edge that is neither fully right nor fully left of it.
+  // Most edges are entirely right or left of the pixel. Only edges beside it need products.
   If(meetsRow.and(crosses.not()).and(x.lt(lowX.max(highX))), () => crosses.set(slantsRight(edge, x, y)));
   return meetsRow.and(crosses);
 }
 
 /**
- * Whether the centre lies left of an edge within whose bounding box it lies. Compares run ÷ rise of the edge with that
- * of the vector from its lower end to the centre; coordinates of the centre are doubled.
+ * Whether a pixel's centre is left of an edge, if it is in the edge's bounding box. Compares run ÷ rise of the edge
+ * with run ÷ rise of the vector from its lower end to the centre. Coordinates are doubled, so that the centre has
+ * integers.
  */
 function slantsRight({ lowX, lowY, highX, highY }: Edge, x: I32, y: I32): Bool {
   const rise = bitsToU32(highY.sub(lowY));
@@ -206,8 +208,9 @@ function meetsBox(edge: Edge, box: Box, rectilinear: boolean): Bool {
 }
 
 /**
- * Whether the line of an edge, whose MBR overlaps the box, has corners of the box on both sides. Tests the two corners
- * farthest from the line, relative to the lower end; mirrored if the edge leans left.
+ * Whether the line of an edge separates corners of a box, given that the edge's bounding box overlaps the box. Tests
+ * only the two corners farthest from the line, relative to the edge's lower end. If the edge leans left, everything is
+ * mirrored.
  */
 function linePassesThrough({ lowX, lowY, highX, highY }: Edge, { left, bottom, right, top }: Box): Bool {
   const leansRight = lowX.lt(highX);

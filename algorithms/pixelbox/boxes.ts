@@ -1,13 +1,13 @@
 import { type ArrayValue, bitsToU32, type I32, i32, select, type U32, u32 } from '../../primitives/index.ts';
 import { type Regions, vertexCount } from './regions.ts';
 
-/** Some regions of a set, given by their indices. */
+/** Some of the regions of a set, given by their indices. */
 export interface Selection {
   readonly regions: Regions;
   readonly members: Uint32Array;
 }
 
-/** Vertices of the members of all selections. */
+/** Number of vertices of all selected regions. */
 export function vertexTotal(selections: readonly Selection[]): number {
   let total = 0;
   for (const { regions, members } of selections) {
@@ -16,37 +16,37 @@ export function vertexTotal(selections: readonly Selection[]): number {
   return total;
 }
 
-/** Fields of a region's record on the device: its box, and the positions of its data. */
+/** Fields of a region's record on the device: its box in pixels, and the index of its first word. */
 const FIELDS = ['left', 'top', 'right', 'bottom', 'words'] as const;
-/** Fields of the record of a banded region. */
+/** Fields of the record of a region whose mask is in bands. */
 const BANDED_FIELDS = [...FIELDS, 'slots', 'rows'] as const;
 
-/** A region's record inside a functor. */
+/** A region's record, as read in a functor. */
 export interface Box {
   readonly left: I32;
   readonly top: I32;
   readonly right: I32;
   readonly bottom: I32;
-  /** Position of its first word. */
+  /** Index of the first word of the region's mask. */
   readonly words: U32;
 }
 
-/** The record of a region that has bands. */
+/** The record of a region whose mask is in bands. */
 export interface BandedBox extends Box {
-  /** Number of words in a strip of its mask. */
+  /** Number of words per strip of the mask, which is the maximum number of bands. */
   readonly slots: U32;
-  /** Position of its rows. */
+  /** Index of the region's first entry in the table of bands' first rows. */
   readonly rows: U32;
 }
 
-/** Positions of the regions' data, with one entry for each member of all selections, in order. */
+/** Fields of the records besides the boxes, with one entry for each selected region, in order. */
 export interface BoxPlaces {
   readonly words: Uint32Array;
   readonly slots?: Uint32Array;
   readonly rows?: Uint32Array;
 }
 
-/** The records of all members of the selections, concatenated for functors that read a single array. */
+/** Packs the records of all selected regions into one array, so that functors bind only one. */
 export function boxRecords(selections: readonly Selection[], { words, slots, rows }: BoxPlaces): Int32Array {
   const stride = slots === undefined ? FIELDS.length : BANDED_FIELDS.length;
   const records = new Int32Array(Math.max(1, words.length) * stride);
@@ -68,13 +68,13 @@ export function boxRecords(selections: readonly Selection[], { words, slots, row
   return records;
 }
 
-/** Reads the record of a region. */
+/** Reads the record of a region with a narrow mask. */
 export function boxOf(boxes: ArrayValue<'i32'>, region: U32): Box {
   const { left, top, right, bottom, words } = fieldsOf(boxes, region, FIELDS);
   return { left, top, right, bottom, words: bitsToU32(words) };
 }
 
-/** Reads the record of a region that has bands. */
+/** Reads the record of a region whose mask is in bands. */
 export function bandedBoxOf(boxes: ArrayValue<'i32'>, region: U32): BandedBox {
   const { words, slots, rows, ...box } = fieldsOf(boxes, region, BANDED_FIELDS);
   return { ...box, words: bitsToU32(words), slots: bitsToU32(slots), rows: bitsToU32(rows) };
@@ -85,7 +85,10 @@ function fieldsOf<F extends string>(boxes: ArrayValue<'i32'>, region: U32, names
   return Object.fromEntries(names.map((name, i) => [name, boxes.at(at.add(i))])) as Record<F, I32>;
 }
 
-/** The intersection of two regions' boxes, and its numbers of rows and columns. Without columns there are no rows. */
+/**
+ * The intersection of two regions' boxes: its left and top sides, and its numbers of rows and columns. Both are 0 if it
+ * has no columns.
+ */
 export function sharedBox(
   a: Box,
   b: Box,

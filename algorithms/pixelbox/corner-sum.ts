@@ -27,7 +27,7 @@ import {
 import { expandRows, interleave, type NumberedPairs } from './pair-tables.ts';
 import type { SignedCorners } from './signed-corners.ts';
 
-/** Signed corners on a device: x, y and sign of each, concatenated. */
+/** Signed corners on a device: x, y and sign of each corner, interleaved in `fields`. */
 export interface DeviceSignedCorners {
   readonly start: Uint32Array;
   readonly fields: Column<'i32'>;
@@ -35,16 +35,19 @@ export interface DeviceSignedCorners {
 
 const STRIDE = 3;
 
-/** Uploads signed corners. The host keeps the start of each region. */
+/** Uploads signed corners. The index of each region's first corner stays on the host. */
 export function uploadSignedCorners(context: Context, { start, x, y, sign }: SignedCorners): DeviceSignedCorners {
   return { start, fields: context.column(interleave(x, y, sign)) };
 }
 
-/** The corners of p in all pairs, row by row, and the positions of the corners of the pair's q. */
+/** One row for each corner of p in each pair: the pair's row, and the rank of the corner in p. */
 interface Terms {
   readonly row: Column<'u32'>;
   readonly rank: Column<'u32'>;
-  /** Four numbers per pair: its own index, its first corner of p, its first corner of q, and the end of those. */
+  /**
+   * Four numbers per pair: its index in the result, its first corner of p, its first corner of q, and the end of the
+   * latter.
+   */
   readonly pairs: Column<'u32'>;
 }
 
@@ -74,7 +77,9 @@ interface CornerFields {
   readonly sign: I32;
 }
 
-/** The sides of the rectangle of pixels before a corner of p and from a corner of q on. */
+/**
+ * Width and height of the rectangle of pixels that are before a corner of p and from a corner of q on, along both axes.
+ */
 function overlap(ofP: CornerFields, ofQ: CornerFields): { readonly width: U32; readonly height: U32 } {
   const length = (far: I32, near: I32): U32 => select(u32(0), bitsToU32(far.sub(near)), far.gt(near));
   return { width: length(ofP.x, ofQ.x), height: length(ofP.y, ofQ.y) };
@@ -85,7 +90,7 @@ function cornerAt(fields: ArrayValue<'i32'>, corner: U32): CornerFields {
   return { x: fields.at(at), y: fields.at(at.add(1)), sign: fields.at(at.add(2)) };
 }
 
-/** The contribution of a corner of p, modulo 2³². */
+/** Contribution of a corner of p to the area of its pair, modulo 2³². */
 const cornerTerm32 = fn('cornerTerm32', parameters, { pair: u32, pixels: u32 }, ({ row, rank, pairs, ofP, ofQ }) => {
   const at = row.mul(PAIR_STRIDE);
   const corner = cornerAt(ofP, pairs.at(at.add(1)).add(rank));
@@ -98,7 +103,7 @@ const cornerTerm32 = fn('cornerTerm32', parameters, { pair: u32, pixels: u32 }, 
   return { pair: pairs.at(at), pixels: sum.mul(bitsToU32(corner.sign)) };
 });
 
-/** The contribution of a corner of p, modulo 2⁶⁴. */
+/** Contribution of a corner of p to the area of its pair, modulo 2⁶⁴. */
 const cornerTerm64 = fn('cornerTerm64', parameters, u64, ({ row, rank, pairs, ofP, ofQ }) => {
   const at = row.mul(PAIR_STRIDE);
   const corner = cornerAt(ofP, pairs.at(at.add(1)).add(rank));
@@ -120,12 +125,12 @@ const pairOfRow = fn('pairOfRow', { row: u32, pairs: array(u32) }, u32, ({ row, 
 );
 
 /**
- * ‖p∩q‖ = Σ s · t · (x − u)⁺ · (y − v)⁺ over the signed corners (x, y, s) of p and (u, v, t) of q, added to `areas`,
- * for pairs whose common box has fewer than 2³² pixels. No pixels are examined, so the size of the regions does not
- * matter.
+ * Adds ‖p∩q‖ = Σ s · t · (x − u)⁺ · (y − v)⁺ to `areas`, summed over the signed corners (x, y, s) of p and (u, v, t) of
+ * q. Only for pairs whose common box has fewer than 2³² pixels. No pixels are examined, so the size of the regions does
+ * not matter.
  *
- * p is the signed sum of the quadrants before its corners, and q that of the quadrants after its corners. Two such
- * quadrants share a rectangle.
+ * p is the signed sum of the quarter planes before its corners, and q the signed sum of the quarter planes after its
+ * corners. A quarter plane of p and one of q share a rectangle, whose area is a term of the sum.
  *
  * - Work O(corners of p · corners of q) per pair, with one thread per corner of p. Exact: the sum is taken modulo 2³².
  */
@@ -143,7 +148,10 @@ export function addCornerSums(
   });
 }
 
-/** Same, modulo 2⁶⁴, for boxes of any size. Returns the areas of all pairs up to `count`; pair numbers must ascend. */
+/**
+ * Same as {@link addCornerSums} modulo 2⁶⁴, for boxes of any size. Returns the areas of all pairs up to `count`. Pair
+ * numbers must be ascending.
+ */
 export function cornerSums64(
   context: Context,
   pairs: NumberedPairs,

@@ -34,15 +34,15 @@ import type { SignedCorners } from './signed-corners.ts';
 
 /**
  * ‖p∩q‖ = Σ s · t · (x − u)⁺ · (y − v)⁺ as in {@link cornerSums64}, for regions with too many corners to combine each
- * with each. Returns the areas of all pairs up to `count`, modulo 2⁶⁴.
+ * corner of p with each of q. Returns the areas of all pairs up to `count`, modulo 2⁶⁴.
  *
- * Both sets of corners are sorted by x in one sequence. At each level the sequence is cut into blocks, and every corner
- * of p in the second half of a block adds the corners of q in the first half with v ≤ y. With the block sorted by y,
- * this is a prefix sum. The product expands to xy − uy − vx + uv, so four sums are enough: of t, tu, tv and tuv.
+ * The corners of both regions are sorted by x into one sequence. At each level the sequence is cut into blocks. Every
+ * corner of p in the second half of a block adds the corners of q in the first half with v ≤ y. With the block sorted
+ * by y, this is a prefix sum. The product expands to xy − uy − vx + uv, so four sums are enough: of t, tu, tv and tuv.
  *
  * - Work O(n log² n) for n corners altogether, span O(log² n). Exact.
  *
- * Source: Bentley, Multidimensional divide-and-conquer, 1980; here with its levels side by side instead of recursion.
+ * Source: Bentley, Multidimensional divide-and-conquer, 1980; here level by level instead of recursively.
  */
 export function cornerSweep(
   context: Context,
@@ -72,7 +72,7 @@ export function cornerSweep(
   });
 }
 
-/** Fields of a corner on the device. Coordinates are biased, so that they sort as unsigned numbers. */
+/** Indices of the fields of a corner's record. Coordinates have 2³¹ added, so that they sort as unsigned numbers. */
 const FIELDS = { row: 0, x: 1, y: 2, sign: 3, source: 4 } as const;
 const STRIDE = 5;
 const BIAS = 2 ** 31;
@@ -83,11 +83,13 @@ interface SweepTable {
   readonly y: Uint32Array;
   readonly sign: Uint32Array;
   readonly source: Uint32Array;
-  /** The bits of a key: a coordinate in the low bits, a row above it. */
+  /** The range of key bits to sort by. A key has a coordinate in the low 32 bits and a row above them. */
   readonly keyBits: { readonly from: number; readonly to: number };
 }
 
-/** The corners of all pairs: those of p as queries, those of q as sources. */
+/**
+ * The corners of all pairs in one table. Corners of p are queries (`source` 0), those of q are sources (`source` 1).
+ */
 function sweepTable(pairs: NumberedPairs, p: SignedCorners, q: SignedCorners): SweepTable {
   const sides = [
     { regions: pairs.p, of: p, isSource: 0 },
@@ -126,7 +128,7 @@ const permuted = fn(
   },
 );
 
-/** The corners as records, ordered by pair and then by x. */
+/** The records of all corners, sorted by pair and then by x. */
 function cornersByX(context: Context, { row, x, y, sign, source, keyBits }: SweepTable): Column<'u32'> {
   return context.scope(() => {
     const keys = { lo: context.column(x), hi: context.column(row) };
@@ -143,7 +145,7 @@ const fieldOf = fn('fieldOf', { corner: u32, corners: array(u32), field: uniform
 const pairAt = fn('pairAt', { row: u32, pairs: array(u32) }, u32, ({ row, pairs }) => pairs.at(row));
 
 const blockOf = fn('blockOf', { corner: u32, shift: uniform(u32) }, u32, ({ corner, shift }) =>
-  // Two shifts, because a shift by 32 would be a shift by 0.
+  // Two shifts, because WebGPU and WebAssembly take a shift by 32 as a shift by 0.
   corner.shr(1).shr(shift),
 );
 
@@ -168,7 +170,7 @@ function cornerAt(corners: ArrayValue<'u32'>, corner: U32): CornerFields {
   };
 }
 
-/** The terms of (x − u)(y − v): the value summed over the sources, and the factor of the query. */
+/** The four terms of (x − u)(y − v). Each is a value summed over corners of q, times a factor of the corner of p. */
 const PARTS: readonly {
   readonly name: string;
   ofSource(source: CornerFields): U64;
@@ -200,7 +202,10 @@ const FUNCTORS = PARTS.map(({ name, ofSource, ofAsking }) => ({
   }),
 }));
 
-/** Adds to corners in the second halves of blocks of 2^(level + 1) the contributions of the first halves. */
+/**
+ * Adds one level. The level cuts the corners into blocks of 2^(level + 1). Corners of p in the second half of a block
+ * get the contributions of corners of q in the first half.
+ */
 function addLevel(
   context: Context,
   corners: Column<'u32'>,

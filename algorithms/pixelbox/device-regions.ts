@@ -16,16 +16,16 @@ import {
 import { type GridPolygons, someGridPolygons } from './grid-polygons.ts';
 import type { DeviceVertices, Regions } from './regions.ts';
 
-/** Regions whose vertices are also on a device. */
+/** Regions whose vertices are also in memory of a device. */
 export interface DeviceRegions extends Regions {
   readonly vertices: DeviceVertices;
 }
 
 /**
- * `regionsOf` on a device: vertices are uploaded and stay there, and bounding boxes are computed there. `pairAreas`
- * then draws small regions by walking around their rings on the device, instead of packing horizontal edges on the
- * host. The areas are the same. This suits hosts that share their processors with workers. A GPU draws faster from
- * packed edges, but the host has to prepare them.
+ * Like `regionsOf`, but on a device: uploads the vertices, which stay on the device, and computes bounding boxes there.
+ * `pairAreas` then draws small regions by walking around their rings on the device, instead of packing horizontal edges
+ * on the host. The areas are the same. This is faster if the device is worker threads, which share the host's
+ * processors. A GPU draws faster from edges that the host has packed.
  *
  * O(vertices), with one thread per region. Waits for the device once. The regions belong to this context only, and the
  * caller disposes of their columns.
@@ -56,7 +56,7 @@ export async function regionsOn(context: Context, polygons: GridPolygons): Promi
   }
 }
 
-/** The first vertex of every polygon, and the end of the last one. */
+/** Index of the first vertex of each polygon; the last element is the end of the last polygon. */
 function firstVertices({ polygonRings, ringVertices }: GridPolygons): Uint32Array {
   const starts = new Uint32Array(polygonRings.length);
   for (let i = 0; i < starts.length; i++) starts[i] = ringVertices[polygonRings[i]!]!;

@@ -1,13 +1,13 @@
 import { anInstance, aRecord, type FieldKinds, type Kind } from '../../primitives/kinds.ts';
 
-/** Maximum magnitude of coordinates, which are integers in pixels, so that differences are 32-bit integers. */
+/** Maximum magnitude of coordinates, in pixels, so that their differences are 32-bit integers. */
 export const GRID_LIMIT: number = 2 ** 30;
 
 /**
  * Polygons whose vertices are corners of pixels, as columns: polygon → rings → vertices in CSR form.
  *
- * The inside is even-odd over all rings of a polygon, so neither the direction nor the nesting of rings matters, and
- * rings may touch themselves and each other. A ring's closing vertex is not stored twice.
+ * The inside of a polygon follows the even-odd rule over all its rings, so neither the direction nor the nesting of
+ * rings matters, and rings may touch themselves and each other. A ring's closing vertex is not stored twice.
  */
 export interface GridPolygons {
   /** Rings of polygon `p` are `polygonRings[p] … polygonRings[p + 1] − 1`; length is polygons + 1. */
@@ -18,7 +18,7 @@ export interface GridPolygons {
   readonly y: Int32Array;
 }
 
-/** The columns of polygons on a grid. */
+/** Argument checks of the columns of polygons on a grid. */
 export const gridColumns: FieldKinds<GridPolygons> = {
   polygonRings: anInstance(Uint32Array),
   ringVertices: anInstance(Uint32Array),

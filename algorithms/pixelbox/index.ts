@@ -1,5 +1,5 @@
 /**
- * For areas of pairs of polygons on a grid of pixels: exact ones ({@link pairAreas}), and PixelBox as it was published
+ * Areas of pairs of polygons on a grid of pixels: exact areas ({@link pairAreas}), and PixelBox as it was published
  * ({@link pixelBox}).
  *
  * @packageDocumentation

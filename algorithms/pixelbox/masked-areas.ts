@@ -7,13 +7,14 @@ import { narrowAreas, narrowMasks, uploadNarrowRegions } from './narrow-masks.ts
 import type { Regions } from './regions.ts';
 
 /**
- * Computes the areas of all pairs in which both regions have masks, for all jobs together if they fit in `memoryBytes`.
+ * Computes the areas of all pairs in which both regions have masks. Computes all jobs together if their masks fit in
+ * `memoryBytes`.
  */
 export async function addMaskedAreas(context: Context, jobs: readonly AreaJob[], memoryBytes: number): Promise<void> {
   const bytes = jobs.reduce((sum, { p, q, plan: { sizes } }) => sum + allBytes(p, sizes.p) + allBytes(q, sizes.q), 0);
   if (bytes <= memoryBytes) {
     const all = (kind: MaskKind): Listed[] => jobs.map((job) => ({ job, list: job.plan[kind] }));
-    // The next part is prepared while the device works on the first.
+    // Both kinds run at once: the host prepares the second while the device works on the first.
     await settle(KINDS.map((kind) => drawTogether(context, all(kind), kind)));
     return;
   }
@@ -39,7 +40,9 @@ function allBytes(regions: Regions, sizes: RegionSizes): number {
   return 4 * sum;
 }
 
-/** The masks of the regions in a part of the pairs are counted once. */
+/**
+ * Cuts the pairs of a job into parts by memory. A mask counts once per part, even if several pairs of the part need it.
+ */
 function partsOf(
   { p, q, pairs, plan: { sizes } }: AreaJob,
   list: Uint32Array,
@@ -58,20 +61,23 @@ function partsOf(
   );
 }
 
-/** Some pairs of a job, given by their indices. */
+/** Some of the pairs of a job, given by their indices. */
 interface Listed {
   readonly job: AreaJob;
   readonly list: Uint32Array;
 }
 
-/** One side of a job: the regions that occur, and their indices in the common drawing. */
+/** One side of a job: the regions to draw, and their numbers among all regions that are drawn together. */
 interface Numbered extends Selection {
   readonly local: Uint32Array;
   readonly first: number;
   readonly areas: BigUint64Array;
 }
 
-/** Draws each region of the listed pairs once, compares the pairs, and compares every region with itself. */
+/**
+ * Draws each region of the listed pairs once. Compares the regions of each pair, and compares every region with itself
+ * for its area.
+ */
 async function drawTogether(context: Context, all: readonly Listed[], kind: MaskKind): Promise<void> {
   const listed = all.filter(({ list }) => list.length > 0);
   if (listed.length === 0) return;
@@ -90,7 +96,7 @@ async function drawTogether(context: Context, all: readonly Listed[], kind: Mask
   for (const { members, areas } of sides) take(areas, members);
 }
 
-/** Both sides of every job, in order. */
+/** Numbers the regions of both sides of every job, in the order in which they are drawn. */
 function numberSides(listed: readonly Listed[]): Numbered[] {
   const sides: Numbered[] = [];
   let first = 0;
@@ -107,7 +113,10 @@ function numberSides(listed: readonly Listed[]): Numbered[] {
   return sides;
 }
 
-/** Whether all regions can be drawn. With a part of the pairs, only its own regions have room. */
+/**
+ * Whether all regions of a job are drawn. If only a part of the pairs is listed, memory is counted only for the regions
+ * of that part.
+ */
 function isWhole({ plan }: AreaJob, list: Uint32Array): boolean {
   return plan.isNarrow && list === plan.narrow;
 }
@@ -119,7 +128,7 @@ function allOf(count: number): Members {
   return { members, local: members };
 }
 
-/** The regions in listed pairs, ascending, and the rank of each among them. */
+/** The regions that occur in the listed pairs, ascending, and the rank of each of them. */
 function distinct(regions: Uint32Array, list: Uint32Array, count: number): Members {
   const local = new Uint32Array(count);
   for (let i = 0; i < list.length; i++) local[regions[list[i]!]!] = 1;
@@ -134,7 +143,9 @@ function distinct(regions: Uint32Array, list: Uint32Array, count: number): Membe
   return { members, local };
 }
 
-/** The listed pairs of all jobs, followed by a pair of every region with itself. */
+/**
+ * The listed pairs of all jobs with the numbers of the drawn regions. After them, each region is paired with itself.
+ */
 function numberPairs(listed: readonly Listed[], sides: readonly Numbered[]): RegionPairs {
   const regions = sides.reduce((sum, { members }) => sum + members.length, 0);
   const total = listed.reduce((sum, { list }) => sum + list.length, regions);

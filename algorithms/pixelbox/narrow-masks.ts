@@ -22,28 +22,28 @@ import { type Regions, vertexCount } from './regions.ts';
 import { bitsFrom, flipAroundRings, type RingTable, uploadRings } from './ring-walk.ts';
 import { appendRuns, emptyRuns } from './runs.ts';
 
-/** Regions up to this width in pixels have one word per row. */
+/** Maximum width in pixels of a narrow region, whose mask has one word per row. */
 const WIDEST = 32;
-/** Maximum number of rows of a narrow region; positions of words are 32-bit numbers. */
+/** Maximum height in pixels of a narrow region, so that positions of words are 32-bit numbers. */
 const TALLEST = 2 ** 20 - 1;
 
-/** Whether the mask of a region has one word per row, and each of its runs fits in a word. */
+/** Whether the mask of a region can have one word per row. */
 export function isNarrow({ left, right, top, bottom }: Regions, region: number): boolean {
   return right[region]! - left[region]! <= WIDEST && bottom[region]! - top[region]! <= TALLEST;
 }
 
-/** Words of the mask of a narrow region: one per row, and a final zero. */
+/** Number of words of the mask of a narrow region: one per row, and a final zero. */
 export function narrowWords({ top, bottom }: Regions, region: number): number {
   return bottom[region]! - top[region]! + 1;
 }
 
-/** Narrow regions on a device, and the places for their masks. */
+/** Narrow regions on a device, and where their masks are stored. */
 export interface NarrowRegions {
-  /** The runs of regions whose vertices are only on the host, and the rings of the others. */
+  /** The runs of regions whose vertices are only on the host. Regions with vertices on the device are in `tables`. */
   readonly runs: {
-    /** The word of every run's row. */
+    /** For each run, the index of the word of its row. */
     readonly word: Column<'u32'>;
-    /** From · 2⁶ + to, relative to the left of the region's box. */
+    /** The columns where a run begins and ends, as from · 2⁶ + to, relative to the left of the region's box. */
     readonly columns: Column<'u32'>;
   };
   readonly tables: readonly RingTable[];
@@ -51,7 +51,7 @@ export interface NarrowRegions {
   readonly words: number;
 }
 
-/** Uploads selected regions, which must be narrow. Regions are numbered in the order given. */
+/** Uploads the selected regions, which must be narrow. They are numbered in the order of the selections. */
 export function uploadNarrowRegions(context: Context, selections: readonly Selection[]): NarrowRegions {
   const packed = packedRuns(roomForEdges(selections));
   const tables: RingTable[] = [];
@@ -81,8 +81,9 @@ export function uploadNarrowRegions(context: Context, selections: readonly Selec
 }
 
 /**
- * Initial room for packed edges: half of the edges of all regions whose vertices are not on the device. Around pixels,
- * horizontal and vertical edges alternate, and only the horizontal ones are packed. Other regions may need more.
+ * Initial room for packed edges: half of the edges of all regions whose vertices are only on the host. In outlines of
+ * pixels, horizontal and vertical edges alternate, and only the horizontal ones are packed. Other regions may need
+ * more.
  */
 function roomForEdges(selections: readonly Selection[]): number {
   return vertexTotal(selections.filter(({ regions }) => regions.vertices === undefined)) >> 1;
@@ -108,8 +109,8 @@ function reserve(packed: PackedRuns, more: number): void {
 }
 
 /**
- * Packs every second edge of a region if horizontal and vertical edges alternate around every ring, as around pixels.
- * Otherwise returns false and packs none. An edge of length 0 flips nothing.
+ * Packs the horizontal edges of a region if horizontal and vertical edges alternate around every ring, as in outlines
+ * of pixels. Otherwise packs nothing and returns false. An edge of length 0 is harmless, because it flips no pixel.
  */
 function packLevelEdges(packed: PackedRuns, regions: Regions, member: number, firstWord: number): boolean {
   const { polygonRings, ringVertices, x, y } = regions;
@@ -153,20 +154,20 @@ function packStairs(packed: PackedRuns, regions: Regions, member: number, firstW
   }
 }
 
-/** Regions as words: one word per row of their boxes, one bit per pixel. */
+/** Masks of narrow regions: one word per row of their boxes, one bit per pixel. */
 export interface NarrowMasks {
   readonly boxes: Column<'i32'>;
   readonly words: Column<'u32'>;
 }
 
-/** The bits of its word that a run flips, between its two columns. */
+/** The bits that a run flips in the word of its row: those between its two columns. */
 const narrowToggle = fn('narrowToggle', { columns: u32 }, u32, ({ columns }) =>
   bitsFrom(bitsToI32(columns.shr(6))).xor(bitsFrom(bitsToI32(columns.and(63)))),
 );
 
 /**
- * Draws narrow regions: every run flips its bits in its row, and an XOR scan down the rows turns flips into the pixels
- * inside. A single scan covers all regions, because each ends with zero.
+ * Draws the masks of narrow regions. Every run flips its bits in its row, and an XOR scan down the rows turns flips
+ * into the pixels inside. A single scan covers all regions, because each region ends with a zero.
  *
  * - Work O(runs + vertices of rings + rows), span O(vertices of the longest ring + log rows). No pixel is tested
  *   against an edge, and runs come in any order.
@@ -204,7 +205,7 @@ const narrowArea = fn(
 
 /**
  * ‖p∩q‖ in pixels for pairs of narrow regions, as a view: the number of ones in the AND of their words, over the rows
- * they share.
+ * that the two regions share.
  *
  * - Work O(rows shared) per pair, in one thread per pair.
  */

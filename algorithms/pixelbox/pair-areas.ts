@@ -19,13 +19,16 @@ import { type Regions, someRegions } from './regions.ts';
 import { addSignedAreas } from './signed-areas.ts';
 
 export interface PairAreaOptions {
-  /** Uses this method for all pairs that allow it. Default: chosen for each pair by `area-plan.ts`. */
+  /** The method for all pairs that allow it. Default `auto`: `area-plan.ts` chooses a method for each pair. */
   readonly method?: AreaMethod | 'auto' | undefined;
-  /** Maximum bytes of masks, rows and terms at the same time. Pairs are processed in parts to fit. Default 256 MiB. */
+  /**
+   * Maximum bytes of device memory for masks and tables at the same time. Pairs are processed in parts that fit.
+   * Default 256 MiB.
+   */
   readonly memoryBytes?: number | undefined;
 }
 
-/** Areas in pixels, one row per pair. */
+/** Areas in pixels, with one row per pair. */
 export interface PairAreas {
   /** ‖p∩q‖. */
   readonly intersection: BigUint64Array;
@@ -40,14 +43,15 @@ export const somePairAreas: Kind = aRecord<PairAreas>({
 });
 
 /**
- * ‖p∩q‖, ‖p‖ and ‖q‖ of pairs of regions, exact; ‖p∪q‖ is ‖p‖ + ‖q‖ − ‖p∩q‖. Regions may have holes, several rings, and
- * rings that touch or cross themselves. Pairs may be in any order and may repeat.
+ * Computes the exact areas ‖p∩q‖, ‖p‖ and ‖q‖ of pairs of regions. The area of the union ‖p∪q‖ is ‖p‖ + ‖q‖ − ‖p∩q‖.
+ * Regions may have holes, several rings, and rings that touch or cross themselves. Pairs may be in any order and may
+ * repeat.
  *
- * The method is chosen for each pair by size. Small regions are drawn once each as bit masks, which are compared row by
- * row: O(corners + rows shared). For large regions with few corners, a sum over corners is enough: O(corners of p ·
- * corners of q). With many corners, a sweep takes O(n log² n).
+ * The method depends on the sizes of the pair. Small regions are drawn once each as bit masks, which are compared row
+ * by row: O(corners + rows shared). For large regions with few corners, a sum over pairs of corners is enough:
+ * O(corners of p · corners of q). For n corners, if n is large, a sweep takes O(n log² n).
  *
- * - The same numbers on every backend, for every method and `memoryBytes`.
+ * - The areas are the same on every backend, for every method and every `memoryBytes`.
  * - Waits for the device once for each part of the pairs.
  *
  * @throws `ArgumentError` `pixelbox/pairs` for indices of regions that do not exist, `pixelbox/method`,
@@ -79,7 +83,8 @@ export interface PairAreaJob {
 }
 
 /**
- * {@link pairAreas} for several jobs together, such as the tiles of an image, so that small jobs share their overhead.
+ * Same as {@link pairAreas} for several jobs together, such as the tiles of an image. Small jobs then share their
+ * overhead.
  *
  * @example
  * const square = '{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 2], [0, 2]]] }';

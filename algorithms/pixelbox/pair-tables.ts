@@ -1,19 +1,19 @@
 import { type Column, expand, fn, sequence, u32 } from '../../primitives/index.ts';
 
-/** Pairs of regions, and the row of each in the result. */
+/** Pairs of regions, and the row of each pair in the result. */
 export interface NumberedPairs {
   readonly pair: Uint32Array;
   readonly p: Uint32Array;
   readonly q: Uint32Array;
 }
 
-/** Pairs of regions on a device. */
+/** Pairs of regions in columns on a device. */
 export interface PairColumns {
   readonly p: Column<'u32'>;
   readonly q: Column<'u32'>;
 }
 
-/** Interleaves columns into one column of records, because devices bind few arrays in one launch. */
+/** Interleaves columns into one column of records, because a launch can bind only a few arrays. */
 export function interleave<A extends Uint32Array | Int32Array>(...columns: readonly A[]): A {
   const [first] = columns as readonly [A];
   const stride = columns.length;
@@ -24,7 +24,7 @@ export function interleave<A extends Uint32Array | Int32Array>(...columns: reado
   return records;
 }
 
-/** Parts of rows: the row of each part, and its index in the row. */
+/** Rows that are expanded into parts: the row of each part, and the index of the part in its row. */
 export interface ExpandedRows {
   readonly row: Column<'u32'>;
   readonly rank: Column<'u32'>;
@@ -32,7 +32,7 @@ export interface ExpandedRows {
 
 const part = fn('part', { row: u32, rank: u32 }, { row: u32, rank: u32 }, ({ row, rank }) => ({ row, rank }));
 
-/** Row i has `counts[i]` parts; all rows have `capacity`. */
+/** Expands row i into `counts[i]` parts. `capacity` is the number of all parts. */
 export function expandRows(counts: Column<'u32'>, capacity: number): ExpandedRows {
   return expand({ row: sequence(counts.length) }, counts, part, { capacity });
 }

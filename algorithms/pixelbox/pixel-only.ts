@@ -11,24 +11,24 @@ import {
 } from './sampling-boxes.ts';
 import type { PolygonPairs } from './sampling-run.ts';
 
-/** Options of {@link pixelOnly}. The areas do not depend on them. */
+/** Options of {@link pixelOnly}. They do not change the areas. */
 export interface PixelOnlyOptions {
-  /** Number of threads that share the pixels of a pair: the square of 2 to 32. Default 64. */
+  /** Number of threads that share the pixels of a pair: a square of a number from 2 to 32. Default 64. */
   readonly blockSize?: number | undefined;
-  /** Maximum bytes of tables. Default 256 MiB. */
+  /** Maximum bytes of tables on the device. Default 256 MiB. */
   readonly memoryBytes?: number | undefined;
 }
 
 /**
- * PixelOnly, one of the paper's base versions, for experiments: it examines every pixel of the MBR of a pair and
- * measures both areas. Gives the same areas as {@link pixelBox} on every backend. Its time grows with the area of the
- * MBRs.
+ * PixelOnly, one of the paper's base versions, for experiments. It examines every pixel of the MBR (minimum bounding
+ * rectangle) of a pair, and measures the intersection and the union. Gives the same areas as {@link pixelBox} on every
+ * backend. Its time grows with the area of the MBRs.
  *
  * - Work O(pixels of the MBRs · edges of the pair). Deterministic. The host waits once for the largest MBR and once for
  *   every window of pairs.
  *
- * @throws `CapacityError` `pixelbox/pixels` if the MBR of a pair has 2²⁴ pixels or more; and the errors of
- * {@link pixelBox}.
+ * @throws `CapacityError` `pixelbox/pixels` if the MBR of a pair has 2²⁴ pixels or more; and the errors of {@link
+ * pixelBox}.
  *
  * @example
  * const squares = { polygonRings: Uint32Array.of(0, 1, 2), ringVertices: Uint32Array.of(0, 4, 8),

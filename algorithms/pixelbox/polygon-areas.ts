@@ -29,17 +29,18 @@ import {
 } from './polygon-edges.ts';
 
 /**
- * The areas of rectilinear polygons in pixels, as u64: PolyArea of the paper, the shoelace formula, which for
- * horizontal and vertical edges is the sum of ±x · height over the vertical ones.
+ * The areas of rectilinear polygons in pixels, as u64: PolyArea of the paper. It is the shoelace formula, which for
+ * horizontal and vertical edges is the sum of ±x · height over the vertical edges.
  *
- * The paper takes the sign from the direction of a simple ring. Here it follows from the even-odd rule: in rows with an
- * even number of edges to its right, an edge is a right boundary of the region and counts +; in other rows it counts −.
- * So rings may have any direction and nesting, and may cross, touch and overlap themselves and each other.
+ * The paper takes the sign from the direction of a simple ring. Here the sign follows from the even-odd rule. In rows
+ * with an even number of edges to its right, an edge is a right boundary of the region and counts as positive. In other
+ * rows it counts as negative. So rings may have any direction and nesting, and may cross, touch and overlap themselves
+ * and each other.
  *
- * - Work O(edges · (edges of their polygon) · (changes of sign along an edge)), span as much of one edge. Exact. Does
- *   not wait.
+ * - Work O(edges · (edges of the same polygon) · (changes of sign along an edge)), span the work of one edge. Exact.
+ *   Does not wait for the device.
  *
- * @throws `ArgumentError` `pixelbox/not-rectilinear` for other polygons.
+ * @throws `ArgumentError` `pixelbox/not-rectilinear` for polygons that are not rectilinear.
  * @example
  * const frame = { polygonRings: Uint32Array.of(0, 2), ringVertices: Uint32Array.of(0, 4, 8),
  *   x: Int32Array.of(0, 5, 5, 0, 1, 2, 2, 1), y: Int32Array.of(0, 0, 5, 5, 1, 1, 2, 2) };
@@ -101,8 +102,8 @@ const signedArea: Functor<SignedAreaParameters, PolygonArea> = fn(
 );
 
 /**
- * Whether the number of edges right of an edge is even in a row, and the last row for which this holds. Among
- * coincident edges, the later one counts as right.
+ * Whether an even number of edges is to the right of an edge in a row, and the last row down to which this holds. Among
+ * coincident edges, later ones count as right of earlier ones.
  */
 function edgesRightOf(
   words: ArrayValue<'u32'>,

@@ -4,21 +4,31 @@ import { ArgumentError, type Column, type Context, GeometryError } from '../../p
 import { aFlag, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 import { GRID_LIMIT, type GridPolygons, someGridPolygons } from './grid-polygons.ts';
 
-/** Words per polygon in the table, and their positions. */
+/** Number of words per polygon in the table. */
 export const POLYGON_STRIDE = 7;
-/** `first`, `horizontal` and `end` are words of the table: edges that rise, then horizontal ones. The others are the MBR. */
+/**
+ * Index of each word of a polygon's header. `first`, `horizontal` and `end` are indices of words: where the polygon's
+ * rising edges begin, where its horizontal edges begin, and where these end. The other words are the MBR (minimum
+ * bounding rectangle).
+ */
 export const POLYGON_FIELDS = { first: 0, horizontal: 1, end: 2, left: 3, bottom: 4, right: 5, top: 6 } as const;
-/** Words of an edge: x and y of its lower end, x and y of its upper end. A horizontal edge has its left end first. */
+/**
+ * Number of words of an edge: x and y of its lower end, then x and y of its upper end. A horizontal edge has its left
+ * end first.
+ */
 export const EDGE_STRIDE = 4;
 
-/** The edges of polygons on the device, polygon by polygon, after a header for each polygon with its MBR. */
+/**
+ * A table of polygons on the device: a header with the MBR (minimum bounding rectangle) for each polygon, then all
+ * edges, polygon by polygon.
+ */
 export interface PolygonEdges {
   readonly polygons: number;
-  /** Number of edges that are not horizontal, and so can cross a row of pixels. */
+  /** Number of edges that are not horizontal. Only these can cross a row of pixels. */
   readonly rising: number;
   /** Whether every edge is horizontal or vertical. */
   readonly rectilinear: boolean;
-  /** Headers and edges in one column, because kernels bind few. i32 are stored as their bits. */
+  /** Headers and edges in one column, because kernels can bind only a few. Signed numbers are stored as their bits. */
   readonly words: Column<'u32'>;
 }
 
@@ -30,13 +40,13 @@ export const someEdges: Kind = aRecord<PolygonEdges>({
 });
 
 /**
- * Uploads the edges of polygons. Edges point upwards, and edges of length 0 are left out; the even-odd rule needs
- * neither direction nor empty edges. The MBR of a polygon without edges is empty. Free it with
- * `context.dispose(edges.words)`.
+ * Uploads the edges of polygons. All edges are turned to point upwards, and edges of length 0 are left out, which does
+ * not change the inside by the even-odd rule. The MBR (minimum bounding rectangle) of a polygon without edges is empty.
+ * Free the result with `context.dispose(edges.words)`.
  *
- * O(vertices) on the host; does not wait.
+ * O(vertices) on the host. Does not wait for the device.
  *
- * @throws `GeometryError` `geometry/beyond-grid` for coordinates beyond ±2³⁰, which names the polygon.
+ * @throws `GeometryError` `geometry/beyond-grid`, which names the polygon, for coordinates beyond ±2³⁰.
  * @example
  * const square = { polygonRings: Uint32Array.of(0, 1), ringVertices: Uint32Array.of(0, 4),
  *   x: Int32Array.of(0, 2, 2, 0), y: Int32Array.of(0, 0, 2, 2) };
@@ -67,7 +77,10 @@ export function uploadPolygonEdges(context: Context, polygons: GridPolygons): Po
   return { polygons: count, rising, rectilinear, words: column };
 }
 
-/** Appends a polygon's edges of one kind. Returns the number of edges that are neither horizontal nor vertical. */
+/**
+ * Appends the horizontal or the rising edges of a polygon. Returns the number of those that are neither horizontal nor
+ * vertical.
+ */
 function putEdges(
   table: { readonly words: Int32Array; end: number },
   { polygonRings, ringVertices, x, y }: GridPolygons,
@@ -124,7 +137,8 @@ function beyondGrid(polygon: number, pixels: number): GeometryError {
 }
 
 /**
- * Throws unless polygons are rectilinear, for functions that need exact areas instead of numbers of pixels.
+ * Throws unless polygons are rectilinear. For functions that need exact areas, which for other polygons are only
+ * numbers of pixels.
  *
  * @throws `ArgumentError` `pixelbox/not-rectilinear` for polygons with sloped edges.
  */

@@ -56,9 +56,9 @@ export async function contains(
 }
 
 /**
- * Whether p and q touch: their closures have a point in common, their interiors none. Tests edges against edges, as the
- * paper proposes. Instead of its test of vertices, for interiors that meet although no edges cross, the area of
- * intersection is used, which also distinguishes equal polygons from neighbours.
+ * Whether p and q touch: their closures have a point in common, but their interiors have none. Tests edges against
+ * edges, as the paper proposes. Interiors may meet although no edges cross. The paper finds this by testing vertices;
+ * here the area of intersection decides, which also distinguishes equal polygons from neighbours.
  *
  * - Work is that of {@link intersects}. Waits, determinism, errors and source are those of {@link contains}. Exact.
  *
@@ -83,7 +83,7 @@ export async function touches(
 }
 
 /**
- * Whether p and q have a point in common, even if only on sides or corners.
+ * Whether p and q have a point in common. A point on sides or corners is enough.
  *
  * - Work is that of {@link pixelBox}, plus O(edges of p · edges of q) for pairs without common area. Waits,
  *   determinism, errors and source are those of {@link contains}. Exact.
@@ -108,7 +108,7 @@ export async function intersects(
   });
 }
 
-/** Calls `body` in a scope with the areas of intersection, and frees them. */
+/** Calls `body` in a scope with the areas of intersection of all pairs, and frees the areas afterwards. */
 async function withIntersections(
   call: string,
   context: Context,
@@ -138,10 +138,10 @@ const isSetOrShared = fn('isSetOrShared', { flag: u32, shared: u64 }, bool, ({ f
   flag.or(shared.lo).or(shared.hi).ne(0),
 );
 
-/** Number of threads that share the edges of p. */
+/** Number of threads per pair, which share the edges of p. */
 const LANES = 32;
 
-/** 1 for pairs that share no area but whose closures touch. */
+/** 1 for pairs without common area whose closures have a common point, else 0. */
 function closuresMeet(
   context: Context,
   p: PolygonEdges,
@@ -164,9 +164,9 @@ function closuresMeet(
 }
 
 /**
- * Whether some edges of p meet an edge of q in a point of both closures. Two edges have a point or a stretch in common;
- * only its ends are tested. This is enough: a side of a closure ends where some edge ends, and so does the common part
- * of two sides, even if other edges of the same polygon cover the rest and cancel it.
+ * Whether some edges of p meet an edge of q in a point of both closures. Two edges have a point or a stretch in common,
+ * of which only the ends are tested. This is enough: a side of a closure ends where some edge ends, and so does the
+ * common part of two sides. That holds even if other edges of the same polygon cancel the rest of an edge.
  */
 const edgesMeet = fn(
   'edgesMeet',
@@ -211,7 +211,7 @@ const edgesMeet = fn(
   },
 );
 
-/** Whether one of the four pixels around a point lies in the polygon. */
+/** Whether a point is in the closure of a polygon: one of the four pixels around it is in the polygon. */
 function inClosure(words: ArrayValue<'u32'>, polygon: U32, x: I32, y: I32): Bool {
   const around = Var(u32(0));
   For(0, 4, (i) => {

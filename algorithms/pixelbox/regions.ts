@@ -6,26 +6,29 @@ import { type GridPolygons, gridColumns, someGridPolygons } from './grid-polygon
 
 /**
  * Regions of whole pixels: the pixels whose centres are inside polygons on the pixel grid, by the even-odd rule.
- * Half-open: a centre on a left edge is inside, on a right edge outside. For a rectilinear polygon, the region is the
- * polygon itself.
+ * Half-open: a centre on a left edge is inside, a centre on a right edge is outside. For a rectilinear polygon, the
+ * region is the polygon itself.
  */
 export interface Regions extends GridPolygons {
-  /** Boxes of the vertices, half-open: columns left … right − 1, rows top … bottom − 1. Without vertices all are 0. */
+  /**
+   * Bounding boxes of the vertices, half-open: columns left … right − 1, rows top … bottom − 1. All sides are 0 without
+   * vertices.
+   */
   readonly left: Int32Array;
   readonly top: Int32Array;
   readonly right: Int32Array;
   readonly bottom: Int32Array;
-  /** `x` and `y` on a device, if they are there too; see `regionsOn`. */
+  /** `x` and `y` in memory of a device, if `regionsOn` made the regions. */
   readonly vertices?: DeviceVertices;
 }
 
-/** Vertices on a device. */
+/** Coordinates of vertices in memory of a device. */
 export interface DeviceVertices {
   readonly x: Column<'i32'>;
   readonly y: Column<'i32'>;
 }
 
-/** The boxes of regions. */
+/** Argument checks of the boxes of regions. */
 export const boxColumns: FieldKinds<Pick<Regions, 'left' | 'top' | 'right' | 'bottom'>> = {
   left: anInstance(Int32Array),
   top: anInstance(Int32Array),
@@ -40,7 +43,7 @@ export const someRegions: Kind = aRecord<Regions>({
 });
 
 /**
- * The regions of polygons on the pixel grid. O(vertices).
+ * Makes regions from polygons on the pixel grid, and computes their bounding boxes. O(vertices).
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [3, 0], [3, 1], [1, 1], [1, 2], [0, 2]]] }');
@@ -73,8 +76,8 @@ export function regionsOf(polygons: GridPolygons): Regions {
 const LIMIT = 2 ** 30;
 
 /**
- * The bounding box of vertices. Returns false if a coordinate is 2³⁰, because its distance from −2³⁰ is 2³¹, which is
- * too large. Takes two vertices per step without branches, because the turns of outlines are unpredictable.
+ * The bounding box of vertices. Returns false if a coordinate is too large: for 2³⁰, the distance from −2³⁰ is 2³¹,
+ * which overflows. Takes two vertices per step without branches, because the turns of outlines are unpredictable.
  */
 function measure(regions: Regions, region: number, start: number, end: number): boolean {
   const { x, y } = regions;
@@ -82,7 +85,7 @@ function measure(regions: Regions, region: number, start: number, end: number): 
   let top = y[start]!;
   let right = left;
   let bottom = top;
-  // Sums of 2³¹ are negative.
+  // For a coordinate of 2³⁰, the sum with `LIMIT` overflows to a negative number.
   let far = (left + LIMIT) | (top + LIMIT);
   for (let i = start + ((end - start) & 1); i < end; i += 2) {
     const x0 = x[i]!;

@@ -19,10 +19,10 @@ import {
 import { boxOf } from './boxes.ts';
 import type { DeviceVertices, Regions } from './regions.ts';
 
-/** Rings of narrow regions, with vertices on a device. */
+/** Rings of narrow regions, whose vertices are in memory of a device. */
 export interface RingTable {
   readonly rings: {
-    /** Vertices of a ring are `begin … end − 1`, at least one. */
+    /** Ring `r` has the vertices `begin[r] … end[r] − 1`, at least one. */
     readonly begin: Column<'u32'>;
     readonly end: Column<'u32'>;
     readonly region: Column<'u32'>;
@@ -30,7 +30,7 @@ export interface RingTable {
   readonly vertices: DeviceVertices;
 }
 
-/** Lists the rings of some regions, numbered from `first`. */
+/** Lists the rings of the regions in `members`, which are numbered from `first`. */
 export function uploadRings(
   context: Context,
   { polygonRings, ringVertices }: Regions,
@@ -55,30 +55,32 @@ export function uploadRings(
 }
 
 /**
- * Walks around rings, and flips the bits of every run in the word of its row.
+ * Walks around rings. For every run, flips its bits in the word of its row.
  *
- * - Work O(vertices + columns that sloped edges pass), span O(those of the longest ring).
+ * - Work O(vertices + columns that sloped edges pass), span O(vertices and such columns of the longest ring).
  */
 export function flipAroundRings({ rings, vertices }: RingTable, boxes: Column<'i32'>, words: Column<'u32'>): void {
   unfoldReduce(rings, ringStart, ringStep, 'xor', words, { captures: { boxes, xs: vertices.x, ys: vertices.y } });
 }
 
-/** State of a walk around a ring. Columns are counted from the left of the region's box. */
+/**
+ * State of a walk around a ring, which moves along its edges. Columns are counted from the left of the region's box.
+ */
 const place = {
-  /** The vertex at the end of the edge, and the column of the vertex at its start. */
+  /** Index of the vertex at which the current edge ends, and column of the vertex at which it starts. */
   at: u32,
   x: i32,
-  /** The row that the walk has reached on the edge, and the bits from its column on. */
+  /** The row on the edge that the walk has reached, and the bits of a row from the walk's column on. */
   row: i32,
   bits: u32,
   left: i32,
-  /** Position of the word of row 0. */
+  /** Index of the word of row 0, which may be outside the region. */
   origin: u32,
 } as const;
 
 const vertices = { begin: u32, end: u32, xs: array(i32), ys: array(i32) } as const;
 
-/** The start at the first vertex of a ring, in the column where the last edge that is not horizontal ends. */
+/** Initial state: at the first vertex of a ring, in the column where the last edge that is not horizontal ends. */
 const ringStart = fn(
   'ringStart',
   { ...vertices, region: u32, boxes: array(i32) },
@@ -100,7 +102,8 @@ const ringStart = fn(
 
 /**
  * A step along a ring: a vertical edge, a horizontal edge, or the part of a sloped edge within one column. If the
- * column changes, the pixels between are flipped in this row and below. This is a _run_ of `runs.ts`.
+ * column changes, flips the pixels between the old and the new column in this row and all rows below. This is a _run_
+ * of `runs.ts`.
  */
 const ringStep = fn(
   'ringStep',
@@ -133,14 +136,14 @@ const ringStep = fn(
   },
 );
 
-/** The bits of a word from a column on; none for columns from 32 on. */
+/** The bits of a word from a column on. None for columns from 32 on. */
 export function bitsFrom(column: I32): U32 {
   return select(u32(0), u32(2 ** 32 - 1).shl(bitsToU32(column)), column.lt(32));
 }
 
 /**
- * An edge of a narrow region. Its numbers of rows and columns have a product below 2²⁷. It begins at column `x`; `run`
- * is the signed number of columns it passes.
+ * An edge of a narrow region. It begins at column `x` and passes `run` columns, which is negative to the left. The
+ * product of its numbers of rows and columns is below 2²⁷, so no product overflows.
  */
 interface Edge {
   readonly x: I32;
@@ -153,8 +156,8 @@ function edgeBetween(x0: I32, y0: I32, x1: I32, y1: I32): Edge {
 }
 
 /**
- * The first column whose centre is on or right of an edge, in the middle of a row. Computed from a quotient rounded
- * down: after passing t columns, this is ⌈t − ½⌉ columns to the right, or ⌊t + ½⌋ to the left.
+ * The first column whose centre is on an edge or right of it, in the middle of a row. Computed from a quotient rounded
+ * down: after t columns, it is ⌈t − ½⌉ columns to the right, or ⌊t + ½⌋ columns to the left.
  */
 function columnInRow({ x, run, rows }: Edge, row: I32): I32 {
   const passed = row
@@ -167,7 +170,7 @@ function columnInRow({ x, run, rows }: Edge, row: I32): I32 {
   return select(x.sub(passed), x.add(passed), run.gt(0));
 }
 
-/** Number of rows of a sloped edge until it leaves the given column. */
+/** Number of rows of a sloped edge up to the row in which it leaves the given column. */
 function rowsUntilNextColumn({ x, run, rows }: Edge, column: I32): I32 {
   const passed = column.sub(x).abs();
   const width = run.abs();

@@ -2,9 +2,9 @@ import { CapacityError } from '../../primitives/errors.ts';
 import type { Regions } from './regions.ts';
 
 /**
- * Runs along rows, in growable columns. A run (from, to, row) flips the pixels between two columns, in its row and in
- * all rows below. A pixel is inside if it is flipped an odd number of times. The runs of a rectilinear polygon are its
- * horizontal edges. Rings, holes, their direction and contacts are no special cases.
+ * A table of runs that can grow. A run (from, to, row) flips the pixels between the columns `from` and `to`, in its row
+ * and in all rows below. A pixel is inside if it is flipped an odd number of times. The runs of a rectilinear polygon
+ * are its horizontal edges. Several rings, holes, directions of rings and rings that touch are no special cases.
  *
  * Runs are not empty (from ≠ to) and may have either direction. On every vertical line an even number of runs begins or
  * ends.
@@ -14,20 +14,20 @@ export interface Runs {
   to: Int32Array;
   row: Int32Array;
   length: number;
-  /** Maximum number of runs. */
+  /** Maximum number of runs that the table may have. */
   readonly max: number;
 }
 
-/** Maximum number of runs: 1.5 GiB of coordinates. */
+/** Default maximum number of runs: 1.5 GiB of coordinates. */
 const MAX_RUNS = 2 ** 27;
 
-/** Columns without runs, with room for some. */
+/** An empty table with room for `room` runs. */
 export function emptyRuns(room: number, max: number = MAX_RUNS): Runs {
   const column = (): Int32Array => new Int32Array(room);
   return { from: column(), to: column(), row: column(), length: 0, max };
 }
 
-/** Upper bound of the runs of a region. */
+/** Upper bound of the number of runs of a region. */
 export function maxRuns(regions: Regions, region: number): number {
   const { polygonRings, ringVertices, x, y } = regions;
   let runs = 0;
@@ -44,7 +44,7 @@ export function maxRuns(regions: Regions, region: number): number {
 /**
  * Appends the runs of a region: its horizontal edges, and the steps of the staircases that replace sloped edges.
  *
- * O(vertices + steps of sloped edges, or 64 rows for each). Exact.
+ * O(vertices + the rows of sloped edges, or at most 64 per column that such an edge passes). Exact.
  *
  * @throws `CapacityError` `pixelbox/runs` if there would be more runs than allowed.
  */
@@ -54,12 +54,14 @@ export function appendRuns(runs: Runs, { polygonRings, ringVertices, x, y }: Reg
   }
 }
 
-/** The column changes from row to row along an edge, and from edge to edge. */
+/**
+ * Appends a run wherever the column of the ring changes, from row to row along an edge or from one edge to the next.
+ */
 function appendRing(runs: Runs, x: Int32Array, y: Int32Array, start: number, end: number, region: number): void {
   let last = end - 1;
   while (last > start && y[last] === y[last - 1]) last--;
   const before = last > start ? last - 1 : end - 1;
-  // The column in which the ring arrives at its first vertex.
+  // The column of the ring where it reaches its first vertex.
   let column = lastColumn(x[before]!, y[before]!, x[last]!, y[last]!);
   for (let i = start, j = end - 1; i < end; j = i++) {
     const x0 = x[j]!;
@@ -78,10 +80,10 @@ function appendRing(runs: Runs, x: Int32Array, y: Int32Array, start: number, end
   }
 }
 
-/** From this many rows per column on average, searching for the next column is faster than going row by row. */
+/** Rows per column of an edge from which on a search for the next column is faster than going row by row. */
 const STEEP = 64;
 
-/** The last row, from the given one on, in which an edge stays in a column. */
+/** The last row, from `row` on in the direction of `step`, in which an edge stays in a column. */
 function lastRowIn(column: number, x0: number, y0: number, x1: number, y1: number, row: number, step: number): number {
   let [inside, beyond] = [0, Math.abs(y1 - row)];
   while (beyond - inside > 1) {
@@ -93,7 +95,7 @@ function lastRowIn(column: number, x0: number, y0: number, x1: number, y1: numbe
   return row + step * inside;
 }
 
-/** The column at which an edge reaches its end. */
+/** The column of an edge in its last row. */
 function lastColumn(x0: number, y0: number, x1: number, y1: number): number {
   return y0 === y1 ? x1 : columnInRow(x0, y0, x1, y1, y0 < y1 ? y1 - 1 : y1);
 }
@@ -123,17 +125,17 @@ function grow(runs: Runs, region: number): void {
   Object.assign(runs, { from: larger.from, to: larger.to, row: larger.row });
 }
 
-/** The first column whose centre is on or right of the edge, in the middle of a row: ⌈x − ½⌉. */
+/** The first column whose centre is on the edge or right of it, in the middle of a row: ⌈x − ½⌉. */
 export function columnInRow(x0: number, y0: number, x1: number, y1: number, row: number): number {
   const [run, rise] = y0 < y1 ? [x1 - x0, y1 - y0] : [x0 - x1, y0 - y1];
-  // x − ½ = x0 + ((2 (row − y0) + 1) run − rise) / (2 rise)
+  // The edge has x − ½ = x0 + ((2 (row − y0) + 1) run − rise) / (2 rise) in the middle of the row.
   const product = (2 * (row - y0) + 1) * run;
   if (Math.abs(product) < 2 ** 52) return x0 + ceilDivide(product - rise, 2 * rise);
   const exact = (2n * BigInt(row - y0) + 1n) * BigInt(run) - BigInt(rise);
   return x0 + Number(ceilDivideBig(exact, 2n * BigInt(rise)));
 }
 
-/** ⌈a / b⌉ for b > 0, exact though the quotient of doubles is rounded. */
+/** ⌈a / b⌉ for b > 0. Corrects the rounding of the f64 quotient, so the result is exact. */
 function ceilDivide(a: number, b: number): number {
   const quotient = Math.ceil(a / b);
   const excess = quotient * b - a;

@@ -7,22 +7,29 @@ import { polygonAreas } from './polygon-areas.ts';
 import { type PolygonEdges, someEdges } from './polygon-edges.ts';
 import { measurePairs, type PolygonPairs, type SamplingPlan, somePairs, withStoredPairs } from './sampling-run.ts';
 
-/** Options of {@link pixelBox}. The areas do not depend on them. */
+/** Options of {@link pixelBox}. They do not change the areas. */
 export interface SamplingOptions {
   /**
-   * The paper's n: the number of sub-boxes of a sampling box, and of threads that share its pixels. The square of 2 to
+   * Number of sub-boxes of a sampling box, and of threads that share its pixels; n in the paper. A square of a number
+   * from 2 to 32. Default 64, a grid of 8 × 8.
    * 32. Default 64, a grid of 8 × 8.
    */
   readonly blockSize?: number | undefined;
-  /** The paper's T: boxes with fewer pixels are pixelized. From 2 to 2²⁴. Default blockSize² / 2. */
+  /**
+   * Number of pixels below which a box is examined pixel by pixel; T in the paper. From 2 to 2²⁴. Default blockSize² /
+   * 2.
+   */
   readonly threshold?: number | undefined;
-  /** The first sampling box of a pair: the MBR of both polygons, as in the paper, or the intersection of their MBRs. */
+  /**
+   * The first sampling box of a pair. `pair`: the MBR (minimum bounding rectangle) of both polygons, as in the paper.
+   * `overlap`: the intersection of both MBRs.
+   */
   readonly start?: 'pair' | 'overlap' | undefined;
-  /** Maximum bytes of tables of sampling boxes. Larger tables are processed in parts. Default 256 MiB. */
+  /** Maximum bytes of tables of sampling boxes on the device. Larger tables are processed in parts. Default 256 MiB. */
   readonly memoryBytes?: number | undefined;
 }
 
-/** Maximum pixels of a box for the threads of a single block. */
+/** Maximum number of pixels of a box that the threads of a single block examine. */
 export const MAX_PIXELS: number = 2 ** 24;
 
 const SIDES = Array.from({ length: 31 }, (_, i) => i + 2);
@@ -32,20 +39,20 @@ const aSquare: Kind = where(
   { code: 'pixelbox/block-size' },
 );
 
-/** Kinds of options that all methods share. */
+/** Argument checks of the options that all methods share. */
 export const samplingKinds: Pick<FieldKinds<SamplingOptions>, 'blockSize' | 'memoryBytes'> = {
   blockSize: optional(aSquare),
   memoryBytes: optional(aWhole(1, 2 ** 40, 'pixelbox/memory-bytes')),
 };
 
-/** The options of {@link pixelBox}. */
+/** Argument checks of the options of {@link pixelBox}. */
 const SAMPLING: Kind = someOptions<SamplingOptions>({
   ...samplingKinds,
   threshold: optional(aWhole(2, MAX_PIXELS, 'pixelbox/threshold')),
   start: optional(aWord(['pair', 'overlap'])),
 });
 
-/** Checks the arguments that all methods share. */
+/** Checks the arguments that all sampling methods share. */
 export function requireSampled(
   call: string,
   given: {
@@ -60,26 +67,26 @@ export function requireSampled(
   requireArguments(call, given, { context: aContext, p: someEdges, q: someEdges, pairs: somePairs, options });
 }
 
-/** Areas in pixels, pair by pair. */
+/** Areas of intersection and union in pixels, one row per pair. */
 export type SampledAreas = {
   readonly intersection: ColumnsOf<typeof u64>;
   readonly union: ColumnsOf<typeof u64>;
 };
 
 /**
- * The areas of intersection and of union of pairs of polygons: PixelBox. The MBR of a pair is its first sampling box. A
- * box is partitioned into sub-boxes. Sub-boxes inside both polygons count with all their pixels; sub-boxes outside one
- * of them do not count. The others are partitioned again, until they have fewer pixels than the threshold and are
- * examined pixel by pixel. The union is ‖p‖ + ‖q‖ − ‖p ∩ q‖.
+ * PixelBox: the areas of intersection and of union of pairs of polygons. The MBR (minimum bounding rectangle) of a pair
+ * is its first sampling box. A box is partitioned into sub-boxes. A sub-box inside both polygons counts with all its
+ * pixels; a sub-box outside one of them does not count. All other sub-boxes are partitioned again. Once a sub-box has
+ * fewer pixels than the threshold, it is examined pixel by pixel. The union is ‖p‖ + ‖q‖ − ‖p ∩ q‖.
  *
- * A pixel lies in a polygon if its centre does, by the even-odd rule over all rings, half-open: left and bottom edges
- * are in. For rectilinear polygons the areas are exact; for others they are numbers of pixels. ‖p‖ is
- * {@link polygonAreas} for rectilinear polygons, and ‖p ∩ p‖ for others.
+ * A pixel is in a polygon if its centre is, by the even-odd rule over all rings. Polygons are half-open: left and
+ * bottom edges are inside. For rectilinear polygons the areas are exact; for other polygons they are numbers of pixels.
+ * ‖p‖ is {@link polygonAreas} for rectilinear polygons, and ‖p ∩ p‖ for other polygons.
  *
  * - Work O((boxes + pixels examined) · edges of the pair), span O(levels · edges of a polygon · threshold / blockSize).
  * - Deterministic: areas are the same bytes on every backend, for all options and any order of the pairs.
- * - The host waits for the number of pairs, if only the device knows it, once for the largest MBR, once for every
- *   window of pairs, and once for every part of a level.
+ * - The host waits once for the largest MBR, once for every window of pairs, and once for every part of a level. It
+ *   also waits for the number of pairs, if this is known only on the device.
  * - Memory: `memoryBytes`, 8 bytes an area, and the polygons. Free the areas with `context.dispose(areas)`.
  *
  * @throws `ArgumentError` `pixelbox/block-size`, `pixelbox/threshold` and `pixelbox/memory-bytes` for invalid options,
@@ -87,8 +94,8 @@ export type SampledAreas = {
  * sub-boxes of a single box do not fit.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
- * Systems, 2012, Algorithm 1. There a block of threads keeps the boxes of its pair on a stack; here all pairs descend
- * together, one launch a level.
+ * Systems, 2012, Algorithm 1. There a block of threads keeps the boxes of its pair on a stack. Here all pairs are
+ * processed together, one launch per level.
  *
  * @example
  * const squares = { polygonRings: Uint32Array.of(0, 1, 2), ringVertices: Uint32Array.of(0, 4, 8),
@@ -119,7 +126,7 @@ export async function pixelBox(
   });
 }
 
-/** ‖p‖ + ‖q‖ − ‖p ∩ q‖. */
+/** The areas of union: ‖p‖ + ‖q‖ − ‖p ∩ q‖. */
 async function unionOf(
   context: Context,
   p: PolygonEdges,
@@ -132,7 +139,7 @@ async function unionOf(
   try {
     return context.scope(() => {
       const both = map(add64, { a: gather(areasP, pairs.p), b: gather(areasQ, pairs.q) });
-      // Stored, because one kernel cannot bind all inputs of the union.
+      // `both` is materialized, because one kernel cannot bind all inputs of the union.
       return context.materialize(map(sub64, { a: context.materialize(both), b: intersection }));
     });
   } finally {
@@ -141,10 +148,10 @@ async function unionOf(
 }
 
 /**
- * PixelBox-NoSep, one of the paper's base versions, for experiments: it uses the sampling boxes of {@link pixelBox},
+ * PixelBox-NoSep, one of the paper's base versions, for experiments. It uses the sampling boxes of {@link pixelBox},
  * but also measures the union box by box. So a box is partitioned as long as the boundary of either polygon passes
- * through it. Gives the same areas at a higher cost. Waits, errors and determinism are those of {@link pixelBox};
- * `start` is the pair's MBR.
+ * through it. The areas are the same, at a higher cost. Waits, errors and determinism are those of {@link pixelBox};
+ * the first box of a pair is always the MBR of both polygons.
  *
  * @example
  * const squares = { polygonRings: Uint32Array.of(0, 1, 2), ringVertices: Uint32Array.of(0, 4, 8),
@@ -165,7 +172,7 @@ export async function pixelBoxNoSep(
   return measureDirectly(context, p, q, pairs, planOf(options));
 }
 
-/** Areas of which both are measured. */
+/** The areas of intersection and union, both measured box by box. */
 export async function measureDirectly(
   context: Context,
   p: PolygonEdges,
@@ -180,7 +187,7 @@ export async function measureDirectly(
   return { intersection: { lo: intersection.lo, hi: intersection.hi }, union: { lo: union.lo, hi: union.hi } };
 }
 
-/** ‖p‖ of every polygon in both tables; computed once if both are the same. */
+/** The area ‖p‖ of every polygon of both tables. Computed once if both tables are the same. */
 async function areasOf(
   context: Context,
   p: PolygonEdges,
@@ -205,7 +212,7 @@ async function areasOfAll(context: Context, edges: PolygonEdges, plan: SamplingP
   return { lo: intersection.lo, hi: intersection.hi };
 }
 
-/** The plan of a run, from checked options. */
+/** Makes the plan of a run from checked options. */
 export function planOf({
   blockSize = 64,
   threshold = blockSize ** 2 / 2,

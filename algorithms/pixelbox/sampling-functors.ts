@@ -18,13 +18,16 @@ import type { ArrayValue, Bool, I32, U32 } from '../../primitives/functors/value
 import { INSIDE, OUTSIDE, positionFunctors } from './box-position.ts';
 import { POLYGON_FIELDS, POLYGON_STRIDE } from './polygon-edges.ts';
 
-/** Words of a sampling box: its pair, then left, bottom, right and top. */
+/** Number of words of a sampling box: its pair, then left, bottom, right and top. */
 export const BOX_STRIDE = 5;
 
-/** States of a sampling box. Decided boxes add to neither area, to the union, or to both areas. */
+/**
+ * States of a sampling box. The first three are decided: the box adds to neither area, only to the union, or to both
+ * areas.
+ */
 export const STATES = { outside: 0, union: 1, both: 2, pixelize: 3, partition: 4 } as const;
 
-/** Boxes by index: sub-box `number % grid²` of box `number / grid²` of a table. */
+/** A sub-box, given by its number: sub-box `number % grid²` of box `number / grid²` of a table. */
 export type SubBoxParameters = {
   readonly number: U32Shape;
   readonly boxes: ArrayParameter<'u32'>;
@@ -48,8 +51,9 @@ interface SamplingBox {
 }
 
 /**
- * SubSampBox of the paper. Column i of the grid starts ⌊i · width / grid⌋ into the box, and rows likewise, so that
- * widths differ by at most one. If the box has fewer pixels than the grid has columns, some sub-boxes are empty.
+ * A sub-box of a box: SubSampBox of the paper. Column i of the grid starts ⌊i · width / grid⌋ pixels into the box, and
+ * rows likewise, so that widths differ by at most one. If the box has fewer pixels than the grid has columns, some
+ * sub-boxes are empty.
  */
 function subBoxOf(boxes: ArrayValue<'u32'>, number: U32, grid: U32): SamplingBox {
   const children = grid.mul(grid);
@@ -69,19 +73,19 @@ function subBoxOf(boxes: ArrayValue<'u32'>, number: U32, grid: U32): SamplingBox
   };
 }
 
-/** low + ⌊index · length / grid⌋, computed without the product, which could exceed 2³². */
+/** Computes low + ⌊index · length / grid⌋ without the product, which could exceed 2³². */
 function cutAt(low: I32, length: U32, grid: U32, index: U32): I32 {
   const quotient = length.div(grid);
   const rest = length.sub(quotient.mul(grid));
   return low.add(bitsToI32(quotient.mul(index).add(rest.mul(index).div(grid))));
 }
 
-/** 0 if the ends are crossed, else the difference, which can be up to 2³¹. */
+/** Length of a range of pixels, up to 2³¹. It is 0 if `high` is below `low`. */
 function lengthOf(low: I32, high: I32): U32 {
   return select(u32(0), bitsToU32(high.sub(low)), high.gt(low));
 }
 
-/** BoxSize of the paper. */
+/** Number of pixels of a box: BoxSize of the paper. */
 function sizeOf({ left, bottom, right, top }: SamplingBox): U64 {
   return mulU32({ a: lengthOf(left, right), b: lengthOf(bottom, top) });
 }
@@ -97,7 +101,10 @@ type StartWordParameters = PairParameters & {
   readonly overlap: UniformParameter<'u32'>;
 };
 
-/** Words of the initial boxes of pairs: the MBR of both polygons, or the intersection of their MBRs. */
+/**
+ * A word of the initial box of a pair: the MBR (minimum bounding rectangle) of both polygons, or the intersection of
+ * their MBRs.
+ */
 export const startWord: Functor<StartWordParameters, U32Shape> = fn(
   'startWord',
   { index: u32, firstPair: uniform(u32), overlap: uniform(u32), ...pairOf },
@@ -110,7 +117,7 @@ export const startWord: Functor<StartWordParameters, U32Shape> = fn(
 
 type StartSizeParameters = PairParameters & { readonly pair: U32Shape; readonly overlap: UniformParameter<'u32'> };
 
-/** The size of a pair's initial box. */
+/** The number of pixels of a pair's initial box. */
 export const startSize: Functor<StartSizeParameters, U64Shape> = fn(
   'startSize',
   { pair: u32, overlap: uniform(u32), ...pairOf },
@@ -140,7 +147,7 @@ type ChildWordParameters = Omit<SubBoxParameters, 'number'> & {
   readonly chosen: ArrayParameter<'u32'>;
 };
 
-/** Words of chosen sub-boxes, which become boxes. */
+/** A word of the boxes of the next level: of the sub-boxes that are partitioned further. */
 export const childWord: Functor<ChildWordParameters, U32Shape> = fn(
   'childWord',
   { index: u32, chosen: array(u32), boxes: subBox.boxes, grid: subBox.grid },
@@ -153,7 +160,7 @@ export const childWord: Functor<ChildWordParameters, U32Shape> = fn(
 
 type StateParameters = SubBoxParameters & { readonly threshold: UniformParameter<'u32'> };
 
-/** The state of a box by its size alone. */
+/** The state of a box whose position is unknown, by its number of pixels alone. */
 export const stateBySize: Functor<StateParameters, U32Shape> = fn(
   'stateBySize',
   { ...subBox, threshold: uniform(u32) },
@@ -170,9 +177,7 @@ function openState(size: U64, threshold: U32): U32 {
 type ContributionParameters = SubBoxParameters & { readonly state: U32Shape; readonly union: UniformParameter<'u32'> };
 type Contribution = { readonly pair: U32Shape; readonly lo: U32Shape; readonly hi: U32Shape };
 
-/**
- * The contribution of a box to the area of intersection or union of its pair: BoxContribute of the paper times BoxSize.
- */
+/** What a box adds to the area of intersection or union of its pair: BoxContribute of the paper times BoxSize. */
 export const contribution: Functor<ContributionParameters, Contribution> = fn(
   'contribution',
   { ...subBox, state: u32, union: uniform(u32) },
@@ -195,18 +200,21 @@ type PixelCountParameters = PairParameters &
   };
 type PixelCounts = { readonly pair: U32Shape; readonly both: U32Shape; readonly either: U32Shape };
 
-/** The functors that test polygons. */
+/** The functors that test boxes and pixels against polygons. */
 export interface SamplingFunctors {
   /** The state of a sub-box by its position: BoxContinue and BoxContribute of the paper. */
   readonly boxState: Functor<BoxStateParameters, U32Shape>;
   /**
-   * The count of one thread of a block in a pixelized box. Of every `lanes`-th pixel, counts those in both polygons
-   * and, if the union is measured directly, those in either.
+   * What one thread of a block counts in a box that is examined pixel by pixel. It takes every `lanes`-th pixel. It
+   * counts those in both polygons and, if the union is measured directly, those in either polygon.
    */
   readonly pixelCounts: Functor<PixelCountParameters, PixelCounts>;
 }
 
-/** Functors for rectilinear or for all polygons, which measure the intersection, with or without the union. */
+/**
+ * Creates the functors for rectilinear or for all polygons, which measure the intersection or, if `direct`, also the
+ * union.
+ */
 export function samplingFunctors(rectilinear: boolean, direct: boolean): SamplingFunctors {
   const key = `${rectilinear}, ${direct}`;
   const known = defined.get(key) ?? {
@@ -233,7 +241,7 @@ function defineBoxState(rectilinear: boolean, direct: boolean): SamplingFunctors
         const inP = boxPosition({ polygon: p.at(pair), ...box, words: wordsP });
         const inQ = Var(u32(OUTSIDE));
         const lookAtQ = (): void => inQ.set(boxPosition({ polygon: q.at(pair), ...box, words: wordsQ }));
-        // A pixel outside p is not in the intersection, so q is tested only for the union.
+        // A pixel outside p is not in the intersection, so only the union needs a test of q.
         if (direct) lookAtQ();
         else If(inP.ne(OUTSIDE), lookAtQ);
         state.set(decide(inP, inQ, open, direct));

@@ -44,55 +44,58 @@ export interface PolygonPairs {
 
 export const somePairs: Kind = aRecord<PolygonPairs>({ p: aColumn('u32'), q: aColumn('u32') });
 
-/** How sampling boxes are processed. */
+/** The parameters of a run: how sampling boxes are processed. */
 export interface SamplingPlan {
-  /** Whether the union is also measured box by box, instead of derived. */
+  /** Whether the union is also measured box by box. Otherwise it is computed from the other areas. */
   readonly direct: boolean;
-  /** Whether pairs start with the intersection of their MBRs. */
+  /** Whether the first box of a pair is the intersection of both MBRs (minimum bounding rectangles). */
   readonly overlap: boolean;
   /** Number of columns and rows into which a box is partitioned. */
   readonly grid: number;
-  /** Boxes with fewer pixels are pixelized. */
+  /** Number of pixels below which a box is examined pixel by pixel. */
   readonly threshold: number;
-  /** Maximum bytes of tables of boxes. */
+  /** Maximum bytes of tables of boxes on the device. */
   readonly memoryBytes: number;
-  /** Called with the pixels of the largest initial box. Throws if there are too many. */
+  /** Called with the number of pixels of the largest initial box. Throws if that is too many. */
   requireFits?(largest: number): void;
 }
 
-/** Data shared by all tables of boxes of a run. */
+/** A run: its parameters, and the data that all its tables of boxes share. */
 interface SamplingRun extends SamplingPlan {
   readonly context: Context;
   readonly pairs: number;
-  /** Columns of the pairs and their polygons, which functors capture. */
+  /** Columns of the pairs and of the edges of their polygons, as arguments of functors. */
   readonly polygons: PolygonPairs & { readonly wordsP: Column<'u32'>; readonly wordsQ: Column<'u32'> };
   readonly functors: SamplingFunctors;
   readonly intersection: AreaSums;
   readonly union: AreaSums | undefined;
-  /** Number of boxes partitioned at a time. */
+  /** Number of boxes that are partitioned at a time. */
   readonly boxesAtOnce: number;
 }
 
-/** Sampling boxes, {@link BOX_STRIDE} words each, in the order of their pairs. */
+/** A table of sampling boxes, {@link BOX_STRIDE} words each, in the order of their pairs. */
 interface Boxes {
   readonly words: Column<'u32'>;
   readonly count: number;
 }
 
-/** A table of boxes cut by a grid, with the indices of the sub-boxes that are not decided yet. */
+/**
+ * A table of boxes that are cut by a grid. `small` and `large` are the indices of the undecided sub-boxes: those to
+ * examine pixel by pixel, and those to partition.
+ */
 interface Level {
   readonly boxes: Boxes;
   readonly grid: number;
-  /** Whether the boxes are freed with the level. */
+  /** Whether the table of boxes is freed together with the level. */
   readonly ownsBoxes: boolean;
   readonly small: Column<'u32'>;
   readonly large: Column<'u32'>;
 }
 
 /**
- * Measures stored pairs: level by level. If a table of boxes is too large for `memoryBytes`, it is processed in parts,
- * each down to its last level before the next. The host waits once for the largest box, once for every window of pairs,
- * and once for every partitioned table, for the number of boxes that continue.
+ * Measures materialized pairs level by level. If a table of boxes is too large for `memoryBytes`, it is processed in
+ * parts, each down to its last level before the next part begins. The host waits once for the largest box, once for
+ * every window of pairs, and once for every partitioned table, for the number of its undecided boxes.
  */
 export async function measurePairs(
   context: Context,
@@ -111,14 +114,14 @@ export async function measurePairs(
   }
 }
 
-/** Calls `body` with stored pairs whose number the host knows. Frees what it stored. */
+/** Calls `body` with the pairs as materialized columns whose length the host knows. Frees the columns that it made. */
 export async function withStoredPairs<R>(
   context: Context,
   pairs: PolygonPairs,
   body: (pairs: PolygonPairs) => Promise<R>,
 ): Promise<R> {
   const count = await context.count({ ...pairs });
-  // A count on the device would be an additional binding of every kernel.
+  // A length known only on the device would be an additional binding of every kernel.
   const ofCount = typeof pairs.p.length === 'number' ? { ...pairs } : gather({ ...pairs }, sequence(count));
   const stored = context.materialize(ofCount);
   try {
@@ -160,7 +163,7 @@ const noPixels = { lo: 0, hi: 0 };
 const largestU64 = monoid({ of: u64, identity: noPixels, combine: maxU64, commutative: true, name: 'largestU64' });
 const largestOfPairs = product({ size: largestU64, p: maximum(u32), q: maximum(u32) });
 
-/** The pixels of the largest initial box, and the maximum indices of polygons. */
+/** The number of pixels of the largest initial box, and the largest polygon indices of both sides. */
 async function lookAtPairs(
   context: Context,
   polygons: SamplingRun['polygons'],
@@ -183,15 +186,15 @@ function requireThere(side: string, largest: number, polygons: number): void {
   });
 }
 
-/** Bytes of a sub-box while its table is examined: its state, and its ranks among small and large ones. */
+/** Bytes per sub-box while its table is examined: for its state, and for its ranks among small and large sub-boxes. */
 const LOOK_BYTES = 12 + WIDE_ROW_BYTES;
 
-/** Number of sub-boxes at a time, so that their words fit in a column. */
+/** Maximum number of sub-boxes at a time, so that their words fit in a column. */
 const MAX_SUB_BOXES = 2 ** 29;
 
 /**
- * Number of boxes that fit in `memoryBytes` together with all their sub-boxes, if none are decided, and with the levels
- * below.
+ * Number of boxes that are partitioned at a time, so that they fit in `memoryBytes`. Reserves memory for all their
+ * sub-boxes, as if none were decided, on all levels below.
  */
 function boxesAtOnce({ grid, threshold, memoryBytes }: SamplingPlan, largest: number): number {
   const levels = Math.max(1, Math.ceil(Math.log(largest / threshold) / Math.log(grid * grid)));
@@ -214,7 +217,7 @@ function sumsOf({ intersection, union }: Pick<SamplingRun, 'intersection' | 'uni
   return [intersection, ...(union === undefined ? [] : [union])].flatMap(({ lo, hi }) => [lo, hi]);
 }
 
-/** The first level: the initial boxes, of which only the size is examined. */
+/** Processes the first level: the initial boxes. Only their sizes are examined. */
 async function measureWindows(run: SamplingRun): Promise<void> {
   const { context, grid, overlap, polygons, pairs } = run;
   const pairsAtOnce = run.boxesAtOnce * grid * grid;
@@ -236,7 +239,10 @@ async function measureWindows(run: SamplingRun): Promise<void> {
   }
 }
 
-/** Decided sub-boxes count with their pixels. The size of the others determines how they continue. */
+/**
+ * Partitions boxes into sub-boxes. Decided sub-boxes are added to the areas. For the others, their size determines
+ * whether they are partitioned again or examined pixel by pixel.
+ */
 async function partitionBoxes(run: SamplingRun, boxes: Boxes): Promise<void> {
   const { context, grid, threshold, polygons, functors } = run;
   for (let from = 0; from < boxes.count; from += run.boxesAtOnce) {
@@ -264,7 +270,7 @@ function openBoxes(count: number, state: Column<'u32'>): Pick<Level, 'small' | '
   return { small: ofState(STATES.pixelize), large: ofState(STATES.partition) };
 }
 
-/** Pixelizes the small boxes of a level and partitions the large ones; frees the level. */
+/** Examines the small boxes of a level pixel by pixel, partitions the large ones, and frees the level. */
 async function measureOpen(run: SamplingRun, level: Level): Promise<void> {
   const { context } = run;
   const { boxes, grid, small, large } = level;
@@ -288,10 +294,13 @@ async function measureOpen(run: SamplingRun, level: Level): Promise<void> {
   }
 }
 
-/** Maximum pixels examined in one launch, because devices treat long launches as hung. */
+/** Maximum number of pixels examined in one launch, because devices abort launches that take too long. */
 const PIXELS_PER_LAUNCH = 2 ** 28;
 
-/** Every box gets a thread for each sub-box of the grid, as in the paper's blocks. The threads share its pixels. */
+/**
+ * Counts pixels in small boxes. As in a block of the paper, a box gets one thread for each sub-box of the grid, and the
+ * threads share its pixels.
+ */
 function pixelizeBoxes(run: SamplingRun, { boxes, grid, small }: Level, count: number): void {
   const { context, threshold, polygons, functors, intersection, union } = run;
   const lanes = run.grid * run.grid;
@@ -308,7 +317,7 @@ function pixelizeBoxes(run: SamplingRun, { boxes, grid, small }: Level, count: n
         grid,
         ...polygons,
       });
-      // Stored if they are read twice.
+      // Materialized if both areas read it.
       const { pair, both, either } = union === undefined ? found : context.materialize(found);
       const hi = constant(u32, 0, index.length);
       addToSums(context, intersection, { pair, lo: both, hi });

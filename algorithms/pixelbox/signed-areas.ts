@@ -12,7 +12,7 @@ export async function addSignedAreas(context: Context, job: AreaJob, memoryBytes
   const { p, q, pairs, intersection } = job;
   const lists = [corners32, corners64, sweep];
   const signed = { p: signSide(p, pairs.p, lists, job.ofP), q: signSide(q, pairs.q, lists, job.ofQ) };
-  // In a scope, so that nothing leaks if there is no room for the second.
+  // In a scope, so that the first upload is freed if there is no memory for the second.
   const device = context.scope(() => ({
     p: uploadSignedCorners(context, signed.p),
     q: uploadSignedCorners(context, signed.q),
@@ -45,7 +45,10 @@ export async function addSignedAreas(context: Context, job: AreaJob, memoryBytes
 
 const cornersIn = ({ start }: SignedCorners, region: number): number => start[region + 1]! - start[region]!;
 
-/** Finds the signed corners of the regions in the lists of pairs, and the areas of these regions. */
+/**
+ * Finds the signed corners of those regions of one side that occur in the lists of pairs, and the areas of these
+ * regions.
+ */
 function signSide(
   regions: Regions,
   used: Uint32Array,

@@ -4,8 +4,8 @@ import { type Regions, someRegions, vertexCount } from './regions.ts';
 import { appendRuns, emptyRuns, type Runs } from './runs.ts';
 
 /**
- * Regions as signed sums of quadrants, in columns: the indicator of a region is Σ sign · [column ≥ x and row ≥ y] over
- * its signed corners, which is 1 inside and 0 outside. If boundaries cross or touch in a corner, the sign is ±2.
+ * Regions as signed sums of quarter planes, in columns. The indicator of a region is Σ sign · [column ≥ x and row ≥ y]
+ * over its signed corners, which is 1 inside and 0 outside. If boundaries cross or touch in a corner, the sign is ±2.
  */
 export interface SignedCorners {
   /** Signed corners of region `r` are `start[r] … start[r + 1] − 1`; length is regions + 1. */
@@ -16,9 +16,9 @@ export interface SignedCorners {
 }
 
 /**
- * Finds the signed corners of the regions that are `wanted`; other regions get none. The corners in a row toggle
- * stretches of the boundary. A signed corner is wherever the toggled boundary changes, even without a vertex, as at the
- * crossing of two rings.
+ * Finds the signed corners of the regions that are `wanted`; other regions get none. The ends of runs in a row toggle
+ * stretches of the boundary. There is a signed corner wherever the boundary changes from one row to the next, even
+ * without a vertex, such as where two rings cross.
  *
  * O(n log n + rows with corners · k) for a region with n corners whose boundary crosses a row at most k times.
  *
@@ -44,7 +44,7 @@ interface Growing {
   readonly sign: number[];
 }
 
-/** Maximum number of runs of a region with signed corners, whose ends are sorted here. */
+/** Maximum number of runs of a region. The host sorts their ends, so this limits its time and memory. */
 const MAX_RUNS = 2 ** 24;
 const BIAS = 2 ** 31;
 
@@ -61,7 +61,10 @@ function addRegion(regions: Regions, region: number, found: Growing): void {
   }
 }
 
-/** The ends of all runs, ordered by row and then by column: column and row of each, biased to be unsigned. */
+/**
+ * The ends of all runs, sorted by row and then by column, as pairs of column and row. Both have 2³¹ added, so that they
+ * sort as unsigned numbers.
+ */
 function sortedEnds({ from, to, row, length }: Runs): Uint32Array {
   const ends = new BigUint64Array(2 * length);
   const words = new Uint32Array(ends.buffer);
@@ -74,16 +77,16 @@ function sortedEnds({ from, to, row, length }: Runs): Uint32Array {
   return words;
 }
 
-/** Appends a column, or removes it if it is there already. Equal columns come one after another. */
+/** Appends a column, or removes it if it is the last one already. Columns must come in order. */
 function toggle(columns: number[], x: number): void {
   if (columns.at(-1) === x) columns.pop();
   else columns.push(x);
 }
 
 /**
- * Passes from one row to the next. `boundary` holds the columns, ascending, at which the row above changes between
- * outside and inside. `turned` holds the columns at which the differences of this row begin and end. Returns the
- * boundary of this row.
+ * Computes the boundary of a row from the boundary of the row above, and adds the corners between them to `found`.
+ * `boundary` has the columns at which the row above changes between outside and inside, ascending. `turned` has the
+ * columns at which stretches that differ between both rows begin and end.
  */
 function addRow(boundary: readonly number[], turned: readonly number[], row: number, found: Growing): number[] {
   const next: number[] = [];
@@ -129,7 +132,7 @@ const someCorners: Kind = aRecord<SignedCorners>({
   sign: anInstance(Int32Array),
 });
 
-/** {@link signedArea} for one of many regions. */
+/** Same as {@link signedArea}, without checks of arguments. */
 export function areaOf({ start, x, y, sign }: SignedCorners, region: number): bigint {
   let area = 0n;
   for (let i = start[region]!; i < start[region + 1]!; i++) area += BigInt(sign[i]!) * BigInt(x[i]!) * BigInt(y[i]!);

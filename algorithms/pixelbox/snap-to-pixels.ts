@@ -7,17 +7,17 @@ import { GRID_LIMIT, type GridPolygons } from './grid-polygons.ts';
 import { uniteParts } from './united-parts.ts';
 
 export interface GridOptions {
-  /** Side of a pixel in the coordinates of the polygons. Default 1. */
+  /** Side length of a pixel, in the coordinates of the polygons. Default 1. */
   readonly pixelSize?: number | undefined;
   /** Which points are inside a polygon whose parts overlap. Default `union`. */
   readonly fill?: FillRule | undefined;
-  /** Maximum bytes of the outlines of united parts. Default: unlimited. */
+  /** Maximum bytes of memory for the outlines that unite overlapping parts. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
-  /** Name of the polygons' file in errors. */
+  /** Name of the file with the polygons, used in errors. */
   readonly file?: string | undefined;
 }
 
-/** The side of a pixel. */
+/** Checks the side length of a pixel. */
 export const aPixelSize: Kind = where(
   'a finite number above 0',
   (size) => typeof size === 'number' && size > 0 && size < Number.POSITIVE_INFINITY,
@@ -31,24 +31,25 @@ const GRID_OPTIONS: Kind = someOptions<GridOptions>({
   file: optional(aText),
 });
 
-/** Polygons on the pixel grid, and how far they were changed. */
+/** Polygons on the pixel grid, and how much they were changed. */
 export interface SnappedToPixels extends GridPolygons {
   /** Number of vertices that were not on corners of pixels and were moved. */
   readonly moved: number;
-  /** Polygons whose parts overlap, ascending; undefined if there are none. */
+  /** Indices of the polygons whose parts overlap, ascending. Undefined if there are none. */
   readonly overlapping?: Uint32Array | undefined;
 }
 
 /**
- * Snaps every vertex to the nearest corner of a pixel. Outlines of segmented pixels are already there. Other polygons
- * are exact only on the grid of `pixelSize`, which may be finer than the image.
+ * Snaps every vertex of polygons to the nearest corner of a pixel. Outlines of segmented images have all their vertices
+ * there already. Other polygons are changed by up to half of `pixelSize`, which may be finer than the pixels of an
+ * image.
  *
- * A polygon is the union of its parts, each filled even-odd. The rings of a polygon whose parts overlap are replaced by
- * the outline of the pixels with centres in any of its parts; other polygons keep their rings. With `fill: 'even-odd'`
- * the rule applies to all rings together.
+ * A polygon is the union of its parts, and each part is filled by the even-odd rule. If parts of a polygon overlap, its
+ * rings are replaced by the outline of the pixels with centres in any of its parts. Other polygons keep their rings.
+ * With `fill: 'even-odd'` the even-odd rule applies to all rings of a polygon together.
  *
  * O(vertices), plus the work of `sheetsOf` for polygons with several parts, plus the rows of pixels of parts that
- * overlap. Ties go to the larger coordinate.
+ * overlap. A coordinate halfway between two corners is rounded up.
  *
  * @throws `ArgumentError` `pixelbox/pixel-size` for a size that is not a finite number above 0, `GeometryError`
  * `geometry/beyond-grid`, which names the polygon, for a coordinate that is not finite or beyond 2³⁰ pixels,
@@ -84,7 +85,10 @@ export function gridPolygons(polygons: Polygons, options: GridOptions = {}): Sna
   return { ...(fill === 'union' ? uniteParts(grid, sheets, { memoryBytes, file }) : grid), moved, overlapping };
 }
 
-/** Copies vertices as long as they are on the grid, as outlines of pixels are. Returns their number. */
+/**
+ * Copies vertices up to the first one that is not on the grid. Returns their number. Outlines of pixels are copied
+ * entirely.
+ */
 function copyWhole(polygons: Polygons, x: Int32Array, y: Int32Array): number {
   for (let v = 0; v < x.length; v++) {
     const exactX = polygons.x[v]!;

@@ -5,10 +5,10 @@ import type { GridPolygons } from './grid-polygons.ts';
 
 /**
  * Replaces the rings of polygons whose parts overlap by the outlines of the pixels that any of their parts contains.
- * These outlines are rectilinear and are filled even-odd. Other polygons keep their rings.
+ * These outlines are rectilinear and are filled by the even-odd rule. Other polygons keep their rings.
  *
- * Visits only the rows of a polygon in which an edge changes its column: O(steps · edges that cross a row). There are
- * at most as many steps as rows, and at most as many as corners of the pixels of all parts.
+ * Visits only the rows of a polygon in which an edge changes its column: O(visited rows · edges that cross a row). The
+ * number of visited rows is at most the number of corners of the outlines of all parts.
  *
  * @throws OutOfMemoryError `pixelbox/outlines`.
  */
@@ -43,7 +43,7 @@ export function uniteParts(
 
 type Rings = readonly [first: number, end: number];
 
-/** Polygons under construction. */
+/** Growing columns of the resulting polygons. */
 interface Outlines {
   readonly polygonRings: number[];
   readonly ringVertices: number[];
@@ -58,13 +58,13 @@ function addVertex(out: Outlines, x: number, y: number): void {
   out.y.push(y);
 }
 
-/** An edge that is not horizontal, from its upper end. Rows count downwards. */
+/** An edge that is not horizontal, described from its upper end. Rows count downwards. */
 interface Edge {
   readonly sheet: number;
   readonly x: number;
   readonly top: number;
   readonly bottom: number;
-  /** Number of columns it passes on its way down, negative to the left. */
+  /** Number of columns that the edge passes from its upper to its lower end. Negative if it goes to the left. */
   readonly run: number;
 }
 
@@ -82,7 +82,7 @@ function edgesOf({ ringVertices, x, y }: GridPolygons, ringSheets: Uint32Array, 
   return edges.sort((a, b) => a.top - b.top);
 }
 
-/** Adds the outline of the pixels that the sheets of the edges contain. */
+/** Adds the outline of all pixels that at least one sheet (a group of parts that do not overlap) contains. */
 function addOutline(out: Outlines, edges: readonly Edge[]): void {
   const corners: Corners = { x: [], y: [], beneath: [], open: new Map() };
   const bottoms = edges.map(({ bottom }) => bottom).sort((a, b) => a - b);
@@ -104,7 +104,7 @@ function addOutline(out: Outlines, edges: readonly Edge[]): void {
   linkRings(out, corners);
 }
 
-/** The columns where runs of pixels in any sheet begin and end in a row, alternately. */
+/** The columns where stretches of pixels in any sheet begin and end in a row, alternately. */
 function sidesOf(active: readonly Edge[], row: number): number[] {
   const crossings = active.map((edge) => ({ column: columnIn(edge, row), sheet: edge.sheet }));
   crossings.sort((a, b) => a.column - b.column);
@@ -122,20 +122,21 @@ function sidesOf(active: readonly Edge[], row: number): number[] {
   return sides;
 }
 
-/** The first column whose centre is on or right of an edge in the middle of a row. */
+/** The first column whose centre is on the edge or right of it, in the middle of a row. */
 function columnIn({ x, top, bottom, run }: Edge, row: number): number {
   const height = bottom - top;
-  // ⌈(run · (2t + 1) / height − 1) / 2⌉ for the t-th row of the edge, from 0.
+  // Equals ⌈(run · (2t + 1) / height − 1) / 2⌉ for the t-th row of the edge, from 0.
   return run === 0 ? x : x - floorOf(-run, 2 * (row - top) + 1, height, 2 * height);
 }
 
-/** The first row after the given one in which an edge changes its column, or the row below the edge. */
+/** The next row after `row` in which an edge changes its column. If there is none, a row below the edge. */
 function nextColumnRow(edge: Edge, row: number): number {
   const { x, top, bottom, run } = edge;
   if (run === 0) return Infinity;
   const [height, width] = [bottom - top, Math.abs(run)];
   const passed = Math.abs(columnIn(edge, row) - x);
-  // To the right, the edge leaves a column after its centre; to the left, it enters a column on its centre.
+  // An edge to the right leaves a column after the column's centre. An edge to the left enters a column on the column's
+  // centre.
   const rows =
     run > 0
       ? floorOf(height, 2 * passed + 1, -width, 2 * width) + 1
@@ -143,7 +144,7 @@ function nextColumnRow(edge: Edge, row: number): number {
   return Math.max(row + 1, top + rows);
 }
 
-/** ⌊(a · b + c) / d⌋ of integers with d above 0. Exact for products of any size. */
+/** ⌊(a · b + c) / d⌋ of integers, with d above 0. Exact for products of any size. */
 function floorOf(a: number, b: number, c: number, d: number): number {
   const dividend = a * b + c;
   if (Math.abs(a * b) + Math.abs(c) >= 2 ** 53) {
@@ -152,21 +153,21 @@ function floorOf(a: number, b: number, c: number, d: number): number {
     return Number(quotient * by > exact ? quotient - 1n : quotient);
   }
   const quotient = Math.floor(dividend / d);
-  // The quotient of two f64 may be rounded up to the next integer.
+  // The quotient of two f64 may have been rounded up to the next integer.
   return quotient * d > dividend ? quotient - 1 : quotient;
 }
 
-/** Corners of an outline, row by row from left to right. Each two in turn are the ends of a horizontal edge. */
+/** Corners of an outline, row by row from left to right. Corners 2 i and 2 i + 1 are the ends of a horizontal edge. */
 interface Corners {
   readonly x: number[];
   readonly y: number[];
-  /** For each corner, the corner at the other end of its vertical edge. */
+  /** For each corner, the corner at the other end of its vertical edge. It is above or below. */
   readonly beneath: number[];
-  /** Corners whose vertical edges continue downwards, by column. */
+  /** The corners whose vertical edges continue downwards, by column. */
   readonly open: Map<number, number>;
 }
 
-/** There is a corner wherever a side begins or ends between two rows. */
+/** Adds the corners between two rows. There is a corner wherever only one of the rows has a side. */
 function addCorners(corners: Corners, row: number, above: readonly number[], below: readonly number[]): void {
   const add = (column: number): void => {
     const corner = corners.x.length;
@@ -201,7 +202,7 @@ function requireRoom({ memoryBytes, file, x: vertices, polygonRings }: Outlines,
   });
 }
 
-/** Follows horizontal and vertical edges alternately, ring by ring. */
+/** Makes rings from the corners: follows horizontal and vertical edges alternately. */
 function linkRings(out: Outlines, { x, y, beneath }: Corners): void {
   for (let first = 0; first < x.length; first += 2) {
     if (beneath[first] === VISITED) continue;

@@ -19,20 +19,20 @@ import type { Passages } from './edge-in-quadrant.ts';
 import type { Edges } from './edges.ts';
 
 /**
- * The data that decides which points of a boundary quadrant its polygon contains: whether the polygon contains the
- * lower left corner, and which edges pass through. The first three columns have one row per quadrant. A quadrant inside
- * a polygon has no edges.
+ * What determines which points of a boundary quadrant a polygon contains: whether it contains the lower left corner,
+ * and which of its edges pass through the quadrant. `corner`, `first` and `count` have one row per quadrant. A quadrant
+ * inside a polygon has no edges.
  */
 export interface BoundaryEdges {
   /**
-   * 1 if the polygon contains the quadrant's lower left corner. A point represents the area directly to its right and
-   * above.
+   * 1 if the polygon contains the quadrant's lower left corner, else 0. The corner stands for the points directly to
+   * its right and above.
    */
   readonly corner: Column<'u32'>;
-  /** Position of the quadrant's first edge in `edge`, and number of its edges. */
+  /** Index in `edge` of the quadrant's first edge, and number of its edges. */
   readonly first: Column<'u32'>;
   readonly count: Column<'u32'>;
-  /** Indices of edges, ascending within a quadrant. */
+  /** Indices into `ends` of the edges, ascending within a quadrant. */
   readonly edge: Column<'u32'>;
   /** Start x, start y, end x, end y of every edge, in steps of the domain. */
   readonly ends: Column<'i32'>;
@@ -49,10 +49,12 @@ const cornerOf = fn('cornerOf', { row: u32 }, u32, ({ row }) => row.shr(31));
 const difference = fn('difference', { to: u32, from: u32 }, u32, ({ to, from }) => to.sub(from));
 
 /**
- * Reorders the passages of all levels by the sorted leaves.
+ * Reorders passages (pairs of an edge and a leaf that it passes through) by the sorted leaves (quadrants that are not
+ * split further).
  *
- * @param sorted - For every sorted leaf, its `row`, and its index among the leaves of all levels, level after level.
- * @param passages - Passages of every level, which index the leaves of the level. They are freed.
+ * @param sorted - For every sorted leaf, its `row`, and its index among the leaves of all levels, which are listed
+ * level after level.
+ * @param passages - Passages of every level, with indices into the leaves of that level. They are freed.
  * @param counts - Number of leaves of every level.
  */
 export function boundaryEdgesOf(

@@ -26,32 +26,45 @@ import { countIn } from '../../primitives/scan.ts';
 import { FLIPS, PASSES } from './edge-in-quadrant.ts';
 import { childPlace, type OpenQuadrants, packQuadrant, type Quadrant, quadrantArrays } from './open-quadrants.ts';
 
-/** Bits of a child's index: 2 for four children, 0 for the quadrant itself. */
+/**
+ * Number of bits of a child's index in its quadrant: 2 if quadrants are split into four children, 0 if the only child
+ * is the quadrant itself.
+ */
 export type ChildBits = 0 | 2;
 
-/** What happens to a child. */
+/** Kinds of children: dropped, settled inside a polygon, settled on a boundary, or to be split further. */
 const NOTHING = 0;
 const INSIDE = 1;
 const BOUNDARY = 2;
 const OPEN = 3;
 
-/** Children of quadrants. The index of a child is the index of its quadrant, followed by 2 bits for the child. */
+/**
+ * The children of quadrants, sorted by what happens to them. The index of a child is the index of its quadrant,
+ * followed by 2 bits for the child.
+ */
 export interface SortedChildren {
-  /** The combined effect of all edges in each quadrant. */
+  /** For each quadrant, the combined effect of all its edges, as bits. */
   readonly marks: Column<'u32'>;
-  /** The rank of each child among those that are split further, or among those that are settled. */
+  /**
+   * The rank of each child among the children that are split further or, if it is settled, among the settled children.
+   */
   readonly rank: Column<'u32'>;
-  /** Children that are split further, and settled children. Only the device knows how many. */
+  /**
+   * Indices of the children that are split further, and of the settled children. Their numbers are known only on the
+   * device.
+   */
   readonly goesOn: Column<'u32'>;
   readonly settled: Column<'u32'>;
 }
 
 /**
- * Sorts the children of quadrants into those that are split further, those that are settled, and the rest.
+ * Sorts the children of quadrants into three kinds: split further, settled, and dropped.
  *
- * @param quadrant - For every passage, the index of its quadrant, and `look`: the effect of the edge there.
+ * @param edges - For every passage of an edge through a quadrant: the index of the quadrant, and `look`, the effect of
+ * the edge there as bits.
  * @param min - Quadrants with a side of 2^min steps are not split.
- * @param counts - Its first two words receive the numbers of children that are split further and that are settled.
+ * @param counts - The number of children that are split further is written to the first word, and the number of settled
+ * children to the second.
  */
 export function sortChildren(
   context: Context,
@@ -70,7 +83,7 @@ export function sortChildren(
   });
 }
 
-/** Combines the bits of edges in the same quadrant: passages by OR, flips by XOR. */
+/** Combines the effects of edges in the same quadrant: passed children by OR, separated corners by XOR. */
 const together: Monoid<typeof u32> = monoid({
   of: u32,
   identity: 0,
@@ -81,8 +94,8 @@ const together: Monoid<typeof u32> = monoid({
 const masked = fn('masked', { bits: u32, mask: uniform(u32) }, u32, ({ bits, mask }) => bits.and(mask));
 
 /**
- * Combines the effects of all edges in a quadrant. First combines neighbours, because large polygons have many edges in
- * a quadrant.
+ * Combines the effects of all edges in each quadrant. Combines adjacent rows first, because the edges of a large
+ * polygon in a quadrant often follow each other.
  */
 function markQuadrants(
   context: Context,
@@ -101,7 +114,7 @@ const goesOn = fn('goesOn', { kind: u32 }, bool, ({ kind }) => kind.eq(OPEN));
 
 const settles = fn('settles', { kind: u32 }, bool, ({ kind }) => kind.eq(INSIDE).or(kind.eq(BOUNDARY)));
 
-/** Adds two counts together. */
+/** Adds two counts in one monoid, so that one scan ranks both kinds of children. */
 export const BOTH: Monoid<{ readonly goesOn: typeof u32; readonly settled: typeof u32 }> = monoid({
   of: { goesOn: u32, settled: u32 },
   identity: { goesOn: 0, settled: 0 },
@@ -110,7 +123,7 @@ export const BOTH: Monoid<{ readonly goesOn: typeof u32; readonly settled: typeo
   name: 'both',
 });
 
-/** Ranks and lists the children that are split further and those that are settled, in one pass. */
+/** Ranks and lists the children that are split further, and those that are settled, in one pass. */
 function rankChildren(context: Context, kind: Column<'u32'>, counts: Memory): Omit<SortedChildren, 'marks'> {
   const rank = context.stored('u32', kind.length);
   const [open, settled] = [0, 1].map((word) => context.stored('u32', countIn(counts, word, kind.capacity)));
@@ -144,11 +157,11 @@ interface Parents {
   readonly bits: U32;
 }
 
-/** A child, with `passed` 1 if edges pass through it. */
+/** Unpacks a child. Its `passed` is 1 if edges pass through it, else 0. */
 function childOf(child: U32, { columns, rows, marks, bits }: Parents): Quadrant & { readonly passed: U32 } {
   const { parent, number, parity, ...place } = childPlace(child, bits, columns, rows);
   const mark = marks.at(parent);
-  // The flips between the quadrant's corner and the child's corner; see `edge-in-quadrant.ts`.
+  // Selects the bits for the path from the quadrant's corner to the child's corner; see `edge-in-quadrant.ts`.
   const way = select(number.add(number.and(number.shr(1)).mul(3)), u32(1), bits.eq(0));
   return {
     ...place,
@@ -176,7 +189,7 @@ const packedChild = fn(
   },
 );
 
-/** Children by index, and whether edges pass through them, as a view. */
+/** The children with the given indices, and whether edges pass through each of them, as a view. */
 export function childrenOf(
   { column, row, owner }: OpenQuadrants,
   marks: Column<'u32'>,

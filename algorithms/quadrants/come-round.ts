@@ -3,11 +3,12 @@ import { aFiniteNumber, aNumber, aRecord, type Kind } from '../../primitives/kin
 import { type Polygons, somePolygons } from '../geometry/polygons.ts';
 import { aDomain, type Domain } from './domain.ts';
 
-/** Degrees of a whole turn. */
+/** Degrees of a full turn of longitude. */
 const TURN = 360;
 
 /**
- * Moves a longitude by whole turns, to the left end of a domain or less than a turn to the right of it.
+ * Moves a longitude by whole turns, so that it is at the left end of a domain or less than a turn to the right of that
+ * end.
  *
  * @example
  * turnedInto(190, WORLD); // -170
@@ -22,9 +23,9 @@ export function turnedInto(longitude: number, domain: Pick<Domain, 'left'>): num
 const aLeft: Kind = aRecord<Pick<Domain, 'left'>>({ left: aFiniteNumber });
 
 /**
- * Moves polygons that reach beyond a domain of longitudes into it. A polygon is moved by whole turns if it then fits.
- * Otherwise, if the domain is a whole turn wide, the polygon is cut at the end of the domain and each piece is moved.
- * Other polygons are unchanged.
+ * Moves polygons that reach beyond a domain of longitudes into it. A polygon that fits after a move by whole turns is
+ * moved. Otherwise, if the domain is a whole turn wide, the polygon is cut at the end of the domain, and each piece is
+ * moved. All other polygons are unchanged.
  *
  * An edge that crosses the cut gets a vertex there, which both pieces share. Like all vertices, it is later snapped to
  * the domain's grid. O(vertices).
@@ -53,7 +54,7 @@ export function comeRound(polygons: Polygons, domain: Domain): Polygons {
   };
 }
 
-/** Polygons under construction. */
+/** Growing columns of the resulting polygons. */
 interface Pieces {
   readonly polygonRings: number[];
   readonly ringVertices: number[];
@@ -96,8 +97,7 @@ function endRing(out: Pieces, part: number | undefined): void {
 type Vertex = readonly [x: number, y: number];
 
 /**
- * Adds the part of a ring that lies within one turn. By the even-odd rule, edges along the cut that coincide cancel
- * out.
+ * Adds the part of a ring that is within one turn. By the even-odd rule, edges that coincide along the cut cancel out.
  */
 function addPiece(polygons: Polygons, ring: number, left: number, turn: number, out: Pieces): void {
   const { ringVertices, ringParts, x, y } = polygons;
@@ -114,7 +114,7 @@ function addPiece(polygons: Polygons, ring: number, left: number, turn: number, 
   endRing(out, ringParts?.[ring]);
 }
 
-/** The part of a ring on one side of a meridian: Sutherland and Hodgman, Reentrant Polygon Clipping, 1974. */
+/** Clips a ring to one side of a meridian. Algorithm: Sutherland and Hodgman, Reentrant Polygon Clipping, 1974. */
 function cut(ring: readonly Vertex[], meridian: number, isIn: (x: number) => boolean): Vertex[] {
   const kept: Vertex[] = [];
   for (const [i, to] of ring.entries()) {

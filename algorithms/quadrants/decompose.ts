@@ -15,36 +15,36 @@ export interface DecomposeOptions {
   /** Number of times the domain is halved along each axis for the smallest quadrants, from 0 to 30. */
   readonly levels: number;
   /**
-   * Approximate maximum of device bytes for quadrants in progress and their edges. Other quadrants wait on the host.
-   * The result does not depend on this. The result must fit the device as a whole, and a single quadrant is split even
-   * if its edges take more. Default 1 GiB.
+   * Approximate maximum of device bytes for the quadrants that are being split and their edges. Further quadrants wait
+   * on the host. The result does not depend on this limit, and must itself fit on the device. A single quadrant is
+   * split even if its edges take more. Default 1 GiB.
    */
   readonly memoryBytes?: number | undefined;
   /**
-   * Maximum bytes of all quadrants and their edges, both of the result and of those that wait on the host: about 20 per
-   * quadrant and 12 per passage of an edge. The number of quadrants is not known in advance; it is counted level by
-   * level. Default: unlimited.
+   * Maximum bytes of all quadrants and their edges, including those that wait on the host: about 20 per quadrant, and
+   * 12 per passage of an edge through a quadrant. The number of quadrants is not known in advance; it is counted level
+   * by level. Default: unlimited.
    */
   readonly maxBytes?: number | undefined;
-  /** Whether to keep the edges that pass through boundary quadrants. Exact answers need them. Default false. */
+  /** Whether to keep the edges that pass through boundary quadrants. Exact answers need these edges. Default false. */
   readonly keepsEdges?: boolean | undefined;
 }
 
 /**
  * Splits polygons into quadrants: inside quadrants, which are as large as possible, and boundary quadrants of the last
- * level, through which edges pass. All polygons are split together, level by level, starting from the smallest quadrant
- * around each.
+ * level, through which edges pass. All polygons are split together, level by level. Each polygon starts from the
+ * smallest quadrant that contains it.
  *
- * A quadrant carries the edges that pass through it, and whether the polygon contains its lower left corner. This is
- * enough to classify its children. The even-odd rule applies to all rings, so holes, islands, and rings that touch or
- * cross are no special cases. A polygon whose parts overlap is split sheet by sheet (see `sheetsOf`). Its quadrants are
- * those of its sheets, without those that lie in an inside quadrant of another sheet. A quadrant with edges of several
- * sheets has a row for each sheet. All tests are exact in integers, and polygons are half-open: if polygons form a
- * partition, their inside quadrants never overlap.
+ * For each quadrant, the algorithm keeps the edges that pass through it, and whether the polygon contains its lower
+ * left corner. This is enough to classify its children. The even-odd rule applies to all rings, so holes, islands, and
+ * rings that touch or cross are no special cases. A polygon whose parts overlap is split sheet by sheet (see
+ * `sheetsOf`). Its quadrants are the quadrants of its sheets, except those within an inside quadrant of another sheet.
+ * A quadrant with edges of several sheets has a row for each sheet. All tests are exact in integers, and polygons are
+ * half-open: if polygons form a partition, their inside quadrants never overlap.
  *
- * - Work O(edges + passages of edges through quadrants of all levels), span O(levels · log passages). Waits once per
- *   level.
- * - The same quadrants in the same order on every backend, for every `memoryBytes`.
+ * - Work O(edges + passages of edges through quadrants of all levels), span O(levels · log passages). Waits for the
+ *   device once per level.
+ * - The result has the same quadrants in the same order on every backend, for every `memoryBytes`.
  * - Edges of length 0 are ignored: a polygon that is a point has no quadrants. A polygon that is a line has the
  *   quadrants it passes through.
  *
@@ -93,7 +93,7 @@ async function split(
   }
 }
 
-/** {@link decompose} with all options filled in. */
+/** Options of {@link decompose}, with defaults filled in. */
 interface Split {
   readonly levels: number;
   readonly memoryBytes: number;
@@ -101,7 +101,7 @@ interface Split {
   readonly keepsEdges: boolean;
 }
 
-/** Kind of the option `levels`, for {@link decompose} and its variants. */
+/** Argument check of the option `levels`, for {@link decompose} and its variants. */
 export const someLevels: Kind = aWhole(0, DOMAIN_BITS, 'quadrants/levels');
 
 const ARGUMENTS = {
@@ -117,11 +117,14 @@ const ARGUMENTS = {
 
 interface Settled {
   readonly leaves: LeafQuadrants[];
-  /** The passages of the leaves, if they are kept. */
+  /** The passages of edges through the leaves, if edges are kept. */
   readonly passages: Passages[];
 }
 
-/** Splits level after level until no quadrant is left. Fronts that exceed `memoryBytes` wait on the host. */
+/**
+ * Splits quadrants level by level until none is left to split. Quadrants that exceed `memoryBytes` are moved to the
+ * host until later.
+ */
 async function descendAll(
   context: Context,
   edges: Edges,
@@ -173,14 +176,17 @@ async function descendAll(
   }
 }
 
-/** Approximate bytes of a level: the front, the effects of its edges, and the next front. */
+/**
+ * Approximate bytes for splitting a front (the quadrants of one level): the front, the effects of its edges, and the
+ * next front.
+ */
 function bytesUnderWay({ open, passages }: Front): number {
   return 40 * (passages.edge.length as number) + 64 * (open.column.length as number);
 }
 
 type Lengths<K extends string> = { readonly [_ in K]: { readonly length: unknown } };
 
-/** Bytes of settled or waiting quadrants and of the edges through them. */
+/** Bytes of quadrants that are settled or waiting, and of the passages of edges through them. */
 function keptBytes({ column }: Lengths<'column'>, passages: Lengths<'edge'> | undefined): number {
   return 20 * (column.length as number) + 12 * ((passages?.edge.length as number | undefined) ?? 0);
 }
@@ -199,7 +205,7 @@ async function tooManyQuadrants(
   const count = open.column.length as number;
   const sample = context.scope(() => context.materialize(slice(open.column, 0, Math.min(count, 2 ** 16))));
   const columns = await context.read(sample).finally(() => context.dispose(sample));
-  // The lowest bit that is set gives a quadrant's side.
+  // The lowest set bit of the column word gives the side of a quadrant.
   const level = columns.reduce((max, column) => Math.max(max, DOMAIN_BITS - (31 - Math.clz32(column & -column))), 0);
   const bytes = held + keptBytes(open, passages);
   return new OutOfMemoryError('quadrants/limit', `The polygons have too many quadrants from level ${level} on.`, {

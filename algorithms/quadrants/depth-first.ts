@@ -46,27 +46,28 @@ import { testQuadrants } from './whole-polygon.ts';
 export interface DepthFirstOptions {
   /** Number of times the domain is halved along each axis for the smallest quadrants, from 0 to 30. */
   readonly levels: number;
-  /** Number of parts that a quadrant is split into: 4, 16 or 64, which is 1, 2 or 3 levels. Default 64. */
+  /** Number of parts into which a quadrant is split: 4, 16 or 64, which is 1, 2 or 3 levels at once. Default 64. */
   readonly split?: 4 | 16 | 64 | undefined;
 }
 
 /**
- * A variant of {@link decompose} with a stack for every polygon, after PixelBox*, with which Zhang, You and Gruenwald
- * (2014) compare their method. In a round, every polygon takes the top quadrant from its stack and splits it into
- * `split` parts. Each part is tested against the whole polygon. Parts to be split further go on the stack, the others
- * are settled. This is an experiment, for comparison.
+ * A variant of {@link decompose} with a stack for every polygon, for comparison. It follows PixelBox*, with which
+ * Zhang, You and Gruenwald (2014) compare their method. In a round, every polygon takes the top quadrant from its stack
+ * and splits it into `split` parts. Each part is tested against the whole polygon. Parts to be split further are pushed
+ * onto the stack, and all other parts are settled.
  *
  * The quadrants cover the same area as those of `decompose`, and boundary quadrants are the same. But a split skips
- * levels: with a `split` of 64 it goes down three levels at once, with 16 two, and fewer if the last level is nearer.
- * The first quadrant is the smallest one around the polygon. An inside quadrant of `decompose` at a skipped level is
- * replaced by its parts at the next level that is not skipped. A `split` of 4 skips none, so all quadrants are the
+ * levels: a `split` of 64 goes down three levels at once and 16 two levels, or fewer if the last level is nearer. The
+ * first quadrant is the smallest one around the polygon. An inside quadrant of `decompose` at a skipped level is
+ * replaced by its parts at the next level that is not skipped. A `split` of 4 skips no level, so all quadrants are the
  * same.
  *
- * - Work O(quadrants · edges of their polygons), span O(rounds · edges of a polygon): there are as many rounds as a
- *   polygon has quadrants that are split. With s nested splits, a stack has at most (split − 1) · (s − 1) + 1
- *   quadrants.
- * - Waits O(log rounds + tests / 2²¹) times: rounds are issued ahead, and rounds after all stacks are empty do nothing.
- * - The same quadrants in the same order on every backend.
+ * - Work O(quadrants · edges of their polygons), span O(rounds · edges of a polygon). The number of rounds is the
+ *   largest number of quadrants of a polygon that are split. With s nested splits, a stack has at most (split − 1) · (s
+ *   − 1) + 1 quadrants.
+ * - Waits for the device O(log rounds + tests / 2²¹) times: rounds are issued ahead, and rounds after all stacks are
+ *   empty do nothing.
+ * - The result has the same quadrants in the same order on every backend.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
  * Data on GPUs, 2014, section 6; Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data
@@ -107,19 +108,22 @@ const ARGUMENTS = {
   }),
 };
 
-/** Quadrants with a side of 2^min steps are not split. The index of a part has `bits` bits. */
+/** How quadrants are split. Quadrants with a side of 2^min steps are not split. The index of a part has `bits` bits. */
 interface Splits {
   readonly min: number;
   readonly bits: number;
 }
 
 /**
- * The stacks of all polygons, concatenated, modified in place. Each quadrant takes two words, its column and row as in
- * {@link OpenQuadrants}. Words above the quadrant that a polygon has taken are 0.
+ * The stacks of all polygons in one column, which is modified in place. Each quadrant takes two words, its column and
+ * row as in {@link OpenQuadrants}. The words above the top of a stack are 0.
  */
 type Stacks = Column<'u32'>;
 
-/** The quadrants taken off the stacks (0 if there was none), and their positions. */
+/**
+ * The quadrant that each polygon took off its stack, and its position there. Column and row are 0 if the stack was
+ * empty.
+ */
 interface Taken {
   readonly top: Column<'u32'>;
   readonly column: Column<'u32'>;
@@ -127,17 +131,17 @@ interface Taken {
 }
 
 /**
- * Polygons that still have quadrants: their indices, the bottoms of their stacks, and the quadrants they have taken.
+ * Polygons with quadrants left to split: their indices, where their stacks begin, and the quadrants they have taken.
  */
 interface Working extends Taken {
   readonly owner: Column<'u32'>;
   readonly bottom: Column<'u32'>;
 }
 
-/** Maximum number of parts tested before the host checks which polygons are done. */
+/** Maximum number of parts that are tested before the host checks which polygons are done. */
 const TESTED_AT_ONCE = 2 ** 21;
 
-/** Runs rounds until all stacks are empty. The host checks less and less often. */
+/** Runs rounds until all stacks are empty. The host waits for the device at growing intervals. */
 async function emptyStacks(context: Context, edges: Edges, splits: Splits): Promise<LeafQuadrants[]> {
   const { open, leaves } = await testQuadrants(context, edges, enclosingQuadrants(edges, splits.min), splits.min);
   const settled = [leaves];
@@ -164,7 +168,8 @@ async function emptyStacks(context: Context, edges: Edges, splits: Splits): Prom
 }
 
 /**
- * Allocates each stack for the most quadrants it can hold, puts the initial quadrant there, and takes it. Waits once.
+ * Allocates each stack for the most quadrants it can hold, pushes the initial quadrant of each polygon, and takes it
+ * off. Waits for the device once.
  */
 async function stackUp(
   context: Context,
@@ -193,7 +198,7 @@ const roomFor = fn('roomFor', { column: u32, min: uniform(u32), bits: uniform(u3
   return u32(1).shl(bits).sub(1).mul(splitsBelow).add(1);
 });
 
-/** Runs a number of rounds, then finds the polygons whose stacks are not empty. Waits for the device once. */
+/** Runs the given number of rounds, then finds the polygons whose stacks are not empty. Waits for the device once. */
 async function runRounds(
   context: Context,
   edges: Edges,
@@ -230,7 +235,10 @@ async function runRounds(
 
 const isTaken = fn('isTaken', { column: u32 }, bool, ({ column }) => column.ne(0));
 
-/** One round: splits the quadrants taken, pushes the parts to be split further, and takes the next quadrants. */
+/**
+ * Runs one round: splits the quadrants that were taken, pushes the parts to be split further, and takes the next
+ * quadrants.
+ */
 function splitTaken(
   context: Context,
   edges: Edges,
@@ -250,8 +258,8 @@ function splitTaken(
 }
 
 /**
- * The relation of a part of the quadrant that a polygon has taken. It is OUTSIDE if no quadrant was taken or the part
- * does not exist.
+ * The relation of a part of the taken quadrant to its polygon. It is OUTSIDE if no quadrant was taken or the part does
+ * not exist.
  */
 const testPart = fn(
   'testPart',
@@ -283,7 +291,7 @@ const ownerOf = fn('ownerOf', { part: u32, owners: array(u32), bits: uniform(u32
   owners.at(part.shr(bits)),
 );
 
-/** Words of quadrants, two each. */
+/** The words of quadrants, two per quadrant. */
 const wordOf = fn('wordOf', { word: u32, ...quadrantArrays }, u32, ({ word, columns, rows }) =>
   wordAt(word, columns, rows),
 );
@@ -292,14 +300,14 @@ function wordAt(word: U32, columns: ArrayValue<'u32'>, rows: ArrayValue<'u32'>):
   return select(columns.at(word.shr(1)), rows.at(word.shr(1)), word.and(1).eq(1));
 }
 
-/** Positions of the words of quadrants, given the positions of quadrants. */
+/** The positions of the words of quadrants, from the positions of the quadrants. */
 const placeOf = fn('placeOf', { word: u32, quadrants: array(u32) }, u32, ({ word, quadrants }) =>
   quadrants.at(word.shr(1)).shl(1).or(word.and(1)),
 );
 
 /**
- * Pops quadrants and pushes their parts that are to be split. Adds the difference to each word, in one launch, because
- * the first part takes the position of its quadrant.
+ * Pops quadrants and pushes their parts that are to be split. Applies the difference to each word by XOR, in one
+ * launch. The first part takes the position of its quadrant, so separate writes to that position would conflict.
  */
 function changeStacks(
   stacks: Stacks,
@@ -323,7 +331,10 @@ const changeOf = fn(
     select(wordAt(word.sub(taken), partColumns, partRows), wordAt(word, columns, rows), word.lt(taken)),
 );
 
-/** NOWHERE for a part that is not pushed. Such a part has as many pushed parts up to it as before it. */
+/**
+ * The position of a word on the stacks. `NOWHERE` for a part that is not pushed: the number of pushed parts is then the
+ * same up to the part as before it.
+ */
 const placeOfChange = fn(
   'placeOfChange',
   { word: u32, taken: uniform(u32), tops: array(u32), pushed: array(u32), bits: uniform(u32) },
@@ -339,7 +350,7 @@ const placeOfChange = fn(
   },
 );
 
-/** No stack has this position. */
+/** A position beyond all stacks. */
 const NOWHERE = 2 ** 32 - 2;
 
 const takeNext = fn(

@@ -7,21 +7,21 @@ import type { LeafQuadrants } from './leaves.ts';
 import { enclosingQuadrants, type OpenQuadrants } from './open-quadrants.ts';
 import { countPassages, noteLooks, passOn } from './passages.ts';
 
-/** Quadrants to be split, and the edges that pass through them. */
+/** A front: the quadrants to be split, and the edges that pass through them. */
 export interface Front {
   readonly open: OpenQuadrants;
   readonly passages: Passages;
 }
 
-/** Result of a step. The host knows the lengths of all columns. */
+/** Result of a step down by one level. The host knows the lengths of all columns. */
 export interface Descent {
   readonly front: Front;
   readonly leaves: LeafQuadrants;
-  /** The edges that pass through the leaves, if they are kept. */
+  /** The passages of edges through the leaves, if edges are kept. */
   readonly leafPassages: Passages | undefined;
 }
 
-/** Parameters of all steps. */
+/** Parameters that are the same for all steps. */
 export interface DescentRules {
   /** Quadrants with a side of 2^min steps are not split. */
   readonly min: number;
@@ -30,7 +30,8 @@ export interface DescentRules {
 }
 
 /**
- * Classifies the quadrants around the polygons: those with edges inside are split, the others are settled or dropped.
+ * Classifies the quadrants around the polygons. Quadrants with edges inside are split; all others are settled or
+ * dropped.
  */
 export function enclose(context: Context, edges: Edges, rules: DescentRules): Promise<Descent> {
   const { open, edge } = context.scope(() => ({
@@ -44,7 +45,8 @@ export function enclose(context: Context, edges: Edges, rules: DescentRules): Pr
 }
 
 /**
- * One level of decomposition: replaces quadrants by their four children, which keep the edges that pass through them.
+ * Goes down by one level: replaces quadrants by their four children, to which the edges that pass through them are
+ * assigned.
  *
  * - Work O(passages + quadrants), span O(log passages). Waits for the device once.
  */
@@ -52,20 +54,18 @@ export function descend(context: Context, edges: Edges, front: Front, rules: Des
   return settle(context, front, edgesInQuadrants(front.passages, edges, front.open), 2, rules);
 }
 
-/** A front whose edges have been examined and whose children are sorted. */
+/** A front (the quadrants of one level) whose edges have been examined and whose children are sorted. */
 export interface SortedFront extends SortedChildren {
-  /** The effect of every edge, and whether the children of its quadrant are settled. */
+  /** For each passage of an edge: its effect on the quadrant, as bits, and for each child whether it is settled. */
   readonly look: Column<'u32'>;
   /**
-   * Numbers of children that are split further and that are settled, and of passages of edges through each of the two.
+   * Four numbers: children that are split further, settled children, passages of edges through the former, and passages
+   * through the latter.
    */
   readonly counts: Column<'u32'>;
 }
 
-/**
- * Computes the effects of the edges, and sorts the children into those that are split further, those that are settled,
- * and the rest.
- */
+/** Computes the effects of the edges. Sorts the children into three kinds: split further, settled, and dropped. */
 function sortFront(
   context: Context,
   { open, passages }: Front,

@@ -17,10 +17,12 @@ import { type Sheets, sheetsOf, someSheets } from '../geometry/sheets.ts';
 /** A domain is 2^DOMAIN_BITS steps wide and high. Coordinates and their differences are 32-bit integers. */
 export const DOMAIN_BITS = 30;
 
-/** Steps of a domain along each axis. */
+/** Number of steps of a domain along each axis. */
 export const DOMAIN_STEPS: number = 2 ** DOMAIN_BITS;
 
-/** A square of the plane that is split into quadrants. All layers that are indexed together share one domain. */
+/**
+ * A square of the plane that is split into quadrants. All sets of polygons that are indexed together share one domain.
+ */
 export interface Domain {
   readonly left: number;
   readonly bottom: number;
@@ -28,11 +30,11 @@ export interface Domain {
   readonly size: number;
 }
 
-/** Checks types only. */
+/** Checks only the types of a domain's fields. */
 export const threeNumbers: Kind = aRecord<Domain>({ left: aNumber, bottom: aNumber, size: aNumber });
 export const aDomain: Kind = aRecord<Domain>({ left: aFiniteNumber, bottom: aFiniteNumber, size: aPositive() });
 
-/** All longitudes and latitudes, in degrees: a step is 37 mm at the equator. */
+/** A domain of all longitudes and latitudes, in degrees. A step is 37 mm at the equator. */
 export const WORLD: Domain = { left: -180, bottom: -180, size: 360 };
 
 /**
