@@ -1,29 +1,27 @@
 import { isPromise, isRecord } from './given.ts';
 
-/** The first invalid part of an argument. */
+/** What is wrong with an argument: its first invalid part, and details for the error. */
 export interface Flaw {
-  /** The path of the part, such as `tree.nodes.level`. */
+  /** The path of the invalid part, such as `tree.nodes.level`. */
   readonly path: string;
   readonly part: unknown;
   readonly expected: string;
   readonly code?: string | undefined;
   readonly remedy?: string | undefined;
-  /** Replaces the default sentence. */
+  /** Makes the error message if the default one does not fit. */
   readonly sentence?: ((call: string) => string) | undefined;
 }
 
-/** The contexts of columns and contexts among the arguments, by path. */
+/** The columns and contexts found among the arguments, by path. They must all belong to one context. */
 export type Homes = Map<string, object>;
 
-/**
- * Checks an argument: returns what is wrong with it, if anything, and records the contexts of its columns in `homes`.
- */
+/** Checks an argument. Returns what is wrong with it, or undefined, and records its columns and contexts in `homes`. */
 export type Kind = (given: unknown, path: string, homes: Homes) => Flaw | undefined;
 
-/** Additional details for the error about a flaw. */
+/** The code and the remedy of the error that is thrown if an argument fails the check. */
 type Told = Pick<Flaw, 'code' | 'remedy'>;
 
-/** A kind defined by a test. */
+/** Makes a kind from a test. `expected` describes a valid argument in error messages. */
 export function where(expected: string, holds: (given: unknown) => boolean, told: Told = {}): Kind {
   return (part, path) => (holds(part) ? undefined : { path, part, expected, ...told });
 }
@@ -36,14 +34,14 @@ export const anAddress: Kind = where(
   'an address: a text or a URL',
   (given) => typeof given === 'string' || given instanceof URL,
 );
-/** Any number, including NaN and the infinities. */
+/** Accepts any number, including NaN and the infinities. */
 export const aNumber: Kind = where('a number', (given) => typeof given === 'number');
 export const aFiniteNumber: Kind = where('a finite number', Number.isFinite);
-/** A record with any fields. */
+/** Accepts a record with any fields. */
 export const someRecord: Kind = where('a record', isRecord);
 export const aBigint: Kind = where('a bigint', (given) => typeof given === 'bigint');
 export const aSignal: Kind = where('an AbortSignal', (given) => given instanceof AbortSignal);
-/** An array of numbers, plain or typed. */
+/** Accepts an array of numbers or a typed array. */
 export const numbers: Kind = where('an array of numbers', isNumbers);
 
 function isNumbers(given: unknown): boolean {
@@ -51,45 +49,45 @@ function isNumbers(given: unknown): boolean {
   return ArrayBuffer.isView(given) && 'length' in given && !/^Big/.test(given.constructor.name);
 }
 
-/** A whole number from `min` to `max`. */
+/** Accepts a whole number from `min` to `max`. */
 export function aWhole(min = 0, max: number = 2 ** 32 - 1, code?: string): Kind {
   const holds = (given: unknown): boolean =>
     Number.isInteger(given) && (given as number) >= min && (given as number) <= max;
   return where(`a whole number from ${min} to ${max}`, holds, { code });
 }
 
-/** A number of at least `min`, which may be infinite. */
+/** Accepts a number of at least `min`. Infinity is allowed. */
 export function atLeast(min: number, code?: string): Kind {
   return where(`a number from ${min}`, (given) => typeof given === 'number' && given >= min, { code });
 }
 
-/** A positive number, which may be infinite. */
+/** Accepts a positive number. Infinity is allowed. */
 export function aPositive(code?: string, remedy?: string): Kind {
   return where('a number above 0', (given) => typeof given === 'number' && given > 0, { code, remedy });
 }
 
-/** An instance of one of several classes, such as typed arrays. */
+/** Accepts an instance of one of several classes, such as typed arrays. */
 export function anInstance(...classes: readonly (abstract new (...args: never[]) => unknown)[]): Kind {
   const names = classes.map(({ name }) => `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`).join(' or ');
   return where(names, (given) => classes.some((each) => given instanceof each));
 }
 
-/** One of several words. */
+/** Accepts one of several words. */
 export function aWord(words: readonly string[], code?: string): Kind {
   return where(words.join(', '), (given) => words.includes(given as string), { code });
 }
 
-/** A kind for an optional argument. */
+/** Accepts `undefined`, and everything that the given kind accepts. */
 export function optional(kind: Kind): Kind {
   return (given, path, homes) => (given === undefined ? undefined : kind(given, path, homes));
 }
 
-/** A kind for a required record, even if all its parts are optional. */
+/** Makes a record of options required, even if all of its options are optional. */
 export function wanted(kind: Kind): Kind {
   return (part, path, homes) => (part === undefined ? { path, part, expected: 'a record' } : kind(part, path, homes));
 }
 
-/** Any of several kinds; `expected` describes them in the error. */
+/** Accepts what any of several kinds accepts. `expected` describes a valid argument in the error. */
 export function eitherOf(expected: string, ...kinds: readonly Kind[]): Kind {
   return (part, path, homes) => {
     for (const kind of kinds) {
@@ -102,7 +100,7 @@ export function eitherOf(expected: string, ...kinds: readonly Kind[]): Kind {
   };
 }
 
-/** An array whose elements are all of one kind. */
+/** Accepts an array if the given kind accepts all of its elements. */
 export function anArrayOf(kind: Kind, expected = 'an array'): Kind {
   return (part, path, homes) => {
     if (!Array.isArray(part)) return { path, part, expected };
@@ -114,10 +112,10 @@ export function anArrayOf(kind: Kind, expected = 'an array'): Kind {
   };
 }
 
-/** The kinds of the fields of a record. */
+/** The kind of each field of a record. */
 export type FieldKinds<T> = { readonly [K in keyof T]-?: Kind };
 
-/** A record whose fields are of these kinds; other fields are allowed. */
+/** Accepts a record if its fields have the given kinds. Further fields are allowed. */
 export function aRecord<T>(fields: FieldKinds<T>): Kind {
   const kinds = Object.entries<Kind>(fields);
   const expected = `{ ${kinds.map(([name]) => name).join(', ')} }`;
@@ -131,7 +129,7 @@ export function aRecord<T>(fields: FieldKinds<T>): Kind {
   };
 }
 
-/** Objects of classes have fields too, which may be getters. */
+/** Instances of classes are accepted too, because their getters are fields as well. */
 function hasFields(given: unknown): given is { readonly [name: string]: unknown } {
   if (isRecord(given)) return Object.prototype.toString.call(given) === '[object Object]';
   return (
@@ -140,8 +138,8 @@ function hasFields(given: unknown): given is { readonly [name: string]: unknown 
 }
 
 /**
- * A record of options. Unknown options are refused; options whose kinds are not {@link optional} are required. If no
- * option is required, the record itself is optional.
+ * Accepts a record of options. Unknown options are rejected, and options are required unless their kind is
+ * {@link optional}. If no option is required, the record itself is optional.
  */
 export function someOptions<T>(kinds: FieldKinds<T>): Kind {
   const all = Object.entries<Kind>(kinds);
@@ -157,7 +155,7 @@ export function someOptions<T>(kinds: FieldKinds<T>): Kind {
   };
 }
 
-/** Finds what is wrong with the options that are given. */
+/** Finds the first unknown or invalid option in a record of options. */
 export function flawOfOptions<T>(
   kinds: FieldKinds<T>,
   given: unknown,
@@ -165,7 +163,7 @@ export function flawOfOptions<T>(
   homes: Homes,
   unknownCode = 'options/unknown',
 ): Flaw | undefined {
-  // A function, because only errors need the names and this runs at every call of a primitive.
+  // The list of names is made in a function, because only errors need it. This code runs at every call of a primitive.
   const names = (): string => Object.keys(kinds).join(', ');
   if (!isRecord(given)) return { path, part: given, expected: `{ ${names()} }, or nothing`, code: 'options/none' };
   for (const [name, value] of Object.entries(given)) {

@@ -3,34 +3,44 @@ import type { DeviceBuffer } from './contract/backend.ts';
 import { type IntoArray, requireRoom } from './downloads.ts';
 import { ArgumentError, OutOfMemoryError } from './errors.ts';
 
-/** A read that waits until the number of its rows is known. */
+/** A pending read of a column that starts when the number of rows is known. */
 interface LateRead {
-  /** The column to read, or a copy of it that was made before the column was overwritten. */
+  /** The column to read. If the column is about to be overwritten, a copy of it replaces it here. */
   column: Column;
-  /** All rows up to the column's capacity, if they were read early to free its memory. */
+  /**
+   * The result of reading all rows up to the column's capacity. Set if they were read early to free the column's
+   * memory.
+   */
   all: Promise<IntoArray> | undefined;
 }
 
 /**
- * Reads that first ask for the number of rows, because it may be far below the column's capacity. They see the column
- * as it was at the time of the call, even if it is overwritten or released before the number is known.
+ * Reads of columns whose length only the device knows. Each read first waits for the number of rows, because it may be
+ * much smaller than the capacity. It returns the contents that the column had when it was called, even if the column is
+ * overwritten or released meanwhile.
  */
 export interface LateReads {
   /** Whether no read is waiting. */
   readonly idle: boolean;
   read(column: Column, count: Promise<number>, into?: IntoArray): Promise<IntoArray>;
-  /** Copies the columns that waiting reads still need from buffers that are about to be written. */
+  /**
+   * Called before commands write to the given buffers. Copies the columns in these buffers that pending reads still
+   * need.
+   */
   beforeWrite(buffers: readonly DeviceBuffer[]): void;
-  /** Reads all released columns in full, so that their memory can be freed; returns whether there were any. */
+  /**
+   * Reads in full all columns that are released but still needed by pending reads, so that their memory can be freed.
+   * Returns whether there were any.
+   */
   freeReleased(): boolean;
 }
 
 interface Owner {
-  /** Reads the first rows of a stored column, which may be released but not yet freed. */
+  /** Reads the first `rows` rows of a stored column. The column may be released, but its memory is not freed yet. */
   readRows(column: Column, rows: number, into?: IntoArray): Promise<IntoArray>;
-  /** A copy of a stored column on the device. */
+  /** Copies a stored column to new memory of the device. */
   copy(column: Column): Column;
-  /** Prevents memory from being freed. */
+  /** Keeps memory from being freed until `letGo` is called. */
   hold(memory: Memory): void;
   letGo(memory: Memory): void;
   release(memory: Memory): void;
@@ -42,7 +52,7 @@ export function createLateReads({ readRows, copy, hold, letGo, release }: Owner)
   const readAll = (late: LateRead): void => {
     const { column } = late;
     late.all = readRows(column, column.capacity);
-    // If the number of rows cannot be determined, nobody awaits this promise.
+    // If the number of rows cannot be determined, nothing awaits this promise, so its rejection must be ignored here.
     late.all.catch(() => {});
     waiting.delete(late);
     letGo(memoryOf(column));
@@ -78,7 +88,8 @@ export function createLateReads({ readRows, copy, hold, letGo, release }: Owner)
       hold(memoryOf(column));
       try {
         const rows = await count;
-        // Not awaited: the read has been issued, so the column may be freed.
+        // The result of `readRows` is not awaited here: the read has been issued, so the memory may be released at
+        // once.
         return late.all === undefined ? readRows(late.column, rows, into) : firstRows(await late.all, rows, into);
       } finally {
         if (late.all === undefined) end(late, column);
@@ -95,7 +106,7 @@ export function createLateReads({ readRows, copy, hold, letGo, release }: Owner)
   };
 }
 
-/** The first rows of all rows up to the capacity, in the caller's array if given. */
+/** Cuts an array to its first `rows` elements, or copies them into the caller's array if one is given. */
 export function firstRows(all: IntoArray, rows: number, into?: IntoArray): IntoArray {
   const first = all.subarray(0, rows);
   if (into === undefined) return first;

@@ -7,33 +7,36 @@ import { type IntoArray, readElements } from './downloads.ts';
 import { ArgumentError, DeviceLostError } from './errors.ts';
 import type { ScalarType } from './ir/ir.ts';
 
-/** The typed arrays that elements may have: bools are words, 0 and 1, and packed elements stay packed. */
+/**
+ * The typed array for lent elements of a scalar type. Bools are 32-bit words, 0 and 1. Packed elements of 8 or 16 bits
+ * stay packed.
+ */
 export type LentElements<T extends ScalarType> = T extends 'f32'
   ? Float32Array
   : T extends 'i32'
     ? Int32Array | Int16Array | Int8Array
     : Uint32Array | Uint16Array | Uint8Array;
 
-/** The elements of a column, lent for reading. */
+/** The elements of a column as a typed array for reading, until `release` is called. */
 export interface LentArray<T extends ScalarType = ScalarType> extends Disposable {
   /**
-   * The elements as they are stored. Only read them, and only until the release: afterwards the memory may hold other
-   * data.
+   * The elements in the format in which they are stored. Do not write to this array. Do not keep it after the release,
+   * because the memory may then hold other data.
    *
    * @throws {@link ArgumentError} `array/released` after the release; {@link DeviceLostError} `device/closed` once the
    * context is closed.
    */
   readonly array: LentElements<T>;
   /**
-   * Whether the elements are a copy. On workers this is so only if the column was spilled to the host; on other
-   * backends, always.
+   * Whether the array is a copy. On the workers backend, it is a copy only if the column was spilled to the host. On
+   * other backends, it is always a copy.
    */
   readonly copied: boolean;
-  /** Returns the memory; idempotent. */
+  /** Ends the use of the array, so that the column can be written to again. Releasing twice has no effect. */
   release(): void;
 }
 
-/** What lending needs from its context. */
+/** The operations of a context that lending arrays needs. */
 export interface LendingContext {
   readonly backend: Backend;
   readonly closed: boolean;
@@ -43,19 +46,22 @@ export interface LendingContext {
   count(length: DeviceLength): Promise<number>;
 }
 
-/** The arrays that a context has lent. */
+/** Keeps track of the arrays that a context has lent. */
 export interface LentArrays {
   readonly idle: boolean;
-  /** Throws if a lent buffer is about to be written. */
+  /** Throws if the elements of one of the buffers are lent. Called before commands write to the buffers. */
   beforeWrite(buffers: readonly DeviceBuffer[]): void;
-  /** Lends the elements of a stored column. If `isOwn`, its memory was made only for this and is freed with it. */
+  /**
+   * Lends the elements of a stored column. If `isOwn` is true, the column was stored only for this call, and its memory
+   * is freed when the array is released.
+   */
   lend(column: Column, isOwn: boolean): Promise<LentArray>;
 }
 
 export function createLentArrays(owner: LendingContext): LentArrays {
   const lent = new Map<DeviceBuffer, number>();
 
-  /** Holds memory unchanged; returns the function that ends the hold. */
+  /** Protects memory from being freed or written. Returns a function that ends the protection. */
   const keep = (memory: Memory, isOwn: boolean): (() => void) => {
     const { buffer } = memory;
     owner.hold(memory);
@@ -97,11 +103,11 @@ export function createLentArrays(owner: LendingContext): LentArrays {
 
 interface Found {
   readonly array: IntoArray;
-  /** Missing for a copy. */
+  /** Ends the access to the backend's memory; undefined if the array is a copy. */
   readonly end: (() => void) | undefined;
 }
 
-/** The elements in place if possible, otherwise a copy. */
+/** The elements in the backend's own memory if the host can access it, otherwise a copy. */
 async function elementsOf(backend: Backend, column: Column, rows: number): Promise<Found> {
   const { memory, storage, offset } = column.source as Extract<Column['source'], { readonly kind: 'stored' }>;
   const perWord = elementsPerWord(storage);

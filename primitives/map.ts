@@ -24,8 +24,8 @@ import { Value } from './functors/value.ts';
 import { entryOf, type Operand, type ScalarType } from './ir/ir.ts';
 
 /**
- * The argument for a parameter of a functor in {@link map}: a column for a value or an array, a plain number for a
- * uniform.
+ * The type of the argument for a functor's parameter in {@link map}: columns for a value, a column for an array, a
+ * plain number or boolean for a uniform.
  */
 export type ColumnArgument<P> =
   P extends ArrayParameter<infer T>
@@ -46,12 +46,12 @@ export type ColumnArguments<P extends Parameters> = { readonly [K in keyof P]: C
 /**
  * Applies a functor to every row: `out[i] = f(a[i], b[i], …)`.
  *
- * Returns a view: nothing runs until a storing primitive, `materialize` or `read` needs it; it is then computed inside
- * that command, fused with it. A functor that captures arrays reads them at random, so views among them are stored
- * first.
+ * Returns a view. Nothing is computed until a primitive that stores its result, `materialize` or `read` needs the view.
+ * The functor is then fused into that command. A functor can read captured arrays at any index, so views among them are
+ * stored first.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic.
- * - Columns of values must be rows of one table. An empty input gives an empty view.
+ * - The columns passed for values must have the same length. An empty input gives an empty view.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f(a[i])`.
  *
  * @throws {@link ArgumentError} if lengths or contexts differ, or an argument is missing.
@@ -89,7 +89,10 @@ function mapOf(functor: FunctorDescription, given: { readonly [name: string]: un
   return context === undefined ? build() : context.scope(build);
 }
 
-/** The context of a functor's arguments. Captured generators are stored in the context of the current scope. */
+/**
+ * The context to which a functor's arguments belong. If they belong to none and the functor captures arrays, the
+ * context of the current scope, in which the captured views are then stored.
+ */
 export function homeOf(
   { functorName, parameters }: FunctorDescription,
   args: { readonly [name: string]: unknown },
@@ -99,7 +102,7 @@ export function homeOf(
   return currentContext()?.context;
 }
 
-/** The columns for the functor's parameters named in `shapes`, leaf by leaf. */
+/** The columns passed for the parameters in `shapes`, one for each scalar, depth first. */
 export function bindRows(
   { functorName: name }: FunctorDescription,
   args: { readonly [name: string]: unknown },
@@ -113,13 +116,13 @@ export function bindRows(
   return columns;
 }
 
-/** The columns and numbers bound to a functor's captured arrays and uniforms. */
+/** The columns and numbers that the caller passed for a functor's array and uniform parameters, by parameter name. */
 export interface Captures {
   readonly columns: ReadonlyMap<string, Column>;
   readonly uniforms: ReadonlyMap<string, UniformValue>;
 }
 
-/** Binds a functor's captured arrays and uniforms; views among the arrays are stored first. */
+/** The arguments for a functor's array and uniform parameters. Views among the arrays are stored first. */
 export function bindCaptures(
   functor: FunctorDescription,
   args: { readonly [name: string]: unknown },
@@ -177,7 +180,10 @@ function missing(name: string, path: string): never {
   });
 }
 
-/** Calls a functor on loaded values inside a fusion. The values of neighbours, if it takes any, follow the others. */
+/**
+ * Records a call of a functor inside a fusion. `values` are the scalars of its value parameters, followed by those of
+ * its neighbours.
+ */
 export function applyFunctor(
   functor: FunctorDescription,
   values: readonly Value<ScalarType>[],
@@ -206,7 +212,7 @@ function needsNeighbours({ functorName }: FunctorDescription): ArgumentError {
   );
 }
 
-/** A functor of rows: of the fields of a table by name, or of a single column as its one parameter. */
+/** A functor of a row. Its parameters are fields of a table by name, or a single parameter for a single column. */
 export type RowFunctor<R extends Shape> = FunctorDescription & { readonly result: R };
 
 /** Applies a functor to every row of a table, as a view; see {@link map}. */
@@ -215,7 +221,7 @@ export function mapRows<R extends Shape>(functor: RowFunctor<R>, table: Table): 
   return mapOf(functor, args) as ColumnsOf<R>;
 }
 
-/** The one parameter of a functor that takes a single column. */
+/** The name of the only parameter of a functor that takes a single column; throws if it has several. */
 function soleParameter({ functorName, parameters }: FunctorDescription): string {
   const names = Object.keys(splitParameters(parameters).values);
   if (names.length === 1) return names[0]!;

@@ -8,30 +8,46 @@ import type { Backend, DeviceBuffer } from './contract/backend.ts';
 import { ArgumentError, OutOfMemoryError } from './errors.ts';
 
 /**
- * Memory of a context, by the scope that frees it. The outermost scope lives as long as the context. Memory that is
- * released while somebody holds it is freed when the last hold ends.
+ * The memory of a context, grouped by scopes. When a scope ends, its memory is freed. The outermost scope lives as long
+ * as the context. Memory that is released while a pending operation holds it is freed when the last hold ends.
  */
 export interface MemoryScopes {
-  /** Allocates memory that the innermost scope frees; `count` counts the rows in it. */
+  /**
+   * Allocates memory that is freed with the innermost scope. `count` is the memory of the number of rows, if only the
+   * device knows this number.
+   */
   allocate(words: number, count?: Memory): Memory;
-  /** Allocates memory that no scope frees. */
+  /** Allocates memory that lives until it is released or the context is closed. */
   allocateOutermost(words: number): Memory;
-  /** Allocates memory for the scope in which a view was made, or for the innermost scope around it that is still open. */
+  /**
+   * Allocates memory that is freed with the scope in which a view was made. If that scope has ended, the nearest
+   * enclosing scope that is still open takes its place.
+   */
   allocateFor(view: View, words: number): Memory;
-  /** Allocates a buffer that its caller releases. If memory is short, memory that can be restored is freed first. */
+  /**
+   * Allocates a buffer, which the caller must release. If memory is short, frees memory whose contents can be computed
+   * again.
+   */
   allocateBuffer(words: number): DeviceBuffer;
-  /** Makes the innermost scope free some memory. */
+  /** Adds memory to the innermost scope, which then frees it. */
   own(memory: Memory): void;
-  /** Frees memory, or marks it to be freed when its last hold ends. Releasing twice is no error. */
+  /**
+   * Frees memory. If a pending operation holds it, it is freed when the last hold ends. Releasing twice has no effect.
+   */
   release(memory: Memory): void;
-  /** Keeps memory from being freed until `letGo`. */
+  /** Keeps memory from being freed until `letGo` is called. */
   hold(memory: Memory): void;
   letGo(memory: Memory): void;
-  /** Notes that one memory less depends on a count, which is freed with the last of them. */
+  /**
+   * Decreases the number of memories that depend on a row count. If none is left, the memory of the count may be freed.
+   */
   endDependence(count: Memory): void;
-  /** Runs a pipeline in a scope of its own, and frees all memory that its result does not need. */
+  /**
+   * Runs a pipeline (a function that calls primitives) in a new scope. Then frees all memory of the scope, except what
+   * the result needs.
+   */
   scope<R>(pipeline: () => R): R;
-  /** Frees everything, held or not. */
+  /** Frees all memory, even if operations hold it. */
   freeAll(): void;
 }
 
@@ -39,13 +55,16 @@ interface Owner {
   readonly context: Context;
   readonly backend: Backend;
   readonly automatic: AutomaticColumns;
-  /** Called for memory that is released. */
+  /** Called for all memory that is released, including memory that is still held. */
   readonly onRelease: (memory: Memory) => void;
-  /** Reads released columns to the host now if late reads need them; returns whether that freed any memory. */
+  /**
+   * Reads released columns that pending reads still need to the host at once. Returns whether there were any, so that
+   * memory became free.
+   */
   readonly readReleased: () => boolean;
 }
 
-/** An open scope: the memory that it frees, and the number of the first view that was made in it. */
+/** An open scope: its memory, and the serial number of the first view that was made in it. */
 interface Scope {
   readonly memories: Set<Memory>;
   readonly since: number;
@@ -152,7 +171,7 @@ export function createMemoryScopes(owner: Owner): MemoryScopes {
   };
 }
 
-/** Gives the memory that only the returned views need to these views. */
+/** Adds memory that only the returned views need to these views, so that it is freed when they are disposed of. */
 function entrust(
   views: readonly Column[],
   elsewhere: ReadonlySet<Memory>,
@@ -167,11 +186,12 @@ function entrust(
   }
 }
 
-/** Refuses a result that contains promises: they would wait for columns that are freed when the scope ends. */
+/** Throws if the result contains promises, because they would wait for columns that are freed when the scope ends. */
 function requireNoPromises(returned: unknown): void {
   const promises = promisesIn(returned);
   if (promises.size === 0) return;
-  // The promises will fail, as their memory is freed. The error below says why.
+  // The promises will reject, because their columns are freed. The error below explains the reason, so their rejections
+  // are ignored.
   for (const promise of promises.values()) promise.then(undefined, () => {});
   const [path] = promises.keys();
   throw new ArgumentError('context/async-scope', 'A scope was given an asynchronous pipeline.', {

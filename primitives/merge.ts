@@ -28,24 +28,24 @@ import { below, orderedWords, partitionPoint } from './search.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
 export interface MergeOptions extends ContextOption {
-  /** Whether both inputs, and the result, are sorted in descending order. */
+  /** Whether both inputs are sorted in descending order. Then the result is too. */
   readonly descending?: boolean;
 }
 
-/** Rows with their sort keys, as `sortByKey` returns them. */
+/** Rows with their sort keys, in the form that `sortByKey` returns. */
 export type KeyedRows<K extends SortKeys, V extends Table> = {
   readonly keys: K;
   readonly values: V;
 };
 
 /**
- * Merges the keys of two sorted columns into one sorted column. Order and key types as {@link sort}; among equal keys,
- * those of the first column come first.
+ * Merges the keys of two sorted columns into one sorted column. The order and the types of keys are those of
+ * {@link sort}. Among equal keys, those of the first column come first.
  *
  * - Both inputs must be sorted in the order given by the options. Otherwise the result still has the same number of
  *   keys, but in an unspecified order, which may differ between backends.
- * - Work O(n), span O(log n): a search for one in every few keys (the backend chooses how many); the keys in between
- *   are merged one by one. Deterministic, stable.
+ * - Work O(n), span O(log n). The result is made in pieces of a few keys (the backend chooses how many): a search finds
+ *   where a piece starts in both inputs, and its keys are merged one by one. Deterministic, stable.
  * - Merging with an empty column gives the other column. Accepts device counts: the count of the result is the sum of
  *   the inputs' counts.
  * - Equivalent loop: `while (i < a.length || j < b.length) out.push(j === b.length || a[i] <= b[j] ? a[i++] : b[j++])`.
@@ -53,7 +53,8 @@ export type KeyedRows<K extends SortKeys, V extends Table> = {
  * Source: Green, McColl and Bader, GPU Merge Path: A GPU Merging Algorithm, 2012; Odeh, Green, Mwassi, Shmueli and
  * Birk, Merge Path: Parallel Merging Made Simple, 2012.
  *
- * @throws {@link ArgumentError} if the two differ in type, or the result could have more rows than a column can have.
+ * @throws {@link ArgumentError} if the two inputs differ in type, or if the result could have more rows than a column
+ * can have.
  * @example
  * const [a, b] = [ctx.column(Uint32Array.of(1, 4, 4)), ctx.column(Uint32Array.of(0, 4, 9))];
  * await ctx.read(merge(a, b)); // Uint32Array [0, 1, 4, 4, 4, 9]
@@ -66,9 +67,8 @@ export function merge<K extends SortKeys>(first: K, second: K, options: MergeOpt
 }
 
 /**
- * Merges the rows of two tables, both sorted by keys, into one table sorted by them: {@link merge} with any number of
- * value columns. Laws, cost, determinism, edge cases and errors as there; the values of both must have the same
- * columns.
+ * Merges the rows of two tables that are sorted by their keys into one sorted table. The values may have any number of
+ * columns, which must be the same in both tables. Order, cost, determinism, edge cases and errors as {@link merge}.
  *
  * - Equivalent loop: as in {@link merge}, pushing rows.
  *
@@ -99,7 +99,10 @@ interface Sorted<C extends Table> {
   readonly rows: C;
 }
 
-/** A sorted table as words: keys in sortable form, and rows as raw words. */
+/**
+ * One of the two sorted tables: its keys as u32 words whose order is that of the keys, and all its columns as 32-bit
+ * words.
+ */
 interface MergeSide {
   readonly keys: readonly Column<'u32'>[];
   readonly rows: readonly Column<'u32'>[];
@@ -127,19 +130,22 @@ function otherColumns(primitive: string, difference: ErrorDetails): ArgumentErro
   return new ArgumentError('merge/columns', `${primitive} was given tables with different columns.`, difference);
 }
 
-/** The merge path: the order in which the rows of two tables are taken. */
+/**
+ * The two sorted tables and the length of the result. The merge path is the order in which the rows of the tables are
+ * taken.
+ */
 interface Path {
   readonly first: MergeSide;
   readonly second: MergeSide;
   readonly length: number | DeviceLength;
 }
 
-/** Rows of the result between two cuts; a power of two. */
+/** Number of result rows between two cuts of the merge path; a power of two. */
 const PART = 2048;
 
 /**
- * For the start of every part of the result, and for the end of the result: how many of the rows before it come from
- * the first table.
+ * Cuts the merge path at the start of every part of the result, and at its end. For each cut, returns the number of
+ * earlier result rows that come from the first table.
  */
 function cutPath(primitive: string, context: Context, path: Path): Column<'u32'> {
   const { length } = path;
@@ -157,7 +163,10 @@ function cutPath(primitive: string, context: Context, path: Path): Column<'u32'>
   return context.materialize(viewColumn(context, 'u32', Math.ceil(capacityOf(extentOf(length)) / PART) + 1, cut));
 }
 
-/** Merges every tile of the result by a walk along the path; a search between two cuts finds where the tile starts. */
+/**
+ * Merges every tile (piece of the result) by a walk along the merge path. A search between the two nearest cuts finds
+ * where on the path the tile starts.
+ */
 function walkTiles(
   primitive: string,
   context: Context,
@@ -178,7 +187,7 @@ function walkTiles(
       const part = start.shr(Math.log2(PART));
       const [low] = loader.load([cuts], part) as [U32];
       const [high] = loader.load([cuts], part.add(1)) as [U32];
-      // If the tables are not sorted, cuts may lie outside the diagonal, hence the bounds.
+      // If the tables are not sorted, cuts may be out of range, so the results of the search are limited to this range.
       const [min, max] = diagonal(path, start, loader);
       const i = split(path, start, low.max(min), high.min(max), loader);
       return [start.lt(total), i, start.sub(i), start.add(total.sub(start).min(walkRows))];
@@ -210,7 +219,7 @@ function walkTiles(
   });
 }
 
-/** The cache key of a fusion over the keys of a path and other columns. */
+/** The cache key of a fusion that reads the keys of both tables and further columns. */
 function keyOf(site: object, { first, second, length }: Path, others: readonly Column[] = [], rows = 0): FusionKey {
   return {
     by: [site, first.keys.length, others.length, rows],
@@ -219,12 +228,17 @@ function keyOf(site: object, { first, second, length }: Path, others: readonly C
   };
 }
 
-/** The minimum and maximum number of rows of the first table among the first `count` rows of the result. */
+/**
+ * The minimum and maximum number of rows that the first table can contribute to the first `count` rows of the result.
+ */
 function diagonal({ first, second }: Path, count: U32, loader: Loader): [U32, U32] {
   return [count.sub(count.min(loader.length(second.length))), count.min(loader.length(first.length))];
 }
 
-/** The exact number, between `min` and `max`: where the path crosses the diagonal. */
+/**
+ * The exact number of rows, between `min` and `max`, that the first table contributes to the first `count` rows of the
+ * result.
+ */
 function split({ first, second }: Path, count: U32, min: U32, max: U32, loader: Loader): U32 {
   return partitionPoint(min, max, (number) => {
     const ofFirst = loader.load(first.keys, number) as U32[];
@@ -233,15 +247,15 @@ function split({ first, second }: Path, count: U32, min: U32, max: U32, loader: 
   });
 }
 
-/** The next row, from the first or the second table; `i` and `j` rows of them have been taken. */
+/** The next row of the result, when `i` rows of the first and `j` rows of the second table have been taken. */
 function rowAt(first: MergeSide, second: MergeSide, i: U32, j: U32, isFirst: Bool, loader: Loader): U32[] {
   const ofFirst = loader.loadWithin(first.rows, i, first.length) as U32[];
   const ofSecond = loader.loadWithin(second.rows, j, second.length) as U32[];
-  // Selects instead of a branch, because it is unpredictable from which side the next row comes.
+  // Uses select instead of a branch, because the hardware cannot predict from which table the next row comes.
   return ofFirst.map((word, column) => select(ofSecond[column]!, word, isFirst));
 }
 
-/** Whether the next row comes from the first table. */
+/** Whether the next row of the result comes from the first table. */
 function isOfFirst(first: MergeSide, second: MergeSide, i: U32, j: U32, loader: Loader): Bool {
   const ofFirst = loader.loadWithin(first.keys, i, first.length) as U32[];
   const ofSecond = loader.loadWithin(second.keys, j, second.length) as U32[];

@@ -22,7 +22,7 @@ import { memoized } from './ir/memo.ts';
 import { aFlag, anything, aText, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
 
-/** The parts of a monoid that do not depend on its shape. */
+/** The properties of a monoid whose types do not depend on its shape. */
 export interface AnyMonoid {
   readonly shape: Shape;
   readonly identity: unknown;
@@ -33,24 +33,24 @@ export interface AnyMonoid {
   readonly commutative: boolean;
 }
 
-/** An associative operator with an identity over values of a shape; commutative only if declared. */
+/** An associative operator on values of a shape, with an identity. It is commutative only if declared so. */
 export interface Monoid<S extends Shape> extends AnyMonoid {
   readonly shape: S;
   readonly identity: PlainOf<S>;
   readonly combine: Functor<{ readonly a: S; readonly b: S }, S>;
 }
 
-/** The definition of a {@link monoid}. */
+/** The argument of {@link monoid}. */
 export interface MonoidDefinition<S extends Shape> {
   readonly of: S;
   readonly identity: PlainOf<S>;
   readonly combine: (operands: { readonly a: ValuesOf<S>; readonly b: ValuesOf<S> }) => InputsOf<S>;
-  /** By default true unless the shape has an f32 field. */
+  /** Whether every bracketing gives the same bytes. By default, true unless the shape has an f32 field. */
   readonly exact?: boolean;
   /**
-   * Whether operands may be swapped without changing the bytes; false by default. Folds of exact commutative monoids
-   * take the elements in whatever order is fastest. So do folds of exact monoids that are one commutative operation per
-   * field, which are recognized without this declaration.
+   * Whether operands may be swapped without changing the bytes; false by default. A monoid that is exact and
+   * commutative is folded in the order that is fastest. This also applies, without this declaration, to an exact monoid
+   * that combines each field by a single commutative operation, because the library recognizes such monoids.
    */
   readonly commutative?: boolean;
   readonly name?: string;
@@ -66,9 +66,10 @@ const DEFINITION: FieldKinds<MonoidDefinition<Shape>> = {
 };
 
 /**
- * Makes a monoid. The fields of a record are matched by name with the tables that it combines, in any order. `combine`
- * must be associative, `identity` neutral on both sides, and, if `commutative` is set, operands must be swappable: to
- * the byte if `exact`, otherwise in real arithmetic. If they are not, results are unspecified.
+ * Makes a monoid. If its shape is a record, its fields are matched by name with the columns of tables. `combine` must
+ * be associative, and `identity` must be neutral on both sides. If `commutative` is set, swapping the operands must not
+ * change the result. If `exact` is set, these laws must hold to the byte, otherwise in real arithmetic. If a law does
+ * not hold, results are unspecified.
  *
  * @example
  * const affine = monoid({ of: { m: u32, c: u32 }, identity: { m: 1, c: 0 },
@@ -94,8 +95,8 @@ export function monoid<const S extends Shape>(definition: MonoidDefinition<S>): 
 }
 
 /**
- * The leaves of an identity. Their types are checked later, when they are recorded, so that errors name the author's
- * line.
+ * The scalars of an identity, depth first. Their types are checked later, when they are recorded, so that errors name
+ * the line of the author's code.
  */
 function identityLeaves(shape: Shape, identity: unknown): unknown[] {
   return flatten<unknown>(shape, identity as never, (path) => {
@@ -111,7 +112,7 @@ function neutralValue(type: ScalarType, given: unknown): number | boolean {
   throw wrongInput('monoid', 'identity', given, type === 'f32' ? 'a number' : `a value of ${type}`);
 }
 
-/** Requires a monoid, as {@link monoid} returns it. */
+/** Requires a monoid that {@link monoid} has returned. */
 function requireMonoid(call: string, argument: string, given: AnyMonoid): void {
   if (typeof given === 'object' && isFunctor(given?.combine)) return;
   throw wrongArgument(call, argument, given, 'a monoid, such as plus(u32)', { code: 'monoid/none' });
@@ -119,7 +120,7 @@ function requireMonoid(call: string, argument: string, given: AnyMonoid): void {
 
 const programs = new WeakMap<AnyMonoid, MonoidProgram>();
 
-/** A monoid in the form that backends take. */
+/** Converts a monoid to the form that backends use. */
 export function monoidProgram(monoid: AnyMonoid, call = 'A primitive', argument = 'monoid'): MonoidProgram {
   let program = programs.get(monoid);
   if (program === undefined) {
@@ -145,7 +146,7 @@ function isU64(type: unknown): boolean {
   return isRecord(type) && type.lo === u32 && type.hi === u32;
 }
 
-/** Monoids of scalar types, each made once. */
+/** Makes a function that returns the monoid for a scalar type. Each monoid is made only once. */
 function family<T extends ScalarType>(
   name: string,
   identity: (type: T) => number | boolean,
@@ -193,7 +194,8 @@ const addU64: Monoid<typeof u64> = monoid({
 });
 
 /**
- * Addition: for u32 and i32 modulo 2³², for u64 modulo 2⁶⁴; f32 sums are rounded and follow the canonical tree.
+ * Addition: for u32 and i32 modulo 2³², for u64 modulo 2⁶⁴; f32 sums are rounded and bracketed as in the canonical
+ * combination tree.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [6]
@@ -205,7 +207,7 @@ export function plus(type: Scalar<NumericType> | typeof u64): unknown {
 }
 
 /**
- * Multiplication: for integers modulo 2³²; f32 products are rounded and follow the canonical tree.
+ * Multiplication: for integers modulo 2³²; f32 products are rounded and bracketed as in the canonical combination tree.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(2, 3, 4)), times(u32))); // Uint32Array [24]
@@ -222,7 +224,8 @@ const min = { u32: 0, i32: -(2 ** 31), f32: Number.NaN } as const;
 const max = { u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, f32: Number.NaN } as const;
 
 /**
- * The smaller operand. For f32, −0 is below +0, and NaN, the identity, yields to the other operand.
+ * The smaller operand. For f32, −0 is less than +0. If one operand is NaN, which is the identity, the result is the
+ * other operand.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Float32Array.of(2, NaN, -1)), minimum(f32))); // Float32Array [-1]
@@ -236,7 +239,8 @@ export const minimum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<
 ) as never;
 
 /**
- * The larger operand. For f32, −0 is below +0, and NaN, the identity, yields to the other operand.
+ * The larger operand. For f32, −0 is less than +0. If one operand is NaN, which is the identity, the result is the
+ * other operand.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Float32Array.of(2, NaN, -1)), maximum(f32))); // Float32Array [2]
@@ -297,7 +301,7 @@ export const bitXor: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Mono
   'bitXor',
 ) as never;
 
-/** u32 addition that saturates at 2³² − 1, so that an overflowing total is detectable. */
+/** u32 addition that stops at 2³² − 1 instead of wrapping, so that a caller can detect totals that are too large. */
 export const saturatingPlus: Monoid<Scalar<'u32'>> = monoid({
   of: u32,
   identity: 0,
@@ -310,7 +314,7 @@ export const saturatingPlus: Monoid<Scalar<'u32'>> = monoid({
 });
 
 /**
- * Combines several monoids: each field of a record by its own monoid.
+ * Makes a monoid on records that combines each field by a monoid of its own.
  *
  * @example
  * const x = ctx.column(Uint32Array.of(4, 9, 2));
@@ -340,13 +344,14 @@ export function product<const M extends { readonly [name: string]: AnyMonoid }>(
   }) as never;
 }
 
-/** The monoid of a head flag and a value; see {@link segmented}. */
+/** A monoid on pairs of a head flag, which starts a segment, and a value; see {@link segmented}. */
 export type Segmented<S extends Shape> = Monoid<{ readonly head: Scalar<'bool'>; readonly value: S }>;
 
 const segmentedOnce = memoized(makeSegmented);
 
 /**
- * The monoid of (head, value) that restarts at every head: it turns any scan into a segmented one (Blelloch 1990).
+ * Makes a monoid on pairs (head, value) that starts again at every row whose head is true. With it, a scan becomes a
+ * segmented scan (Blelloch 1990).
  *
  * @example
  * const rows = { head: ctx.column([true, false, true]), value: ctx.column(Uint32Array.of(1, 2, 3)) };

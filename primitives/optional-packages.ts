@@ -1,5 +1,6 @@
 /**
- * Packages that only parts of the library need (optional peers in package.json), with the versions that the tests use.
+ * The optional packages (optional peers in package.json), which only parts of the library need, and the versions that
+ * the tests use.
  */
 const VERSIONS = {
   '@observablehq/plot': '0.6.17',
@@ -11,19 +12,19 @@ const VERSIONS = {
 
 export type OptionalPackage = keyof typeof VERSIONS;
 
-/** The remedy of an error about missing packages. */
+/** The remedy for an error about missing packages: the command that installs them. */
 export function installRemedy(names: readonly OptionalPackage[]): string {
   return `Install the missing packages: ${installCommand(names)}`;
 }
 
-/** The command that installs packages. */
+/** The command that installs packages in the versions that the tests use. */
 export function installCommand(names: readonly OptionalPackage[]): string {
   return `npm install ${names.map((name) => `${name}@${VERSIONS[name]}`).join(' ')}`;
 }
 
 /**
- * Whether an import failed because one of these packages is not installed, rather than because the package itself
- * failed.
+ * Whether an import failed because one of the packages is not installed. False if the package is installed but failed
+ * to load.
  */
 export function isMissing(names: readonly OptionalPackage[], error: unknown): boolean {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };

@@ -2,8 +2,8 @@ import { flawError } from './arguments.ts';
 import { type FieldKinds, flawOfOptions } from './kinds.ts';
 
 /**
- * Throws for unknown options, because a misspelt one would silently be ignored, and for options of the wrong kind.
- * Every option may be omitted.
+ * Requires that options are known and have the right kind. Unknown options are an error, because a misspelt option
+ * would be ignored silently. Every option may be omitted.
  */
 export function requireOptions<O extends object>(
   call: string,

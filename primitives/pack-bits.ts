@@ -10,10 +10,11 @@ import { countIn, fusedScan } from './scan.ts';
 import { fill } from './sequence.ts';
 
 /**
- * Packs flags into bits, 32 rows a word: flag i is bit `i % 32` of word `i >> 5`. Bits beyond the last row are 0.
+ * Packs flags into the bits of 32-bit words: flag i becomes bit `i % 32` of word `i >> 5`. Bits after the last flag are
+ * 0.
  *
- * - Work O(n), span O(1). Deterministic. An empty input gives no words. For a device count, the number of words follows
- *   from the capacity.
+ * - Work O(n), span O(1). Deterministic. An empty input gives no words. If only the device knows the number of flags,
+ *   the number of words follows from the capacity.
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (flags[i]) words[i >> 5] |= 1 << (i % 32)`.
  *
  * @example
@@ -32,7 +33,7 @@ export function packBits(flags: Column<'bool'>, options?: ContextOption): Column
         (index, _, loader) => [...loader.load([flags], index), index.shr(5), bitOf(index)],
         { by: [packBits], columns: [flags] },
       );
-      // Flags of one word may be evaluated concurrently, so the OR is atomic.
+      // Flags that belong to the same word may be evaluated in parallel, so the OR must be atomic.
       const store = { ...destination(words), guard: 0, index: 1, value: 2, combine: 'or' } as const;
       context.backend.forEach(extentOf(flags.length), programOf(bits, context, flags.length), [store]);
       return words;
@@ -40,24 +41,24 @@ export function packBits(flags: Column<'bool'>, options?: ContextOption): Column
   });
 }
 
-/** The mask with the bit of a row. */
+/** The mask of the bit that belongs to a row, within the row's word. */
 function bitOf(row: U32): U32 {
   return u32(1).shl(row.and(31));
 }
 
-/** Whether the bit of a row is set in `word`, the word at `row >> 5`. */
+/** Whether the bit of a row is set. `word` is the word that contains this bit, word `row >> 5`. */
 export function hasBit(word: U32, row: U32): Bool {
   return word.and(bitOf(row)).ne(0);
 }
 
 /**
- * The positions of the set bits, in ascending order. Applied to the result of {@link packBits}, these are the rows
- * whose flags are true. The length is a device count.
+ * The positions of the set bits, in ascending order. For a result of {@link packBits}, these are the rows whose flags
+ * are true. Only the device knows the length of the result.
  *
  * - Work O(words + bits), span O(log words). Deterministic. Accepts device counts. At most 2^27 − 1 words.
  * - Equivalent loop: `for (let i = 0; i < 32 * words.length; i++) if ((words[i >> 5] >> i % 32) & 1) out.push(i)`.
  *
- * @throws {@link ArgumentError} `column/size` if there are more words.
+ * @throws {@link ArgumentError} `column/size` if there are more than 2^27 − 1 words.
  * @example
  * await ctx.read(bitPlaces(ctx.column(Uint32Array.of(5, 1)))); // Uint32Array [0, 2, 32]
  */

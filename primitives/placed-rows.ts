@@ -13,28 +13,32 @@ import { CapacityError, OutOfMemoryError } from './errors.ts';
 import { saturatingPlus } from './monoid.ts';
 import { countIn, fusedScan } from './scan.ts';
 
-/** Options for the number of rows that a primitive makes. */
+/** Options of primitives whose number of result rows depends on the data. */
 export interface RowsToMake {
-  /** The maximum number of rows of the result. If given, nothing waits. */
+  /** The maximum number of rows of the result. If given, the primitive does not wait for the device. */
   readonly capacity?: number | undefined;
   /**
-   * The expected number of rows, if no `capacity` is given. That many are written before the actual number is known, so
-   * the device need not wait for the host. The result is the same: if there are more rows, or fewer than half as many,
-   * they are written again. May take memory for twice the rows.
+   * An estimate of the number of rows, for calls without `capacity`. The primitive writes up to this number of rows
+   * before the actual number is known, so the device need not wait for the host. The result is the same as without the
+   * option: if there are more rows than expected, or fewer than half of that, the rows are written again. This may take
+   * memory for twice the number of rows.
    */
   readonly expected?: number | undefined;
 }
 
-/** Where the output of every row goes. */
+/** Where in the output the rows that each input row produces are written. */
 export interface PlacedRows {
-  /** The index of the first output row of every row. */
+  /** For every input row, the index of its first output row. */
   readonly offsets: Column<'u32'>;
-  /** The number of output rows, as memory and as a column. */
+  /** The memory of the total number of output rows; `total` is this number as a column. */
   readonly count: Memory;
   readonly total: Column<'u32'>;
 }
 
-/** Assigns places to the `counts[row]` output rows of every row, one row's output after another's. */
+/**
+ * Assigns positions in the output to the `counts[row]` output rows of every input row. The output of one row comes
+ * before that of the next.
+ */
 export function placeRows(primitive: string, context: Context, counts: Column<'u32'>): PlacedRows {
   const { length } = counts;
   return context.scope(() => {
@@ -54,7 +58,10 @@ export function placeRows(primitive: string, context: Context, counts: Column<'u
   });
 }
 
-/** Assigns places and makes the rows: at most `capacity`, if given, otherwise all of them. */
+/**
+ * Assigns positions to the output rows and makes the rows. If `capacity` is given, makes at most that number of rows,
+ * without waiting. Otherwise makes all rows, and waits for their number.
+ */
 export function makePlaced<P extends PlacedRows, R extends Table>(
   primitive: string,
   context: Context,
@@ -69,8 +76,8 @@ export function makePlaced<P extends PlacedRows, R extends Table>(
 }
 
 /**
- * Assigns places, waits for the number of rows, and makes that many. If a number is expected, that many are made before
- * the actual number is known, so the device is not idle meanwhile.
+ * Assigns positions, waits for the number of output rows, and makes exactly this number. If an expected number is
+ * given, rows are made before the actual number is known, so that the device is not idle meanwhile.
  */
 async function makeExactly<P extends PlacedRows, R extends Table>(
   primitive: string,
@@ -100,7 +107,9 @@ async function makeExactly<P extends PlacedRows, R extends Table>(
   }
 }
 
-/** Makes the expected number of rows; undefined if there is not enough memory for them. */
+/**
+ * Makes up to the expected number of rows, before the actual number is known. Undefined if there is not enough memory.
+ */
 function makeEarly<P extends PlacedRows, R>(
   placed: P,
   expected: number,
@@ -114,7 +123,7 @@ function makeEarly<P extends PlacedRows, R>(
   }
 }
 
-/** Assigns places and makes at most `capacity` rows, without waiting. */
+/** Assigns positions and makes at most `capacity` output rows, without waiting for their number. */
 function makeWithin<P extends PlacedRows, R>(
   primitive: string,
   context: Context,
@@ -126,7 +135,7 @@ function makeWithin<P extends PlacedRows, R>(
   return context.scope(() => {
     const placed = place();
     const length = countIn(placed.count, 0, capacity);
-    // Must come first, so that everything made with this length derives from the check.
+    // The check must be registered first, so that all columns made with this length derive from it.
     context.expectCapacity(length, primitive);
     return make(placed, length);
   });

@@ -13,17 +13,17 @@ import { bindCaptures } from './map.ts';
 import { requireOptions } from './options.ts';
 import { applyToRank, type CaptureArguments, fieldsBesideRank } from './ranked-rows.ts';
 
-/** Rows that have several elements each; rows that are not active are skipped. */
+/** Rows that have several elements each. Rows whose `active` is false are skipped. */
 export type RankedRows = { readonly active: Column<'bool'> } & { readonly [name: string]: Table };
 
 export interface RankHistogramOptions extends ContextOption {
-  /** Number of elements of a row. */
+  /** Number of elements of every row. */
   readonly ranks: number;
-  /** Number of bins of a histogram. */
+  /** Number of bins of every histogram. */
   readonly bins: number;
   /** Number of histograms. */
   readonly histograms: number;
-  /** Columns and numbers for the functor's captured arrays and uniforms, by name. */
+  /** Columns and numbers for the functor's array and uniform parameters, by name. */
   readonly captures?: CaptureArguments;
 }
 
@@ -36,18 +36,18 @@ const OPTIONS: FieldKinds<RankHistogramOptions> = {
 };
 
 /**
- * Computes many histograms in one pass over the elements of rows: element (row, rank) of an active row counts into bin
- * `bin` of histogram `histogram`, where `{ bin, histogram } = f({ ...row, rank, … captures })`. Elements whose bin or
- * histogram is out of range are not counted. Fields of a row are computed once a row.
+ * Computes many histograms in one pass. Every active row has `ranks` elements, numbered by `rank`. Each element adds 1
+ * to bin `bin` of histogram `histogram`, where `{ bin, histogram } = f({ ...row, rank, … captures })`. Elements whose
+ * bin or histogram is out of range are not counted. The fields of a row are evaluated only once for all its elements.
  *
  * - Work O(rows · ranks + bins · histograms), span O(log n). Deterministic: counts are integers.
  * - Fast if neighbouring rows share a histogram. Accepts device counts. Counts are u32.
  * - Equivalent loop: `for (const row of rows) if (row.active) for (let rank = 0; rank < ranks; rank++) count(f({
  *   ...row, rank }))`.
  *
- * @throws {@link ArgumentError} `histogram/result` if the functor returns something else, `rows/field` if it takes a
- * field that the rows lack, `rows/type` if the field has another type, `rows/rank` if the rows have a field called
- * rank.
+ * @throws {@link ArgumentError} `histogram/result` if the functor does not return `{ bin, histogram }`, `rows/field` if
+ * it takes a field that the rows lack, `rows/type` if the field has another type, `rows/rank` if the rows have a field
+ * called rank.
  * @example
  * const rows = { active: ctx.column([true, false]), group: ctx.column(Uint32Array.of(1, 0)) };
  * const parity = fn({ group: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ group, rank }) => ({

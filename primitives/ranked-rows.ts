@@ -7,12 +7,15 @@ import type { ScalarType } from './ir/ir.ts';
 import { applyFunctor, type Captures } from './map.ts';
 import { argumentsOf, type Fields, fieldsTaken } from './row-fields.ts';
 
-/** Columns and numbers for the captured arrays and the uniforms of a functor, by name. */
+/** Columns and numbers for a functor's array and uniform parameters, by name. */
 export type CaptureArguments = { readonly [name: string]: Column | number | boolean };
 
 const RANK = { rank: u32 };
 
-/** The fields of a row that a functor takes besides `rank`, the index of an element in its row. */
+/**
+ * The fields of a row that a functor takes as parameters. Its parameter `rank`, the number of an element within the
+ * row, is left out.
+ */
 export function fieldsBesideRank(primitive: string, functor: FunctorDescription, rows: Table): Fields {
   if (rows instanceof Column || !Object.hasOwn(rows, 'rank')) return fieldsTaken(primitive, functor, rows, RANK);
   throw new ArgumentError('rows/rank', `The rows given to ${primitive} have a field called rank.`, {
@@ -20,7 +23,7 @@ export function fieldsBesideRank(primitive: string, functor: FunctorDescription,
   });
 }
 
-/** Calls a functor with the values of those fields and a rank. */
+/** Records a call of a functor with the values of the fields of a row and the rank of an element. */
 export function applyToRank(
   functor: FunctorDescription,
   fields: Fields,

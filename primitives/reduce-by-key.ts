@@ -23,9 +23,9 @@ import { countIn, fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 
 /**
- * Combines the values of every run of equal keys: the result has one row a run, with the key and the combination of the
- * values in order. Keys need not be sorted; sort them first if all equal keys should be combined. Only the device knows
- * the length of the result.
+ * Combines the values of every run of equal keys. The result has one row for each run, with the key and the combination
+ * of the values in order. Only adjacent equal keys are combined; sort by key first to combine all equal keys. Only the
+ * device knows the length of the result.
  *
  * - The monoid must be associative with a neutral identity; it need not be commutative.
  * - Work O(n), span O(log n), one pass over the input, even if runs are long. Deterministic, as a scan is.
@@ -91,8 +91,8 @@ function reduceRuns<K extends Table, S extends Shape>(
 }
 
 /**
- * The first row of every run of equal keys, with the values of that row. Only the device knows the length of the
- * result. Cost, determinism and edge cases as {@link reduceByKey}.
+ * The first row of every run of equal keys: its key and its values. Only the device knows the length of the result.
+ * Cost, determinism and edge cases as {@link reduceByKey}.
  *
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (i === 0 || keys[i] !== keys[i - 1]) out.push([keys[i],
  *   values[i]])`.
@@ -114,8 +114,8 @@ export function uniqueByKey<K extends Table, V extends Table>(
 }
 
 /**
- * The first row of every run of equal keys; if the keys are sorted, every key once. Cost, determinism and edge cases as
- * {@link reduceByKey}.
+ * The first key of every run of equal keys. If the keys are sorted, the result has every key once. Cost, determinism
+ * and edge cases as {@link reduceByKey}.
  *
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (i === 0 || keys[i] !== keys[i - 1]) out.push(keys[i])`.
  *
@@ -126,15 +126,14 @@ export function unique<K extends Table>(keys: K, options?: ContextOption): K {
   return inContext('unique', options, () => copyHeads('unique', keys, keys));
 }
 
-/** Copies the rows at which runs of equal keys start. */
+/** Copies the first row of every run of equal keys. */
 function copyHeads<C extends Table>(primitive: string, keys: Table, rows: C): C {
   const heads = headsOf(primitive, keys);
   return inContextOf(primitive, columnsOf(rows), () => copyIf(rows, heads));
 }
 
 /**
- * Every run of equal keys with its length. It is {@link reduceByKey} of ones, with the same cost, determinism and edge
- * cases.
+ * The key and the length of every run of equal keys. Cost, determinism and edge cases as {@link reduceByKey}.
  *
  * @example
  * await ctx.read(runLengthEncode(ctx.column(Uint32Array.of(4, 4, 2))));

@@ -17,10 +17,10 @@ import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
  * Combines all rows, in order, into a table of one row that stays on the device.
  *
  * - The monoid must be associative with a neutral identity; it need not be commutative.
- * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes for every bracketing; others follow the
- *   canonical tree, which depends only on the length.
- * - An empty input gives the identity. Accepts device counts. Records are combined field by field, matched to the
- *   monoid by name.
+ * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes for every bracketing; other monoids are
+ *   bracketed as in the canonical combination tree, whose shape depends only on the length.
+ * - An empty input gives the identity. Accepts device counts. The columns of a table are matched by name with the
+ *   fields of the monoid.
  * - Equivalent loop: `let total = identity; for (const row of rows) total = combine(total, row)`.
  *
  * @example
@@ -51,9 +51,11 @@ function reduceRows<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>): Co
   });
 }
 
-/** The columns that a monoid combines, in the order of its fields; a table's columns are matched by name. */
+/**
+ * The columns that a monoid combines, in the order of the monoid's fields. The columns of a table are matched by name.
+ */
 export function operandsOf(primitive: string, table: Table, monoid: AnyMonoid, argument = 'input'): readonly Column[] {
-  // Checks first that it is a monoid.
+  // Throws if the argument is not a monoid, before its fields are read.
   monoidProgram(monoid, primitive);
   const sentence = `${primitive} was given columns that do not fit its monoid.`;
   const remedy = 'Give the table the fields of the monoid, by name and type.';

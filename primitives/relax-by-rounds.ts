@@ -18,15 +18,18 @@ import { type Axis, stepAlong } from './stencil-axis.ts';
 
 type Values = Value<ScalarType>[];
 
-/** Relaxes grids on a backend: by its own kernel if it has one for grids of this size, otherwise round by round. */
+/**
+ * Relaxes grids with the backend's own kernel if it has one for grids of this size, otherwise with one launch after
+ * another for every round.
+ */
 export function relaxOn(backend: Backend, command: RelaxCommand): void {
   if (backend.relax?.(command) !== true) relaxByRounds(backend, command);
 }
 
 /**
- * `Backend.relax` by means of the other kernels, for grids of any size. Issues three launches a round for all
- * `maxRounds` rounds, because the host does not learn which round was the last. Takes memory for a copy of the states,
- * for changes and for grids.
+ * Runs `Backend.relax` with the other kernels, for grids of any size. Always issues three launches for each of the
+ * `maxRounds` rounds, because the host does not learn which round was the last. Allocates memory for a copy of the
+ * states, the changes and the grids.
  */
 function relaxByRounds(backend: Backend, command: RelaxCommand): void {
   const { cells, extent, state, change, maxRounds } = command;
@@ -57,10 +60,10 @@ function relaxByRounds(backend: Backend, command: RelaxCommand): void {
   }
 }
 
-/** The data shared by all rounds. */
+/** The command and the buffers that all rounds use. */
 interface Rounds {
   readonly command: RelaxCommand;
-  /** For every cell, the index plus 1 of the last grid that starts at or before the cell; 0 if there is none. */
+  /** For every cell, the number of the last grid that starts at or before it, counted from 1; 0 if there is none. */
   readonly grid: DeviceBuffer;
   readonly isDone: DeviceBuffer;
   readonly changes: readonly DeviceBuffer[];
@@ -76,7 +79,10 @@ function endAtOnce(backend: Backend, { extent, rounds }: RelaxCommand): void {
   );
 }
 
-/** Marks the cells where grids start, and fills the following cells with the maximum so far. */
+/**
+ * Numbers the cells by their grids: marks the first cell of every grid, then spreads the marks to the following cells
+ * by a maximum scan.
+ */
 function numberCells(
   backend: Backend,
   { extent, cells, grids }: RelaxCommand,
@@ -100,7 +106,7 @@ function numberCells(
   return grid;
 }
 
-/** Marks grids without cells as done. */
+/** Marks grids without cells as done, and sets the number of rounds of all grids to 0. */
 function begin(backend: Backend, { command, isDone }: Rounds): void {
   const { extent, grids, rounds } = command;
   const program = assemble('gridStart', ['u32', 'u32'], { programs: { grids } }, (g, { programs }) => {
@@ -115,7 +121,8 @@ function begin(backend: Backend, { command, isDone }: Rounds): void {
 }
 
 /**
- * One round, from `from` to `to`: steps all cells, folds the changes of every grid, and decides which grids are done.
+ * One round, which reads the states in `from` and writes those in `to`. It steps all cells, folds the changes of every
+ * grid, and decides which grids are done.
  */
 function roundOf(
   rounds: Rounds,
@@ -178,7 +185,7 @@ function stepProgram({ command, grid, isDone }: Rounds, from: readonly StateLeaf
   });
 }
 
-/** Folds the changes of every grid; the result is at its last cell. */
+/** A scan that folds the changes of every grid. The result of a grid is emitted at the last cell of the grid. */
 function foldOf({ command, grid, changes }: Rounds) {
   const { cells, grids, change } = command;
   const length = capacityOf(cells);
@@ -209,7 +216,10 @@ function foldOf({ command, grid, changes }: Rounds) {
   return { program, monoid: byRun(change), emit };
 }
 
-/** Whether a grid took part in the round, the number of that round, and whether the grid is now done. */
+/**
+ * A program that decides for every grid, after a round, whether the grid is done. It returns whether the grid took part
+ * in the round, the number of the round, and whether the grid is done now.
+ */
 function endProgram({ command, isDone, totals }: Rounds): Program {
   const { extent, grids, until, change } = command;
   const length = capacityOf(extent);
@@ -252,11 +262,11 @@ interface GridHere {
   readonly first: U32;
   readonly width: U32;
   readonly height: U32;
-  /** Whether the cell belongs to the grid; otherwise it belongs to no grid. */
+  /** Whether the cell belongs to this grid. If not, the cell belongs to no grid. */
   readonly isPart: Bool;
 }
 
-/** The last grid that starts at or before a cell. */
+/** Finds the last grid that starts at or before a cell, and whether the cell belongs to that grid. */
 function gridOf(i: U32, numbers: ArrayValue<ScalarType>, grids: Called): GridHere {
   const number = numbers.at(i) as U32;
   const g = number.max(1).sub(1);
@@ -289,7 +299,7 @@ function toU32(flag: Bool): U32 {
   return select(u32Literal(0), u32Literal(1), flag);
 }
 
-/** The maximum so far. */
+/** The maximum of u32, which spreads grid numbers to the cells after the first cell of a grid. */
 const MAX_COUNT: MonoidProgram = {
   module: oneOf(
     record({ name: 'max', parameters: ['u32', 'u32'], results: ['u32'] }, ([a, b]) => [
@@ -302,7 +312,10 @@ const MAX_COUNT: MonoidProgram = {
   commutative: true,
 };
 
-/** The monoid that restarts where the first leaf of the right operand is set. */
+/**
+ * A monoid that folds values by run. If a run starts in the right operand (its first leaf is not 0), the value of the
+ * left operand is dropped.
+ */
 function byRun({ module, types, identity }: MonoidProgram): MonoidProgram {
   const leaves: ScalarType[] = ['u32', ...types];
   const recorded = record({ name: 'byGrid', parameters: [...leaves, ...leaves], results: leaves }, (locals) => {

@@ -42,26 +42,29 @@ import { outsideOf, type StencilArguments } from './stencil.ts';
 import { requireBoundary } from './stencil-axis.ts';
 
 /**
- * The sizes of grids, whose cells are stored one grid after another, each row after row. If both are numbers, all grids
- * have that size, and there are as many whole grids as the cells allow.
+ * The sizes of the grids. The cells of the grids are stored one grid after another, each row by row. If both sizes are
+ * numbers, all grids have this size, and their number is the number of cells divided by the cells of a grid, rounded
+ * down.
  */
 export interface GridSizes {
   readonly width: Column<'u32'> | number;
   readonly height: Column<'u32'> | number;
 }
 
-/** When a grid stops. */
+/** The rule that decides after every round whether a grid stops. */
 export interface StopRule<M extends Shape> {
-  /** The change of a cell in a round: a functor of its states `before` and `after`, or of one of them. */
+  /**
+   * The change of a cell in a round: a functor of `before` and `after`, the states of the cell, or of only one of them.
+   */
   readonly change: FunctorDescription & { readonly result: M };
-  /** Folds the changes of all cells; must be exact and commutative. */
+  /** The monoid that folds the changes of all cells of a grid. It must be exact and commutative. */
   readonly total: Monoid<M>;
   /**
-   * Whether the grid is done: a functor of `total`, the folded changes of a round, and of `cells`, the number of its
-   * cells.
+   * Whether a grid is done: a functor of `total`, the folded changes of the round, and `cells`, the number of cells of
+   * the grid.
    */
   readonly until: FunctorDescription & { readonly result: Scalar<'bool'> };
-  /** Columns and numbers that `change` and `until` capture, by name. */
+  /** Columns and numbers for the array and uniform parameters of `change` and `until`, by name. */
   readonly captures?: { readonly [name: string]: unknown } | undefined;
 }
 
@@ -69,42 +72,43 @@ export interface RelaxOptions<S extends Shape> extends ContextOption {
   /** Maximum number of rounds of a grid. */
   readonly maxRounds: number;
   /**
-   * Maximum width and height of a grid; a side that is given as a number needs none. If a grid is larger, every read of
-   * the result throws {@link CapacityError}.
+   * Maximum width and height of a grid. Not needed for a size that is given as a number. If a grid is larger, every
+   * read of the result throws {@link CapacityError}.
    */
   readonly maxWidth?: number | undefined;
   readonly maxHeight?: number | undefined;
-  /** How neighbours outside the grid are replaced, along both axes or along each; `clamp` by default. */
+  /** What replaces neighbours outside the grid: one rule for both axes, or one for each; `clamp` by default. */
   readonly boundary?: Boundary | { readonly x: Boundary; readonly y: Boundary } | undefined;
-  /** The state outside the grid if the boundary is `constant`; zero by default. */
+  /** If the boundary is `constant`, the state of cells outside the grid; zero by default. */
   readonly outside?: PlainOf<S> | undefined;
 }
 
 /** The result of {@link relax}. */
 export type Relaxed<S extends Shape> = {
-  /** The states of all cells after the last round of their grid. */
+  /** The states of all cells after the last round of the grid to which they belong. */
   readonly state: ColumnsOf<S>;
-  /** The number of rounds of every grid. */
+  /** For every grid, the number of rounds that it took. */
   readonly rounds: Column<'u32'>;
 };
 
 /**
  * Replaces the cells of many small grids by a functor of each cell and its neighbours, round after round, until each
- * grid meets its stop rule: diffusion, level sets, cellular automata, Jacobi's method.
+ * grid meets its stop rule. Uses are diffusion, level sets, cellular automata and Jacobi's method.
  *
- * The step is a functor of `neighbours(…)` of the state, as in {@link stencil}, and of other columns of the cells; it
- * returns the cell's next state. All cells of a grid step simultaneously, on the states before the round. After a
- * round, a monoid folds the changes of all cells, and the grid stops if `until` holds: the states are those of exactly
- * that round, on every backend. `rounds` is its number, or `maxRounds` if the rule never held.
+ * The step is a functor that returns the next state of a cell. Its parameters are `neighbours(…)` of the state, as in
+ * {@link stencil}, and further columns of the cells. All cells of a grid are updated simultaneously, from the states
+ * before the round. After every round, a monoid folds the changes of all cells of a grid, and the grid stops if `until`
+ * is true. The resulting states are those of exactly that round, on every backend. `rounds` is the number of rounds of
+ * each grid; it is `maxRounds` if `until` was never true.
  *
  * - If both sizes are numbers, as in `{ width: 20, height: 1 }`, all grids have the same size, and no scan is needed to
- *   find where each starts.
- * - If it fits, a grid stays within one workgroup, or on one thread, for all its rounds: on a GPU, up to some 3,500
- *   cells with a state of one word. Larger grids take three launches a round. `explain` does not cover it.
+ *   find the first cell of each grid.
+ * - If a grid is small enough, one workgroup or thread runs all its rounds. On a GPU, this limit is about 3,500 cells
+ *   with a state of one word. Larger grids take three launches a round. `explain` does not report on this primitive.
  * - Work O(cells · rounds), span O(rounds · (cells of the largest grid ÷ threads of a workgroup)). Deterministic.
  * - The monoid must be exact and commutative (fold integers: `round(|δ| · 2^20)`, not |δ|).
- * - Without grids, the result is the input. A grid without cells has no rounds. Cells after those of the last grid do
- *   not change. If the grids need more cells than the columns have, every read of the result throws
+ * - If there are no grids, the result is the input. A grid without cells has no rounds. Cells after those of the last
+ *   grid do not change. If the grids need more cells than the columns have, every read of the result throws
  *   {@link CapacityError}.
  * - Accepts device counts, of grids and of cells.
  * - Equivalent loop: `for (const grid of grids) for (let r = 0; r < maxRounds; r++) { const next = grid.map(step);
@@ -113,9 +117,10 @@ export type Relaxed<S extends Shape> = {
  * Source: Boyer, Tarjan, Acton and Skadron, Accelerating Leukocyte Tracking using CUDA, 2009: one persistent workgroup
  * a cell.
  *
- * @throws {@link ArgumentError} `relax/step` if the step does not have exactly one parameter of neighbours, or does not
- * return its shape; `relax/rule` if the functors of the rule do not fit, `relax/total` if its monoid is not exact;
- * `relax/rounds`, `relax/size`; otherwise as {@link stencil}.
+ * @throws {@link ArgumentError} `relax/step` if the step does not have exactly one `neighbours` parameter, or does not
+ * return the shape of that parameter; `relax/rule` if the functors of the stop rule have the wrong parameters or
+ * results; `relax/total` if the monoid is not exact; `relax/rounds` or `relax/size` for an invalid number of rounds or
+ * size; otherwise as {@link stencil}.
  * @example
  * const spread = fn({ t: neighbours(f32) }, f32, ({ t }) => t.at(-1).add(t.at(1)).div(2));
  * const change = fn({ before: f32, after: f32 }, u32, ({ before, after }) => u32(round(after.sub(before).abs().mul(1024))));
@@ -211,7 +216,7 @@ const OPTIONS: FieldKinds<RelaxOptions<Shape>> = {
   context: anything,
 };
 
-/** The common size of grids. */
+/** The size that all grids have. */
 interface GridSize {
   readonly width: number;
   readonly height: number;
@@ -230,7 +235,7 @@ function wrongSize(given: number, name: string, max: number): ArgumentError {
   });
 }
 
-/** The number of whole grids that fit into the cells. */
+/** The number of grids of the given size that fit completely into the cells. */
 function countAlike(context: Context, { width, height }: GridSize, cells: Column['length']): Column['length'] {
   const area = width * height;
   if (area > (typeof cells === 'number' ? cells : cells.limit)) return 0;
@@ -249,8 +254,8 @@ function gridsAlike({ width, height }: GridSize): Program {
 type Arguments = { readonly [name: string]: unknown };
 
 /**
- * The columns of a step: those of the state, which it reads around a cell, and the others, which it reads only at the
- * cell.
+ * The columns that a step reads: those of the state, which it reads at a cell and around it, and the others, which it
+ * reads only at the cell.
  */
 function columnsOfStep(step: FunctorDescription, args: Arguments) {
   const { values, neighbours } = splitParameters(step.parameters);
@@ -264,7 +269,10 @@ function columnsOfStep(step: FunctorDescription, args: Arguments) {
   return { parameter, state: bindRows(step, args, { [parameter]: shape }), own: bindRows(step, args, values) };
 }
 
-/** Requires a rule whose functors fit the state and each other; returns its monoid in the form that backends take. */
+/**
+ * Requires a stop rule whose functors have the right parameters and results. Returns the rule's monoid in the form that
+ * backends use.
+ */
 function requireRule<S extends Shape, M extends Shape>(state: S, { change, total, until }: StopRule<M>): MonoidProgram {
   requireFunctor('relax', 'rule.change', change);
   requireFunctor('relax', 'rule.until', until);
@@ -280,7 +288,7 @@ function requireRule<S extends Shape, M extends Shape>(state: S, { change, total
   return program;
 }
 
-/** Requires a functor that takes only values of a given record and returns a given shape. */
+/** Requires that the parameters of a functor are values from a given record, and that its result has a given shape. */
 function requireSignature(functor: FunctorDescription, max: { readonly [name: string]: Shape }, result: Shape): void {
   const { values, neighbours } = splitParameters(functor.parameters);
   const fits = Object.entries(values).every(
@@ -302,13 +310,16 @@ interface Common {
 
 interface PlacedGrids {
   readonly first: Column<'u32'>;
-  /** The total number of cells, and the maximum width and height. */
+  /** Three words: the total number of cells of all grids, the maximum width and the maximum height. */
   readonly total: Memory;
-  /** A word that is 0, or exceeds its limit if the grids need more cells than there are. */
+  /**
+   * A word that is 0 if there are enough cells for the grids, and otherwise exceeds its limit, which makes the check
+   * fail. Only needed if the device knows the number of cells.
+   */
   readonly missing: Memory | undefined;
 }
 
-/** Adds up cells, and finds the maximum width and height. */
+/** A monoid that adds up the cells of grids and finds their maximum width and height. */
 const gridSizes = monoid({
   of: { cells: u32, width: u32, height: u32 },
   identity: { cells: 0, width: 0, height: 0 },
@@ -325,7 +336,7 @@ function saturatingSum(a: U32, b: U32): U32 {
   return select(sum, u32(2 ** 32 - 1), sum.lt(a));
 }
 
-/** The grids, for sizes given in a column. */
+/** A program that returns the first cell, width and height of a grid, for sizes that are given as columns. */
 function gridsOfSizes(common: Common, sizes: GridSizes, length: Column['length']): Program {
   const column = (size: Column<'u32'> | number) => (typeof size === 'number' ? constant(u32, size, length) : size);
   const columns = { width: column(sizes.width), height: column(sizes.height) };
@@ -337,7 +348,9 @@ interface SizeColumns {
   readonly height: Column<'u32'>;
 }
 
-/** Places the cells of the grids one after another, and checks whether there are too many. */
+/**
+ * Places the cells of the grids one after another, and starts the checks that the grids are not too many or too large.
+ */
 function placeGrids(
   { context, cells, maxWidth, maxHeight }: Common,
   { width, height }: SizeColumns,
@@ -368,13 +381,16 @@ function placeGrids(
   return { first, total, missing };
 }
 
-/** The number of cells of a grid, saturated at the largest u32. */
+/** The number of cells of a grid. If the product overflows, the largest u32. */
 function cellsOf(width: U32, height: U32): U32 {
   const isTooLarge = height.gt(u32(2 ** 32 - 1).div(width.max(1)));
   return select(width.mul(height), u32(2 ** 32 - 1), isTooLarge);
 }
 
-/** Compares the cells needed with a number of cells that only the device knows. */
+/**
+ * Compares the number of cells that the grids need with the number of cells, which only the device knows. The result is
+ * 0 if there are enough.
+ */
 function findMissing(context: Context, cells: DeviceLength, total: Memory): Memory {
   const missing = context.allocate(1);
   const fusion = fuse('relaxMissing', [], ['u32'], (_index, _, loader) => {
@@ -385,7 +401,7 @@ function findMissing(context: Context, cells: DeviceLength, total: Memory): Memo
   return missing;
 }
 
-/** Where the cells of a grid are. Grids that do not fit have no cells. */
+/** A program that returns the first cell, width and height of a grid. Grids that do not fit have no cells. */
 function gridsProgram(
   { context, cells, maxWidth, maxHeight }: Common,
   { width, height }: SizeColumns,
@@ -397,7 +413,8 @@ function gridsProgram(
     const count = cellsOf(wide, high);
     const room = loader.length(cells);
     const [widest, highest] = [loader.length(countIn(total, 1, maxWidth)), loader.length(countIn(total, 2, maxHeight))];
-    // Reads the checked lengths, so that the result derives from the checks.
+    // These words are read, although they change nothing if the checks pass, so that the result derives from the
+    // checks.
     const all = missing === undefined ? loader.length(countIn(total, 0, cells as number)) : room;
     const none = missing === undefined ? u32(0) : (loader.load([cellColumn(missing, 'u32', 0)], u32(0))[0] as U32);
     const fits = wide
@@ -411,7 +428,9 @@ function gridsProgram(
   return programOf(fusion, context, length);
 }
 
-/** Copies columns; word for word if they are stored, so that subnormals and NaNs keep their bits. */
+/**
+ * Copies columns to new memory. Stored columns are copied as 32-bit words, so that subnormals and NaNs keep their bits.
+ */
 function copyStates(context: Context, columns: readonly Column[], length: Column['length']): Column[] {
   const words = columns.map(wordsAtHand);
   const copies = columns.map(({ type }) => context.stored(type, length));
@@ -428,12 +447,15 @@ function ownProgram(context: Context, columns: readonly Column[], length: Column
   return programOf(fusion, context, length);
 }
 
-/** The offsets of a step's neighbours, without the cell itself. */
+/** The offsets of the neighbours that a step reads, except offset (0, 0), which is the cell itself. */
 function around(step: FunctorDescription): readonly NeighbourOffset[] {
   return offsetsOf(step.module).filter(({ dx, dy }) => dx !== 0 || dy !== 0);
 }
 
-/** Maps the state of a cell, its own values and its neighbours' states to its next state and its change. */
+/**
+ * A program that computes the next state and the change of a cell, from its state, its other columns and the states of
+ * its neighbours.
+ */
 function stepProgram(
   context: Context,
   step: FunctorDescription,
@@ -470,7 +492,7 @@ function stepProgram(
   return programOf(fusion, context, cells);
 }
 
-/** Whether a grid is done, given its number of cells and the folded changes. */
+/** A program that decides whether a grid is done, from its number of cells and the folded changes of its cells. */
 function untilProgram(
   context: Context,
   until: FunctorDescription,

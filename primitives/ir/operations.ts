@@ -9,7 +9,7 @@
 export type ScalarType = 'u32' | 'i32' | 'f32' | 'bool';
 
 /**
- * The types that an operation takes and returns, for operands of type T.
+ * The operand types and the result type of an operation on type T:
  *
  * - `unary`: (T) → T
  * - `binary`: (T, T) → T
@@ -21,10 +21,13 @@ export type ScalarType = 'u32' | 'i32' | 'f32' | 'bool';
 type Signature = 'unary' | 'binary' | 'shift' | 'comparison' | 'select' | 'conversion';
 
 interface OperationFacts {
-  /** Types of the first operand. */
+  /** The types that the first operand may have. */
   readonly on: readonly ScalarType[];
   readonly signature: Signature;
-  /** The operator or function of WGSL, which functors written as text use too; undefined if WGSL has none. */
+  /**
+   * The operator or function of WGSL. Functors written as WGSL text use it too. Undefined if WGSL has none for this
+   * operation.
+   */
   readonly wgsl: string | undefined;
 }
 
@@ -71,7 +74,7 @@ export const OPERATIONS = {
 
 export type OperationName = keyof typeof OPERATIONS;
 
-/** Operations that emitters write in the same way for all types. */
+/** Operations whose generated code does not depend on the type of the operands. */
 type AlikeOperation = 'select' | 'convert' | 'bits';
 
 /** The operations on a type, except `select`, `convert` and `bits`. */
@@ -85,10 +88,10 @@ export type Comparison = {
   [N in OperationName]: (typeof OPERATIONS)[N]['signature'] extends 'comparison' ? N : never;
 }[OperationName];
 
-/** All operations, in the order of the table. */
+/** Names of all operations, in the order of the table `OPERATIONS`. */
 export const operationNames = Object.keys(OPERATIONS) as readonly OperationName[];
 
-/** The result type of an operation on operands of the given types; undefined if there is no such operation. */
+/** The result type of an operation on operands of the given types; undefined if the operation does not support them. */
 export function typeOf(name: OperationName, operands: readonly ScalarType[], to?: ScalarType): ScalarType | undefined {
   const [a, b, c] = operands;
   const { on, signature }: OperationFacts = OPERATIONS[name];

@@ -3,15 +3,15 @@ import { createVariants } from './memo.ts';
 import { withBlocks } from './rewrite.ts';
 import { visitStatements } from './visit.ts';
 
-/** Maximum number of cached projections of a module. */
+/** Maximum number of cached projections (variants that return only some results) of a module. */
 const MAX_PROJECTIONS = 256;
 
 const projections = createVariants<Module, Module>(MAX_PROJECTIONS);
 
 /**
- * A module that returns some of the results of another, in the given order, and computes nothing else: statements,
- * callees' results, arrays and uniforms that these results do not need are removed. (Dead code elimination by marking,
- * after Cytron et al. 1991, on structured control flow.)
+ * A module that returns only some results of another module, in the given order. Everything that these results do not
+ * need is removed: statements, results of callees, arrays and uniforms. (Dead code elimination by marking, after Cytron
+ * et al. 1991, on structured control flow.)
  */
 export function projectResults(module: Module, results: readonly number[]): Module {
   return projections(module, results.join(), () => project(module, results));
@@ -33,7 +33,7 @@ function project(module: Module, results: readonly number[]): Module {
     return { ...fn, name, body, results: wanted.map((result) => fn.results[result]!) };
   };
   keep(entryOf(module), results);
-  // Callees come before their callers.
+  // Functions are added to the map when they are complete, so callees come before their callers, as a module requires.
   const list = [...functions.values()];
   const used = new Set<string>();
   for (const { body } of list) noteNames(body, used);
@@ -42,7 +42,7 @@ function project(module: Module, results: readonly number[]): Module {
   return { functions: list, arrays: only(module.arrays, 'array '), uniforms: only(module.uniforms, 'uniform ') };
 }
 
-/** Ids of the locals that the wanted results depend on. */
+/** Ids of the locals on which the wanted results depend. */
 function markNeeded(fn: IrFunction, wanted: readonly number[]): ReadonlySet<number> {
   const needed = new Set<number>();
   const mark = (operand: Operand): void => {
@@ -63,7 +63,7 @@ function markNeeded(fn: IrFunction, wanted: readonly number[]): ReadonlySet<numb
   return needed;
 }
 
-/** Whether a statement is needed; jumps are needed inside needed loops. */
+/** Whether a statement must be kept. Jumps (return, break, continue) inside a loop that is kept must be kept too. */
 function isLive(statement: Statement, needed: ReadonlySet<number>, inLoop: boolean): boolean {
   switch (statement.kind) {
     case 'return':

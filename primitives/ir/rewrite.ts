@@ -1,6 +1,6 @@
 import type { Operand, Statement } from './ir.ts';
 
-/** A statement with other operands and the same blocks. */
+/** A copy of a statement in which `replace` has replaced the operands. The blocks of the statement stay the same. */
 export function withOperands(statement: Statement, replace: (operand: Operand) => Operand): Statement {
   switch (statement.kind) {
     case 'let': {
@@ -23,7 +23,7 @@ export function withOperands(statement: Statement, replace: (operand: Operand) =
   }
 }
 
-/** A statement with other blocks and the same operands. */
+/** A copy of a statement with other blocks. The operands of the statement stay the same. */
 export function withBlocks(
   statement: Statement,
   replace: (block: readonly Statement[]) => readonly Statement[],

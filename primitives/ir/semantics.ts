@@ -8,17 +8,22 @@ import type { Comparison, OperationName, OperationOn, ScalarType } from './opera
  * - x / 0 = x and x % 0 = 0 for integers; −2³¹ / −1 = −2³¹ and −2³¹ % −1 = 0; i32 division truncates, % has the sign of
  *   x.
  * - f32 rounds to nearest even after every single operation; division and square root too.
- * - `min`/`max` of f32: −0 is below +0; if one operand is NaN, the result is the other.
+ * - `min`/`max` of f32: −0 is less than +0; if one operand is NaN, the result is the other.
  * - Comparisons with NaN are false, except `ne`, which is true.
- * - f32 → u32/i32 truncates, saturates, NaN gives 0; integers → f32 round to nearest even; bool → 0 or 1; x → bool is x
- *   ≠ 0.
- * - `round` goes to the nearest integer, halves to even.
- * - `abs` and `neg` of −2³¹ are −2³¹. clz and ctz of 0 are 32. `reverseBits` of i32 reverses its 32 bits, the sign too.
- * - Bits of a NaN are not specified: JavaScript makes signalling NaNs quiet even when an f32 is only read. Primitives
- *   that move values without computing move words, which keep every bit. A device may flush subnormal f32 to zero.
+ * - Conversions from f32 to u32 or i32 truncate and saturate; NaN gives 0. Conversions from integers to f32 round to
+ *   nearest even. bool gives 0 or 1; conversion to bool gives x ≠ 0.
+ * - `round` returns the nearest integer; halves are rounded to even.
+ * - `abs` and `neg` of −2³¹ are −2³¹. clz and ctz of 0 are 32. `reverseBits` of i32 reverses all 32 bits, including the
+ *   sign bit.
+ * - The bits of a NaN are not specified: JavaScript makes signalling NaNs quiet even when an f32 is only read. So
+ *   primitives that only move values move them as u32 words, which preserves every bit. A device may flush subnormal
+ *   f32 to zero.
  */
 
-/** Swaps that reverse a word, in order: neighbouring bits, pairs, and so on, with the mask of the lower parts. */
+/**
+ * The steps that reverse the bits of a word: swap neighbouring bits, then neighbouring pairs of bits, and so on. Each
+ * step has the distance of the swap and the mask of the bits that move up.
+ */
 export const REVERSALS = [
   [1, 0x55555555],
   [2, 0x33333333],
@@ -93,7 +98,7 @@ export function f32OfBits(bits: number): number {
   return view.getFloat32(0);
 }
 
-/** The word that represents a value: the bits of an f32; 0 or 1 for a bool. */
+/** The 32-bit word that stores a value: the bit pattern of an f32; 0 or 1 for a bool. */
 export function wordOfValue(type: ScalarType, value: Value): number {
   return type === 'f32' ? bitsOfF32(value as number) : Number(value) >>> 0;
 }

@@ -2,7 +2,7 @@ import { blocksOf, type Module, type Statement } from './ir.ts';
 
 type Block = readonly Statement[];
 
-/** Visits the statements of a block in order, each before those of its own blocks. */
+/** Calls `see` for every statement of a block, in order. A statement comes before the statements in its own blocks. */
 export function visitStatements(block: Block, see: (statement: Statement) => void): void {
   for (const statement of block) {
     see(statement);
@@ -10,7 +10,7 @@ export function visitStatements(block: Block, see: (statement: Statement) => voi
   }
 }
 
-/** Whether a test holds for any statement of a block, including nested blocks. */
+/** Whether a test is true for any statement of a block, including the statements of nested blocks. */
 export function someStatement(block: Block, test: (statement: Statement) => boolean): boolean {
   return block.some((statement) => test(statement) || blocksOf(statement).some((inner) => someStatement(inner, test)));
 }
@@ -20,7 +20,7 @@ export function hasLoops({ functions }: Module): boolean {
   return functions.some(({ body }) => someStatement(body, ({ kind }) => kind === 'loop'));
 }
 
-/** The ids of the variables that a block assigns. */
+/** The ids of the variables that a block or a nested block assigns. */
 export function variablesSet(block: Block): ReadonlySet<number> {
   const ids = new Set<number>();
   visitStatements(block, (statement) => {
@@ -29,7 +29,7 @@ export function variablesSet(block: Block): ReadonlySet<number> {
   return ids;
 }
 
-/** Whether control never reaches the end of a block. */
+/** Whether control never reaches the end of a block, because every path ends in a jump. */
 export function terminates(block: Block): boolean {
   return block.some(leaves);
 }
@@ -50,7 +50,7 @@ export function leaves(statement: Statement): boolean {
   }
 }
 
-/** Whether the body of a loop may break out of it. */
+/** Whether a block, as the body of a loop, may leave the loop with `break`. */
 function breaks(block: Block): boolean {
   return block.some(
     (statement) =>

@@ -3,15 +3,21 @@ import { rebound } from '../command.ts';
 import type { DeviceBuffer } from '../contract/backend.ts';
 import type { RecordingBackend } from './recording-backend.ts';
 
-/** The inputs and checks that a buffer's contents depend on. */
+/** The inputs and capacity checks from which the contents of a buffer derive. */
 export interface Derivation {
-  /** Indices of inputs of the script, followed by those of the tables whose lengths it depends on. */
+  /**
+   * Indices of the inputs of the script. Indices after the last input stand for tables whose lengths the contents
+   * depend on.
+   */
   readonly inputs: ReadonlySet<number>;
-  /** Indices of the capacity checks. */
+  /** Indices of the capacity checks whose rows the contents depend on. */
   readonly checks: ReadonlySet<number>;
 }
 
-/** Propagates dependencies through the commands of a script, from the buffers read to the buffers written. */
+/**
+ * Finds what each buffer of a script derives from, by propagating dependencies through the commands, from the buffers
+ * that are read to the buffers that are written.
+ */
 export function derivations(
   { steps, inputs, block }: RecordingBackend,
   expected: readonly { readonly length: DeviceLength; readonly step: number }[],

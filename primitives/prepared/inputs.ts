@@ -9,33 +9,39 @@ import type { ScalarType } from '../ir/ir.ts';
 import { anything, aWhole, type FieldKinds } from '../kinds.ts';
 import { requireOptions } from '../options.ts';
 
-/** The storage of packed elements, several to a word. */
+/** The storage formats of packed elements, of which several share a 32-bit word. */
 export type PackedStorage = 'u8' | 'i8' | 'u16' | 'i16';
 
 export interface InputOptions {
   /**
-   * The storage of packed elements: of a single column, or of fields of a record by path, such as `{ 'colour.red': 'u8'
-   * }`. A column that `context.column` made from a `Uint8Array` is packed as `u8`.
+   * How packed elements are stored: the format of a single column, or the formats of fields by path, such as `{
+   * 'colour.red': 'u8' }`. For example, `context.column` stores a `Uint8Array` as `u8`. By default, elements take 32
+   * bits.
    */
   readonly storage?: PackedStorage | { readonly [path: string]: PackedStorage } | undefined;
 }
 
-/** Declares a table argument of a prepared pipeline: the shape of its rows, and their maximum number. */
+/**
+ * The declaration of a table argument of a prepared pipeline: the shape of its rows, and the maximum number of rows.
+ */
 export interface TableInput<S extends Shape = Shape> {
   readonly kind: 'table';
   readonly shape: S;
   readonly capacity: number;
-  /** The storages of the columns, depth first in the order of the shape's fields. */
+  /** The storage formats of the table's columns, in depth-first order of the shape's fields. */
   readonly storages: readonly Storage[];
 }
 
-/** Declares an argument of a prepared pipeline: a table, or a uniform by `uniform(type)`. */
+/**
+ * The declaration of an argument of a prepared pipeline: a table, declared by `input`, or a uniform, declared by
+ * `uniform(type)`.
+ */
 export type PreparedInput = TableInput | UniformParameter<ScalarType>;
 export type PreparedInputs = { readonly [name: string]: PreparedInput };
 
 /**
- * The arguments of a prepared pipeline. While it is prepared, its function gets placeholders instead: columns of
- * unknown lengths, and uniforms of unknown values.
+ * The arguments of a prepared pipeline. While the pipeline is being prepared, its function receives placeholders
+ * instead: columns whose lengths are unknown, and uniforms whose values are unknown.
  */
 export type PreparedArguments<I extends PreparedInputs> = {
   readonly [K in keyof I]: I[K] extends TableInput<infer S>
@@ -51,8 +57,9 @@ const OPTIONS: FieldKinds<InputOptions> = { storage: anything };
 const SIGNS: Readonly<Record<PackedStorage, ScalarType>> = { u8: 'u32', u16: 'u32', i8: 'i32', i16: 'i32' };
 
 /**
- * Declares a table argument of a prepared pipeline: the shape of its rows, and their maximum number. All columns of one
- * input have the same length, which may change from call to call; see {@link Context.prepare}.
+ * Declares a table argument of a prepared pipeline. `shape` is the shape of its rows, and `capacity` is their maximum
+ * number. All columns of one input have the same length, which may change from call to call; see
+ * {@link Context.prepare}.
  *
  * @throws {@link ArgumentError} `argument/type` if the shape or the capacity is invalid, `prepare/storage` if a field
  * cannot be packed as requested.
@@ -72,7 +79,7 @@ export function input<S extends Shape>(shape: S, capacity: number, options: Inpu
   return declared;
 }
 
-/** The objects that `input` has made, and therefore checked. */
+/** The declarations that `input` has returned. Only these are valid, because `input` has checked them. */
 const made = new WeakSet<object>();
 
 function storagesOf(shape: Shape, packed: InputOptions['storage']): Storage[] {
@@ -103,7 +110,7 @@ export function isTableInput(given: PreparedInput): given is TableInput {
   return 'kind' in given && given.kind === 'table';
 }
 
-/** Requires a record of declared inputs. */
+/** Requires a record of arguments that were declared by `input` or `uniform`. */
 export function requireInputs(inputs: unknown): asserts inputs is PreparedInputs {
   if (!isRecord(inputs)) throw wrongArgument('prepare', 'inputs', inputs, 'a record of input(…) and uniform(…)');
   for (const [name, given] of Object.entries(inputs)) {

@@ -25,22 +25,22 @@ export interface IterateOptions {
   /** Maximum number of rounds, at least 1. */
   readonly maxRounds: number;
   /**
-   * Number of rounds between two checks by the host whether the loop has ended; 64 by default. The result does not
-   * depend on it. On WebGPU and on workers, rounds issued after the last one do nothing and take almost no time; the
-   * reference checks after every round.
+   * Number of rounds after which the host checks whether the loop has ended; 64 by default. The result does not depend
+   * on this number. On WebGPU and on workers, rounds issued after the end of the loop do nothing and take almost no
+   * time. The reference backend checks after every round.
    */
   readonly batch?: number | undefined;
-  /** Cancels the loop at the next check: it rejects with the reason. */
+  /** Cancels the loop at the next check. The promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Called at every check with the number of rounds done. */
+  /** Called at every check with the number of rounds that are done. */
   readonly onProgress?: ((rounds: number) => void) | undefined;
 }
 
-/** The outcome of a loop. */
+/** The result of {@link Context.iterate}. */
 export interface Iterated<R extends Table> {
-  /** The result of the last round. */
+  /** The table that the step returned in the last round. */
   readonly result: R;
-  /** The number of rounds done. */
+  /** The number of rounds that were done. */
   readonly rounds: number;
 }
 
@@ -51,11 +51,17 @@ const OPTIONS: FieldKinds<IterateOptions> = {
   onProgress: aFunction,
 };
 const BATCH = 64;
-/** Commands are submitted after this many rounds, so that the device works while further rounds are issued. */
+/**
+ * Number of rounds after which commands are submitted, so that the device can work while the host issues further
+ * rounds.
+ */
 const ROUNDS_AT_ONCE = 32;
-/** Milliseconds after which the loop yields to timers and events of the thread. */
+/** Milliseconds for which the loop may run before it yields to timers and events of the thread. */
 const TURN = 8;
-/** The arguments of a round are compared with those of the round this many rounds earlier. */
+/**
+ * Whether arguments repeat is found by comparing the lengths before a round with those three rounds earlier. Arguments
+ * older than that are dropped.
+ */
 const LOOKED_BACK = 3;
 
 /** Calls a prepared step repeatedly; see {@link Context.iterate}. */
@@ -95,20 +101,26 @@ async function iterateFrom(
   }
 }
 
-/** A running loop. Rounds are counted from 0. */
+/** A loop that is running. Rounds are numbered from 0. */
 interface Loop extends PreparedParts {
   readonly script: LoopScript['script'];
   readonly hasNews: boolean;
   callOf(round: number): ScriptCall;
   newsOf(round: number): DeviceBuffer;
-  /** Records that `rounds` rounds were done and the loop has not ended. */
+  /**
+   * Called after a check that found the loop still running after `rounds` rounds; drops arguments that are no longer
+   * needed.
+   */
   wentOn(rounds: number): void;
   finish(rounds: number): Table;
   giveUp(): void;
   end(): void;
 }
 
-/** Two sets of results alternate: each round reads one and writes the other. */
+/**
+ * Starts a loop with two sets of result memory, which are used alternately: each round reads one set and writes the
+ * other.
+ */
 function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
   const { home, recorded, ring } = parts;
   const { backend } = home;
@@ -118,14 +130,14 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
   parts.beginLoop(script);
   for (const each of memories) keepCounts(home, recorded, first, each);
   /**
-   * The arguments of every round that may be the last, or that later rounds compare with. `calls` has the calls of the
-   * last two rounds.
+   * The arguments of rounds, by round, as long as the round may turn out to be the last, or a later round is compared
+   * with it. `calls` contains the calls of the last two rounds.
    */
   const given = new Map([[0, first]]);
   const calls: ScriptCall[] = [];
   let oldest = 0;
 
-  /** The arguments of a round, from those of the previous round and its results. */
+  /** The arguments of a round. They are made from the arguments of the previous round and its results. */
   const next = (round: number): GivenArguments => {
     const before = given.get(round - 1)!;
     const from = memories[(round - 1) % 2]!;
@@ -170,7 +182,8 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       const last = (rounds - 1) % 2;
       for (const memory of memories[last]!) home.own(memory);
       keepCounts(home, recorded, given.get(rounds - 1)!, memories[last]!);
-      // Results of the last round may be counted by memory of the previous round.
+      // The row counts of the last round's results may be stored in memory of the previous round, which must then be
+      // kept.
       const counts = new Set(memories[last]!.map(({ count }) => count));
       for (const memory of memories[1 - last]!) {
         memory.goesWithLast = true;
@@ -184,7 +197,7 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       return tableOf(home.context, recorded, given.get(rounds - 1)!, memories[last]!);
     },
     giveUp() {
-      // Sets that were allocated for the loop are released after use, so the ring keeps as many sets as before.
+      // Sets that were allocated for this loop are freed after use, so that the ring keeps as many sets as before.
       for (const set of sets) set.isGivenUp = set.isNew;
       for (const memory of memories.flat()) home.release(memory);
     },
@@ -196,8 +209,8 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
 }
 
 /**
- * The memory of a loop: two sets of results, and the news of two rounds. The news before the first round say that the
- * loop goes on.
+ * Allocates the memory of a loop: two sets for results, and two buffers for the news (status words) of rounds.
+ * Initially, the news say that the loop has not ended.
  */
 function takeMemory(
   { home, ring }: PreparedParts,
@@ -217,7 +230,10 @@ function takeMemory(
   }
 }
 
-/** Whether the lengths of a round equal those of two rounds before; if so, its arguments do too. */
+/**
+ * Whether the lengths before a round equal those two rounds earlier. Then the arguments are equal too, and the call of
+ * that round can be reused.
+ */
 function stays(
   state: LoopScript['state'],
   { results }: PreparedParts['recorded'],
@@ -238,8 +254,8 @@ function lengthIn({ lengths }: GivenArguments, table: number): number | DeviceLe
 }
 
 /**
- * Issues rounds until the loop ends; resolves to the number of rounds done. If it rejects, no check is pending any
- * more.
+ * Issues rounds until the loop ends, and resolves to the number of rounds that were done. When the promise rejects, no
+ * check is pending.
  */
 async function runRounds(loop: Loop, options: IterateOptions): Promise<number> {
   let last: Promise<unknown> | undefined;
@@ -272,11 +288,11 @@ async function issueRounds(
   const mayTurn = createTurns();
   let isGated = true;
   let issued = 0;
-  /** The check after the previous batch; it overlaps with the batch that follows. */
+  /** The pending check that was started after the previous batch. It overlaps with the rounds of the next batch. */
   let look: Promise<Look> | undefined;
   while (issued < max) {
-    // The arguments of the first round may be disposed of once the call has returned, so the first round is issued
-    // before any wait.
+    // The caller may dispose of the arguments as soon as the call returns. So the first round, which reads them, is
+    // issued before any wait.
     if (issued > 0) await mayTurn();
     signal?.throwIfAborted();
     const end = Math.min(max, issued + batch);
@@ -289,7 +305,8 @@ async function issueRounds(
         return last.rounds;
       }
       if (!played) {
-        // Rounds that are issued command by command do not see that the loop has ended, so the host checks before each.
+        // If the backend cannot play the script, the commands of a round run even if the loop has ended. So the host
+        // checks before each round.
         if (loop.hasNews && issued > 0) {
           const before = await lookAt(issued);
           if (before.isOver) return before.rounds;
@@ -316,8 +333,9 @@ async function issueRounds(
 }
 
 /**
- * Yields the thread now and then. If rounds run on it, or finish before the host checks, no check yields, and neither
- * the timer of a signal nor the events of a page would run before the loop ends.
+ * Makes a function that yields the thread at intervals of `TURN` milliseconds. If rounds run on this thread, or finish
+ * before the host checks, awaiting a check does not let timers and events run. An abort by a timer, or the events of a
+ * page, would then wait until the loop ends.
  */
 function createTurns(): () => Promise<void> | undefined {
   let began = performance.now();
@@ -329,7 +347,10 @@ function createTurns(): () => Promise<void> | undefined {
   };
 }
 
-/** In Node, `setTimeout` waits at least a millisecond. */
+/**
+ * Lets pending timers and events run. Node has `setImmediate`, which is faster than `setTimeout`: that waits at least a
+ * millisecond.
+ */
 function turn(): Promise<void> {
   const { setImmediate } = globalThis as { readonly setImmediate?: (then: () => void) => void };
   return new Promise((resolve) => void (setImmediate ?? setTimeout)(resolve));

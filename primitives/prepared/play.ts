@@ -5,12 +5,14 @@ import type { Backend, CountRef, DeviceBuffer, Program } from '../contract/backe
 import { array, fn, u32, uniform } from '../functors/functor.ts';
 import type { Script, ScriptBuffer, ScriptCall, ScriptInput } from './script.ts';
 
-/** Calls a script: played by the backend if it can, otherwise command by command. */
+/** Runs the commands of a script: by `play` if the backend has it and can, otherwise one by one. */
 export function playScript(backend: Backend, script: Script, call: ScriptCall): void {
   if (!backend.play?.(script, call)) playCommands(backend, script, call);
 }
 
-/** Issues the commands of a script one by one. Temporary memory is allocated and released within the call. */
+/**
+ * Issues the commands of a script one by one. Temporary buffers are allocated for this call and released at its end.
+ */
 export function playCommands(backend: Backend, script: Script, call: ScriptCall): void {
   const own = new Map<ScriptBuffer, DeviceBuffer>();
   const bufferOf = (buffer: DeviceBuffer): DeviceBuffer => {
@@ -58,7 +60,7 @@ const lengthNow = fn(
   ({ count, minus, limit }) => lengthOfCount(count.at(0), minus, limit),
 );
 
-/** The program that evaluates a device length. */
+/** A program that computes a device length from the word that holds the count: `min(limit, max(0, count − minus))`. */
 export function countProgram({ buffer, word, minus, limit }: CountRef): Program {
   return {
     module: lengthNow.module,

@@ -31,55 +31,55 @@ import { createRing, type ResultRing, type ResultSet } from './result-ring.ts';
 import type { Script, ScriptCall, ScriptInput } from './script.ts';
 
 /**
- * A prepared pipeline: a function of its inputs. Dispose of it to free the memory that it holds; results that are in
- * use stay valid.
+ * A prepared pipeline, which is called with its arguments. Dispose of it to free its memory; results that are in use
+ * stay valid.
  */
 export interface Prepared<I extends PreparedInputs = PreparedInputs, R extends Table = Table> {
   (args: PreparedArguments<I>): R;
-  /** Bytes that it holds on the device, for results and intermediate columns. */
+  /** Bytes of device memory that the pipeline holds for results and intermediate columns. */
   readonly bytes: number;
   dispose(): void;
   [Symbol.dispose](): void;
 }
 
-/** The parts of a context that preparing needs. */
+/** The operations of a context that preparing a pipeline needs. */
 export interface PreparingContext {
   readonly context: Context;
-  /** The backend itself, not watched. */
+  /** The backend of the context, without the wrapper that watches commands. */
   readonly backend: Backend;
   readonly checks: CapacityChecks;
-  /** Creates a context to record in. */
+  /** Creates a context in which the commands of a pipeline are recorded. */
   createContext(backend: Backend, recording: Recording): Context;
   allocate(words: number): DeviceBuffer;
-  /** Passes memory to the current scope. */
+  /** Adds memory to the current scope, which then frees it. */
   own(memory: Memory): void;
   release(memory: Memory): void;
   hold(memory: Memory): void;
   letGo(memory: Memory): void;
-  /** Counts one more dependent of a count. */
+  /** Increases the number of memories that depend on a row count. */
   depend(count: Memory): void;
   endDependence(count: Memory): void;
 }
 
 /**
- * More elements than any buffer has. The columns that a pipeline captures are bound with this capacity, so the bounds
- * recorded with them apply.
+ * A capacity larger than any buffer. Captured columns are bound with it, so that only the bounds that were recorded
+ * apply.
  */
 const WHOLE = 2 ** 32;
-/** Sets of results allocated when a pipeline is prepared, and kept. */
+/** Number of sets of result memory that are allocated when a pipeline is prepared, and kept for later calls. */
 const SETS = 2;
 
-/** The parts of a prepared pipeline, for loops that call it. */
+/** The internal parts of a prepared pipeline, for loops that call it repeatedly. */
 export interface PreparedParts {
   readonly home: PreparingContext;
   readonly inputs: PreparedInputs;
   readonly recorded: RecordedPipeline;
   readonly ring: ResultRing;
-  /** Reads the arguments of a call. */
+  /** Checks the arguments of a call. Returns `recording` if the call is being recorded as part of another pipeline. */
   read(args: { readonly [name: string]: unknown }): GivenArguments | 'recording';
   /**
-   * Starts a loop with another script that calls the pipeline: its memory is kept until the loop ends, even if the
-   * pipeline is disposed of.
+   * Keeps the memory of the pipeline until `endLoop` is called, even if the pipeline is disposed of. `script` is the
+   * loop's script for one round.
    */
   beginLoop(script: Script): void;
   endLoop(): void;
@@ -87,12 +87,15 @@ export interface PreparedParts {
 
 const partsOf = new WeakMap<object, PreparedParts>();
 
-/** The parts of a pipeline returned by `prepare`; undefined for anything else. */
+/** The internal parts of a pipeline that `prepare` returned; undefined for any other value. */
 export function partsOfPrepared(prepared: unknown): PreparedParts | undefined {
   return typeof prepared === 'function' ? partsOf.get(prepared) : undefined;
 }
 
-/** Prepares a pipeline; see {@link Context.prepare}. Without `sets`, memory for results is not kept for later calls. */
+/**
+ * Prepares a pipeline; see {@link Context.prepare}. `sets` is the number of sets of result memory that are kept for
+ * later calls.
+ */
 export function preparePipeline<I extends PreparedInputs, R extends Table>(
   home: PreparingContext,
   inputs: I,
@@ -116,7 +119,7 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
     typeof length === 'object' && 'memory' in length ? [length.memory] : [],
   );
   countsAround.forEach(home.depend);
-  /** All scripts that were played: those of calls and those of loops. */
+  /** All scripts that the backend has played for this pipeline: that of calls, and those of loops. */
   const played = new Set([script]);
   let loops = 0;
   let disposed = false;
@@ -146,7 +149,7 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
       playScript(backend, script, callOf(recorded, given, set));
       return set;
     } catch (error) {
-      // The device may have had no memory for this set.
+      // The device may have run out of memory while it wrote this set, so the set must not be reused.
       ring.drop(set);
       throw error;
     }
@@ -183,7 +186,7 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
   return prepared;
 }
 
-/** The buffers, lengths and uniforms of one call. */
+/** The buffers, lengths and uniforms for one call of a script. */
 export function callOf(recorded: RecordedPipeline, given: GivenArguments, { buffers }: ResultSet): ScriptCall {
   return {
     inputs: inputsOf(recorded, given),
@@ -195,7 +198,10 @@ export function callOf(recorded: RecordedPipeline, given: GivenArguments, { buff
   };
 }
 
-/** A pipeline that is prepared within another one becomes part of it. */
+/**
+ * Returns the pipeline without preparing it, for use inside a pipeline that is being prepared: its commands become part
+ * of that one.
+ */
 function inline<I extends PreparedInputs, R extends Table>(
   pipeline: (args: PreparedArguments<I>) => R,
 ): Prepared<I, R> {
@@ -207,14 +213,14 @@ function inline<I extends PreparedInputs, R extends Table>(
   }) as Prepared<I, R>;
 }
 
-/** The arguments of a call, checked. */
+/** The arguments of a call, after they were checked. */
 export interface GivenArguments {
-  /** Columns in the order of the script's inputs. */
+  /** The columns of all table arguments, in the order of the script's inputs. */
   readonly columns: readonly Column[];
-  /** The length of every table; undefined for uniforms. */
+  /** For every argument, the length of its table; undefined for uniforms. */
   readonly lengths: readonly (number | DeviceLength | undefined)[];
   readonly block: Uint32Array;
-  /** Memory of views that were stored for the call. */
+  /** Memory of argument views that were stored for this call. It is released after the call. */
   readonly stored: readonly Memory[];
 }
 
@@ -288,7 +294,7 @@ function wordOf(name: string, { uniform: { type } }: UniformParameter<ScalarType
   return wordOfValue(type, requireValue(type, given, 'prepare/argument', sentence, remedy));
 }
 
-/** The memory of input columns that the pipeline returns unchanged. */
+/** The memory of argument columns that the pipeline returns unchanged. It must not be released after the call. */
 function returnedInputs({ results }: RecordedPipeline, { columns }: GivenArguments): Set<Memory> {
   const sources = results.flatMap((result) => (result.from === 'input' ? [columns[result.at]!.source] : []));
   return new Set(sources.flatMap((source) => (source.kind === 'stored' ? [source.memory] : [])));
@@ -303,7 +309,10 @@ function inputsOf({ constants }: RecordedPipeline, { columns }: GivenArguments):
   return made;
 }
 
-/** Registers results that derive from rows which may exceed their capacity, before the call or in it. */
+/**
+ * Registers capacity checks for the results of a call: checks of the arguments, and checks of primitives inside the
+ * pipeline.
+ */
 function noteChecks(
   { checks, release }: PreparingContext,
   recorded: RecordedPipeline,
@@ -330,8 +339,8 @@ function noteChecks(
 }
 
 /**
- * Makes results depend on the counts that they share with arguments or captured columns, so that a count is freed with
- * the last of them.
+ * If results share a row count with arguments or captured columns, makes the results dependents of the count. The count
+ * is then freed with the last of its dependents.
  */
 export function keepCounts(
   { depend, endDependence }: PreparingContext,
@@ -352,8 +361,8 @@ export function keepCounts(
 }
 
 /**
- * The buffers that a call reads, by the index of the script's input; the indices after these are tables whose lengths
- * are read.
+ * The buffers that a call reads, by input index of the script. Indices after the last input stand for tables whose
+ * lengths are read from the device.
  */
 export function buffersRead(
   { script, constants }: RecordedPipeline,

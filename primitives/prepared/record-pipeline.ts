@@ -24,20 +24,20 @@ import type { Recording } from './recording.ts';
 import { createRecordingBackend, type RecordingBackend, waits } from './recording-backend.ts';
 import type { Script, ScriptBuffer } from './script.ts';
 
-/** A recorded pipeline: its commands, and how its results are assembled. */
+/** A recorded pipeline: its commands (the script), and where to find the columns of its result. */
 export interface RecordedPipeline {
   readonly script: Script;
   readonly shape: Shape;
   readonly results: readonly ResultColumn[];
-  /** Memory of captured columns, and the input of the script that each is passed as. */
+  /** The memory of captured columns, and for each the index of the script input through which it is passed. */
   readonly constants: readonly { readonly memory: Memory; readonly input: number }[];
-  /** Capacities that may be exceeded. */
+  /** Capacity checks of the primitives that were recorded with a capacity. */
   readonly checks: readonly RecordedCheck[];
-  /** For every result buffer, the inputs that it derives from. */
+  /** For every result buffer, the indices of the inputs from which its contents derive. */
   readonly sources: readonly ReadonlySet<number>[];
 }
 
-/** Where a column of the result is stored. */
+/** Where a column of the pipeline's result is stored: in a result buffer or in an input, and with which length. */
 export interface ResultColumn {
   readonly from: 'result' | 'input';
   readonly at: number;
@@ -47,29 +47,32 @@ export interface ResultColumn {
   readonly length: ResultLength;
 }
 
-/** A length: a number, the length of a table argument, or a word of a buffer. */
+/**
+ * The length of a result column: a number, the length of a table argument, a word of a result buffer, or a device
+ * length outside the pipeline.
+ */
 export type ResultLength =
   | number
   | { readonly table: number; readonly minus: number; readonly limit: number }
   | { readonly result: number; readonly word: number; readonly minus: number; readonly limit: number }
   | DeviceLength;
 
-/** A primitive with a capacity: the count to compare with it, and the result buffers that derive from it. */
+/** A capacity check of a recorded primitive: where the row count is stored, and which result buffers derive from it. */
 export interface RecordedCheck {
   readonly primitive: string;
   readonly count: { readonly result: number; readonly word: number; readonly minus: number; readonly limit: number };
   readonly marked: readonly number[];
 }
 
-/** A check, as encountered during recording. */
+/** A capacity check that was requested while the pipeline was being recorded. */
 interface ExpectedCapacity {
   readonly length: DeviceLength;
   readonly primitive: string;
-  /** The number of steps recorded before it. */
+  /** Number of steps that were recorded before the check was requested. */
   readonly step: number;
 }
 
-/** Runs the function of a pipeline once, on columns without memory, and records the commands that it issues. */
+/** Records a pipeline: runs its function once, on columns without memory, and collects the commands that it issues. */
 export function recordPipeline(
   outer: Context,
   createContext: (backend: Backend, recording: Recording) => Context,
@@ -83,7 +86,8 @@ export function recordPipeline(
   const recording = createContext(backend, {
     outer,
     expectCapacity(length, primitive) {
-      // The count must survive the call, because it is checked afterwards.
+      // The hold keeps the memory of the count allocated to the end of a call, because the count is checked after the
+      // call.
       length.memory.holds++;
       expected.push({ length, primitive, step: backend.steps.length });
     },
@@ -99,12 +103,16 @@ export function recordPipeline(
   try {
     return finish(backend, block, tables, table, expected);
   } finally {
-    // Releases the recorded memory, so that counts outside the pipeline no longer have it as a dependent.
+    // Frees the recorded memory. Otherwise, row counts outside the pipeline would keep it as a dependent, and never be
+    // freed.
     for (const memory of memoriesIn(columnsOf(table))) if (memory.context === recording) recording.free(memory);
   }
 }
 
-/** The columns of a result, with copies of captured columns, because callers dispose of results. */
+/**
+ * Replaces captured columns in a result by copies, because callers dispose of results but must not dispose of captured
+ * columns.
+ */
 function withoutConstants(table: Table): Table {
   if (!(table instanceof Column || isRecord(table))) throw noTable(table);
   const columns = columnsOf(table, 'prepare', 'result').map((column) => {
@@ -126,7 +134,7 @@ function noTable(returned: unknown): ArgumentError {
   });
 }
 
-/** The placeholders that are passed to the function of a pipeline. */
+/** The placeholders that a pipeline's function receives as arguments while it is recorded. */
 function symbolicArguments(
   recording: Context,
   backend: RecordingBackend,
@@ -148,7 +156,8 @@ function symbolicArguments(
 }
 
 /**
- * Collects the recorded buffers that outlive a call: the results, the counts of their rows, and the counts to check.
+ * Completes a recording: finds the buffers that outlive a call, which are the results, their row counts, and the counts
+ * to check.
  */
 function finish(
   backend: RecordingBackend,
@@ -198,18 +207,21 @@ function finish(
   };
 }
 
-/** The steps without the allocation and release of result memory, which calls provide. */
+/** The steps without those that allocate and release result memory, because callers provide this memory. */
 function withoutMemoryOf({ steps }: RecordingBackend, results: readonly DeviceBuffer[]): Script['steps'] {
   return steps.filter(
     (step) => !((step.kind === 'allocate' || step.kind === 'release') && results.includes(step.buffer)),
   );
 }
 
-/** Throws if a pipeline returns a promise: it would wait for the device, which does nothing during preparation. */
+/**
+ * Throws if a pipeline returns a promise. The promise would wait for the device, but no command runs while a pipeline
+ * is prepared.
+ */
 function requireSynchronous(returned: unknown): void {
   const promises = promisesIn(returned);
   if (promises.size === 0) return;
-  // The promises reject for the reason that the error below explains.
+  // The promises reject too, for the reason that the error below explains. Their rejections are ignored.
   for (const promise of promises.values()) promise.then(undefined, () => {});
   const [path] = promises.keys();
   throw new ArgumentError('prepare/waits', 'The function given to prepare must not be asynchronous.', {

@@ -4,18 +4,21 @@ import { createCounters } from '../contract/counters.ts';
 import { ArgumentError } from '../errors.ts';
 import type { ScriptBuffer, ScriptStep } from './script.ts';
 
-/** A backend that records commands and runs nothing. */
+/** A backend that only records commands and runs none of them. */
 export interface RecordingBackend extends Backend {
   readonly steps: ScriptStep[];
-  /** Buffers outside the pipeline that were read, and the inputs of the script that replace them. */
+  /** Buffers outside the pipeline that its commands read, with the script input that replaces each of them. */
   readonly constants: ReadonlyMap<DeviceBuffer, ScriptBuffer>;
-  /** Makes a buffer that is an argument of calls. */
+  /** Makes a buffer for an argument column, which every call of the script replaces by an actual buffer. */
   input(words: number): ScriptBuffer;
   readonly inputs: readonly ScriptBuffer[];
   readonly block: ScriptBuffer;
 }
 
-/** Creates a backend that records commands. It has the limits and optional kernels of `model`. */
+/**
+ * Creates a backend that records commands. Its limits and optional kernels are those of `model`, the backend that will
+ * run them.
+ */
 export function createRecordingBackend(model: Backend, blockWords: number): RecordingBackend {
   const steps: ScriptStep[] = [];
   const inputs: ScriptBuffer[] = [];
@@ -110,7 +113,7 @@ export function createRecordingBackend(model: Backend, blockWords: number): Reco
   };
 }
 
-/** The error for a pipeline that waits for the device while it is prepared. */
+/** The error for a pipeline whose function waits for the device while it is being prepared. */
 export function waits(): ArgumentError {
   return new ArgumentError(
     'prepare/waits',

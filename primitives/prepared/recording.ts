@@ -1,10 +1,10 @@
 import type { DeviceLength } from '../columns/column.ts';
 import type { Context } from '../context-type.ts';
 
-/** Marks a context that records a pipeline. */
+/** Present in a context in which a pipeline is being recorded. */
 export interface Recording {
-  /** The context that the pipeline is prepared for. Its columns may be read. */
+  /** The context for which the pipeline is being prepared. The pipeline may read columns of this context. */
   readonly outer: Context;
-  /** Called for a device count that may exceed its limit. */
+  /** Called when a primitive declares that a device count may exceed its limit. */
   expectCapacity(length: DeviceLength, primitive: string): void;
 }

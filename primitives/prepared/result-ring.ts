@@ -3,37 +3,40 @@ import type { Context } from '../context-type.ts';
 import type { Backend, DeviceBuffer } from '../contract/backend.ts';
 import type { RecordedPipeline } from './record-pipeline.ts';
 
-/** Memory for the results of one call. */
+/** A set of buffers for the results of one call. */
 export interface ResultSet {
   readonly buffers: readonly DeviceBuffer[];
-  /** Number of its buffers that are still in use. */
+  /** Number of buffers of this set that are still in use. */
   inUse: number;
-  /** Whether it has never been used. */
+  /** True until the set returns to the ring for the first time. */
   isNew: boolean;
-  /** Whether it is released after use instead of being reused. */
+  /** Whether the set is freed after use instead of being reused. */
   isGivenUp: boolean;
 }
 
-/** Hands out memory for results, and reuses it after release. */
+/** A pool of result sets. Calls take a set, and the set returns to the pool once all its memory is released. */
 export interface ResultRing {
   readonly bytes: number;
   take(): ResultSet;
-  /** Gives up a set whose contents are undefined. */
+  /** Frees a set that a failed call may have written in part. */
   drop(set: ResultSet): void;
-  /** The memory of a set. The set returns to the ring once all of it is released. */
+  /**
+   * Wraps the buffers of a set as memory for the results of a call. Once all of it is released, the set returns to the
+   * ring.
+   */
   hand(set: ResultSet): Memory[];
   dispose(): void;
 }
 
-/** The owner of the memory. */
+/** The operations of a context that the ring needs. */
 interface RingOwner {
   readonly context: Context;
-  /** The backend itself, not watched. */
+  /** The backend of the context, without the wrapper that watches commands. */
   readonly backend: Backend;
   allocate(words: number): DeviceBuffer;
 }
 
-/** Creates a ring that allocates `kept` sets at the start and keeps them. With `kept` 0, no set is reused. */
+/** Creates a ring that allocates `kept` sets at the start and reuses them. If `kept` is 0, no set is reused. */
 export function createRing(
   { context, backend, allocate }: RingOwner,
   { script, results }: RecordedPipeline,
@@ -42,7 +45,7 @@ export function createRing(
   const sets = new Set<ResultSet>();
   let free: ResultSet[] = [];
   let disposed = false;
-  /** For every result, the result buffer that counts its rows; both are freed together. */
+  /** Maps a result buffer to the result buffer that holds its row count. Both are freed together. */
   const countOf = new Map<number, number>();
   for (const result of results) {
     const { length } = result;

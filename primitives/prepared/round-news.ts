@@ -10,33 +10,36 @@ import type { RecordedPipeline, ResultColumn } from './record-pipeline.ts';
 import type { Script, ScriptBuffer, ScriptStep } from './script.ts';
 
 /**
- * The news of a round are four words of memory: whether the loop has stopped, the number of rounds done, the check that
- * failed (counted from 1), and the capacity that it needed. Once the loop has stopped, they no longer change.
+ * The news (status) of a round are four words of memory: whether the loop has stopped, the number of rounds done, the
+ * number of the check that failed (from 1; 0 if none), and the capacity that this check needed. Once the loop has
+ * stopped, the words no longer change.
  */
 export const NEWS_WORDS = 4;
 
-/** A table that a round passes on to the next: the indices of its columns among the inputs and among the results. */
+/** A table that a round passes to the next round, because a result field has the name of an input. */
 export interface StateTable {
-  /** The index of its word in the block. */
+  /** Index of the block word that contains the length of the table. */
   readonly word: number;
   readonly inputs: readonly number[];
   readonly results: readonly number[];
 }
 
-/** The script of one round of a loop. */
+/** The script for one round of a loop, made from the script of a prepared step. */
 export interface LoopScript {
-  /** If there is anything to report, its last step writes the news. */
+  /**
+   * The commands of the round. If the loop can end early, the last command writes the news (see {@link NEWS_WORDS}).
+   */
   readonly script: Script;
   readonly hasNews: boolean;
   readonly state: readonly StateTable[];
 }
 
-/** The result field that says whether the loop ends. */
+/** Name of the result field that says whether the loop ends. */
 const DONE = 'done';
 
 const known = new WeakMap<RecordedPipeline, LoopScript>();
 
-/** The loop script of a prepared step, cached. */
+/** The script for the rounds of a loop over a prepared step. It is cached. */
 export function loopScriptOf(recorded: RecordedPipeline, inputs: PreparedInputs): LoopScript {
   const made = known.get(recorded) ?? makeLoopScript(recorded, inputs);
   known.set(recorded, made);
@@ -51,7 +54,7 @@ function makeLoopScript(recorded: RecordedPipeline, inputs: PreparedInputs): Loo
   return { script: hasNews ? withNews(recorded, done) : recorded.script, hasNews, state };
 }
 
-/** The indices of the columns of every result field. */
+/** For every field of the result, the indices of its columns. */
 function fieldsOf({ shape }: RecordedPipeline): Map<string, number[]> {
   const fields = new Map<string, number[]>();
   if (typeof shape === 'function') return fields;
@@ -99,8 +102,8 @@ function stateOf(
 }
 
 /**
- * Requires that tables with a device count use a count of their own: a count is overwritten two rounds later, so one
- * table must not keep using the count of another.
+ * Requires that no table uses the row count of another table of an earlier round. Each round overwrites the counts of
+ * two rounds earlier, so the table would get a wrong length.
  */
 function requireOwnCounts(
   state: readonly StateTable[],
@@ -160,7 +163,7 @@ function describeDone({ type, from, length }: ResultColumn): string {
   return `a column of ${type}${length === 1 ? '' : ` of ${rows}`}`;
 }
 
-/** The script with a final step that writes the news. */
+/** The script of a step with one more command at the end, which writes the news (status words) of the round. */
 function withNews({ script, checks }: RecordedPipeline, done: ResultColumn | undefined): Script {
   const before: ScriptBuffer = { id: -1, words: NEWS_WORDS, role: 'input', at: script.inputs.length };
   const after: ScriptBuffer = { id: -2, words: NEWS_WORDS, role: 'result', at: script.results.length };

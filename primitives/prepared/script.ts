@@ -1,21 +1,21 @@
 import type { CountRef, DeviceBuffer, KernelCommand } from '../contract/kernel-commands.ts';
 
 /**
- * The commands of a pipeline as data, in order. Their buffers are {@link ScriptBuffer}s, which every call replaces by
- * actual buffers.
+ * The recorded commands of a pipeline, in order. They refer to placeholder buffers ({@link ScriptBuffer}), which every
+ * call replaces by actual buffers.
  */
 export interface Script {
   readonly steps: readonly ScriptStep[];
-  /** Buffers that every call provides: those of its arguments, and those of captured columns. */
+  /** Placeholders for the buffers of argument columns and of captured columns. */
   readonly inputs: readonly ScriptBuffer[];
   readonly results: readonly ScriptBuffer[];
-  /** Indices of the block's words that are lengths of tables. */
+  /** Indices of the block words that contain lengths of tables. */
   readonly tables: readonly number[];
-  /** One word for every length and uniform that changes from call to call. */
+  /** The block: a buffer with one word for every length and uniform that may differ from call to call. */
   readonly block: ScriptBuffer;
   /**
-   * Only in rounds of a loop: the input whose first word is the gate. If the word is not 0, all steps except the last
-   * do nothing. Only `play` supports this.
+   * Only in the rounds of a loop: index of the input whose first word is the gate. If the gate is not 0, the loop has
+   * ended, and all steps except the last do nothing. Only `play` supports gates.
    */
   readonly gate?: number;
 }
@@ -26,29 +26,29 @@ export type ScriptStep =
   | { readonly kind: 'write'; readonly buffer: ScriptBuffer; readonly word: number; readonly data: Uint32Array }
   | KernelCommand;
 
-/** A buffer in a script. */
+/** A placeholder for a buffer in a script. */
 export interface ScriptBuffer extends DeviceBuffer {
   /**
-   * The role of the buffer: `temporary` within a call, or provided by the call; then `at` is its index among the
-   * buffers of that role.
+   * What the buffer is: `temporary` memory within a call, or a buffer that the call provides. In the second case, `at`
+   * is its index among the call's buffers of the same role.
    */
   role: 'temporary' | 'input' | 'result' | 'block';
   at: number;
 }
 
-/** The buffers and data of one call of a script. */
+/** The buffers and data for one call of a script. */
 export interface ScriptCall {
   readonly inputs: readonly ScriptInput[];
   readonly results: readonly DeviceBuffer[];
-  /** The words of the block, except those that only the device knows. */
+  /** The contents of the block. Words for lengths that only the device knows are filled in on the device. */
   readonly block: Uint32Array;
-  /** The lengths that only the device knows, and the words of the block that they are written to. */
+  /** The lengths that only the device knows, with the indices of the block words to which they are copied. */
   readonly counts: readonly { readonly word: number; readonly length: CountRef }[];
-  /** Whether the same object will be played again, so that caching what is learned about it pays. */
+  /** Whether this same object will be played again. If so, a backend may cache what it derives from the object. */
   readonly isRepeated?: boolean;
 }
 
-/** The replacement of an input: `capacity` elements of a buffer, starting at element `offset`. */
+/** The actual memory for an input: `capacity` elements of a buffer, starting at element `offset`. */
 export interface ScriptInput {
   readonly buffer: DeviceBuffer;
   readonly offset: number;
