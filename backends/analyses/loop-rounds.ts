@@ -16,18 +16,19 @@ export interface Locals {
 }
 
 /**
- * An upper bound of how often the body of a loop starts each time the loop is reached; infinite if no bound is found.
+ * An upper bound of the number of rounds that a loop starts each time it is entered; infinite if none is found.
  *
- * Bounds are found for loops that count: every round compares an integer variable with a bound and leaves the loop if
- * the comparison fails, and every round adds constants of one sign to the variable, so that it cannot wrap before it
- * reaches the bound. A bound of at least 2³¹, such as that of an arbitrary element, counts as infinite.
+ * A result is found for counting loops. Every round of such a loop compares an integer counter with a limit and leaves
+ * the loop if the comparison fails. Every round also adds constants of one sign to the counter, so that the counter
+ * reaches the limit before it can wrap. Results of 2³¹ or more become infinite, for example if the limit is an
+ * arbitrary array element.
  */
 export function maxRounds(loop: Loop, fn: IrFunction, locals: Locals): number {
   if (pathsThrough(loop.body).every((path) => path === 'left')) return 1;
   const counted = guardsOf(loop, locals).flatMap(({ place, comparisons }) =>
     comparisons.map((comparison) => passes(loop, fn, locals, place, comparison)),
   );
-  // The round in which the comparison fails is started too.
+  // The 1 counts the last round, which starts before its comparison fails.
   const max = Math.min(loop.rounds ?? Number.POSITIVE_INFINITY, 1 + Math.min(Number.POSITIVE_INFINITY, ...counted));
   return max < NO_BOUND ? max : Number.POSITIVE_INFINITY;
 }
@@ -40,13 +41,13 @@ interface LoopComparison {
   readonly right: Operand;
 }
 
-/** Comparisons that hold in every round that continues past statement `place` of the body. */
+/** If a round of a loop gets past statement `place` of the loop body, all these comparisons are true in that round. */
 interface Guard {
   readonly place: number;
   readonly comparisons: readonly LoopComparison[];
 }
 
-/** The conditions on which every round leaves the loop. */
+/** Finds the `if` statements that leave the loop and that every round executes. */
 function guardsOf({ body }: Loop, locals: Locals): Guard[] {
   const guards: Guard[] = [];
   const here = new Set(body);
@@ -60,15 +61,15 @@ function guardsOf({ body }: Loop, locals: Locals): Guard[] {
         if (isLeft) guards.push({ place, comparisons: comparisonsOf(statement.condition, holds, here, locals) });
       }
     }
-    // Some rounds continue from here and skip the following statements.
+    // A `continue` in this statement can skip the statements that follow, so the search ends here.
     if (pathsThrough([statement]).includes('continued')) break;
   }
   return guards;
 }
 
 /**
- * The comparisons that follow from a condition having a given value. Conditions may share parts, so the number of paths
- * to them can be exponential; each is visited once.
+ * The integer comparisons that must be true if `condition` evaluates to `holds`. Parts of a condition can be shared, so
+ * the number of paths to them can be exponential. Each part is therefore visited once.
  */
 function comparisonsOf(
   condition: Operand,
@@ -99,7 +100,7 @@ function comparisonsOf(
 const opposites: Partial<Record<OperationName, OperationName>> = { lt: 'ge', le: 'gt', gt: 'le', ge: 'lt' };
 const mirrored: Partial<Record<OperationName, OperationName>> = { lt: 'gt', le: 'ge', gt: 'lt', ge: 'le' };
 
-/** How often a comparison, made once a round, can hold. */
+/** Maximum number of rounds in which a comparison can be true, if every round evaluates it once. */
 function passes(
   loop: Loop,
   fn: IrFunction,
@@ -113,7 +114,7 @@ function passes(
   );
 }
 
-/** The same if the counter is the left operand. */
+/** As {@link passes}, but considers only the left operand as the counter. */
 function passesOf(
   loop: Loop,
   fn: IrFunction,
@@ -124,7 +125,7 @@ function passesOf(
   const counter = left.kind === 'local' ? locals.bindings.get(left.id) : undefined;
   const steps = counter?.kind === 'var' ? stepsOf(loop, fn, locals, counter.local) : undefined;
   if (counter?.kind !== 'var' || steps === undefined) return Number.POSITIVE_INFINITY;
-  // Assignments before the comparison could carry the counter past the bound and make it wrap.
+  // If an earlier statement of the body assigns the counter, the first comparison does not see the initial value.
   const isFirst = loop.body.slice(0, place).every((statement) => setsOf(counter.local, [statement]).length === 0);
   const start = isFirst ? locals.rangeOf(counter.value) : wholeRange(left.type);
   const bound = locals.rangeOf(right);
@@ -144,8 +145,8 @@ function passesOf(
 }
 
 /**
- * The constants that a loop adds to a counter; undefined unless every round adds at least one of them, each at most
- * once, and nothing else assigns the counter.
+ * The constants that the rounds of a loop add to a counter. Every round adds at least one of them, and none of them
+ * twice. Undefined if a round may add none, or if the function assigns the counter in any other way.
  */
 function stepsOf({ body, step }: Loop, fn: IrFunction, locals: Locals, counter: Local): number[] | undefined {
   const own = [...setsOf(counter, body, false), ...setsOf(counter, step, false)];
@@ -163,7 +164,7 @@ function constantStep(block: readonly Statement[], place: number, counter: Local
   const binding = value.kind === 'local' ? locals.bindings.get(value.id) : undefined;
   if (binding?.kind !== 'let') return undefined;
   const from = block.indexOf(binding);
-  // The sum must be of the counter's current value.
+  // The counter must not change between the computation of the sum and the assignment.
   if (from < 0 || setsOf(counter, block.slice(from, place)).length > 0) return undefined;
   return addedConstant(binding, counter);
 }
@@ -182,7 +183,7 @@ interface Place {
   readonly place: number;
 }
 
-/** The assignments to a variable in a block, including inner loops by default. */
+/** The assignments to a variable in a block. By default those in inner loops are included. */
 function setsOf(variable: Local, block: readonly Statement[], inLoops = true): Place[] {
   return block.flatMap((statement, place): Place[] => {
     switch (statement.kind) {
@@ -206,9 +207,9 @@ function isSetIn(block: readonly Statement[], variable: Local): boolean {
 }
 
 /**
- * How the paths through a block in a round of a loop end: `left` for a break or return, `continued` for a continue,
- * `ended` at the end of the block. The last two become `set continued` and `set` if a given variable was assigned on
- * the way.
+ * How a path through a block of a loop body ends: `left` at a break or return, `continued` at a continue, `ended` at
+ * the end of the block. If the path assigned a given variable, `continued` becomes `set continued` and `ended` becomes
+ * `set`.
  */
 type Path = 'left' | 'continued' | 'ended' | 'set continued' | 'set';
 
@@ -242,7 +243,8 @@ function pathsOfOne(statement: Statement, variable: Local | undefined): readonly
     case 'if':
       return [...pathsThrough(statement.consequent, variable), ...pathsThrough(statement.alternative, variable)];
     case 'loop':
-      // Breaks and continues of an inner loop stay in it. A return inside may leave, but need not.
+      // A break or continue of an inner loop does not affect the outer one. A return in the inner loop may not be
+      // reached.
       return ['ended'];
     default:
       return ['ended'];

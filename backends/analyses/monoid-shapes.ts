@@ -3,7 +3,7 @@ import { entryOf, type Module, type OperationName } from '../../primitives/ir/ir
 import { memoized } from '../../primitives/ir/memo.ts';
 import { Graph, type Node, noSlots, straightLine } from './straight-line.ts';
 
-/** The operations of a monoid as a graph; no results if it is not straight-line code. */
+/** The operations of a monoid as a graph. `results` is undefined if the monoid is not straight-line code. */
 export interface CombineGraph {
   readonly left: readonly Node[];
   readonly right: readonly Node[];
@@ -43,7 +43,7 @@ function leafOperation(node: Node, left: Node, right: Node): OperationName | und
   return (a === left && b === right) || (a === right && b === left) ? node.name : undefined;
 }
 
-/** Whether a scan counts flags: the program returns a bool converted to a number, and the monoid is addition. */
+/** Whether a scan counts flags: `program` returns a bool converted to a number, and the monoid adds. */
 export function addsFlags(program: Module, monoid: MonoidProgram): boolean {
   const { types, identity } = monoid;
   if (types.length > 1 || types[0] !== 'u32' || identity[0] !== 0) return false;

@@ -17,7 +17,7 @@ import {
 interface NodeCommon {
   readonly id: number;
   readonly type: ScalarType;
-  /** Whether it may differ between the lanes of a vector. */
+  /** Whether the value may differ between the lanes of a vector. */
   readonly varying: boolean;
 }
 
@@ -38,8 +38,8 @@ export interface OperationNode extends NodeCommon {
 }
 
 /**
- * Element `index` of an array. If the index varies, it is the loop's index plus `shift`, which does not vary, for
- * indices above the floors.
+ * Element `index` of an array. If `index` varies between lanes, it equals the loop index plus `shift` at all loop
+ * indices that satisfy every floor. The value of `shift` is the same in all lanes.
  */
 export interface ReadNode extends NodeCommon {
   readonly kind: 'read';
@@ -49,13 +49,13 @@ export interface ReadNode extends NodeCommon {
   readonly floors: readonly Floor[];
 }
 
-/** Applies to loop indices for which index + `shift` is at least `min`. Neither `shift` nor `min` varies. */
+/** The condition that the loop index plus `shift` is at least `min`. Both values are the same in all lanes. */
 export interface Floor {
   readonly shift: Node;
   readonly min: Node;
 }
 
-/** The distance of an index from the loop's, valid above the floors. */
+/** The distance `by` of an index from the loop index. It is valid where the loop index satisfies every floor. */
 interface Shift {
   readonly by: Node;
   readonly floors: readonly Floor[];
@@ -69,7 +69,8 @@ export interface GatherNode extends NodeCommon {
 }
 
 /**
- * Element `index >> by` of an array, which is the same for four adjacent indices if the first is a multiple of four.
+ * Element `index >> by` of an array. Four adjacent loop indices read the same element if the first is a multiple of
+ * four.
  */
 export interface SharedNode extends NodeCommon {
   readonly kind: 'shared';
@@ -83,13 +84,13 @@ export type Node =
   | ReadNode
   | GatherNode
   | SharedNode
-  /** `of << (index & 31)`, where `of` does not vary. */
+  /** `of << (index & 31)`, where `of` is the same in all lanes. */
   | (NodeCommon & { readonly kind: 'rowBits'; readonly of: Node })
   /** The index of the launch. */
   | (NodeCommon & { readonly kind: 'index' })
-  /** A value that comes from outside of the graph, by name. */
+  /** A named value from outside the graph, which may differ between lanes. */
   | (NodeCommon & { readonly kind: 'parameter'; readonly name: string })
-  /** The same, where it does not vary. */
+  /** A named value from outside the graph, which is the same in all lanes. */
   | (NodeCommon & { readonly kind: 'invariant'; readonly name: string })
   | UniformNode
   | (NodeCommon & { readonly kind: 'length'; readonly slot: number });
@@ -106,7 +107,7 @@ export class NotStraight extends Error {
 
 /** Maximum number of values; more would not fit in vector registers anyway. */
 const MAX_VALUES = 4096;
-/** Maximum number of statements that are visited. */
+/** Maximum number of statements that {@link flatten} visits, calls inlined. */
 const MAX_WALKED = 2 ** 17;
 /**
  * Maximum length of a chain of values, each computed from the previous. Emitters recurse along chains and overflow the
@@ -118,15 +119,16 @@ const MAX_DEPTH = 1024;
 export type Rules = (name: OperationName, type: ScalarType, operands: readonly Node[]) => Node | undefined;
 
 /**
- * How a graph is evaluated. With `scalars`, one index at a time, so it may gather and divide. With `aligned`, vectors
- * whose first index is a multiple of four, so that indices that share a word of bits are processed together.
+ * How a graph is evaluated. `vectors` evaluates four adjacent indices at a time. `aligned` does too, and the first
+ * index is a multiple of four, so that the four share a word of a bitset. `scalars` evaluates one index at a time and
+ * therefore supports gathers and integer division.
  */
 export type Lanes = 'vectors' | 'aligned' | 'scalars';
 
 /** A graph under construction, in which equal values are one node. */
 export class Graph {
   readonly #nodes = new Map<string, Node>();
-  /** The length of the longest chain to every value, by its id. */
+  /** For each node id, the length of the longest chain of operands below the node. */
   readonly #depths: number[] = [];
   readonly #lanes: Lanes;
   readonly #rules: Rules | undefined;
@@ -218,7 +220,7 @@ export class Graph {
     return depth;
   }
 
-  /** Removes leftovers of if-conversion, and bools that were converted to integers and back. */
+  /** Removes selections that if-conversion made superfluous, and bools that were converted to integers and back. */
   #simplify(name: OperationName, type: ScalarType, operands: readonly Node[]): Node | undefined {
     const [a, b, condition] = operands;
     if (name === 'select') {
@@ -234,7 +236,7 @@ export class Graph {
     return undefined;
   }
 
-  /** The distance of an index that is the loop's plus something that does not vary, modulo 2³². */
+  /** If `index` is the loop index plus a lane-invariant value, modulo 2³², returns this value; else undefined. */
   #shiftOf(index: Node): Shift | undefined {
     if (index.kind === 'index') return { by: this.literal('u32', 0), floors: [] };
     if (index.kind !== 'operation') return undefined;
@@ -260,8 +262,8 @@ export class Graph {
   }
 
   /**
-   * Matches `i - min(i, n)` (subtraction clamped at 0: the previous row, or the first) and returns n. Vectors then skip
-   * the lowest indices.
+   * Matches the subtrahend of `i - min(i, n)`, which is `i - n` clamped at 0, and returns n. Vectors do not process the
+   * lowest indices, where the clamping matters.
    */
   #takenAtMost(index: Node, taken: Node): Node | undefined {
     if (this.#lanes === 'scalars' || taken.kind !== 'operation') return undefined;
@@ -272,8 +274,8 @@ export class Graph {
 }
 
 /**
- * The number of bits by which the index of the launch is shifted right, if four adjacent indices then give the same
- * result.
+ * If `index` is the launch index shifted right by a constant of at least two bits, returns the constant. Four adjacent
+ * launch indices then give the same result.
  */
 export function sharedShift(index: Node): number | undefined {
   if (index.kind !== 'operation' || index.name !== 'shr' || index.operands[0]!.kind !== 'index') return undefined;
@@ -281,7 +283,9 @@ export function sharedShift(index: Node): number | undefined {
   return by.kind === 'literal' && Number(by.value) >= 2 && Number(by.value) < 32 ? Number(by.value) : undefined;
 }
 
-/** Whether a node is the index of the launch modulo 32, which is how shift counts are taken. */
+/**
+ * Whether a shift count is the launch index modulo 32. The plain index matches too: shifts use their count modulo 32.
+ */
 function isRowBit(count: Node): boolean {
   if (count.kind === 'index') return true;
   if (count.kind !== 'operation' || count.name !== 'and') return false;
@@ -292,9 +296,9 @@ function isLiteral(node: Node | undefined, value: number | boolean): boolean {
   return node?.kind === 'literal' && node.value === value;
 }
 
-/** An upper bound of a u32 that follows from its code, such as a digit or a remainder of a power of two. */
+/** An upper bound of a u32, derived from its operations. For example, `x & 15` is at most 15. */
 export function mostOf(node: Node): number {
-  // Nodes share operands, so the number of paths between them can be exponential; each node is visited once.
+  // Nodes share operands, so the number of paths can be exponential. Each node is therefore visited once.
   const known = new Map<Node, number>();
   const max = (each: Node): number => {
     const found = known.get(each) ?? maxByOperands(each, max);
@@ -331,13 +335,13 @@ export function truthOf(node: Node): Node | undefined {
   return undefined;
 }
 
-/** The indices of a module's arrays and uniforms in the graph. */
+/** Maps the names of a module's arrays and uniforms to their slot numbers in the graph. */
 export interface Slots {
   array(name: string): number;
   uniform(name: string): number;
 }
 
-/** A function while it is added to the graph. */
+/** The state of {@link flatten} for one function. */
 interface Frame {
   readonly values: Map<number, Node>;
   /** The condition under which the current statement runs; undefined if it always does. */
@@ -395,7 +399,7 @@ export function flatten(graph: Graph, module: Module, slots: Slots, args: readon
   let walked = 0;
   const walk = (frame: Frame, statements: readonly Statement[]): void => {
     walked += statements.length;
-    // Repeated calls with the same arguments add few values but are visited each time, hence this bound.
+    // Repeated calls with the same arguments add few values but are visited each time. MAX_WALKED bounds this work.
     if (walked > MAX_WALKED) throw new NotStraight(`it has more than ${MAX_WALKED} operations, all calls inlined`);
     for (const statement of statements) step(frame, statement);
   };
@@ -461,7 +465,7 @@ export function straightLine(
   }
 }
 
-/** Slots of a module that captures nothing. */
+/** Slots for a module without arrays and uniforms; both methods throw. */
 export const noSlots: Slots = {
   array: () => {
     throw new RangeError('a monoid captures nothing');

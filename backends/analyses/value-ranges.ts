@@ -1,6 +1,6 @@
 import type { Literal, Operand, Operation, ScalarType } from '../../primitives/ir/ir.ts';
 
-/** An interval that contains every value that an integer can have. Its bounds are exact, never wrapped. */
+/** An interval that contains all possible values of an integer. Its bounds are plain numbers, never wrapped. */
 export interface ValueRange {
   readonly min: number;
   readonly max: number;
@@ -18,7 +18,7 @@ export function wholeRange(type: ScalarType): ValueRange {
   return WHOLE[type];
 }
 
-/** The range of a literal. For f32 the whole range, because nobody needs a tighter one. */
+/** The range of a literal. An f32 literal gets the whole range, because no caller needs a tighter one. */
 export function literalRange({ type, value }: Literal): ValueRange {
   return type === 'f32' ? WHOLE.f32 : { min: Number(value), max: Number(value) };
 }
@@ -36,7 +36,7 @@ export function operationRange(
   return range !== undefined && range.min >= whole.min && range.max <= whole.max ? range : whole;
 }
 
-/** The range of the result without wrapping; undefined if nothing is known. */
+/** The range of an operation's result before wrapping to 32 bits; undefined if nothing is known. */
 function rangeOfResult(
   name: Operation['name'],
   operands: readonly Operand[],
@@ -69,7 +69,7 @@ function rangeOfResult(
   }
 }
 
-/** The same for operands that are not negative. */
+/** As {@link rangeOfResult}, for operations on operands that are not negative. */
 function rangeOfUnsigned(name: Operation['name'], a: ValueRange, b: ValueRange): ValueRange | undefined {
   switch (name) {
     case 'and':

@@ -3,7 +3,7 @@ import { someStatement, visitStatements } from '../../primitives/ir/visit.ts';
 import { type Locals, maxRounds } from './loop-rounds.ts';
 import { literalRange, operationRange, type ValueRange, wholeRange } from './value-ranges.ts';
 
-/** The cost of a statement each time it runs; for a loop, of each round. */
+/** The cost of one execution of a statement; for a loop, the additional cost of one round. */
 export type Weights = (statement: Statement) => number;
 
 /**
@@ -30,7 +30,7 @@ export function worstCase(module: Module, weigh: Weights): number {
 interface Scope {
   readonly functions: ReadonlyMap<string, IrFunction>;
   readonly weigh: Weights;
-  /** The functions that loop or call one that does: their cost may depend on their arguments. */
+  /** Functions that contain a loop or call such a function. Their cost may depend on their arguments. */
   readonly looping: ReadonlySet<string>;
   readonly known: Map<string, number>;
 }
@@ -64,7 +64,7 @@ function costOfStatement(statement: Statement, frame: Frame): number {
       return own + costOfFunction(callee, statement.args.map(locals.rangeOf), scope);
     }
     case 'if':
-      // Vectors execute both branches.
+      // Both branches count, because vector code executes both.
       return own + costOfBlock(statement.consequent, frame) + costOfBlock(statement.alternative, frame);
     case 'loop': {
       const round = own + costOfBlock(statement.body, frame) + costOfBlock(statement.step, frame);
@@ -101,7 +101,7 @@ function rangeOfBinding(
   return binding?.kind === 'var' ? rangeOf(binding.value) : wholeRange(type);
 }
 
-/** Records the statements that bind the locals of a block, and the variables that are assigned. */
+/** Records in `bindings` the statement that binds each local, and in `changing` the variables that are assigned. */
 function note(body: readonly Statement[], bindings: Map<number, Statement>, changing: Set<number>): void {
   visitStatements(body, (statement) => {
     if (statement.kind === 'set') changing.add(statement.local.id);
@@ -111,7 +111,7 @@ function note(body: readonly Statement[], bindings: Map<number, Statement>, chan
 
 function loopingFunctions({ functions }: Module): ReadonlySet<string> {
   const looping = new Set<string>();
-  // Callees come before their callers.
+  // A module lists callees before their callers, so one pass is enough.
   for (const { name, body } of functions) {
     const loops = (statement: Statement): boolean =>
       statement.kind === 'loop' || (statement.kind === 'call' && looping.has(statement.callee));

@@ -1,6 +1,6 @@
 import type { AtomicCombination } from '../../primitives/contract/backend.ts';
 
-/** Combines a value with the stored word. Typed arrays take the result modulo 2³². */
+/** Combines a value with the stored word. The result may exceed 32 bits: typed arrays store it modulo 2³². */
 export const combinations: Readonly<Record<AtomicCombination, (old: number, value: number) => number>> = {
   add: (old, value) => old + value,
   and: (old, value) => old & value,

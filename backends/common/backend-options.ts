@@ -11,7 +11,7 @@ const LIMITS: FieldKinds<Limits> = {
   memoryBytes: anything,
 };
 
-/** Requires limits of a launch, each a number of at least 1. */
+/** Throws unless every given limit is a number of at least 1. */
 export function requireLimits(limits: Partial<Limits> = {}): void {
   requireOptions('limits', LIMITS, limits, 'open/option');
   for (const [name, limit] of Object.entries(limits)) {
@@ -23,7 +23,10 @@ export function requireLimits(limits: Partial<Limits> = {}): void {
   }
 }
 
-/** Requires a time after which a device counts as lost, in milliseconds. Backends that never wait check it too. */
+/**
+ * Checks the option `hangLimit`: milliseconds after which a device counts as lost. Backends that never wait for a
+ * device check the option too.
+ */
 export function requireHangLimit(hangLimit: number | undefined): void {
   if (hangLimit === undefined || (typeof hangLimit === 'number' && hangLimit > 0 && hangLimit < 2 ** 31)) return;
   throw new ArgumentError('device/hang-limit', 'The hangLimit must be a time in milliseconds.', {

@@ -1,7 +1,7 @@
-/** Milliseconds that closing waits for a device that is still working, or for a standby that is still opening. */
+/** Maximum time in milliseconds that `close` waits for a busy device or for a standby backend that is being opened. */
 export const CLOSE_LIMIT = 4000;
 
-/** Whether some work ends, successfully or not, within a time. */
+/** Whether `work` settles, successfully or not, within the given time. */
 export async function endsWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<boolean>((resolve) => {

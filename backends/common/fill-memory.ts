@@ -1,21 +1,21 @@
 import type { WordSource } from '../../primitives/contract/backend.ts';
 import { inLanes } from './lanes.ts';
 
-/** Bytes of a source that are read at a time, and the number of concurrent reads. */
+/** Maximum number of bytes per read of a source (`PIECE`), and of concurrent reads (`LANES`). */
 const PIECE = 2 ** 24;
 const LANES = 4;
 
 export interface FilledMemory {
-  /** Memory for at most `bytes` bytes of a source, starting at `at`. Throws once the memory is gone. */
+  /**
+   * Returns memory for the source's bytes from `at` on: at least one, at most `bytes` bytes. Throws after the memory
+   * was freed.
+   */
   place(at: number, bytes: number): Uint8Array;
-  /** Called after every read, before the next; gives other work a turn. */
+  /** Called between reads, to let other tasks run. */
   pause?(): Promise<void>;
 }
 
-/**
- * Reads a source into host memory, several pieces at a time. The bytes after the last one, up to the end of its word,
- * are 0.
- */
+/** Reads a source into host memory, several pieces at a time. Zeros fill the rest of the last word. */
 export async function fillMemory(source: WordSource, { place, pause }: FilledMemory): Promise<void> {
   const { bytes, whole } = source;
   const max = whole ? bytes : PIECE;

@@ -1,6 +1,6 @@
 /**
- * Runs a task for every item, at most `lanes` at a time. Settles when all started tasks have settled. After a task
- * fails, no other is started, and the first failure is thrown.
+ * Runs a task for every item, at most `lanes` tasks at a time. After the first failure no more tasks are started, and
+ * that failure is thrown once all running tasks have settled.
  */
 export async function inLanes<T>(items: Iterable<T>, lanes: number, task: (item: T) => Promise<void>): Promise<void> {
   const left = items[Symbol.iterator]();

@@ -1,14 +1,14 @@
 import type { DeviceBuffer } from '../../primitives/contract/backend.ts';
 import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
 
-/** The error of a buffer that was released. */
+/** The error for an access to a released buffer. */
 export function usedAfterRelease({ id }: DeviceBuffer): ArgumentError {
   return new ArgumentError('memory/released', `Buffer ${id} is used after its release.`, {
     remedy: 'Keep the column alive, or return it from its scope.',
   });
 }
 
-/** The buffer, if the words of a transfer lie in it. */
+/** Returns the buffer if it contains the words of a transfer; else throws. */
 export function inRange<B extends Pick<DeviceBuffer, 'words'>>(buffer: B, word: number, words: number): B {
   if (word >= 0 && words >= 0 && word + words <= buffer.words) return buffer;
   throw new ArgumentError('memory/range', 'A transfer reaches beyond its buffer.', {
@@ -17,7 +17,7 @@ export function inRange<B extends Pick<DeviceBuffer, 'words'>>(buffer: B, word: 
   });
 }
 
-/** The error of an allocation that goes beyond `limits.memoryBytes`. */
+/** The error for an allocation of `bytes` bytes that exceeds `limits.memoryBytes` while `live` bytes are in use. */
 export function outOfMemory(bytes: number, live: number, limit: number): OutOfMemoryError {
   return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit beside ${live} bytes in use.`, {
     expected: `at most ${limit} bytes in all`,

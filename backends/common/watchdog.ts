@@ -1,6 +1,6 @@
 import { requireHangLimit } from './backend-options.ts';
 
-/** Gives up on a device that keeps everybody waiting for too long. */
+/** Declares a device hung if it makes no progress while somebody waits for it. */
 export interface Watchdog {
   /** Call when a wait starts. */
   begin(): void;
@@ -8,20 +8,23 @@ export interface Watchdog {
   end(): void;
 }
 
-/** Number of checks before a watchdog gives up. Checks missed while the calling thread is busy count as one. */
+/**
+ * Number of consecutive checks without progress after which the watchdog gives up. All checks that are missed while the
+ * calling thread is busy count as one.
+ */
 const LOOKS = 8;
 
 export interface WatchdogOptions {
-  /** Milliseconds; without a limit it never gives up. */
+  /** Milliseconds without progress. If undefined, the watchdog never gives up. */
   readonly limit: number | undefined;
   readonly giveUp: (limit: number) => void;
-  /** A number that changes while work proceeds, if available. */
+  /** A number that changes as long as the device makes progress. */
   readonly progress?: () => number;
 }
 
 /**
- * Gives up once somebody has waited for `limit` milliseconds while no wait ended and no progress was seen. Time in
- * which the calling thread itself is busy counts at most as an eighth of the limit.
+ * Calls `giveUp` once somebody has waited for `limit` milliseconds in which no wait ended and `progress` did not
+ * change. A period in which the calling thread is busy counts as at most an eighth of the limit.
  *
  * @throws ArgumentError `device/hang-limit`
  */

@@ -39,14 +39,17 @@ export interface Failover {
 export interface FailoverOptions {
   /** Opens the backend that takes over. It is called at every loss. */
   readonly standby: (reason: DeviceLostError) => Promise<Backend>;
-  /** Called when another backend has taken over. If it throws or rejects, that is a warning and the work goes on. */
+  /**
+   * Called when another backend has taken over. An error that it throws or rejects with becomes a warning; the work
+   * continues.
+   */
   readonly onFailover?: ((failover: Failover) => void) | undefined;
   /** Called when `onFailover` fails and when a standby is abandoned at closing. Default: a warning of the platform. */
   readonly onWarning?: OnWarning | undefined;
   /**
-   * Bounds of the log: bytes of host copies, and kernels, beyond copies of the buffers in use. When the log passes
-   * either bound, the buffers in use are copied to the host and everything older is forgotten. Default: 256 MiB and
-   * 10,000 kernels.
+   * Bounds of the replay log: bytes of host copies, and number of kernels. Copies of buffers in use do not count. When
+   * the log exceeds either bound, the buffers in use are copied to the host and all older entries are dropped. Default:
+   * 256 MiB and 10,000 kernels.
    */
   readonly keep?: { readonly bytes?: number | undefined; readonly commands?: number | undefined } | undefined;
 }
@@ -58,31 +61,31 @@ const OPTIONS: FieldKinds<FailoverOptions> = {
   keep: someRecord,
 };
 
-/** A backend that is replaced by another when it is lost. */
+/** A backend that continues on a standby when the wrapped backend is lost. */
 export interface FailoverBackend extends Backend {
   /** All failovers so far. */
   readonly failovers: readonly Failover[];
-  /** What would be replayed after a loss: kernels, and bytes of host copies. */
+  /** What a failover would replay now: number of kernels, and bytes of host copies. */
   readonly kept: { readonly commands: number; readonly bytes: number };
 }
 
 const KEPT_BYTES = 2 ** 28;
 const KEPT_COMMANDS = 10_000;
 const SLACK: Slack = { entries: 64, bytes: 2 ** 20 };
-/** Number of log entries to replay before waiting for the backend to finish them. */
+/** Number of log entries that are replayed between two calls of `sync`. */
 const REPLAYED_AT_ONCE = 256;
 
 /**
- * Wraps a backend so that losing it costs only time. A standby replays everything that the buffers in use depend on,
- * and pending reads get their answers from it. Results do not depend on the backend, so their bytes stay the same.
+ * Wraps a backend so that its loss costs only time. After a loss, a standby backend replays all commands that the
+ * buffers in use depend on. It also answers the pending reads. Results do not depend on the backend, so their bytes
+ * stay the same.
  *
  * Every upload and every kernel is logged on the host until no buffer in use and no pending read depends on it. When
- * the log grows past `keep`, the buffers in use are copied to the host between other commands, and the rest of the log
- * is dropped. The cost is host memory: a copy of the uploads or of the buffers in use, plus at most `keep.bytes`.
+ * the log exceeds `keep`, the buffers in use are copied to the host and older entries are dropped. The cost is host
+ * memory: a copy of the uploads or of the buffers in use, plus at most `keep.bytes`.
  *
- * Only a `DeviceLostError` of the backend causes a failover; other errors go to the caller. A standby that is lost
- * later is replaced in the same way. If a standby is lost while it takes over, or cannot do the work, the failover
- * backend ends.
+ * Only a `DeviceLostError` of the backend causes a failover; all other errors go to the caller. A standby that is lost
+ * later is replaced in the same way. If a standby fails or is lost while it takes over, the failover backend ends.
  *
  * @throws DeviceLostError `device/standby`, from pending and later calls, if no standby could take over; its `cause`
  * says why.
@@ -154,7 +157,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     throw usedAfterRelease(buffer);
   };
 
-  /** Runs an entry on the current backend. */
+  /** Runs a log entry on the current backend. */
   const perform = (entry: Entry): void => {
     switch (entry.kind) {
       case 'write':
@@ -177,7 +180,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     }
   };
 
-  /** Whether a command needs a buffer that is lost. If so, the buffers that it writes are lost too. */
+  /** Whether a command needs a buffer whose contents are lost. If so, marks the buffers that it writes as lost too. */
   const isLost = (entry: CommandEntry): boolean => {
     const { reads, writes } = entry;
     if (replacesContents(entry)) for (const held of writes) held.lost = undefined;
@@ -186,7 +189,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     return lost !== undefined;
   };
 
-  /** The current backend's buffer for one of our buffers, which a command in the log names. */
+  /** The current backend's buffer that stands for a {@link Held} buffer; allocated at the first use. */
   const physical = (buffer: DeviceBuffer): DeviceBuffer => {
     const held = buffer as Held;
     held.physical ??= current.allocate(held.words);
@@ -198,7 +201,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     promise.then(
       (value) => answer.resolve(value),
       (error: unknown) => {
-        // Ignore this answer: the read was repeated on the current backend, which will answer.
+        // Ignore errors of a replaced backend: the request is repeated on the current one.
         if (asked !== current || answer.settled) return;
         if (error instanceof DeviceLostError) lose(error);
         else answer.reject(error);
@@ -208,7 +211,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
 
   const askToRead = ({ buffer, word, words, take, answer }: Extract<Entry, { readonly kind: 'read' }>): void => {
     const asked = current;
-    // Data read so far from a lost backend is discarded and read again.
+    // Ignore data from a replaced backend: the current one repeats the whole read.
     const taken: WordSink | undefined =
       take && ((piece, at) => (asked === current && !answer.settled ? take(piece, at) : undefined));
     ask(answer, asked.read(physical(buffer), word, words, taken));
@@ -295,8 +298,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     });
     const outcomes = await Promise.allSettled(copies);
     copying = false;
-    // If the backend failed, pending reads fail too. Then, and during a failover, nothing may be dropped from the
-    // log.
+    // If the backend was lost meanwhile, the copies are incomplete and the log must stay as it is.
     if (ended !== undefined || takingOver !== undefined || from !== current) return;
     if (outcomes.some(({ status }) => status === 'rejected') || log.entries.slice(0, before).some(isAwaited)) return;
     log.cut(
@@ -335,8 +337,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
 
   /** Replays the log, including entries appended meanwhile. Returns the number of kernels. */
   const replay = async (): Promise<number> => {
-    // Release already released buffers right after their last use, so that the replay needs no more memory than the
-    // original run.
+    // The caller has already released some buffers of the log. Each is released right after its last use in the log, so
+    // that the replay needs no more memory than the original run.
     const lastUse = new Map<Held, number>();
     for (const [i, entry] of log.entries.entries()) {
       for (const held of buffersOf(entry)) if (held.released) lastUse.set(held, i);
@@ -354,14 +356,14 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     }
     if (ended === undefined) {
       for (const held of log.entries.flatMap(buffersOf)) if (held.released) letGo(held);
-      // From here on commands go to the backend again. Nothing may run between this line and the last check of the
-      // log.
+      // From here on commands go to the backend again. There must be no `await` between the last check of the log and
+      // this line, or entries could be missed.
       takingOver = undefined;
     }
     return log.commands;
   };
 
-  /** Reads a source again. If that fails, the buffer that it filled is lost. */
+  /** Repeats an upload from its source. If the source fails, the contents of the buffer are lost. */
   const uploadAgain = async ({ buffer, source, answer }: UploadEntry): Promise<void> => {
     if (answer.failed) return;
     buffer.lost = undefined;
@@ -378,14 +380,17 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     held.physical = undefined;
   };
 
-  /** Ends everything pending with a reason. */
+  /** Ends the failover backend: rejects all pending answers with `reason`. */
   const end = (reason: unknown): void => {
     ended ??= { reason };
     for (const entry of log.entries) if (isAwaited(entry)) entry.answer.reject(ended.reason);
     log.clear();
   };
 
-  /** The current device, if its owner uses it too. */
+  /**
+   * The sharing interface of the current backend. Throws during a failover, and if the current backend shares no
+   * device.
+   */
   const sharedNow = (): SharedDevice => {
     guard();
     const shared = takingOver === undefined ? current.shared : undefined;
@@ -482,7 +487,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
         return await asked.lendWords?.(physical(held), word, words);
       } catch (error) {
         if (!(error instanceof DeviceLostError)) throw error;
-        // Another backend, which is not lost, may have taken over by now.
+        // By now a standby may have taken over, which must not be reported as lost.
         if (asked === current) lose(error);
         return undefined;
       }
@@ -507,8 +512,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       return true;
     },
     play(script, call) {
-      // Refuse scripts with a gate: rounds that come after the last one of a loop must do nothing, and the standby
-      // could not tell which these are.
+      // Refuse scripts with a gate. A gate disables the rounds after a loop has ended, and a standby could not tell
+      // which rounds of the log these are.
       if (script.gate !== undefined) return false;
       command({ kind: 'play', script, call });
       return true;
@@ -534,7 +539,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     },
     async close() {
       end(new DeviceLostError('device/closed', 'The backend was closed.'));
-      // The failover waits for its backend, which answers once it is closed.
+      // A failover in progress waits for its standby. Closing the standby makes it reject, which ends the failover.
       const closed = Promise.all([...retired, current].map((each) => each.close()));
       const [inTime] = await Promise.all([endsWithin(CLOSE_LIMIT, takingOver ?? closed), closed]);
       if (!inTime && takingOver !== undefined) warn(standbyLeft(), onWarning);

@@ -1,5 +1,5 @@
 /**
- * For programs that must outlive their GPU: a backend that survives the loss of the backend it wraps.
+ * For programs that must survive the loss of their GPU: a backend that replays lost work on a standby.
  *
  * @packageDocumentation
  */

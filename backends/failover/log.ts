@@ -2,22 +2,22 @@ import type { Command } from '../../primitives/command.ts';
 import type { DeviceBuffer, WordSink, WordSource } from '../../primitives/contract/backend.ts';
 import type { QuadrilleError } from '../../primitives/errors.ts';
 
-/** A buffer of the context, with its counterpart on the current backend. */
+/** A buffer that the failover backend handed out, with the buffer that stands for it on the current backend. */
 export interface Held extends DeviceBuffer {
-  /** Undefined while there is no backend, and after a failover until the buffer is first used. */
+  /** The current backend's buffer. Undefined until the first use, and again after a failover until the next use. */
   physical: DeviceBuffer | undefined;
   released: boolean;
-  /** The entry that wrote the whole buffer. Undefined if anything else has written to it since. */
+  /** The entry that wrote the whole buffer, if no later entry wrote to the buffer. */
   known: WriteEntry | UploadEntry | undefined;
   /** Number of writes so far. */
   writes: number;
-  /** Whether the buffer is borrowed: it belongs to somebody else and is lost with its device. */
+  /** Whether the buffer is borrowed: the memory belongs to other code, and its contents are lost with the device. */
   readonly borrowed: boolean;
   /** Why the contents are lost: they came from a borrowed buffer. */
   lost: QuadrilleError | undefined;
 }
 
-/** A pending answer that somebody waits for. */
+/** The answer to a read, an upload or a `sync`, as a promise that is settled from outside. */
 export interface Answer<T> {
   settled: boolean;
   /** Whether the answer was an error. */
@@ -52,15 +52,12 @@ export type WaitEntry =
   | { readonly kind: 'sync'; readonly answer: Answer<void> }
   | UploadEntry;
 
-/**
- * An upload that filled a whole buffer, once it has been answered. A source that cannot be read again is kept as a
- * copy.
- */
+/** An upload that fills a whole buffer. If the source cannot be read again, `source` is a host copy of its bytes. */
 export interface UploadEntry {
   readonly kind: 'upload';
   readonly buffer: Held;
   readonly source: WordSource;
-  /** Bytes of the copy. */
+  /** Bytes of the host copy; 0 if the original source is kept. */
   readonly bytes: number;
   readonly answer: Answer<void>;
 }
@@ -75,16 +72,16 @@ export interface Log {
   /** Number of commands in the log. */
   readonly commands: number;
   append(entry: Entry): void;
-  /** Whether enough was added since the last sweep to make the next one worth its time. */
+  /** Whether the log has grown enough since the last sweep to be worth another sweep. */
   readonly worthSweeping: boolean;
-  /** Drops the entries that no buffer in use and no pending answer depends on. */
+  /** Drops the entries on which neither a buffer in use nor a pending answer depends. */
   sweep(inUse: Iterable<Held>): void;
-  /** Replaces all entries before an index by copies of buffers. */
+  /** Replaces the entries before index `before` by copies of buffers. */
   cut(before: number, copies: readonly (WriteEntry | UploadEntry)[]): void;
   clear(): void;
 }
 
-/** How much may be added to a swept log, beyond its own size, before it is swept again. */
+/** A log is swept again when it exceeds twice its size after the last sweep plus this slack. */
 export interface Slack {
   readonly entries: number;
   readonly bytes: number;
@@ -140,13 +137,13 @@ export function createLog(slack: Slack): Log {
   };
 }
 
-/** Bytes of host memory that an entry keeps. */
+/** Bytes of host memory that an entry occupies. */
 export function bytesKept(entry: Entry): number {
   if (entry.kind === 'write') return entry.data.byteLength;
   return entry.kind === 'upload' ? entry.bytes : 0;
 }
 
-/** Updates the records of buffer contents for a new entry. */
+/** Updates `writes` and `known` of the buffers that a new entry writes. */
 function note(entry: Entry): void {
   for (const buffer of writtenBy(entry)) {
     buffer.writes++;
@@ -164,12 +161,15 @@ export function isWhole({ buffer, word, data }: WriteEntry): boolean {
   return word === 0 && data.length === buffer.words;
 }
 
-/** Whether the previous contents of the buffers do not matter. This holds for results of a prepared pipeline. */
+/**
+ * Whether a command overwrites its buffers completely, so that their old contents do not matter. Only calls of prepared
+ * pipelines do.
+ */
 export function replacesContents({ command }: CommandEntry): boolean {
   return command.kind === 'play';
 }
 
-/** The entries that the contents of the given buffers, or a pending answer, depend on. */
+/** The entries on which the contents of the given buffers or a pending answer depend. */
 function needed(entries: readonly Entry[], buffers: Set<Held>): Entry[] {
   const kept: Entry[] = [];
   for (let i = entries.length - 1; i >= 0; i--) {
@@ -179,7 +179,10 @@ function needed(entries: readonly Entry[], buffers: Set<Held>): Entry[] {
   return kept.reverse();
 }
 
-/** Whether later entries need this one. If so, `buffers` is updated to those needed before it. */
+/**
+ * Whether `buffers`, which later entries need, depend on `entry`. If so, changes `buffers` to those needed before the
+ * entry.
+ */
 function isNeeded(entry: Entry, buffers: Set<Held>): boolean {
   switch (entry.kind) {
     case 'sync':

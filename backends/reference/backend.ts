@@ -195,7 +195,7 @@ function sort(memory: HostMemory, { extent, program, beginBit, endBit, keys, pay
   const bits = endBit - beginBit;
   const mask = bits >= 32 ? 0xffffffff : (1 << bits) - 1;
   const digit = (row: readonly number[]): number => (bits === 0 ? 0 : ((row[0]! >>> beginBit) & mask) >>> 0);
-  // Array.prototype.sort is stable.
+  // The sort must be stable, as Array.prototype.sort is.
   const sorted = [...rows].sort((a, b) => digit(a) - digit(b));
   const put = (cell: SortCommand['keys'], column: number): void => {
     if (cell === undefined) return;

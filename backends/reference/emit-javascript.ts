@@ -23,7 +23,7 @@ export interface ArrayReader {
   length(): number;
 }
 
-/** The entry of a compiled module, bound to its arrays and uniforms: arguments in, results out, leaf by leaf. */
+/** The entry function of a compiled module, bound to arrays and uniforms. Records are passed as one value per leaf. */
 export type CompiledEntry = (...args: PlainValue[]) => PlainValue[];
 
 export type CompiledModule = (
@@ -32,28 +32,29 @@ export type CompiledModule = (
 ) => CompiledEntry;
 
 /**
- * The budget of a pausing evaluation. Every loop round counts it down; below 0 the evaluation pauses until the caller
- * sets it again and resumes.
+ * The budget of a pausing evaluation. Every loop round subtracts 1 from `roundsLeft`. Below 0 the evaluation pauses;
+ * the caller sets a new budget and resumes.
  */
 export interface Pause {
   roundsLeft: number;
 }
 
-/** As `CompiledModule`, but the evaluation pauses in its loops when its budget of rounds is used up. */
+/**
+ * As `CompiledModule`, but the entry is a generator, which pauses inside loops when `pause.roundsLeft` falls below 0.
+ */
 export type PausingModule = (
   arrays: ReadonlyMap<string, ArrayReader>,
   uniforms: ReadonlyMap<string, PlainValue>,
   pause: Pause,
 ) => (...args: PlainValue[]) => Generator<undefined, PlainValue[], undefined>;
 
-/** Maximum number of compiled modules in the cache; a steady loop uses far fewer. */
+/** Maximum number of compiled modules in the cache. Programs that repeat their work use far fewer. */
 const MAX_COMPILED = 1024;
 
 const compiled = createCache<number, CompiledModule>({ max: MAX_COMPILED });
 
 /**
- * Compiles a module to JavaScript that follows `semantics.ts` bit by bit. It is the oracle that the other
- * emitters are tested against.
+ * Compiles a module to JavaScript that follows `semantics.ts` bit by bit. The other emitters are tested against it.
  *
  * @example
  * const twice = compileJavaScript(fn({ x: u32 }, u32, ({ x }) => x.mul(2)).module)(new Map(), new Map());
@@ -72,8 +73,8 @@ export function compileJavaScript(module: Module): CompiledModule {
 }
 
 /**
- * Compiles a module to generators, for loops that may run longer than the thread may be blocked. Slower than plain
- * functions.
+ * Compiles a module to generator functions that pause inside loops, so that long loops do not block the thread. They
+ * are slower than plain functions.
  */
 export function compilePausing(module: Module): PausingModule {
   const make = functionOf(['semantics', 'arrays', 'uniforms', 'pause'], emitJavaScript(module, true));
@@ -104,8 +105,8 @@ function functionOf(parameters: readonly string[], body: string): (...args: unkn
 }
 
 /**
- * The body of a function of `(semantics, arrays, uniforms)` that returns the module's entry. A pausing function also
- * takes `pause`.
+ * Returns JavaScript source: the body of a function `(semantics, arrays, uniforms)` that returns the module's entry. If
+ * `pausing`, the function takes `pause` as a fourth parameter.
  */
 function emitJavaScript(module: Module, pausing = false): string {
   const arrays = [...module.arrays.keys()];
@@ -156,7 +157,7 @@ function emitFunction(
       case 'if':
         return `if (${operand(s.condition)}) {\n${block(s.consequent)}\n} else {\n${block(s.alternative)}\n}`;
       case 'loop':
-        // The step runs at the start of every round except the first, so that `continue` reaches it.
+        // The step runs at the start of every round except the first, so that a `continue` does not skip it.
         return `for (let round = 0; ; round++) {
 ${s.rounds === undefined ? '' : `if (round >= ${s.rounds}) throw new RangeError('A loop took more rounds than its proved bound.');`}
 ${pausing ? 'if (--pause.roundsLeft < 0) yield;' : ''}
@@ -204,7 +205,7 @@ function emitBits(from: ScalarType, to: ScalarType, a: string): string {
   return to === 'f32' ? `f32OfBits(${a} >>> 0)` : wrap(to, a);
 }
 
-/** The operations on a type that are not comparisons. */
+/** The names of the operations on a type, without comparisons. */
 type Computing<T extends ScalarType> = Exclude<OperationOn<T>, Comparison>;
 
 function isComparison(name: OperationName): name is Comparison {

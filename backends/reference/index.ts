@@ -1,5 +1,5 @@
 /**
- * For tests and for other backends: the backend in plain JavaScript, which is the specification of all others.
+ * For tests and authors of backends: a backend in plain JavaScript, which specifies the results of all other backends.
  *
  * @packageDocumentation
  */

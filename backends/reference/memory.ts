@@ -58,7 +58,8 @@ export function createHostMemory(limitBytes: number): HostMemory {
     },
     reader(binding, type) {
       const { views } = resolve(binding.buffer);
-      // The views already have the program's types for storages of whole words. Packed elements are widened first.
+      // Words are read through the view of the program's type. Packed elements (8 or 16 bits) are read through the view
+      // of their storage type, which widens them.
       const isPacked = views[binding.storage].BYTES_PER_ELEMENT < 4;
       const view = views[isPacked ? binding.storage : type === 'bool' ? 'u32' : type];
       const stored = (index: number): number => view[binding.offset + index]!;

@@ -5,13 +5,13 @@ import type { HostMemory } from './memory.ts';
 /** A value of a monoid, one scalar per leaf. */
 export type State = readonly PlainValue[];
 
-/** Compiles a program into a function of the index. */
+/** Compiles a program into a function that takes the index and returns the results. */
 export function bind(memory: HostMemory, { module, arrays, uniforms }: Program): CompiledEntry {
   const readers = [...module.arrays].map(([name, type]) => [name, memory.reader(arrays.get(name)!, type)] as const);
   return compileJavaScript(module)(new Map(readers), uniforms);
 }
 
-/** Compiles a monoid into a function of its operands. */
+/** Compiles a monoid into a function that combines two values. */
 export function combinerOf(monoid: MonoidProgram): (left: State, right: State) => State {
   const entry = compileJavaScript(monoid.module)(new Map(), new Map());
   return (left, right) => entry(...left, ...right);

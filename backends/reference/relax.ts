@@ -4,7 +4,7 @@ import type { PlainValue } from './emit-javascript.ts';
 import type { HostMemory } from './memory.ts';
 import { bind, combinerOf, type State } from './programs.ts';
 
-/** Relaxes one grid after the other; `RelaxCommand` has the contract. */
+/** Relaxes one grid after the other. {@link RelaxCommand} documents what relaxing computes. */
 export function relax(memory: HostMemory, command: RelaxCommand): void {
   const { extent, grids, own, step, until, state, change, maxRounds, rounds } = command;
   const [gridAt, ownAt, next, isLast] = [
@@ -47,7 +47,7 @@ export function relax(memory: HostMemory, command: RelaxCommand): void {
   }
 }
 
-/** The leaves of a cell's neighbours in the states of a grid. */
+/** Returns a function that lists the states of a cell's neighbours, one after another, leaf by leaf. */
 function neighboursIn(
   { neighbours, boundary, outside }: RelaxCommand,
   width: number,
@@ -61,7 +61,10 @@ function neighboursIn(
     });
 }
 
-/** Maps a coordinate, possibly outside the line, to the coordinate that the boundary rule reads instead. */
+/**
+ * Applies the boundary rule to a coordinate: returns a coordinate in 0 … `size` − 1, or undefined if the rule supplies
+ * a constant.
+ */
 function placeAlong(at: number, size: number, boundary: Boundary): number | undefined {
   const inside = at >= 0 && at < size;
   const modulo = (value: number, by: number): number => ((value % by) + by) % by;

@@ -4,46 +4,51 @@ import { type KnownProgram, perWord, type WordReader } from './lengths.ts';
 import type { Spillable } from './places.ts';
 import { type Placing, placingsOf } from './window-module.ts';
 
-/** A command that is to run in windows of its indices. */
+/** A command that runs window by window: each window is a contiguous range of its indices. */
 export interface WindowedCommand {
   readonly extent: Extent;
   readonly programs: readonly Program[];
-  /** Stores of the results of the last program. */
+  /** The stores that write the results of the last program. */
   readonly stores?: readonly Store[];
-  /** Whether stores may go to the host. If so, every index stores exactly once. */
+  /**
+   * Whether stores to buffers on the host are possible, which requires that every index stores exactly once. True by
+   * default.
+   */
   readonly storesToHost?: boolean;
-  /** Buffers that inner commands write and that must be on the device. */
+  /** Further buffers that the inner backend's commands write. They must be on the device. */
   readonly cells?: readonly DeviceBuffer[];
-  /** The window length in rows is a multiple of this. */
+  /** The number of rows of a window is a multiple of this number. 1 by default. */
   readonly multiple?: number;
-  /** Words of working memory per row of a window, beyond what inner commands allocate. */
+  /** Words of working memory per row of a window, besides what the inner backend's commands allocate. */
   readonly scratch?: number;
-  /** Words of working memory for the whole command. */
+  /** Words of working memory for the whole command, given its number of rows. */
   readonly fixed?: (length: number) => number;
 }
 
-/** A program whose lengths are known, and how its windows address the elements of its arrays. */
+/** A program with known lengths. `placings` says for each array how windows address its elements. */
 export interface AnalysedProgram extends KnownProgram {
   readonly placings: ReadonlyMap<string, Placing>;
 }
 
-/** What a command reads and writes, with all lengths known. */
+/** What a command reads and writes. All lengths are known numbers. */
 export interface Analysis {
   readonly length: number;
   readonly programs: readonly AnalysedProgram[];
   readonly stores: readonly Store[];
   readonly read: ReadonlySet<Spillable>;
   readonly written: ReadonlySet<Spillable>;
-  /** Buffers that every window may read at any element. */
+  /** Buffers that windows read at arbitrary elements. They must be on the device as a whole. */
   readonly whole: ReadonlySet<Spillable>;
 }
 
-/** A mostly empty buffer larger than 1/`SPARSE_SHARE` of the device memory is not uploaded whole. */
+/**
+ * A buffer that is less than half full is not uploaded whole if it exceeds this fraction (1/8) of the device memory.
+ */
 const SPARSE_SHARE = 8;
 
 /**
- * Finds out how far the windows of a command read, the shortest of which has `min` rows, on a device with memory of
- * `memoryBytes` bytes.
+ * Analyses which elements of its arrays each window of a command reads. The shortest window has `min` rows, and the
+ * device has `memoryBytes` bytes of memory.
  */
 export async function analyse(
   reader: WordReader,
@@ -71,8 +76,8 @@ export async function analyse(
 }
 
 /**
- * How a window of a program reads an array: whole if the windows at both ends read all of it, else a piece. A large,
- * mostly empty buffer (a column whose capacity is far above its length, for example) is also read as a piece.
+ * Decides how windows read each array. An array is placed whole if the first and the last window read all of it. Any
+ * other array is read in pieces, and so is a large buffer that is less than half full.
  */
 function placed(program: KnownProgram, length: number, min: number, memoryBytes: number): AnalysedProgram {
   const ends = [elementsOf(program, 0, Math.min(length, min)), elementsOf(program, Math.max(0, length - min), length)];
@@ -90,7 +95,7 @@ function rows({ from, to }: Elements): number {
   return to - from;
 }
 
-/** The elements of arrays that a window of a program may read. */
+/** For each array, the elements that a window from index `from` (inclusive) to `to` (exclusive) may read. */
 export function elementsOf(
   { module, arrays, uniforms, cells }: KnownProgram,
   from: number,

@@ -35,18 +35,18 @@ import type { WindowMachine } from './windows.ts';
 
 export interface SpillingOptions {
   /**
-   * For tests: runs every command with more indices than this in windows of at most this many rows, even if memory is
-   * plentiful. The device then holds only what the windows need.
+   * For tests: maximum rows of a window. Commands with more indices run in windows even if memory is plentiful, and the
+   * device holds only what the windows need.
    */
   readonly windowRows?: number | undefined;
   /**
-   * Milliseconds after which a row evaluated on the host counts as endless and its command fails. Without a limit a
-   * row may take any time; the event loop still gets its turns.
+   * Maximum time in milliseconds that the host may evaluate one row; after that, the command fails. Unlimited by
+   * default. The event loop is never blocked for long.
    */
   readonly hangLimit?: number | undefined;
 }
 
-/** A backend that works on more data than its device memory holds. */
+/** A backend that works on more data than fits in its device memory. */
 export type SpillingBackend<B extends Backend = Backend> = B & {
   readonly counters: Counters & { readonly spilling: SpillCounters };
 };
@@ -56,28 +56,27 @@ interface Command {
   readonly extent: Extent;
   readonly programs: readonly Program[];
   readonly writes: readonly DeviceBuffer[];
-  /** Whether it must not run again once part of it has run. */
+  /** Whether the command must not be repeated after a part of it has run. */
   readonly once: boolean;
   /** Runs the command unchanged, in one piece. */
   readonly whole: () => void;
   readonly inWindows: (machine: WindowMachine) => Promise<void>;
-  /**
-   * Runs the command on the host if its first program has too many random reads for the device, where that is
-   * possible.
-   */
+  /** Runs the command with the help of the host, for arrays that are read at random and do not fit on the device. */
   readonly onHost?: (machine: WindowMachine) => Promise<void>;
 }
 
 /**
- * Adds host memory to a backend that has `limits.memoryBytes` of device memory. As long as everything fits, commands
- * pass through. After that, the least recently used buffers are spilled to the host until they are needed again. A
- * command whose buffers do not fit together runs in windows of its indices: arrays that are read near the index are
- * uploaded piece by piece, and results that cannot stay are downloaded. Arrays that are read at random must fit.
+ * Adds host memory to a backend that has `limits.memoryBytes` of device memory. As long as all buffers fit, commands go
+ * straight to that backend. Otherwise the least recently used buffers are spilled to the host until they are needed
+ * again. A command whose buffers do not fit together runs in windows, which are ranges of its indices. Arrays that are
+ * read near the index are uploaded piece by piece, and results that do not fit are downloaded. Arrays that are read at
+ * random must fit on the device; where they do not, the host computes the results if it can.
  *
  * Commands still return immediately: a command that must wait for memory is queued, and so are all commands after it.
  * An error in the queue is thrown by reads of the buffers that the command should have written, and by the next `sync`.
  *
- * Results have the same bytes as without spilling, f32 sums included. `counters.spilling` reports the cost.
+ * Results have the same bytes as without spilling, f32 sums included. `counters.spilling` counts the transferred bytes,
+ * windows and rows evaluated on the host.
  *
  * @example
  * await using context = new Context(createSpillingBackend(createReferenceBackend({ limits: { memoryBytes: 4096 } })));
@@ -95,10 +94,15 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   const machine: WindowMachine = { inner, places, maxRows: windowRows, thrifty: forced, hangLimit };
   let closed = false;
 
-  /** Whether commands can be passed on without checking their buffers. */
+  /**
+   * Whether commands can go straight to the inner backend, because all buffers are on the device and nothing is queued.
+   */
   const calm = (): boolean => !forced && queue.idle && places.calm;
 
-  /** Passes on an optional command that the other kernels, which spill, can replace. Returns whether it was done. */
+  /**
+   * Passes an optional command to the inner backend if nothing is spilled. Returns whether the command was issued; if
+   * not, the caller replaces it by other commands, which can spill.
+   */
   const passOn = (run: () => boolean | undefined): boolean => {
     queue.guard();
     if (!calm()) return false;
@@ -114,7 +118,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     queue.guard();
     if (calm()) {
       if (attempt(command)) return;
-      // The inner backend ran out of memory: try again after spilling other buffers.
+      // The inner backend ran out of memory. Below, the command runs again after other buffers were spilled.
     }
     const reads = new Set([...buffersIn(command.programs), ...lengthBuffer(command.extent)].map(places.resolve));
     const writes = new Set(command.writes.map(places.resolve));
@@ -174,8 +178,8 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   };
 
   /**
-   * Tries in turn: in windows, in windows with nothing else on the device, with help of the host. The first way that
-   * fits in memory counts.
+   * Tries three ways until one fits in memory: in windows, in windows with all other buffers spilled, and with the help
+   * of the host.
    */
   const inSomeWay = async ({ inWindows, onHost, once }: Command): Promise<void> => {
     const { dispatches } = inner.counters;
@@ -188,7 +192,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       } catch (error) {
         const begun = once && inner.counters.dispatches > dispatches;
         if (!isShortage(error) || begun || i === ways.length - 1) throw error;
-        // With so few rows, the data that a window brings along lies in one part.
+        // The uploads of a window with so few rows, at two words a row, fit in one binding.
         if (isWantOfBindings(error)) maxRows = Math.min(maxRows, Math.floor(inner.limits.bindingBytes / 8));
         await places.makeRoom(places.memoryBytes, new Set());
       }
@@ -209,7 +213,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       inner.write(buffer, word, data);
     } catch (error) {
       if (!(error instanceof OutOfMemoryError) || data.length < buffer.words) throw error;
-      // The old contents are no longer needed.
+      // The write replaces the whole buffer, so its old contents need not be downloaded.
       places.keepOnHost(buffer, createHostWords(buffer.words));
       places.hostOf(buffer).write(0, data);
       return;
@@ -227,7 +231,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     return places.read(buffer, word, words, take);
   };
 
-  /** Fills a buffer on the device if there is room without waiting, else on the host. */
+  /** Fills a buffer on the device if there is free memory at once, else on the host. */
   const upload = async (buffer: Spillable, source: WordSource): Promise<void> => {
     if (queue.idle && !forced && (await uploadToDevice(buffer, source))) return;
     const host = createHostWords(buffer.words);
@@ -324,7 +328,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       const buffer = inRange(places.resolve(given), word, words);
       if (queue.idle) return read(buffer, word, words, take);
       places.hold([buffer]);
-      // The queue need not wait for reads from the device.
+      // The read starts in its turn of the queue. Later jobs do not wait for its end.
       const begun = await queue
         .join(async () => ({ words: read(buffer, word, words, take) }))
         .finally(() => places.letGo([buffer]));
@@ -336,7 +340,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       if (!queue.idle) await queue.join(async () => {});
       if (buffer.failure !== undefined) throw queue.tell(buffer.failure.reason);
       if (!buffer.resident) return undefined;
-      // Lent buffers stay where they are.
+      // A lent buffer must not be spilled until the loan ends.
       buffer.lent++;
       const letGo = (): void => {
         buffer.lent--;
@@ -438,7 +442,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     crossReduce: (command) => passOn(() => inner.crossReduce?.(command)),
     play(script, call) {
       queue.guard();
-      // If not played here, its commands run one by one like all others.
+      // After `false` the caller issues the commands of the script one by one.
       return calm() && (inner.play?.(script, call) ?? false);
     },
     prepareScript(script) {
@@ -476,13 +480,13 @@ function scanInWindows(machine: WindowMachine, command: ScanCommand): Promise<vo
   return (command.monoid.exact ? scanExact : scanTree)(machine, command);
 }
 
-/** Getters for the counters of another backend, so that they are read on demand. */
+/** Property getters that read the counters of the inner backend on demand. */
 function passedOn(counters: Counters): PropertyDescriptorMap {
   const descriptor = (name: keyof Counters): PropertyDescriptor => ({ get: () => counters[name], enumerable: true });
   return Object.fromEntries((Object.keys(counters) as (keyof Counters)[]).map((name) => [name, descriptor(name)]));
 }
 
-/** The buffers that programs read. */
+/** The buffers of all arrays that programs read. */
 function buffersIn(programs: readonly Program[]): DeviceBuffer[] {
   const ofBinding = ({ buffer, length }: ArrayBinding): DeviceBuffer[] => [buffer, ...lengthBuffer(length)];
   return programs.flatMap(({ arrays }) => [...arrays.values()].flatMap(ofBinding));

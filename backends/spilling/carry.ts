@@ -14,11 +14,11 @@ import { choose, identityWords, leafArrays, leafTypes, readLeaves } from './leav
 import { planWindows, type RowWindow, type WindowMachine } from './windows.ts';
 
 /**
- * Folds and scans with exact monoids: the total of all earlier windows is carried into the first element of the next
- * one.
+ * Folds and scans with exact monoids. The total of all earlier windows is combined into the first element of the next
+ * window.
  */
 
-/** Folds window by window. */
+/** Folds a program's values window by window. */
 export async function reduceExact(
   machine: WindowMachine,
   extent: Extent,
@@ -37,7 +37,7 @@ export async function reduceExact(
   );
 }
 
-/** Scans window by window. */
+/** Scans a program's values window by window. */
 export async function scanExact(machine: WindowMachine, command: ScanCommand): Promise<void> {
   const { extent, program, monoid, emit, stores, total } = command;
   const cells = total === undefined ? [] : [total.buffer];
@@ -62,15 +62,15 @@ function isLast({ from, rows }: RowWindow, length: number): boolean {
   return from + rows >= length;
 }
 
-/** The running total, on the device. */
+/** The total of all earlier windows, in device memory. */
 interface Carry {
-  /** The same program, but with the carry combined into its first element. */
+  /** Changes a program: its first element becomes carry ⊕ element. */
   into(program: Program): Program;
-  /** A program that consumes prefixes. The prefix before its first element is the carry. */
+  /** Changes an emit program: the exclusive prefix of its first element becomes the carry. */
   before(emit: Program): Program;
-  /** Receives the window's total. */
+  /** The cell that receives the total including the current window. */
   readonly next: Cell;
-  /** Makes the window's total the new carry. */
+  /** Makes the total in `next` the carry of the next window. */
   pass(): void;
 }
 
@@ -139,7 +139,7 @@ function firstAfterCarry(emit: Module, { types }: MonoidProgram): Module {
   });
 }
 
-/** Allocates device buffers for the duration of a command. */
+/** Allocates device buffers, runs `body` with them and releases them. */
 export async function withBuffers<R>(
   inner: Backend,
   words: readonly number[],

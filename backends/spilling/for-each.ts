@@ -4,7 +4,7 @@ import { forEachOnHost } from './on-host.ts';
 import { isShortage } from './shortage.ts';
 import { planWindows, type WindowMachine } from './windows.ts';
 
-/** Evaluates a program window by window. */
+/** Runs a `forEach` command window by window. */
 export async function forEachInWindows(
   machine: WindowMachine,
   extent: Extent,
@@ -19,8 +19,8 @@ export async function forEachInWindows(
 }
 
 /**
- * Evaluates a program whose windows do not fit in memory. Results are computed one at a time, so that each reads
- * fewer arrays; those that still read too much are computed on the host.
+ * Runs a `forEach` command whose windows do not fit in memory. Each result is computed by a program of its own, which
+ * reads fewer arrays. Results whose programs still do not fit are computed on the host.
  */
 export async function forEachOneByOne(
   machine: WindowMachine,
@@ -41,8 +41,8 @@ export async function forEachOneByOne(
 }
 
 /**
- * Walks window by window. An index may store any number of times, so the buffers that it stores to must be on the
- * device.
+ * Runs a walk window by window. The number of stores per index is unknown, so the buffers that are stored to must be on
+ * the device.
  */
 export async function walkInWindows(machine: WindowMachine, command: WalkCommand): Promise<void> {
   const { extent, start, step, changing, stores } = command;

@@ -10,8 +10,8 @@ import type { Spillable } from './places.ts';
 import { planWindows, type RowWindow, type Windowing, type WindowMachine } from './windows.ts';
 
 /**
- * Counts window by window. Segments of a segmented histogram are not cut; in all other histograms the counts of the
- * windows are added up.
+ * Counts a histogram window by window. Windows of a segmented histogram consist of whole segments. For all other
+ * histograms the counts of the windows are added up.
  */
 export async function histogramInWindows(machine: WindowMachine, command: HistogramCommand): Promise<void> {
   const { extent, program, bins, segment, histograms, inner: ranks, into } = command;
@@ -62,12 +62,12 @@ interface HistogramJob {
   readonly machine: WindowMachine;
   readonly windowing: Windowing;
   readonly count: (window: RowWindow, buffer: DeviceBuffer, word: number) => void;
-  /** Words of all histograms, and of the histograms of a window with the given number of rows. */
+  /** Words of all histograms (`words`), and of the histograms of a window with `rows` rows (`wordsFor`). */
   readonly words: number;
   readonly wordsFor: (rows: number) => number;
 }
 
-/** Counts a segmented histogram: every window has histograms of its own. */
+/** Counts a segmented histogram: every window writes the histograms of its own segments. */
 async function countRuns(
   { machine, windowing, count, words, wordsFor }: HistogramJob,
   into: DeviceBuffer,
@@ -80,7 +80,7 @@ async function countRuns(
   });
 }
 
-/** Counts the first window into the result and adds the counts of the others to it. */
+/** Counts the first window directly into the result, then adds the counts of each later window. */
 async function addOnDevice(
   { machine, windowing, count, words }: HistogramJob,
   into: DeviceBuffer,

@@ -6,27 +6,27 @@ import { combinations } from '../common/atomic-combinations.ts';
 import type { HostWords } from './host-words.ts';
 
 /**
- * Stores whose buffers are on the host. A window writes temporary columns with the values and, unless these are
- * contiguous, their indices. The host then writes the values to their places.
+ * Stores to buffers on the host. On the device, a window writes the values to temporary columns, and also their indices
+ * unless these are contiguous. The host downloads the columns and writes the values to their places.
  */
 export interface HostStores {
-  /** Words that a window writes per index. */
+  /** Number of temporary columns: words that a window writes per index. */
   readonly columns: number;
-  /** The storing module with the store indices added to its results. */
+  /** Extends a module: the indices to store at become further results. */
   module(module: Module, start: string): Module;
-  /** Stores of a window of `rows` rows into a temporary buffer. */
+  /** The device stores that write the temporary columns of a window of `rows` rows into `buffer`. */
   stores(buffer: DeviceBuffer, rows: number): Store[];
-  /** Writes the output of a window to its places on the host. */
+  /** Writes the downloaded columns (`words`) of a window to their places on the host. */
   apply(words: Uint32Array, from: number, rows: number): void;
 }
 
-/** A store and the host words that it writes to. */
+/** A store and the host memory that it writes to. */
 export interface HostStore {
   readonly store: Store;
   readonly target: HostWords;
 }
 
-/** The index that marks a value that is not stored. */
+/** Stands for the index of a value that is not stored, because its guard is false. */
 const NOWHERE = 2 ** 32 - 1;
 
 export function createHostStores(hostStores: readonly HostStore[], results: number): HostStores {
@@ -60,7 +60,7 @@ export function createHostStores(hostStores: readonly HostStore[], results: numb
   };
 }
 
-/** Whether every index stores one word at its own index. */
+/** Whether a store writes every value, uncombined, at the launch index. */
 function isPlain({ index, guard, combine }: Store): boolean {
   return index === undefined && guard === undefined && combine === undefined;
 }

@@ -5,9 +5,12 @@ export interface HostWords {
   readonly words: number;
   write(word: number, data: Uint32Array): void;
   read(word: number, words: number): Uint32Array;
-  /** The range chunk by chunk, without copying. `at` counts from the start of the range. */
+  /**
+   * Views of a range of words, chunk by chunk, without copying. `at` is the offset in words from the start of the
+   * range.
+   */
   pieces(word: number, words: number): Iterable<{ readonly at: number; readonly data: Uint32Array }>;
-  /** Adjacent bytes starting at byte `at`, at most `max`. */
+  /** A view of at most `max` bytes from byte `at` on, up to the end of a chunk. */
   bytes(at: number, max: number): Uint8Array;
   get(word: number): number;
   set(word: number, value: number): void;

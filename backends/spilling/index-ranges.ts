@@ -2,8 +2,8 @@ import { entryOf, type IrFunction, type Module, type Operand, type Statement } f
 import { variablesSet } from '../../primitives/ir/visit.ts';
 
 /**
- * The values that an integer may have: `lo … hi`, modulo 2³². An interval that reaches below 0 or past 2³² − 1 stands
- * for its values after u32 wraparound.
+ * The possible values of an integer, `lo … hi`, modulo 2³². Bounds below 0 or above 2³² − 1 stand for values that wrap
+ * around as u32.
  */
 export interface IndexInterval {
   readonly lo: number;
@@ -12,12 +12,12 @@ export interface IndexInterval {
 
 /** What is known about the data of a launch: its indices, uniforms and arrays. */
 export interface Known {
-  /** The indices of the launch. */
+  /** The range of the launch indices. */
   readonly index: IndexInterval;
   readonly uniform: (name: string) => number | boolean;
   /** Number of elements of an array. */
   readonly length: (array: string) => number;
-  /** The only element of a one-element array, if known. */
+  /** The value of the only element of a one-element array, if known. */
   readonly cell: (array: string) => number | undefined;
 }
 
@@ -28,14 +28,14 @@ export interface Elements {
 }
 
 const WORDS = 2 ** 32;
-/** Values below these bounds are neither negative nor wrapped. */
+/** Values from 0 up to these bounds (exclusive) are neither negative nor wrapped. */
 const MAX_COUNT: Readonly<Record<'u32' | 'i32', number>> = { u32: WORDS, i32: WORDS / 2 };
 const ANY: IndexInterval = { lo: 0, hi: WORDS - 1 };
 
 /**
- * Finds which elements of each array a module may read, by interval arithmetic on the index. Reads at the index, at a
- * distance from it, backwards, strided or in a table of fixed size are found. An index that was itself read
- * from an array or is held in a variable may have any value. Both branches of a condition count.
+ * Finds which elements of each array a module may read, by interval arithmetic on the index. It recognises reads at the
+ * index, at a distance from the index, backwards, strided, and in a table of fixed size. An index that is read from an
+ * array or held in a changing variable may have any value. Both branches of a condition count.
  */
 export function elementsRead(module: Module, known: Known): ReadonlyMap<string, Elements> {
   const reads = new Map<string, Elements>();
@@ -59,7 +59,7 @@ interface Scope {
   readonly see: (array: string, index: IndexInterval) => void;
 }
 
-/** Ranges of a function's results, given the ranges of its parameters. */
+/** The ranges of a function's results, given the ranges of its arguments. */
 function evaluate(fn: IrFunction, args: readonly IndexInterval[], scope: Scope): IndexInterval[] {
   const ranges = new Map<number, IndexInterval>(fn.parameters.map(({ id }, i) => [id, args[i]!]));
   const changing = variablesSet(fn.body);
@@ -142,7 +142,7 @@ function operation(name: string, operands: readonly Operand[], [a, b, c]: readon
   }
 }
 
-/** Operations that depend on the value itself, for values that are equal as u32 and as i32. */
+/** The range of an operation that differs between u32 and i32, for operands that have the same value in both types. */
 function unsigned(name: string, a: IndexInterval, b: IndexInterval = a): IndexInterval {
   switch (name) {
     case 'min':
@@ -192,8 +192,8 @@ function exactly(value: number | boolean): IndexInterval {
 }
 
 /**
- * The interval after wraparound. An interval wider than a word, or one whose ends floating point cannot tell apart,
- * holds any value.
+ * Shifts an interval by multiples of 2³² towards 0. An interval longer than 2³², or with bounds beyond 2⁵², becomes the
+ * range of all values.
  */
 function wrapped(lo: number, hi: number): IndexInterval {
   if (hi - lo >= WORDS || !(Math.abs(lo) < 2 ** 52 && Math.abs(hi) < 2 ** 52)) return ANY;
@@ -201,9 +201,9 @@ function wrapped(lo: number, hi: number): IndexInterval {
   return { lo: lo - turns * WORDS, hi: hi - turns * WORDS };
 }
 
-/** The elements of an array that an index in the range may name. */
+/** The elements of an array of `length` elements that an index in the interval may select. */
 function clamp({ lo, hi }: IndexInterval, length: number): Elements {
-  // A wrapped index may reach the array from its other end.
+  // If the interval wraps around, both ends of the array may be read.
   if (lo + WORDS < length || hi >= WORDS || lo < -WORDS) return { from: 0, to: length };
   const from = Math.max(0, lo);
   return { from, to: Math.max(from, Math.min(length, hi + 1)) };

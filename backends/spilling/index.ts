@@ -1,5 +1,5 @@
 /**
- * For columns beyond the memory of a device: a backend that moves columns of the backend it wraps to the host.
+ * For columns that exceed device memory: a backend that moves columns between another backend's device and the host.
  *
  * @packageDocumentation
  */

@@ -3,15 +3,15 @@ import { literal, operate, read, record } from '../../primitives/functors/record
 import type { Local, Module, Operand, ScalarType } from '../../primitives/ir/ir.ts';
 import { wordOfValue } from '../../primitives/ir/semantics.ts';
 
-/** Columns for the leaves of a record, one after another in a single buffer. */
+/** The columns of a record type, one per leaf, in a single buffer. */
 export interface LeafColumns {
   readonly buffer: DeviceBuffer;
   readonly types: readonly ScalarType[];
-  /** Words from one leaf to the next. */
+  /** Distance in words from the start of one leaf's column to the start of the next. */
   readonly stride: number;
 }
 
-/** The arrays `name0`, `name1` … of the leaves, `length` elements from `first` on. */
+/** Bindings `name0`, `name1` … of the leaves' columns: `length` elements from element `first` on. */
 export function leafArrays(
   name: string,
   { buffer, types, stride }: LeafColumns,
@@ -28,22 +28,22 @@ export function leafArrays(
 
 type Arrays = Map<string, ArrayBinding>;
 
-/** The types of these arrays. */
+/** The element types of the arrays `name0`, `name1` … of {@link leafArrays}. */
 export function leafTypes(name: string, types: readonly ScalarType[]): Map<string, ScalarType> {
   return new Map(types.map((type, leaf) => [`${name}${leaf}`, type]));
 }
 
-/** Stores of the first results of a program as leaves, from element `first` on. */
+/** Stores that write a program's first results to the leaves' columns, from element `first` on. */
 export function leafStores({ buffer, types, stride }: LeafColumns, first: number, length: number): Store[] {
   return types.map((_, leaf) => ({ buffer, offset: leaf * stride + first, capacity: length, value: leaf }));
 }
 
-/** Reads one element of every leaf. Call it while a module is recorded. */
+/** Records a read of element `index` of every leaf. Must be called while a module is recorded. */
 export function readLeaves(name: string, types: readonly ScalarType[], index: Operand): Local[] {
   return types.map((type, leaf) => read(`${name}${leaf}`, type, index));
 }
 
-/** Selects one of two records, leaf by leaf. */
+/** Selects `then` if the condition is true, else `otherwise`, leaf by leaf. */
 export function choose(otherwise: readonly Operand[], then: readonly Operand[], condition: Operand): Operand[] {
   return otherwise.map((leaf, i) => operate('select', [leaf, then[i]!, condition]));
 }
@@ -53,7 +53,7 @@ export function identityWords({ types, identity }: MonoidProgram): Uint32Array {
   return Uint32Array.from(identity, (value, leaf) => wordOfValue(types[leaf]!, value));
 }
 
-/** The program that reads the leaves of record `index`, with `step` elements between records. */
+/** A program that returns the leaves of record `index`. Records are `step` elements apart. */
 export function leavesProgram(leaves: LeafColumns, length: number, step = 1): Program {
   const { types } = leaves;
   const key = `${step} ${types.join()}`;
@@ -66,7 +66,7 @@ export function leavesProgram(leaves: LeafColumns, length: number, step = 1): Pr
   return { module, arrays: leafArrays('leaf', leaves, 0, Math.max(0, (length - 1) * step + 1)), uniforms: new Map() };
 }
 
-/** The program that reads row `index` of columns that are in separate buffers. */
+/** A program that returns row `index` of columns in separate buffers. */
 export function columnsProgram(
   types: readonly ScalarType[],
   buffers: readonly DeviceBuffer[],

@@ -1,19 +1,19 @@
 import type { ArrayBinding, Backend, Cell, Length, Program } from '../../primitives/contract/backend.ts';
 import type { BufferPlaces, Spillable } from './places.ts';
 
-/** A program whose lengths are known, and the contents of its one-word arrays. */
+/** A program with the known lengths of its arrays. `cells` holds the contents of its arrays of one u32. */
 export interface KnownProgram extends Program {
   readonly arrays: ReadonlyMap<string, ArrayBinding & { readonly length: number }>;
   readonly cells: ReadonlyMap<string, number>;
 }
 
-/** Reads words of buffers, each at most once. */
+/** Determines lengths that are stored in buffers. Every word is read at most once. */
 export interface WordReader {
   length(length: Length): Promise<number>;
   program(program: Program): Promise<KnownProgram>;
 }
 
-/** Reads words from the device or the host. */
+/** A reader for buffers that are on the device or the host. */
 export function wordReaderOf(inner: Backend, places: BufferPlaces): WordReader {
   return createWordReader(async (buffer, word) =>
     buffer.resident ? (await inner.read(buffer, word, 1))[0]! : places.hostOf(buffer).get(word),
@@ -46,7 +46,7 @@ function createWordReader(read: (buffer: Spillable, word: number) => Promise<num
   };
 }
 
-/** Number of elements per word of a storage. */
+/** Number of elements that a storage type packs into a word. */
 export function perWord(storage: ArrayBinding['storage']): number {
   return storage === 'u8' || storage === 'i8' ? 4 : storage === 'u16' || storage === 'i16' ? 2 : 1;
 }

@@ -11,21 +11,21 @@ import { perWord, wordReaderOf } from './lengths.ts';
 import type { BufferPlaces, Spillable } from './places.ts';
 import type { WindowMachine } from './windows.ts';
 
-/** Approximate time in milliseconds before the thread yields to other events. */
+/** Approximate time in milliseconds that the thread works before it yields to the event loop. */
 const TURN = 8;
 
-/** Number of statements between two looks at the clock, which take some milliseconds. */
+/** Approximate number of statements that run between two looks at the clock; they take a few milliseconds. */
 export const STATEMENTS_BETWEEN_LOOKS: number = 2 ** 18;
 
-/** Maximum number of rows between two looks at the clock, however few statements they have. */
+/** Maximum number of rows between two looks at the clock, even if a row has few statements. */
 const MAX_ROWS_BETWEEN_LOOKS = 2 ** 12;
 
 /**
- * Evaluates a program on the host, index by index, when the arrays that it reads at random (large gathers) do not fit
- * on the device. The program is compiled to JavaScript, whose results equal those of a device with exact arithmetic.
+ * Evaluates a program on the host, index by index. This is for programs that gather from arrays too large for the
+ * device. The program is compiled to JavaScript, whose results equal those of a device with exact arithmetic.
  *
- * The thread yields every few milliseconds, also within a row whose loops take longer. A row that takes more than
- * `hangLimit` milliseconds counts as endless.
+ * The thread yields every few milliseconds, even inside the loops of a row. The command fails if a row takes more than
+ * `hangLimit` milliseconds.
  *
  * @throws DeviceLostError `device/hang`
  */
@@ -55,7 +55,7 @@ export async function forEachOnHost(
 
 type KnownArray = ArrayBinding & { readonly length: number };
 
-/** Downloads the buffers that a command reads and stores to. Returns the words of those that it stores to. */
+/** Downloads the buffers that a command reads or stores to. Returns the host memory to store to, by buffer. */
 export async function bringToHost(
   places: BufferPlaces,
   arrays: readonly KnownArray[],
@@ -78,7 +78,8 @@ export function readersOf(
 }
 
 /**
- * Evaluates a module for the indices below a length. Yields the current row whenever it is time to look at the clock.
+ * Evaluates a module for the indices 0 … `length` − 1. Yields the number of finished rows whenever it is time to look
+ * at the clock.
  */
 function* evaluationOf(
   module: Module,
@@ -98,8 +99,7 @@ function* evaluationOf(
     }
     return;
   }
-  // Bounds the statements that run between two loop rounds: at most all statements of the module with its calls
-  // inlined.
+  // Between two loop rounds at most all statements of the module run, calls inlined. This bounds the rounds per pause.
   const roundsBetweenLooks = Math.ceil(STATEMENTS_BETWEEN_LOOKS / worstCase(withoutLoops(module), () => 1));
   const pause = { roundsLeft: roundsBetweenLooks };
   const entry = compilePausing(module)(readers, uniforms, pause);
@@ -130,7 +130,9 @@ export function withoutLoops(module: Module): Module {
 }
 
 export interface Clock {
-  /** Lets other events run when it is time. `further` says whether a row was finished since the last look. */
+  /**
+   * Yields to the event loop if enough time has passed. `further` says whether a row was finished since the last look.
+   */
   look(further: boolean): Promise<void>;
 }
 
@@ -145,7 +147,7 @@ export function createClock(hangLimit: number | undefined, sync: () => Promise<v
       if (!further) spentOnRow += spent;
       if (hangLimit !== undefined && spentOnRow >= hangLimit) throw hangError(hangLimit);
       await new Promise((resolve) => setTimeout(resolve));
-      // Rejects if the backend was aborted meanwhile.
+      // This rejects if the backend was aborted meanwhile.
       await sync();
       turnBegan = performance.now();
     },
@@ -196,7 +198,7 @@ export function writerOf(
   };
 }
 
-/** Runs a command on the results of a program, which are first computed on the host. */
+/** Computes a program's results on the host, then runs a command on them. */
 export async function withResultsOnHost(
   machine: WindowMachine,
   extent: Extent,

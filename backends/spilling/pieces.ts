@@ -4,26 +4,26 @@ import { perWord } from './lengths.ts';
 import type { BufferPlaces, Spillable } from './places.ts';
 import { type WindowModule, windowModule } from './window-module.ts';
 
-/** Words of a host buffer that a window needs. */
+/** A range of words of a spilled buffer that a window needs. */
 interface NeededWords {
   readonly buffer: Spillable;
   from: number;
   to: number;
 }
 
-/** What a window needs of arrays that are not on the device. */
+/** The parts of arrays that a window must upload. */
 export interface Pieces {
-  /** Disjoint ranges. */
+  /** The word ranges to upload. They are disjoint. */
   readonly ranges: readonly NeededWords[];
-  /** The words that each array reads, by program and name. An array of which the window reads nothing has no entry. */
+  /** The part of each array, by program and array name. Arrays that the window does not read have no entry. */
   readonly of: ReadonlyMap<AnalysedProgram, ReadonlyMap<string, ArrayPiece>>;
 }
 
 interface ArrayPiece {
-  /** The elements of the array. */
+  /** The elements `from` (inclusive) to `to` (exclusive) of the array. */
   readonly from: number;
   readonly to: number;
-  /** The range that contains them, and the index of its first word in the buffer. */
+  /** The buffer's word that contains element `from`. It identifies the range that contains the elements. */
   readonly word: number;
 }
 
@@ -67,15 +67,15 @@ export function wordsOf({ ranges }: Pieces): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from, 0);
 }
 
-/** Pieces on the device. */
+/** The pieces of a window after their upload to the device. */
 export interface WindowUploads {
   readonly pieces: Pieces;
   readonly buffers: ReadonlyMap<NeededWords, DeviceBuffer>;
-  /** A placeholder for arrays of which nothing is read. */
+  /** A buffer of one word, bound for arrays that the window does not read. */
   readonly nothing: DeviceBuffer;
 }
 
-/** Uploads pieces into buffers that `take` allocates. */
+/** Uploads the pieces of a window into buffers that `take` allocates. */
 export function upload(
   inner: Backend,
   places: BufferPlaces,
@@ -93,7 +93,7 @@ export function upload(
   return { pieces, buffers, nothing: take(1) };
 }
 
-/** The program for indices `from` (inclusive) to `to` (exclusive) of a window whose pieces are on the device. */
+/** Binds a program to uploaded pieces, for the indices `from` (inclusive) to `to` (exclusive). */
 export function bindProgram(
   program: AnalysedProgram,
   uploads: WindowUploads,
@@ -126,7 +126,10 @@ export function bindProgram(
   return { program: { module: window.module, arrays, uniforms }, window };
 }
 
-/** The buffer that holds elements of an array, and the position that element 0 has, or would have, in it. */
+/**
+ * The device buffer that contains the needed elements of an array. `offset` is the position of element 0 relative to
+ * the buffer; it may be negative.
+ */
 function locate(
   program: AnalysedProgram,
   name: string,

@@ -4,26 +4,26 @@ import { usedAfterRelease } from '../common/memory-errors.ts';
 import { CHUNK_WORDS, createHostWords, type HostWords } from './host-words.ts';
 
 /**
- * A buffer that is on the device, on the host, on both with the same contents, or, until its first write, nowhere.
- * While it is on the device it has the id of the inner backend's buffer, so the inner backend accepts it as its own.
+ * A buffer whose contents are on the device, on the host or on both. Until its first write it may have no memory at
+ * all. While it is on the device, its id is that of the inner backend's buffer, so the inner backend accepts it.
  */
 export interface Spillable extends DeviceBuffer {
   id: number;
   resident: boolean;
-  /** The contents, if they are on the host. */
+  /** The copy of the contents on the host, if there is one. */
   host: HostWords | undefined;
   lastUse: number;
-  /** Number of queued commands that use it. */
+  /** Number of queued commands that use the buffer. */
   holds: number;
   released: boolean;
-  /** How many borrowers it has. It stays on the device while there are any. */
+  /** Number of current borrowers. While there are any, the buffer stays on the device. */
   lent: number;
   /**
-   * Whether it is borrowed from somebody else: it is on the device, may change there, and does not count towards
-   * `memoryBytes`.
+   * Whether other code owns the memory. A borrowed buffer is always on the device, may be changed by its owner, and
+   * does not count towards `memoryBytes`.
    */
   readonly borrowed: boolean;
-  /** The error of the command that should have written it. */
+  /** The error of a command that failed to write the buffer. */
   failure: { readonly reason: unknown } | undefined;
 }
 
@@ -33,13 +33,13 @@ export interface BufferPlaces {
   readonly report: SpillCounters;
   /** Device memory in bytes. */
   readonly memoryBytes: number;
-  /** Whether every buffer is on the device only. */
+  /** Whether all buffers are on the device, without host copies and failures. */
   readonly calm: boolean;
-  /** Allocates a buffer: on the device if `now` is set and there is room, else nowhere yet. */
+  /** Allocates a buffer. It gets device memory if `now` is set and there is room, else no memory before it is used. */
   allocate(words: number, now: boolean): Spillable;
-  /** Registers a buffer that the inner backend has borrowed. */
+  /** Registers a buffer that the inner backend has borrowed from other code. */
   adopt(borrowed: DeviceBuffer): Spillable;
-  /** Drops the host copies of borrowed buffers. */
+  /** Drops the host copies of borrowed buffers, because their owners may change the originals. */
   forgetBorrowed(buffers: Iterable<Spillable>): void;
   release(buffer: DeviceBuffer): void;
   resolve(buffer: DeviceBuffer): Spillable;
@@ -47,13 +47,16 @@ export interface BufferPlaces {
   letGo(buffers: Iterable<Spillable>): void;
   /** Free bytes on the device. */
   room(): number;
-  /** Uploads buffers as far as possible without waiting. Returns whether all of them are on the device. */
+  /** Uploads buffers if this is possible without waiting. Returns whether all of them are on the device. */
   placeNow(buffers: ReadonlySet<Spillable>): boolean;
-  /** Reads words of a buffer from the device or the host. With `take`, the words go there and the result is empty. */
+  /**
+   * Reads words of a buffer from the device or the host. If `take` is given, it receives the words and the result is
+   * empty.
+   */
   read(buffer: Spillable, word: number, words: number, take?: WordSink): Promise<Uint32Array>;
   /**
-   * Makes room for the given number of bytes: waits for reads that hold memory about to be freed, and spills the
-   * least recently used buffers. Returns whether there is room.
+   * Frees device memory until `bytes` bytes are available: waits for pending reads of released buffers and spills the
+   * least recently used buffers, except those in `keep`. Returns whether there is room.
    */
   makeRoom(bytes: number, keep: ReadonlySet<Spillable>): Promise<boolean>;
   place(buffer: Spillable): void;
@@ -61,23 +64,28 @@ export interface BufferPlaces {
   copyToHost(buffer: Spillable): Promise<void>;
   /** Moves a buffer from the device to the host. */
   spill(buffer: Spillable): Promise<void>;
-  /** Records which buffers commands used, and which they wrote. */
+  /**
+   * Records that a command used the buffers `all` and wrote the buffers `written`, whose host copies become invalid.
+   */
   used(all: Iterable<Spillable>, written: Iterable<Spillable>): void;
-  /** The words of a buffer that is not on the device. */
+  /** The host memory of a buffer that is not on the device; allocated if necessary. */
   hostOf(buffer: Spillable): HostWords;
-  /** Makes host words the contents of a buffer. */
+  /** Replaces the contents of a buffer by host words. The buffer leaves the device unless it must stay there. */
   keepOnHost(buffer: Spillable, words: HostWords): void;
   fail(buffers: Iterable<Spillable>, reason: unknown): void;
   heal(buffer: Spillable): void;
   clear(): void;
 }
 
-/** Buffers below this share of the device memory are spilled last: counts, totals and tables are soon used again. */
+/**
+ * Buffers below this share of the device memory are spilled last: small buffers, such as counts and tables, are soon
+ * used again.
+ */
 const SMALL_SHARE = 1 / 64;
 
 export function createPlaces(inner: Backend): BufferPlaces {
   const owned = new Set<Spillable>();
-  /** Buffers that are not on the device only. */
+  /** Buffers that are spilled, have a host copy or have failed. */
   const elsewhere = new Set<Spillable>();
   const live = { buffers: 0, bytes: 0 };
   const report: SpillCounters = { spilledBytes: 0, restoredBytes: 0, windows: 0, rowsOnHost: 0 };
@@ -113,7 +121,7 @@ export function createPlaces(inner: Backend): BufferPlaces {
     try {
       for (const { at, data } of buffer.host.pieces(0, buffer.words)) inner.write(buffer, at, data);
     } catch (error) {
-      // A partial copy is not kept.
+      // The device copy is incomplete, so it must not be used.
       leaveDevice(buffer);
       throw error;
     }
@@ -130,7 +138,10 @@ export function createPlaces(inner: Backend): BufferPlaces {
     return found;
   };
 
-  /** Waits for reads of buffers that left the device, until there is enough room or no such read is pending. */
+  /**
+   * Pending reads keep the memory of buffers that have left the device. Waits for such reads until `bytes` bytes are
+   * free or none is pending.
+   */
   const awaitReads = async (bytes: number): Promise<void> => {
     while (room() < bytes) {
       const leaving = [...reads].filter(([, { resident }]) => !resident);
@@ -162,7 +173,7 @@ export function createPlaces(inner: Backend): BufferPlaces {
     return buffer.host;
   };
 
-  /** Buffers that may leave the device, in the order in which they should. */
+  /** Buffers that may leave the device. The first should leave first. */
   const candidates = (keep: ReadonlySet<Spillable>): Spillable[] => {
     const small = (buffer: Spillable): number => (4 * buffer.words < memoryBytes * SMALL_SHARE ? 1 : 0);
     return [...owned]
@@ -302,7 +313,7 @@ export function createPlaces(inner: Backend): BufferPlaces {
   };
 }
 
-/** A buffer without contents, or a borrowed buffer on the device. */
+/** Creates a buffer: without memory, or, if borrowed, on the device. */
 function createSpillable({ id, words }: DeviceBuffer, lastUse: number, borrowed: boolean): Spillable {
   return {
     id,
@@ -323,7 +334,7 @@ export function staysOnDevice({ lent, borrowed }: Spillable): boolean {
   return borrowed || lent > 0;
 }
 
-/** Total bytes of buffers. */
+/** Total bytes of buffers. Borrowed buffers do not count. */
 export function bytesOf(buffers: Iterable<Spillable>): number {
   let bytes = 0;
   for (const { words, borrowed } of buffers) if (!borrowed) bytes += 4 * words;

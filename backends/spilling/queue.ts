@@ -1,8 +1,8 @@
-/** Work that must wait for everything queued before it. */
+/** A job that runs after all jobs that were queued before it. */
 export interface QueuedJob {
   run(): Promise<void>;
   failed(reason: unknown): void;
-  /** Called last, whether it ran or not. */
+  /** Called at the end, whether the job has run or not. */
   settled(): void;
 }
 
@@ -10,18 +10,18 @@ export interface QueuedJob {
 export interface Queue {
   /** Whether the queue is empty. */
   readonly idle: boolean;
-  /** Throws the error that stopped the queue. */
+  /** Throws if the queue was stopped, with the reason. */
   guard(): void;
   add(job: QueuedJob): void;
-  /** Runs a function in its turn and resolves to its result. */
+  /** Queues a function and resolves to its result. */
   join<R>(run: () => Promise<R>): Promise<R>;
   /** Marks a failure as reported to the caller, and returns it. */
   tell(reason: unknown): unknown;
-  /** Throws the first failure that was not reported to anybody. */
+  /** Throws the first failure that was not yet reported to the caller, and forgets the rest. */
   throwUntold(): void;
-  /** Drops all jobs that have not run yet. */
+  /** Makes all jobs fail that have not finished. */
   stop(reason: unknown): void;
-  /** Resolves when no job is running. */
+  /** Resolves when the queue is empty. */
   settled(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export function createQueue(): Queue {
     try {
       guard();
       await job.run();
-      // The job's promises may still have been fulfilled although the device is gone.
+      // The queue may have been stopped while the job was running. Then the job counts as failed.
       guard();
     } catch (error) {
       const reason = stopped === undefined ? error : stopped.reason;

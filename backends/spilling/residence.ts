@@ -8,21 +8,21 @@ import { type BufferPlaces, bytesOf, type Spillable, staysOnDevice } from './pla
 
 /** Where the buffers of a command are while it runs in windows. */
 export interface Residence {
-  /** Buffers that are on the device as a whole. */
+  /** Buffers that are on the device, complete. */
   readonly inPlace: ReadonlySet<Spillable>;
-  /** Stores to those buffers, and stores that the host carries out. */
+  /** Stores that the device executes (to buffers in `inPlace`), and stores that the host executes. */
   readonly deviceStores: readonly Store[];
   readonly hostStores: readonly HostStore[];
-  /** Makes the results of host stores the contents of their buffers. */
+  /** Call after the last window: makes the stored words the contents of their buffers. */
   finish(): void;
 }
 
 /**
- * Decides which buffers of a command are on the device.
- * - Buffers read at random and cells must be on the device.
+ * Decides which buffers of a command are on the device while it runs in windows, and moves them.
+ * - Buffers that are read at random, and cells (single values), must be on the device.
  * - Buffers already on the device stay there as long as half of the memory remains for windows.
- * - Then come buffers that are stored to at computed indices.
- * - A buffer that is both read and stored to is stored to on the host, so that no window reads what another wrote.
+ * - Buffers that are stored to at computed indices get what remains of that half.
+ * - Stores to a buffer that is also read happen on the host, so that no window reads what another window wrote.
  *
  * @throws OutOfMemoryError `memory/random-access`
  */
@@ -97,8 +97,8 @@ async function makeResident(
 }
 
 /**
- * The error for a command that needs more bytes on the device at once than fit. It names the arrays read at random
- * and the bytes stored.
+ * The error for a command that needs more device memory at once than there is. The message names the arrays that are
+ * read at random and the bytes that are stored to.
  */
 export function tooMuchAtRandom(
   { memoryBytes }: BufferPlaces,

@@ -1,17 +1,17 @@
-/** Sorted rows in host memory. */
+/** The sorted rows of a window, in host memory. */
 export interface SortedRun {
   readonly keys: Uint32Array;
   readonly payload: Uint32Array | undefined;
 }
 
 /**
- * For each run, how many of its rows are among the first `rank` rows in sorted order. Rows with equal digits keep the
- * order of the runs. Bisects on the digit: 32 searches in every run.
+ * For each run, the number of its rows among the first `rank` rows of all runs in sorted order. Rows with equal digits
+ * keep the order of the runs. The search bisects the digit and takes 32 binary searches in every run.
  */
 export function splitsAt(runs: readonly SortedRun[], digit: (key: number) => number, rank: number): number[] {
   const below = (bound: number): number[] => runs.map(({ keys }) => countBelow(keys, digit, bound));
   const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
-  // Find the greatest digit for which at most `rank` rows are smaller.
+  // Find the greatest digit such that at most `rank` rows have smaller digits.
   let low = 0;
   let high = 2 ** 32 - 1;
   while (low < high) {
@@ -30,7 +30,7 @@ export function splitsAt(runs: readonly SortedRun[], digit: (key: number) => num
   return splits;
 }
 
-/** How many keys of a sorted run have a digit below a bound. */
+/** Number of keys of a sorted run whose digit is below `bound`. */
 function countBelow(keys: Uint32Array, digit: (key: number) => number, bound: number): number {
   let low = 0;
   let high = keys.length;

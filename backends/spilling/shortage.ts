@@ -1,11 +1,11 @@
 import { OutOfMemoryError, QuadrilleError } from '../../primitives/errors.ts';
 
-/** Whether a command failed for lack of a resource of which windows need less. */
+/** Whether a command failed for lack of memory or bindings, of which windows need less. */
 export function isShortage(error: unknown): boolean {
   return error instanceof OutOfMemoryError || isWantOfBindings(error);
 }
 
-/** Whether the buffers of a command have more parts than a kernel can bind. */
+/** Whether a command failed because its buffers are split into more GPU buffers than a kernel can bind. */
 export function isWantOfBindings(error: unknown): boolean {
   return error instanceof QuadrilleError && error.code === 'device/bindings';
 }

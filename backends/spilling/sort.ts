@@ -6,12 +6,11 @@ import { isShortage } from './shortage.ts';
 import { planWindows, type WindowMachine } from './windows.ts';
 
 /**
- * Sorts windows first, and then tiles of the result. Host memory holds the sorted windows. For each tile, a search in
- * all windows finds the rows between two ranks, and the device merges them with a stable sort. All data goes to the
- * device and back twice, however many windows there are.
+ * Sorts in two passes. The first pass sorts each window on the device and keeps the sorted windows in host memory. The
+ * second pass produces tiles (ranges of ranks) of the result: a binary search finds each window's rows of the tile, and
+ * a stable sort on the device merges them. All data goes to the device and back twice, whatever the number of windows.
  *
- * The method of finding the ranks is that of Varman et al., Merging multiple lists on hierarchical-memory
- * multiprocessors, 1991.
+ * The search for the ranks follows Varman et al., Merging multiple lists on hierarchical-memory multiprocessors, 1991.
  */
 export async function sortInWindows(machine: WindowMachine, command: SortCommand): Promise<void> {
   const { places } = machine;
@@ -27,7 +26,7 @@ export async function sortInWindows(machine: WindowMachine, command: SortCommand
   for (const { buffer } of targets) places.keepOnHost(buffer as Spillable, places.hostOf(buffer as Spillable));
 }
 
-/** Sorts rows and downloads them. */
+/** Sorts the rows of one window on the device and downloads them. */
 async function sortRows(
   { inner, places }: WindowMachine,
   { beginBit, endBit, payload }: SortCommand,
@@ -79,7 +78,10 @@ function cut({ keys, payload }: SortedRun, from: number, to: number): SortedRun 
   return { keys: keys.subarray(from, to), payload: payload?.subarray(from, to) };
 }
 
-/** Sorts the rows between two ranks. They are passed run by run, so that equal keys keep the order of the runs. */
+/**
+ * Merges rows `from` to `to` of each run with a stable sort. Rows are uploaded run by run, so that equal keys keep the
+ * order of the runs.
+ */
 async function mergeTile(
   machine: WindowMachine,
   command: SortCommand,
@@ -119,7 +121,7 @@ function keep({ places }: WindowMachine, cell: Cell | undefined, from: number, w
   if (cell !== undefined) places.hostOf(cell.buffer as Spillable).write(cell.word + from, words!);
 }
 
-/** Extracts the bits of a key that the sort compares. */
+/** Returns a function that extracts bits `beginBit` … `endBit` − 1 of a key, by which rows are sorted. */
 function digitOf(beginBit: number, endBit: number): (key: number) => number {
   const bits = endBit - beginBit;
   if (bits === 0) return () => 0;

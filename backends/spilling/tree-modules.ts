@@ -12,7 +12,10 @@ import {
 } from '../../primitives/ir/ir.ts';
 import { choose, identityWords, leafTypes, readLeaves } from './leaves.ts';
 
-/** The steps of the canonical tree of `combination-tree.ts` as functors of the index, for windows of whole blocks. */
+/**
+ * Modules that each compute one step of the combination tree that `combination-tree.ts` defines. They work on windows
+ * that consist of whole blocks of the tree.
+ */
 
 export const QUADS_PER_BLOCK: number = BLOCK / QUAD;
 
@@ -22,7 +25,7 @@ const not = (condition: Operand): Operand => operate('not', [condition]);
 
 type Values = readonly Operand[];
 
-/** Records a function of an index that reads leaves by name and returns leaves. */
+/** Records a module that takes an index, reads records from the named arrays and returns a record. */
 function treeModule(
   monoid: MonoidProgram,
   name: string,
@@ -45,7 +48,7 @@ function treeModule(
   );
 }
 
-/** The total of quad q of `element`; there are `count` elements. */
+/** Returns the total of quad q: up to four adjacent elements of the array `element`, which has `count` elements. */
 export function quadTotal(monoid: MonoidProgram): Module {
   const { types } = monoid;
   return treeModule(monoid, 'quadTotal', ['element'], ['count'], (quad, combine) => {
@@ -60,7 +63,9 @@ export function quadTotal(monoid: MonoidProgram): Module {
   });
 }
 
-/** Combines the totals of two halves, read from `group` (`count` of them), into the total of a group. */
+/**
+ * Returns the total of group i: elements 2i and 2i + 1 of the array `group`, combined. The array has `count` elements.
+ */
 export function groupTotal(monoid: MonoidProgram): Module {
   const { types } = monoid;
   return treeModule(monoid, 'groupTotal', ['group'], ['count'], (index, combine) => {
@@ -72,8 +77,8 @@ export function groupTotal(monoid: MonoidProgram): Module {
 }
 
 /**
- * One level of the prefixes of quads in their block: computes those within groups of 2^(level + 1) quads from those
- * within groups of 2^level.
+ * One level of the prefixes of quads. From the prefixes within groups of 2^level quads, computes the prefixes within
+ * groups of 2^(level + 1) quads.
  */
 export function quadPrefixStep(monoid: MonoidProgram): Module {
   const { types } = monoid;
@@ -90,8 +95,8 @@ export function quadPrefixStep(monoid: MonoidProgram): Module {
 
 /**
  * Computes the exclusive and inclusive prefixes of element i and passes them to `emit`. The exclusive prefix is
- * (`block` ⊕ `quad`) ⊕ the fold of the elements before i in its quad. `blocksBefore` is the number of blocks before
- * the first one.
+ * (`block` ⊕ `quad`) ⊕ the fold of the elements before i in its quad. `blocksBefore` is the number of blocks before the
+ * window.
  */
 export function emitPrefixes(emit: Module, monoid: MonoidProgram): Module {
   const { types, module, identity } = monoid;
@@ -120,7 +125,7 @@ export function emitPrefixes(emit: Module, monoid: MonoidProgram): Module {
   );
 }
 
-/** The prefix before an element's quad, if anything precedes the quad. */
+/** The fold of all elements before an element's quad, and whether there are any. */
 function prefixBefore(
   index: Local,
   types: readonly ScalarType[],
@@ -136,7 +141,10 @@ function prefixBefore(
   return { before: choose(both, ofBlock, not(hasQuad)), hasBefore: operate('or', [hasQuad, hasBlock]) };
 }
 
-/** The fold of the elements before this one in its quad. The first element gets an arbitrary value. */
+/**
+ * The fold of the elements that precede element `index` in its quad. For the first element of a quad the value is
+ * arbitrary.
+ */
 function localPrefix(
   index: Local,
   types: readonly ScalarType[],
@@ -152,7 +160,7 @@ function localPrefix(
   return local;
 }
 
-/** An emit module that returns the exclusive prefixes. */
+/** An emit module for scans that returns the exclusive prefix of every element. */
 export function exclusiveEmit({ module, types }: MonoidProgram): Module {
   return variantOf(module, `exclusive ${types.join()}`, () =>
     record({ name: 'exclusive', parameters: ['u32', ...types, ...types], results: types }, ([, ...prefixes]) =>

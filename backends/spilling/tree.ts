@@ -7,14 +7,15 @@ import { emitPrefixes, exclusiveEmit, groupTotal, QUADS_PER_BLOCK, quadPrefixSte
 import { planWindows, type RowWindow, type WindowMachine } from './windows.ts';
 
 /**
- * Folds and scans with inexact monoids in the shape of the canonical tree, byte for byte. Windows are whole blocks of
- * the tree, and their totals are combined as its higher levels are.
+ * Folds and scans with inexact monoids. Values are combined in the order of the tree that `combination-tree.ts`
+ * defines, so that every byte of the results is the same as without windows. Windows are whole blocks of the tree, and
+ * the higher levels of the tree combine the totals of blocks.
  */
 
-/** Numbers of elements that form a subtree of the whole tree. */
+/** Possible numbers of elements per subtree of the combination tree. Windows consist of whole subtrees. */
 const SUBTREES: readonly number[] = [BLOCK * BLOCK, BLOCK];
 
-/** Folds subtrees, and then folds their totals. */
+/** Folds every subtree, then the totals of the subtrees. */
 export async function reduceTree(
   machine: WindowMachine,
   extent: Extent,
@@ -55,12 +56,14 @@ export async function reduceTree(
   }
 }
 
-/** Reads records whose leaves are interleaved. */
+/** A program that reads records whose leaves are adjacent words. */
 function recordsProgram(leaves: LeafColumns, count: number): Program {
   return leavesProgram(leaves, count, leaves.types.length);
 }
 
-/** Computes the totals of all blocks first, then their prefixes, and from these the prefixes within blocks. */
+/**
+ * Computes first the totals of all blocks, then the prefixes of the blocks, and finally the prefixes of the elements.
+ */
 export async function scanTree(machine: WindowMachine, command: ScanCommand): Promise<void> {
   const { inner } = machine;
   const { extent, program, monoid, emit, stores, total } = command;
@@ -115,7 +118,7 @@ function takeLeaves(window: RowWindow, { types }: MonoidProgram, count: number):
   return { buffer: window.take(types.length * count), types, stride: count };
 }
 
-/** Stores the elements of a window, which its first program computes. */
+/** Computes the elements of a window with its first program and stores them in temporary columns. */
 function storeElements({ inner }: WindowMachine, monoid: MonoidProgram, window: RowWindow): LeafColumns {
   const elements = takeLeaves(window, monoid, window.rows);
   inner.forEach(window.rows, window.programs()[0]!, leafStores(elements, 0, window.rows));
@@ -123,8 +126,8 @@ function storeElements({ inner }: WindowMachine, monoid: MonoidProgram, window: 
 }
 
 /**
- * Combines quads into groups, level by level up to blocks. Passes on every level below blocks, and stores the block
- * totals on request.
+ * Combines the totals of quads into totals of larger groups, level by level up to blocks. Calls `see` with every level
+ * below blocks. If `blocks` is given, stores the totals of the blocks there.
  */
 function climb(
   { inner }: WindowMachine,

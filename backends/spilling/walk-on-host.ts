@@ -7,11 +7,10 @@ import { bringToHost, createClock, readersOf, STATEMENTS_BETWEEN_LOOKS, withoutL
 import type { WindowMachine } from './windows.ts';
 
 /**
- * Walks on the host, index by index, when the buffers that walks store to do not fit on the device. The cost is
- * proportional to the steps taken. Host memory is allocated only where something is stored, however large the buffers
- * are.
+ * Runs a walk on the host, index by index, if the buffers that it stores to do not fit on the device. The time is
+ * proportional to the number of steps. Host memory is allocated only for the parts of buffers that are written.
  *
- * As in `forEachOnHost`, the thread yields every few milliseconds, also within a walk.
+ * As in `forEachOnHost`, the thread yields every few milliseconds, even in the middle of a walk.
  *
  * @throws DeviceLostError `device/hang`
  */
@@ -42,7 +41,9 @@ type Results = readonly PlainValue[];
 /** Evaluates a module once. Yields whenever it is time to look at the clock. */
 interface Evaluator {
   evaluate(args: Results): Generator<undefined, Results, undefined>;
-  /** Approximate number of statements that run without a pause. */
+  /**
+   * Approximate number of statements that one call runs, or, if it pauses, that it runs between two possible pauses.
+   */
   readonly statements: number;
 }
 
@@ -87,7 +88,7 @@ function evaluatorOf(
   };
 }
 
-/** Walks from every index. Yields the current index whenever it is time to look at the clock. */
+/** Walks from every index. Yields the number of finished indices whenever it is time to look at the clock. */
 function* walks(
   length: number,
   begin: Evaluator,
@@ -115,7 +116,7 @@ function* walks(
   }
 }
 
-/** The result of an evaluation. Yields the index whenever the evaluation pauses. */
+/** Runs an evaluation to its end and returns its result. Yields the index whenever the evaluation pauses. */
 function* at(index: number, run: Generator<undefined, Results, undefined>): Generator<number, Results, undefined> {
   let each = run.next();
   for (; each.done !== true; each = run.next()) yield index;

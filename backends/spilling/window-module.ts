@@ -5,24 +5,24 @@ import { withBlocks, withOperands } from '../../primitives/ir/rewrite.ts';
 import { visitStatements } from '../../primitives/ir/visit.ts';
 
 /**
- * How a window of a launch finds the elements of an array:
- * - `whole`: at the index of the whole launch, in the whole array;
- * - `aligned`: at the index of the window, in a piece that starts with the window;
- * - `piece`: at a distance given by a uniform, in a piece that starts anywhere.
+ * How the module of a window addresses the elements of an array:
+ * - `whole`: the whole array is bound and read at indices of the launch;
+ * - `aligned`: a piece that starts at the window's first index is bound and read at indices of the window;
+ * - `piece`: any piece is bound, and a uniform with the piece's first element is subtracted from indices.
  */
 export type Placing = 'whole' | 'aligned' | 'piece';
 
 /**
- * A module for windows of a launch. Its uniforms give the start of the window, the starts of pieces, and the arrays'
- * lengths.
+ * A module for windows of a launch. Its additional uniforms are the start of the window, the starts of pieces, and the
+ * lengths of arrays.
  */
 export interface WindowModule {
   readonly module: Module;
-  /** The uniform that is added to an index of the window. */
+  /** Name of the uniform with the window's first index. */
   readonly start: string;
   /**
-   * The uniforms for the first element of each array's piece, and for the lengths of the arrays that are read as
-   * pieces.
+   * Names of uniforms, by array: the first element of a piece (`pieces`), and the length of an array that is not bound
+   * whole (`lengths`).
    */
   readonly pieces: ReadonlyMap<string, string>;
   readonly lengths: ReadonlyMap<string, string>;
@@ -33,12 +33,12 @@ const MAX_PLACINGS = 64;
 
 const variants = createVariants<Module, WindowModule>(MAX_PLACINGS);
 
-/** The module that computes for index i of a window what the given module computes for index `start + i`. */
+/** A module whose result at index i of a window equals the given module's result at index `start + i` of the launch. */
 export function windowModule(module: Module, placings: ReadonlyMap<string, Placing>): WindowModule {
   return variants(module, [...placings.values()].join(), () => rewrite(module, placings));
 }
 
-/** Chooses how windows address each array. Arrays read only at the index can be aligned. */
+/** Chooses how windows address each array. An array that is read only at the launch index can be aligned. */
 export function placingsOf(module: Module, whole: (array: string) => boolean): ReadonlyMap<string, Placing> {
   const patterns = accessPatterns(module);
   const placing = (name: string): Placing => {
@@ -84,7 +84,7 @@ interface Names {
   readonly lengths: ReadonlyMap<string, string>;
 }
 
-/** Rewrites one function. Its index parameters then hold indices of the window; all other values stay the same. */
+/** Rewrites one function. Its index parameters then take indices of the window, and all other values stay the same. */
 function createShifter(
   fn: IrFunction,
   holding: ReadonlySet<number>,

@@ -8,23 +8,23 @@ import { type BufferPlaces, bytesOf } from './places.ts';
 import { type Residence, settle, tooMuchAtRandom } from './residence.ts';
 import { isShortage, isWantOfBindings } from './shortage.ts';
 
-/** The resources for running windows. */
+/** The backend, buffers and limits with which commands run in windows. */
 export interface WindowMachine {
   readonly inner: Backend;
   readonly places: BufferPlaces;
   /** Maximum rows of a window, even if memory allows more. */
   readonly maxRows: number;
-  /** Whether the device may hold only what windows need. */
+  /** Whether all buffers that windows do not need must leave the device. */
   readonly thrifty: boolean;
-  /** Milliseconds that the host may spend on a row that it evaluates. */
+  /** Maximum time in milliseconds that the host may evaluate one row. */
   readonly hangLimit: number | undefined;
 }
 
-/** A window that is being processed. */
+/** A range of a command's indices while the command runs on it. */
 export interface RowWindow {
   readonly from: number;
   readonly rows: number;
-  /** The programs for the given indices of the window; by default for all of them. */
+  /** The command's programs, bound for the indices `from` to `to` of the launch; by default for the whole window. */
   programs(from?: number, to?: number): Program[];
   readonly stores: readonly Store[];
   /** Allocates a buffer for the duration of the window. */
@@ -38,18 +38,18 @@ export interface Windowing {
   /** Maximum rows of a window. */
   readonly rows: number;
   /**
-   * Runs the command from the first index to the last. When inner commands run out of memory, a window is repeated
-   * with fewer rows.
+   * Calls `body` for windows that together cover all indices. If the inner backend runs out of memory, a window is
+   * repeated with fewer rows.
    */
   run(body: (window: RowWindow) => void | Promise<void>): Promise<void>;
 }
 
-/** Minimum rows of a window: shorter ones do not help against lack of memory. */
+/** Minimum rows of a planned window. Shorter windows would hardly save memory. */
 const MIN_ROWS = 64;
-/** Share of the free memory that windows are planned to fill; inner commands need the rest. */
+/** Share of the free device memory that a window may fill. The inner backend's commands need the rest. */
 const FILL = 0.75;
 
-/** What is known about a command when its windows run. */
+/** How a command runs in windows. */
 interface WindowsPlan {
   readonly analysis: Analysis;
   readonly residence: Residence;
@@ -59,7 +59,7 @@ interface WindowsPlan {
   readonly scratch: number;
 }
 
-/** Plans how a command runs in windows, and makes the room that it needs. */
+/** Plans how a command runs in windows, and frees the device memory that the windows need. */
 export async function planWindows(machine: WindowMachine, command: WindowedCommand): Promise<Windowing> {
   const { places, inner, maxRows } = machine;
   const { multiple = 1, scratch = 0 } = command;
@@ -73,7 +73,7 @@ export async function planWindows(machine: WindowMachine, command: WindowedComma
     return { analysis, residence, hostStores, multiple, min, scratch };
   };
   let plan = await planFor(machine.thrifty);
-  // The buffers that could stay leave too little room for even the shortest window.
+  // Keep only the needed buffers on the device if all that could stay leave no room for the shortest window.
   const smallest = largestWindow(plan, min);
   const left = places.memoryBytes - bytesOf(plan.residence.inPlace);
   if (smallest > FILL * left) {
@@ -85,7 +85,10 @@ export async function planWindows(machine: WindowMachine, command: WindowedComma
   return { length: analysis.length, rows, run: (body) => runAll(machine, plan, rows, body) };
 }
 
-/** The longest window that fits, after making room for all rows, or at least for windows of half that length. */
+/**
+ * Number of rows of a window. Frees at most half of the device memory for all rows, then halves the window until it
+ * fits in the free memory.
+ */
 async function fittingRows({ places, maxRows }: WindowMachine, plan: WindowsPlan): Promise<number> {
   const { multiple, min, residence, analysis } = plan;
   await places.makeRoom(
@@ -101,7 +104,7 @@ function halved(rows: number, { multiple }: WindowsPlan): number {
   return multiple * Math.max(1, Math.floor(rows / 2 / multiple));
 }
 
-/** The largest number of bytes that the first, the last or a middle window of the given length takes. */
+/** Bytes of device memory for a window of `rows` rows: the maximum over the first, a middle and the last window. */
 function largestWindow({ analysis, residence, hostStores, scratch }: WindowsPlan, rows: number): number {
   const { length, programs } = analysis;
   const bytesFrom = (from: number): number => {
@@ -132,7 +135,7 @@ async function runAll(
       from = to;
     } catch (error) {
       const combinedSome = combines && counters.dispatches > dispatches;
-      // Buffers in many parts have as many parts in shorter windows.
+      // Buffers on the device are split into as many bindings in shorter windows, so halving would not help.
       const isLasting = isWantOfBindings(error) && !machine.thrifty;
       if (!isShortage(error) || isLasting || combinedSome || max <= multiple) throw error;
       max = halved(max, plan);
@@ -194,7 +197,7 @@ function bindAll(
   });
 }
 
-/** The part of a store that covers the window starting at an index. */
+/** The part of a store that covers the window of `rows` rows from index `from` on. */
 function storeFrom(store: Store, from: number, rows: number): Store {
   if (store.index !== undefined) return store;
   return { ...store, offset: store.offset + from, capacity: Math.min(rows, Math.max(0, store.capacity - from)) };

@@ -1,5 +1,5 @@
 /**
- * For WebGPU in Node: the system's adapters, or a software adapter from an npm package.
+ * WebGPU in Node: opens the system's GPU adapters, or a software adapter from an npm package.
  *
  * @packageDocumentation
  */

@@ -8,7 +8,8 @@ import { missingForVulkan, useSoftwareVulkan, useSystemVulkan } from './software
 export type NodeAdapter = 'hardware' | 'software' | 'auto';
 
 /**
- * Timestamps are not quantised. Workgroup memory is not cleared, since SwiftShader's compiler takes seconds for that.
+ * Options for Dawn. Timestamps are not quantised, so that short kernels can be measured. Workgroup memory is not
+ * cleared, because SwiftShader takes seconds to compile the clearing.
  */
 const dawnOptions = ['disable-dawn-features=timestamp_quantization', 'enable-dawn-features=disable_workgroup_init'];
 
@@ -16,11 +17,12 @@ const dawnOptions = ['disable-dawn-features=timestamp_quantization', 'enable-daw
  * The `GPU` object of the optional package `webgpu` (Dawn), for `createWebGpuBackend({ gpu })` in Node.
  *
  * `software` uses SwiftShader from the optional package `@sparticuz/chromium`; `hardware` and `auto` use the system's
- * drivers. Each of the two has one object, which all calls share. It does not keep the process alive.
+ * drivers. All calls for `software` return one shared object, and so do all calls for the system's drivers. Neither
+ * object keeps the process alive.
  *
  * @throws DeviceLostError `device/package-missing` where the optional package `webgpu` is not installed,
- * `device/software-adapter-missing` (software only), `device/no-adapter` where there is no driver or no build of Dawn for
- * this platform.
+ * `device/software-adapter-missing` (software only), `device/no-adapter` where there is no driver or no build of Dawn
+ * for this platform.
  *
  * @example
  * ```ts
@@ -46,16 +48,16 @@ export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<Gpu> {
   if (known !== undefined) return known;
   const gpu = create(dawnOptions);
   instances.set(drivers, gpu);
-  // An instance looks for its drivers when it is first asked for an adapter. Ask now, while the environment names the
-  // right ones.
+  // Dawn searches for drivers at the first request for an adapter. This request makes it search now, while the
+  // environment variables name the right drivers.
   const found = await gpu.requestAdapter();
   if (found === null && adapter === 'software' && !isMainThread) throw invisible();
   return gpu;
 }
 
 /**
- * One instance of Dawn per kind of driver. They are never dropped: Dawn polls an instance for events once more after
- * its last device was destroyed, and hangs or crashes if the instance was collected by then.
+ * One Dawn instance per kind of driver. Instances are kept for ever: Dawn polls an instance for events once more after
+ * its last device was destroyed, and hangs or crashes if the instance was garbage-collected before.
  */
 const instances = new Map<'software' | 'system', GPU>();
 
@@ -74,7 +76,10 @@ function packageMissing(cause: unknown): DeviceLostError {
   });
 }
 
-/** In a worker thread the driver is found only if the environment of the process itself names it. */
+/**
+ * The error in a worker thread that set the environment variables only in its own copy of the environment, where the
+ * driver loader does not look.
+ */
 function invisible(): DeviceLostError {
   return new DeviceLostError('device/no-adapter', 'The software adapter is not visible from this worker thread.', {
     remedy: 'Call useSoftwareVulkan() in the main thread before the worker starts.',

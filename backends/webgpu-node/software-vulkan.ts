@@ -13,21 +13,22 @@ import { vulkanDrivers } from './vulkan-drivers.ts';
 const PACKAGE = '@sparticuz/chromium';
 const LOADER = 'libvulkan.so.1';
 const MANIFEST = 'vk_swiftshader_icd.json';
-/** Keeps the library mapped, so that Dawn finds it when it opens it by name. */
+/** A flag of `dlopen` that keeps the library loaded, so that Dawn finds it by its name. */
 const RTLD_NODELETE = 0x1000;
 
 const ENVIRONMENT = ['VK_ICD_FILENAMES', 'VK_DRIVER_FILES'] as const;
-/** The values of these variables before the software driver replaced them. */
+/** The values of the `ENVIRONMENT` variables before {@link useSoftwareVulkan} set them. */
 let replaced: readonly (string | undefined)[] | undefined;
 
 /**
- * Makes SwiftShader, a Vulkan driver on the CPU, the driver that the next `create()` of npm `webgpu` finds.
+ * Selects SwiftShader, a Vulkan driver for the CPU: the next `create()` of the npm package `webgpu` uses this driver.
  *
  * The driver comes from the optional package `@sparticuz/chromium` (Linux on x64) and is unpacked once into the user's
- * cache folder. The Vulkan loader reads the process's environment, which a worker thread sees only as a copy: there,
- * call this in the main thread first.
+ * cache folder. The driver is selected through environment variables of the process. A worker thread can only change
+ * its copy of them, so the main thread must call this function before it starts the worker.
  *
- * @throws DeviceLostError `device/software-adapter-missing` where the package is not installed or does not fit the machine.
+ * @throws DeviceLostError `device/software-adapter-missing` where the package is not installed or does not fit the
+ * machine.
  * @example
  * await useSoftwareVulkan();
  * process.env.VK_DRIVER_FILES.endsWith('.json'); // true
@@ -54,8 +55,8 @@ export function useSystemVulkan(): void {
 }
 
 /**
- * Says in a sentence what the system lacks to run Vulkan; undefined if nothing is missing. Without this check, Dawn
- * and the Vulkan loader print warnings to stderr.
+ * A sentence that says what the system lacks to run Vulkan; undefined if nothing is missing. Where something is
+ * missing, Dawn and the Vulkan loader would print warnings to stderr, so check before opening them.
  */
 export function missingForVulkan(): string | undefined {
   if (process.platform !== 'linux') return undefined;
@@ -67,7 +68,7 @@ function openLibrary(path: string, flags: number): unknown {
   try {
     process.dlopen({ exports: {} }, path, constants.dlopen.RTLD_NOW | flags);
   } catch (error) {
-    // The library loads but is not a Node addon, as expected.
+    // Node reports that the library is not a Node addon, which shows that it was loaded.
     if (error instanceof Error && error.message.includes('did not self-register')) return undefined;
     return error;
   }
@@ -106,7 +107,10 @@ function cacheFolder(): string {
   return existsSync(dirname(home)) ? join(home, 'quadrille') : join(tmpdir(), `quadrille-${process.getuid?.() ?? 0}`);
 }
 
-/** Unpacks beside the target and then renames, so that several processes can do it at the same time. */
+/**
+ * Unpacks into a temporary folder next to `target` and renames it, so that several processes can unpack at the same
+ * time.
+ */
 async function unpack(archive: string, target: string): Promise<string> {
   await mkdir(dirname(target), { recursive: true });
   const partial = await mkdtemp(`${target}-`);

@@ -4,16 +4,16 @@ import { dirname, join, resolve } from 'node:path';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Folders to search for drivers, beside those named by the environment. */
+/** System folders to search for drivers, in addition to the folders that environment variables name. */
 const SYSTEM_FOLDERS = ['/usr/local/etc', '/etc', '/run/opengl-driver/share', '/usr/lib/x86_64-linux-gnu/GL'];
 
 /**
- * The manifests of the installed Vulkan drivers on a Linux machine whose libraries exist, in the order that the Vulkan
- * loader documents. If `VK_DRIVER_FILES` or `VK_ICD_FILENAMES` is set, only its files count. Otherwise they are
- * `VK_ADD_DRIVER_FILES` and the folders `vulkan/icd.d` under the configuration and data folders of the user and of the
- * system.
+ * The paths of the manifests (JSON files) of the Vulkan drivers installed on a Linux machine, in the order that the
+ * Vulkan loader documents. Manifests whose libraries do not exist are left out. If `VK_DRIVER_FILES` or
+ * `VK_ICD_FILENAMES` is set, only the files that it names are searched. Otherwise the search covers
+ * `VK_ADD_DRIVER_FILES` and the folders `vulkan/icd.d` in the user's and the system's configuration and data folders.
  *
- * Checking before Dawn does keeps the loader's own warnings off stderr.
+ * If there is no driver, the caller can skip Dawn, whose Vulkan loader would print warnings to stderr.
  *
  * Source: Vulkan loader, LoaderDriverInterface.md, "Driver Discovery on Linux".
  */
@@ -45,7 +45,7 @@ function pathsIn(list: string): string[] {
   return list.split(':').filter((path) => path !== '');
 }
 
-/** The manifest at `path`, or all manifests in that folder. */
+/** If `path` is a file, returns it; if `path` is a folder, returns all manifests in it. */
 function manifestsAt(path: string): string[] {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile()) return [path];
@@ -55,7 +55,10 @@ function manifestsAt(path: string): string[] {
     .map((name) => join(path, name));
 }
 
-/** Whether a manifest can be read and its library may exist. A bare name is left to the dynamic linker to find. */
+/**
+ * Whether a manifest can be read and names a library that exists. A name without a folder always passes, because the
+ * dynamic linker searches for it.
+ */
 function hasLibrary(manifest: string): boolean {
   try {
     const { ICD } = JSON.parse(readFileSync(manifest, 'utf8')) as { ICD?: { library_path?: unknown } };

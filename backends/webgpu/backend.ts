@@ -49,38 +49,40 @@ import type { TuningChoice } from './tuning/tuning-choice.ts';
 
 export interface WebGpuOptions {
   /**
-   * Where adapters are requested; by default the browser's `navigator.gpu`. In Node: `openNodeGpu()` of
-   * `backends/webgpu-node`.
+   * The `GPU` object that adapters are requested from; by default the browser's `navigator.gpu`. In Node, pass the
+   * result of `openNodeGpu()` from `backends/webgpu-node`.
    */
   readonly gpu?: Gpu | undefined;
   readonly adapter?: AdapterChoice | undefined;
   /**
-   * A device that your program works with too, instead of a new one. It is never destroyed. Whether its subgroups are
-   * usable is read from `gpu` if given, otherwise found out by a test compilation.
+   * An existing device, which your program can use at the same time. The backend never destroys it. By default the
+   * backend opens its own device. If `gpu` is missing too, a test compilation finds out whether the device's subgroups
+   * can be used.
    */
   readonly device?: GpuDevice | undefined;
-  /** Lowers the device's limits. */
+  /** Limits below those of the device, for example to bound the memory that the backend takes. */
   readonly limits?: Partial<Limits> | undefined;
-  /** Overrides the tuning for the device's class: it affects the speed of kernels, never their results. */
+  /** Overrides tuning parameters of the device's class. They affect the speed of kernels, never their results. */
   readonly tuning?: TuningChoice | undefined;
   /**
-   * Milliseconds without an answer, while somebody waits, after which the device is considered lost. Must be longer
-   * than the longest wait of a pipeline. By default, waits are unlimited.
+   * Maximum time in milliseconds that somebody waits for the device without any progress; after that, the device counts
+   * as lost. Must exceed the longest wait of normal work. Unlimited by default.
    */
   readonly hangLimit?: number | undefined;
   /**
-   * Milliseconds that `close()` waits for the device to finish its work. After that, `close()` returns with the warning
-   * `warning/device-left`, and the device is destroyed once it has finished. 4,000 by default.
+   * Maximum time in milliseconds that `close()` waits for the device to finish its work. If the time is up, `close()`
+   * issues the warning `warning/device-left` and resolves; the device is destroyed once its work is finished. 4,000 by
+   * default.
    */
   readonly closeLimit?: number | undefined;
   /**
-   * Host memory that the device maps for transfers: `buffers` buffers of `bytes` bytes each for uploads, and the same
-   * amount for reads. By default 4 of 16 MiB. They are allocated on demand and kept until memory runs short.
+   * Size of the staging memory for transfers: `buffers` mappable buffers of `bytes` bytes each for uploads, and as many
+   * for reads. By default 4 buffers of 16 MiB each. They are allocated on demand and kept until memory runs short.
    */
   readonly staging?: StagingSize | undefined;
-  /** Receives warnings; by default they go to the platform. */
+  /** Receives warnings. By default they go to the console or, in Node, to `process.emitWarning`. */
   readonly onWarning?: OnWarning | undefined;
-  /** Overrides the choice of the device's probe. */
+  /** Overrides the WGSL forms of f32 operations that the probe of the device has chosen. */
   readonly arithmetic?: Partial<Arithmetic> | undefined;
 }
 
@@ -101,7 +103,7 @@ const OPTIONS: FieldKinds<WebGpuOptions> = {
   arithmetic: someRecord,
 };
 
-/** A WebGPU backend, with information about its device. */
+/** A backend on WebGPU, with information about its device and methods that measure commands. */
 export interface WebGpuBackend extends Backend {
   readonly name: 'webgpu';
   readonly info: GpuAdapterInfo;
@@ -109,17 +111,18 @@ export interface WebGpuBackend extends Backend {
   readonly arithmetic: Arithmetic;
   readonly tuning: Tuning;
   /**
-   * Measures the time that the device takes for commands, by its own clock: milliseconds, without the time of the host.
-   * First waits for all earlier commands. Given several groups of commands, it runs them without a pause and measures
-   * each. An idle device starts slowly, so the first group should be a warm-up.
+   * Measures the milliseconds that the device takes for commands, by the device's timestamps; time on the host does not
+   * count. First waits for all earlier commands. Several groups of commands run without pauses and are measured one by
+   * one. An idle device starts slowly, so the first group should be a warm-up.
    *
    * @throws ArgumentError `device/no-timestamps`
    */
   time(commands: () => void): Promise<number>;
   time(groups: readonly (() => void)[]): Promise<readonly number[]>;
   /**
-   * Measures each of the commands separately, in order: its kernel, its functor, and its milliseconds. Only the first
-   * 4,095 are measured. Commands run one after another here, so they take longer than in {@link time}.
+   * Measures every command: its kernel, its functors and its milliseconds, in the order of the commands. Only the first
+   * 4,095 commands are measured. Commands do not overlap while they are profiled, so they take longer than in
+   * {@link time}.
    *
    * @throws ArgumentError `device/no-timestamps`
    */
@@ -129,14 +132,14 @@ export interface WebGpuBackend extends Backend {
 /**
  * Opens a backend on WebGPU.
  *
- * Commands are recorded, and submitted when somebody waits for them or a batch is full. A buffer longer than one
- * binding is split over several GPU buffers, which kernels see as one. A command that reads and writes the same buffer
- * reads its contents from before the command.
+ * Commands are recorded, and submitted when somebody waits for them or a batch is full. A column longer than one
+ * binding is split over several GPU buffers, which kernels address as one array. A command that reads and writes the
+ * same buffer reads the contents from before the command.
  *
  * @throws DeviceLostError `device/no-adapter` if there is no adapter of the requested kind; `device/lost` if the given
  * device is lost.
  * @throws ArgumentError `device/limits` if the given device was made with limits too low for the kernels.
- * @throws ArgumentError `tuning/member` if the tuning has members with which kernels would be wrong.
+ * @throws ArgumentError `tuning/member` if the tuning has members that would make kernels wrong.
  *
  * @example
  * ```ts
@@ -170,7 +173,7 @@ function adapterOfDevice(): ArgumentError {
   });
 }
 
-/** Starts the machine; if that fails, closes the device. */
+/** Starts the machine. If this fails, destroys the device unless it is shared. */
 function machineOf(open: OpenDevice, options: WebGpuOptions, gpu: GPU | undefined): GpuMachine {
   try {
     return startMachine(open, options, gpu);
@@ -188,13 +191,13 @@ function backendOf(
   const engine: Engine = { ...machine.engine, arithmetic };
   const { failure, transfers, plans } = machine;
   const { pool, recorder, counters, limits } = engine;
-  // Applies only now, so that it does not limit the probe of the device.
+  // The memory limit applies from here on; the probe of the device must not be limited.
   pool.keepWithin(limits.memoryBytes);
   const tapes = createTapes(engine);
   Object.assign(machine.reserved, { giveUp: tapes.giveUp, forgetPart: tapes.forgetPart, clear: tapes.clear });
   let closed = false;
   const signature = new CommandSignature(pool);
-  /** Runs a command, by its plan if its extent is not 0; empty commands are not worth a plan. */
+  /** Runs a command, by a cached plan if there is one. Commands with extent 0 have no plans. */
   const issue = (
     name: string,
     { module }: Program,
@@ -368,7 +371,7 @@ function backendOf(
     },
     play(script, call) {
       failure.guard();
-      // While commands are measured, they are issued one by one.
+      // Returning false makes the caller issue the commands one by one, which profiling requires.
       if (machine.timer.isProfiling || !tapes.play(script, call)) return false;
       recorder.endCommand();
       return true;
@@ -408,7 +411,7 @@ function requireCopyable({ parts }: Memory): void {
   if (!parts.every(isCopyable)) throw withoutUsage('COPY_SRC', 'be copied to the host');
 }
 
-/** The functors of a program by the users' names: the entry, and the functors that it calls. */
+/** The user's names of a program's functors, for profiles: the entry and the functors that it calls. */
 function namesIn({ functions }: Module): string {
   const [entry, ...called] = new Set(functions.map(({ name }) => name.replace(/^m\d+_/, '')).reverse());
   return called.length === 0 ? entry! : `${entry}: ${called.join(', ')}`;

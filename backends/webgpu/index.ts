@@ -1,6 +1,6 @@
 /**
- * For programs that choose their GPU themselves: the backend on WebGPU, in browsers, and in Node with the `GPU` object of
- * `quadrille/backends/webgpu-node`.
+ * For programs that choose their GPU: the backend on WebGPU. It runs in browsers and, with the `GPU` object of
+ * `quadrille/backends/webgpu-node`, in Node.
  *
  * @packageDocumentation
  */

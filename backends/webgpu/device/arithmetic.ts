@@ -1,46 +1,55 @@
 /**
- * Which WGSL forms f32 operations take so that results match `semantics.ts`; a probe of the device chooses. *plain* is
- * WGSL's own operation; the other forms are exact on devices where that one is not.
+ * The WGSL form of each kind of f32 operation, chosen by a probe of the device so that results match `semantics.ts`.
+ * `plain` is WGSL's own operation. The other forms are for devices on which the plain operation is not exact.
  */
 export interface Arithmetic {
   /**
-   * `guarded` hides products, to prevent the fusion of `a*b + c` into one operation and the rewriting of `a*b + a*c` as
-   * `a*(b + c)`; `corrected` also returns the smallest normal number where the device flushes results that round up to
-   * it.
+   * `guarded` hides products from the compiler, so that it neither fuses `a*b + c` into one operation nor rewrites
+   * `a*b + a*c` as `a*(b + c)`. `corrected` also fixes products that round up to the smallest normal number where the
+   * device flushes them to 0.
    */
   readonly product: 'plain' | 'guarded' | 'corrected';
   /**
-   * `guarded` hides all sums from reassociation; `kept` only sums with a part that could cancel out, as in `(a - b) +
-   * b`.
+   * `guarded` hides all sums from the compiler, so that it does not reassociate them. `kept` hides only sums with terms
+   * that may cancel out, as in `(a - b) + b`.
    */
   readonly sum: 'plain' | 'kept' | 'guarded';
   /**
-   * `guarded` hides constants, because compilers merge (`a*3*5 = a*15`), invert (`a/3`) and drop them (`a + 0`, `a*0`).
+   * `guarded` hides constants from the compiler, which may merge (`a*3*5 = a*15`), invert (`a/3`) or drop them
+   * (`a + 0`, `a*0`).
    */
   readonly constant: 'plain' | 'guarded';
   /**
-   * `guarded` hides quotients from rewriting, as of `a/b*b`; `corrected` also computes the rounding error of a quotient
-   * of mantissas in integers.
+   * `guarded` hides quotients from the compiler, which may simplify `a/b*b`. `corrected` also rounds correctly: it
+   * computes the rounding error of the mantissas' quotient in integers.
    */
   readonly quotient: 'plain' | 'guarded' | 'corrected';
-  /** `corrected` computes the rounding error of a square root of a mantissa in integers. */
+  /** `corrected` rounds square roots correctly: it computes the rounding error of the mantissa's root in integers. */
   readonly root: 'plain' | 'corrected';
-  /** `bits` compares the bits of the operands: correct for NaN on devices that assume there are none. */
+  /**
+   * `bits` compares the bits of the operands, which is correct for NaN on devices whose compilers assume that NaN never
+   * occurs.
+   */
   readonly comparison: 'plain' | 'bits';
-  /** `ranked` compares the bits of the operands: correct for zeros and NaN on devices whose own operation is not. */
+  /**
+   * Of min and max: `ranked` compares the bits of the operands, which is correct for −0 and NaN where the device's own
+   * operation is not.
+   */
   readonly extremum: 'plain' | 'ranked';
-  /** `integer` rounds 32-bit integers to 24 bits before it converts them. */
+  /**
+   * Of integers to f32: `integer` first rounds 32-bit integers to 24 significant bits, so that the conversion is exact.
+   */
   readonly conversion: 'plain' | 'integer';
   /**
-   * `checked` compares numbers with the bounds of the integer type before converting; a possible NaN is checked in both
-   * forms.
+   * Of f32 to integers: `checked` first compares numbers with the bounds of the integer type. Both forms check for NaN
+   * where it may occur.
    */
   readonly truncation: 'plain' | 'checked';
 }
 
 export type ArithmeticChoice = keyof Arithmetic;
 
-/** Plain WGSL, which `fast` functors get on every device. */
+/** WGSL's own operations. Functors marked `fast` use them on every device. */
 export const plainArithmetic: Arithmetic = {
   product: 'plain',
   sum: 'plain',
@@ -53,7 +62,7 @@ export const plainArithmetic: Arithmetic = {
   truncation: 'plain',
 };
 
-/** Every operation in the form that relies only on integers. */
+/** The strongest form of every operation: it relies on the device's integer operations only. */
 export const guardedArithmetic: Arithmetic = {
   product: 'corrected',
   sum: 'guarded',

@@ -14,12 +14,12 @@ const wantedLimits = [
 ] as const;
 
 /**
- * The descriptor to request a device with, so that `open({ device })` works as well as `open()` with a device of its
- * own: all limits that kernels use, and subgroups and timestamps if the adapter has them. Add whatever else your
- * program needs.
+ * A descriptor for `requestDevice` with which `open({ device })` works as well as `open()` on its own device. It asks
+ * for all limits that kernels use, and for subgroups and timestamps if the adapter has them. Add what your program
+ * needs.
  *
- * Devices requested without it work too if they have WebGPU's default limits: kernels then take the portable path, and
- * columns above 128 MiB are split over several buffers.
+ * Any device with WebGPU's default limits works too. Kernels then take a portable path without subgroups, and columns
+ * above 128 MiB are split over several buffers.
  *
  * @example
  * const gpu = await openTestGpu(); // on a page: navigator.gpu

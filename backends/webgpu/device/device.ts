@@ -8,34 +8,37 @@ import { lostError } from './failure.ts';
 /** Which adapters to accept; `auto` prefers a hardware adapter. */
 export type AdapterChoice = 'hardware' | 'software' | 'auto';
 
-/** A device with the properties of its adapter. */
+/** A device, with the limits and features that matter to kernels. */
 export interface OpenDevice {
-  /** Unknown if the caller gave the device. */
+  /** Undefined if the caller passed the device. */
   readonly adapter: GpuAdapter | undefined;
   readonly device: GpuDevice;
   readonly info: GpuAdapterInfo;
-  /** The limits of the device. */
+  /** The limits of the device, not yet lowered by the caller's options. */
   readonly limits: Limits;
   readonly features: ReadonlySet<string>;
   readonly subgroups: Subgroups | undefined;
-  /** Whether the caller gave the device and goes on using it: it is never destroyed, and nothing is left on it. */
+  /**
+   * Whether the caller passed the device and also uses it. A shared device is never destroyed; closing frees all memory
+   * on it.
+   */
   readonly shared: boolean;
 }
 
-/** Subgroups of at least 4 lanes whose ids are available in WGSL. */
+/** The sizes of a device's subgroups. Only subgroups of at least 4 lanes with ids in WGSL are used. */
 export interface Subgroups {
   /** Minimum and maximum number of lanes. */
   readonly min: number;
   readonly max: number;
 }
 
-/** The number of lanes of a subgroup, if it is fixed. */
+/** The number of lanes of a subgroup if all subgroups have the same size; else undefined. */
 export function widthOf({ min, max }: Subgroups): number | undefined {
   return min === max ? min : undefined;
 }
 
 /**
- * Opens a device with everything that its adapter offers.
+ * Opens a device with the limits and features of its adapter that kernels can use.
  *
  * @throws DeviceLostError `device/no-adapter`
  */
@@ -52,7 +55,7 @@ export async function openDevice(gpu: Gpu | undefined, choice: AdapterChoice): P
 }
 
 /**
- * Wraps a device that the caller works with too. Its limits and features are those it was requested with.
+ * Wraps a device that the caller also uses. Kernels get the limits and features with which the caller requested it.
  *
  * @throws ArgumentError `device/limits` if they are too low for the kernels.
  * @throws DeviceLostError `device/lost`
@@ -60,7 +63,7 @@ export async function openDevice(gpu: Gpu | undefined, choice: AdapterChoice): P
 export async function shareDevice(device: GpuDevice, gpu: Gpu | undefined): Promise<OpenDevice> {
   requireLeast(device.limits);
   await requireAlive(device);
-  // Missing in older browsers.
+  // Older browsers have no `adapterInfo`.
   const info = (device.adapterInfo as GpuAdapterInfo | undefined) ?? UNKNOWN_ADAPTER;
   const known = gpu?.wgslLanguageFeatures.has(NUMBERED_SUBGROUPS);
   const hasNumbers = device.features.has('subgroups') && (known ?? (await compilesNumberedSubgroups(device)));
@@ -69,7 +72,7 @@ export async function shareDevice(device: GpuDevice, gpu: Gpu | undefined): Prom
   return { adapter: undefined, device, info, limits: limitsOf(device.limits), features, subgroups, shared: true };
 }
 
-/** Minimum limits of the kernels. Every WebGPU device has them, except in compatibility mode. */
+/** Device limits that all kernels need. Every WebGPU device has them, except in compatibility mode. */
 const MIN_COUNT = {
   maxStorageBuffersPerShaderStage: 4,
   maxStorageBufferBindingSize: 4096,
@@ -95,7 +98,7 @@ function requireLeast(limits: GPUSupportedLimits): void {
 }
 
 async function requireAlive({ lost }: GpuDevice): Promise<void> {
-  // The `lost` promise of a device that is already lost settles before the next turn of the event loop.
+  // If the device is already lost, its promise `lost` settles before the timer fires.
   const reason = await Promise.race([lost, new Promise<undefined>((resolve) => setTimeout(resolve, 0))]);
   if (reason !== undefined) throw lostError(reason);
 }
@@ -110,10 +113,13 @@ const UNKNOWN_ADAPTER = {
   isFallbackAdapter: false,
 } as GpuAdapterInfo;
 
-/** The language feature that provides the ids of subgroups. */
+/** The WGSL language feature that provides `subgroup_id`. */
 const NUMBERED_SUBGROUPS = 'subgroup_id';
 
-/** Tests by compiling: Node has no `navigator.gpu` to ask for language features. */
+/**
+ * Whether a device supports `subgroup_id`, found out by a test compilation. It is for Node, where no `navigator.gpu`
+ * lists the language features.
+ */
 async function compilesNumberedSubgroups(device: GpuDevice): Promise<boolean> {
   device.pushErrorScope('validation');
   device.createShaderModule({
@@ -168,16 +174,17 @@ function limitsOf(limits: GPUSupportedLimits): Limits {
     bindingBytes: Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize),
     workgroups: limits.maxComputeWorkgroupsPerDimension,
     storageBuffers: limits.maxStorageBuffersPerShaderStage,
-    // WebGPU does not reveal the amount of memory; an allocation that exceeds it reports an error.
+    // WebGPU does not reveal the amount of device memory, so this is no limit. An allocation that exceeds the memory
+    // reports an error.
     memoryBytes: Number.MAX_SAFE_INTEGER,
   };
 }
 
-/** Minimum limits for the kernels to work: a block of the combination tree fills 4 KiB. */
+/** Minimum limits with which the kernels work. A block of the combination tree of folds and scans fills 4 KiB. */
 const minLimits: Limits = { bindingBytes: 4096, workgroups: 1, storageBuffers: 4, memoryBytes: 0 };
 
 /**
- * The limits of a device, lowered as the caller asks.
+ * The minimum of the device's limits and the limits that the caller wants.
  *
  * @throws ArgumentError `limits/too-low`
  */

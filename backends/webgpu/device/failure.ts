@@ -1,14 +1,16 @@
 import { ArgumentError, DeviceLostError, OutOfMemoryError, QuadrilleError } from '../../../primitives/errors.ts';
 import type { Watchdog } from '../../common/watchdog.ts';
 
-/** The failure that ends a backend, passed on to everyone who waits. */
+/** Records the failure that ends a backend, and rejects all pending promises with its reason. */
 export interface Failure {
   readonly failed: boolean;
-  /** Throws the reason if the backend has failed. */
+  /** Throws the reason of the failure if the backend has failed. */
   guard(): void;
-  /** Fails everything pending with a reason; only the first call counts. */
+  /** Marks the backend as failed and notifies the listeners. Only the first call has an effect. */
   fail(reason: unknown): void;
-  /** Calls back when the backend fails, or immediately if it has; returns a function that removes the listener. */
+  /**
+   * Calls `listener` when the backend fails, or at once if it has failed. Returns a function that removes the listener.
+   */
   onFailure(listener: (reason: unknown) => void): () => void;
   /** Settles like `work`, but rejects if the backend fails first. */
   guarded<T>(work: Promise<T>): Promise<T>;
@@ -56,10 +58,13 @@ export function createFailure(watchdog: Watchdog): Failure {
   };
 }
 
-/** The error scopes that catch errors of the device; the last one is innermost. */
+/** The WebGPU error scopes to push around commands, in this order, so that the last one is innermost. */
 export const errorScopes = ['validation', 'out-of-memory', 'internal'] as const;
 
-/** Pops the scopes of {@link errorScopes}; the result has the errors found in each. */
+/**
+ * Pops the scopes of {@link errorScopes}, the innermost first. Returns for each scope a promise of the error caught in
+ * it.
+ */
 export function closeErrorScopes(device: GPUDevice): Promise<QuadrilleError | undefined>[] {
   return [...errorScopes].reverse().map(async (scope) => {
     const error = await device.popErrorScope();
@@ -80,7 +85,7 @@ export function refusedError(cause: QuadrilleError): ArgumentError {
   );
 }
 
-/** An error of the device, found in a scope, as an error of the library. */
+/** Converts an error that an error scope caught to an error of the library. */
 function deviceError(scope: (typeof errorScopes)[number], cause: GPUError): QuadrilleError {
   switch (scope) {
     case 'out-of-memory':
@@ -110,10 +115,13 @@ export function hangError(limit: number): DeviceLostError {
   });
 }
 
-/** Milliseconds in which a lost device should report the loss, after it has refused something because of it. */
+/** Milliseconds that a lost device gets to report its loss after a call has failed. */
 const GRACE = 1000;
 
-/** Finds the reason why a device refused to answer: usually it is lost, which it may report a little later. */
+/**
+ * Returns a function that explains why a call to the device failed. Usually the device is lost and reports the loss a
+ * little later, so the function waits up to `GRACE` milliseconds for that report.
+ */
 export function createExplanation(device: GPUDevice, failure: Failure): (cause: unknown) => Promise<unknown> {
   return async (cause) => {
     if (cause instanceof QuadrilleError) return cause;

@@ -1,11 +1,14 @@
 type Listener = (reason: GPUDeviceLostInfo) => void;
 
-/** The listeners of each device, because a reaction to the promise `lost` cannot be removed. */
+/**
+ * The listeners for the loss of each device. They are kept here because a callback of the promise `device.lost` cannot
+ * be removed.
+ */
 const listenersOf = new WeakMap<GPUDevice, Set<Listener>>();
 
 /**
- * Calls back when a device is lost. The returned function removes the listener, so that a context leaves nothing behind
- * on a device that outlives it.
+ * Calls `listener` when a device is lost. The returned function removes the listener, so that a device does not keep a
+ * closed context in memory.
  */
 export function onLoss(device: GPUDevice, listener: Listener): () => void {
   const listeners = listenersOf.get(device) ?? watch(device);

@@ -25,30 +25,33 @@ import type { ProbeRun } from './probe.ts';
 import { createTimer, type Timer } from './timer.ts';
 import { usage } from './usage.ts';
 
-/** A device, with everything needed to compile, record and await commands. */
+/** A device with the services that compile commands, record them and wait for them. */
 export interface GpuMachine {
   readonly failure: Failure;
   readonly transfers: Transfers;
-  /** Emits f32 operations in plain WGSL until a probe has chosen their forms. */
+  /**
+   * The engine for the probe of the device. Its `arithmetic` is plain WGSL; the backend replaces it by the probe's
+   * choice.
+   */
   readonly engine: Engine;
-  /** Plans of commands. Valid only for the engine's final arithmetic, as chosen by the probe. */
+  /** Cached plans of commands. They are valid only for the arithmetic that the probe has chosen. */
   readonly plans: CommandPlans;
-  /** Runs a module for the probe of the device. */
+  /** Runs a test module on the device, for the probe. */
   readonly run: ProbeRun;
   readonly timer: Timer;
   readonly reserved: ReservedMemory;
-  /** Waits for everything recorded. */
+  /** Submits all recorded commands and waits until the device has executed them. */
   finish(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How the owner of reserved memory reacts to requests. */
+/** What the memory pool asks of the owner of reserved memory (memory that prepared pipelines keep between calls). */
 export interface ReservedMemory {
-  /** Frees the reserved memory, because memory is short. */
+  /** Frees the reserved memory. Called when an allocation finds no memory. */
   giveUp(): void;
-  /** Drops everything that refers to a buffer that is about to be destroyed. */
+  /** Drops all cached objects that refer to a GPU buffer. Called before the buffer is destroyed. */
   forgetPart(part: BufferPart): void;
-  /** Frees the reserved memory, and drops everything cached about the kernels that work in it. */
+  /** Frees the reserved memory and drops all cached objects of the kernels that use it. */
   clear(): void;
 }
 
@@ -84,7 +87,7 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
     device,
     counters,
     bindingBytes: limits.bindingBytes,
-    // The owner of a shared device may draw from results.
+    // The owner of a shared device may use results as vertex, index or indirect buffers.
     usage: shared ? usage.vertex | usage.index | usage.indirect : 0,
     watched: recorder.watched,
     madePart: recorder.made,
@@ -117,10 +120,11 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
     shared: device.limits.maxComputeWorkgroupStorageSize,
     threads: Math.min(device.limits.maxComputeInvocationsPerWorkgroup, device.limits.maxComputeWorkgroupSizeX),
   };
-  // Dawn in Node needs these objects to stay referenced while they are in use, and to be dropped afterwards.
+  // Dawn in Node requires that these objects stay referenced while they are in use. They are dropped once the device is
+  // destroyed.
   let alive: readonly unknown[] | undefined = [gpu, adapter, device];
   const forgetDevice = onLoss(device, (reason) => failure.fail(lostError(reason)));
-  // On a shared device, uncaptured errors belong to the other users.
+  // On a shared device, an uncaptured error may come from other code, so it must not end this backend.
   if (!shared) {
     device.addEventListener('uncapturederror', ({ error }) => {
       failure.fail(
@@ -168,7 +172,7 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
         }
         alive = undefined;
       };
-      // Dawn's destroy() blocks the calling thread until the device has finished its work.
+      // Dawn's destroy() blocks the calling thread while the device works, so wait for the work first.
       const done = shared ? undefined : Promise.race([device.queue.onSubmittedWorkDone(), device.lost]);
       const idle = Promise.all([done, transfers.quiet()]);
       const { closeLimit = CLOSE_LIMIT, onWarning } = options;

@@ -11,16 +11,17 @@ import { evaluate, f32OfBits } from '../../../primitives/ir/semantics.ts';
 import type { Arithmetic } from './arithmetic.ts';
 
 type Value = number | boolean;
-/** An expression over the operands a, b, c of a probe and constants, as a tree. */
+/** The expression tree of a test pattern, over its operands `a`, `b` and `c` and f32 constants. */
 type Expression = 'a' | 'b' | 'c' | number | readonly [OperationName, ScalarType, ...Expression[]];
 
-/** A computation that a device is tested with. */
+/** A computation on which a device's results are compared with the specified results. */
 export interface Pattern {
   readonly title: string;
-  /** How the emitter can compensate if the device's result is not the specified one. */
+  /** The forms of operations with which the emitter compensates for wrong results of this pattern. */
   readonly remedy: Partial<Arithmetic>;
   /**
-   * `edges` gives results near the smallest normal number, `words` are integers, `specials` include NaN and infinities.
+   * The kind of operands: `floats` are normal numbers; `edges` are floats whose results are near the smallest normal
+   * number; `words` are integers; `specials` include NaN and infinities.
    */
   readonly operands: 'floats' | 'edges' | 'words' | 'specials';
   readonly expression: Expression;
@@ -101,7 +102,7 @@ export const patterns: readonly Pattern[] = [
       title: `${type}(f32) of numbers`,
       remedy: { truncation: 'checked' },
       operands: 'specials',
-      // The maximum with −∞ tells the emitter that this is never NaN.
+      // The emitter knows that a maximum with −∞ is never NaN, so it leaves out the check for NaN.
       expression: ['convert', type, ['max', 'f32', 'a', Number.NEGATIVE_INFINITY]],
     }),
   ),
@@ -121,8 +122,8 @@ const isNormalOrZero = (value: Value): boolean =>
   typeof value === 'boolean' || value === 0 || (Number.isFinite(value) && Math.abs(value) >= 2 ** -126);
 
 /**
- * The specified result of a pattern, as a word. Undefined if an operand or an intermediate value is one for which
- * nothing is specified: a subnormal or, without `specials`, an infinity or NaN.
+ * The specified result of a pattern as a word, or undefined if there is none. There is none if an operand or
+ * intermediate value is subnormal or, except for `specials`, infinite or NaN.
  */
 export function expectedWord(
   { expression, operands }: Pattern,
@@ -152,14 +153,14 @@ export function expectedWord(
     ];
   };
   const [type, value] = compute(expression);
-  // The bits of a NaN are not specified.
+  // A NaN result is not compared, because its bits are not specified.
   if (open || (type === 'f32' && Number.isNaN(value))) return undefined;
   return type === 'f32' ? (evaluate('bits', 'f32', 'u32', [value]) as number) : Number(value) >>> 0;
 }
 
 /**
- * A program of the index that computes patterns on element i of their operands. It is not made with the recorder, which
- * would evaluate operations on literals instead of leaving them to the device.
+ * A module that evaluates the patterns on element i of their operands. The IR is written directly, because the recorder
+ * would fold operations on literals on the host and the device would not be tested.
  */
 export function probeModule(asked: readonly Pattern[]): Module {
   const body: Statement[] = [];

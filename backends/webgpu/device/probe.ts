@@ -3,7 +3,7 @@ import type { Module } from '../../../primitives/ir/ir.ts';
 import { type Arithmetic, type ArithmeticChoice, guardedArithmetic, plainArithmetic } from './arithmetic.ts';
 import { expectedWord, type Pattern, patterns, probeModule } from './probe-patterns.ts';
 
-/** Evaluates a module of the index over columns of words; returns one column for each result. */
+/** Runs a module on the device with the given columns as its arrays. Returns one column of words for each result. */
 export type ProbeRun = (
   module: Module,
   columns: ReadonlyMap<string, Uint32Array>,
@@ -19,8 +19,9 @@ export interface Verdict {
 const known = new Map<string, Promise<Verdict>>();
 
 /**
- * Tests how a device computes f32 operations and chooses their forms. Each kind of adapter is tested once. `wanted`
- * choices override the result of the test; their effect shows in the level of determinism.
+ * Tests how a device computes f32 operations and chooses their WGSL forms. The verdict is cached by the adapter's
+ * description. Choices in `wanted` replace those of the test. The returned level of determinism is measured with the
+ * final choices.
  */
 export function probe(info: GPUAdapterInfo, run: ProbeRun, wanted: Partial<Arithmetic> = {}): Promise<Verdict> {
   const { vendor, architecture, device, description } = info;
@@ -42,8 +43,8 @@ async function judge(run: ProbeRun, wanted: Partial<Arithmetic>): Promise<Verdic
 }
 
 /**
- * Sentences about how the device deviates, remedy by remedy; about what remains after the remedies; and about what is
- * not tested.
+ * Sentences that explain a verdict: which operations deviate on the device and which forms remedy them, which
+ * operations still deviate, and what is not tested.
  */
 function reasonsOf(plain: readonly Finding[], left: readonly Finding[], arithmetic: Arithmetic): string[] {
   const choices = Object.keys(arithmetic) as ArithmeticChoice[];
@@ -97,7 +98,7 @@ async function measure(run: ProbeRun, arithmetic: Arithmetic): Promise<Finding[]
 
 interface Questions {
   readonly columns: ReadonlyMap<string, Uint32Array>;
-  /** The specified result of every pattern for each of its operands. */
+  /** For every pattern, the specified results for all rows of operands. */
   readonly expected: readonly (readonly (number | undefined)[])[];
 }
 
@@ -112,12 +113,14 @@ function pose(): Questions {
   return { columns, expected };
 }
 
-/** Maps the bits of floats to integers in the same order, −0 just below +0. */
+/** Maps the bits of floats to integers that are ordered like the floats, with −0 just below +0. */
 function rank(bits: number): number {
   return bits >= 0x80000000 ? 0x7fffffff - bits : bits;
 }
 
-/** The remedies for all deviations; if two concern the same operation, the stronger. */
+/**
+ * Combines the remedies for all deviations. Of two remedies for the same kind of operation, the stronger one is taken.
+ */
 function chooseFor(findings: readonly Finding[]): Arithmetic {
   const choices: { -readonly [choice in keyof Arithmetic]: string } = { ...plainArithmetic };
   for (const { wrong, pattern } of findings) {
@@ -129,18 +132,18 @@ function chooseFor(findings: readonly Finding[]): Arithmetic {
   return choices as Arithmetic;
 }
 
-/** One large shader takes longer to compile than several small ones. */
+/** Maximum number of patterns per shader, because one large shader takes longer to compile than several small ones. */
 const PATTERNS_A_SHADER = 6;
-/** Number of operands that every pattern is tested with. */
+/** Number of rows of operands with which every pattern is tested. */
 const COUNT = 2048;
 const special = [
   0, 0x80000000, 0x7fc00000, 0xffc00001, 0x7f800000, 0xff800000, 0x3f800000, 0xbf800000, 0x4f800000, 0xcf000000,
 ];
 
 /**
- * Columns of operands: floats with exponents close to each other, within ±60, and arbitrary (a third each), with zeros
- * among them and mantissas that are often all zeros or all ones; words of all lengths; floats with infinities and NaN
- * among them.
+ * Columns of test operands, named by kind and operand. A third each of `floats` have exponents within ±10, within ±60
+ * and within ±126. Some are zeros, and mantissas are often all zeros or all ones. `words` have all bit lengths.
+ * `specials` mix special values with floats.
  */
 function probeColumns(): ReadonlyMap<string, Uint32Array> {
   const random = mixer();
@@ -169,7 +172,10 @@ function probeColumns(): ReadonlyMap<string, Uint32Array> {
   return new Map(columns);
 }
 
-/** Numbers a, b and c such that a · b and a / c are close to 2^-126; b and c are powers of two or nearly so. */
+/**
+ * Bits of numbers a, b and c such that a · b and a / c are close to 2^-126. The numbers b and c are powers of two, or
+ * differ from one in the last bit.
+ */
 function edgeOperands(bits: number, i: number): [number, number, number] {
   const exponent = 1 + (bits % 126);
   const mantissa = [0x7fffff, 0x7ffffe, bits >>> 9, 0][i % 4]!;

@@ -4,7 +4,7 @@ import type { Engine } from '../launches/engine.ts';
 import type { Failure } from './failure.ts';
 import { usage } from './usage.ts';
 
-/** Lends and borrows buffers between a context and the owner of its device. */
+/** Shares GPU buffers between a backend and other code that uses the same device. */
 export function shareBuffers(device: GPUDevice, { pool, recorder }: Engine, failure: Failure): SharedDevice {
   const alignment = device.limits.minStorageBufferOffsetAlignment;
   return {
@@ -12,8 +12,8 @@ export function shareBuffers(device: GPUDevice, { pool, recorder }: Engine, fail
       failure.guard();
       if ((gpu.usage & usage.storage) === 0) throw withoutUsage('STORAGE', 'be read by kernels');
       if (pool.isOwn(gpu)) throw ownBuffer();
-      // A binding has at least one word. If there are no elements, it covers the last word of the buffer, or a word of
-      // our own if the buffer has none.
+      // WebGPU requires bindings of at least one word. Without elements, bind the last word of the buffer, or one newly
+      // allocated word if the buffer is empty.
       if (gpu.size < 4) return { buffer: pool.allocate(1), byte: 0 };
       const lastWord = Math.floor(gpu.size / 4) * 4 - 4;
       const start = Math.floor(Math.min(byte, lastWord) / alignment) * alignment;
@@ -30,7 +30,7 @@ export function shareBuffers(device: GPUDevice, { pool, recorder }: Engine, fail
   };
 }
 
-/** The error for a buffer that lacks a usage. */
+/** The error for a borrowed buffer that was created without a required usage flag. */
 export function withoutUsage(name: string, purpose: string): ArgumentError {
   return new ArgumentError('buffer/usage', `A borrowed buffer cannot ${purpose}.`, {
     expected: `a buffer with GPUBufferUsage.${name}`,

@@ -6,22 +6,25 @@ import type { BufferPart } from '../memory/part.ts';
 import type { Transfers } from '../transfers/transfers.ts';
 import { usage } from './usage.ts';
 
-/** Measures how long the device works, by its own clock. */
+/** Measures the time that commands take on the device, by timestamp queries. */
 export interface Timer {
-  /** Milliseconds of each group of commands; the groups run without a pause. */
+  /** Runs groups of commands without pauses. Resolves to the milliseconds of each group. */
   time(groups: readonly (() => void)[]): Promise<number[]>;
-  /** Milliseconds of every command, in order. Commands run one after another, so they take longer than together. */
+  /** Runs commands one after another, without overlap. Resolves to the milliseconds of every command, in order. */
   profile(commands: () => void): Promise<CommandTime[]>;
   /** Whether commands are being profiled. */
   readonly isProfiling: boolean;
-  /** While profiling, records that a command was recorded. */
+  /**
+   * While profiling, writes a timestamp at the end of a command. The function `command` returns the text that describes
+   * it.
+   */
   mark(command: () => string): void;
   destroy(): void;
 }
 
-/** Maximum number of timestamps in a set, on every WebGPU device. */
+/** Maximum number of timestamps in a query set, as WebGPU defines. */
 const MAX_STAMPS = 4096;
-/** Words of a timestamp. */
+/** Number of words of a timestamp. */
 const WORDS = 2;
 
 interface Stamps {
@@ -67,7 +70,7 @@ export function createTimer(
     part.gpu.destroy();
   };
 
-  /** Reads the first timestamps of a set, in nanoseconds. */
+  /** Reads the first `count` timestamps of a query set, in nanoseconds. */
   const read = async ({ set, part }: Stamps, count: number): Promise<BigUint64Array> => {
     recorder.resolve(set, part);
     const memory: Memory = { id: 0, words: part.bytes / 4, parts: [part], shift: 31 };

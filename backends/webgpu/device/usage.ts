@@ -1,4 +1,4 @@
-/** WebGPU's buffer usages and map modes as numbers: the global objects that name them exist only in browsers. */
+/** WebGPU's buffer usage and map mode flags. The global objects with these constants exist in browsers only. */
 export const usage = {
   mapRead: 0x1,
   mapWrite: 0x2,

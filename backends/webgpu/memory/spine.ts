@@ -4,28 +4,34 @@ import type { DispatchRecorder } from '../launches/recorder.ts';
 import type { Memory } from './memory.ts';
 import type { BufferPart } from './part.ts';
 
-/** One use of the spine by a kernel whose workgroups communicate. */
+/** The spine (see {@link Spine}) as one dispatch uses it. */
 export interface SpineRun {
   readonly memory: Memory;
-  /** Marks the words of this run; words with another epoch count as not written. */
+  /** Number that marks the words written by this dispatch. Words with another epoch count as not written. */
   readonly epoch: number;
-  /** Only on a tape: the index of the call's value that is added to the epoch. */
+  /**
+   * Only on a tape (recorded launches of a prepared pipeline): index of the value, among those given by each call, that
+   * is added to the epoch.
+   */
   readonly epochValue?: number;
 }
 
 /**
- * Words through which the workgroups of one dispatch pass on results, tile by tile. They are not cleared between runs:
- * every word written carries an epoch.
+ * Device memory through which the workgroups of one dispatch exchange results, tile by tile. It is not cleared between
+ * dispatches, because every word contains the epoch of the dispatch that wrote it.
  */
 export interface Spine {
-  /** Starts a run that needs `words` words. */
+  /** Reserves `words` words for one dispatch, with a new epoch. */
   begin(words: number): SpineRun;
-  /** Starts several consecutive runs; returns the first. */
+  /**
+   * Reserves `words` words for `runs` consecutive dispatches, each with its own epoch. Returns the first; every further
+   * dispatch adds 1 to the epoch.
+   */
   beginMany(words: number, runs: number): SpineRun;
   destroy(): void;
 }
 
-/** Bits of a word for the epoch, besides 16 bits of payload and 2 of state. */
+/** Number of bits of a word that hold the epoch. The other bits are 16 of payload and 2 of state. */
 const EPOCH_BITS = 14;
 
 export function createSpine(device: GPUDevice, recorder: DispatchRecorder, counters: Counters): Spine {
@@ -46,7 +52,7 @@ export function createSpine(device: GPUDevice, recorder: DispatchRecorder, count
 
   const beginMany = (words: number, runs: number): SpineRun => {
     recorder.begin();
-    // If the device lacked memory for it, the buffer is unusable.
+    // A buffer for which the device had no memory is marked as spoiled and must be replaced.
     const isUsable = memory !== undefined && memory.words >= words && memory.parts[0]!.spoiled === undefined;
     if (memory === undefined || !isUsable) memory = grow(words);
     const first = epoch + 1;
@@ -69,7 +75,7 @@ export function createSpine(device: GPUDevice, recorder: DispatchRecorder, count
 }
 
 /**
- * Ids of the buffers of spines. Those of the pool are positive, those of parameters count down from −1 to a few hundred
- * below.
+ * Next id of a spine's buffer. The ids of spines are below −1,000,000, so that they differ from those of the pool
+ * (positive) and of parameter buffers (−1 down to a few hundred below).
  */
 let nextId = -1_000_000;

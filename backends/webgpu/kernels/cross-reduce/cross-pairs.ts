@@ -7,7 +7,7 @@ import type { Parameters } from '../../launches/parameters.ts';
 import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { emitMonoid, monoidKey } from '../shared/record.ts';
 
-/** Whether a kernel can bind everything that a command reads and writes. */
+/** Whether one kernel has enough bindings for all buffers that a command reads and writes. */
 export function bindsPairs({ pool, limits }: Engine, command: CrossReduceCommand): boolean {
   const { left, right, results, step, leftOwn, rightOwn, value } = command;
   const arrays = [step, leftOwn, rightOwn, value].flatMap((program): ArrayBinding[] => [...program.arrays.values()]);
@@ -17,7 +17,10 @@ export function bindsPairs({ pool, limits }: Engine, command: CrossReduceCommand
   return bound < limits.storageBuffers;
 }
 
-/** The functors of a command in a kernel: `s_entry`, `l_entry`, `r_entry`, `v_entry`, and its monoid. */
+/**
+ * The WGSL functions of a command: `s_entry` (step), `l_entry` and `r_entry` (own values of the left and right rows),
+ * `v_entry` (value), and those of its monoid.
+ */
 export interface PairFunctors {
   readonly key: string;
   declarations(helpers: Set<Helper>): string;
@@ -45,7 +48,7 @@ export function linkPairs(
   };
 }
 
-/** Result `at` of a call with results of these types. */
+/** WGSL expression for result number `at` of a call whose value is in the variable `name`. */
 export function resultOf(name: string, types: readonly ScalarType[], at: number): string {
   return types.length === 1 ? name : `${name}.r${at}`;
 }

@@ -9,28 +9,31 @@ import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
 import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
 
-/** Threads of a workgroup, which is also the distance between the left rows of a thread. */
+/** Threads of a workgroup. The left rows of one thread are this many rows apart. */
 const THREADS = 64;
 /** Maximum number of left rows of a thread. */
 const MAX_ROWS = 4;
 /** Maximum number of right rows processed together. */
 const MAX_AT_ONCE = 8;
-/** Maximum number of sum leaves that a thread holds for its pairs, so that they stay in registers. */
+/** Maximum number of sums that a thread keeps for all its pairs. More would not fit in registers. */
 const MAX_SUMS = 32;
-/** Dimensions of a tile: as many words as a sector of memory. */
+/** Dimensions of a tile: eight words fill a 32-byte sector of memory. */
 const DEPTH = 8;
-/** Padding words between the dimensions of a tile, so that a warp that writes eight dimensions uses all banks. */
+/** Padding words after each dimension of a tile, so that a warp that writes eight dimensions uses all memory banks. */
 const PADDING = 4;
 
-/** How pairs are split into tiles. */
+/** How the pairs of a workgroup's tile are split among its threads. */
 export interface CrossLayout {
-  /** Left rows of a thread. */
+  /** Number of left rows per thread. */
   readonly rows: number;
-  /** Right rows processed together. */
+  /** Number of right rows that are processed together. */
   readonly atOnce: number;
 }
 
-/** The layout for the pairs of a command; undefined if a workgroup has too little memory for its tiles. */
+/**
+ * The layout for a command; undefined if one kernel has too few bindings or a workgroup too little memory for its
+ * tiles.
+ */
 export function layoutPairs(engine: Engine, command: CrossReduceCommand): CrossLayout | undefined {
   const { extent, start, left, right } = command;
   if (!bindsPairs(engine, command)) return undefined;
@@ -42,9 +45,9 @@ export function layoutPairs(engine: Engine, command: CrossReduceCommand): CrossL
 }
 
 /**
- * Folds a functor of all pairs. A workgroup has a tile of left rows, several a thread, and a run of right rows, a few
- * of which are processed together. It loads both into workgroup memory, a few dimensions at a time, and every thread
- * steps the sums of its pairs.
+ * Folds a functor's values over all pairs of left and right rows. A workgroup processes a tile of left rows, several
+ * per thread, against a run of right rows, a few at a time. It loads left and right rows into workgroup memory, a few
+ * dimensions at a time, and every thread updates the sums of its pairs.
  */
 export function crossReduce(engine: Engine, command: CrossReduceCommand, layout: CrossLayout): void {
   const { extent, others, run, dimensions, left, right, monoid, results } = command;
@@ -112,7 +115,7 @@ ${emitStores(kernel)}`,
   });
 }
 
-/** Values of a type in a binding, starting at an offset. */
+/** A column of values: their type, the binding and the WGSL expression of the first value's offset in words. */
 interface Placed {
   readonly type: ScalarType;
   readonly slot: number;
@@ -128,7 +131,7 @@ interface Kernel {
   readonly into: readonly Placed[];
 }
 
-/** Words from one dimension of a tile to the next. */
+/** Distance in words between two dimensions of a tile. */
 const pitchOf = ({ rows }: CrossLayout): number => rows * THREADS + PADDING;
 
 function emitTiles({ layout, lefts, rights }: Kernel): string {
@@ -139,7 +142,7 @@ function emitTiles({ layout, lefts, rights }: Kernel): string {
   return `var<workgroup> bounds: vec2<u32>;\n${tiles.join('\n')}`;
 }
 
-/** A thread's rows and their own values. */
+/** WGSL that computes the left rows of a thread and their own values. */
 function emitRows({ command, layout }: Kernel): string {
   const types = entryOf(command.leftOwn.module).results;
   return numbersTo(layout.rows)
@@ -155,7 +158,7 @@ ${own}`;
     .join('\n');
 }
 
-/** The sums of a thread's pairs with the right rows processed together. */
+/** WGSL that computes the sums of a thread's left rows with the right rows that are processed together. */
 function emitSums(kernel: Kernel): string {
   const { command, layout, numbers, lefts, rights } = kernel;
   const { start, step } = command;
@@ -208,12 +211,12 @@ ${steps.join('\n')}
 }`;
 }
 
-/** Loads an element into a tile; elements that do not exist are not read. */
+/** WGSL that loads one element into a tile. Elements outside the vectors are not read. */
 function emitBring({ type, slot, offset }: Placed, place: string): string {
   return `if (is_inside) { ${place} = ${fromWord(type, `load_${slot}(at + ${offset})`)}; }`;
 }
 
-/** Folds the values of the pairs, right row by right row. */
+/** WGSL that folds the values of a thread's pairs, right row by right row. */
 function emitFold({ command, layout }: Kernel): string {
   const { start, leftOwn, rightOwn, value, monoid } = command;
   const rightTypes = entryOf(rightOwn.module).results;

@@ -9,18 +9,21 @@ import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
 import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
 
-/** Threads along each side of a workgroup's square. */
+/** Threads along each side of a workgroup, whose threads form a square. */
 const SIDE = 16;
 const THREADS = SIDE * SIDE;
-/** Rows of each side that a thread processes. */
+/** Left rows, and right rows, per thread. */
 const ROWS = 8;
-/** Rows of each side of a tile. */
+/** Left rows, and right rows, per tile. */
 const TILE = SIDE * ROWS;
-/** Dimensions of a tile. */
+/** Number of dimensions that a tile holds at a time. */
 const DEPTH = 8;
-/** Dimensions of a row that a thread loads. */
+/** Number of adjacent dimensions of one row that a thread loads into the tile. */
 const BROUGHT = (TILE * DEPTH) / THREADS;
-/** Words from one dimension to the next: four more than rows, so that a warp that stores a tile uses all banks. */
+/**
+ * Distance in words between two dimensions of a tile. Four words of padding make a warp that stores a tile use all
+ * memory banks.
+ */
 const PITCH = TILE + 4;
 
 /** Whether a command can be split into square tiles. */
@@ -32,16 +35,19 @@ export function takesTiles(engine: Engine, command: CrossReduceCommand): boolean
   return 4 * 2 * DEPTH * PITCH + 16 <= engine.shared && bindsPairs(engine, command);
 }
 
-/** A run must be at least a tile, or a tile must be whole runs that are multiples of a thread's rows. */
+/**
+ * Whether runs and tiles fit together. Either a run is at least as long as a tile, or a tile consists of whole runs
+ * whose length is a multiple of `ROWS`.
+ */
 function cutsRuns(run: number): boolean {
   return run >= TILE || (run % ROWS === 0 && TILE % run === 0);
 }
 
 /**
- * Folds a functor of all pairs of vectors in the manner of matrix multiplication. A workgroup has a square tile of left
- * and right rows, and each thread 8 × 8 of its pairs, so that an element is read once from workgroup memory for eight
- * steps. The elements of the next dimensions are loaded while the current ones are processed. Pairs of a tile are
- * folded in any order.
+ * Folds a functor's values over all pairs of vectors, like a tiled matrix multiplication. A workgroup processes a
+ * square tile of left and right rows, and each thread 8 × 8 pairs, so that one read of an element from workgroup memory
+ * serves eight steps. Elements of the next dimensions are loaded while the current dimensions are processed. Pairs of a
+ * tile are folded in arbitrary order.
  */
 export function crossTiles(engine: Engine, command: CrossReduceCommand): void {
   const { extent, others, run, dimensions, left, right, results } = command;
@@ -108,12 +114,15 @@ ${emitResults(kernel)}`,
   });
 }
 
-/** The vectors of a side in a binding, starting at an offset. */
+/**
+ * The vectors of the left or right side: element type, binding and WGSL expression of the first element's offset in
+ * words.
+ */
 interface Vectors {
   readonly type: ScalarType;
   readonly slot: number;
   readonly offset: string;
-  /** Whether four elements are read together. */
+  /** Whether four adjacent elements are read by one load. */
   readonly byFours: boolean;
 }
 
@@ -126,7 +135,7 @@ interface Kernel {
 
 const rowNumbers = numbersTo(ROWS);
 
-/** The sums of a thread's pairs. */
+/** WGSL that computes the sums of a thread's pairs. */
 function emitSums({ command, numbers, sides }: Kernel): string {
   const start = { kind: 'literal', type: entryOf(command.step.module).results[0]!, value: command.start[0]! } as const;
   const sums = rowNumbers.flatMap((m) => rowNumbers.map((n) => `var q${m}_${n} = ${emitLiteral(start)};`));
@@ -158,8 +167,8 @@ ${emitSteps(sides)}
 }
 
 /**
- * Loads a thread's elements of some dimensions of a row into registers; for elements that do not exist the registers
- * keep their values.
+ * WGSL that loads a thread's share of a row (a few dimensions) into registers. Registers of elements outside the
+ * vectors are not changed.
  */
 function emitBring({ slot, offset, byFours }: Vectors, side: number, dimensions: string, base: string): string {
   const [origin, bound] = side === 0 ? ['first', 'size.x'] : ['j', 'end'];
@@ -173,7 +182,10 @@ function emitBring({ slot, offset, byFours }: Vectors, side: number, dimensions:
   return `  if (${isRow} && ${base} + dim < ${dimensions}) { ${words} }`;
 }
 
-/** The steps of a thread's pairs for one dimension. Its left rows are `SIDE` apart, its right rows adjacent. */
+/**
+ * WGSL that updates the sums of a thread's pairs by one dimension. The thread's left rows are `SIDE` rows apart, and
+ * its right rows are adjacent.
+ */
 function emitSteps(sides: Kernel['sides']): string {
   const elements = rowNumbers.flatMap((k) => [
     `let a${k} = ${fromWord(sides[0].type, `tile[d * ${PITCH}u + x + ${k * SIDE}u]`)};`,
@@ -185,7 +197,7 @@ function emitSteps(sides: Kernel['sides']): string {
   return `${elements.join('\n')}\n${steps.join('\n')}`;
 }
 
-/** Folds the values of a thread's pairs, for each of its left rows. */
+/** WGSL that folds, for each left row of a thread, the values of its pairs with the thread's right rows. */
 function emitFold({ command }: Kernel): string {
   const { leftOwn, rightOwn, value } = command;
   const [lefts, rights] = [entryOf(leftOwn.module).results, entryOf(rightOwn.module).results];
@@ -209,7 +221,7 @@ function emitFold({ command }: Kernel): string {
   return `${own.join('\n')}\n${rows.join('\n')}`;
 }
 
-/** Folds the results of threads with the same left row and run, and stores them. */
+/** WGSL that combines the folds of all threads with the same left row and run, and stores the results. */
 function emitResults({ command, numbers, into }: Kernel): string {
   const type = command.monoid.types[0]!;
   const kept = rowNumbers.map((m) => `tile[y * ${TILE}u + x + ${m * SIDE}u] = ${toWord(type, `s${m}.a0`)};`);

@@ -15,29 +15,37 @@ import { emitClear } from '../shared/workgroup.ts';
 import { countKeyed } from './keyed-histogram.ts';
 
 const THREADS = 256;
-/** Elements that a thread evaluates before it counts them, if their evaluation is light. */
+/**
+ * Number of elements that a thread evaluates before it counts them, if the evaluation is cheap. Their loads overlap.
+ */
 const MAX_STEPS = 4;
 
-/** How elements are distributed: a workgroup takes either a chunk of one run or several short runs. */
+/**
+ * How elements are distributed over workgroups. A run is a segment of the rows that has its own histogram. A workgroup
+ * counts either a chunk of one run or several short runs.
+ */
 interface HistogramSpread {
   readonly segment: number;
   readonly bins: number;
-  /** Elements of a workgroup. */
+  /** Number of elements per workgroup. */
   readonly chunk: number;
   readonly chunksPerRun: number;
   readonly runsPerGroup: number;
-  /** Bins that a workgroup counts in its own memory; undefined if they do not fit. */
+  /** Number of bins in workgroup memory; undefined if a workgroup's bins do not fit there. */
   readonly own: number | undefined;
 }
 
-/** A histogram in progress. */
+/** The data of a histogram command, shared by its launches. */
 interface Counting {
   readonly spread: HistogramSpread;
   readonly source: KernelSource;
   readonly into: Memory;
-  /** First word of the bins. */
+  /** Index of the first bin's word in `into`. */
   readonly offset: number;
-  /** Indices of the parameters, in this order: first word, segment, bins, chunk, chunks per run, runs per group. */
+  /**
+   * Index of the first of six adjacent kernel parameters: first word, segment, bins, chunk, chunks per run, runs per
+   * workgroup.
+   */
   readonly firstWord: number;
 }
 
@@ -74,7 +82,7 @@ function countRuns(engine: Engine, command: HistogramCommand): void {
 
 function spreadOver({ tuning }: Engine, capacity: number, segment: number, bins: number): HistogramSpread {
   const { tile, groups, ownBins } = tuning.histogram;
-  // A long run gets few workgroups, because each of them finally adds all its bins to the run's.
+  // A long run gets few workgroups, because every workgroup adds all its bins to those of the run at the end.
   const wanted = Math.max(tile, Math.ceil(capacity / groups / THREADS) * THREADS);
   const runsPerGroup = Math.max(1, Math.min(Math.floor(wanted / segment), Math.floor(ownBins / bins)));
   const chunk = runsPerGroup > 1 ? runsPerGroup * segment : Math.min(segment, wanted);
@@ -89,13 +97,16 @@ function spreadOver({ tuning }: Engine, capacity: number, segment: number, bins:
   };
 }
 
-/** The workgroup of an element. */
+/** The number of the workgroup that counts a given element. */
 function groupOf({ segment, chunk, chunksPerRun, runsPerGroup }: HistogramSpread, element: number): number {
   const runs = Math.floor(element / (segment * runsPerGroup));
   return runs * chunksPerRun + Math.floor((element - runs * segment * runsPerGroup) / chunk);
 }
 
-/** Counts a window's elements, into as many parts of the bins at a time as can be bound. */
+/**
+ * Counts the elements of a window. Bins that are split over several GPU buffers are counted in several launches, each
+ * of which binds as many of these buffers as possible.
+ */
 function countWindow(engine: Engine, counting: Counting, window: IndexRange): void {
   const { source, into } = counting;
   const room = engine.limits.storageBuffers - countBindings(placeArrays(source.program, window).values());
@@ -167,7 +178,7 @@ ${own === undefined ? '' : `workgroupBarrier();\n${emitFlush(`${runsPerGroup} * 
   });
 }
 
-/** Adds a workgroup's own bins to those of its runs. */
+/** WGSL that adds a workgroup's bins to the bins of its runs in global memory. */
 function emitFlush(bins: string): string {
   return `for (var b = t; b < ${bins}; b += ${THREADS}u) {
   let counted = atomicLoad(&own[b]);

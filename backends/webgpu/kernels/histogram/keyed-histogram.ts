@@ -14,7 +14,7 @@ import { separate } from '../../memory/snapshot.ts';
 import { forEach } from '../rows/for-each.ts';
 import { countByRows } from './row-histogram.ts';
 
-/** Counts into many histograms, or counts several elements a row. */
+/** Runs a histogram command in which a key selects the histogram, or in which a row has several elements. */
 export function countKeyed(engine: Engine, command: HistogramCommand): void {
   const { bins, histograms = 1, into, program, inner } = command;
   const { pool, recorder } = engine;
@@ -40,14 +40,14 @@ export function countKeyed(engine: Engine, command: HistogramCommand): void {
   inputs.release();
 }
 
-/** Whether one launch can bind all arrays with all their parts. */
+/** Whether one launch can bind all arrays, including arrays that are split over several GPU buffers. */
 function bindsWhole({ limits, pool }: Engine, { program, inner }: HistogramCommand): boolean {
   const arrays = [program, ...(inner === undefined ? [] : [inner.row])].flatMap(({ arrays }) => [...arrays.values()]);
   const memories = new Set(arrays.map(({ buffer }) => pool.resolve(buffer)));
   return [...memories].reduce((sum, { parts }) => sum + parts.length, 0) < limits.storageBuffers;
 }
 
-/** One thread an element, which increments its bin directly in memory. */
+/** Counts with one thread per element, which increments the bin directly in global memory. */
 function countByElements(engine: Engine, command: HistogramCommand): void {
   const { extent, bins, histograms = 1, into, inner } = command;
   forEach(engine, capacityOf(extent) * (inner?.ranks ?? 1), binProgram(command, histograms), [
@@ -63,7 +63,10 @@ function countByElements(engine: Engine, command: HistogramCommand): void {
   ]);
 }
 
-/** Returns for element `index`: whether it is counted, its bin among those of all histograms, and the increment 1. */
+/**
+ * A program that returns for element `index`: whether the element is counted, its bin among the bins of all histograms,
+ * and the increment 1.
+ */
 function binProgram({ extent, program, bins, inner }: HistogramCommand, histograms: number): Program {
   const arrays = new Map<string, ArrayBinding>();
   const types = new Map<string, ScalarType>();
@@ -106,7 +109,8 @@ function binProgram({ extent, program, bins, inner }: HistogramCommand, histogra
     const rank = operate('sub', [index!, operate('mul', [at, uniform('ranks')])]);
     const counted = Var(new Value<'bool'>(literal('bool', false)));
     const word = Var(new Value<'u32'>(literal('u32', 0)));
-    // Branches rather than selections: loops of the program might not end for rows that do not exist or are not active.
+    // These must be branches, not selections: for rows that do not exist or are inactive, loops of the program might
+    // not end.
     const countRow = (): void => {
       const [active = literal('bool', true), ...leaves] = row === undefined ? [] : row([at]);
       If(new Value<'bool'>(active), () => {

@@ -18,40 +18,52 @@ import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { bindPlacements, countBindings, type IndexRange, placeArrays, windowsOf } from '../shared/windows.ts';
 
 const THREADS = 256;
-/** Elements that a thread evaluates before it counts them, if their evaluation is light. */
+/**
+ * Number of elements that a thread evaluates before it counts them, if the evaluation is cheap. Their loads overlap.
+ */
 const MAX_STEPS = 4;
-/** Number of histograms that a workgroup has room for if they are large, and the maximum number if they are small. */
+/**
+ * Number of histograms in workgroup memory (slots): about `WANTED_SLOTS` large ones, or at most `MAX_SLOTS` small ones.
+ */
 const WANTED_SLOTS = 3;
 const MAX_SLOTS = 64;
-/** Marks a slot without a histogram. */
+/** Marks a slot that no histogram has claimed. */
 const EMPTY = '0xffffffffu';
 
-/** The counting of a command, linked once for all its windows. */
+/** A linked histogram command, used by the launches of all its windows. */
 interface Counting {
   readonly parameters: Parameters;
   readonly length: LengthWords;
-  /** The programs of the rows (if elements have rows) and of the elements. */
+  /**
+   * `row` evaluates a row; undefined if rows have no inner elements. `element` returns the bin and histogram of an
+   * element.
+   */
   readonly row: LinkedProgram | undefined;
   readonly element: LinkedProgram;
   readonly into: Memory;
   readonly offset: number;
-  /** Indices of the parameters, in this order: first word, bins, histograms, ranks, rows of a workgroup. */
+  /**
+   * Index of the first of five adjacent kernel parameters: first word, bins, histograms, ranks (elements per row), rows
+   * per workgroup.
+   */
   readonly firstWord: number;
   readonly span: number;
-  /** Number of histograms that a workgroup counts in its own memory at a time, and the words they take. */
+  /** `slots` is the number of histograms that fit in workgroup memory; `own` is the size of that memory in words. */
   readonly slots: number;
   readonly own: number;
 }
 
 /**
- * Counts keyed histograms by workgroups, each of which takes a range of rows: first each thread evaluates one row, then
- * all threads process the elements of the active rows, ranks fastest, so that neighbouring threads read adjacent words.
+ * Counts keyed histograms. Every workgroup processes a range of rows: first each thread evaluates one row, then all
+ * threads process the elements of the active rows. Adjacent threads take adjacent elements of a row, so that they read
+ * adjacent words.
  *
- * A workgroup keeps a few histograms in its own memory: histogram h uses slot h modulo their number, and a slot belongs
- * to the first histogram that claims it. Elements of other histograms are counted directly in the target, so that every
- * order of keys is correct and grouped keys are fast. The counts are finally added to the target.
+ * A workgroup keeps a few histograms in slots of its own memory. Histogram h uses slot h modulo the number of slots,
+ * and a slot belongs to the first histogram that claims it. Elements of all other histograms are counted directly in
+ * the target. The result is therefore correct for every order of keys, and fast if equal keys are close together. At
+ * the end, the slots are added to the target.
  *
- * @returns false if the programs need more bindings or memory than a workgroup has; then nothing was launched.
+ * @returns false if the programs need more bindings or memory than a workgroup has; nothing is launched in this case.
  */
 export function countByRows(engine: Engine, command: HistogramCommand): boolean {
   const capacity = capacityOf(command.extent);
@@ -78,7 +90,8 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
   const leaves = inner === undefined ? 0 : entryOf(inner.row.module).results.length - 1;
   const room = Math.floor(shared / 4) - (inner === undefined ? 0 : (leaves + 1) * THREADS + 1);
   if (room < 0) return undefined;
-  // Only a few histograms, so that many workgroups run; a power of two, so that similar numbers of bins share code.
+  // Little workgroup memory, so that many workgroups run at once. A power of two, so that similar numbers of bins share
+  // a pipeline.
   const max = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(ownBins, room - MAX_SLOTS))));
   const own = Math.min(max, 2 ** Math.ceil(Math.log2(Math.max(THREADS, WANTED_SLOTS * bins))));
   const slots = ownBins === 0 ? 0 : Math.min(MAX_SLOTS, Math.floor(own / bins));
@@ -105,14 +118,14 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
 }
 
 /**
- * Minimum number of elements a bin. With fewer, clearing a histogram and adding it to the target would take a large
- * share of the time.
+ * Minimum number of elements per bin of a workgroup's slots. With fewer elements, clearing the slots and adding them to
+ * the target would take a large share of the time.
  */
 const MIN_OF_BIN = 4;
 
 /**
- * The number of rows whose histograms fill the slots, if neighbouring rows share histograms of equal size; but at least
- * as many as make the slots worthwhile.
+ * Rows per workgroup such that their histograms fill the slots, assuming that equally many adjacent rows belong to each
+ * histogram. The result is at least the number of rows that makes the use of slots worthwhile.
  */
 function rowsOfSlots({ extent, bins, histograms = 1 }: HistogramCommand, slots: number, ranks: number): number {
   if (slots === 0) return Number.POSITIVE_INFINITY;
@@ -166,7 +179,7 @@ ${emitElement(text)}`,
   });
 }
 
-/** Everything that affects the text of the kernel. */
+/** The data that determine the kernel's WGSL. */
 interface RowText {
   readonly row: LinkedProgram | undefined;
   readonly element: LinkedProgram;
@@ -182,7 +195,7 @@ const binsOf = (text: RowText): string => wordAt(text, 1);
 const histogramsOf = (text: RowText): string => wordAt(text, 2);
 const ranksOf = (text: RowText): string => wordAt(text, 3);
 
-/** Types of a row's results besides whether it is active. */
+/** Types of a row's results, without the first, which says whether the row is active. */
 function leavesOf({ row }: RowText): readonly ScalarType[] {
   return row === undefined ? [] : entryOf(row.module).results.slice(1);
 }
@@ -209,7 +222,10 @@ fn count(bin: u32, histogram: u32) {
 }`;
 }
 
-/** WGSL that computes the bin and histogram of an element, and whether they are in range. */
+/**
+ * WGSL of `element(j, rank)`, which returns the bin and histogram of an element, and of `count_if`, which counts the
+ * element if both are in range.
+ */
 function emitElement(text: RowText): string {
   const leaves = leavesOf(text);
   const keyed = entryOf(text.element.module).results.length > 1;
@@ -241,7 +257,7 @@ if (t < ${text.slots}u) { atomicStore(&holds[t], ${EMPTY}); }
 workgroupBarrier();`;
 }
 
-/** Processes the indices themselves, if elements have no rows. */
+/** WGSL that processes rows without inner elements: every row is one element. */
 function emitIndices(text: RowText): string {
   const steps = stepsOf(text);
   const at = (k: number): string => `s + ${k * THREADS}u`;
@@ -251,7 +267,10 @@ function emitIndices(text: RowText): string {
 }`;
 }
 
-/** Evaluates one row a thread, lists the active ones, and processes their elements; repeats for the remaining rows. */
+/**
+ * WGSL that evaluates one row per thread, lists the active rows and processes their elements, and repeats this for the
+ * remaining rows.
+ */
 function emitRows(text: RowText): string {
   const leaves = leavesOf(text);
   const active = leaves.length === 0 ? 'r' : 'r.r0';
@@ -285,7 +304,7 @@ for (var done = 0u; done < span; done += ${THREADS}u) {
 }`;
 }
 
-/** Evaluates the element of step k and moves to the thread's next element. */
+/** WGSL that evaluates the element of step k and advances to the thread's next element. */
 function emitStep(k: number, ranks: string): string {
   return `let j${k} = row; let e${k} = element(min(j${k}, rows - 1u), rank);
     rank += wide; if (rank >= ${ranks}) { rank = rank0; row += deep; }`;
@@ -295,7 +314,7 @@ function stepsOf({ element }: RowText): readonly number[] {
   return Array.from({ length: isLight(element.module) ? MAX_STEPS : 1 }, (_, k) => k);
 }
 
-/** Adds the workgroup's own bins to the target's. */
+/** WGSL that adds the bins in workgroup memory to the bins of the target. */
 function emitFlush(text: RowText): string {
   const bins = binsOf(text);
   return `workgroupBarrier();

@@ -15,42 +15,45 @@ import { bindPlacements, type IndexRange, placeArrays } from '../shared/windows.
 import { emitClear } from '../shared/workgroup.ts';
 
 const THREADS = 256;
-/** Rows that a thread evaluates before it adds them, if their evaluation is light. */
+/**
+ * Number of rows that a thread evaluates before it adds their weights, if the evaluation is cheap. Their loads overlap.
+ */
 const MAX_STEPS = 4;
 /**
- * Maximum number of copies of every sum in a workgroup: with a single copy, rows of the same bin in a subgroup would
- * wait for each other.
+ * Maximum number of copies of every sum in workgroup memory. With a single copy, lanes of a subgroup that add to the
+ * same bin would wait for each other.
  */
 const MAX_COPIES = 32;
 
-/** The sums that a workgroup keeps in its own memory. */
+/** The sums in workgroup memory. */
 interface OwnSums {
-  /** Number of low words: `copies` copies of each sum. */
+  /** Size of that memory in words. Every sum has `copies` words, each the low half of a partial sum. */
   readonly words: number;
   readonly copies: number;
 }
 
-/** An addition in progress. */
+/** The data of a weighted histogram command, shared by its launches. */
 interface Adding {
   readonly source: KernelSource;
   readonly into: Memory;
   readonly weights: number;
-  /** Rows of a workgroup. */
+  /** Number of rows per workgroup. */
   readonly chunk: number;
-  /** Undefined if they do not fit. */
+  /** The sums in workgroup memory; undefined if they do not fit there. */
   readonly own: OwnSums | undefined;
-  /** Indices of the parameters, in this order: first word, bins, chunk. */
+  /** Index of the first of three adjacent kernel parameters: first word, bins, chunk. */
   readonly firstWord: number;
 }
 
-/** Whether one binding holds all sums; see {@link weightedHistogram}. */
+/** Whether all sums are in one binding, as {@link weightedHistogram} requires. */
 export function bindsSums({ pool }: Engine, { into }: WeightedHistogramCommand): boolean {
   return pool.resolve(into.buffer).parts.length === 1;
 }
 
 /**
- * Adds weights by bin; see `Backend.weightedHistogram`. Low words are added atomically, in workgroup memory first if
- * they fit. An addition that overflows 32 bits increments the high word, directly in memory; this is rare.
+ * Adds up weights per bin; see `Backend.weightedHistogram`. A sum has a low and a high word. Low words are added
+ * atomically, first in workgroup memory if they fit there. An addition that overflows 32 bits increments the high word
+ * directly in global memory, which is rare.
  */
 export function weightedHistogram(engine: Engine, command: WeightedHistogramCommand): void {
   const { bins, into } = command;
@@ -140,13 +143,13 @@ ${own === undefined ? '' : `workgroupBarrier();\n${emitFlush(own, weights, bins!
   });
 }
 
-/** Adds in workgroup memory and, on overflow, increments the high word in memory. */
+/** WGSL that adds a weight in workgroup memory and, on overflow, increments the high word in global memory. */
 function emitOwnAdd({ copies }: OwnSums, out: number, into: string, bins: string): string {
   return `let old = atomicAdd(&own[(weight * ${bins} + bin) * ${copies}u + copy], value);
   if (old > ~value) { add_${out}(${into} + (2u * weight + 1u) * ${bins} + bin, 1u); }`;
 }
 
-/** Adds a workgroup's own sums to those in memory. */
+/** WGSL that adds the sums in workgroup memory to the sums in global memory. */
 function emitFlush({ copies }: OwnSums, weights: number, bins: string): string {
   return `for (var s = t; s < ${weights}u * ${bins}; s += ${THREADS}u) {
   for (var c = 0u; c < ${copies}u; c++) {

@@ -2,20 +2,23 @@ import type { ScalarType } from '../../../../primitives/ir/ir.ts';
 import { type Subgroups, widthOf } from '../../device/device.ts';
 import { emitLaneFunctions } from '../shared/subgroups.ts';
 
-/** WGSL that folds the states of a workgroup's threads, by subgroups if available; it uses the shared states. */
+/**
+ * WGSL of `fold_threads`, which folds the states of a workgroup's threads, by subgroups if available. It uses `put` and
+ * `take` of the states in workgroup memory.
+ */
 export function emitFold(types: readonly ScalarType[], threads: number, subgroups: Subgroups | undefined): string {
   if (subgroups === undefined) return foldByTree(threads);
   return `${emitLaneFunctions(types, widthOf(subgroups))}\n${foldBySubgroups(threads)}`;
 }
 
-/** Statements after which thread 0 has the fold of all threads' `s`. */
+/** WGSL that folds the variables `s` of all threads of a workgroup into the `s` of thread 0. */
 export function foldThreads(bySubgroups: boolean): string {
   return `s = fold_threads(s, t${bySubgroups ? ', sid, lane, sg' : ''});`;
 }
 
 /**
- * WGSL that folds the states of a workgroup's threads into thread 0 by halving: in every round, half of the threads
- * fold in the states of the other half.
+ * WGSL of `fold_threads` without subgroups. In every round, the lower half of the threads combines its states with
+ * those of the upper half, until thread 0 has the result.
  */
 function foldByTree(threads: number): string {
   return `fn fold_threads(own: S, t: u32) -> S {
@@ -29,7 +32,10 @@ function foldByTree(threads: number): string {
 }`;
 }
 
-/** The same by subgroups: lanes fold without barriers, and thread 0 folds the results of the subgroups. */
+/**
+ * WGSL of `fold_threads` with subgroups: each subgroup folds its lanes without barriers, and thread 0 folds the results
+ * of the subgroups.
+ */
 function foldBySubgroups(threads: number): string {
   return `fn fold_threads(own: S, t: u32, sid: u32, lane: u32, sg: u32) -> S {
   var s = lanes_backwards(own, lane, sg);

@@ -15,29 +15,38 @@ import type { KernelSource } from '../shared/source.ts';
 import { bindPlacements, placeArrays } from '../shared/windows.ts';
 import { emitFold, foldThreads } from './fold-threads.ts';
 
-/** Storage buffers that the kernel binds besides the program: the result and the spine. */
+/**
+ * Number of storage buffers that the kernel binds in addition to the program's: the result and the spine (memory in
+ * which workgroups publish their folds).
+ */
 export const ANY_ORDER_BINDINGS = 2;
 
 /**
- * Number of accumulators of a thread; if the evaluation is light, the loads of that many elements overlap. States of
- * several leaves take so many registers that fewer threads run.
+ * Number of accumulators per thread. If the evaluation is cheap, several accumulators let the loads of several elements
+ * overlap. A state of several leaves gets fewer accumulators, because it takes more registers.
  */
 function accumulatorsOf(types: readonly ScalarType[], light: boolean): number {
   if (!light) return 1;
   return types.length > 1 ? 3 : 4;
 }
 
-/** Maximum number of workgroups: it must fit into a word together with the epoch. */
+/**
+ * Maximum number of workgroups. The count of arrived workgroups must fit into one word together with the epoch of the
+ * launch.
+ */
 const MAX_GROUPS = 2 ** 16;
 
-/** The words of a dispatch; the epoch comes first, as the spine requires. */
+/**
+ * WGSL of the words passed to each dispatch: elements per workgroup and number of workgroups. Word 0 is the epoch,
+ * which the spine requires.
+ */
 const CHUNK = dispatchWord(1);
 const GROUPS = dispatchWord(2);
 
 /**
- * Folds in any order, in one launch: every thread folds its share of a chunk, every workgroup folds its threads, and
- * the last workgroup to finish folds all workgroups. Nobody waits: if the fold of a chunk is not visible after some
- * polls, the last workgroup computes it again.
+ * Folds in arbitrary order, in one launch. Every thread folds a share of a chunk, every workgroup folds the results of
+ * its threads, and the last workgroup to finish folds the results of all workgroups. No workgroup waits without bound:
+ * if the fold of a chunk is not visible after `tries` polls, the last workgroup computes that fold again.
  */
 export function reduceInAnyOrder(
   engine: Engine,
@@ -98,7 +107,7 @@ ${write}`,
 }
 
 /**
- * WGSL of `share(chunk, n, first, step)`: a thread's fold of a chunk, over every `step`-th element starting at `first`.
+ * WGSL of `share(chunk, n, first, step)`, which folds every `step`-th element of a chunk, starting at element `first`.
  */
 function emitShare(accumulators: number): string {
   const steps = Array.from({ length: accumulators }, (_, k) => k);
@@ -116,9 +125,9 @@ function emitShare(accumulators: number): string {
 }
 
 /**
- * WGSL of `arrive(chunk, s)`, which publishes a workgroup's fold and returns whether all others have arrived before,
- * and of `fold_of(chunk, n)`. Arrivals are counted in the spine after the folds, in a word that starts at the current
- * epoch.
+ * WGSL of `arrive(chunk, s)`, which publishes a workgroup's fold and returns whether all other workgroups have arrived
+ * before, and of `fold_of(chunk, n)`, which returns a chunk's fold. The counter of arrivals is the word after the folds
+ * in the spine. Its upper bits are the epoch of the launch.
  */
 function emitMeeting({ tries, mute }: ReduceTuning & Silence, types: readonly ScalarType[], slot: number): string {
   const publishing = `publish(chunk, ${AGGREGATE}u, s);`;
@@ -141,7 +150,8 @@ var<workgroup> is_last: u32;`;
 }
 
 /**
- * Statements after which all workgroups except the last have returned, and thread 0 of the last has the fold of all.
+ * WGSL after which all workgroups but the last to arrive have ended, and `s` of the last one's thread 0 is the fold of
+ * all elements.
  */
 function meet(threads: number, bySubgroups: boolean): string {
   return `if (t == 0u) { is_last = select(0u, 1u, arrive(chunk, s)); }

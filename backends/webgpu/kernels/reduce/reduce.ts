@@ -32,10 +32,10 @@ import { prepareSource } from '../shared/stored-source.ts';
 import { bindPlacements, placeArrays } from '../shared/windows.ts';
 import { ANY_ORDER_BINDINGS, reduceInAnyOrder } from './reduce-any-order.ts';
 
-/** Storage buffers that a level binds besides the program. */
+/** Number of storage buffers that a level's kernel binds in addition to those of the program. */
 const TREE_BINDINGS = 1;
 
-/** Folds a program over an extent; see `Backend.reduce`. */
+/** Runs a reduce command; see `Backend.reduce`. */
 export function reduce(engine: Engine, extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): void {
   const inputs = separate(engine, extent, [program] as const, [into.buffer]);
   const anyOrder = engine.tuning.blockBy === 'workgroup' && combinesInAnyOrder(monoid);
@@ -48,7 +48,7 @@ export function reduce(engine: Engine, extent: Extent, program: Program, monoid:
   inputs.release();
 }
 
-/** Folds along the canonical combination tree, level by level. */
+/** Folds in the order of the combination tree, level by level. */
 function reduceByTree(engine: Engine, extent: Extent, monoid: MonoidProgram, source: KernelSource, into: Cell): void {
   const { pool } = engine;
   const { parameters, length } = source;
@@ -64,14 +64,14 @@ function reduceByTree(engine: Engine, extent: Extent, monoid: MonoidProgram, sou
   for (const { memory } of totals) pool.release(memory);
 }
 
-/** The data shared by all levels of a reduction. */
+/** The data that the launches of all levels share. */
 export interface Tree {
   readonly monoid: MonoidProgram;
   readonly parameters: Parameters;
   readonly length: LengthWords;
 }
 
-/** Memory for the totals of levels with these numbers of blocks. */
+/** Allocates memory for the totals of levels. `counts` are the numbers of totals. */
 export function allocateTotals(
   { pool }: Engine,
   parameters: Parameters,
@@ -84,7 +84,10 @@ export function allocateTotals(
   }));
 }
 
-/** Writes the total of every block of a program's results. The returned parameters are reused by the levels above. */
+/**
+ * Launches the lowest level: writes the total of every block of a program's results. Returns the kernel parameters,
+ * which the levels above use too.
+ */
 export function reduceProgram(engine: Engine, tree: Tree, source: KernelSource, into: Destination): ParameterSlot {
   const { program, windows, parameters } = source;
   let slot: ParameterSlot | undefined;
@@ -108,7 +111,7 @@ export function reduceProgram(engine: Engine, tree: Tree, source: KernelSource, 
   return slot!;
 }
 
-/** Writes the totals of blocks of totals. */
+/** Launches a higher level: writes the total of every block of the totals of the level below. */
 export function reduceTotals(
   engine: Engine,
   tree: Tree,
@@ -141,12 +144,12 @@ interface Level {
   readonly into: Destination;
   readonly first: number;
   readonly blocks: number;
-  /** End of the elements of this launch. */
+  /** Index after the last element that the launch processes. */
   readonly end: number;
-  /** Whether the evaluation may be repeated in the code. */
+  /** Whether the code of the evaluation is short enough to be repeated in the kernel. */
   readonly light: boolean;
   readonly key: string;
-  /** WGSL of `evaluate(i) -> S`. */
+  /** Returns WGSL of `evaluate(i) -> S`, which computes an element. */
   readonly evaluation: (helpers: Set<Helper>) => string;
 }
 

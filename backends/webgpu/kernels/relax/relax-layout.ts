@@ -1,38 +1,42 @@
 import type { DeviceBuffer, RelaxCommand } from '../../../../primitives/contract/backend.ts';
 import type { Engine } from '../../launches/engine.ts';
 
-/** Maximum number of threads in a workgroup. More threads would have fewer cells each but wait longer at barriers. */
+/**
+ * Maximum number of threads per workgroup. With more threads, each would have fewer cells but wait longer at barriers.
+ */
 const MAX_THREADS = 512;
-/** Maximum number of cells of a thread: the code of a step is repeated for each. */
+/** Maximum number of cells per thread. The kernel contains the code of a step once for each. */
 const MAX_CELLS_OF_THREAD = 32;
-/** Bytes of workgroup memory besides states and folds: a grid's place, and whether it is done. */
+/** Bytes of workgroup memory for the grid's position and size and for the flag that it is finished. */
 const OTHER_BYTES = 32;
 
 /**
- * How the largest grid is laid out in workgroup memory. It is cut into vertical strips of `rows` cells, which are
- * arranged side by side and below one another. A thread has one strip, or `repeats` strips if a row has more cells than
- * a workgroup has threads. The neighbours of a thread's cells are therefore in a few columns, and each is read once for
- * all its cells.
+ * How the largest grid is laid out in workgroup memory. The grid is cut into vertical strips, one cell wide and `rows`
+ * cells high. A thread processes one strip, or `repeats` strips if a row has more cells than a workgroup has threads.
+ * The neighbours of a thread's cells are therefore in a few columns, and the thread reads each neighbour only once.
  */
 export interface RelaxLayout {
   readonly threads: number;
-  /** Threads next to each other, one for each column; and the number of strips of a thread, `across` columns apart. */
+  /**
+   * `across` is the number of adjacent columns that are processed by different threads. `repeats` is the number of
+   * strips per thread, which are `across` columns apart.
+   */
   readonly across: number;
   readonly repeats: number;
-  /** Strips below one another, and the cells of each. */
+  /** `strips` is the number of strips per column, and `rows` the number of cells per strip. */
   readonly strips: number;
   readonly rows: number;
-  /** Words from one strip to the next: an odd number, so that neighbouring threads use different banks. */
+  /** Distance in words between two strips. It is odd, so that adjacent threads use different memory banks. */
   readonly pitch: number;
-  /** Total number of words. The last one holds the value of cells outside the grid. */
+  /** Number of words for one leaf of all cells. The last word holds the value of cells outside the grid. */
   readonly words: number;
 }
 
-/** The layout of grids; undefined if a workgroup has too little memory for the largest. */
+/** The layout for a command; undefined if the largest grid does not fit in a workgroup's memory. */
 export function layoutGrids(engine: Engine, command: RelaxCommand): RelaxLayout | undefined {
   if (bindingsOf(engine, command) >= engine.limits.storageBuffers) return undefined;
   const { maxWidth, maxHeight, neighbours, state, change } = command;
-  // Positions beyond 32 bits would wrap around.
+  // The coordinates of farther neighbours could overflow 32 bits.
   if (neighbours.some(({ dx, dy }) => Math.max(Math.abs(dx), Math.abs(dy)) > FARTHEST)) return undefined;
   const max = Math.min(MAX_THREADS, 2 ** Math.floor(Math.log2(engine.threads)));
   const across = Math.min(maxWidth, max);
@@ -51,14 +55,17 @@ export function layoutGrids(engine: Engine, command: RelaxCommand): RelaxLayout 
   return undefined;
 }
 
-/** Number of states in workgroup memory that are folded: one for each thread, or for each subgroup. */
+/**
+ * Number of states in workgroup memory for folding changes: one per subgroup, or one per thread if there are no
+ * subgroups.
+ */
 export function foldedStates({ subgroups }: Engine, threads: number): number {
   return subgroups === undefined ? threads : Math.ceil(threads / subgroups.min);
 }
 
-/** Maximum distance of a neighbour. */
+/** Maximum distance of a neighbour along an axis, in cells. */
 const FARTHEST = 2 ** 16;
-/** A multiple of the subgroup size on all devices. */
+/** Minimum number of threads. It is a multiple of the subgroup size on all devices. */
 const MIN_THREADS = 128;
 
 /** Number of storage buffers that the kernel binds. */
@@ -70,7 +77,7 @@ function bindingsOf({ pool }: Engine, { grids, own, step, until, state, rounds }
   return parts(read) + parts(written);
 }
 
-/** The cells of a thread, in the order of their numbers. */
+/** The cells of a thread, in the order in which they are numbered: strip by strip, top to bottom. */
 export function cellsOf({ repeats, rows }: RelaxLayout): readonly { readonly repeat: number; readonly row: number }[] {
   return Array.from({ length: repeats * rows }, (_, k) => ({ repeat: Math.floor(k / rows), row: k % rows }));
 }

@@ -29,7 +29,10 @@ import { emitMonoid, emitSharedStates, monoidKey } from '../shared/record.ts';
 import { emitLaneFunctions } from '../shared/subgroups.ts';
 import { cellsOf, foldedStates, type RelaxLayout } from './relax-layout.ts';
 
-/** Relaxes every grid in one workgroup, with its states in workgroup memory; see `Backend.relax`. */
+/**
+ * Runs a relax command; see `Backend.relax`. Each grid is processed by one workgroup, which keeps the states in
+ * workgroup memory.
+ */
 export function relax(engine: Engine, command: RelaxCommand, layout: RelaxLayout): void {
   const { extent, grids, own, step, until, state, change, maxRounds, rounds } = command;
   const { threads } = layout;
@@ -108,7 +111,7 @@ if (t == 0u && g < min(n, ${parameter(roundsRoom)})) { store_${counts}(g + ${par
   });
 }
 
-/** A leaf of the states, and where it is stored. */
+/** A leaf of the states: its type, and the binding and the WGSL expression of the offset where it is stored. */
 interface Stored {
   readonly type: ScalarType;
   readonly slot: number;
@@ -120,10 +123,9 @@ function neighboursKey({ neighbours, boundary, outside }: RelaxCommand): string[
 }
 
 /**
- * How the changes of a round are folded. `own` folds within a thread's subgroup; after a barrier, `all` folds the
- * results of the subgroups, redundantly in each of them: a branch would save nothing, because all wait for the result.
- * (subgroupMin and subgroupMax gave wrong numbers in such a loop on an H200, and are no faster here.) Without
- * subgroups, `own` does both.
+ * WGSL that folds the changes of a round. `own` folds within each subgroup. After a barrier, `all` folds the results of
+ * the subgroups; every subgroup does so, because all would wait for the result anyway. (subgroupMin and subgroupMax
+ * gave wrong numbers in such a loop on an H200, and they are not faster.) Without subgroups, `own` folds everything.
  */
 function foldOf(
   change: MonoidProgram,
@@ -143,7 +145,7 @@ function foldOf(
   };
 }
 
-/** The cells of a grid in workgroup memory, and the functions that locate a cell's neighbours. */
+/** WGSL of the workgroup memory for a grid's cells, and of the functions that apply the boundary rules. */
 function emitCells({ state, boundary }: RelaxCommand, { words }: RelaxLayout): string {
   const arrays = state.map(({ type }, leaf) => `var<workgroup> c${leaf}: array<${type}, ${words}>;`);
   return `var<workgroup> grid: vec3<u32>;
@@ -153,7 +155,10 @@ fn along_x(at: i32, size: i32) -> i32 { ${along(boundary.x)} }
 fn along_y(at: i32, size: i32) -> i32 { ${along(boundary.y)} }`;
 }
 
-/** Statements that return the position on a line that replaces a position which may lie outside. */
+/**
+ * WGSL statements that apply a boundary rule: they return the coordinate that replaces `at`, which may be outside the
+ * grid.
+ */
 function along(boundary: Boundary): string {
   switch (boundary) {
     case 'clamp':
@@ -166,7 +171,10 @@ function along(boundary: Boundary): string {
   }
 }
 
-/** Where a thread's strips start in memory, which of its cells are in the grid, and where their neighbours are. */
+/**
+ * WGSL that computes where a thread's strips start in workgroup memory, which of its cells are in the grid, and where
+ * their neighbours are stored.
+ */
 function emitPlaces(command: RelaxCommand, layout: RelaxLayout): string {
   const { across, strips, rows, repeats, pitch } = layout;
   const columns = lines(
@@ -188,13 +196,17 @@ ${cells.join('\n')}
 ${emitNeighbourPlaces(command, layout)}`;
 }
 
-/** The places of all neighbours of a thread's cells, with replacements for those outside. */
+/**
+ * WGSL that computes where the neighbours of a thread's cells are stored. For neighbours outside the grid, the boundary
+ * rule gives the place.
+ */
 function emitNeighbourPlaces({ boundary, neighbours, maxWidth }: RelaxCommand, layout: RelaxLayout): string {
   const { rows, pitch, words } = layout;
   const places = new Map<string, string>();
   for (const { repeat, row } of cellsOf(layout)) {
     for (const { dx, dy } of neighbours) {
-      // Cells of a thread share places, so the row is compared with the edges even if it is the row of this cell.
+      // Several cells of a thread share a neighbour's place. Its row is therefore compared with the edges even if `dy`
+      // is 0 for this cell.
       const name = placeName(repeat, dx, row + dy);
       const isOutside = [
         boundary.x === 'constant' && dx !== 0 ? 'x < 0 || x >= w' : '',
@@ -216,13 +228,16 @@ function emitNeighbourPlaces({ boundary, neighbours, maxWidth }: RelaxCommand, l
   return [...places.values()].join('\n');
 }
 
-/** The name of the place `dx` columns to the right of a thread's strip and `y` rows below its first row. */
+/**
+ * Name of the WGSL variable for the place `dx` columns to the right of a thread's strip and `y` rows below the strip's
+ * first row.
+ */
 function placeName(repeat: number, dx: number, y: number): string {
   const signed = (value: number): string => (value < 0 ? `m${-value}` : `${value}`);
   return `p${repeat}_${signed(dx)}_${signed(y)}`;
 }
 
-/** Loads the initial state of every cell, and the cell's own values for the step. */
+/** WGSL that loads the initial state of every cell and computes the cell's own values, which the step receives. */
 function emitLoads({ own, outside }: RelaxCommand, stored: readonly Stored[], layout: RelaxLayout): string {
   const types = entryOf(own.module).results;
   const around = stored.map(
@@ -245,9 +260,9 @@ if (is${k}) { ${states.join(' ')} }`;
 }
 
 /**
- * Computes the next state of every cell in registers, and folds a thread's changes. Steps without loops are also
- * computed for cells outside the grid, so that they need no branch and overlap. Steps with loops are not, because the
- * loops might not end there.
+ * WGSL that computes the next state of every cell in registers and folds the thread's changes. Steps without loops are
+ * also computed for cells outside the grid: this needs no branches, and the steps overlap. Steps with loops are
+ * computed only inside the grid, because elsewhere the loops might not end.
  */
 function emitSteps({ own, step, change, state, neighbours }: RelaxCommand, layout: RelaxLayout): string {
   const owns = entryOf(own.module).results.length;
@@ -276,12 +291,12 @@ function emitSteps({ own, step, change, state, neighbours }: RelaxCommand, layou
   return [...reads.values(), ...steps, ...folds].join('\n');
 }
 
-/** Result `at` of the step of a thread's cell. */
+/** WGSL expression of result number `at` of the step for the thread's cell number `k`. */
 function resultOf({ module }: Program, k: number, at: number): string {
   return entryOf(module).results.length === 1 ? `r${k}` : `r${k}.r${at}`;
 }
 
-/** Overwrites the states with the next states. */
+/** WGSL that replaces the states in workgroup memory by the next states. */
 function emitMoves({ state, step }: RelaxCommand, layout: RelaxLayout): string {
   const moves = cellsOf(layout).map(({ repeat, row }, k) => {
     const moved = state.map((_, leaf) => `c${leaf}[begin${repeat} + ${row}u] = ${resultOf(step, k, leaf)};`);

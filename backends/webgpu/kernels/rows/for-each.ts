@@ -6,14 +6,14 @@ import { gatherInWindows } from './gather.ts';
 import { scatterByParts } from './scatter.ts';
 import { storeEach } from './store-each.ts';
 
-/** Evaluates a program for every index and stores its results; see `Backend.forEach`. */
+/** Runs a `forEach` command; see `Backend.forEach`. */
 export function forEach(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): void {
   if (scatterByParts(engine, extent, program, stores)) return;
   try {
     engine.pool.attempt(() => storeAll(engine, extent, program, stores));
   } catch (error) {
     if (!(error instanceof ArgumentError && error.code === 'device/bindings')) throw error;
-    // Stored one by one, each result needs fewer arrays.
+    // With one launch per result, each launch needs fewer arrays.
     const alone = storesAlone(program, stores);
     if (alone === undefined) throw error;
     for (const each of alone) storeAll(engine, extent, each.program, [each.store]);

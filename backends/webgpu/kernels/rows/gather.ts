@@ -15,17 +15,17 @@ import { runStoring } from '../shared/storing.ts';
 interface Gather {
   readonly programs: GatherPrograms;
   readonly stores: readonly Store[];
-  /** Number of elements of the array that is gathered from. */
+  /** Length of the array that is gathered from, in elements. */
   readonly elements: number;
 }
 
 /**
- * Gathers from an array that exceeds the device's cache, window by window. Each thread computes the places of many
- * elements; it then takes those in the first window of the array, then those in the second, and so on. All threads do
- * this at about the same time, so their reads are close together, and a line read by one thread is still in the cache
- * for others. There are no barriers.
+ * Gathers from an array that exceeds the device's cache, window by window of the array. Each thread first computes the
+ * places of many elements. It then reads those in the first window, then those in the second window, and so on. All
+ * threads are in the same window at about the same time, so a cache line that one thread reads is still in the cache
+ * when other threads need it. There are no barriers.
  *
- * @returns false if the program is not such a gather.
+ * @returns false, without a launch, if the program is not a gather from such an array.
  */
 export function gatherInWindows(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): boolean {
   const { min, threads } = engine.tuning.gather;
@@ -42,7 +42,8 @@ export function gatherInWindows(engine: Engine, extent: Extent, program: Program
 
 function gatherOf({ tuning, pool }: Engine, program: Program, stores: readonly Store[]): Gather | undefined {
   const { min, max } = tuning.gather;
-  // If an array had several parts and were read both at the index and elsewhere, it would be bound twice.
+  // Exclude arrays that are split over several GPU buffers: if they were read both at the index and elsewhere, they
+  // would have to be bound twice.
   const isWhole = [...program.arrays.values()].every(({ buffer }) => pool.resolve(buffer).parts.length === 1);
   const programs = isWhole && isLight(program.module) ? splitGather(program) : undefined;
   if (programs === undefined) return undefined;
@@ -90,7 +91,7 @@ ${each((k) => (k === 0 ? 'put(i0, f_entry(i0, v0));' : `if (base + ${k * threads
   });
 }
 
-/** Nested calls of a function over the places of all elements. */
+/** WGSL expression of the minimum or maximum of the places of a thread's elements. */
 function nested(name: 'min' | 'max', items: number): string {
   return Array.from({ length: items }, (_, k) => `a${k}`).reduce((all, one) => `${name}(${all}, ${one})`);
 }

@@ -12,21 +12,30 @@ import { bindPlacements, placeArrays } from '../shared/windows.ts';
 import { emitClear } from '../shared/workgroup.ts';
 import { DIGITS, type Digit } from '../sort/radix-rows.ts';
 
-/** Number of regions of rows that are sampled, threads of each, and adjacent rows of a thread. */
+/**
+ * The sample: the number of regions of rows, the number of threads per region, and the number of adjacent rows per
+ * thread.
+ */
 const REGIONS = 8;
 const THREADS = 32;
 const ROWS = 8;
-/** Log2 of the words in a line of memory, and number of bits that record the lines of a region. */
+/**
+ * `LINE` is log2 of the words per cache line. `BITS` is the size of the hashed set of cache lines that a region
+ * touches.
+ */
 const LINE = 3;
 const BITS = 4096;
-/** Rows of a region are close together if they span at most this many words, or this many parts of the column. */
+/**
+ * The rows of a region are close together if their places span at most `NEAR_WORDS` words or at most `FEW_PARTS` parts
+ * of the column.
+ */
 const NEAR_WORDS = 2 ** 21;
 const FEW_PARTS = 8;
 
 /**
- * Decides whether rows are scattered over the column that they are stored to; if so, writes the number of rows to
- * `choice`, otherwise 0. Rows are not scattered if those of a region share lines of memory, go to few parts of the
- * column, or have equal distances: lines are then completed by rows that follow soon.
+ * Decides on the device whether rows are stored to scattered places of a column. If so, writes the number of rows to
+ * `choice`, else 0. Rows are not scattered if the rows of a region share cache lines, go to few parts of the column or
+ * have equal distances. In all these cases, cache lines are soon completed by rows that follow.
  */
 export function judgePlaces(
   engine: Engine,

@@ -24,20 +24,21 @@ import { judgePlaces } from './judge-places.ts';
 import { emitItems } from './store-each.ts';
 
 /**
- * Stores rows to scattered places in a column that exceeds the device's cache. The rows are first grouped by the high
- * bits of their places, by one pass of a radix sort, so that the rows of one part of the column are stored at about the
- * same time and its lines are written once. If the rows are not scattered, they are stored as they are: the device
- * samples some rows and decides, without the host.
+ * Stores rows to scattered places in a column that exceeds the device's cache. One pass of a radix sort first groups
+ * the rows by the high bits of their places. The rows of one part of the column are then stored at about the same time,
+ * so that each cache line is written to memory once. The device samples some rows and decides whether the rows are
+ * scattered; if they are not, it stores them without grouping.
  *
- * @returns false if the stores are not of this kind, or the device cannot group rows this way.
+ * @returns false if the stores do not go to computed places in large columns, or if the device cannot group the rows.
  */
 export function scatterByParts(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): boolean {
   const { min } = engine.tuning.scatter;
   const isLarge = ({ index, capacity }: Store): boolean => index !== undefined && capacity >= min;
-  // The rows are computed two or three times.
+  // Rows are evaluated two or three times, so the evaluation must be cheap.
   if (capacityOf(extent) < min || !stores.every(isLarge) || !isLight(program.module)) return false;
   const alone = stores.length === 1 ? [{ program, store: stores[0]! }] : storesAlone(program, stores);
-  // If a later column fails, earlier columns are stored again with it, which changes nothing.
+  // After `false` the caller stores all columns. Columns that were stored here already are stored again, with the same
+  // values.
   return alone?.every((each) => scatterColumn(engine, extent, each.program, each.store)) ?? false;
 }
 
@@ -56,7 +57,10 @@ function readsOf(extent: Extent, { arrays }: Program): ReadonlySet<unknown> {
   return new Set([...counted, ...[...arrays.values()].map(({ buffer }) => buffer)]);
 }
 
-/** Whether a launch can read the original and the grouped rows and store them, with every column in one part. */
+/**
+ * Whether every column is a single GPU buffer, and one launch can bind the original rows, the grouped rows and the
+ * target.
+ */
 function bindsAll({ pool, limits }: Engine, extent: Extent, { arrays }: Program, store: Store): boolean {
   const buffers = [...[...arrays.values()].map(({ buffer }) => buffer), store.buffer];
   const memories = new Set(buffers.map((buffer) => pool.resolve(buffer)));
@@ -64,19 +68,25 @@ function bindsAll({ pool, limits }: Engine, extent: Extent, { arrays }: Program,
   return isWhole && memories.size + OWN_COLUMNS <= limits.storageBuffers;
 }
 
-/** Columns of places, of words, and of whether there is a row. */
+/** Number of temporary columns: places, words, and the number of grouped rows. */
 const OWN_COLUMNS = 3;
 
 interface PlacedRows {
-  /** The number of rows that were grouped: all or none. */
+  /** One word: the number of rows that were grouped, which is all rows or 0. */
   readonly choice: Memory;
-  /** Places and words, grouped and in the original order. */
+  /**
+   * Programs that return the place and the word of a row: `moved` reads the grouped rows, `rows` computes them in the
+   * original order.
+   */
   readonly moved: Program;
   readonly rows: Program;
   readonly own: readonly Memory[];
 }
 
-/** Groups rows by their places if they are scattered; undefined if memory or the kernel is missing. */
+/**
+ * Groups rows by the high bits of their places if they are scattered. Returns undefined if the device lacks memory or
+ * cannot run the sort kernel.
+ */
 function moveRows(engine: Engine, extent: Extent, program: Program, store: Store): PlacedRows | undefined {
   const { pool } = engine;
   const capacity = capacityOf(extent);
@@ -106,15 +116,13 @@ function moveRows(engine: Engine, extent: Extent, program: Program, store: Store
   }
 }
 
-/**
- * The highest bits of the places in a column, which divide it into as many parts as one pass of a sort distinguishes.
- */
+/** The highest bits of the places in a column, as many as one pass of the sort distinguishes. */
 function highestDigit(capacity: number): Digit {
   const shift = Math.max(0, Math.ceil(Math.log2(capacity)) - DIGIT_BITS);
   return { shift, mask: 2 ** DIGIT_BITS - 1 };
 }
 
-/** Stores words at their places, from the grouped rows if there are any. */
+/** Stores words at their places: from the grouped rows if `choice` is not 0, else from the original rows. */
 function storePlaced(engine: Engine, extent: Extent, { choice, moved, rows }: PlacedRows, store: Store): void {
   const { threads, items } = engine.tuning.forEach;
   const { guard: _, ...unguarded } = store;
@@ -160,8 +168,8 @@ const MAX_STORES = 64;
 const placedVariant = createVariants<Module, Module>(MAX_STORES);
 
 /**
- * A module that returns the place of a row and the row as a word. If the store does not write the row, the place is
- * past every column.
+ * A module that returns the place and the word that a store writes for a row. If the guard excludes the row, the place
+ * is 2³² − 1, which is past the end of every column.
  */
 function placedWords(module: Module, store: Store): Module {
   const key = [store.index, store.value, store.guard].join();

@@ -8,7 +8,7 @@ import { lines } from '../shared/lines.ts';
 import { emitStores } from '../shared/stores.ts';
 import { runStoring } from '../shared/storing.ts';
 
-/** Evaluates a program for every index, several by each thread, and applies all stores. */
+/** Runs a `forEach` command in one launch. Each thread evaluates several indices. */
 export function storeEach(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): void {
   const { threads } = engine.tuning.forEach;
   const items = isLight(program.module) ? engine.tuning.forEach.items : 1;
@@ -30,8 +30,8 @@ ${emitItems(threads, items, 'p_', (i, r) => `put(${i}, ${r})`)}`,
 }
 
 /**
- * Evaluates a program for the elements of a thread, from `base` to `n` exclusive, and passes each result to `put`. All
- * are evaluated before any is stored, so that their loads overlap.
+ * WGSL that evaluates a program for the elements of a thread, from index `base` to `n` (exclusive), and passes each
+ * result to `put`. All elements are evaluated before the first is stored, so that their loads overlap.
  */
 export function emitItems(
   threads: number,

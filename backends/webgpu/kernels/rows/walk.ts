@@ -5,7 +5,7 @@ import { dispatchWord, GROUP_NUMBER, lengthExpression } from '../../launches/par
 import { emitStores } from '../shared/stores.ts';
 import { runStoring } from '../shared/storing.ts';
 
-/** Walks from every index and stores the results of every step; see `Backend.walk`. One thread walks from one index. */
+/** Runs a walk command, with one thread per index; see `Backend.walk`. */
 export function walk(engine: Engine, { extent, start, step, changing, stores }: WalkCommand): void {
   const { threads } = engine.tuning.forEach;
   const programs = new Map([
@@ -34,7 +34,7 @@ while (v0) {
   });
 }
 
-/** The names of the variables: whether there is more, followed by the leaves of the state. */
+/** Names of the WGSL variables: first the flag that the walk goes on, then the leaves of the state. */
 function names(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `v${i}`);
 }
@@ -47,7 +47,7 @@ function assignments(count: number, results: number): string[] {
   return names(count).map((name, i) => `${name} = ${field('r', i, results)};`);
 }
 
-/** Result `at` of `count` results. */
+/** WGSL expression of result number `at` of a call with `count` results. */
 function field(of: string, at: number, count: number): string {
   return count > 1 ? `${of}.r${at}` : of;
 }

@@ -23,34 +23,40 @@ import { type BoundStore, emitStoresOf } from '../shared/stores.ts';
 import type { BoundScan, Sink } from './scan-sink.ts';
 
 /**
- * WGSL of a scan's programs, unrolled for runs of indices. Runs are numbered from 0; `first` is WGSL of the index at
- * which a run starts, a multiple of its length. The statements of a run must be used in order: `read`, then `write`.
+ * WGSL of a scan's programs, unrolled for runs (adjacent elements of one thread). Runs are numbered from 0. `first` is
+ * WGSL of the index at which a run starts, which is a multiple of the run's length. For each run, the statements of
+ * `read` must precede those of `write`.
  */
 export interface RunCode {
-  /** Everything that affects the code, besides the scan. */
+  /** Identifies the code for the cache of pipelines, together with the key of the scan. */
   readonly key: string;
   functions(helpers: Set<Helper>): string;
-  /** Reads the inputs of a run; afterwards `leaf` is a leaf of its element k. */
+  /**
+   * Statements that evaluate the elements of a run. After them, `leaf(run, k, leaf)` is WGSL of a leaf of element k.
+   */
   read(run: number, first: string): string;
   leaf(run: number, k: number, leaf: number): string;
-  /** Stores the results of a run, given the variables of its states, and WGSL of whether element k is a head. */
+  /**
+   * Statements that store the results of a run. `states` are the names of the states' variables, and `head(k)` is WGSL
+   * of whether element k is a head.
+   */
   write(run: number, first: string, states: readonly string[], head: (k: number) => string): string;
 }
 
-/** Arrays and uniforms of both programs, by slot; a capture shared by both has one slot. */
+/** The arrays and uniforms of the scan's program (0) and of its emit program (1), by slot number. */
 interface Captures {
   readonly arrays: readonly { readonly of: 0 | 1; readonly array: LinkedArray; readonly binding: number | undefined }[];
   readonly uniforms: readonly { readonly of: 0 | 1; readonly name: string }[];
 }
 
-/** How a run is evaluated. */
+/** The length of runs and the form of their elements. */
 export interface RunPlan {
   readonly run: number;
-  /** Whether the first leaf of elements is passed as a bool. */
+  /** Whether the first leaf of elements is a head flag, passed as a bool. */
   readonly heads: boolean;
 }
 
-/** Unrolls the programs of a scan that stores something, if they are straight-line code. */
+/** Unrolls the programs of a scan. Returns undefined if they are not straight-line code or nothing is stored. */
 export function codeRuns(
   engine: Engine,
   { types }: MonoidProgram,
@@ -97,8 +103,8 @@ ${lines(run, (k) => emitStoresOf(stores, results, (at) => `r.r${k * results.leng
 }
 
 /**
- * A store whose index is the number of a run, which is below the extent. It needs to check its capacity only if that is
- * below the extent.
+ * Omits the capacity check of a store if the capacity is at least the extent. The store's index is the number of a
+ * segment, which is below the extent.
  */
 function withRoom(bound: BoundStore): BoundStore {
   const { store } = bound;
@@ -118,18 +124,18 @@ function capturesOfBoth(
   return { arrays, uniforms };
 }
 
-/** Whether two programs capture the same array. */
+/** Whether two captured arrays have the same elements and length. */
 function isSame(a: LinkedArray, b: LinkedArray): boolean {
   const place = a.memory === b.memory && a.offset === b.offset && a.storage === b.storage && a.type === b.type;
   return place && reaches(a.bound, b.bound) && reaches(b.bound, a.bound);
 }
 
-/** Maximum number of cached structures; a steady loop has far fewer. */
+/** Maximum number of cached unrolled programs. Programs that repeat their work use far fewer. */
 const MAX_UNROLLED = 512;
 
 const unrolledByKey = createCache<string, { readonly unrolled: Unrolled | undefined }>({ max: MAX_UNROLLED });
 
-/** Unrolls programs, cached by their structure and the facts about it. */
+/** Unrolls programs. The result is cached by the modules and by the facts about their captures. */
 function unrolledOnce(
   programs: readonly [LinkedProgram, LinkedProgram],
   { arrays, uniforms }: Captures,
@@ -138,7 +144,7 @@ function unrolledOnce(
   heads: boolean,
 ): { readonly unrolled: Unrolled | undefined; readonly key: string } {
   const firstSlots = arrays.map(({ array }) => arrays.findIndex((other) => isSame(other.array, array)));
-  // Arrays whose elements are parameters do not count as covering the extent.
+  // Arrays whose elements are passed as kernel parameters do not count as covering the extent.
   const covers = arrays.map(({ array: { covers, cells } }) => covers && cells === undefined);
   const bounds = uniforms.map(({ of, name }) => programs[of].bounds.has(name));
   const modules = programs.map(({ module }) => moduleNumber(module));
@@ -165,8 +171,8 @@ function unrolledOnce(
 }
 
 /**
- * Whether the words of an array can be read by fours: the array must start at a multiple of four, because `first` is
- * one.
+ * Whether four words of an array can be read by one load. Runs start at multiples of four, so the array must start at a
+ * multiple of four words too.
  */
 function readsByFours({ array, binding }: Captures['arrays'][number], bindings: Bindings): boolean {
   return packing(array.storage) === 0 && array.offset % 4 === 0 && bindings.readByFours(binding!);
@@ -192,7 +198,7 @@ function environmentOf(
   };
 }
 
-/** Statements that read the taps of a run. */
+/** WGSL statements that read the taps of a run (elements at fixed distances from its first index). */
 function loadTaps(
   j: number,
   first: string,

@@ -27,34 +27,41 @@ import { codeRuns } from './run-code.ts';
 import { flagRows, type ScanRows, stateRows } from './scan-rows.ts';
 import { type BoundScan, bindScan, type KeptRows, keptRows, type Sink } from './scan-sink.ts';
 
-/** Storage buffers that the kernel binds besides the program and the sink: the spine and the total. */
+/**
+ * Number of storage buffers that the kernel binds in addition to those of the program and the sink: the spine (memory
+ * in which tiles publish) and the total.
+ */
 export const LOOK_BACK_BINDINGS = 2;
 
-/** The tile of a workgroup. */
+/** How a workgroup scans its tile. */
 export interface LookBackTile {
   readonly threads: number;
   /**
-   * Elements that a thread scans, and how many of them are adjacent; a row of a subgroup has that many times its number
-   * of lanes.
+   * `items` is the number of elements per thread, and `run` the number of them that are adjacent. A row of a subgroup
+   * has `run` elements for each lane.
    */
   readonly items: number;
   readonly run: number;
   readonly elements: number;
-  /** Whether elements are flags that are counted. */
+  /** Whether elements are flags and the scan counts them. */
   readonly flags: boolean;
-  /** The monoid that combines the values of runs, if the heads of runs are bits. */
+  /** For segmented scans whose heads are held as bits: the monoid that combines the values within a segment. */
   readonly runs: MonoidProgram | undefined;
-  /** Whether the code of an element is so short that complete tiles get their own code, without checks for the end. */
+  /**
+   * Whether the code of an element is short enough for a second copy, without checks for the end, that processes
+   * complete tiles.
+   */
   readonly light: boolean;
 }
 
-/** Maximum number of elements of a thread if the code is long. */
+/** Maximum number of elements per thread if the code of an element is long. */
 const FEW = 4;
 
 /**
- * The tile for a scan. A thread holds a state for every element, except heads, which are bits; so states of many
- * leaves, or long code, mean fewer elements. States of several leaves are expensive to move between lanes, so a thread
- * gets adjacent elements if its results are not adjacent anyway.
+ * Chooses the tile for a scan. A thread holds a state in registers for every element (flags and heads are only bits).
+ * It therefore gets fewer elements if states have many leaves or the code is long. States of several leaves are
+ * expensive to move between lanes. A thread then gets adjacent elements, unless results are stored at the index, where
+ * that would scatter the stores.
  */
 export function lookBackTile(
   { tuning: { scan }, subgroups, threads: maxThreads }: Engine,
@@ -76,17 +83,17 @@ export function lookBackTile(
   return { threads, items, run, elements: threads * items, flags, runs, light };
 }
 
-/** The monoid of runs, if it is straight-line code. */
+/** Returns the monoid if it is straight-line code. */
 function straightRuns(inner: MonoidProgram): MonoidProgram | undefined {
   return combineGraph(inner).results === undefined ? undefined : inner;
 }
 
-/** Number of shared states: the totals of subgroups, which have at least 4 lanes, and the prefix of the tile. */
+/** Number of states in workgroup memory: a total per subgroup of at least 4 lanes, and the prefix of the tile. */
 function statesOf(threads: number): number {
   return threads / 4 + 1;
 }
 
-/** Scans an exact monoid in one pass over the elements. */
+/** Scans with an exact monoid in one launch, in which every element is evaluated once. */
 export function scanByLookBack(
   engine: Engine,
   { extent, monoid, total, form }: ScanCommand,
@@ -144,7 +151,10 @@ ${emitFold(tile, engine.subgroups!)}`,
   });
 }
 
-/** How the tile is scanned, and what that depends on besides the scan and the tile. */
+/**
+ * The WGSL with which a tile is scanned, its functions, and a key that identifies both together with the scan and the
+ * tile.
+ */
 function rowsFor(
   engine: Engine,
   monoid: MonoidProgram,
@@ -169,7 +179,10 @@ ${code?.functions(helpers) ?? ''}`,
   };
 }
 
-/** WGSL of `element(i, n)`, and of `aggregate_of(tile, …)`, which all threads of a workgroup must call together. */
+/**
+ * WGSL of `element(i, n)`, which is the identity past the end, and of `aggregate_of(tile, …)`, which all threads of a
+ * workgroup must call together.
+ */
 function emitAggregate({ threads, items, elements }: LookBackTile): string {
   return `fn element(i: u32, n: u32) -> S { var s = evaluate(min(i, n - 1u)); if (i >= n) { s = identity(); } return s; }
 fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
@@ -183,8 +196,8 @@ fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
 }
 
 /**
- * WGSL of `fold(end, lane)`: combines the totals of the first `end` subgroups, at least one. If there are enough lanes,
- * each takes one total.
+ * WGSL of `fold(end, lane)`, which combines the totals of the first `end` subgroups; `end` is at least 1. If a subgroup
+ * has enough lanes, each lane reads one total.
  */
 function emitFold({ threads }: LookBackTile, subgroups: Subgroups): string {
   const width = widthOf(subgroups);
@@ -204,10 +217,10 @@ function emitFold({ threads }: LookBackTile, subgroups: Subgroups): string {
 }
 
 /**
- * The scan of a tile. Every subgroup has a part of the tile and scans it row by row, so that adjacent elements are read
- * and written together without reordering. Workgroup memory is what limits the number of workgroups on a
- * multiprocessor, and many are needed so that one works while another looks back. A thread's values are separate
- * variables, because an indexed array would be placed in memory.
+ * WGSL that scans a tile. Every subgroup scans a part of the tile row by row, so that adjacent lanes read and write
+ * adjacent elements without reordering in workgroup memory. Little workgroup memory lets many workgroups run on a
+ * multiprocessor, so that some work while others look back. A thread's values are separate variables, because an
+ * indexed array would not be kept in registers.
  */
 function emitTile(
   { threads, items, run, elements, light }: LookBackTile,
@@ -226,7 +239,8 @@ if (lane == 0u) {
   put(${prefixPlace}, prefix);
   if (n - start <= ${elements}u) { ${writeTotal('all')} }
 }`;
-  // Most tiles are complete. If the code is long, the version that checks for the end serves complete tiles too.
+  // Most tiles are complete and need no checks for the end. If the code is long, there is only one copy, with the
+  // checks.
   const { inside } = rows;
   const whole = (fast: string, careful: string): string =>
     light ? `if (n - start >= ${elements}u) {\n${fast}\n} else {\n${careful}\n}` : careful;

@@ -5,23 +5,32 @@ import type { RunCode } from './run-code.ts';
 import type { KeptRows } from './scan-sink.ts';
 
 /**
- * WGSL with which the threads of a subgroup scan its part of a tile: `items` elements a thread, in groups of `run`
- * adjacent ones, so that a row has `run` times the number of lanes. Statements can use `first`, the index of the
- * thread's first element, and `lane` and `sg`.
+ * WGSL with which a subgroup scans its part of a tile. Every thread has `items` elements in runs of `run` adjacent
+ * ones; the runs of all lanes form a row. Statements can use `first` (index of the thread's first element), `lane` and
+ * `sg` (number of lanes).
  */
 export interface ScanRows {
-  /** Statements that read elements, given WGSL of the element at an index. */
+  /** Statements that read all elements of a thread. `element` returns WGSL of the element at an index. */
   read(element: (at: string) => string): string;
   readonly declare: string;
-  /** Statements that scan the elements, and set `part` in the last lane to the total of the subgroup's part. */
+  /** Statements that scan the elements. They set `part` in the last lane to the total of the subgroup's part. */
   readonly scan: string;
-  /** Statements that consume all elements behind a guard; `outer` is the prefix before the part. */
+  /**
+   * Statements that store the results of all elements, each behind the condition `guard`. The variable `outer` is the
+   * prefix before the subgroup's part.
+   */
   write(guard: string): string;
-  /** The same with unrolled programs, for all rows except the first and those at the end. */
+  /**
+   * Statements that replace those of `read` and `write`. They use unrolled programs for all rows except the first row
+   * of the scan and the rows at the end.
+   */
   readonly inside?: { readonly read: string; readonly write: string } | undefined;
 }
 
-/** Scans states: every lane folds its run, lanes scan their totals, and rows follow one another. */
+/**
+ * Rows of states. Every lane folds its run, the lanes scan the totals of the runs, and the total of each row is added
+ * to the next row.
+ */
 export function stateRows(
   items: number,
   run: number,
@@ -32,8 +41,8 @@ export function stateRows(
   const rows = items / run;
   const folded = (j: number): string =>
     Array.from({ length: run - 1 }, (_, k) => k + 1).reduce((sum, k) => `combine(${sum}, s${j}_${k})`, `s${j}_0`);
-  // q is the prefix before a row in the part, x the prefix before a lane. A single element becomes its own inclusive
-  // prefix.
+  // q is the prefix before a row within the subgroup's part, and x is the prefix before a lane. If runs have one
+  // element, s becomes the inclusive prefix of the element.
   const place = (j: number): string => {
     const row =
       j === 0
@@ -60,7 +69,7 @@ let part = combine(q${rows - 1}, l${rows - 1});`,
   };
 }
 
-/** The index of element k of a thread's run in row j. */
+/** WGSL of the index of element k of a thread's run in row j. */
 export function at(run: number, j: number, k: number): string {
   return `first + ${j * run}u * sg + ${k}u`;
 }
@@ -70,8 +79,8 @@ export function eachElement(rows: number, run: number, line: (j: number, k: numb
 }
 
 /**
- * Statements that consume the elements of row j; `after` appends an element to `before`. All elements of a run are
- * evaluated before the first is stored, so that their loads overlap.
+ * WGSL statements that store the results of a thread's elements in row j. `after` is WGSL that appends an element to
+ * the state `before`. All elements of a run are evaluated before the first is stored, so that their loads overlap.
  */
 export function consumeRow(
   j: number,
@@ -89,21 +98,25 @@ ${lines(run, evaluate)}
 ${lines(run, store)} }`;
 }
 
-/** How rows handle element k of row j, and whole rows if the programs are not unrolled. */
+/**
+ * WGSL for the elements and rows of {@link insideRows}; `j` is the number of the row, `k` that of the element in its
+ * run.
+ */
 export interface RowElements {
   readonly read: (j: number, element: (at: string) => string) => string;
   readonly write: (j: number, guard: string) => string;
-  /** The statement that keeps the element that was read. */
+  /** Statement that assigns the element that unrolled code has evaluated to the thread's variable. */
   readonly take: (j: number, k: number) => string;
-  /** WGSL of the state after the element, given `before`. */
+  /** WGSL of the state after the element, given the state `before`. */
   readonly after: (j: number, k: number) => string;
-  /** WGSL of whether the element is a head, if rows know. */
+  /** WGSL of whether the element starts a segment; only for segmented scans. */
   readonly head?: (j: number, k: number) => string;
 }
 
 /**
- * Statements that read and write run by run. The code without unrolling is used only for the first row and at the end:
- * code that only one workgroup executes is fetched while all that look back wait for it.
+ * WGSL statements that read and write rows with unrolled programs. Only the first row of the scan and the rows at the
+ * end use the code that is not unrolled. That code should be short: only one workgroup executes it, and all others wait
+ * while its instructions are fetched.
  */
 export function insideRows(
   rows: number,
@@ -138,10 +151,13 @@ ${code.write(j, `i${j}`, states, (k) => head!(j, k))}`,
   };
 }
 
-/** Rows of flags that are evaluated before the first is stored, so that their loads overlap. */
+/** Number of rows of flags that are evaluated before the first is stored, so that their loads overlap. */
 const TOGETHER = 8;
 
-/** Scans flags. Their sum over lanes is a count of bits, so a thread only holds the sets of lanes with a flag. */
+/**
+ * Rows of flags. Flags are counted by bit counts of ballots, so a thread holds only the set of lanes with a flag for
+ * every row.
+ */
 export function flagRows(items: number, max: number, kept: KeptRows): ScanRows {
   const { ballot } = laneSets(max);
   const at = (j: number): string => `first + ${j}u * sg`;
@@ -165,7 +181,10 @@ let part = S(q${items});`,
 
 const countBefore = (j: number): string => `outer.a0 + q${j} + ones(m${j} & below)`;
 
-/** Evaluates and stores the rows whose flag is set; past the end no flag is. */
+/**
+ * WGSL that evaluates and stores the elements whose flag is set. No flag is set past the end, so no further check is
+ * needed.
+ */
 function storeFlagged(rows: readonly number[], at: (j: number) => string): string {
   const evaluate = (j: number): string => `var r${j}: Emitted;
 if (has_lane(m${j}, lane) != 0u) { let before = ${countBefore(j)}; r${j} = emitted(${at(j)}, S(before), S(before + 1u)); }`;
@@ -173,7 +192,7 @@ if (has_lane(m${j}, lane) != 0u) { let before = ${countBefore(j)}; r${j} = emitt
   return [...rows.map(evaluate), ...rows.map(store)].join('\n');
 }
 
-/** Evaluates and stores all rows behind a guard. */
+/** WGSL that evaluates and stores all elements, each behind the condition `guard`. */
 function storeAll(rows: readonly number[], at: (j: number) => string, guard: string): string {
   const evaluate = (j: number): string => `var r${j}: Emitted;
 { let i = ${at(j)}; let before = ${countBefore(j)}; ${guard}{ r${j} = emitted(i, S(before), S(before + has_lane(m${j}, lane))); } }`;

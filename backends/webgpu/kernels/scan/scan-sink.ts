@@ -21,7 +21,10 @@ import { allocateColumns } from '../shared/stored-source.ts';
 import { type BoundStore, bindStoresAt, emitStores, linkStores, storesKey } from '../shared/stores.ts';
 import { bindPlacements, type IndexRange, type LinkedStore, placeArrays, windowsOf } from '../shared/windows.ts';
 
-/** The consumer of a scan's prefixes: a program of the index and two states, and the stores of its results. */
+/**
+ * What consumes the prefixes of a scan: the emit program, which receives the index and the exclusive and inclusive
+ * prefixes, and the stores of its results.
+ */
 export interface Sink {
   readonly emit: LinkedProgram;
   readonly stores: readonly LinkedStore[];
@@ -40,29 +43,29 @@ export function linkSink(
   };
 }
 
-/** A scan's program and sink, bound for a window. */
+/** The program and sink of a scan, with the bindings for one window. */
 export interface BoundScan {
   readonly bindings: Bindings;
-  /** Bindings of the arrays of the program and of the sink. */
+  /** Binding numbers of the arrays of the program and of the emit program. */
   readonly slots: readonly [program: ArraySlots, emit: ArraySlots];
   readonly stores: readonly BoundStore[];
   readonly key: string;
   /**
-   * WGSL of the program and, if something is stored, of `emitted(i, exclusive, inclusive) -> Emitted` and of `keep(i,
-   * emitted)`.
+   * WGSL of the program's functions. If something is stored, also of `emitted(i, exclusive, inclusive) -> Emitted`,
+   * which runs the emit program, and of `keep(i, emitted)`, which stores its results.
    */
   code(helpers: Set<Helper>): string;
 }
 
-/** A sink with the windows in which it can be bound together with the program. */
+/** A sink, with windows in which one launch can bind the sink and the scan's program. */
 export interface PlacedSink {
   readonly sink: Sink;
   readonly windows: readonly IndexRange[];
 }
 
 /**
- * Distributes the stores of a sink over as few rounds as possible, each of which can be bound together with the program
- * and `others` buffers; undefined if a single store is too much.
+ * Distributes the stores of a sink over as few rounds as possible, such that one launch can bind the stores of a round,
+ * the program and `others` more buffers. Undefined if this is impossible even for one store per round.
  */
 export function placeSinks(
   engine: Engine,
@@ -114,7 +117,7 @@ function bindAll(
   return { from, beside, bound: bindStoresAt(stores, window, bindings, parameters) };
 }
 
-/** Binds a scan's program and sink for a window, and adds their offsets to the parameters. */
+/** Binds a scan's program and sink for a window, and writes their offsets to the parameters. */
 export function bindScan(engine: Engine, source: KernelSource, sink: Sink, window: IndexRange): BoundScan {
   const bindings = createBindings();
   const { from, beside, bound } = bindAll(source, sink, window, bindings);
@@ -142,12 +145,12 @@ ${emitStores(bound, results)}
 }`;
 }
 
-/** WGSL of `consume(i, exclusive, inclusive)`, which stores the results of an element. */
+/** WGSL of `consume(i, exclusive, inclusive)`, which runs the emit program for an element and stores the results. */
 export function emitConsume(stores: readonly BoundStore[]): string {
   return `fn consume(i: u32, x: S, y: S) { ${stores.length === 0 ? '' : 'keep(i, emitted(i, x, y));'} }`;
 }
 
-/** The rows that a sink stores: none, those with the flag that a compaction counts, or all. */
+/** The rows for which a sink stores results: none, the rows whose flag is set (in a compaction), or all. */
 export type KeptRows = 'none' | 'flagged' | 'all';
 
 export function keptRows({ stores }: Sink, form: ScanForm | undefined): KeptRows {
@@ -155,14 +158,17 @@ export function keptRows({ stores }: Sink, form: ScanForm | undefined): KeptRows
   return form?.kind === 'compact' && stores.every(({ guard }) => guard === form.selected) ? 'flagged' : 'all';
 }
 
-/** A scan split in two: stored prefixes, and a map that reads them. */
+/**
+ * A scan split in two commands: a scan that stores its prefixes in temporary columns, and a program that reads these
+ * columns.
+ */
 export interface SplitScan {
   readonly first: Pick<ScanCommand, 'emit' | 'stores'>;
   readonly second: Program;
   release(): void;
 }
 
-/** Splits a scan whose program and sink together need too many bindings. */
+/** Splits a scan whose program and sink need too many bindings for one launch. */
 export function splitScan({ pool }: Engine, extent: Extent, { types }: MonoidProgram, emit: Program): SplitScan {
   const leaves = [...types, ...types];
   const { columns, stores, release } = allocateColumns(pool, leaves, capacityOf(extent));
@@ -178,15 +184,15 @@ export function splitScan({ pool }: Engine, extent: Extent, { types }: MonoidPro
   };
 }
 
-/** Prefix of the names of stored prefixes, which no other array has. */
+/** Start of the names of the temporary columns. No other array has such a name. */
 const PREFIX = 'prefix of a split scan ';
 
-/** Returns its parameters except the index. */
+/** A module that returns its parameters except the index. */
 function passingModule(leaves: readonly ScalarType[]): Module {
   return oneOf(record({ name: 'pass', parameters: ['u32', ...leaves], results: leaves }, ([, ...values]) => values));
 }
 
-/** Calls the entry of a module with its index and the stored prefixes at that index. */
+/** A module that calls the entry of an emit module with the index and the stored prefixes at this index. */
 const readingModule = memoized((module: Module): Module => {
   const { name, parameters, results } = entryOf(module);
   const leaves = parameters.slice(1).map(({ type }) => type);

@@ -22,13 +22,14 @@ import type { KernelSource } from '../shared/source.ts';
 import { bindScan, emitConsume, type PlacedSink } from './scan-sink.ts';
 
 /**
- * Storage buffers that the last kernel of a scan binds besides the program and the sink: the prefixes and the total.
+ * Number of storage buffers that the last kernel of a scan binds in addition to those of the program and the sink: the
+ * prefixes of blocks and the total.
  */
 export const TREE_BINDINGS = 2;
 
 /**
- * A scan by reduction: the totals of blocks, their scan, and then the prefixes within every block. The combination tree
- * is the canonical one, and no workgroup waits for another.
+ * Scans in several launches: totals of blocks, a scan of these totals, and then the prefixes within blocks. Values are
+ * combined in the order of the combination tree, and no workgroup waits for another.
  */
 export function scanByTree(
   engine: Engine,
@@ -83,7 +84,7 @@ export function scanByTree(
   for (const { memory } of [...totals, ...prefixes]) pool.release(memory);
 }
 
-/** Writes the exclusive prefix of every total of a level. */
+/** Launches a scan of the totals of a level, which writes their exclusive prefixes. */
 function scanTotals(
   engine: Engine,
   tree: Tree,
@@ -117,20 +118,23 @@ fn consume(i: u32, x: S, y: S) { write_prefix(i, x); }`,
 interface ScanLevel {
   readonly level: number;
   readonly bindings: Bindings;
-  /** The placed parameters, if shared with other levels. */
+  /** The kernel parameters, if they are shared with other levels. */
   readonly slot: ParameterSlot | undefined;
   readonly first: number;
   readonly blocks: number;
-  /** End of the elements of this launch. */
+  /** Index after the last element that the launch processes. */
   readonly end: number;
   /** The prefixes before blocks; undefined if the level has only one block. */
   readonly before: States | undefined;
-  /** Where to write the total of the only block. */
+  /** Where the total is written if the level has only one block. */
   readonly total: Destination | undefined;
-  /** Whether evaluation and consumption may be repeated in the code. */
+  /** Whether the code that evaluates and consumes an element is short enough to be repeated in the kernel. */
   readonly light: boolean;
   readonly key: string;
-  /** WGSL of `evaluate(i) -> S` and of `consume(i, exclusive, inclusive)`. */
+  /**
+   * Returns WGSL of `evaluate(i) -> S`, which computes an element, and of `consume(i, exclusive, inclusive)`, which
+   * stores its results.
+   */
   readonly code: (helpers: Set<Helper>) => string;
 }
 

@@ -9,7 +9,7 @@ import { LOOK_BACK_BINDINGS, lookBackTile, scanByLookBack } from './scan-look-ba
 import { linkSink, placeSinks, splitScan } from './scan-sink.ts';
 import { scanByTree, TREE_BINDINGS } from './scan-tree.ts';
 
-/** Scans a program's results and consumes the prefixes; see `Backend.scan`. */
+/** Runs a scan command; see `Backend.scan`. */
 export function scan(engine: Engine, command: ScanCommand): void {
   const { stores, total } = command;
   const written = [...stores, ...(total === undefined ? [] : [total])].map(({ buffer }) => buffer);
@@ -32,8 +32,8 @@ function runScan(engine: Engine, command: ScanCommand): void {
 }
 
 /**
- * Scans by look-back if the monoid is exact, the device supports it, and all buffers can be bound together with all
- * their parts, because a workgroup does not know beforehand which tile it will get.
+ * Scans by look-back if the monoid is exact, the device supports it, and one launch can bind all buffers completely.
+ * Returns whether it did.
  */
 function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
   const { extent, program, emit, stores } = command;
@@ -49,7 +49,7 @@ function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
   return true;
 }
 
-/** Scans if every store can be bound together with the program and `others` more buffers. */
+/** Scans by the tree if one launch can bind the program, a store and `others` more buffers. Returns whether it did. */
 function scanFused(engine: Engine, command: ScanCommand, others: number): boolean {
   const { extent, monoid, program, emit, stores, total } = command;
   const source = prepareSource(engine, extent, program, BLOCK, others);

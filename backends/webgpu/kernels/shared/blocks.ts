@@ -9,30 +9,32 @@ import { emitSharedStates } from './record.ts';
 import { emitLaneFunctions } from './subgroups.ts';
 
 /**
- * Kernels over the blocks of the canonical combination tree, each in two forms with the same result. In one, a
- * workgroup processes several blocks, with one thread for a quad of each. In the other, a thread processes a block
- * alone, for devices on which barriers are expensive.
+ * Kernels over the blocks of the combination tree (`combination-tree.ts`). Each has two forms with the same results. In
+ * the form `workgroup`, a workgroup processes several blocks, and a thread processes one quad (four elements) of each.
+ * In the form `thread`, a thread processes a whole block, for devices on which barriers are expensive.
  *
- * Callers provide the WGSL of `evaluate(i) -> S`, `combine(a, b)` and `identity()`, and of what to do with results.
+ * Callers provide WGSL of the functions `evaluate(i) -> S`, `combine(a, b)` and `identity()`, and statements that
+ * consume the results.
  */
 
 const QUADS = BLOCK / QUAD;
 const LEVELS = Math.log2(QUADS);
-/** Threads of a workgroup in which every thread has its own block. */
+/** Threads of a workgroup in the form `thread`. */
 const LONE_THREADS = 4;
 
-/** The form of a kernel over blocks. */
+/** How a kernel over blocks uses threads. */
 export interface BlockForm {
   readonly by: Tuning['blockBy'];
-  /** Blocks of a workgroup whose threads cooperate: the loads of all these blocks overlap. */
+  /** Number of blocks per workgroup in the form `workgroup`. The loads of all these blocks overlap. */
   readonly rows: number;
-  /** The size of all subgroups; undefined if subgroups are not used. */
+  /** Number of lanes of every subgroup; undefined if subgroups are not used. */
   readonly lanes: number | undefined;
 }
 
 /**
- * The form for states of `leaves` leaves. Large states fill registers and workgroup memory. The evaluation is repeated
- * 4 times a row in the code, so it should be light.
+ * Chooses the form for states of `leaves` leaves. Large states take many registers and much workgroup memory, so they
+ * get fewer blocks per workgroup. The code contains the evaluation four times for every block, so several blocks are
+ * only used if the evaluation is cheap.
  */
 export function blockForm({ tuning, subgroups }: Engine, leaves: number, light: boolean): BlockForm {
   const { blockBy: by, blockRows } = tuning;
@@ -44,7 +46,7 @@ export function blockForm({ tuning, subgroups }: Engine, leaves: number, light: 
   };
 }
 
-/** Number of blocks of a workgroup. */
+/** Number of blocks per workgroup. */
 export function blocksPerGroup({ by, rows }: BlockForm): number {
   return by === 'workgroup' ? rows : LONE_THREADS;
 }
@@ -53,14 +55,19 @@ export function blockThreads({ by }: BlockForm): number {
   return by === 'workgroup' ? QUADS : LONE_THREADS;
 }
 
-/** The number of elements of every level, starting with `capacity`; the last level is a single block. */
+/**
+ * The number of elements at every level of the tree. The first is `capacity`; the last level fits in a single block.
+ */
 export function levelsOf(capacity: number): number[] {
   const levels = [capacity];
   while (levels.at(-1)! > BLOCK) levels.push(Math.ceil(levels.at(-1)! / BLOCK));
   return levels;
 }
 
-/** WGSL of the number of elements at a level: the extent, divided by the size of a block `level` times. */
+/**
+ * WGSL of `level_length()`, the number of elements at a level: the extent divided `level` times by the block size,
+ * rounded up.
+ */
 export function emitLevelLength(length: LengthWords, level: number): string {
   let expression = lengthExpression(length);
   for (let round = 0; round < level; round++) expression = `blocks_of(${expression})`;
@@ -68,7 +75,7 @@ export function emitLevelLength(length: LengthWords, level: number): string {
 fn level_length() -> u32 { return ${expression}; }`;
 }
 
-/** The workgroup memory and the functions that both forms need. */
+/** WGSL of the workgroup memory and functions that the kernels of either form use. */
 export function emitBlockFunctions({ by, rows, lanes }: BlockForm, types: readonly ScalarType[]): string {
   const shared = by === 'workgroup' ? emitSharedStates(types, QUADS * rows) : '';
   return `${shared}
@@ -79,13 +86,19 @@ fn quads_of(block: u32, n: u32) -> u32 {
 }`;
 }
 
-/** WGSL statements for a level with a single block, given its total. */
+/**
+ * Returns WGSL statements that receive the total of a level that is a single block. Undefined if the level has more
+ * blocks.
+ */
 type WithTotal = ((state: string) => string) | undefined;
 
-/** WGSL statements that write the total of a block, given the index of the block. */
+/** Returns WGSL statements that write the total of a block, given WGSL of the block's index and total. */
 type WriteTotal = (block: string, state: string) => string;
 
-/** Determines the thread's block and returns from threads without one. Without elements the total is the identity. */
+/**
+ * WGSL that determines a thread's block and ends threads without a block. If there are no elements, the total is the
+ * identity.
+ */
 function emitStart({ by, rows, lanes }: BlockForm, whole: WithTotal): string {
   const alone = by === 'thread';
   const block = alone ? `${GROUP_NUMBER} * ${LONE_THREADS}u + t` : `${GROUP_NUMBER} * ${rows}u`;
@@ -96,7 +109,7 @@ ${whole === undefined ? '' : `if ((n == 0u) & (${alone ? 'block' : 'u'} == 0u)) 
 if (block * ${BLOCK}u >= n) { return; }`;
 }
 
-/** Writes the total of every block. */
+/** WGSL that writes the total of every block. */
 export function emitBlockTotals(form: BlockForm, write: WriteTotal, whole: WithTotal): string {
   const totals = form.by === 'workgroup' ? totalsByWorkgroup(form, write) : totalsByThread(write);
   return `${emitStart(form, whole)}\n${totals}`;
@@ -104,7 +117,10 @@ export function emitBlockTotals(form: BlockForm, write: WriteTotal, whole: WithT
 
 const forRows = ({ rows }: BlockForm, line: (row: number) => string): string => lines(rows, line);
 
-/** Loads the elements of a quad of a row as if the quad were complete, and determines which quads the row has. */
+/**
+ * WGSL that loads the four elements of a thread's quad in block `row`, and computes the number of quads of the block.
+ * Past the end, the last element is loaded instead.
+ */
 function emitQuad(row: number): string {
   const load = (k: number): string => `let e${row}${k} = evaluate(min(first${row} + ${k}u, n - 1u));`;
   return `let quads${row} = quads_of(block + ${row}u, n);
@@ -112,14 +128,17 @@ let first${row} = (block + ${row}u) * ${BLOCK}u + u * 4u;
 ${[0, 1, 2, 3].map(load).join(' ')}`;
 }
 
-/** Levels of the tree within a subgroup, and levels above. */
+/** Splits the levels of a block's tree into those that a subgroup can combine and those above. */
 function splitLevels({ lanes }: BlockForm): { readonly within: readonly number[]; readonly above: readonly number[] } {
   const levels = Array.from({ length: LEVELS }, (_, d) => d);
   const inside = lanes === undefined ? 0 : Math.log2(lanes);
   return { within: levels.slice(0, inside), above: levels.slice(inside) };
 }
 
-/** The groups double in size from level to level; an empty right half is skipped. */
+/**
+ * WGSL of block totals in the form `workgroup`. Groups of quads double in size from level to level; a group with an
+ * empty right half stays unchanged.
+ */
 function totalsByWorkgroup(form: BlockForm, write: WriteTotal): string {
   const { within, above } = splitLevels(form);
   const active = (row: number, d: number): string => `((u & ${(2 << d) - 1}u) == 0u) & (u + ${1 << d}u < quads${row})`;
@@ -147,7 +166,10 @@ ${forRows(form, (row) => `if (quads${row} > 0u) { ${write(`block + ${row}u`, `s$
 }`;
 }
 
-/** `stack[d]` is the total of the 2^d quads for bit d of the number of quads processed so far. */
+/**
+ * WGSL of block totals in the form `thread`. The quads processed so far form groups, one of 2^d quads for each bit d
+ * that is set in their number; `stack[d]` is the total of that group.
+ */
 function totalsByThread(write: WriteTotal): string {
   return `let quads = quads_of(block, n);
 var stack: array<S, ${LEVELS + 1}>;
@@ -169,7 +191,10 @@ const pushOnStack = `  var d = 0u;
   }
   stack[d] = s;`;
 
-/** Combines the stack after `quads` quads, the smallest groups first, each new group on the left. */
+/**
+ * WGSL that combines the groups on the stack after `quads` quads into variable `name`. The smallest group comes first,
+ * and each larger one is combined on the left.
+ */
 function foldStack(quads: string, name: string): string {
   return `var ${name}: S; var any_${name} = false;
 for (var e = 0u; e <= ${LEVELS}u; e++) {
@@ -179,16 +204,22 @@ for (var e = 0u; e <= ${LEVELS}u; e++) {
 }`;
 }
 
-/** WGSL of the prefix before a block, given the index of the block; undefined if there is only one block. */
+/**
+ * Returns a WGSL expression of the prefix before a block, given WGSL of the block's index. Undefined if there is only
+ * one block.
+ */
 type Before = ((block: string) => string) | undefined;
 
-/** Calls `consume(i, exclusive, inclusive)` for every element. */
+/** WGSL that scans blocks and calls `consume(i, exclusive, inclusive)` for every element. */
 export function emitBlockScan(form: BlockForm, before: Before, whole: WithTotal): string {
   const scan = form.by === 'workgroup' ? scanByWorkgroup(form, before, whole) : scanByThread(before, whole);
   return `${emitStart(form, whole)}\n${scan}`;
 }
 
-/** Combines the prefix before a block with `prefix` on its right; `prefix` is only valid if `any` is true. */
+/**
+ * WGSL that combines the prefix before a block on the left of the variable `prefix`, which is valid only if `any` is
+ * true.
+ */
 function emitBefore(before: Before, block: string): string {
   if (before === undefined) return '';
   return `if (${block} > 0u) {
@@ -199,8 +230,8 @@ function emitBefore(before: Before, block: string): string {
 }
 
 /**
- * Sklansky's network: every thread holds the total of its aligned group of quads, and the first thread of a group
- * passes that total to the neighbouring group.
+ * WGSL of a block scan in the form `workgroup`, by Sklansky's network. Every thread holds the total of its aligned
+ * group of quads. In every step, the first thread of each group passes that total to the neighbouring group.
  */
 function scanByWorkgroup(form: BlockForm, before: Before, whole: WithTotal): string {
   const { within, above } = splitLevels(form);
@@ -233,7 +264,9 @@ ${whole === undefined ? '' : `if (u == 0u) { ${whole('s0')} }`}
 ${forRows(form, (row) => consumeQuad(row, before))}`;
 }
 
-/** Joins the thread's group with its neighbour, whose total is `lent`; an empty right half is skipped. */
+/**
+ * WGSL that joins a thread's group with the neighbouring group, whose total is `lent`. An empty right group is skipped.
+ */
 function joinGroups(row: number, d: number, lent: string): string {
   return `if (right) {
   let left = ${lent};

@@ -3,7 +3,7 @@ import { read, record } from '../../../../primitives/functors/recorder.ts';
 import type { Module, ScalarType } from '../../../../primitives/ir/ir.ts';
 import type { Memory } from '../../memory/memory.ts';
 
-/** A program that reads the element at its index from each of several columns of words. */
+/** A program that returns element `index` of each of several columns of words. */
 export function columnsProgram(memories: readonly Memory[], length: number): Program {
   const arrays = memories.map((buffer, i) => [`a${i}`, { buffer, storage: 'u32', offset: 0, length }] as const);
   return { module: columnsModule(memories.map(() => 'u32')), arrays: new Map(arrays), uniforms: new Map() };
@@ -11,7 +11,7 @@ export function columnsProgram(memories: readonly Memory[], length: number): Pro
 
 const columnModules = new Map<string, Module>();
 
-/** A module that reads the element at its index from each of the columns a0, a1, … */
+/** A module that returns element `index` of each of the columns `a0`, `a1`, … */
 export function columnsModule(types: readonly ScalarType[]): Module {
   const key = types.join();
   const known = columnModules.get(key);

@@ -2,23 +2,26 @@ import type { Bindings } from '../../launches/bindings.ts';
 import type { Parameters } from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';
 
-/** States in memory, leaf after leaf, `count` words each. */
+/** A list of states in memory: all first leaves, then all second leaves, and so on, one word each. */
 export interface States {
   readonly memory: Memory;
-  /** Index of the parameter with the distance between leaves. */
+  /** Index of the kernel parameter with the distance in words between the leaves of a state. */
   readonly strideWord: number;
 }
 
 /**
- * Where to write the totals of a level: to states of the next level, or to a cell, which receives the identity if there
- * are no elements.
+ * Where a kernel writes totals: to states that the next level reads, or to a cell for the final total. A cell receives
+ * the identity if there are no elements.
  */
 export interface Destination extends States {
-  /** Only for a cell: the index of the parameter with its first word, and the parts of the buffer that it is in. */
+  /**
+   * Only for a cell: index of the kernel parameter with the cell's first word; first and number of the buffer's parts
+   * (GPU buffers) that contain the cell.
+   */
   readonly cell?: { readonly word: number; readonly first: number; readonly count: number };
 }
 
-/** A cell of `words` words, which may span several parts of its buffer. */
+/** A cell of `words` words as a destination. It may span several parts of its buffer. */
 export function linkCell(parameters: Parameters, memory: Memory, word: number, words: number): Destination {
   const last = memory.parts.length - 1;
   const first = Math.min(last, Math.floor(word / 2 ** memory.shift));

@@ -4,42 +4,45 @@ import { dispatchWord } from '../../launches/parameters.ts';
 import { laneSets } from './subgroups.ts';
 
 /**
- * Decoupled look-back with fallback (Merrill & Garland 2016; Smith, Levien & Owens, SPAA 2025) in WGSL.
+ * WGSL of the decoupled look-back with fallback (Merrill & Garland 2016; Smith, Levien & Owens, SPAA 2025), with which
+ * a scan finds the prefix before each tile in one pass.
  *
  * A tile publishes first its aggregate, then its inclusive prefix. Each leaf takes two words, each with 16 bits of
  * payload, 2 of state and 14 of epoch. A reader accepts a tile's words only if all have the current epoch and the same
- * state, so states of any size need no locks. Nobody waits for a silent tile: after some polls, the workgroup computes
- * the missing aggregate itself and publishes it, so no workgroup depends on the progress of another.
+ * state, so states of any size need no locks. If a tile has published nothing after `tries` polls, the reader computes
+ * the missing aggregate itself and publishes it. No workgroup therefore depends on the progress of another.
  */
 export const AGGREGATE = 1;
 export const INCLUSIVE = 2;
 
 export interface LookBackText {
   readonly types: readonly ScalarType[];
-  /** The binding of the spine. */
+  /** Number of the binding that holds the spine, the memory in which tiles publish. */
   readonly slot: number;
   /** Maximum number of lanes of a subgroup. */
   readonly max: number;
-  /** Number of polls before a missing aggregate is computed. */
+  /** Number of polls before the reader computes a missing aggregate. */
   readonly tries: number;
-  /** If given, one tile in every `mute` publishes nothing. */
+  /** For tests: if given, one tile in every `mute` publishes nothing. */
   readonly mute: number | undefined;
 }
 
-/** Tiles whose words are interleaved, so that lanes reading neighbouring tiles read adjacent words. */
+/** Number of tiles whose words are interleaved, so that lanes that read adjacent tiles read adjacent words. */
 const INTERLEAVED = 32;
 
-/** Number of spine words that `tiles` tiles need. */
+/** Number of words of the spine that `tiles` tiles need. */
 export function spineWords(tiles: number, types: readonly ScalarType[]): number {
   return Math.ceil(tiles / INTERLEAVED) * INTERLEAVED * 2 * types.length;
 }
 
-/** The same in WGSL. */
+/** WGSL of {@link spineWords}, given WGSL of the number of tiles. */
 export function emitSpineWords(tiles: string, types: readonly ScalarType[]): string {
   return `(${tiles} + ${INTERLEAVED - 1}u) / ${INTERLEAVED}u * ${INTERLEAVED * 2 * types.length}u`;
 }
 
-/** WGSL of `publish(tile, state, s)` and `read_tile(tile)`; dispatch word 0 is the epoch. */
+/**
+ * WGSL of `publish(tile, state, s)` and `read_tile(tile)`. The first word passed to each dispatch must be the epoch.
+ */
 export function emitSpine({ types, slot }: Pick<LookBackText, 'types' | 'slot'>): string {
   const word = (leaf: number, half: number): string => `place + ${(2 * leaf + half) * INTERLEAVED}u`;
   const place = `let place = (tile / ${INTERLEAVED}u) * ${2 * types.length * INTERLEAVED}u + tile % ${INTERLEAVED}u;`;
@@ -68,8 +71,9 @@ fn read_tile(tile: u32) -> Published {
 }
 
 /**
- * WGSL statements that find the prefix before `tile`. Once the first subgroup has it, it runs `found`; a barrier
- * follows. They must be in uniform control flow, and call `aggregate_of(tile, …)` with all threads.
+ * WGSL statements that find the prefix before `tile`. The first subgroup executes the statements `found` once `prefix`
+ * is known, and a barrier follows. The statements must be in uniform control flow, because all threads may have to call
+ * `aggregate_of(tile, …)`.
  */
 export function emitLookBack({ max, tries }: LookBackText, found: string): string {
   const { ballot } = laneSets(max);

@@ -4,8 +4,8 @@ import type { Memory } from '../../memory/memory.ts';
 import type { IndexRange, Placement, Placements } from './windows.ts';
 
 /**
- * Copies arrays into one buffer, so that they need only one binding: of arrays read at the launch's index, the part for
- * the window; other arrays completely, as far as one binding can hold them.
+ * Copies arrays into one buffer, so that they need only one binding. Arrays that are read at the launch index are
+ * copied for the window only, all others completely. Arrays that do not fit into one binding any more keep their own.
  *
  * @returns the buffer, to be released after the launch.
  */
@@ -45,7 +45,7 @@ interface Slice {
   readonly offset: number;
 }
 
-/** The words of one part that a window may read from an array; undefined if they span several parts. */
+/** The words that a window may read from an array; undefined if they are not in one part (GPU buffer). */
 function sliceOf(array: LinkedArray, placement: Placement, { from, to }: IndexRange): Slice | undefined {
   const { memory, first, count, offset } = placement;
   if (count > 1) return undefined;

@@ -6,7 +6,10 @@ import { emitModule } from '../../wgsl/emit-wgsl.ts';
 import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
 
-/** The states of a monoid in WGSL: a struct `S` with a field for every leaf, `combine(a, b)` and `identity()`. */
+/**
+ * WGSL of a monoid: the struct `S` of its states, with a field for every leaf, and the functions `combine(a, b)` and
+ * `identity()`.
+ */
 export function emitMonoid(
   { module, types, identity }: MonoidProgram,
   arithmetic: Arithmetic,
@@ -35,12 +38,12 @@ export function monoidKey({ module, identity }: MonoidProgram): string {
   return `${moduleNumber(module)}[${identity.map((value) => (Object.is(value, -0) ? '-0' : value)).join()}]`;
 }
 
-/** Builds a state from the results of a function. */
+/** WGSL that builds a state from the results of a function call. */
 function stateOf(results: string, types: readonly ScalarType[]): string {
   return `S(${types.length === 1 ? results : types.map((_, leaf) => `${results}.r${leaf}`).join(', ')})`;
 }
 
-/** WGSL of `evaluate(i) -> S`, by the entry of a program. */
+/** WGSL of `evaluate(i) -> S`, which calls the entry of a program. */
 export function emitEvaluation({ prefix, module }: LinkedProgram): string {
   const { results } = entryOf(module);
   return `fn evaluate(i: u32) -> S { let r = ${prefix}entry(i); return ${stateOf('r', results)}; }`;

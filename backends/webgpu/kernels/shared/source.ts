@@ -4,17 +4,17 @@ import { type LinkedProgram, linkProgram } from '../../launches/link.ts';
 import { createParameters, type LengthWords, type Parameters } from '../../launches/parameters.ts';
 import { type IndexRange, windowsOf } from './windows.ts';
 
-/** A program that a kernel evaluates tile by tile; it comes first among the parameters of a command. */
+/** The linked program whose results a kernel processes tile by tile, with the kernel parameters of the command. */
 export interface KernelSource {
   readonly parameters: Parameters;
   readonly length: LengthWords;
   readonly program: LinkedProgram;
-  /** Ranges of complete tiles whose arrays can be bound. */
+  /** Ranges of indices, one launch each, in which every array read at the launch index is in one GPU buffer. */
   readonly windows: readonly IndexRange[];
   release(): void;
 }
 
-/** Links a program without storing its results. */
+/** Links a program for kernels that evaluate it themselves. */
 export function linkSource({ pool }: Engine, extent: Extent, program: Program): KernelSource {
   const parameters = createParameters(pool);
   const length = parameters.length(extent);

@@ -13,8 +13,9 @@ import { type KernelSource, linkSource } from './source.ts';
 import { countBindings, placeArrays } from './windows.ts';
 
 /**
- * Links a program for a kernel that binds `others` more buffers and processes tiles of `tile` elements. If the program
- * needs too many bindings, or a boundary between parts of its arrays falls inside a tile, its results are stored first.
+ * Links a program for a kernel that binds `others` more buffers and processes tiles of `tile` elements. The program's
+ * results are stored first, and the kernel reads them, if the program needs too many bindings or if a boundary between
+ * an array's GPU buffers is inside a tile.
  */
 export function prepareSource(
   engine: Engine,
@@ -42,7 +43,7 @@ function fits({ limits }: Engine, linked: KernelSource, tile: number, others: nu
   return needed <= limits.storageBuffers && linked.windows.every(({ from }) => from % tile === 0);
 }
 
-/** Stores the results of a program; the returned program reads them. */
+/** Stores the results of a program in temporary columns. Returns a program that reads the columns. */
 export function storeResults(engine: Engine, extent: Extent, program: Program): { program: Program; release(): void } {
   const { results } = entryOf(program.module);
   const { columns, stores, release } = allocateColumns(engine.pool, results, capacityOf(extent));
@@ -59,8 +60,8 @@ export interface TemporaryColumns {
 }
 
 /**
- * Allocates a column for each type. One buffer for all columns needs only one binding. Columns that are as large as a
- * binding get buffers of their own, whose parts have the same boundaries.
+ * Allocates a column for each type. If all columns fit into one binding, they share a buffer. Otherwise each gets its
+ * own buffer, and the columns' GPU buffers start at the same indices.
  */
 export function allocateColumns(
   pool: Engine['pool'],

@@ -25,21 +25,25 @@ export function linkStores(
   });
 }
 
-/** Stores that combine need atomic words. */
+/** The access to a store's buffer. Stores that combine values need atomic words. */
 function accessOf({ combine }: Store): 'write' | 'atomic' {
   return combine === undefined ? 'write' : 'atomic';
 }
 
-/** A store as applied by one launch: to some of the parts of its buffer. */
+/** A store as one launch executes it, on some of the parts (GPU buffers) of its buffer. */
 export interface BoundStore {
   readonly store: LinkedStore;
   readonly slot: number;
-  /** Words of the bound parts, if not all parts are bound: places outside are left to another launch. */
+  /**
+   * Number of words of the bound parts; undefined if all parts are bound. The launch skips places outside these parts,
+   * which other launches write.
+   */
   readonly window?: number | undefined;
 }
 
 /**
- * Binds stores for a window: only the part that is written, for stores at the launch's own index, otherwise all parts.
+ * Binds stores for a window. Stores at the launch index need only the part that the window writes; other stores need
+ * all parts.
  */
 export function bindStoresAt(
   stores: readonly LinkedStore[],
@@ -63,14 +67,17 @@ export function storesKey(stores: readonly BoundStore[]): string {
     .join();
 }
 
-/** WGSL statements that store the results `r` (a struct with r0, r1, … if there are several) for the index `i`. */
+/**
+ * WGSL statements that store the results `r` of index `i`. If there are several results, `r` is a struct with fields
+ * r0, r1, …
+ */
 export function emitStores(stores: readonly BoundStore[], results: readonly ScalarType[]): string {
   return emitStoresOf(stores, results, (at) => (results.length > 1 ? `r.r${at}` : 'r'), 'i');
 }
 
 /**
- * As {@link emitStores}, for results and an index given as WGSL. Consecutive stores with the same condition share an
- * `if`.
+ * As {@link emitStores}, with given WGSL of each result and of the index. Consecutive stores with the same condition
+ * share an `if`.
  */
 export function emitStoresOf(
   stores: readonly BoundStore[],
@@ -98,13 +105,13 @@ export function emitStoresOf(
     .join('\n');
 }
 
-/** The stores that one launch applies, and the parts of their buffers. */
+/** A store that a launch executes, with the parts of its buffer to bind. */
 export interface StoreGroup {
   readonly store: LinkedStore;
   readonly placement: Placement;
 }
 
-/** Distributes stores over launches that write to at most `room` buffers each. */
+/** Distributes stores over launches, each of which binds at most `room` GPU buffers for them. */
 export function groupStores(stores: readonly LinkedStore[], { from }: IndexRange, room: number): StoreGroup[][] {
   const groups: StoreGroup[][] = [];
   let bound = 0;
@@ -143,7 +150,7 @@ function placeStore(store: LinkedStore, from: number, room: number): StoreGroup[
   });
 }
 
-/** Binds a group of placed stores and adds their offsets to the parameters. */
+/** Binds the stores of one launch and writes their offsets to the parameters. */
 export function bindGroup(group: readonly StoreGroup[], bindings: Bindings, parameters: Parameters): BoundStore[] {
   return group.map(({ store, placement: { memory, first, count, offset } }) => {
     parameters.set(store.offsetWord, offset);

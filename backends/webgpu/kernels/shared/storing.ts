@@ -20,18 +20,18 @@ import {
   windowsOf,
 } from './windows.ts';
 
-/** A kernel that evaluates programs for every index and stores the results. */
+/** A kernel that evaluates programs for every index and stores results. */
 export interface StoringKernel {
-  /** Everything that affects its code, besides its programs and stores. */
+  /** Identifies the kernel's code, together with the keys of its programs and stores. */
   readonly key: string;
   readonly threads: number;
-  /** Indices that a thread processes. */
+  /** Number of indices per thread. */
   readonly items: number;
-  /** The kernel's own words, at most two. */
+  /** Up to two words that the kernel receives with every dispatch. */
   readonly words?: readonly number[];
   /**
-   * The body of `main`, and the kernel's functions. {@link dispatchWord}s 0 and 1 are the range of indices of a launch;
-   * the kernel's own words follow.
+   * WGSL of the body of `main` and of the functions that it calls. {@link dispatchWord}s 0 and 1 are the range of
+   * indices of the launch, and `words` follow.
    */
   readonly text: (
     length: LengthWords,
@@ -39,7 +39,7 @@ export interface StoringKernel {
   ) => { readonly declarations: string; readonly main: string };
 }
 
-/** The data of one command, linked once for all its launches. */
+/** The linked programs of a command, which all its launches share. */
 interface Linked {
   readonly kernel: StoringKernel;
   readonly parameters: Parameters;
@@ -48,8 +48,8 @@ interface Linked {
 }
 
 /**
- * Runs a kernel over an extent, in as many launches as needed to bind everything that it reads and writes. Programs are
- * keyed by their prefix.
+ * Runs a kernel over an extent, in as many launches as the bindings of its arrays and stores require. The keys of
+ * `programs` are the prefixes of the programs' WGSL names.
  */
 export function runStoring(
   engine: Engine,
@@ -89,7 +89,8 @@ function planWindows(
   const arrays = programs.map(boundArrays);
   const first = arrays.flat().map((array) => placeArray(array, windows[0]!));
   if (countBindings(first) < engine.limits.storageBuffers) return windows;
-  // The arrays will be packed, so windows must be short enough that a part holds everything read at their own indices.
+  // Arrays will be copied into one buffer. Windows must be short enough that one binding holds the elements of all
+  // arrays that are read at the launch index.
   const linear = Math.max(...arrays.map((each) => each.filter(({ pattern }) => pattern.kind === 'index').length));
   const slack = 2;
   return shorterWindows(windows, Math.max(1, Math.floor(engine.pool.partWords / Math.max(1, linear)) - slack));

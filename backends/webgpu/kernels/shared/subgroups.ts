@@ -1,8 +1,9 @@
 import type { ScalarType } from '../../../../primitives/ir/ir.ts';
 
 /**
- * WGSL that moves states of a monoid between the lanes of a subgroup (`sg` lanes; `lane` is the current one). States
- * are combined in the order of the lanes. `width` is `sg`, if known.
+ * WGSL functions that move and combine states of a monoid between the lanes of a subgroup. In WGSL, `lane` is the
+ * number of the current lane and `sg` the number of lanes; `width` is the value of `sg` if it is known. States are
+ * combined in the order of the lanes.
  */
 export function emitLaneFunctions(types: readonly ScalarType[], width: number | undefined): string {
   const moved = (how: string): string => types.map((type, leaf) => movedLeaf(how, type, leaf)).join(', ');
@@ -23,26 +24,29 @@ fn lanes_backwards(state: S, lane: u32, sg: u32) -> S {
 }`;
 }
 
-/** A leaf of the state `s` from the lane selected by a builtin and `by`. */
+/** WGSL of a leaf of the state `s` of another lane, which the shuffle builtin `how` selects by its argument `by`. */
 export function movedLeaf(how: string, type: ScalarType, leaf: number): string {
   return type === 'bool' ? `${how}(select(0u, 1u, s.a${leaf}), by) != 0u` : `${how}(s.a${leaf}, by)`;
 }
 
-/** Statements for the distances 1, 2, 4 … below the number of lanes; unrolled if that number is known. */
+/**
+ * WGSL that executes `body` for the distances d = 1, 2, 4 … below the number of lanes. The loop is unrolled if the
+ * number of lanes is known.
+ */
 export function forDistances(width: number | undefined, body: string): string {
   if (width === undefined) return `for (var d = 1u; d < sg; d = d << 1u) { ${body} }`;
   const distances = Array.from({ length: Math.log2(width) }, (_, k) => 2 ** k);
   return distances.map((d) => `{ const d = ${d}u; ${body} }`).join('\n  ');
 }
 
-/** Sets of lanes in WGSL: one word if subgroups have at most 32 lanes, otherwise four. */
+/** WGSL for sets of lanes. A set is one word if subgroups have at most 32 lanes, else four words. */
 export interface LaneSets {
   readonly type: string;
-  /** The set of lanes for which a condition holds. */
+  /** WGSL of the set of lanes in which a condition is true. */
   ballot(condition: string): string;
   /**
-   * WGSL of `ones(m)`, `has_lane(m, lane)` (0 or 1), `lanes_below(lane)`, and `first_lane(m)`, which is past the last
-   * lane if the set is empty.
+   * WGSL of the functions `ones(m)` (number of lanes), `has_lane(m, lane)` (0 or 1), `lanes_below(lane)`, and
+   * `first_lane(m)`, which is past the last lane if the set is empty.
    */
   readonly functions: string;
 }
@@ -51,7 +55,7 @@ export function laneSets(max: number): LaneSets {
   return max > 32 ? WIDE_SETS : WORD_SETS;
 }
 
-// Finds the first lane by counting bits, for which devices have an instruction; the builtin compiles to many
+// `first_lane` counts bits, for which devices have an instruction. WGSL's builtin for the lowest bit compiles to many
 // instructions.
 const WORD_SETS: LaneSets = {
   type: 'u32',

@@ -4,34 +4,37 @@ import { type ArraySlots, boundArrays, type LinkedArray, type LinkedProgram, pac
 import type { Parameters } from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';
 
-/** A store whose offset and capacity have places among the parameters of a command. */
+/** A store, with the indices of the kernel parameters for its offset and capacity. */
 export interface LinkedStore extends Store {
   readonly memory: Memory;
   readonly offsetWord: number;
   readonly capacityWord: number;
-  /** Whether there is room for every index of the extent, and whether the store is at the launch's own index. */
+  /**
+   * `holdsExtent`: whether the capacity is at least the extent. `hasRoom`: whether, in addition, the store is at the
+   * launch index, so that no check of the capacity is needed.
+   */
   readonly holdsExtent: boolean;
   readonly hasRoom: boolean;
 }
 
-/** A range of the indices of a launch. */
+/** A range of launch indices: `from` inclusive to `to` exclusive. */
 export interface IndexRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** The parts of a buffer that a launch binds for an array or a store, and the offset within them. */
+/** Which parts (GPU buffers) of a buffer a launch binds for an array or store: `count` parts from part `first` on. */
 export interface Placement {
   readonly memory: Memory;
   readonly first: number;
   readonly count: number;
-  /** In elements, modulo 2³². */
+  /** Offset of the array or store from the first bound part, in elements, modulo 2³². */
   readonly offset: number;
 }
 
 /**
- * Splits a launch into windows within which everything that is read or written at the launch's own index is in one part
- * of its buffer, so that columns may have any number of parts.
+ * Splits a launch into windows. Within a window, every array or store at the launch index is in one part (GPU buffer),
+ * so a launch needs one binding for it, whatever the number of parts.
  */
 export function windowsOf(
   capacity: number,
@@ -49,7 +52,7 @@ export function windowsOf(
   return windowsBetween(cuts, capacity);
 }
 
-/** The indices at which the parts of a memory start, except the first part. */
+/** The launch indices at which the second and later parts of a memory start. */
 function cutsOf({ parts, shift }: Memory, offset: number, pack: number): readonly number[] {
   return parts.slice(1).map((_, part) => (part + 1) * 2 ** (shift + pack) - offset);
 }
@@ -60,7 +63,7 @@ function windowsBetween(cuts: readonly number[], capacity: number): IndexRange[]
   return edges.slice(1).map((to, i) => ({ from: edges[i]!, to }));
 }
 
-/** Splits windows further, to at most `length` indices. */
+/** Splits windows so that each has at most `length` indices. */
 export function shorterWindows(windows: readonly IndexRange[], length: number): IndexRange[] {
   return windows.flatMap(({ from, to }) =>
     Array.from({ length: Math.ceil((to - from) / length) }, (_, i) => ({
@@ -70,7 +73,7 @@ export function shorterWindows(windows: readonly IndexRange[], length: number): 
   );
 }
 
-/** Where the element of index `from` of an array or a store is when only its part is bound. */
+/** The placement if only the part that contains the element of launch index `from` is bound. */
 export function placeInPart(memory: Memory, offset: number, pack: number, from: number): Placement {
   if (memory.parts.length === 1) return { memory, first: 0, count: 1, offset };
   const elements = 2 ** (memory.shift + pack);
@@ -78,16 +81,13 @@ export function placeInPart(memory: Memory, offset: number, pack: number, from: 
   return { memory, first, count: 1, offset: offset - first * elements };
 }
 
-/**
- * Places an array for a window: only the part that the window reads, if it is read at the launch's index, otherwise all
- * parts.
- */
+/** The placement of an array for a window: one part if the array is read at the launch index, else all parts. */
 export function placeArray({ memory, offset, storage, pattern }: LinkedArray, { from }: IndexRange): Placement {
   if (pattern.kind === 'index') return placeInPart(memory, offset, packing(storage), from);
   return { memory, first: 0, count: memory.parts.length, offset };
 }
 
-/** Number of storage buffers of the placed arrays. */
+/** Number of different GPU buffers in the placements, each of which needs a binding. */
 export function countBindings(placements: Iterable<Placement>): number {
   const bound: Placement[] = [];
   for (const placement of placements) {
@@ -96,14 +96,14 @@ export function countBindings(placements: Iterable<Placement>): number {
   return bound.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** The placements of arrays for a window, by name. */
+/** The placements of a program's arrays for a window, by name. */
 export type Placements = Map<string, Placement>;
 
 export function placeArrays(program: LinkedProgram, window: IndexRange): Placements {
   return new Map(boundArrays(program).map((array) => [array.name, placeArray(array, window)]));
 }
 
-/** Binds placed arrays and adds their offsets to the parameters. */
+/** Binds arrays at their placements and writes their offsets to the parameters. */
 export function bindPlacements(
   program: LinkedProgram,
   placements: Placements,

@@ -1,6 +1,6 @@
 /**
- * WGSL with which all threads clear the first atomics of a workgroup array. WebGPU clears workgroup memory itself, but
- * some compilers handle that slowly, so it may be disabled.
+ * WGSL with which the threads of a workgroup clear the first `count` atomics of a workgroup array. WebGPU normally
+ * clears workgroup memory, but this may be disabled because some compilers take long for it.
  */
 export function emitClear(array: string, count: string | number, threads: number): string {
   const end = typeof count === 'number' ? `${count}u` : count;

@@ -9,39 +9,42 @@ import { DIGITS } from './radix-rows.ts';
 import { emitAlike, emitCountsByDigit, emitPlacesByDigit, emitRanks, shareOf } from './ranks.ts';
 
 interface Target {
-  /** The binding of the column. */
+  /** Number of the column's binding. */
   readonly slot: number;
-  /** WGSL of the index of its first word. */
+  /** WGSL of the offset of the column's first word in the binding. */
   readonly offset: string;
 }
 
-/** The inputs of the text of a pass. */
+/** The data that determine the WGSL of a pass. */
 export interface SweepText {
   readonly sweep: SweepTuning;
-  /** Minimum and maximum number of lanes of a subgroup. */
+  /** Minimum and maximum number of lanes per subgroup. */
   readonly min: number;
   readonly max: number;
   readonly keys: Target | undefined;
   readonly payload: Target | undefined;
-  /** The binding of the counts of all digits, and WGSL of the index of this pass's first count. */
+  /** Number of the binding with the counts of all digits, and WGSL of the index of the pass's first count. */
   readonly counts: number;
   readonly firstCount: string;
   readonly spine: number;
 }
 
-/** Spine words of a tile: for every digit its state and low bits, followed by the high bits for every digit. */
+/**
+ * Words of the spine (the memory in which tiles publish counts) per tile: one word per digit with the state and the low
+ * 16 bits of the count, then one word per digit with the high bits.
+ */
 export const TILE_WORDS: number = 2 * DIGITS;
 
-/** Words of workgroup memory used by the kernel. */
+/** Number of words of workgroup memory that the kernel uses. */
 export function sharedWords({ threads, keys, parts }: SweepTuning, min: number): number {
   return Math.max((threads / min) * DIGITS, (threads * keys) / parts) + DIGITS + 2 * (threads / min) + 1;
 }
 
 /**
- * The kernel of a pass. Every subgroup has a range of the tile, with adjacent keys in adjacent lanes. Digits are
- * counted and published first, so that other tiles need not wait for the rest: lanes with equal digits find each other
- * by ballots, and the first of them reserves places for all. Keys are reordered within the tile, a part at a time, so
- * that they are written in runs.
+ * WGSL of a pass. Every subgroup processes a range of the tile, with adjacent keys in adjacent lanes. The counts of
+ * digits are published first, so that other tiles wait as little as possible. Ballots then find lanes with equal
+ * digits, and the first of these lanes reserves places for all of them. Finally keys are reordered within the tile, a
+ * part at a time, so that keys with equal digits are written to adjacent places.
  */
 export function emitSweep(text: SweepText): { declarations: string; main: string } {
   return { declarations: emitDeclarations(text), main: emitMain(text) };
@@ -92,7 +95,10 @@ ${emitRanks(items)}
 ${lines(parts, (part) => emitPart(text, part))}`;
 }
 
-/** Publishes the count of every digit, and turns the subgroups' counts into their first places in the tile. */
+/**
+ * WGSL that publishes the tile's count of every digit, and turns the counts of subgroups into their first places in the
+ * tile.
+ */
 function emitCounts({ sweep, min, counts, firstCount }: SweepText): string {
   const { threads, mute }: SweepTuning & Silence = sweep;
   const { own, holders } = shareOf(threads);
@@ -112,7 +118,10 @@ ${lines(own, (j) => (j === 0 ? 'let start0 = firsts.x; let target0 = firsts.y;' 
 ${emitPlacesByDigit(threads, groups)}`;
 }
 
-/** Sorts a part of the tile and writes it. The look-back is in the first part. */
+/**
+ * WGSL that collects a part of the sorted tile in workgroup memory and writes it to the target. The code of the first
+ * part includes the look-back.
+ */
 function emitPart({ sweep, keys, payload, spine }: SweepText, part: number): string {
   const { threads, keys: items, parts } = sweep;
   const words = (threads * items) / parts;
@@ -137,8 +146,9 @@ ${payload === undefined ? '' : `workgroupBarrier();\n${hand((k) => `r${k}.r1`)}\
 }
 
 /**
- * Finds the count of every digit in the preceding tiles. A thread follows its own digits, several tiles at a time. If a
- * tile stays silent for one of them, all threads count that tile's digits and publish them.
+ * WGSL that finds the count of every digit in all preceding tiles. Each thread looks back for its own digits, several
+ * tiles at a time. If a tile does not publish its counts in time, all threads count the digits of that tile and publish
+ * them.
  */
 function emitDigitLookBack(sweep: SweepTuning, spine: number): string {
   const { threads, keys, mute }: SweepTuning & Silence = sweep;
@@ -169,7 +179,10 @@ loop {
 }`;
 }
 
-/** Follows one digit backwards until a tile knows the total before it, or stays silent for too long. */
+/**
+ * WGSL that looks back for one digit, until a tile has published its inclusive total or a tile has published nothing
+ * for too long.
+ */
 function emitDigitWalk({ ahead, tries }: SweepTuning, spine: number, j: number): string {
   const [look, before] = [`look${j}`, `before${j}`];
   const words = Array.from({ length: ahead }, (_, a) => `w${a}`);

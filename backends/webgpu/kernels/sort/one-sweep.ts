@@ -13,16 +13,16 @@ import { emitClear } from '../shared/workgroup.ts';
 import { emitSweep, type SweepText, sharedWords, TILE_WORDS } from './one-sweep-text.ts';
 import { type Columns, DIGITS, type Digit, emitDigit, emitRows } from './radix-rows.ts';
 
-/** The passes of one sort. */
+/** A sort in progress, with the digit counts of all its passes. */
 export interface Sweep {
-  /** Sorts by the digit of a pass; returns false if the buffers cannot all be bound with all their parts. */
+  /** Sorts by the digit of one pass. Returns false if one launch cannot bind all buffers completely. */
   run(from: Program, into: Columns, pass: number): boolean;
   release(): void;
 }
 
 /**
- * Starts a OneSweep sort (Adinets & Merrill 2022): one read of the keys counts the digits of all passes, and every pass
- * then moves the keys once; its tiles find by look-back where their digits go.
+ * Starts a OneSweep sort (Adinets & Merrill 2022). One launch counts the digits of all passes. Every pass then reads
+ * and writes the keys once; its tiles find the places of their keys by look-back, as in a one-pass scan.
  *
  * @returns undefined if the device does not support it, or the sort is too small to benefit.
  */
@@ -55,8 +55,8 @@ export function beginSweep(
 }
 
 /**
- * The tuning with the tile size for this number of rows. A number that only the device knows is estimated as half of
- * its limit.
+ * The tuning, with the tile size for the given number of rows. If only the device knows the number, half of its limit
+ * is assumed.
  */
 function sweepFor(sweep: SweepTuning, extent: Extent, hasPayload: boolean): SweepTuning {
   const { few } = sweep;
@@ -68,7 +68,10 @@ function tileOf({ threads, keys }: SweepTuning): number {
   return threads * keys;
 }
 
-/** Subgroups must be large enough that the counts of all of them fit in workgroup memory. */
+/**
+ * Whether the device can run the kernel: it needs subgroups that are large enough for the counts of all subgroups to
+ * fit in workgroup memory.
+ */
 function eligible({ subgroups, shared }: Engine, sweep: SweepTuning): boolean {
   return subgroups !== undefined && sweep.on && sharedWords(sweep, subgroups.min) * 4 <= shared;
 }
@@ -83,7 +86,7 @@ function fits(
   return bindings.size + others <= limits.storageBuffers;
 }
 
-/** Counts the digits of all passes. */
+/** Launches the kernel that counts the digits of all passes. */
 function countAllDigits(
   engine: Engine,
   sweep: SweepTuning,

@@ -24,35 +24,36 @@ import { emitClear } from '../shared/workgroup.ts';
 import { type Columns, DIGITS, type Digit, emitDigit, emitRows } from './radix-rows.ts';
 
 /**
- * Threads of a workgroup that processes one tile, at least one for each digit; and threads of a workgroup in which
- * every thread has its own tile.
+ * Threads of a workgroup that processes one tile (`THREADS`, at least one per digit), and of a workgroup in which every
+ * thread has its own tile (`LONE_THREADS`).
  */
 const THREADS = Math.max(256, DIGITS);
 const LONE_THREADS = 4;
-/** Words of a mask with one bit for every thread. */
+/** Number of words of a mask with one bit per thread. */
 const MASK_WORDS = THREADS / 32;
 
-/** The data shared by the kernels of one pass. */
+/** The data that the kernels of one pass share. */
 interface Pass {
   readonly form: Tuning['sort']['tileBy'];
   readonly source: KernelSource;
   readonly tile: number;
   readonly tiles: number;
-  /** Index of the parameter with the number of tiles. */
+  /** Index of the kernel parameter with the number of tiles. */
   readonly tilesWord: number;
   readonly shift: number;
   readonly mask: number;
 }
 
-/** Number of tiles of a workgroup. */
+/** Number of tiles per workgroup. */
 function tilesPerGroup({ form }: Pass): number {
   return form === 'workgroup' ? 1 : LONE_THREADS;
 }
 
 /**
- * Sorts stably by one digit: counts the digits of every tile, scans the counts digit by digit, and scatters. Within a
- * tile, threads with the same digit find their ranks from bit masks of thread numbers, so nothing depends on subgroups
- * or on the order in which workgroups run. On devices with expensive barriers, a thread has its own tile instead.
+ * Sorts stably by one digit, in three steps: counts the digits of every tile, scans the counts digit by digit, and
+ * moves the rows. Within a tile, a thread finds its rank among the threads with the same digit from bit masks of thread
+ * numbers. The result therefore depends neither on subgroups nor on the order of workgroups. On devices with expensive
+ * barriers, every thread processes its own tile instead.
  */
 export function radixPass(
   engine: Engine,
@@ -84,7 +85,7 @@ export function radixPass(
   pool.release(places);
 }
 
-/** The results that {@link scatter} stores: key, payload, place. */
+/** Types of the fields of a row in {@link scatter}: key, payload and place. */
 const RESULTS: readonly ScalarType[] = ['u32', 'u32', 'u32'];
 
 function storesOf({ keys, payload }: Columns, capacity: number): Store[] {
@@ -121,7 +122,7 @@ ${form === 'workgroup' ? countByWorkgroup(tile, out) : countByThread(out)}`,
   });
 }
 
-/** WGSL of the index of the tile, and of the first and the end of its elements. */
+/** WGSL that computes the number of the tile and the range `first` … `end` of its elements. */
 function emitTile({ form, source, tile, tilesWord }: Pass): string {
   const number = form === 'workgroup' ? GROUP_NUMBER : `${GROUP_NUMBER} * ${LONE_THREADS}u + t`;
   return `let n = ${lengthExpression(source.length)};
@@ -142,14 +143,14 @@ workgroupBarrier();
 ${byDigit(`store_${out}(t * tiles + tile, atomicLoad(&bins[t]));`)}`;
 }
 
-/** Wraps WGSL so that only one thread for each digit executes it. */
+/** Wraps WGSL so that only one thread per digit executes it. */
 function byDigit(text: string): string {
   return DIGITS < THREADS ? `if (t < ${DIGITS}u) { ${text} }` : text;
 }
 
 /**
- * WGSL of one word for every digit, private to a thread. Declared inside a function, it would double the time of
- * SwiftShader's compiler.
+ * WGSL of a private array with one word per digit. If it were declared inside a function, SwiftShader would take twice
+ * as long to compile the kernel.
  */
 function ownWords(name: string): string {
   return `var<private> ${name}: array<u32, ${DIGITS}>;`;
@@ -160,7 +161,7 @@ function countByThread(out: number): string {
 for (var d = 0u; d < ${DIGITS}u; d++) { store_${out}(d * tiles + tile, bins[d]); }`;
 }
 
-/** Returns the exclusive prefix. */
+/** The emit module of the scan of counts: it returns the exclusive prefix. */
 const exclusive = record({ name: 'exclusive', parameters: ['u32', 'u32', 'u32'], results: ['u32'] }, ([, before]) => [
   before!,
 ]);
@@ -175,7 +176,7 @@ const plus: MonoidProgram = {
   commutative: true,
 };
 
-/** The place of the first key of every digit in every tile. */
+/** Computes, for every digit and tile, the place of the tile's first key with this digit. */
 function scanCounts(engine: Engine, counts: Memory, places: Memory): void {
   const length = counts.words;
   const column = { buffer: counts, storage: 'u32', offset: 0, length } as const;
@@ -250,7 +251,7 @@ for (var i = first; i < end; i++) {
 }`;
 }
 
-/** WGSL that ranks the threads of a workgroup among those with the same digit. */
+/** WGSL of functions that find a thread's rank among the threads of its workgroup with the same digit. */
 const ranking = `var<workgroup> masks: array<atomic<u32>, ${DIGITS * MASK_WORDS}>;
 var<workgroup> next: array<u32, ${DIGITS}>;
 fn enter(d: u32, t: u32) { atomicOr(&masks[d * ${MASK_WORDS}u + (t >> 5u)], 1u << (t & 31u)); }

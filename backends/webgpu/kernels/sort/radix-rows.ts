@@ -3,13 +3,13 @@ import { entryOf } from '../../../../primitives/ir/ir.ts';
 import type { LinkedProgram } from '../../launches/link.ts';
 import { dispatchWord } from '../../launches/parameters.ts';
 
-/** Bits of the key that one pass sorts by, and the number of different digits. */
+/** Number of bits by which one pass sorts, and the resulting number of different digits. */
 export const DIGIT_BITS: number = 8;
 export const DIGITS: number = 2 ** DIGIT_BITS;
-// Kernels mark digits in words of 32 bits, and have a thread per digit in workgroups of at most 256 threads.
+// Kernels use sets of digits in whole 32-bit words, and one thread per digit in workgroups of at most 256 threads.
 if (DIGITS < 32 || DIGITS > 256) throw new RangeError('DIGIT_BITS must be 5 to 8.');
 
-/** Where to write keys and payload; missing if not needed. */
+/** Where sorted keys and payload are written; undefined if they are not needed. */
 export interface Columns {
   readonly keys: Cell | undefined;
   readonly payload: Cell | undefined;
@@ -21,7 +21,7 @@ export interface Digit {
   readonly mask: number;
 }
 
-/** The digits that make up a range of bits, lowest first. */
+/** Splits the bits `beginBit` … `endBit` − 1 into the digits of the passes, lowest first. */
 export function passesOf(beginBit: number, endBit: number): Digit[] {
   const count = Math.ceil((endBit - beginBit) / DIGIT_BITS);
   return Array.from({ length: count }, (_, pass) => {
@@ -30,14 +30,14 @@ export function passesOf(beginBit: number, endBit: number): Digit[] {
   });
 }
 
-/** WGSL of `row(i)`, with the fields r0 (key) and r1 (payload, if any). */
+/** WGSL of `row(i)`, which returns a struct with the fields r0 (key), r1 (payload, if any) and r2 (place). */
 export function emitRows({ module }: LinkedProgram): string {
   const fields = entryOf(module).results.length === 1 ? 'r, 0u' : 'r.r0, r.r1';
   return `struct Row { r0: u32, r1: u32, r2: u32 }
 fn row(i: u32) -> Row { let r = p_entry(i); return Row(${fields}, 0u); }`;
 }
 
-/** WGSL of `digit(key)`; its shift and mask are words 1 and 2 of the dispatch. */
+/** WGSL of `digit(key)`. Words 1 and 2 passed to each dispatch must be the digit's shift and mask. */
 export function emitDigit(): string {
   return `fn digit(key: u32) -> u32 { return (key >> ${dispatchWord(1)}) & ${dispatchWord(2)}; }`;
 }

@@ -3,12 +3,12 @@ import { laneSets } from '../shared/subgroups.ts';
 import { DIGIT_BITS, DIGITS } from './radix-rows.ts';
 
 /**
- * WGSL that ranks the keys of a tile by a digit. Every subgroup has counters in `shared_words`; `counters` is the index
- * of the first counter of the thread's subgroup. A thread has the digits `d0`, `d1` …, and subgroups have `min` to
- * `max` lanes.
+ * WGSL that ranks the keys of a tile by a digit. Every subgroup has one counter per digit in the workgroup array
+ * `shared_words`, and the variable `counters` is the index of its first counter. The digits of a thread's keys are in
+ * `d0`, `d1` …, and subgroups have `min` to `max` lanes.
  */
 
-/** WGSL of `alike(d)`: the set of lanes whose digit is d. */
+/** WGSL of `alike(d)`, which returns the set of lanes whose digit equals d. */
 export function emitAlike(min: number, max: number): string {
   const { type, ballot } = laneSets(max);
   const bit = (b: number): string =>
@@ -21,9 +21,9 @@ export function emitAlike(min: number, max: number): string {
 }
 
 /**
- * Statements that set `p0`, `p1` …: the rank of each key, which is the digit's counter plus the number of preceding
- * keys with the same digit. The counter is then advanced by all of them. Lanes with equal digits find each other by
- * ballots, and the first of them advances the counter for all.
+ * WGSL statements that set `p0`, `p1` … to the ranks of a thread's keys. A rank is the digit's counter plus the number
+ * of preceding keys of the subgroup with the same digit. Ballots find the lanes with equal digits, and the first of
+ * these lanes adds their number to the counter.
  */
 export function emitRanks(items: number): string {
   return `let below = lanes_below(lane);
@@ -36,7 +36,10 @@ let p${k} = subgroupShuffle(o${k}, first_lane(m${k})) + b${k};`,
 )}`;
 }
 
-/** The number of digits that a thread owns, and a WGSL condition for the threads that own any. */
+/**
+ * `own` is the number of digits per thread for the work that is split by digit. `holders` is the WGSL condition of the
+ * threads that have any.
+ */
 export function shareOf(threads: number): { readonly own: number; readonly holders: string } {
   const own = Math.max(1, 2 ** Math.ceil(Math.log2(DIGITS / threads)));
   return { own, holders: `u < ${DIGITS / own}u` };
@@ -45,8 +48,8 @@ export function shareOf(threads: number): { readonly own: number; readonly holde
 const counter = (j: number, subgroup: number): string => `shared_words[${subgroup * DIGITS}u + digit${j}]`;
 
 /**
- * Statements that give thread u, for the digits that it owns, the digit (`digit0` …), the number of keys with it
- * (`count0` …), and the number of those in subgroups before s (`e0_s` …).
+ * WGSL statements that set variables for every digit that thread u owns: the digit (`digit0` …), the number of keys
+ * with this digit (`count0` …), and the number of such keys in the subgroups before subgroup s (`e0_s` …).
  */
 export function emitCountsByDigit(threads: number, subgroups: number): string {
   const { own } = shareOf(threads);
@@ -61,8 +64,8 @@ let count${j} = e${j}_${subgroups - 1} + c${j}_${subgroups - 1};`,
 }
 
 /**
- * Statements that turn the counters into the first places of the subgroups in the tile, given the first places of the
- * digits, `start0` ….
+ * WGSL statements that replace each counter by the first place in the tile of a subgroup's keys with that digit.
+ * `start0` … must be the first places of the digits.
  */
 export function emitPlacesByDigit(threads: number, subgroups: number): string {
   const { own, holders } = shareOf(threads);

@@ -11,7 +11,7 @@ import { radixPass } from './radix-pass.ts';
 import { type Columns, passesOf } from './radix-rows.ts';
 import { sortTile } from './tile-sort.ts';
 
-/** Sorts by the digits of the key, lowest first; see `Backend.sort`. */
+/** Runs a sort command by a radix sort, lowest digit first; see `Backend.sort`. */
 export function sort(engine: Engine, command: SortCommand): void {
   const { beginBit, endBit, keys, payload } = command;
   const targets: Columns = { keys, payload };
@@ -23,7 +23,7 @@ export function sort(engine: Engine, command: SortCommand): void {
   if (beginBit === endBit) copyColumns(engine, inputs.extent, program, targets, capacity);
   else if (isLight(program.module)) sortDigits(engine, inputs.extent, program, command, targets, capacity);
   else {
-    // Every pass reads the keys twice, so results that are expensive to compute are stored first.
+    // The first pass evaluates rows twice. Rows that are expensive to evaluate are therefore stored first.
     const stored = storeResults(engine, inputs.extent, program);
     sortDigits(engine, inputs.extent, stored.program, command, targets, capacity);
     stored.release();
@@ -59,7 +59,7 @@ function sortDigits(
     pool.allocate(capacity),
     ...(payload === undefined ? [] : [pool.allocate(capacity)]),
   ];
-  // Passes write to these alternately, except the last.
+  // Temporary columns, to which all passes but the last write alternately.
   const between = Array.from({ length: Math.min(2, passes.length - 1) }, allocate);
   const sweep = beginSweep(engine, extent, program, passes);
   for (const [pass, digit] of passes.entries()) {

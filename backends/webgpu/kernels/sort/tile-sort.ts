@@ -13,16 +13,16 @@ import { emitClear } from '../shared/workgroup.ts';
 import { type Columns, DIGIT_BITS, DIGITS, emitRows } from './radix-rows.ts';
 import { emitAlike, emitCountsByDigit, emitPlacesByDigit, emitRanks, shareOf } from './ranks.ts';
 
-/** Where a kernel stores a column: its binding, and WGSL of the index of the first word. */
+/** Where the kernel stores a column: the number of the binding, and WGSL of the offset of the first word. */
 interface Target {
   readonly slot: number;
   readonly offset: string;
 }
 
-/** The inputs of the kernel's text. */
+/** The data that determine the kernel's WGSL. */
 interface TileSort {
   readonly threads: number;
-  /** Keys that a thread holds. */
+  /** Number of keys per thread. */
   readonly items: number;
   readonly min: number;
   readonly max: number;
@@ -31,10 +31,10 @@ interface TileSort {
 }
 
 /**
- * Sorts what fits into one workgroup, in one launch: keys and payload stay in registers, and are exchanged through
- * workgroup memory once a digit.
+ * Sorts rows that fit into one workgroup, in one launch. Keys and payload stay in registers, and threads exchange them
+ * through workgroup memory once per digit.
  *
- * @returns false if there are more keys, or the device does not support it.
+ * @returns false if there are too many rows, or if the device does not support the kernel.
  */
 export function sortTile(
   engine: Engine,
@@ -81,7 +81,7 @@ ${emitDeclarations(tile)}`,
   return true;
 }
 
-/** Words for the counters of all subgroups, or for one word of every row, whichever is more. */
+/** Number of words of workgroup memory that hold either the counters of all subgroups or one word per row. */
 function exchangeWords(threads: number, items: number, min: number): number {
   return Math.max((threads / min) * DIGITS, threads * items);
 }
@@ -93,7 +93,10 @@ ${laneSets(max).functions}
 ${emitAlike(min, max)}`;
 }
 
-/** Every subgroup has a range of the tile, with adjacent keys in adjacent lanes; keys past the end sort last. */
+/**
+ * WGSL of `main`. Every subgroup processes a range of the rows, with adjacent keys in adjacent lanes. Positions past
+ * the end get the largest key and so are sorted last.
+ */
 function emitMain(tile: TileSort, length: string, hasPayload: boolean): string {
   const { threads, items, min, keys, payload } = tile;
   const groups = threads / min;
@@ -129,7 +132,7 @@ ${keys === undefined ? '' : write(keys, 'key')}
 ${payload === undefined ? '' : write(payload, 'value')}`;
 }
 
-/** Turns the counters of the subgroups into their first places in the tile. */
+/** WGSL that turns the counters of subgroups into their first places in the tile. */
 function emitFirstPlaces(threads: number, groups: number): string {
   const { own, holders } = shareOf(threads);
   const all = Array.from({ length: own }, (_, j) => `count${j}`).join(' + ');
