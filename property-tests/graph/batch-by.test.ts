@@ -40,21 +40,24 @@ function isWithin(batch: readonly Task[], { items, bytes, weight = () => 1 }: Ba
   return count <= (items ?? Number.POSITIVE_INFINITY) && size <= (bytes ?? Number.POSITIVE_INFINITY);
 }
 
-describe('the batches', () => {
-  test.prop({ input: tasks, rule: rules })('are the input, cut greedily at the bounds', async ({ input, rule }) => {
-    const batches = await all(from(input).pipe(batchBy(rule)));
-    expect(batches.flat()).toEqual(input);
-    for (const batch of batches) {
-      expect(batch.length).toBeGreaterThan(0);
-      expect(batch.length === 1 || isWithin(batch, rule)).toBe(true);
-    }
-    for (const [i, batch] of batches.slice(1).entries()) {
-      expect(isWithin([...batches[i]!, batch[0]!], rule)).toBe(false);
-    }
-  });
+describe('batches of batchBy', () => {
+  test.prop({ input: tasks, rule: rules })(
+    'concatenate to the input, and are cut greedily at the bounds',
+    async ({ input, rule }) => {
+      const batches = await all(from(input).pipe(batchBy(rule)));
+      expect(batches.flat()).toEqual(input);
+      for (const batch of batches) {
+        expect(batch.length).toBeGreaterThan(0);
+        expect(batch.length === 1 || isWithin(batch, rule)).toBe(true);
+      }
+      for (const [i, batch] of batches.slice(1).entries()) {
+        expect(isWithin([...batches[i]!, batch[0]!], rule)).toBe(false);
+      }
+    },
+  );
 
   test.prop({ input: tasks, rule: rules, lanes: fc.integer({ min: 1, max: 4 }), working: delays })(
-    'are the same however fast they are taken, and subscribed to again',
+    'do not depend on timing, and are the same on resubscription',
     async ({ input, rule, lanes, working }) => {
       const slow = stage('slow', async (batch: Task[], { index }) => {
         await turns(delayAt(working, index));
@@ -67,13 +70,13 @@ describe('the batches', () => {
     },
   );
 
-  test('of sizes 0 join one that is full in bytes', async () => {
+  test('take items of size 0 when they are already full in bytes', async () => {
     const batches = await all(from([4, 0, 0, 5, 0, 1]).pipe(batchBy({ bytes: 4, sizeOf: (x: number) => x })));
     expect(batches).toEqual([[4, 0, 0], [5], [0, 1]]);
   });
 });
 
-describe('with a stage downstream that does not work on', () => {
+describe('batchBy before a stage that makes no progress', () => {
   /** A stage that starts with its first batch and finishes none until `letGo` is called. */
   function heldStage(capacity: number) {
     let letGo = (): void => {};
@@ -88,7 +91,7 @@ describe('with a stage downstream that does not work on', () => {
   }
 
   test.prop({ input: tasks, rule: rules, capacity: fc.integer({ min: 1, max: 3 }) })(
-    'no item is read behind the one that filled its edge',
+    'reads no item after the one that filled the edge of the stage',
     async ({ input, rule, capacity }) => {
       const expected = await all(from(input).pipe(batchBy(rule)));
       const source = meteredSource(input.length);
@@ -109,7 +112,7 @@ describe('with a stage downstream that does not work on', () => {
     },
   );
 
-  test('batches of three are read three by three, also behind a filter', async () => {
+  test('reads three items per batch of three, also after a filter', async () => {
     const source = meteredSource(100);
     const { held, letGo } = heldStage(2);
     const task = (id: number): Task => ({ id, size: 1, weight: 1 });
@@ -121,7 +124,7 @@ describe('with a stage downstream that does not work on', () => {
     expect((await results).flat().map(({ id }) => id)).toEqual(range(50).map((i) => 2 * i));
   });
 
-  describe('the last batch waits for room and is no overflow', () => {
+  describe('keeps the last batch until there is room, without an overflow', () => {
     const input = range(3).map((id) => ({ id, size: 2, weight: 1 }));
     const pairs = (): ReturnType<typeof batchBy<Task>> => batchBy({ bytes: 2, sizeOf: (task) => task.size });
 
@@ -151,7 +154,7 @@ describe('with a stage downstream that does not work on', () => {
     });
   });
 
-  test('a source that cannot wait overflows the stage, and not batchBy', async () => {
+  test('a push source overflows the stage, not batchBy', async () => {
     const { held } = heldStage(1);
     const subject = new Subject<Task>();
     const discarded: number[] = [];
@@ -164,7 +167,7 @@ describe('with a stage downstream that does not work on', () => {
   });
 });
 
-describe('every item is worked on or discarded, once', () => {
+describe('batchBy emits or discards every item exactly once', () => {
   const ways = fc.constantFrom('complete', 'unsubscribe', 'take', 'source fails', 'size fails', 'work fails');
 
   test.prop({
@@ -175,7 +178,7 @@ describe('every item is worked on or discarded, once', () => {
     bytes: fc.integer({ min: 1, max: 9 }),
     capacity: fc.integer({ min: 1, max: 3 }),
     timing: fc.tuple(delays, delays),
-  })('however it ends', async ({ way, at, length, items, bytes, capacity, timing }) => {
+  })('for every way to end', async ({ way, at, length, items, bytes, capacity, timing }) => {
     const source = meteredSource(length, timing[0], way === 'source fails' ? at : -1);
     const ends: number[] = [];
     const discard = (item: number): void => void ends.push(item);
@@ -207,12 +210,12 @@ describe('every item is worked on or discarded, once', () => {
   });
 });
 
-describe('marbles', () => {
+describe('marbles: batchBy', () => {
   const joined = map((batch: string[]) => batch.join(''));
   /** Replaces a stream's error by its code. */
   const codeOf = catchError((error: GraphError) => of(error.code));
 
-  test('a batch comes with the item that fills it, the rest with the end', () => {
+  test('a batch is emitted with the item that fills it, the last batch at the end', () => {
     marbles(({ cold, expectObservable, expectSubscriptions }) => {
       const source = cold('-a-b-c-d-e--|');
       const batches = source.pipe(batchBy({ items: 2 }), joined);
@@ -221,7 +224,7 @@ describe('marbles', () => {
     });
   });
 
-  test('in bytes, a batch comes with the item that does not fit', () => {
+  test('a batch bounded in bytes is emitted with the item that does not fit', () => {
     marbles(({ cold, expectObservable, expectSubscriptions }) => {
       const sizes: Record<string, number> = { a: 2, b: 2, c: 1, d: 9, e: 4 };
       const source = cold('-a-b-c-d-e--|');
@@ -231,7 +234,7 @@ describe('marbles', () => {
     });
   });
 
-  test('a heavy item that closes a batch is emitted with the next', () => {
+  test('a heavy item closes the open batch, and is emitted when the next item comes', () => {
     marbles(({ cold, expectObservable, expectSubscriptions }) => {
       const source = cold('-a-b-c-|');
       const weight = (name: string): number => (name === 'b' ? 7 : 1);
@@ -252,7 +255,7 @@ describe('marbles', () => {
     });
   });
 
-  test('an error passes at once and the open batch is discarded', () => {
+  test('an error is passed on at once and the open batch is discarded', () => {
     const discarded: string[] = [];
     marbles(({ cold, expectObservable, expectSubscriptions }) => {
       const source = cold('-a-b-c-#');
@@ -263,7 +266,7 @@ describe('marbles', () => {
     expect(discarded).toEqual(['c']);
   });
 
-  test('the source is left in the frame of the unsubscribe, and the open batch is discarded then', () => {
+  test('the source is unsubscribed in the frame of the unsubscribe, which discards the open batch', () => {
     const discarded: string[] = [];
     marbles(({ hot, expectObservable, expectSubscriptions }) => {
       const source = hot('-a-b-c-d-e-');
@@ -274,7 +277,7 @@ describe('marbles', () => {
     expect(discarded).toEqual(['b', 'c']);
   });
 
-  test('a take leaves the source with its last batch, and the item that closed it is discarded', () => {
+  test('a take unsubscribes from the source with its last batch, and the item that closed it is discarded', () => {
     const discarded: string[] = [];
     marbles(({ cold, expectObservable, expectSubscriptions }) => {
       const source = cold('-a-b-c-d-|');
@@ -286,7 +289,7 @@ describe('marbles', () => {
     expect(discarded).toEqual(['c']);
   });
 
-  test('an item without a size ends it in that frame', () => {
+  test('an item without a size ends the stream in its frame', () => {
     const discarded: string[] = [];
     marbles(({ cold, expectObservable, expectSubscriptions }) => {
       const source = cold('-a-b-c-|');
@@ -301,7 +304,7 @@ describe('marbles', () => {
 });
 
 describe('bad input', () => {
-  test('is refused where the operator is made', () => {
+  test('is refused when the operator is created', () => {
     const codes = [{}, { items: 0 }, { items: 1.5 }, { bytes: 0, sizeOf: () => 1 }, { bytes: 8 }].map((options) => {
       try {
         batchBy(options);
@@ -314,7 +317,7 @@ describe('bad input', () => {
     expect(codes).toEqual([...Array<string>(4).fill('graph/bad-capacity'), 'graph/no-size']);
   });
 
-  test('names the node and the item, and keeps the cause', async () => {
+  test('is an error with the node, the item and the cause', async () => {
     const cause = new Error('no such column');
     const weight = (x: number): number => {
       if (x === 2) throw cause;

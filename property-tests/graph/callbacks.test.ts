@@ -33,13 +33,13 @@ const broken = (): never => {
 };
 const callbackFailed = { code: 'warning/callback-failed', cause: { message: 'broken callback' } };
 
-describe('a callback that may not end the work', () => {
+describe('a callback that must not end the work', () => {
   const failing: [string, (value: number) => unknown][] = [
     ['throws', broken],
     ['returns a promise that rejects', async () => broken()],
   ];
   for (const [how, callback] of failing) {
-    test(`${how}: is told as a warning that names it`, async () => {
+    test(`${how}: is reported as a warning that names it`, async () => {
       const warnings: QuadrilleWarning[] = [];
       tell('onSomething', callback, 1, (warning) => warnings.push(warning));
       await settled();
@@ -47,7 +47,7 @@ describe('a callback that may not end the work', () => {
       expect(platform).toEqual([]);
     });
 
-    test(`${how}: without onWarning, or where that fails as well, the platform is told`, async () => {
+    test(`${how}: without onWarning, or if that fails too, is reported to the platform`, async () => {
       tell('onSomething', callback, 1);
       tell('onSomething', callback, 1, callback as never);
       await settled();
@@ -55,7 +55,7 @@ describe('a callback that may not end the work', () => {
     });
   }
 
-  test('is called once, with what it is given', () => {
+  test('is called once with its argument', () => {
     const got: number[] = [];
     tell('onSomething', (value) => got.push(value), 7, warn);
     expect(got).toEqual([7]);
@@ -69,7 +69,7 @@ const under = (
 ) => graph('g', (g: GraphBuilder<never>) => define(g, g.source('read', range(20), source)));
 
 describe('in a graph', () => {
-  test('a discard that throws is a warning; every other item is discarded, and the run ends as it would', async () => {
+  test('a discard that throws is a warning; all other items are discarded, and the run ends as usual', async () => {
     const discarded: number[] = [];
     const discard = (item: number): void => {
       discarded.push(item);
@@ -84,7 +84,7 @@ describe('in a graph', () => {
     expect(warnings[0]).toMatchObject(callbackFailed);
   });
 
-  test('an observer that throws is a warning, once for each method; the run goes on', async () => {
+  test('an observer that throws is one warning per method; the run goes on', async () => {
     const warnings: QuadrilleWarning[] = [];
     const observer: GraphObserver = { span: broken, occupancy: broken, mark: broken };
     let failures = 2;
@@ -100,7 +100,7 @@ describe('in a graph', () => {
     ]);
   });
 
-  test('a describe that throws leaves its item with the name it had, or its index', async () => {
+  test('a describe that throws leaves its item its earlier name or index', async () => {
     const named = under((g, port) => g.sink('sink', port, broken, { describe: broken }), {
       describe: (item: number) => `tile ${item}`,
     });
@@ -109,7 +109,7 @@ describe('in a graph', () => {
     await expect(nameless.run().result).rejects.toMatchObject({ place: { node: 'g/sink', record: 0 } });
   });
 
-  test('what subscribers of progress$ and errors$ throw is reported as RxJS does; the run goes on', async () => {
+  test('an error thrown by subscribers of progress$ and errors$ is reported as by RxJS; the run goes on', async () => {
     const reported: unknown[] = [];
     config.onUnhandledError = (error) => reported.push(error);
     const run = under((g, port) => g.sink('sink', port, broken)).run(undefined, { onError: 'skip' });
@@ -156,7 +156,7 @@ describe('in a graph', () => {
     ['orElse', 'graph/item-failed', (g, port) => g.sink('node', port, broken, { onError: { orElse: broken } })],
   ];
   for (const [what, code, define, options = {}] of ends) {
-    test(`${what} that throws ends the run with ${code} and the item's name, and the item is discarded`, async () => {
+    test(`${what} that throws ends the run with ${code} and the name of the item, and the item is discarded`, async () => {
       const discarded: number[] = [];
       const discard = (item: number): void => void discarded.push(item);
       const source = { discard, describe: (item: number) => `tile ${item}`, ...options };
@@ -183,7 +183,7 @@ describe('in a graph', () => {
     await expect(joined.run().result).rejects.toMatchObject({ place: { node: 'g/join', record: 'r 0' } });
   });
 
-  test('what opens a source, and what makes a seed, end the run when they throw', async () => {
+  test('a source function and a seed function that throw end the run', async () => {
     const opening = graph('g', (g: GraphBuilder<never>) => sink(g, g.source('read', broken)));
     const seeding = under((g, port) => g.reduce('sum', port, (a: number, b: number) => a + b, broken));
     await expect(opening.run().result).rejects.toMatchObject({
@@ -202,7 +202,7 @@ async function* endless(): AsyncGenerator<number> {
 }
 
 describe('outside a graph', () => {
-  test('a discard of a channel, a stage, a batch or a migrated stage that throws is a warning of the platform', async () => {
+  test('a discard that throws in a channel, stage, batch or migrated stage is a warning of the platform', async () => {
     const channel = new Channel<number>({ items: 4, onDiscard: broken });
     for (const item of range(3)) await channel.push(item);
     channel.abandon();
@@ -227,7 +227,7 @@ describe('outside a graph', () => {
     for (const warning of platform) expect(warning).toMatchObject(callbackFailed);
   });
 
-  test('onFailed that throws is a warning, and its item is passed over', async () => {
+  test('an onFailed that throws is a warning, and its item is skipped', async () => {
     const work = (item: number): number => (item === 3 ? broken() : item);
     const moved = pull(range(5)).pipe(migrate('m', { gpu: work, cpu: work, ordered: true, onFailed: broken }));
     expect(await lastValueFrom(moved.pipe(toArray()))).toEqual([0, 1, 2, 4]);

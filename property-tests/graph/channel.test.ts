@@ -38,7 +38,7 @@ const endings = fc.constantFrom('drain', 'fail', 'leave', 'abort', 'drain then a
 
 describe('any use of a channel', () => {
   test.prop({ steps, items: fc.integer({ min: 1, max: 5 }), bytes: fc.integer({ min: 1, max: 16 }), ending: endings })(
-    'keeps order and both bounds, and each item is taken or discarded exactly once',
+    'keeps the order and both bounds, and every item is taken or discarded exactly once',
     async ({ steps, items, bytes, ending }) => {
       const abort = new AbortController();
       const taken: number[] = [];
@@ -78,8 +78,8 @@ describe('any use of a channel', () => {
   );
 });
 
-describe('room', () => {
-  test('a push waits while the channel is full, and enters when an item is taken', async () => {
+describe('room in a channel', () => {
+  test('a push waits while the channel is full, and completes when an item is taken', async () => {
     const channel = new Channel<number>({ items: 2 });
     await channel.push(0);
     await channel.push(1);
@@ -93,7 +93,7 @@ describe('room', () => {
     expect(channel).toMatchObject({ depth: 2, peak: 2, stalls: 1 });
   });
 
-  test('an item larger than the byte bound enters alone, and nothing beside it', async () => {
+  test('an item larger than the byte bound enters alone', async () => {
     const channel = new Channel<Parcel>({ items: 8, bytes: 10, sizeOf });
     await channel.push({ id: 0, bytes: 4 });
     const large = outcome(channel.push({ id: 1, bytes: 100 }));
@@ -110,7 +110,7 @@ describe('room', () => {
     expect(channel).toMatchObject({ depth: 1, bytes: 1 });
   });
 
-  test('hasRoom is a level: it tells what is, however often it is asked', async () => {
+  test('hasRoom reports the current state and changes nothing', async () => {
     const channel = new Channel<Parcel>({ items: 3, bytes: 10, sizeOf });
     expect([channel.hasRoom(), channel.hasRoom(), channel.hasRoom(), channel.hasRoom()]).toEqual([
       true,
@@ -130,7 +130,7 @@ describe('room', () => {
     expect(channel.hasRoom()).toBe(true);
   });
 
-  test('dropping the oldest makes room, with or without someone to free it', async () => {
+  test('dropOldest makes room, with or without an onDiscard', async () => {
     const channel = new Channel<number>({ items: 1 });
     await channel.push(0);
     const second = outcome(channel.push(1));
@@ -141,7 +141,7 @@ describe('room', () => {
     expect(channel.dropOldest()).toBe(false);
   });
 
-  test('occupancy$ tells the level at once, after every change, and completes when closed and empty', async () => {
+  test('occupancy$ emits the level at once and after every change, and completes when closed and empty', async () => {
     const channel = new Channel<Parcel>({ items: 3, sizeOf });
     await channel.push({ id: 0, bytes: 5 });
     const seen: Occupancy[] = [];
@@ -168,7 +168,7 @@ describe('the end of a channel', () => {
     abort: (_: Channel<number>, abort: AbortController) => abort.abort(new Error('broken')),
   };
   for (const [name, end] of Object.entries(endings)) {
-    test(`${name} frees everyone who waits, and later calls reject with its error`, async () => {
+    test(`${name} ends all waits, and later calls reject with its error`, async () => {
       const abort = new AbortController();
       const full = new Channel<number>({ items: 1, signal: abort.signal });
       const empty = new Channel<number>({ items: 1, signal: abort.signal });
@@ -191,7 +191,7 @@ describe('the end of a channel', () => {
     await expect(channel.take()).rejects.toThrow('broken');
   });
 
-  test('close() lets pushes that wait be taken first, in order, and refuses new ones', async () => {
+  test('close() still lets pending pushes be taken in order, and refuses new ones', async () => {
     const channel = new Channel<number>({ items: 1 });
     const pushes = [0, 1, 2].map((item) => channel.push(item));
     channel.close();
@@ -203,7 +203,7 @@ describe('the end of a channel', () => {
     expect(await channel.take()).toEqual({ done: true, value: undefined });
   });
 
-  test('leaving a loop over the channel frees its producers', async () => {
+  test('leaving a loop over the channel ends the waits of its producers', async () => {
     const discarded: number[] = [];
     const channel = new Channel<number>({ items: 1, onDiscard: (item) => discarded.push(item) });
     const pushes = [0, 1, 2].map((item) => outcome(channel.push(item)));
@@ -236,11 +236,11 @@ describe('marbles: occupancy$', () => {
     );
   };
 
-  test('is the level in the frame of each change, no change for a refusal, and ends with the last item', () => {
+  test('emits the level in the frame of each change, nothing for a refused push, and ends with the last item', () => {
     shown('-p-p-p-t-c-t-|', '01-2---1-1-(0|)');
   });
 
-  test('an item for one who waits comes and goes in one frame', () => {
+  test('emits both changes in one frame when an item goes to a waiting consumer', () => {
     shown('-t-p-c-|', '00-0-(0|)');
   });
 
@@ -248,18 +248,18 @@ describe('marbles: occupancy$', () => {
     shown('-p-p-a-p-|', '01-2-(0|)');
   });
 
-  test('can be left, and joined late at the level there is', () => {
+  test('can be unsubscribed, and starts at the current level for late subscribers', () => {
     shown('-p-p-t-|', '----21--', '----^----!');
     shown('-p-p-t-|', '01-', '^-!');
   });
 });
 
-describe('taking out of turn', () => {
+describe('takeAt', () => {
   test.prop({
     items: fc.array(fc.nat({ max: 9 }), { maxLength: 12 }),
     bound: fc.integer({ min: 1, max: 6 }),
     positions: fc.array(fc.integer({ min: -1, max: 7 }), { maxLength: 12 }),
-  })('is the removal from the list of what is held, and lets in who waits', async ({ items, bound, positions }) => {
+  })('removes the item at a position, and lets a pending push in', async ({ items, bound, positions }) => {
     const channel = new Channel<number>({ items: bound, bytes: 1e9, sizeOf: (item) => item });
     for (const item of items) void channel.push(item);
     const model = [...items];
@@ -278,7 +278,7 @@ describe('taking out of turn', () => {
 });
 
 describe('bad input', () => {
-  test('a channel without a bound, or with one that admits nothing, is refused', () => {
+  test('a channel without a bound, or with a bound of nothing, is refused', () => {
     for (const bounds of [
       {},
       { items: 0 },

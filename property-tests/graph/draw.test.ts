@@ -30,7 +30,7 @@ const laidOut = boxes.chain((list) => {
 });
 
 describe('the layout', () => {
-  test.prop({ input: laidOut })('keeps boxes apart and inside, cycles or not', ({ input }) => {
+  test.prop({ input: laidOut })('keeps boxes disjoint and inside, with and without cycles', ({ input }) => {
     const layout = layeredLayout(input);
     const rectangles = layout.boxes.map(({ x, y }, i) => ({ x, y, ...input.boxes[i]! }));
     for (const [i, a] of rectangles.entries()) {
@@ -49,7 +49,7 @@ describe('the layout', () => {
     }
   });
 
-  test.prop({ input: laidOut })('leads edges of a graph without cycles from left to right', ({ input }) => {
+  test.prop({ input: laidOut })('draws edges of an acyclic graph from left to right', ({ input }) => {
     const edges = input.edges.filter(({ from, to }) => from < to);
     const layout = layeredLayout({ ...input, edges });
     edges.forEach(({ from, to }, i) => {
@@ -67,7 +67,7 @@ describe('the layout', () => {
     });
   });
 
-  test.prop({ input: laidOut })('leads no edge through a box', ({ input }) => {
+  test.prop({ input: laidOut })('draws no edge through a box', ({ input }) => {
     const edges = input.edges.filter(({ from, to }) => from < to);
     const layout = layeredLayout({ ...input, edges });
     edges.forEach((_, i) => {
@@ -119,21 +119,18 @@ describe('the layout', () => {
 });
 
 describe('the SVG', () => {
-  test.prop({ drawing: drawn })(
-    'is well-formed, with every name as text and nothing else from names',
-    ({ drawing }) => {
-      const { shape, counters } = drawing;
-      const svg = drawSvg(shape, { counters });
-      expect(svg).not.toMatch(/NaN|undefined|(?<!≤ )Infinity/);
-      const { document } = parseHTML(`<body>${svg}</body>`);
-      const tags = new Set([...document.querySelectorAll('svg *')].map(({ localName }) => localName));
-      for (const tag of tags) expect(['title', 'defs', 'marker', 'path', 'rect', 'g', 'text']).toContain(tag);
-      const names = [...document.querySelectorAll('text[font-weight="600"]')].map(({ textContent }) => textContent);
-      expect(names).toEqual(shape.nodes.map(({ name }) => printable(name)));
-      expect(document.querySelectorAll('path[marker-end]').length).toBe(shape.edges.length);
-      expect(drawSvg(shape, { counters })).toBe(svg);
-    },
-  );
+  test.prop({ drawing: drawn })('is well-formed, and contains names only as text', ({ drawing }) => {
+    const { shape, counters } = drawing;
+    const svg = drawSvg(shape, { counters });
+    expect(svg).not.toMatch(/NaN|undefined|(?<!≤ )Infinity/);
+    const { document } = parseHTML(`<body>${svg}</body>`);
+    const tags = new Set([...document.querySelectorAll('svg *')].map(({ localName }) => localName));
+    for (const tag of tags) expect(['title', 'defs', 'marker', 'path', 'rect', 'g', 'text']).toContain(tag);
+    const names = [...document.querySelectorAll('text[font-weight="600"]')].map(({ textContent }) => textContent);
+    expect(names).toEqual(shape.nodes.map(({ name }) => printable(name)));
+    expect(document.querySelectorAll('path[marker-end]').length).toBe(shape.edges.length);
+    expect(drawSvg(shape, { counters })).toBe(svg);
+  });
 
   test.prop({ drawing: drawn })('draws nothing outside of its view', ({ drawing: { shape, counters } }) => {
     const { document } = parseHTML(`<body>${drawSvg(shape, { counters })}</body>`);
@@ -148,7 +145,7 @@ describe('the SVG', () => {
 });
 
 describe('DOT', () => {
-  test.prop({ drawing: drawn })('has a line for each node and edge, whatever their names', ({ drawing }) => {
+  test.prop({ drawing: drawn })('has a line for each node and edge, for any names', ({ drawing }) => {
     const { shape, counters } = drawing;
     const lines = drawDot(shape, { counters }).trimEnd().split('\n');
     expect(lines.length).toBe(5 + shape.nodes.length + shape.edges.length);
@@ -161,7 +158,7 @@ describe('DOT', () => {
 });
 
 describe('Mermaid', () => {
-  test.prop({ drawing: drawn })('has a line for each node and edge, whatever their names', ({ drawing }) => {
+  test.prop({ drawing: drawn })('has a line for each node and edge, for any names', ({ drawing }) => {
     const { shape, counters } = drawing;
     const lines = drawMermaid(shape, { counters }).trimEnd().split('\n');
     expect(lines.length).toBe(1 + shape.nodes.length + shape.edges.length + 3);
@@ -176,7 +173,7 @@ describe('Mermaid', () => {
   });
 });
 
-test('what a node has done is in every drawing', () => {
+test('every drawing shows the counters of a node', () => {
   const capacity = { items: 4, bytes: 2 ** 20 };
   const shape: GraphShape = {
     name: 'g',

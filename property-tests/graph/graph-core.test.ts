@@ -51,7 +51,7 @@ afterEach(() => {
   expect(rejections.splice(0)).toEqual([]);
 });
 
-describe('however a pipeline ends', () => {
+describe('a pipeline, for every way to end', () => {
   test.prop(
     {
       way: ways,
@@ -66,7 +66,7 @@ describe('however a pipeline ends', () => {
     },
     { numRuns: caseCount(300) },
   )(
-    'every buffer is used or discarded exactly once, the reader is stopped once, and everything comes to rest',
+    'uses or discards every buffer exactly once, stops the reader once, and comes to rest',
     async ({ way, at, length, lanes, items, bytes, ordered, reading, working }) => {
       const { made, make, end } = newLedger();
       const source = meteredSource(length, reading, way === 'source fails' ? at : -1);
@@ -163,7 +163,7 @@ describe('however a pipeline ends', () => {
 });
 
 describe('a fast producer and a slow consumer', () => {
-  test('hold what the bounds allow, and not one item more', async () => {
+  test('hold exactly as many items as the bounds allow', async () => {
     let letGo = (): void => {};
     const gate = new Promise<void>((resolve) => {
       letGo = resolve;
@@ -216,7 +216,7 @@ describe('the files of graph/', () => {
   const folder = new URL('../../graph/', import.meta.url);
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   for (const file of names) {
-    test(`${file} loads in a browser: it imports rxjs and this library only`, () => {
+    test(`${file} loads in a browser: it imports only rxjs and this library`, () => {
       const text = readFileSync(new URL(file, folder), 'utf8');
       const imports = [...text.matchAll(/from '([^']+)'/g)].map(([, from]) => from);
       expect(imports.filter((from) => from !== 'rxjs' && !from?.startsWith('.'))).toEqual([]);

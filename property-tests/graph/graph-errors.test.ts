@@ -32,7 +32,7 @@ const failureCounts = fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 20 }
 
 describe('an item that fails', () => {
   test.prop({ failures: failureCounts, retry: fc.integer({ min: 0, max: 3 }) })(
-    'is tried again as often as asked, and then skipped, counted and told by name',
+    'is retried as often as requested, then skipped, counted and reported by name',
     async ({ failures, retry }) => {
       const marks: TraceMark[] = [];
       const observer = { span: () => {}, occupancy: () => {}, mark: (mark: TraceMark) => void marks.push(mark) };
@@ -79,7 +79,7 @@ describe('an item that fails', () => {
   );
 
   test.prop({ failures: failureCounts })(
-    'ends the run by default, as its result and in errors$',
+    'ends the run by default, in its result and in errors$',
     async ({ failures }) => {
       const run = failingGraph(failures).run();
       const errors: ItemError[] = [];
@@ -95,7 +95,7 @@ describe('an item that fails', () => {
   );
 
   test.prop({ failures: failureCounts, elsewhereFails: fc.boolean() })(
-    'is handed to the other side, and only then given up',
+    'is migrated to the other side before it is skipped',
     async ({ failures, elsewhereFails }) => {
       const elsewhere = (item: number): number => {
         if (elsewhereFails) throw new Error('nor here');
@@ -115,7 +115,7 @@ describe('an item that fails', () => {
     },
   );
 
-  test('waits for its backoff, which an abort cuts short', async () => {
+  test('waits for its backoff, which an abort shortens', async () => {
     const waits: number[] = [];
     const backoff = (attempt: number): number => {
       waits.push(attempt);
@@ -136,7 +136,7 @@ describe('an item that fails', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('whose name cannot be found is told by its index', async () => {
+  test('is reported by its index when its name cannot be found', async () => {
     const nameless = graph('nameless', (g: GraphBuilder<never>) => {
       const fail = (): never => {
         throw 'a string';
@@ -153,7 +153,7 @@ describe('an item that fails', () => {
     });
   });
 
-  test('in a stage() of a pipe is told under the path of its node', async () => {
+  test('in a stage() of a pipe is reported under the path of its node', async () => {
     const broken = stage('inner', async (item: number) => {
       if (item === 3) throw new Error('three');
       return item;
@@ -170,7 +170,7 @@ describe('an item that fails', () => {
   });
 });
 
-test('an item that a migrated stage passes over is told by name, as any other', async () => {
+test('an item that a migrated stage skips is reported by name, like any other', async () => {
   const broken = (item: number): number => {
     if (item === 3) throw new Error('three');
     return item;
@@ -191,8 +191,8 @@ test('an item that a migrated stage passes over is told by name, as any other', 
   expect(run.counters()[1]).toMatchObject({ name: 'outer', out: 8, skipped: 1, retried: 1, migrated: 1 });
 });
 
-describe('a run that fails otherwise', () => {
-  test('names the source, the operator or the copy that broke', async () => {
+describe('a run that fails outside an item', () => {
+  test('names the source, the operator or the copy that failed', async () => {
     const broken = (what: string) => (): never => {
       throw new Error(what);
     };
@@ -220,7 +220,7 @@ describe('a run that fails otherwise', () => {
     ]);
   });
 
-  test('an abort, by signal or by hand, rejects with its reason and waits for what is under way', async () => {
+  test('by an abort, through a signal or by hand, rejects with its reason after pending work has ended', async () => {
     let under = 0;
     const slow = graph('slow', (g: GraphBuilder<never>) => {
       const work = async (): Promise<void> => {
@@ -246,7 +246,7 @@ describe('a run that fails otherwise', () => {
     }
   });
 
-  test('an abort after the end changes nothing', async () => {
+  test('is not affected by an abort after the end', async () => {
     const run = graph('short', (g) => g.sink('sink', g.source('read', range(3)), () => {})).run();
     expect(await run.result).toBe(3);
     run.abort();
@@ -254,7 +254,7 @@ describe('a run that fails otherwise', () => {
     expect(await run.result).toBe(3);
   });
 
-  test('a reduction of nothing needs a seed', async () => {
+  test('by a reduction of no items without a seed', async () => {
     const sum = (...seed: number[]) =>
       graph('sum', (g: GraphBuilder<never>) => {
         const read = g.source('read', [] as number[]);
@@ -269,7 +269,7 @@ describe('a run that fails otherwise', () => {
   });
 });
 
-describe('a graph that is wired wrongly is refused where it is defined', () => {
+describe('a wrongly wired graph is refused when it is defined', () => {
   const codeAndPlace = (define: (g: GraphBuilder<never>, port: Port<number>) => unknown): unknown[] => {
     try {
       graph('bad', (g: GraphBuilder<never>) => define(g, g.source('read', [1, 2, 3])) as never);
@@ -321,7 +321,7 @@ describe('a graph that is wired wrongly is refused where it is defined', () => {
     });
   }
 
-  test('graph/empty, a bad name of its own, and a builder that has left its function', () => {
+  test('graph/empty, an invalid name, and a builder used after its function returned', () => {
     expect(() => graph('empty', () => ({}))).toThrow(expect.objectContaining({ code: 'graph/empty' }));
     expect(() => graph('a/b', () => ({}))).toThrow(expect.objectContaining({ code: 'graph/bad-name' }));
     let builder: GraphBuilder<never> | undefined;
@@ -332,7 +332,7 @@ describe('a graph that is wired wrongly is refused where it is defined', () => {
     expect(() => builder?.source('late', [1])).toThrow(expect.objectContaining({ code: 'graph/closed' }));
   });
 
-  test('a policy of the run that is none is refused at the run', () => {
+  test('an invalid policy of a run is refused at the run', () => {
     const fine = graph('fine', (g) => g.sink('sink', g.source('read', [1]), () => {}));
     expect(() => fine.run(undefined, { onError: { retry: 0.5 } })).toThrow(
       expect.objectContaining({ code: 'graph/bad-policy' }),

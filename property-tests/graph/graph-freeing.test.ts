@@ -269,26 +269,29 @@ const nothingLeft = ({ alive, mistakes }: Ledger): void => {
 
 const runs: number = caseCount(100);
 
-describe('in a random graph every item is discarded by where it came from, or delivered, once', () => {
-  test.prop({ plan: plans }, { numRuns: runs })('when nothing happens', async ({ plan }) => {
+describe('in a random graph every item is delivered, or discarded by its source, exactly once', () => {
+  test.prop({ plan: plans }, { numRuns: runs })('in an undisturbed run', async ({ plan }) => {
     const ledger = new Ledger();
     await runAndFree(plan, ledger, { step: () => {} });
     nothingLeft(ledger);
   });
 
-  test.prop({ plan: plans, at: fc.nat({ max: 60 }) }, { numRuns: runs })('when it is aborted', async ({ plan, at }) => {
-    const ledger = new Ledger();
-    const controller = new AbortController();
-    let steps = 0;
-    const step = (): void => {
-      if (steps++ === at) controller.abort();
-    };
-    await runAndFree(plan, ledger, { step, signal: controller.signal });
-    nothingLeft(ledger);
-  });
+  test.prop({ plan: plans, at: fc.nat({ max: 60 }) }, { numRuns: runs })(
+    'when it is aborted at any step',
+    async ({ plan, at }) => {
+      const ledger = new Ledger();
+      const controller = new AbortController();
+      let steps = 0;
+      const step = (): void => {
+        if (steps++ === at) controller.abort();
+      };
+      await runAndFree(plan, ledger, { step, signal: controller.signal });
+      nothingLeft(ledger);
+    },
+  );
 
   test.prop({ plan: plans, after: fc.nat({ max: 30 }) }, { numRuns: runs })(
-    'when it is aborted at some time',
+    'when it is aborted at any time',
     async ({ plan, after }) => {
       const ledger = new Ledger();
       const controller = new AbortController();
@@ -301,7 +304,7 @@ describe('in a random graph every item is discarded by where it came from, or de
   );
 
   test.prop({ plan: plans, at: fc.nat({ max: 60 }) }, { numRuns: runs })(
-    'when something throws, which is told by the names that the sources gave',
+    'when a callback throws, and the error names the item as its source did',
     async ({ plan, at }) => {
       const ledger = new Ledger();
       let steps = 0;
@@ -321,7 +324,7 @@ describe('in a random graph every item is discarded by where it came from, or de
 
   const policies: fc.Arbitrary<ErrorPolicy> = fc.record({ retry: fc.nat({ max: 2 }), orElse: fc.constant('skip') });
   test.prop({ plan: plans, every: fc.integer({ min: 2, max: 9 }), onError: policies }, { numRuns: runs })(
-    'when items fail, are tried again and skipped, each by its name',
+    'when items fail, are retried and skipped, each by its name',
     async ({ plan, every, onError }) => {
       const ledger = new Ledger();
       let steps = 0;

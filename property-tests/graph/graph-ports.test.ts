@@ -23,7 +23,7 @@ const errorOf = <R>(failing: Graph<R, never>, options = {}): Promise<GraphError>
 
 describe('a branch', () => {
   test.prop({ items: fc.array(fc.integer({ min: 0, max: 99 })), working: delays, capacity: oneTo(3) })(
-    'gives every item to the first port that takes it, in order',
+    'sends every item to the first port that accepts it, in order',
     async ({ items, working, capacity }) => {
       const rules = { tens: (x: number) => x % 10 === 0, even: (x: number) => x % 2 === 0, rest: 'rest' as const };
       const divide = graph('divide', (g) => {
@@ -44,7 +44,7 @@ describe('a branch', () => {
   );
 
   test.prop({ capacity: oneTo(4), edge: oneTo(4) })(
-    'whose one port is full stops the source',
+    'with one full port stops the source',
     async ({ capacity, edge }) => {
       const source = meteredSource(1000);
       let letGo = (): void => {};
@@ -71,7 +71,7 @@ describe('a branch', () => {
     },
   );
 
-  test('an item that no port takes fails, and may be skipped', async () => {
+  test('fails an item that no port accepts, which can be skipped', async () => {
     const partial = graph('partial', (g: GraphBuilder<never>) => {
       const { small } = g.branch(
         'by',
@@ -92,7 +92,7 @@ describe('a branch', () => {
 
 describe('broadcast and merge', () => {
   test.prop({ length: fc.nat({ max: 30 }), working: delays, capacity: oneTo(3) })(
-    'every port gets every item in order, and a merge keeps them all, each port in order',
+    'broadcast sends every item to all ports in order, and merge keeps them all in the order of each port',
     async ({ length, working, capacity }) => {
       const both = graph('both', (g) => {
         const { a, b } = g.broadcast('tee', g.source('read', range(length)), ['a', 'b']);
@@ -109,7 +109,7 @@ describe('broadcast and merge', () => {
     },
   );
 
-  test('a port whose taker has left does not hold up the others', async () => {
+  test('a port whose consumer has ended does not block the others', async () => {
     const uneven = graph('uneven', (g) => {
       const { few, all } = g.broadcast('tee', g.source('read', range(50)), ['few', 'all']);
       const firstTwo = g.pipe('first-two', few, take(2));
@@ -124,7 +124,7 @@ describe('a join', () => {
   const keys = fc.array(fc.nat({ max: 8 }), { maxLength: 25 });
 
   test.prop({ left: keys, right: keys, reading: fc.tuple(delays, delays), capacity: oneTo(3) })(
-    'pairs the k-th item of a key with the k-th, and gives out what stays alone',
+    'pairs the k-th items of a key, and emits items without a partner',
     async ({ left, right, reading, capacity }) => {
       const joined = graph('joined', (g) => {
         const named = (side: string, items: readonly number[]) => items.map((key, i) => ({ key, name: `${side}${i}` }));
@@ -152,7 +152,7 @@ describe('a join', () => {
   );
 
   test.prop({ shift: fc.nat({ max: 12 }), hold: oneTo(12) })(
-    'holds no more than it may: ways that meet too far apart are a stall, and are told',
+    'holds no more than its bound: partners too far apart are reported as a stall',
     async ({ shift, hold }) => {
       // The partner of item k on the left side only comes with item k + `shift` of the source.
       const length = 40;
@@ -179,7 +179,7 @@ describe('a join', () => {
     },
   );
 
-  test('both sides full of items that pair with nothing is an end at once, though a source still waits', async () => {
+  test('stalls at once when both sides are full of items without partners, even if a source still waits', async () => {
     const never = graph('never', (g: GraphBuilder<never>) => {
       const idle = g.source('idle', () => meteredSource(1, [1_000_000]));
       g.sink('sink', idle, () => {});
@@ -190,7 +190,7 @@ describe('a join', () => {
     expect(await errorOf(never)).toMatchObject({ code: 'graph/stalled', place: { node: 'never/join' } });
   });
 
-  test('a pipe may hold items by its own clock: it stalls only after a time', async () => {
+  test('with a pipe that holds items by time, stalls only after a delay', async () => {
     const patient = (milliseconds: number) =>
       graph('patient', (g: GraphBuilder<never>) => {
         const { a, b } = g.broadcast('tee', g.source('read', range(9)), ['a', 'b']);
@@ -222,7 +222,7 @@ describe('a pipe', () => {
     },
   );
 
-  test('of one stage() is a node with its meta and counters, and its work is no standstill', async () => {
+  test('of one stage() is a node with its meta and counters, and its work is not a stall', async () => {
     const double = stage('double', late([3]), { lanes: 2, capacity: 5, runsOn: 'gpu', ordered: true });
     const spans: string[] = [];
     const levels = new Set<string>();

@@ -109,8 +109,8 @@ const nothingLeft = (resources: Resources): void => {
   expect({ alive: [...resources.alive], freedTwice: resources.freedTwice }).toEqual({ alive: [], freedTwice: [] });
 };
 
-describe('whatever happens, every item is freed once', () => {
-  test.prop({ plan: plans })('in a run that ends well', async ({ plan }) => {
+describe('every item is freed exactly once', () => {
+  test.prop({ plan: plans })('in a run that succeeds', async ({ plan }) => {
     const resources = new Resources();
     await everything(resources, plan, () => {}).run().result;
     nothingLeft(resources);
@@ -163,7 +163,7 @@ describe('whatever happens, every item is freed once', () => {
   });
 
   test.prop({ plan: plans, every: fc.integer({ min: 2, max: 9 }), retry: fc.nat({ max: 2 }) })(
-    'with items that fail, are tried again and skipped',
+    'with items that fail, are retried and skipped',
     async ({ plan, every, retry }) => {
       const resources = new Resources();
       let steps = 0;

@@ -17,7 +17,7 @@ const chains = fc.record({
 
 describe('a graph of stages', () => {
   test.prop({ chain: chains, ordered: fc.boolean() })(
-    'is the map of its source, in order if asked, and never reads ahead of its bounds',
+    'maps its source, in order on request, and never reads ahead of its bounds',
     async ({ chain: { length, lanes, capacity, reading, working }, ordered }) => {
       const source = meteredSource(length, reading);
       let finished = 0;
@@ -51,7 +51,7 @@ describe('a graph of stages', () => {
   );
 
   test.prop({ wanted: oneTo(10), capacity: oneTo(4), lanes: oneTo(3), working: delays })(
-    'take stops the reader, and the nodes before it',
+    'take stops the reader and the nodes before it',
     async ({ wanted, capacity, lanes, working }) => {
       const source = meteredSource(1000);
       const firstFew = graph('first-few', (g) => {
@@ -85,7 +85,7 @@ describe('a graph of stages', () => {
     expect(await sparse.run().result).toEqual(range(10).map((k) => k * 500 + 499));
   });
 
-  test('operators in a pipe are subscribed once a run, and left once, however the run ends', async () => {
+  test('operators in a pipe are subscribed once per run and unsubscribed once, however the run ends', async () => {
     const log: string[] = [];
     const noted = graph('noted', (g) => {
       const read = g.source('read', () => range(100));
@@ -106,55 +106,58 @@ describe('a graph of stages', () => {
   });
 });
 
-describe('what a run tells', () => {
-  test.prop({ chain: chains })('items that enter a node leave it, and all edges are empty', async ({ chain }) => {
-    const spans: WorkSpan[] = [];
-    const levels: { edge: string; items: number }[] = [];
-    const observer: GraphObserver = {
-      span: (span) => spans.push(span),
-      occupancy: (sample) => levels.push(sample),
-      mark: () => {},
-    };
-    const told = graph('told', (g) => {
-      const [first, second] = chain.working;
-      const read = g.source('read', range(chain.length));
-      const { odd, even } = g.branch('parity', read, { odd: (item) => item % 2 === 1, even: 'rest' });
-      const worked = g.stage('work', odd, async (item) => await turns(delayAt(first, item)), {
-        lanes: chain.lanes[0],
-        capacity: chain.capacity[0],
+describe('what a run reports', () => {
+  test.prop({ chain: chains })(
+    'every item that enters a node leaves it, and all edges are empty at the end',
+    async ({ chain }) => {
+      const spans: WorkSpan[] = [];
+      const levels: { edge: string; items: number }[] = [];
+      const observer: GraphObserver = {
+        span: (span) => spans.push(span),
+        occupancy: (sample) => levels.push(sample),
+        mark: () => {},
+      };
+      const told = graph('told', (g) => {
+        const [first, second] = chain.working;
+        const read = g.source('read', range(chain.length));
+        const { odd, even } = g.branch('parity', read, { odd: (item) => item % 2 === 1, even: 'rest' });
+        const worked = g.stage('work', odd, async (item) => await turns(delayAt(first, item)), {
+          lanes: chain.lanes[0],
+          capacity: chain.capacity[0],
+        });
+        const merged = g.merge('merge', [worked, even], { capacity: chain.capacity[1] });
+        return g.sink('sink', merged, async () => await turns(delayAt(second, 0)), { lanes: chain.lanes[1] });
       });
-      const merged = g.merge('merge', [worked, even], { capacity: chain.capacity[1] });
-      return g.sink('sink', merged, async () => await turns(delayAt(second, 0)), { lanes: chain.lanes[1] });
-    });
-    const run = told.run(undefined, { observer });
-    const handed = await run.result;
+      const run = told.run(undefined, { observer });
+      const handed = await run.result;
 
-    expect(handed).toBe(chain.length);
-    const counters = new Map(run.counters().map((each) => [each.name, each]));
-    const of = (name: string): NodeCounters => counters.get(name)!;
-    const odds = Math.floor(chain.length / 2);
-    expect(['read', 'parity', 'work', 'merge'].map((name) => [of(name).in, of(name).out])).toEqual([
-      [chain.length, chain.length],
-      [chain.length, chain.length],
-      [odds, odds],
-      [chain.length, chain.length],
-    ]);
-    for (const { dropped, skipped, depth, active } of counters.values()) {
-      expect([dropped, skipped, depth, active]).toEqual([0, 0, 0, 0]);
-    }
-    for (const { peak, capacity } of run.edges()) expect(peak).toBeLessThanOrEqual(capacity.items);
-    const capacities = new Map(run.edges().map(({ edge, capacity }) => [edge, capacity.items]));
-    for (const { edge, items } of levels) expect(items).toBeLessThanOrEqual(capacities.get(edge)!);
-    for (const [name, lanes] of [['work', chain.lanes[0]] as const, ['sink', chain.lanes[1]] as const]) {
-      const own = spans.filter(({ node }) => node === name).toSorted((a, b) => a.item - b.item);
-      expect(own.map(({ item }) => item)).toEqual(range(of(name).in));
-      expect(own.every(({ lane, start, end, outcome }) => lane < lanes && start <= end && outcome === 'done')).toBe(
-        true,
-      );
-    }
-  });
+      expect(handed).toBe(chain.length);
+      const counters = new Map(run.counters().map((each) => [each.name, each]));
+      const of = (name: string): NodeCounters => counters.get(name)!;
+      const odds = Math.floor(chain.length / 2);
+      expect(['read', 'parity', 'work', 'merge'].map((name) => [of(name).in, of(name).out])).toEqual([
+        [chain.length, chain.length],
+        [chain.length, chain.length],
+        [odds, odds],
+        [chain.length, chain.length],
+      ]);
+      for (const { dropped, skipped, depth, active } of counters.values()) {
+        expect([dropped, skipped, depth, active]).toEqual([0, 0, 0, 0]);
+      }
+      for (const { peak, capacity } of run.edges()) expect(peak).toBeLessThanOrEqual(capacity.items);
+      const capacities = new Map(run.edges().map(({ edge, capacity }) => [edge, capacity.items]));
+      for (const { edge, items } of levels) expect(items).toBeLessThanOrEqual(capacities.get(edge)!);
+      for (const [name, lanes] of [['work', chain.lanes[0]] as const, ['sink', chain.lanes[1]] as const]) {
+        const own = spans.filter(({ node }) => node === name).toSorted((a, b) => a.item - b.item);
+        expect(own.map(({ item }) => item)).toEqual(range(of(name).in));
+        expect(own.every(({ lane, start, end, outcome }) => lane < lanes && start <= end && outcome === 'done')).toBe(
+          true,
+        );
+      }
+    },
+  );
 
-  test('the shape is known before anything runs', () => {
+  test('the shape is known before the run', () => {
     const source = meteredSource(3);
     const { shape } = graph('shape', (g) => {
       const { left, right } = g.broadcast('tee', g.source('read', source), ['left', 'right']);
@@ -205,7 +208,7 @@ describe('what a run tells', () => {
     expect(source.made).toBe(0);
   });
 
-  test('progress is of the sources, in their units, or of the nodes that measure it', async () => {
+  test('progress counts the units of the sources, or of the nodes that measure it', async () => {
     const define = (measured: boolean) =>
       graph('progress', (g) => {
         const read = g.source('read', ['a', 'bb', 'ccc'], { total: 6, units: (text) => text.length });
@@ -220,7 +223,7 @@ describe('what a run tells', () => {
     }
   });
 
-  test('functions get the context of their run, and a run without one says so', async () => {
+  test('functions get the context of their run, and a run without one is refused', async () => {
     const scaled = graph('scaled', (g: GraphBuilder<{ factor: number }>) => {
       const read = g.source('read', ({ ctx }) => [ctx.factor, 2 * ctx.factor]);
       return g.reduce('sum', read, (sum, item, { ctx }) => sum + item * ctx.factor, 0);
@@ -229,7 +232,7 @@ describe('what a run tells', () => {
     await expect(scaled.run().result).rejects.toMatchObject({ code: 'graph/no-context' });
   });
 
-  test('what a definition returns says what a run results in', async () => {
+  test('the result of a run has the form of the value that the definition returns', async () => {
     const several = graph('several', (g) => {
       const { a, b } = g.broadcast('tee', g.source('read', range(4)), ['a', 'b']);
       return { items: g.collect('items', a), count: g.sink('count', b, () => {}) };

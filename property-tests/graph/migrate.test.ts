@@ -55,7 +55,7 @@ const named = (marks: readonly TraceMark[], name: string): TraceMark[] => marks.
 
 const lanes = fc.integer({ min: 1, max: 3 });
 
-describe('a pair of stages', () => {
+describe('a pair of migrated stages', () => {
   test.prop({
     length: fc.nat({ max: 40 }),
     laneCounts: fc.tuple(lanes, lanes, lanes, lanes),
@@ -64,7 +64,7 @@ describe('a pair of stages', () => {
     enabled: fc.boolean(),
     working: fc.tuple(delays, delays, delays, delays),
   })(
-    'is the map of its source whichever side runs, in order if asked, within its bounds',
+    'maps its source on either side, in order on request, within its bounds',
     async ({ length, laneCounts, capacity, ordered, enabled, working }) => {
       const balance = migrator({ enabled });
       const seen: number[][] = [[], [], [], []];
@@ -107,7 +107,7 @@ describe('a pair of stages', () => {
     ordered: fc.boolean(),
     working: fc.tuple(delays, delays),
     how: fc.constantFrom('take' as const, 'fail' as const),
-  })('discards once what it has not delivered, and stops its source', async (given) => {
+  })('discards undelivered items once, and stops its source', async (given) => {
     const { length, leave, ordered, working, how } = given;
     const source = meteredSource(length);
     const taken: number[] = [];
@@ -153,7 +153,7 @@ describe('a pair of stages', () => {
   });
 });
 
-describe('what is moved', () => {
+describe('the migrated item', () => {
   const held = (): { gate: Promise<void>; open: () => void } => {
     let open = (): void => {};
     const gate = new Promise<void>((resolve) => {
@@ -162,7 +162,7 @@ describe('what is moved', () => {
     return { gate, open };
   };
 
-  test('from a full edge is the smallest, marked with why', async () => {
+  test('from a full edge is the smallest, with a mark of the reason', async () => {
     const { gate, open } = held();
     const observer = recorder();
     const sizes = [9, 5, 3, 7, 8];
@@ -192,7 +192,7 @@ describe('what is moved', () => {
     expect(sides.size).toBe(sizes.length);
   });
 
-  test('is nothing while lanes of the other side are held up downstream', async () => {
+  test('does not exist while lanes of the other side are blocked downstream', async () => {
     const { gate, open } = held();
     const id = async (x: number): Promise<number> => x;
     const first = migrate('first', { gpu: id, cpu: id, capacity: 2 });
@@ -214,7 +214,7 @@ describe('failures', () => {
     bad: fc.uniqueArray(fc.nat({ max: 29 }), { maxLength: 8 }),
     ordered: fc.boolean(),
     working: fc.tuple(delays, delays),
-  })('on one side are made good on the other', async ({ length, bad, ordered, working }) => {
+  })('on one side are retried on the other', async ({ length, bad, ordered, working }) => {
     const gpu = addOne(working[0]);
     const observer = recorder();
     const both = migrate('both', {
@@ -241,7 +241,7 @@ describe('failures', () => {
     ordered: fc.boolean(),
     laneCounts: fc.tuple(lanes, lanes),
     working: fc.tuple(delays, delays),
-  })('of the device leave everything to the CPU, and nothing is lost', async (given) => {
+  })('of the device leave all items to the CPU, and no item is lost', async (given) => {
     const { length, lostAt, ordered, laneCounts, working } = given;
     const observer = recorder();
     let lost = false;
@@ -265,7 +265,7 @@ describe('failures', () => {
     if (lost) expect(named(observer.marks, 'migrate/gpu-lost').length).toBeGreaterThan(0);
   });
 
-  test('on both sides end the stream, with the node, the item and the cause of the last', async () => {
+  test('on both sides end the stream, with the node, the item and the last cause', async () => {
     const discarded: number[] = [];
     const broken = (side: string) => async (item: number) => {
       if (item === 2) throw new Error(`${side} failed`);
@@ -279,7 +279,7 @@ describe('failures', () => {
     expect(discarded).toEqual([2]);
   });
 
-  test('on both sides are told and passed over, where that is asked', async () => {
+  test('on both sides are reported and skipped on request', async () => {
     for (const ordered of [false, true]) {
       const told: GraphError[] = [];
       const broken = async (item: number): Promise<number> => {
@@ -294,7 +294,7 @@ describe('failures', () => {
     }
   });
 
-  test('stop at the first where that is asked, and the other side is not tried', async () => {
+  test('stop at the first on request, without a try on the other side', async () => {
     const onCpu: number[] = [];
     const gpu = async (): Promise<number> => {
       throw new Error('no');
@@ -305,8 +305,8 @@ describe('failures', () => {
   });
 });
 
-describe('one run after another', () => {
-  test('begins with a GPU that is there, and counts from 0', async () => {
+describe('runs of the same migrated stage', () => {
+  test('start with a working GPU, and count from 0', async () => {
     let lose = true;
     const ranOnGpu: number[] = [];
     const gpu = async (item: number): Promise<number> => {
@@ -323,7 +323,7 @@ describe('one run after another', () => {
     expect(both.counters()).toMatchObject({ migrated: 0, in: 6 });
   });
 
-  test('and at the same time do not disturb each other', async () => {
+  test('at the same time do not affect each other', async () => {
     const balance = migrator();
     const both = balance.downstream('b', { gpu: addOne([2, 0]), cpu: addOne([1]), ordered: true });
     const first = balance.upstream('a', { gpu: addOne([1]), cpu: addOne([0, 3]), ordered: true });
@@ -340,7 +340,7 @@ describe('marbles: subscriptions', () => {
     return (source: Observable<string>): Observable<string> => source.pipe(up, down);
   };
 
-  test('the source is subscribed with the pair and left in the frame of the unsubscribe', () => {
+  test('the source is subscribed with the pair and unsubscribed in the frame of the unsubscribe', () => {
     marbles(({ hot, expectObservable, expectSubscriptions }) => {
       const source = hot('--a--b--c--');
       expectObservable(source.pipe(pair(8)), '-^----!').toBe('---');
@@ -348,7 +348,7 @@ describe('marbles: subscriptions', () => {
     });
   });
 
-  test('an error of the source passes at once', () => {
+  test('an error of the source is passed on at once', () => {
     marbles(({ cold, expectObservable, expectSubscriptions }) => {
       const source = cold('--a--#');
       expectObservable(source.pipe(pair(8))).toBe('-----#');
@@ -356,7 +356,7 @@ describe('marbles: subscriptions', () => {
     });
   });
 
-  test('an overflow ends the pair and leaves the source in the same frame', () => {
+  test('an overflow ends the pair and unsubscribes from the source in the same frame', () => {
     marbles(({ hot, expectObservable, expectSubscriptions }) => {
       const source = hot('-a-b-c-d-e-f-');
       expectObservable(source.pipe(pair(2), codeOf)).toBe('-----(x|)', { x: 'graph/overflow' });
@@ -364,7 +364,7 @@ describe('marbles: subscriptions', () => {
     });
   });
 
-  test('a stage that drops stays subscribed, and keeps order', async () => {
+  test('a stage that drops items stays subscribed, and keeps the order', async () => {
     const source = new Subject<number>();
     const dropped: number[] = [];
     const discard = (item: number): void => void dropped.push(item);
@@ -382,7 +382,7 @@ describe('marbles: subscriptions', () => {
   });
 });
 
-test('bad input is refused where the stage is made', () => {
+test('invalid options are refused when the stage is created', () => {
   const id = { gpu: (x: number): number => x, cpu: (x: number): number => x };
   expect(() => migrate('m', { ...id, gpuLanes: 0 })).toThrow(/^m: .*lane/);
   expect(() => migrate('m', { ...id, cpuLanes: 0.5 })).toThrow(/^m: .*lane/);

@@ -101,9 +101,9 @@ function finishAtHome(waiting: readonly number[], home: SideLoad): number[] {
   });
 }
 
-describe('whatever the load', () => {
+describe('for any load', () => {
   test.prop({ given: input(stageLoad(anySide)), before: state, policy })(
-    'it moves only what is there, once, and no more than there are idle lanes',
+    'only waiting items move, each once, and at most as many as there are idle lanes',
     ({ given, before, policy }) => {
       const { moves, reason } = decideMigration(given, before, policy);
       if (moves.length === 0) return;
@@ -115,7 +115,7 @@ describe('whatever the load', () => {
   );
 
   test.prop({ given: input(stageLoad(knownSide)), before: state, policy })(
-    'what is moved finishes sooner than it would have, and smaller items that would too go first',
+    'moved items finish sooner than without the move, and smaller such items move first',
     ({ given, before, policy }) => {
       const { moves, reason } = decideMigration(given, before, policy);
       if (moves.length === 0) return;
@@ -137,14 +137,14 @@ describe('whatever the load', () => {
   );
 
   test.prop({ given: input(stageLoad(anySide)), before: state, policy })(
-    'it depends on nothing but its input',
+    'the decision depends only on its input',
     ({ given, before, policy }) => {
       expect(decideMigration(structuredClone(given), before, policy)).toEqual(decideMigration(given, before, policy));
     },
   );
 
   test.prop({ given: input(stageLoad(anySide)), before: state, policy, items: fc.tuple(fc.nat(10), fc.nat(10)) })(
-    'the fuller the edge, the more goes to the CPU and the less to the GPU',
+    'a fuller edge moves more to the CPU and less to the GPU',
     ({ given, before, policy, items }) => {
       const [emptier, fuller] = items
         .sort((a, b) => a - b)
@@ -166,7 +166,7 @@ describe('whatever the load', () => {
   );
 
   test.prop({ steps: fc.array(input(stageLoad(anySide)), { maxLength: 60 }), policy })(
-    'the mode changes at most once in as many items as the dwell',
+    'the mode changes at most once per dwell',
     ({ steps, policy }) => {
       const ordered = steps.sort((a, b) => a.finished - b.finished);
       let now: MigrationState = initialMigrationState;
@@ -185,7 +185,7 @@ describe('whatever the load', () => {
 
 describe('a congested GPU', () => {
   test.prop({ waiting: fc.array(size, { minLength: 1, maxLength: 8 }), gpu: rate })(
-    'at half the rate of the CPU gives the smallest item away',
+    'at half the rate of the CPU gives away the smallest item',
     ({ waiting, gpu }) => {
       const { moves, reason } = decideMigration(congested({ gpu, cpu: 2 * gpu, waiting }));
       expect(reason).toBe('full');
@@ -197,7 +197,7 @@ describe('a congested GPU', () => {
   test.prop({
     waiting: fc.array(size, { minLength: 1, maxLength: 8 }),
     known: fc.constantFrom<{ gpu?: number; cpu?: number }>({}, { gpu: 1 }, { cpu: 1 }),
-  })('with rates not known gives exactly one, the smallest, and waits for it', ({ waiting, known }) => {
+  })('with unknown rates gives away exactly the smallest item, and waits for it', ({ waiting, known }) => {
     const given = congested({ ...known, waiting });
     const { moves } = decideMigration(given);
     expect(moves).toEqual([waiting.indexOf(Math.min(...waiting))]);
@@ -205,7 +205,7 @@ describe('a congested GPU', () => {
     expect(decideMigration({ ...given, downstream: exploring }).moves).toEqual([]);
   });
 
-  test('goes on to give until the edge is half empty, and not before the dwell has passed', () => {
+  test('continues to give items away until the edge is half empty, after the dwell', () => {
     const base = congested({ gpu: 1, cpu: 2, waiting: [5, 6, 7, 8] });
     const at = (items: number, finished: number, blocked = false): MigrationInput => ({
       ...base,
@@ -220,7 +220,7 @@ describe('a congested GPU', () => {
     expect(decideMigration(at(2, 14), entered).state).toEqual({ mode: 'balanced', since: 14 });
   });
 
-  test('gives what pays whatever the level once nothing more will come, but then explores no more', () => {
+  test('at the end gives away every item that gains at any level, but explores no more', () => {
     const ending = { ...congested({ gpu: 1, cpu: 1, waiting: [9, 4, 6] }), ending: true, blocked: false };
     const low = { ...ending, occupancy: { items: 0, bytes: 0 }, supply: 1, demand: 1 };
     expect(decideMigration(low)).toMatchObject({ reason: 'ending', moves: [1, 2] });
@@ -228,7 +228,7 @@ describe('a congested GPU', () => {
     expect(decideMigration({ ...unknown, ending: true }).moves).toEqual([]);
   });
 
-  test('that is lost leaves everything to the CPU, oldest first', () => {
+  test('that is lost leaves all items to the CPU, oldest first', () => {
     const given = congested({ gpu: 1, cpu: 1, waiting: [9, 1, 5] });
     const lost = { ...given.downstream, gpu: { lanes: 0, underWay: [], rate: 1 } };
     const decision = decideMigration({ ...given, blocked: false, occupancy: { items: 0, bytes: 0 }, downstream: lost });
@@ -257,7 +257,7 @@ describe('a starving GPU', () => {
     expect(decideMigration(starving)).toMatchObject({ state: { mode: 'starved' }, reason: 'starved', moves: [1] });
   });
 
-  test('does not while it has work, has not been measured, or has no stage to take from', () => {
+  test('takes nothing while it has work, has no measured rate, or has no stage before it', () => {
     const busy = { ...starving.downstream, gpu: { lanes: 1, underWay: [1], rate: 5 } };
     const fresh = { ...starving.downstream, gpu: { lanes: 1, underWay: [] } };
     for (const change of [{ downstream: busy }, { downstream: fresh }, { upstream: undefined }]) {
@@ -265,13 +265,13 @@ describe('a starving GPU', () => {
     }
   });
 
-  test('leaves items alone that their own side finishes sooner', () => {
+  test('leaves items that their own side finishes sooner', () => {
     const slow = { ...starving.upstream!, gpu: { lanes: 1, underWay: [], rate: 0.1 } };
     expect(decideMigration({ ...starving, upstream: slow }).moves).toEqual([]);
   });
 });
 
-test('thresholds that are out of order are refused', () => {
+test('thresholds in the wrong order are refused', () => {
   for (const bad of [{ fullUntil: 1 }, { starvedUntil: 0.6 }, { starvedFrom: -1 }, { fullFrom: 2 }, { dwell: 0 }]) {
     expect(() => migrator({ policy: bad })).toThrow(GraphError);
   }

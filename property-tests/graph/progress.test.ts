@@ -13,7 +13,7 @@ const report = (done: number, total: number | undefined, elapsed: number): Progr
 };
 
 describe('progress$', () => {
-  test('reports at once, then at most once an interval, and at the end, and completes', () => {
+  test('reports at once, then at most once per interval and at the end, and completes', () => {
     const scheduler = newScheduler();
     scheduler.run(({ hot, expectObservable }) => {
       const counted = progress({ total: 8, every: 5, scheduler });
@@ -27,7 +27,7 @@ describe('progress$', () => {
     });
   });
 
-  test('a total may come later; without one there is no time to go', () => {
+  test('accepts a later total; without one there is no remaining time', () => {
     const scheduler = newScheduler();
     scheduler.run(({ hot, expectObservable }) => {
       const counted = progress({ every: 1, scheduler });
@@ -44,7 +44,7 @@ describe('progress$', () => {
     });
   });
 
-  test('who subscribes after the end gets the last report, whose clock stands still', () => {
+  test('gives late subscribers the last report, with the time of the end', () => {
     const scheduler = newScheduler();
     scheduler.run(({ cold, expectObservable }) => {
       const counted = progress({ total: 2, scheduler });
@@ -56,7 +56,7 @@ describe('progress$', () => {
     });
   });
 
-  test('leaves no timer behind when it is unsubscribed', () => {
+  test('leaves no timer when it is unsubscribed', () => {
     const scheduler = newScheduler();
     scheduler.run(({ hot, expectObservable }) => {
       const counted = progress({ every: 5, scheduler });
@@ -69,7 +69,7 @@ describe('progress$', () => {
 
 describe('track', () => {
   test.prop({ weights: fc.array(fc.nat({ max: 100 }), { maxLength: 30 }) })(
-    'counts what passes, and ends with the stream',
+    'counts the items that pass, and ends with the stream',
     async ({ weights }) => {
       const counted = progress({ total: 1000 });
       const last = lastValueFrom(counted.progress$);
@@ -96,7 +96,7 @@ describe('track', () => {
     });
   }
 
-  test('between two stages it lets demand through', async () => {
+  test('passes demand through between two stages', async () => {
     const source = meteredSource(100);
     const counted = progress();
     const idle = stage('idle', () => new Promise<number>(() => {}), { capacity: 2 });

@@ -17,9 +17,9 @@ async function errorOf(stream: Observable<unknown>): Promise<unknown> {
   );
 }
 
-describe('pullMap gives the map of its source', () => {
+describe('pullMap maps its source', () => {
   test.prop({ length: lengths, lanes: lanesArbitrary, ordered: fc.boolean(), reading: delays, working: delays })(
-    'each item once, in order if asked, with at most `lanes` under way and one next() at a time',
+    'each item once, in order on request, with at most `lanes` in progress and one next() at a time',
     async ({ length, lanes, ordered, reading, working }) => {
       const source = meteredSource(length, reading);
       let finished = 0;
@@ -42,14 +42,14 @@ describe('pullMap gives the map of its source', () => {
     },
   );
 
-  test('sync iterables of 100,000 items do not blow the stack', async () => {
+  test('sync iterables of 100,000 items do not overflow the stack', async () => {
     for (const ordered of [false, true]) {
       const total = lastValueFrom(pullMap(range(100_000), (x) => x, { lanes: 3, ordered }).pipe(count()));
       expect(await total).toBe(100_000);
     }
   });
 
-  test('an array can be subscribed twice, a generator through a function that makes it', async () => {
+  test('an array can be subscribed twice, a generator through its function', async () => {
     const fromArray = pull([1, 2, 3]);
     const fromGenerator = pull(function* () {
       yield* [1, 2, 3];
@@ -76,7 +76,7 @@ describe('pullMap gives the map of its source', () => {
   });
 });
 
-describe('pullMap reads no further than it must', () => {
+describe('pullMap reads no further than necessary', () => {
   test.prop({ lanes: lanesArbitrary, wanted: fc.integer({ min: 1, max: 10 }), working: delays })(
     'take(n) stops the reader within lanes - 1 items',
     async ({ lanes, wanted, working }) => {
@@ -110,7 +110,7 @@ describe('pullMap reads no further than it must', () => {
   });
 });
 
-describe('leaving early', () => {
+describe('an early unsubscribe', () => {
   test.prop({
     lanes: lanesArbitrary,
     ordered: fc.boolean(),
@@ -119,7 +119,7 @@ describe('leaving early', () => {
     working: delays,
     after: fc.nat({ max: 20 }),
   })(
-    'aborts the signal, calls return() once, and discards each item or result still under way',
+    'aborts the signal, calls return() once, and discards each item or result in progress',
     async ({ lanes, ordered, reading, working, after }) => {
       const source = meteredSource(1000, reading);
       const fates: number[] = [];
@@ -143,7 +143,7 @@ describe('leaving early', () => {
     },
   );
 
-  test('a source that ends by itself is neither returned nor aborted', async () => {
+  test('is not signalled to a source that ended by itself', async () => {
     const source = meteredSource(3);
     const signals = new Set<AbortSignal>();
     const keep = (item: number, { signal }: { signal: AbortSignal }): number => {
@@ -155,7 +155,7 @@ describe('leaving early', () => {
     expect([...signals].map((signal) => signal.aborted)).toEqual([false]);
   });
 
-  test('a function source gets the signal, by which an idle read can end', async () => {
+  test('is signalled to a function source, so that an idle read can end', async () => {
     let cleaned = false;
     const idle = async function* (signal: AbortSignal): AsyncGenerator<number> {
       try {
@@ -172,7 +172,7 @@ describe('leaving early', () => {
     expect(cleaned).toBe(true);
   });
 
-  test('a ReadableStream is cancelled at once, also while it is being read', async () => {
+  test('cancels a ReadableStream at once, even during a read', async () => {
     let cancelled = 0;
     const stream = new ReadableStream<number>({ cancel: () => void cancelled++ });
     const subscription = pull(stream).subscribe();
@@ -183,7 +183,7 @@ describe('leaving early', () => {
     expect(stream.locked).toBe(false);
   });
 
-  test('a return() that fails is not an unhandled rejection', async () => {
+  test('with a return() that fails causes no unhandled rejection', async () => {
     const iterator = { next: () => new Promise<never>(() => {}), return: () => Promise.reject(new Error('stuck')) };
     pull({ [Symbol.asyncIterator]: () => iterator })
       .subscribe()
@@ -191,7 +191,7 @@ describe('leaving early', () => {
     await settled();
   });
 
-  test('marbles: the subscription to a pulled source ends in the frame of the unsubscribe', () => {
+  test('marbles: ends the subscription to a pulled source in its frame', () => {
     const source = meteredSource(10);
     let signal: AbortSignal | undefined;
     const stream = pull((given) => {
@@ -212,7 +212,7 @@ describe('leaving early', () => {
 
 describe('errors', () => {
   test.prop({ lanes: lanesArbitrary, ordered: fc.boolean(), at: fc.nat({ max: 20 }), working: delays })(
-    'an item that fails is named with its node and cause, and stops the reader',
+    'an item that fails is an error with its node and cause, and stops the reader',
     async ({ lanes, ordered, at, working }) => {
       const source = meteredSource(1000);
       const cause = new Error('no such tile');
@@ -232,7 +232,7 @@ describe('errors', () => {
     },
   );
 
-  test('a source that fails is named and gets no return()', async () => {
+  test('a source that fails is an error with its name, and gets no return()', async () => {
     const source = meteredSource(10, [0, 1], 4);
     const error = await errorOf(pull(source, { name: 'read' }));
     expect(error).toMatchObject({ code: 'graph/source-failed', place: { node: 'read', record: 4 } });
@@ -248,7 +248,7 @@ describe('errors', () => {
     expect(await errorOf(pull(open, { name: 'read' }))).toMatchObject({ code: 'graph/source-failed', cause });
   });
 
-  test('an abort and a GraphError pass as they are', async () => {
+  test('an abort and a GraphError are passed on unchanged', async () => {
     const inner = new GraphError('graph/item-failed', 'An inner graph failed.', { place: { node: 'inner' } });
     for (const cause of [new DOMException('stop', 'AbortError'), inner]) {
       const work = (): Promise<number> => Promise.reject(cause);
@@ -256,7 +256,7 @@ describe('errors', () => {
     }
   });
 
-  test('an error of the subscriber leaves through the operators and stops the reader', async () => {
+  test('an error of an operator reaches the subscriber and stops the reader', async () => {
     const source = meteredSource(1000);
     const broken = map((item: number) => {
       if (item === 5) throw new RangeError('downstream');

@@ -22,25 +22,28 @@ describe('the report', () => {
     title: anyName,
     sections: fc.array(section, { maxLength: 3 }),
     messages: fc.array(anyName, { maxLength: 3 }),
-  })('is one page with all that happened, and nothing from names but text', ({ trace, title, sections, messages }) => {
-    const errors = messages.map((message) => new Error(message));
-    const page = runReport(trace, { title, sections, errors });
-    expect(page).not.toMatch(/NaN|undefined|<script|(?:href|src)=/);
-    const { document } = parseHTML(page);
-    const heads = [...document.querySelectorAll('h2')].map(({ textContent }) => textContent);
-    expect(heads.length).toBe(sections.length + (errors.length > 0 ? 1 : 0) + 5 + (trace.marks.length > 0 ? 1 : 0));
-    expect(document.querySelectorAll('svg').length).toBe(3);
-    const rows = [...document.querySelectorAll('table')].map(
-      (table) => table.querySelectorAll('td:first-child').length,
-    );
-    expect(rows).toContain(trace.shape.nodes.length);
-    if (errors.length > 0) expect(rows).toContain(errors.length);
-    const into = new Set(trace.shape.edges.map(({ to }) => to));
-    expect(rows).toContain(into.size);
-    expect(runReport(trace, { title, sections, errors })).toBe(page);
-  });
+  })(
+    'is one page with everything recorded, and contains names only as text',
+    ({ trace, title, sections, messages }) => {
+      const errors = messages.map((message) => new Error(message));
+      const page = runReport(trace, { title, sections, errors });
+      expect(page).not.toMatch(/NaN|undefined|<script|(?:href|src)=/);
+      const { document } = parseHTML(page);
+      const heads = [...document.querySelectorAll('h2')].map(({ textContent }) => textContent);
+      expect(heads.length).toBe(sections.length + (errors.length > 0 ? 1 : 0) + 5 + (trace.marks.length > 0 ? 1 : 0));
+      expect(document.querySelectorAll('svg').length).toBe(3);
+      const rows = [...document.querySelectorAll('table')].map(
+        (table) => table.querySelectorAll('td:first-child').length,
+      );
+      expect(rows).toContain(trace.shape.nodes.length);
+      if (errors.length > 0) expect(rows).toContain(errors.length);
+      const into = new Set(trace.shape.edges.map(({ to }) => to));
+      expect(rows).toContain(into.size);
+      expect(runReport(trace, { title, sections, errors })).toBe(page);
+    },
+  );
 
-  test('says what it does not show', () => {
+  test('states what it omits', () => {
     const rows = Array.from({ length: 250 }, (_, i) => [i]);
     const trace: Trace = {
       shape: { name: 'g', nodes: [], edges: [] },
@@ -57,9 +60,9 @@ describe('the report', () => {
   });
 });
 
-describe('what a chart is drawn from', () => {
+describe('the data of a chart', () => {
   test.prop({ trace: anyTrace, slices: fc.integer({ min: 1, max: 50 }) })(
-    'utilisation adds up to the time of the spans, and no slice is more than full',
+    'utilization adds up to the time of the spans, and no slice exceeds 1',
     ({ trace, slices }) => {
       const width = (trace.ended - trace.started) / slices;
       for (const { name, lanes } of trace.shape.nodes) {
@@ -76,7 +79,7 @@ describe('what a chart is drawn from', () => {
   );
 
   test.prop({ trace: anyTrace, slices: fc.integer({ min: 1, max: 50 }) })(
-    'occupancy is the integral of the levels, and its peaks bound its means',
+    'occupancy is the integral of the levels, and its means are at most its peaks',
     ({ trace, slices }) => {
       const width = (trace.ended - trace.started) / slices;
       for (const edge of new Set(trace.occupancy.map((sample) => sample.edge))) {

@@ -56,7 +56,7 @@ describe('a chain of stages', () => {
     reading: delays,
     working: fc.tuple(delays, delays),
   })(
-    'is the map of its source, in order if asked, within the sum of its bounds',
+    'maps its source, in order on request, within the sum of its bounds',
     async ({ length, lanes, capacity, ordered, reading, working }) => {
       const source = meteredSource(length, reading);
       let finished = 0;
@@ -101,7 +101,7 @@ describe('a chain of stages', () => {
     expect(bounded.counters().peakBytes).toBeLessThanOrEqual(Math.max(bytes, ...sizes));
   });
 
-  test('what it is can be read before anything runs', () => {
+  test('has metadata that can be read before a run', () => {
     const parse = stage('parse', (x: number) => x, { lanes: 2, capacity: { items: 4, bytes: 64 }, sizeOf: () => 8 });
     const meta = { name: 'parse', kind: 'map', lanes: 2, capacity: { items: 4, bytes: 64 }, runsOn: 'cpu' };
     expect(parse.meta).toEqual(meta);
@@ -111,7 +111,7 @@ describe('a chain of stages', () => {
     expect(plain.meta).toEqual({ name: 'plain', kind: 'sink', lanes: 3, capacity, runsOn: 'gpu' });
   });
 
-  test('counters and occupancy are those of the latest subscription', async () => {
+  test('has counters and occupancy of the latest subscription', async () => {
     const { held, letGo } = heldStage(3);
     const levels: Occupancy[] = [];
     held.occupancy$.subscribe((level) => levels.push(level));
@@ -203,8 +203,8 @@ describe('demand reaches the source', () => {
   });
 });
 
-describe('a source that cannot wait', () => {
-  test('fails by default, naming the edge, its capacity and what to do', async () => {
+describe('a push source', () => {
+  test('fails by default, with the edge, its capacity and a remedy', async () => {
     const discarded: number[] = [];
     const discard = (item: number): void => void discarded.push(item);
     const small = stage('small', (x: number) => x, { capacity: 4, discard });
@@ -215,7 +215,7 @@ describe('a source that cannot wait', () => {
     expect(sorted(discarded)).toEqual(range(5));
   });
 
-  test('is taken while there is room', async () => {
+  test('is accepted while there is room', async () => {
     const subject = new Subject<number>();
     const results = all(subject.pipe(stage('id', (x: number) => x, { capacity: 2 })));
     for (const item of range(10)) {
@@ -226,7 +226,7 @@ describe('a source that cannot wait', () => {
     expect(await results).toEqual(range(10));
   });
 
-  test('a share() hides demand, and is found out rather than buffered', async () => {
+  test('behind a share(), which hides demand, is detected rather than buffered', async () => {
     const { held } = heldStage(4);
     const source = meteredSource(1000);
     await expect(all(pull(source).pipe(share(), held))).rejects.toMatchObject({ code: 'graph/overflow' });
@@ -258,7 +258,7 @@ describe('a source that cannot wait', () => {
 });
 
 describe('marbles: subscriptions', () => {
-  test('the source is subscribed with the stage and left in the frame of the unsubscribe', () => {
+  test('the source is subscribed with the stage and unsubscribed in the frame of the unsubscribe', () => {
     marbles(({ hot, expectObservable, expectSubscriptions }) => {
       const source = hot('--a--b--c--');
       const stream = source.pipe(stage('id', (x: string) => x, { capacity: 8 }));
@@ -267,7 +267,7 @@ describe('marbles: subscriptions', () => {
     });
   });
 
-  test('an error of the source passes at once', () => {
+  test('an error of the source is passed on at once', () => {
     marbles(({ cold, expectObservable, expectSubscriptions }) => {
       const source = cold('--a--#');
       expectObservable(source.pipe(stage('id', (x: string) => x))).toBe('-----#');
@@ -275,7 +275,7 @@ describe('marbles: subscriptions', () => {
     });
   });
 
-  test('an overflow ends the stage and leaves the source in the same frame', () => {
+  test('an overflow ends the stage and unsubscribes from the source in the same frame', () => {
     marbles(({ hot, expectObservable, expectSubscriptions }) => {
       const source = hot('-a-b-c-d-');
       const first = stage('first', (x: string) => x, { capacity: 2 });
@@ -285,7 +285,7 @@ describe('marbles: subscriptions', () => {
     });
   });
 
-  test('a stage that drops stays subscribed', () => {
+  test('a stage that drops items stays subscribed', () => {
     marbles(({ hot, expectObservable, expectSubscriptions }) => {
       const source = hot('-a-b-c-d-');
       const dropping = stage('dropping', (x: string) => x, { capacity: 1, overflow: 'drop-oldest' });
@@ -296,7 +296,7 @@ describe('marbles: subscriptions', () => {
 });
 
 describe('bad input', () => {
-  test('is refused where the stage is made', () => {
+  test('is refused when the stage is created', () => {
     const id = (x: number): number => x;
     expect(() => stage('s', id, { lanes: 0 })).toThrow(/^s: .*lane/);
     expect(() => stage('s', id, { capacity: 0 })).toThrow(/^s: /);

@@ -25,7 +25,7 @@ describe('the recorder', () => {
   test.prop({
     limit: fc.nat({ max: 8 }),
     times: fc.array(fc.nat({ max: 100 }), { maxLength: 30 }),
-  })('keeps the latest of each kind, in order, and says how many it let go', ({ limit, times }) => {
+  })('keeps the latest records of each kind, in order, and counts the dropped ones', ({ limit, times }) => {
     const recorder = recordTrace({ limit, now: () => 0 });
     const ordered = sorted(times);
     for (const [item, time] of ordered.entries()) {
@@ -57,7 +57,7 @@ describe('the recorder', () => {
     }
   });
 
-  test('traces a graph whose stages migrate, under the names of its nodes', async () => {
+  test('traces a graph with migrating stages, under the names of its nodes', async () => {
     const recorder = recordTrace();
     const balance = migrator();
     const slow = async (x: number): Promise<number> => turns(3).then(() => x);
@@ -85,7 +85,7 @@ describe('the recorder', () => {
 });
 
 describe('the Chrome trace', () => {
-  test.prop({ trace: anyTrace })('is JSON with everything that was recorded, in time', ({ trace }) => {
+  test.prop({ trace: anyTrace })('is JSON with everything that was recorded, timed from the start', ({ trace }) => {
     const events = eventsOf(trace);
     const work = of(events, 'X').filter(({ args }) => 'outcome' in args);
     expect(work.length).toBe(trace.spans.length);
@@ -100,7 +100,7 @@ describe('the Chrome trace', () => {
     for (const { ph, ts } of events) if (ph !== 'M') expect(ts).toBeGreaterThanOrEqual(0);
   });
 
-  test.prop({ trace: anyTrace })('names every process and thread once, sides apart', ({ trace }) => {
+  test.prop({ trace: anyTrace })('names every process and thread once, CPU and GPU separately', ({ trace }) => {
     const events = eventsOf(trace);
     const names = of(events, 'M').filter(({ name }) => name === 'thread_name');
     expect(new Set(names.map(threadOf)).size).toBe(names.length);
@@ -125,7 +125,7 @@ describe('the Chrome trace', () => {
     }
   });
 
-  test.prop({ trace: anyTrace })('has arrows with two ends, each in a slice, not back in time', ({ trace }) => {
+  test.prop({ trace: anyTrace })('has arrows with two ends, each in a slice, forward in time', ({ trace }) => {
     const events = eventsOf(trace);
     const starts = of(events, 's');
     const ends = of(events, 'f');
