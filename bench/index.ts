@@ -1,5 +1,5 @@
 /**
- * For authors of experiments for `quadrille bench`: the types of their files.
+ * The types with which an experiment file for `quadrille bench` is written.
  *
  * @packageDocumentation
  */

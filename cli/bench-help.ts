@@ -15,8 +15,8 @@ ${describe(BENCH_SPECS)}
 Output:
   A table on stdout, or CSV or JSON with --csv or --json. With --out, files instead: the named ones, or all if none is named.
   A time is the median of one call in a batch, with the min and max. Times of a GPU come from its own clock where it has
-  one, and exclude the host. "to done" is one call alone, until the host knows that it is done.
-  Bytes are the fewest that must be read and written. "÷ ours" is the time divided by that of our fastest backend.
+  one, and exclude the host. "latency" is one call alone, until the host knows that it is done.
+  Bytes are the fewest that must be read and written. "time ÷ ours" is the time divided by that of our fastest backend.
   Ctrl-C ends the run and writes what has been measured so far.
 
 Examples:

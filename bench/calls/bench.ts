@@ -3,41 +3,43 @@ import type { Column } from '../../primitives/index.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 import { reduceAgain } from '../shared/webgpu-timing.ts';
 
-/** A measurement of this library or of a peer. Peers print such records as lines of JSON. */
+/** One measurement of this library or of a peer. A peer prints each measurement as one line of JSON. */
 export interface Row {
-  /** What was measured: `chain`, `loop`, `upload`. */
+  /** The measured work, such as `chain`, `loop` or `upload`. */
   readonly what: string;
-  /** Rows, or words of a transfer. */
+  /** Number of rows; for a transfer, number of 32-bit words. */
   readonly n: number;
   readonly library: string;
-  /** How it was timed: `in a row`, `a round`. */
+  /**
+   * How the work was timed, such as `in a row` (many calls, one wait at the end) or `a round` (one round of a loop).
+   */
   readonly way: string;
   /** Milliseconds: median, minimum and maximum. */
   readonly ms: number;
   readonly min: number;
   readonly max: number;
-  /** FNV-1a over the words of the result, if there is one. */
+  /** FNV-1a checksum over the words of the result; undefined for work without a result. */
   readonly checksum?: number;
-  /** Rounds of a loop; loops with different numbers of rounds have different results. */
+  /** Number of rounds of a loop. Only loops with equally many rounds have comparable checksums. */
   readonly rounds?: number;
   /** Bytes of a transfer. */
   readonly bytes?: number;
 }
 
-/** What to measure, and how often. */
+/** Settings of a run, and the function that receives its measurements. */
 export interface Bench {
   readonly context: Context;
   /** Powers of two. */
   readonly sizes: readonly number[];
-  /** Calls made before any of them is awaited. */
+  /** Number of calls that are issued before the first wait. */
   readonly inARow: number;
   /** Rounds of a loop. */
   readonly rounds: number;
-  /** Number of measurements, of which the median is reported. */
+  /** Number of measurements; their median is reported. */
   readonly times: number;
-  /** Words of the largest transfer. */
+  /** Length of the largest transfer, in 32-bit words. */
   readonly transferWords: number;
-  /** Keeps an idle GPU busy until its clocks are up. */
+  /** Keeps an idle GPU busy for a quarter of a second, so that it raises its clock frequency. */
   heat(): Promise<void>;
   record(row: Row): void;
 }
@@ -49,8 +51,8 @@ const HEAT_MS = 250;
 const HEATED_ROWS = 2 ** 27;
 
 /**
- * Milliseconds of awaited work; preparation before each run is not timed. Runs it for a quarter of a second first, so
- * that its code is compiled.
+ * Times `work` until it is done, in milliseconds; `before` runs before each measurement and is not timed. For the first
+ * quarter of a second, measurements are discarded, so that all code is compiled.
  */
 export async function timesOf(
   { context, times, heat }: Bench,
@@ -72,12 +74,12 @@ export async function timesOf(
   return { ms: median, min, max };
 }
 
-/** The time of one of `of` equal parts. */
+/** Divides a time by the number of equal parts that it covers. */
 export function share({ ms, min, max }: Milliseconds, of: number): Milliseconds {
   return { ms: ms / of, min: min / of, max: max / of };
 }
 
-/** Times a call whose result is disposed of: many calls before they are awaited, and single calls. */
+/** Times a call in two ways: many calls followed by one wait, and a single call with its wait. Results are freed. */
 export async function timeCalls(
   bench: Bench,
   row: Pick<Row, 'what' | 'n' | 'library' | 'checksum'>,
@@ -89,11 +91,11 @@ export async function timeCalls(
     await context.sync();
   };
   record({ ...row, way: 'in a row', ...share(await timesOf(bench, () => calls(inARow)), inARow) });
-  record({ ...row, way: 'alone, to done', ...(await timesOf(bench, () => calls(1))) });
+  record({ ...row, way: 'alone, until done', ...(await timesOf(bench, () => calls(1))) });
 }
 
 /**
- * Keeps a GPU busy for a quarter of a second, because an idle one takes some tenths of a second to raise its clocks.
+ * Keeps a GPU busy for a quarter of a second: an idle GPU needs some tenths of a second to raise its clock frequency.
  */
 export function heater(context: Context, column: (rows: number) => Column<'u32'>): () => Promise<void> {
   let rows: Column<'u32'> | undefined;

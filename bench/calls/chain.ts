@@ -4,7 +4,7 @@ import { plainChain } from '../experiments/plain.ts';
 import { checksum } from '../harness/job.ts';
 import { type Bench, timeCalls, timesOf } from './bench.ts';
 
-/** The chain of `../experiments/chain.ts`, called and prepared. */
+/** Times the chain of `../experiments/chain.ts`, once in ordinary calls and once as a prepared pipeline. */
 export async function measureChain(bench: Bench, n: number): Promise<void> {
   const { context, record } = bench;
   const x = context.column(chain.inputs({ n, type: 'u32' }).x);
@@ -27,7 +27,7 @@ async function timeChain(bench: Bench, n: number, library: string, call: () => C
   await timeCalls(bench, { what: 'chain', n, library, checksum: sum }, call);
 }
 
-/** The same in plain JavaScript on one thread. */
+/** Times the same chain in plain JavaScript on one thread. */
 export async function measurePlainChain(bench: Bench, n: number): Promise<void> {
   const { x } = chain.inputs({ n, type: 'u32' });
   const row = { what: 'chain', n, library: 'plain JavaScript', checksum: checksum([plainChain(x)]) };

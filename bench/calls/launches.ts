@@ -10,14 +10,15 @@ const TOGETHER = 50;
 const COUNTED = ['dispatches', 'submissions', 'bindGroups', 'allocations', 'compilations'] as const;
 
 /**
- * Where the device's time goes in a chain: each command separately (it may take several launches), and 50 chains
- * submitted together. Separate commands wait for each other, so they take longer.
+ * Prints how the device's time for a chain is distributed: the time of each command alone, and the time per chain of 50
+ * chains submitted together. A command may take several launches. Commands timed alone wait for each other, so their
+ * sum is longer.
  */
 export async function printLaunches({ context, sizes, heat }: Bench): Promise<void> {
   const { counters } = context.backend;
   console.log('\n## A chain by its launches\n');
   console.log(
-    'Milliseconds by the device’s clock, medians, where it has one; counts of one chain in the steady state.',
+    'Medians of milliseconds by the device’s clock, if it has one. Counts are those of one chain after a warm-up.',
   );
   for (const n of sizes) {
     const x = context.column(chain.inputs({ n, type: 'u32' }).x);
@@ -56,11 +57,11 @@ async function printTimes(backend: WebGpuBackend, heat: () => Promise<void>, cal
   const medians = [...times].map(([name, taken]) => [name, spread(taken).median] as const);
   for (const [name, median] of medians) console.log(`| ${name} | ${median.toFixed(4)} |`);
   const sum = medians.reduce((so, [, median]) => so + median, 0);
-  console.log(`| | all, one by one | ${sum.toFixed(4)} |`);
+  console.log(`| | sum of all commands | ${sum.toFixed(4)} |`);
   const chains = (): void => {
     for (let i = 0; i < TOGETHER; i++) call();
   };
   await heat();
   const together = spread(await backend.time([chains, chains, chains]).then((all) => [...all]));
-  console.log(`| | one of ${TOGETHER} handed over together | ${(together.median / TOGETHER).toFixed(4)} |`);
+  console.log(`| | one of ${TOGETHER} chains submitted together | ${(together.median / TOGETHER).toFixed(4)} |`);
 }

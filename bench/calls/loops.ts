@@ -6,7 +6,7 @@ import { type Bench, share, timesOf } from './bench.ts';
 const affine = fn('affine', { x: u32 }, u32, ({ x }) => x.mul(2654435761).add(1));
 const isSought = fn('isSought', { number: u32, sought: uniform(u32) }, bool, ({ number, sought }) => number.eq(sought));
 
-/** The start of a loop: its state, and the source index of each row of the next state. */
+/** The inputs of a loop: the first state, and for each row of the next state the index of its source row. */
 interface Start {
   readonly state: Uint32Array;
   readonly order: Uint32Array;
@@ -16,17 +16,17 @@ function startOf(n: number): Start {
   return { state: randomOf({ n, type: 'u32' }) as Uint32Array, order: permutation(n) };
 }
 
-/** A plain loop, the same with a number read in each round, and with a stop rule based on that number. */
+/** Three loops: a plain one, one that reads a number in each round, and one whose stop rule tests that number. */
 export const LOOPS = ['loop', 'loop, a number read each round', 'loop with a stop rule'] as const;
 type Loop = (typeof LOOPS)[number];
 
-/** One round of a loop: the next state and its number. */
+/** One round of a loop: computes the next state and, if requested, its number (the sum of the state). */
 interface Rounds {
   step(state: Column<'u32'>): Column<'u32'>;
   stepWithNumber(state: Column<'u32'>): { readonly next: Column<'u32'>; readonly number: Column<'u32'> };
 }
 
-/** Loops of gather and map: in plain calls, in prepared ones, and in `context.iterate`. */
+/** Times loops of gather and map in three ways: ordinary calls, prepared calls, and `context.iterate`. */
 export async function measureLoops(bench: Bench, n: number): Promise<void> {
   const { context } = bench;
   const start = startOf(n);
@@ -50,7 +50,7 @@ export async function measureLoops(bench: Bench, n: number): Promise<void> {
   context.dispose(first, order);
 }
 
-/** The initial state, and the number of the state after the last round. */
+/** The first state, and the sum of the last state, which the stop rule looks for. */
 interface Ends {
   readonly first: Column<'u32'>;
   readonly sought: number;
@@ -101,7 +101,7 @@ async function timeLoops(
   goOn();
 }
 
-/** The plain loop and the loop with the stop rule, on the device. */
+/** Times the plain loop and the loop with the stop rule, both run on the device by `context.iterate`. */
 async function timeIterated(bench: Bench, { step, stepWithNumber }: Rounds, { first, sought }: Ends): Promise<void> {
   const { context, rounds, record } = bench;
   const n = first.length as number;
@@ -134,7 +134,7 @@ async function timeIterated(bench: Bench, { step, stepWithNumber }: Rounds, { fi
   until.dispose();
 }
 
-/** The same loops in plain JavaScript on one thread, where the number costs nothing. */
+/** Times the first two loops in plain JavaScript on one thread, where reading the number costs nothing. */
 export async function measurePlainLoops(bench: Bench, n: number): Promise<void> {
   const { rounds, record } = bench;
   const start = startOf(n);
@@ -176,7 +176,7 @@ function sumOf(words: Uint32Array): number {
   return sum >>> 0;
 }
 
-/** The sum of the state after a number of rounds; a permutation does not change it. */
+/** The sum of the state after a number of rounds, computed from the first sum: permuting rows does not change a sum. */
 function sumAfter(state: Uint32Array, rounds: number): number {
   let sum = sumOf(state);
   for (let round = 0; round < rounds; round++) sum = (Math.imul(sum, 2654435761) + state.length) >>> 0;

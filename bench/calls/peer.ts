@@ -4,7 +4,7 @@ import type { Row } from './bench.ts';
 
 const run = promisify(execFile);
 
-/** The rows measured by `../peers/calls.cu`, compiled to a program. */
+/** Runs the program compiled from `../peers/calls.cu`, and returns its measurements. */
 export async function rowsOfPeer(program: string, sizes: readonly number[], rounds: number): Promise<Row[]> {
   const powers = sizes.map((n) => String(Math.log2(n)));
   const { stdout } = await run(program, ['--rounds', String(rounds), ...powers], { maxBuffer: 2 ** 26 });

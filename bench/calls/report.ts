@@ -1,11 +1,11 @@
 import type { Row } from './bench.ts';
 
-/** A Markdown table for everything measured: one line per library, one column per size. */
+/** Prints one Markdown table for each kind of work and timing, with a row per library and a column per size. */
 export function printTables(rows: readonly Row[]): void {
   for (const group of grouped(rows, ({ what, way }) => `${what}, ${way}`)) printTable(...group);
 }
 
-/** The median; for transfers the rate; for peers also the ratio to the fastest of this library. */
+/** Prints medians. Transfers also have a rate; peers also have, in brackets, their time divided by our fastest time. */
 function printTable(title: string, rows: readonly Row[]): void {
   const sizes = [...new Set(rows.map(({ n }) => n))].toSorted((a, b) => a - b);
   console.log(`\n## ${title}, ms\n`);
@@ -35,7 +35,7 @@ function sizeName(n: number): string {
   return `2^${Math.log2(n)}`;
 }
 
-/** Sentences about programs whose results differ from the others'. */
+/** One sentence for each group of equal work in which checksums differ; empty if all agree. */
 export function differences(rows: readonly Row[]): string[] {
   const computed = rows.filter(({ checksum }) => checksum !== undefined);
   const groups = grouped(computed, ({ what, n, rounds }) => `${what}, n = ${n}, ${rounds ?? 'no'} rounds`);

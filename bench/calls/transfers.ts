@@ -5,7 +5,10 @@ import { type Bench, timesOf } from './bench.ts';
 /** Number of small reads issued together. */
 const AT_ONCE = 8;
 
-/** Arrays to the device and back, each awaited; `bench/primitives/transfers.ts` also measures files and more sizes. */
+/**
+ * Times transfers of arrays to the device and back, each awaited. For files and more sizes, see
+ * `bench/primitives/transfers.ts`.
+ */
 export async function measureTransfers(bench: Bench): Promise<void> {
   for (const words of [bench.transferWords / 4, bench.transferWords]) {
     await measureUploads(bench, words);
@@ -29,10 +32,10 @@ async function measureUploads(bench: Bench, words: number): Promise<void> {
     };
     const work = async (): Promise<void> => {
       column = await make();
-      // Reading the last word waits until the whole array has arrived.
+      // This read ends only when the whole array has arrived.
       await context.read(slice(column, words - 1, words));
     };
-    const row = { what: 'upload', n: words, library: `quadrille, ${name}`, way: 'to done', bytes: 4 * words };
+    const row = { what: 'upload', n: words, library: `quadrille, ${name}`, way: 'until done', bytes: 4 * words };
     record({ ...row, ...(await timesOf(bench, work, drop)) });
     drop();
   }
@@ -42,7 +45,7 @@ async function measureDownloads(bench: Bench, words: number): Promise<void> {
   const { context, record } = bench;
   const column = context.column(new Uint32Array(words).fill(1));
   const into = new Uint32Array(words).fill(2);
-  const row = { n: words, way: 'to done', bytes: 4 * words };
+  const row = { n: words, way: 'until done', bytes: 4 * words };
   const fresh = await timesOf(bench, () => context.read(column));
   record({ ...row, what: 'download into a new array', library: 'quadrille, read()', ...fresh });
   const filled = await timesOf(bench, () => context.read(column, { into }));
@@ -54,12 +57,12 @@ async function measureSmallReads(bench: Bench): Promise<void> {
   const { context, record } = bench;
   const columns = Array.from({ length: AT_ONCE }, (_, i) => context.column(Uint32Array.of(i)));
   const row = { what: 'small read', n: 1, library: 'quadrille, read()', bytes: 4 };
-  record({ ...row, way: 'to done', ...(await timesOf(bench, () => context.read(columns[0]!))) });
+  record({ ...row, way: 'until done', ...(await timesOf(bench, () => context.read(columns[0]!))) });
   const together = await timesOf(bench, () => Promise.all(columns.map((column) => context.read(column))));
-  record({ ...row, way: `${AT_ONCE} at once`, ...together });
+  record({ ...row, way: `${AT_ONCE} at once, until all are done`, ...together });
   context.dispose(columns);
 }
-/** The median of a column, called and prepared. */
+/** Times the median of a column by `selectKth`, called and prepared. */
 export async function measureSelectKth(bench: Bench, n: number): Promise<void> {
   const { context, record } = bench;
   const keys = randomOf({ n, type: 'u32' }) as Uint32Array;
@@ -76,7 +79,7 @@ export async function measureSelectKth(bench: Bench, n: number): Promise<void> {
       context.dispose(call());
       await context.sync();
     };
-    const row = { what: 'selectKth', n, library: `quadrille, ${name}`, way: 'alone, to done' };
+    const row = { what: 'selectKth', n, library: `quadrille, ${name}`, way: 'alone, until done' };
     record({ ...row, ...(await timesOf(bench, toDone)) });
   }
   prepared.dispose();

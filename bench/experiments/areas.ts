@@ -7,7 +7,7 @@ const STRIDE = 32;
 
 type Corners = { readonly x: Int32Array; readonly y: Int32Array };
 
-/** Rectangles of up to 16 × 16 pixels, with n corners in total. */
+/** Corners of rectangles of up to 16 × 16 pixels: n corners in total. */
 function rectangles({ n }: Case): Corners {
   const count = Math.ceil(n / CORNERS);
   const corners = { x: new Int32Array(count * CORNERS), y: new Int32Array(count * CORNERS) };
@@ -21,7 +21,8 @@ function rectangles({ n }: Case): Corners {
 }
 
 /**
- * An algorithm: the areas of small rectangles, by PixelBox's `polygonAreas`, which handles any rectilinear polygons.
+ * The areas of small rectangles by PixelBox's `polygonAreas`, as an example of a whole algorithm. `polygonAreas`
+ * accepts any rectilinear polygons.
  */
 export const areas: Experiment<Corners, PolygonEdges> = {
   name: 'areas',
@@ -36,7 +37,7 @@ export const areas: Experiment<Corners, PolygonEdges> = {
   plain: shoelace,
 };
 
-/** The sum of the cross products of adjacent corners is twice the area. */
+/** Areas by the shoelace formula: the sum of the cross products of adjacent corners is twice the area. */
 function shoelace({ x, y }: Corners): [Uint32Array, Uint32Array] {
   const out = new Uint32Array(x.length / CORNERS);
   for (let ring = 0; ring < out.length; ring++) {

@@ -7,14 +7,14 @@ import type { Primitive } from './primitive.ts';
 
 const u32: typeof q.u32 = q.u32;
 const WORD = 4;
-/** Number of keys to search in. */
+/** Number of sorted keys in which `lowerBound` searches. */
 export const SEARCHED: number = 2 ** 16;
 
 const isOdd = q.fn('isOdd', { x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 const isOddRow = q.fn('isOddRow', { x: u32, order: u32, keys: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 type Cells = { readonly x: q.NeighboursParameter<typeof u32> };
 
-/** Whether a segment of 16 rows starts at an index. */
+/** Whether a row starts a segment; every segment has 16 rows. */
 export const isHead: q.Functor<{ i: typeof u32 }, typeof q.bool> = q.fn('isHead', { i: u32 }, q.bool, ({ i }) =>
   i.and(15).eq(0),
 );
@@ -41,16 +41,19 @@ const words = (n: number): Uint32Array => new Uint32Array(n);
 const random = (one: Case): { x: Uint32Array } => ({ x: randomOf(one) as Uint32Array });
 const inRuns = ({ n }: Case): HostColumns => ({ keys: indices(n).map((i) => i >>> 4) });
 const counted = (columns: readonly HostColumn[]): number => columns.reduce((sum, { length }) => sum + length, 0);
-/** Cells in a row of a grid: the largest power of two up to `WIDTH` that divides n, so that rows are complete. */
+/**
+ * Cells per row of the grid: the largest power of two that divides n, but at most `WIDTH`; so every grid row is
+ * complete.
+ */
 const widthOf = (n: number): number => Math.min(plain.WIDTH, n & -n);
 
-/** The result of a plain function that fills an array and returns the number of elements. */
+/** Runs a plain function that fills an array and returns its number of elements; returns these elements. */
 const filled = (length: number, fill: (out: Uint32Array) => number): Uint32Array => {
   const out = words(length);
   return out.subarray(0, fill(out));
 };
 
-/** Primitives composed of others, over u32. `bytes` counts what each must at least read and write. */
+/** Primitives that are built from other primitives, over u32. `bytes` is the minimum that each must read and write. */
 export const composedPrimitives: readonly Primitive[] = [
   {
     name: 'fill',

@@ -18,33 +18,36 @@ import {
 } from '../../primitives/index.ts';
 import { countIn } from '../../primitives/scan.ts';
 
-/** Cells per side of a grid; for a list, its number of cells and 1. */
+/** Width and height of a grid, in cells; a list has a height of 1. */
 export interface PointExtent {
   readonly width: number;
   readonly height: number;
 }
 
 /**
- * Counts of active cells: in groups of four adjacent cells (in 2D, two by two), in groups of four such groups, and so
- * on up to all cells.
+ * A histogram pyramid: counts of active cells per group of four adjacent cells (in 2D, two by two), then per group of
+ * four groups, and so on up to one count of all cells.
  */
 export interface HistogramPyramid {
   readonly dimensions: 1 | 2;
-  /** 1 if a cell is active, otherwise 0. */
+  /** One row per cell: 1 if the cell is active, otherwise 0. */
   readonly cells: Column<'u32'>;
-  /** The counts of the groups of cells. */
+  /** Level 1: one count per group of four cells. */
   readonly groups: Column<'u32'>;
-  /** The counts of the levels above, one after another. */
+  /** The counts of all levels from 2 on, one level after another. */
   readonly above: Column<'u32'>;
-  /** For every level, from the cells on: its start in its column, its width and its height. */
+  /**
+   * Three words for every level from 0 (the cells) on: the index of its first count in its column, its width and its
+   * height.
+   */
   readonly levels: Column<'u32'>;
   readonly top: number;
-  /** One row: the number of active cells. */
+  /** The number of active cells, as a column of one row. */
   readonly total: Column<'u32'>;
 }
 
 /**
- * Builds the pyramid by reduction, one launch a level.
+ * Builds the pyramid by reduction, with one launch per level.
  *
  * Source: Ziegler, Tevs, Theobalt and Seidel, GPU Point List Generation through Histogram Pyramids, 2006.
  */
@@ -68,14 +71,15 @@ export function buildPyramid(
   return { dimensions, cells, groups: counts[1]!, above, levels, top: extents.length - 1, total };
 }
 
-/** Frees a pyramid, but not its cells. */
+/** Frees the columns of a pyramid, except its cells, which the caller owns. */
 export function disposePyramid(context: Context, { groups, above, levels, total }: HistogramPyramid): void {
   context.dispose(groups, above, levels, total);
 }
 
 /**
- * The indices of the active cells: each output descends from the top, always to the one of four children that contains
- * it. In 1D they are in ascending order, in 2D in the order of a quadtree. Only the device knows the length.
+ * The indices of the active cells. The search for each output row starts at the top and, at every level, goes to the
+ * one of four children that contains the row. In 1D the indices ascend; in 2D they are in quadtree order. Only the
+ * device knows their number.
  */
 export function pointList(context: Context, pyramid: HistogramPyramid): Column<'u32'> {
   const { dimensions, cells, groups, above, levels, top, total } = pyramid;
@@ -84,7 +88,7 @@ export function pointList(context: Context, pyramid: HistogramPyramid): Column<'
   return context.materialize(map(cellOf[dimensions], { rank, cells, groups, above, levels, top }));
 }
 
-/** The extents of all levels; at least two are above the cells. */
+/** The extents of all levels; there are always at least two levels above the cells. */
 function extentsOf(cells: PointExtent, dimensions: 1 | 2): readonly PointExtent[] {
   const extents = [cells];
   while (extents.length < 3 || extents.at(-1)!.width * extents.at(-1)!.height > 1) {
@@ -109,7 +113,7 @@ interface Place {
   readonly y: U32;
 }
 
-/** One of the four children of a group. */
+/** Gives the place of one of a group's four children. */
 type ChildOf = (place: Place, child: U32) => Place;
 
 const childOf: Readonly<Record<1 | 2, ChildOf>> = {
@@ -117,7 +121,7 @@ const childOf: Readonly<Record<1 | 2, ChildOf>> = {
   2: ({ x, y }, child) => ({ x: x.mul(2).add(child.and(1)), y: y.mul(2).add(child.shr(1)) }),
 };
 
-/** The count at a place of a level; 0 outside the level. */
+/** The count at a place of a level; 0 if the place is outside the level. */
 function countAt(counts: ArrayValue<'u32'>, start: U32, width: U32, height: U32, { x, y }: Place): U32 {
   return select(u32(0), counts.at(start.add(y.mul(width)).add(x)), x.lt(width).and(y.lt(height)));
 }

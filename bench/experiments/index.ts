@@ -3,7 +3,7 @@ import { areas } from './areas.ts';
 import { chain } from './chain.ts';
 import { primitiveExperiments } from './primitives.ts';
 
-/** The built-in experiments, with the names that peers use. */
+/** The built-in experiments. Peers find their equivalents by these names. */
 export const builtInExperiments: readonly Experiment[] = [
   ...primitiveExperiments,
   chain as unknown as Experiment,

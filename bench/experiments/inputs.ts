@@ -1,6 +1,6 @@
 import type { Case, ElementType, HostColumn } from '../harness/experiment.ts';
 
-/** A 32-bit hash; different indices have different hashes. */
+/** A 32-bit hash of an index, without collisions. */
 export function hashed(index: number): number {
   let x = index;
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
@@ -8,7 +8,7 @@ export function hashed(index: number): number {
   return (x ^ (x >>> 16)) >>> 0;
 }
 
-/** Random elements: integers use all bits; f32 are multiples of 2⁻²⁴ in [0, 1). */
+/** Pseudo-random elements of a type. Integers use all 32 bits; f32 are multiples of 2⁻²⁴ in [0, 1). */
 export function randomOf({ n, type }: Case): HostColumn {
   if (type === 'f32') return filled(new Float32Array(n), (i) => (hashed(i) >>> 8) * 2 ** -24);
   return filled(type === 'i32' ? new Int32Array(n) : new Uint32Array(n), hashed);
@@ -27,7 +27,10 @@ export function indicesOf({ n, type }: Case): HostColumn {
   );
 }
 
-/** A random permutation: a bijection on the next power of two, iterated until the value is below n. */
+/**
+ * A pseudo-random permutation of the numbers below n: a bijection on the next power of two, iterated until its value is
+ * below n.
+ */
 export function permutation(n: number): Uint32Array {
   const bits = n < 2 ? 0 : 32 - Math.clz32(n - 1);
   if (bits === 0) return new Uint32Array(n);
@@ -47,7 +50,7 @@ export function permutation(n: number): Uint32Array {
 
 const FACTORS = [0x9e3779b1, 0x85ebca6b, 0xc2b2ae35];
 
-/** A zeroed array of the type's elements. */
+/** A zero-filled array for elements of a type. */
 export function zeros(type: ElementType, length: number): HostColumn {
   return type === 'f32' ? new Float32Array(length) : type === 'i32' ? new Int32Array(length) : new Uint32Array(length);
 }

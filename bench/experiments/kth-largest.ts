@@ -1,14 +1,14 @@
 import * as t from '../../algorithms/tables/index.ts';
 
-/** One step: the number that was tried, and how many values are at or above it. */
+/** One step of the search: the candidate number, and how many values are greater than or equal to it. */
 export interface BitStep {
   readonly tried: number;
   readonly count: number;
 }
 
 /**
- * The k-th largest value of a u32 column, found bit by bit from the top: a bit is set if at least k values are at or
- * above the resulting number. Each bit takes one count, by a prepared question.
+ * The k-th largest value of a u32 column, determined bit by bit from the highest. A bit is set if at least k values are
+ * greater than or equal to the number with that bit. Each bit takes one count, made by a prepared aggregation.
  *
  * Source: Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using Graphics Processors,
  * 2004.

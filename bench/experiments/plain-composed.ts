@@ -2,7 +2,10 @@ import type { PlainInputs } from './plain-primitives.ts';
 
 type Words = Uint32Array;
 
-/** Inputs besides the common ones: two sorted halves of the keys, keys to search in, and counts below 8. */
+/**
+ * The inputs of the composed primitives, besides those of `plain-primitives.ts`: two sorted halves of the keys, keys to
+ * search in, and counts below 8.
+ */
 export interface ComposedInputs extends PlainInputs {
   readonly low: Uint32Array;
   readonly high: Uint32Array;
@@ -11,7 +14,8 @@ export interface ComposedInputs extends PlainInputs {
 }
 
 /**
- * Primitives composed of others, as plain JavaScript written by hand, with their results; see `plain-primitives.ts`.
+ * Composed primitives (primitives built from other primitives) as hand-written JavaScript, with their results. See also
+ * `plain-primitives.ts`.
  */
 export function plainComposed(n: number, inputs: ComposedInputs): { readonly [name: string]: () => readonly Words[] } {
   const { x, index, runs, order, low, high, keys, counts } = inputs;
@@ -43,7 +47,7 @@ export function plainComposed(n: number, inputs: ComposedInputs): { readonly [na
   };
 }
 
-/** Cells in a row of the grid. */
+/** Maximum number of cells per row of the grid. */
 export const WIDTH = 4096;
 
 export function reverse(x: Words, out: Words): number {
@@ -74,7 +78,7 @@ export function adjacentDifference(x: Words, out: Words): number {
   return x.length;
 }
 
-/** Rows past the ends are replaced by the first or last row. */
+/** The sum of each row and its two neighbours; beyond the ends, the first or last row is used. */
 export function stencil(x: Words, out: Words): number {
   const last = x.length - 1;
   for (let i = 1; i < last; i++) out[i] = x[i - 1]! + x[i]! + x[i + 1]!;
@@ -128,7 +132,7 @@ export function runLengthEncode(keys: Words, out: Words, lengths: Words): number
   return run;
 }
 
-/** Segments have 16 rows. */
+/** Inclusive sums within segments of 16 rows. */
 export function segmentedScan(x: Words, out: Words): number {
   let sum = 0;
   for (let i = 0; i < x.length; i++) {
@@ -138,7 +142,7 @@ export function segmentedScan(x: Words, out: Words): number {
   return x.length;
 }
 
-/** Repeats every row as often as its count says. */
+/** Repeats every row as often as its count in `counts`. */
 export function expand(rows: Words, counts: Words, out: Words): number {
   let place = 0;
   for (let i = 0; i < counts.length; i++) {
@@ -167,7 +171,10 @@ export function lowerBound(keys: Words, needles: Words, out: Words): number {
   return needles.length;
 }
 
-/** By digits of 11 bits, each among the remaining keys. */
+/**
+ * Finds the k-th smallest key by digits of 11 bits, from the highest; each pass keeps only the keys with the right
+ * digit.
+ */
 export function selectKth(x: Words, k: number, out: Words, spare: Words): number {
   const counts = new Uint32Array(2048);
   let [from, to, length] = [x, out, x.length];
@@ -191,7 +198,7 @@ export function scatterAdd(x: Words, places: Words, out: Words): number {
   return out.length;
 }
 
-/** Composes the maps from x to scale * x + offset, one after another. */
+/** Inclusive scan by composition of the maps x ↦ scale · x + offset, one map per row. */
 export function composeMaps(scales: Words, offsets: Words): Words[] {
   const [out, second] = [new Uint32Array(scales.length), new Uint32Array(scales.length)];
   let [scale, offset] = [1, 0];

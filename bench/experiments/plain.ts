@@ -78,12 +78,12 @@ export function plainScatter(x: HostColumn, order: Uint32Array): HostColumn {
   return out;
 }
 
-/** The engine's built-in sort, which is numeric for typed arrays. */
+/** Sorts with the engine's built-in sort, which compares typed arrays numerically. */
 export function plainSort(x: HostColumn): HostColumn {
   return x.slice().sort();
 }
 
-/** A stable radix sort with four digits, written by hand; f32 must not be negative. */
+/** A hand-written stable radix sort with four digits of 8 bits. Keys in f32 must not be negative. */
 export function plainSortByKey(x: HostColumn, values: Uint32Array): readonly [HostColumn, Uint32Array] {
   const flip = x instanceof Int32Array ? 2 ** 31 : 0;
   let keys: Uint32Array<ArrayBufferLike> = new Uint32Array(x.buffer, x.byteOffset, x.length);
@@ -103,7 +103,7 @@ export function plainSortByKey(x: HostColumn, values: Uint32Array): readonly [Ho
       to[0][place] = keys[i]!;
       to[1][place] = rows[i]!;
     }
-    // The input must not be overwritten.
+    // In the first pass, `keys` and `rows` are the caller's arrays, which must not be overwritten.
     spare = shift === 0 ? undefined : [keys, rows];
     [keys, rows] = to;
   }
@@ -125,7 +125,7 @@ export function plainReduceByKey(keys: Uint32Array, values: HostColumn): readonl
   return [outKeys.subarray(0, runs), out.subarray(0, runs)];
 }
 
-/** The number of elements with each highest byte. */
+/** The number of elements for each value of the highest byte. */
 export function plainHistogram(x: Uint32Array): Uint32Array {
   const bins = new Uint32Array(256);
   for (let i = 0; i < x.length; i++) bins[x[i]! >>> 24]!++;
@@ -141,7 +141,7 @@ export function plainMerge(a: Uint32Array, b: Uint32Array): Uint32Array {
   return out;
 }
 
-/** map, copyIf, sortByKey, reduceByKey over runs of 16 and scan. */
+/** The chain of map, copyIf, sortByKey, reduceByKey over runs of 16 rows, and scan. */
 export function plainChain(x: Uint32Array): Uint32Array {
   const keys = new Uint32Array(x.length);
   const rows = new Uint32Array(x.length);

@@ -3,16 +3,16 @@ import type { Experiment, HostColumns } from '../harness/experiment.ts';
 import { buildPyramid, pointList } from './histogram-pyramid.ts';
 import { hashed } from './inputs.ts';
 
-/** A way to list the active cells. */
+/** A method that lists the indices of the active cells of a grid. */
 export type PointLister = (context: Context, cells: Column<'u32'>, width: number) => Column<'u32'>;
 
 const isActive = fn('isActive', { cell: u32 }, bool, ({ cell }) => cell.ne(0));
 
-/** By a scan: `copyIf`. */
+/** Lists active cells by `copyIf`, which is based on a scan. */
 export const byScan: PointLister = (context, cells) =>
   copyIf(sequence(cells.length), map(isActive, { cell: cells }), { context });
 
-/** By a 1D or 2D pyramid. */
+/** Lists active cells by a histogram pyramid in 1D or 2D. */
 export const byPyramid =
   (dimensions: 1 | 2): PointLister =>
   (context, cells, width) => {
@@ -20,14 +20,17 @@ export const byPyramid =
     return context.scope(() => pointList(context, buildPyramid(context, cells, extent, dimensions)));
   };
 
-/** Random cells, of which about one in `among` is active. */
+/** Pseudo-random cells: 1 for about one in `among` cells, otherwise 0. */
 export function cellsOf(count: number, among: number): Uint32Array {
   return Uint32Array.from({ length: count }, (_, i) => Number(hashed(i) % among === 0));
 }
 
 const DENSITIES = [1, 16, 256, 4096];
 
-/** Point lists in 1D, for `quadrille bench --experiment`: both ways, from all cells active to few. */
+/**
+ * Experiments for `quadrille bench --experiment`: point lists in 1D by both methods, from all cells active to few
+ * active.
+ */
 const experiments: readonly Experiment[] = DENSITIES.flatMap((among) =>
   [byScan, byPyramid(1)].map(
     (list, i): Experiment => ({
@@ -41,7 +44,7 @@ const experiments: readonly Experiment[] = DENSITIES.flatMap((among) =>
   ),
 );
 
-/** The same in a plain loop. */
+/** The indices of the active cells, by a plain loop. */
 export function activeOf(cells: Uint32Array): Uint32Array {
   const active = new Uint32Array(cells.length);
   let count = 0;

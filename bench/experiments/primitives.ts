@@ -22,7 +22,7 @@ import type { Primitive } from './primitive.ts';
 const { u32, i32, f32 } = q;
 const NUMBERS: readonly ElementType[] = ['u32', 'i32', 'f32'];
 const WORD = 4;
-/** Tolerance for f32 sums in another order. */
+/** Relative tolerance for f32 sums of peers, which add in a different order. */
 const F32_SUMS = 1e-4;
 
 const same: Readonly<Record<ElementType, unknown>> = {
@@ -48,7 +48,7 @@ export const highByte: q.Functor<{ x: typeof q.u32 }, typeof q.u32> = q.fn('high
 const random = (one: Case): HostColumns => ({ x: randomOf(one) });
 const wordsOf = (columns: readonly HostColumn[]): number => columns.reduce((sum, { length }) => sum + length, 0);
 
-/** The primitives as compared with peers. `bytes` counts what each must at least read and write. */
+/** Primitives that are compared with peers. `bytes` is the minimum that each must read and write. */
 const primitives: readonly Primitive[] = [
   {
     name: 'copy',
@@ -152,7 +152,7 @@ const primitives: readonly Primitive[] = [
   },
 ];
 
-/** Built-in experiments over single primitives. */
+/** The built-in experiments, each over a single primitive. */
 export const primitiveExperiments: readonly Experiment[] = [...primitives, ...composedPrimitives].map(
   ({ name, types, inputs, run, plain, bytes, adds = false }) => ({
     name,
@@ -161,7 +161,7 @@ export const primitiveExperiments: readonly Experiment[] = [...primitives, ...co
     run: run as never,
     plain: plain as never,
     bytes,
-    // Sums of f32 follow the canonical tree, which only the reference backend implements.
+    // Sums of f32 follow the canonical summation tree, which the plain code lacks; the reference backend implements it.
     reference: (columns, one) => (adds && one.type === 'f32' ? undefined : plain(columns as never, one)),
     tolerance: ({ type }) => (adds && type === 'f32' ? F32_SUMS : 0),
   }),

@@ -6,7 +6,7 @@ import { ArgumentError, plus, reduce, sequence, u32 } from '../../primitives/ind
 import { type Candidate, hostTime, IDLE_MS, type Prepared, type Round } from './candidate.ts';
 import { type Job, readResult, uploadInputs } from './job.ts';
 
-/** A backend of this library as a candidate, with a context that stays open. */
+/** Makes a backend of this library a candidate. Its context stays open until the candidate is closed. */
 export function backendCandidate(name: string, context: Context, description: string): Candidate {
   const { backend } = context;
   const gpu = backend.name === 'webgpu' ? (backend as WebGpuBackend) : undefined;
@@ -22,7 +22,10 @@ export function backendCandidate(name: string, context: Context, description: st
   };
 }
 
-/** Keeps an idle GPU busy for a quarter of a second, which it takes to raise its clocks. */
+/**
+ * Returns work that keeps the GPU busy before a measurement: a quarter of a second for an idle GPU, which needs that
+ * time to raise its clock frequency; one short pass if the GPU is `warm`.
+ */
 type Heater = (warm: boolean) => Promise<() => void>;
 
 const HEATER_ROWS = 2 ** 24;
@@ -50,25 +53,31 @@ function heater(context: Context, gpu: WebGpuBackend): Heater {
 async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefined, heat?: Heater): Promise<Prepared> {
   const { experiment, inputs, n, type } = job;
   const at = { n, type, context };
-  // The enclosing scope would free the columns, so they are freed by hand.
+  // The enclosing scope would free these columns at its end; `close` frees them instead.
   const columns = uploadInputs(experiment, inputs, at);
   const inputMemories = new Set(memoriesIn(columns));
   let waits = false;
 
-  /** Frees a result, except inputs that it contains. */
+  /** Frees a result, except columns that share memory with the inputs. */
   const free = (result: Table): void => {
     const isOwn = (column: Column): boolean => !memoriesIn(column).some((memory) => inputMemories.has(memory));
     context.dispose(columnsIn(result).filter(isOwn));
   };
 
-  /** The result, stored: a view would do no work. Promises pass through, for the scope to find. */
+  /**
+   * Runs the experiment and stores its result, because a view alone would do no work. A promise is returned as it is;
+   * the enclosing scope then throws `context/async-scope`.
+   */
   const atOnce = (): Table => {
     const result = experiment.run(columns, at);
     return result instanceof Promise ? (result as never) : context.materialize(result);
   };
   const awaited = async (): Promise<Table> => context.materialize(await experiment.run(columns, at));
 
-  /** The first run determines the result, and whether the algorithm waits; if so, it cannot run in a scope. */
+  /**
+   * Runs the experiment and returns its result. The first run shows whether the experiment is asynchronous, which a
+   * scope does not allow.
+   */
   const first = async (): Promise<Table> => {
     if (waits) return awaited();
     try {
@@ -80,12 +89,12 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
     }
   };
 
-  /** Runs it once and frees what it made; waits for algorithms that wait. */
+  /** Runs the experiment once and frees its result; returns a promise only if the experiment is asynchronous. */
   const once = (): void | Promise<void> => {
     if (waits) return awaited().then(free);
     context.scope(() => void atOnce());
   };
-  /** Awaits every call, because calls over the same rows that are issued together might be fused. */
+  /** Awaits every call, because calls over the same rows could otherwise be fused. */
   const repeat = async (calls: number): Promise<void> => {
     for (let call = 0; call < calls; call++) {
       const running = once();

@@ -1,25 +1,25 @@
 import type { HostColumn } from './experiment.ts';
 import type { Job } from './job.ts';
 
-/** A backend of this library, or a peer that does the same. */
+/** A competitor in a measurement: a backend of this library, or a peer (another library or program). */
 export interface Candidate {
-  /** The name in rows and plots. */
+  /** The name shown in rows and plots. */
   readonly name: string;
   readonly kind: 'backend' | 'peer';
-  /** Peers and backends on the same hardware are compared with the same memcpy. */
+  /** Candidates on the same kind of hardware are compared with the same memcpy. */
   readonly hardware: 'cpu' | 'gpu';
-  /** A description with its version. */
+  /** A description for readers, with the version. */
   readonly description: string;
-  /** Prepares a job; undefined if the candidate does not support it. */
+  /** Makes the candidate ready for a job; undefined if it does not support the job. */
   prepare(job: Job): Promise<Prepared | undefined>;
   close(): Promise<void>;
 }
 
 /** A candidate that is ready to run a job. */
 export interface Prepared {
-  /** The result: columns, or their checksum. */
+  /** The result: its columns, or only their checksum. */
   answer(): Promise<readonly HostColumn[] | number>;
-  /** Times a number of consecutive calls; `warm` says that another candidate has just kept the hardware busy. */
+  /** Times a number of consecutive calls. `warm` means that another candidate has just kept the same hardware busy. */
   round(calls: number, warm?: boolean): Promise<Round>;
   close(): Promise<void>;
 }
@@ -27,16 +27,16 @@ export interface Prepared {
 /** Times of one round, in nanoseconds per call. */
 export interface Round {
   readonly time: number;
-  /** Time of a single call from its start until its completion is known; undefined if `time` already is that. */
+  /** Time of a single call until the host knows that it is done; undefined if `time` is measured in that way. */
   readonly latency?: number | undefined;
-  /** The clock that measured the time; latency is always measured by the host's. */
+  /** The clock that measured `time`. The host's clock always measures `latency`. */
   readonly clock: 'host' | 'device';
 }
 
-/** After this idle time, a GPU has lowered its clocks or is about to. */
+/** Milliseconds without work after which a GPU lowers its clock frequency. */
 export const IDLE_MS = 20;
 
-/** Nanoseconds of some work on the host. */
+/** Runs work and returns its duration on the host, in nanoseconds. */
 export async function hostTime(work: () => void | Promise<void>): Promise<number> {
   const start = performance.now();
   await work();

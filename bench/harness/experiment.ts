@@ -3,33 +3,33 @@ import type { ColumnTypeOf } from '../../primitives/columns/host-array.ts';
 import type { Context } from '../../primitives/context.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
 
-/** The element types of experiments. */
+/** The element types for which experiments can run. */
 export type ElementType = 'u32' | 'i32' | 'f32';
 
 export const ELEMENT_TYPES: readonly ElementType[] = ['u32', 'i32', 'f32'];
 
-/** A column on the host. */
+/** A column in host memory. */
 export type HostColumn = Uint32Array | Int32Array | Float32Array;
 
-/** Columns on the host, by name. */
+/** Columns in host memory, by name. */
 export type HostColumns = { readonly [name: string]: HostColumn };
 
-/** The same columns on a backend. */
+/** The backend's columns for a record of host columns, by the same names. */
 export type ColumnsOnBackend<I extends HostColumns> = { readonly [K in keyof I]: Column<ColumnTypeOf<I[K]>> };
 
 /**
- * The result of an experiment on the host: one column, or a list or record of several, in the order in which `run`
+ * The result of an experiment in host memory: one column, or a list or record of columns, in the order in which `run`
  * returns them.
  */
 export type HostResult = HostColumn | readonly HostColumn[] | { readonly [name: string]: HostResult };
 
-/** The element type and the number of elements. */
+/** The element type and the number of elements of one measurement. */
 export interface Case {
   readonly n: number;
   readonly type: ElementType;
 }
 
-/** A case on a backend. */
+/** A case together with the context of the backend that runs it. */
 export interface At extends Case {
   readonly context: Context;
 }
@@ -52,33 +52,41 @@ export interface At extends Case {
  * squares.inputs({ n: 3, type: 'u32' }).x; // Uint32Array [0, 1, 2]
  */
 export interface Experiment<I extends HostColumns = HostColumns, U = ColumnsOnBackend<I>> {
-  /** One word, used to select it with `--only`. */
+  /** A name of one word; `--only` selects experiments by this name. */
   readonly name: string;
-  /** The element types that it supports; only u32 by default. */
+  /** Supported element types; only u32 by default. */
   readonly types?: readonly ElementType[] | undefined;
-  /** Must return the same columns in every call: hash the index instead of using random numbers. */
+  /**
+   * Makes the inputs. They must be the same in every call, so derive pseudo-random elements from a hash of the index.
+   */
   inputs(one: Case): I;
-  /** Prepares the inputs before anything is timed; by default, each becomes a column. */
+  /** Moves the inputs to the backend before anything is timed; by default, each array becomes a column. */
   upload?(inputs: I, at: At): U;
   /**
-   * The code to measure: a pipeline over columns on a backend, up to stored columns; `materialize` views. An algorithm
-   * that waits returns a promise; its time is then measured only by the host's clock.
+   * The measured code: a pipeline over columns on a backend. Its result must be stored, so `materialize` views. An
+   * asynchronous algorithm returns a promise and is timed by the host's clock only.
    */
   run(columns: U, at: At): Table | Promise<Table>;
-  /** The expected result of `run`, byte for byte; undefined to use the reference backend. */
+  /**
+   * The expected result of `run`, byte for byte. If it is undefined, the reference backend computes the expected
+   * result.
+   */
   reference?(inputs: I, one: Case): HostResult | undefined;
-  /** Bytes that must at least be read and written, given the result; used for the rate. */
+  /** Minimum number of bytes that must be read and written to compute `result`; used for the rate. */
   bytes?(one: Case, result: readonly HostColumn[]): number;
-  /** The same in plain JavaScript over typed arrays, as one would write it without this library. */
+  /** The same computation in plain JavaScript over typed arrays, as one would write it without this library. */
   plain?(inputs: I, one: Case): HostResult;
   /**
-   * Tolerance for the elements of peers, relative to the larger of 1 and their magnitude; 0 by default. Backends must
-   * agree to the byte.
+   * Tolerance for elements of peers, relative to the larger of 1 and the element's magnitude; 0 by default. Backends of
+   * this library must agree in every byte.
    */
   tolerance?(one: Case): number;
 }
 
-/** The export of an experiment file: one experiment, several, or a function that makes them from the library. */
+/**
+ * The default export of an experiment file: one experiment, a list of experiments, or a function that makes them from
+ * the library.
+ */
 export type ExperimentFile<Library = typeof import('../../index.ts')> =
   | Experiment
   | readonly Experiment[]
@@ -90,9 +98,9 @@ export function typesOf({ types = ['u32'] }: Experiment): readonly ElementType[]
 }
 
 /**
- * A result as a list of columns.
+ * The columns of a result, as a list.
  *
- * @throws ArgumentError `bench/result` for anything that neither is nor contains columns.
+ * @throws ArgumentError `bench/result` if the result is neither a column nor a list or record of columns.
  */
 export function columnsOfResult(result: HostResult): readonly HostColumn[] {
   if (ArrayBuffer.isView(result)) return [result as HostColumn];

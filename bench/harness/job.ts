@@ -12,13 +12,13 @@ import {
   type HostResult,
 } from './experiment.ts';
 
-/** An experiment with a size and a type, and the data computed once for all candidates. */
+/** One experiment for one type and size, with the data that all candidates share. */
 export interface Job extends Case {
   readonly experiment: Experiment;
   readonly inputs: HostColumns;
-  /** The expected result. */
+  /** The expected result, computed on the first call. */
   expected(): Promise<readonly HostColumn[]>;
-  /** The {@link checksum} of the expected result. */
+  /** The {@link checksum} of the expected result, computed on the first call. */
   expectedSum(): Promise<number>;
 }
 
@@ -39,7 +39,7 @@ export function makeJob(experiment: Experiment, one: Case): Job {
 function requireInputs({ name }: Experiment, inputs: unknown): HostColumns {
   const isRecord = typeof inputs === 'object' && inputs !== null && !(inputs instanceof Promise);
   if (isRecord && Object.values(inputs).every(isHostColumn)) return inputs as HostColumns;
-  // The rejection is not reported, because the error thrown below is more useful.
+  // The ArgumentError below is more useful than this promise's rejection, so the rejection is ignored.
   if (inputs instanceof Promise) inputs.catch(() => {});
   throw new ArgumentError('bench/inputs', `The function inputs of experiment ${name} must return columns.`, {
     expected: 'a record of Uint32Array, Int32Array and Float32Array',
@@ -59,19 +59,21 @@ async function expectedOf(experiment: Experiment, inputs: HostColumns, one: Case
   return await readResult(context, await experiment.run(uploadInputs(experiment, inputs, at), at));
 }
 
-/** The inputs of an experiment on a backend. */
+/** Moves the inputs of an experiment to a backend. */
 export function uploadInputs(experiment: Experiment, inputs: HostColumns, at: At): never {
   if (experiment.upload !== undefined) return experiment.upload(inputs, at) as never;
   const columns = Object.entries(inputs).map(([name, data]) => [name, at.context.column(data)]);
   return Object.fromEntries(columns) as never;
 }
 
-/** The columns of a result on the host, in their order. */
+/** Reads a result into host memory: its columns in the experiment's order. */
 export async function readResult(context: Context, result: Table): Promise<readonly HostColumn[]> {
   return columnsOfResult((await context.read(result)) as HostResult);
 }
 
-/** FNV-1a over the words of a result; external programs report their results by it. */
+/**
+ * FNV-1a checksum over the 32-bit words of a result. External programs report this checksum instead of their result.
+ */
 export function checksum(columns: readonly HostColumn[]): number {
   let sum = 2166136261;
   for (const { buffer, byteOffset, length } of columns) {
@@ -81,7 +83,7 @@ export function checksum(columns: readonly HostColumn[]): number {
   return sum >>> 0;
 }
 
-/** A sentence about where two results differ; undefined if they agree within the tolerance. */
+/** Describes the first difference between two results; undefined if they agree within the tolerance. */
 export function differenceOf(
   got: readonly HostColumn[],
   expected: readonly HostColumn[],
@@ -103,7 +105,7 @@ function firstOtherBits(got: HostColumn, expected: HostColumn): number {
   return -1;
 }
 
-/** The words of a column whose elements are not integers. */
+/** The 32-bit words of a column: f32 elements are reinterpreted, because equality of numbers would accept −0 for 0. */
 function bitsOf(column: HostColumn): HostColumn {
   if (!(column instanceof Float32Array)) return column;
   return new Uint32Array(column.buffer, column.byteOffset, column.length);

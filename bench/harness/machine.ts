@@ -4,7 +4,7 @@ import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** Where and when something was measured. */
+/** The machine, software and date of a measurement. */
 export interface MachineFacts {
   readonly date: string;
   readonly cpu: string;
@@ -13,11 +13,11 @@ export interface MachineFacts {
   readonly system: string;
   readonly node: string;
   readonly quadrille: string;
-  /** The commit of the checkout that ran; undefined for a published package. */
+  /** The commit of the checkout; undefined for a published package. */
   readonly commit: string | undefined;
 }
 
-/** This machine, now. */
+/** Describes this machine, with today's date. */
 export async function machineFacts(): Promise<MachineFacts> {
   return {
     date: new Date().toISOString().slice(0, 10),
@@ -31,14 +31,14 @@ export async function machineFacts(): Promise<MachineFacts> {
   };
 }
 
-/** Sources are two folders below the package, compiled files three. */
+/** The package's version. Source files are two folders below its root, compiled files three. */
 function versionHere(): string {
   for (const up of ['../../package.json', '../../../package.json']) {
     try {
       const manifest = JSON.parse(readFileSync(new URL(up, import.meta.url), 'utf8'));
       if (manifest.name === 'quadrille') return manifest.version;
     } catch {
-      // Not in this folder.
+      // There is no readable package.json in this folder; try the next.
     }
   }
   return 'unknown';
@@ -57,7 +57,7 @@ async function commitHere(): Promise<string | undefined> {
   }
 }
 
-/** The facts about a machine, as names and values. */
+/** The description of a machine as pairs of name and value. */
 export function machineLines(machine: MachineFacts): (readonly [name: string, value: string])[] {
   return [
     ['date', machine.date],

@@ -10,24 +10,24 @@ export interface MeasurementPlan {
   readonly types: readonly Case['type'][];
   readonly sizes: readonly number[];
   readonly rounds: number;
-  /** Results with more elements are not compared with the reference; by default all are. */
+  /** Maximum number of elements for which results are compared with the reference; unlimited by default. */
   readonly checkUpTo?: number | undefined;
 }
 
-/** Something that was not measured, and the reason. */
+/** A case that a candidate did not complete, and the reason. */
 export interface Omission {
   readonly experiment: string;
   readonly type: string;
   readonly n: number;
   readonly candidate: string;
   readonly reason: string;
-  /** Whether its result was wrong, or a backend failed for another reason than lack of memory. */
+  /** True if the result was wrong, or if a backend failed for any reason except lack of memory. */
   readonly wrong: boolean;
 }
 
-/** Receives the progress of a run. */
+/** Receives progress and results of a run. */
 export interface Listener {
-  /** Called when rounds of the plan are done or skipped. */
+  /** Called when rounds of the plan are completed or skipped, with their number. */
   advance(rounds: number): void;
   rows(rows: readonly Row[]): void;
   omitted(omission: Omission): void;
@@ -49,9 +49,8 @@ export function casesOf({
 
 /**
  * Measures every case of a plan on every candidate that supports it. Results are compared with the reference before
- * anything is timed, and candidates with wrong results are left out. In the rounds that follow, candidates take turns,
- * so that disturbances of the machine affect all of them alike. An abort ends the run but keeps the rows with completed
- * rounds.
+ * anything is timed; candidates with wrong results are left out. Candidates then take turns, round by round, so that
+ * disturbances of the machine affect all of them alike. If the run is aborted, completed rounds still give rows.
  */
 export async function measure(
   plan: MeasurementPlan,
@@ -77,28 +76,28 @@ export async function measure(
   }
 }
 
-/** A candidate that is ready and gives correct results. */
+/** A candidate that is ready and whose result was correct. */
 interface Runner {
   readonly candidate: Candidate;
   readonly prepared: Prepared;
   readonly checked: boolean;
   readonly calls: number;
-  /** Whether an untimed call precedes each round. */
+  /** Whether an untimed call precedes each round; see {@link WARMED_CALL}. */
   readonly warms: boolean;
 }
 
-/** Minimum duration of a round in nanoseconds, within a maximum number of calls. */
+/** Minimum duration of a round in nanoseconds, unless {@link MAX_CALLS} ends it earlier. */
 const MIN_ROUND = { cpu: 1e7, gpu: 2e6 };
 /**
- * A CPU call shorter than this is made once, untimed, before each round. While the others had their turns, its columns
- * left the caches and its threads went to sleep; that made calls of a few ms up to twice as long as in a loop, but not
- * for peers that share columns with the candidate before them.
+ * Nanoseconds. A CPU candidate with shorter calls makes one untimed call before each round. While other candidates run,
+ * its columns leave the caches and its threads go to sleep; without that call, calls of a few milliseconds took up to
+ * twice as long as in a loop. Peers that share columns with the candidate before them had no such disadvantage.
  */
 const WARMED_CALL = 1e8;
 const MAX_CALLS = 100;
-/** A longer call is warm after a single run. */
+/** Nanoseconds. A candidate with longer calls is warm after a single one. */
 const LONG_CALL = 5e8;
-/** A candidate stops after at least three rounds once it has taken this long. */
+/** Nanoseconds. A candidate that has spent this long stops, but not before {@link MIN_ROUNDS} rounds. */
 const ENOUGH = 3e9;
 const MIN_ROUNDS = 3;
 
@@ -160,12 +159,12 @@ async function faultOf(
   return differenceOf(answer, await job.expected(), tolerance);
 }
 
-/** Milliseconds between two turns of the event loop. */
+/** Milliseconds after which measuring pauses for one turn of the event loop. */
 const TURN_MS = 50;
 
 /**
- * The rounds of each runner: all runners take turns, except those that are finished. A runner that fails is left out;
- * an abort ends it.
+ * Measures the rounds of all runners, which take turns; runners that have spent enough time skip theirs. A runner that
+ * fails is dropped, and an abort ends all rounds.
  */
 async function takeTurns(
   job: Job,
@@ -179,7 +178,7 @@ async function takeTurns(
   let lastTurn = performance.now();
   for (let round = 0; round < rounds; round++) {
     if (performance.now() - lastTurn > TURN_MS) {
-      // A backend on this thread would block Ctrl-C and the progress bar.
+      // Let the event loop run: otherwise a backend on this thread would block Ctrl-C and the progress bar.
       await new Promise((resolve) => setTimeout(resolve));
       lastTurn = performance.now();
     }
@@ -205,10 +204,7 @@ async function takeTurns(
   return times.map((done = []) => done);
 }
 
-/**
- * Runs a candidate until it is warm; returns the duration of a call in nanoseconds, and the number of calls for a
- * round.
- */
+/** Runs a candidate until it is warm; returns the nanoseconds of a call, and how many calls a round needs. */
 async function warmUp(
   prepared: Prepared,
   minRound: number,
@@ -223,12 +219,15 @@ async function warmUp(
 
 function omissionOf({ experiment, type, n }: Job, { name, kind }: Candidate, error: unknown): Omission {
   const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-  // Too little memory for a size is not a fault, and peers may have limits of their own.
+  // Lack of memory is no fault of a backend, and a peer may have limits of its own.
   const wrong = kind === 'backend' && !(error instanceof OutOfMemoryError);
   return { experiment: experiment.name, type, n, candidate: name, reason, wrong };
 }
 
-/** The result used for rates: the expected one or, if that is not computed, a candidate's. */
+/**
+ * The result from which `bytes` is computed: the expected one if it is known, otherwise that of the first candidate
+ * with columns.
+ */
 async function resultOf(runners: readonly Runner[], job: Job): Promise<readonly HostColumn[]> {
   if (runners.some(({ checked }) => checked)) return job.expected();
   for (const { prepared } of runners) {

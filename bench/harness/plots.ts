@@ -4,10 +4,10 @@ import { drawPanels, type Panel, type PanelPoint } from '../shared/panels.ts';
 import { type Row, rateOf } from './row.ts';
 import { byCase, digits, sizeText } from './tables.ts';
 
-/** The name of the memcpy experiment, which gives the reference line. */
+/** The experiment that copies memory; its times are the reference line in all panels. */
 const COPY = 'copy';
 
-/** One panel for each experiment and type. */
+/** One panel per pair of experiment and element type. */
 function panelsOf(rows: readonly Row[], unit: string, pointsOf: (alike: readonly Row[]) => PanelPoint[]): Panel[] {
   const groups = new Map<string, Row[]>();
   for (const row of rows) {
@@ -37,7 +37,7 @@ function thinned(ticks: readonly number[]): number[] {
   return ticks.filter((_, i) => i % step === 0);
 }
 
-/** The fastest memcpy of each kind of hardware, by size, as dashed lines. */
+/** The time of the fastest memcpy per size and kind of hardware, as points of dashed lines. */
 function memcpyPoints(rows: readonly Row[], amountOf: (row: Row) => number | undefined): PanelPoint[] {
   const copies = rows.filter(({ experiment, type }) => experiment === COPY && type === 'u32');
   const fastest = new Map<string, Row>();
@@ -54,13 +54,15 @@ function memcpyPoints(rows: readonly Row[], amountOf: (row: Row) => number | und
   }));
 }
 
-/** Time against number of elements, both on logarithmic axes, as a standalone SVG. */
+/** A standalone SVG of time against number of elements, on logarithmic axes. */
 export function timePlot(rows: readonly Row[]): Promise<string> {
   const timeOf = ({ time }: Row): number => time.median / 1e6;
   return drawLines('Time of a call', rows, 'ms', timeOf);
 }
 
-/** Rate (minimum bytes read and written, by time), as in {@link timePlot}. */
+/**
+ * A standalone SVG of the rate against number of elements: the minimum bytes to read and write, divided by the time.
+ */
 export function ratePlot(rows: readonly Row[]): Promise<string> {
   return drawLines('Bytes moved by time', rows, 'GB/s', rateOf);
 }
@@ -99,8 +101,8 @@ const FASTER = '#0072b2';
 const SLOWER = '#d55e00';
 
 /**
- * The ratio of peers' times to backends' times, at the largest size measured for both, as a standalone SVG: blue bars
- * to the right if the backend is faster, orange bars to the left if the peer is.
+ * A standalone SVG of peers' times divided by backends' times, at the largest size that both have. Blue bars to the
+ * right mean that the backend is faster; orange bars to the left mean that the peer is.
  */
 export async function ratioPlot(rows: readonly Row[]): Promise<string> {
   const title = 'Time of peers by time of backends';
@@ -142,7 +144,7 @@ export async function ratioPlot(rows: readonly Row[]): Promise<string> {
   ]);
 }
 
-/** A bar for every pair of backend and peer with the same job, at the largest of their common sizes. */
+/** A bar for every pair of backend and peer that share an experiment and type, at the largest size that both have. */
 function barsOf(rows: readonly Row[]): Bar[] {
   const bars = new Map<string, Bar>();
   for (const { experiment, type, n, rows: alike } of [...byCase(rows)].sort((a, b) => a.n - b.n)) {
@@ -165,7 +167,7 @@ function barsOf(rows: readonly Row[]): Bar[] {
   return [...bars].sort(([a], [b]) => rank(a) - rank(b)).map(([, bar]) => bar);
 }
 
-/** A drawing for a run without data. */
+/** A drawing that says that the run has no data for it. */
 async function emptyDrawing(title: string): Promise<string> {
   return framed(title, 'Nothing was measured that could be drawn.', TOP, []);
 }

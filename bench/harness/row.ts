@@ -9,7 +9,7 @@ export interface Spread {
   readonly max: number;
 }
 
-/** The times of one candidate for one case, in nanoseconds per call. */
+/** The measured times of one candidate for one case, in nanoseconds per call. */
 export interface Row {
   readonly experiment: string;
   readonly type: ElementType;
@@ -18,19 +18,19 @@ export interface Row {
   readonly kind: Candidate['kind'];
   readonly hardware: Candidate['hardware'];
   readonly time: Spread;
-  /** From the start of a call until its completion is known; undefined if `time` already is that. */
+  /** Time of a single call until the host knows that it is done; undefined if `time` is measured in that way. */
   readonly latency: Spread | undefined;
   readonly clock: Round['clock'];
   readonly rounds: number;
   /** Calls per round. */
   readonly calls: number;
-  /** Minimum bytes read and written; undefined if the experiment does not say. */
+  /** Minimum bytes to read and write; undefined if the experiment does not define `bytes`. */
   readonly bytes: number | undefined;
   /** Whether the result was compared with the reference. */
   readonly checked: boolean;
 }
 
-/** A row from at least one round. */
+/** Summarizes the rounds of a candidate; there must be at least one. */
 export function rowOf(
   { experiment, type, n }: Job,
   { name, kind, hardware }: Candidate,
@@ -53,13 +53,13 @@ export function rowOf(
   };
 }
 
-/** The spread of at least one number. */
+/** The median, minimum and maximum of at least one number. */
 export function spreadOf(numbers: readonly number[]): Spread {
   const sorted = [...numbers].sort((a, b) => a - b);
   return { median: sorted[sorted.length >> 1]!, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
-/** Gigabytes per second; undefined if the bytes are unknown. */
+/** Gigabytes per second at the median time; undefined if `bytes` is undefined. */
 export function rateOf({ bytes, time }: Row): number | undefined {
   return bytes === undefined ? undefined : bytes / time.median;
 }

@@ -2,14 +2,14 @@ import type { MachineFacts } from './machine.ts';
 import type { Omission } from './measure.ts';
 import { type Row, rateOf, type Spread } from './row.ts';
 
-/** Everything found by one run. */
+/** The complete results of one run. */
 export interface Results {
   readonly machine: MachineFacts;
-  /** The candidates, with versions. */
+  /** All candidates that took part, with their versions. */
   readonly candidates: readonly { readonly name: string; readonly kind: Row['kind']; readonly description: string }[];
   readonly rows: readonly Row[];
   readonly omissions: readonly Omission[];
-  /** Whether the run was completed. */
+  /** Whether the run was completed; false after an abort. */
   readonly complete: boolean;
 }
 
@@ -33,7 +33,7 @@ const COLUMNS = [
   'checked',
 ] as const;
 
-/** The rows as CSV, with times in nanoseconds per call; empty if unknown. */
+/** The rows as CSV. Times are in nanoseconds per call; unknown values are empty. */
 export function resultsCsv({ rows }: Pick<Results, 'rows'>): string {
   return [COLUMNS.join(','), ...rows.map(csvRow)].map((line) => `${line}\n`).join('');
 }
@@ -68,7 +68,7 @@ function quoted(cell: string): string {
   return /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-/** Everything as one JSON object, with times in nanoseconds per call. */
+/** The results as one JSON object. Times are in nanoseconds per call. */
 export function resultsJson(results: Results): string {
   return `${JSON.stringify(results, null, 2)}\n`;
 }
@@ -81,7 +81,7 @@ export interface CaseRows {
   readonly rows: readonly Row[];
 }
 
-/** Rows by case, in their order. */
+/** Groups rows by case, in the order of each case's first row. */
 export function byCase(rows: readonly Row[]): CaseRows[] {
   const cases = new Map<string, Row[]>();
   for (const row of rows) {
@@ -94,13 +94,13 @@ export function byCase(rows: readonly Row[]): CaseRows[] {
   });
 }
 
-/** The ratio of a row's time to that of the fastest backend of this library for the same case. */
+/** A row's time divided by the time of the fastest backend in the same case; undefined without a backend. */
 export function timesOurs(row: Row, alike: readonly Row[]): number | undefined {
   const ours = alike.filter(({ kind }) => kind === 'backend').map(({ time }) => time.median);
   return ours.length === 0 ? undefined : row.time.median / Math.min(...ours);
 }
 
-/** A time such as `1.25 ms`, with three digits. */
+/** A time with its unit and three significant digits, such as `1.25 ms`. */
 function timeText(nanoseconds: number): string {
   const units = ['ns', 'µs', 'ms', 's'];
   let [value, unit] = [nanoseconds, 0];
@@ -110,20 +110,23 @@ function timeText(nanoseconds: number): string {
 
 const MIN_POWER = 8;
 
-/** `2^20` for large powers of two, otherwise a number with thousands separators. */
+/** `2^20` for powers of two from 2^8 on; other numbers have thousands separators. */
 export function sizeText(n: number): string {
   const power = Math.log2(n);
   return power >= MIN_POWER && Number.isInteger(power) ? `2^${power}` : n.toLocaleString('en-US');
 }
 
-/** A number with three digits and without exponent. */
+/** A number with three significant digits, but all digits of its integer part, and without exponent. */
 export function digits(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
-const HEADER = ['experiment', 'type', 'n', 'on', 'median', 'least … greatest', 'to done', 'GB/s', '÷ ours'];
+const HEADER = ['experiment', 'type', 'n', 'candidate', 'median', 'min … max', 'latency', 'GB/s', 'time ÷ ours'];
 
-/** The cells of a readable table, header first; every row is compared with the fastest backend of its case. */
+/**
+ * The cells of a table for readers, header first. The last column divides each time by that of the fastest backend in
+ * the same case.
+ */
 export function tableCells(rows: readonly Row[]): string[][] {
   const body = byCase(rows).flatMap(({ rows: alike }) =>
     alike.map((row) => {
@@ -145,7 +148,7 @@ export function tableCells(rows: readonly Row[]): string[][] {
   return [HEADER, ...body];
 }
 
-/** The rows as a table of Markdown. */
+/** The rows as a Markdown table. */
 export function resultsTable(rows: readonly Row[]): string {
   const cells = tableCells(rows);
   const widths = HEADER.map((_, column) => Math.max(...cells.map((line) => line[column]!.length)));

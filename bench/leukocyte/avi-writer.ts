@@ -1,20 +1,20 @@
 import { open } from 'node:fs/promises';
 
-/** The format of all frames of an AVI. */
+/** Size and rate of all frames of an AVI file. */
 export interface AviFormat {
   readonly width: number;
   readonly height: number;
-  /** Frames per second, to a thousandth. */
+  /** Frames per second; precise to a thousandth. */
   readonly frameRate: number;
 }
 
 const MAX_BYTES = 2 ** 31;
 
 /**
- * Writes frames of grey bytes, given row after row from the top, as an uncompressed 8-bit AVI with a grey palette and
- * an index: a format that players, ImageJ and the reference program for leukocytes can read.
+ * Writes frames of grey bytes, each with its rows from top to bottom, as an uncompressed 8-bit AVI with a grey palette
+ * and an index: video players, ImageJ and Rodinia's leukocyte program can read this format.
  *
- * @throws RangeError if the file would exceed 2 GiB, which needs an extension of the format.
+ * @throws RangeError if the file would exceed 2 GiB; larger files need an extension of the format.
  */
 export async function writeAvi(path: string, format: AviFormat, frames: Iterable<Uint8Array>): Promise<void> {
   const file = await open(path, 'w');
@@ -40,7 +40,7 @@ export async function writeAvi(path: string, format: AviFormat, frames: Iterable
 
 const HEAD_BYTES = 12 + 8 + 4 + 64 + 8 + 4 + 64 + 8 + 40 + 1024 + 12;
 
-/** Everything before the first frame. */
+/** All bytes of the file before the first frame. */
 function aviHead({ width, height, frameRate }: AviFormat, count: number): Uint8Array {
   const frameBytes = ((width + 3) & ~3) * height;
   const listBytes = 4 + count * (frameBytes + 8);
@@ -88,7 +88,7 @@ function aviHead({ width, height, frameRate }: AviFormat, count: number): Uint8A
   return head.bytes;
 }
 
-/** Rows go from bottom to top, each padded to a multiple of four bytes. */
+/** AVI stores rows from bottom to top, each padded to a multiple of four bytes. */
 function fillChunk(chunk: Uint8Array, grey: Uint8Array, { width, height }: AviFormat, stride: number): void {
   if (grey.length !== width * height) throw new RangeError(`A frame has ${grey.length} values, not ${width * height}.`);
   const head = new ByteWriter(8).text('00db').u32(stride * height);
@@ -110,7 +110,7 @@ function aviIndex(count: number, chunkBytes: number): Uint8Array {
   return index.bytes;
 }
 
-/** Writes little-endian numbers. */
+/** A buffer to which little-endian numbers are appended. */
 class ByteWriter {
   readonly bytes: Uint8Array;
   readonly #view: DataView;

@@ -1,13 +1,13 @@
 import { assign } from '../../algorithms/cross-compare/assignment.ts';
 import type { TrueCell } from './cell-video.ts';
 
-/** Centres found in a frame, in pixels. */
+/** The centres that a method found in one frame, in pixels. */
 export interface FoundCells {
   readonly x: ArrayLike<number>;
   readonly y: ArrayLike<number>;
 }
 
-/** The same, with the number of each centre's track. */
+/** Found centres with the number of the track to which each belongs. */
 export interface FoundTracks extends FoundCells {
   readonly track: ArrayLike<number>;
 }
@@ -15,47 +15,51 @@ export interface FoundTracks extends FoundCells {
 export interface MatchOptions {
   readonly width: number;
   readonly height: number;
-  /** Maximum distance between matching true and found centres; 4 pixels by default. */
+  /** Maximum distance between a true centre and its match, in pixels; 4 by default. */
   readonly radius?: number;
-  /** Cells closer to the border are not counted; 22 pixels by default. */
+  /** Cells closer to the border of the frame than this are not counted; 22 pixels by default. */
   readonly border?: number;
 }
 
 export interface DetectionAccuracy {
-  /** The share of found centres that are true. */
+  /** Found centres that match a true centre, as a share of all found centres. */
   readonly precision: number;
-  /** The share of true centres that were found. */
+  /** True centres that match a found centre, as a share of all true centres. */
   readonly recall: number;
-  /** The harmonic mean of both. */
+  /** The harmonic mean of precision and recall. */
   readonly f1: number;
-  /** The numbers behind the shares, for sums over frames. */
+  /** Counts behind the shares, so that several frames can be summed. */
   readonly matched: number;
   readonly missed: number;
   readonly spurious: number;
-  /** Distances from each matched true centre to the found one, in pixels, ascending. */
+  /** The distance between each matched pair of centres, in pixels, ascending. */
   readonly centreErrors: Float64Array;
 }
 
 export interface TrackAccuracy {
-  /** Number of cells counted in at least two frames. */
+  /** Number of cells that are counted in at least two frames. */
   readonly tracks: number;
-  /** The share of these cells that were found, and by the same track in all frames in which they were. */
+  /** The share of these cells that were found at least once, and always by the same track. */
   readonly withoutSwitch: number;
-  /** How often a cell is found by another track than in the last frame in which it was found. */
+  /**
+   * Number of changes from one track to another between consecutive frames in which a cell was found, over all cells.
+   */
   readonly switches: number;
   /**
-   * Number of runs of frames in which a cell was found by the same track, over all cells; at best equal to `tracks`.
+   * Number of uninterrupted runs of frames in which the same track found a cell, over all cells; ideally equal to
+   * `tracks`.
    */
   readonly fragments: number;
-  /** Number of tracks that found more than one cell. */
+  /** Number of tracks that followed more than one cell. */
   readonly mixed: number;
   /** The share of the counted cells, over all frames, that were found. */
   readonly recall: number;
 }
 
 /**
- * Matches true and found centres of a frame one to one: as many as possible within the radius, with the minimum sum of
- * squared distances. Cells that are hidden or near the border are not counted, nor are found centres that match them.
+ * Matches true and found centres of one frame, one to one: as many pairs as possible within the radius, with the
+ * minimum sum of squared distances. Hidden cells and cells near the border are not counted; nor are found centres that
+ * match such cells.
  */
 export function matchDetections(
   truth: readonly TrueCell[],
@@ -65,7 +69,7 @@ export function matchDetections(
   return accuracyOf([...matchFrame(truth, found, options)]);
 }
 
-/** The same over several frames together. */
+/** The same measures as {@link matchDetections}, over several frames together. */
 export function matchVideo(
   frames: Iterable<{ readonly truth: readonly TrueCell[]; readonly found: FoundCells }>,
   options: MatchOptions,
@@ -75,7 +79,10 @@ export function matchVideo(
   return accuracyOf(all);
 }
 
-/** How well tracks follow the cells of a video. Every frame is matched separately, as by `matchDetections`. */
+/**
+ * Measures how well tracks follow the cells of a video. Each frame is matched separately, as by {@link
+ * matchDetections}.
+ */
 export function trackAccuracy(
   frames: Iterable<{ readonly truth: readonly TrueCell[]; readonly found: FoundTracks }>,
   options: MatchOptions,
@@ -108,16 +115,16 @@ export function trackAccuracy(
   };
 }
 
-/** A counted true cell, a found centre, or both. */
+/** One entry of a matching: a true cell with its found centre, a missed cell, or a spurious centre. */
 interface Match {
   readonly cell?: TrueCell;
-  /** Index among the found centres. */
+  /** Index of the found centre. */
   readonly found?: number;
-  /** The distance between the centres. */
+  /** Distance between both centres, in pixels. */
   readonly distance?: number;
 }
 
-/** Costs are integers: squared distances in units of 2⁻¹⁰ pixels. */
+/** Costs must be integers, so squared distances are multiplied by 2²⁰. */
 const UNITS = 2 ** 20;
 
 function* matchFrame(truth: readonly TrueCell[], found: FoundCells, options: MatchOptions): Generator<Match> {
@@ -170,13 +177,13 @@ function accuracyOf(matches: readonly Match[]): DetectionAccuracy {
   };
 }
 
-/** A share of nothing is 1. */
+/** A share of the whole; 1 if the whole is 0. */
 function share(part: number, whole: number): number {
   return whole === 0 ? 1 : part / whole;
 }
 
 interface FollowedCell {
-  /** Frames in which it was counted, and in which it was found. */
+  /** Number of frames in which the cell was counted; `found` is the number in which a track found it. */
   frames: number;
   found: number;
   switches: number;

@@ -14,15 +14,15 @@ import { type CellVideoFrame, cellVideo } from './cell-video.ts';
 import { plainCells } from './plain-cells.ts';
 
 /**
- * Cells of generated frames, 640 × 480, found by detectPeaks (prepared, on workers), by plain JavaScript, and by the
- * circle detection of scikit-image and OpenCV (`bench/peers/circles.py`). Reports F1, median centre error, and
- * milliseconds per frame from grey values in memory to centres in memory.
+ * Compares methods that find the cells of generated frames of 640 × 480 pixels: detectPeaks (prepared, on workers),
+ * plain JavaScript, and the circle detection of scikit-image and OpenCV (`bench/peers/circles.py`). Reports F1, median
+ * centre error, and milliseconds per frame from grey values in memory to centres in memory.
  *
  * node --import tsx bench/leukocyte/cell-detection-peers.ts [--python /usr/bin/python3] [--workers 2] [--rounds 5] [--seeds 1,2,3,4,5]
  *   [--amplitudes 10,15,30] [--cells 36] [--tune]
  *
- * `--tune` prints, for each peer, the settings of its grid with the highest F1 over all frames; use other seeds with
- * it.
+ * `--tune` tries a grid of settings for each peer and prints those with the highest F1 over all frames. Tune with
+ * different seeds than those you measure.
  */
 const { values: options } = parseArgs({
   options: {
@@ -37,20 +37,23 @@ const { values: options } = parseArgs({
 });
 const SIZE = { width: 640, height: 480 };
 const FEWER = [8, 10, 12];
-/** The best threshold for one sign, over the same seeds and amplitudes as for the settings of the peers. */
+/**
+ * The best threshold if only bright cells are searched, tuned over the same seeds and amplitudes as the peers'
+ * settings.
+ */
 const TUNED: DetectionOptions = { radii: FEWER, sign: 'bright', threshold: 2.7 };
 const rounds = Number(options.rounds);
 const seeds = options.seeds.split(',').map(Number);
 const amplitudes = options.amplitudes.split(',').map(Number);
 
-/** The results of a method in all frames, and its milliseconds for each. */
+/** A method's results in all frames, and its milliseconds for each frame. */
 interface Detection {
   readonly name: string;
   readonly found: readonly FoundCells[];
   readonly ms: readonly number[];
 }
 
-/** A line of `circles.py`. */
+/** One line printed by `circles.py`, parsed. */
 interface PeerLine {
   readonly name: string;
   readonly missing?: string;
@@ -61,7 +64,7 @@ interface PeerLine {
   readonly ms: readonly number[];
 }
 
-/** All seeds of one amplitude, then those of the next. */
+/** All seeds of the first amplitude, then all seeds of the second, and so on. */
 const frames = amplitudes.flatMap((amplitude) => seeds.map((seed) => firstFrame(seed, amplitude)));
 if (options.tune) await tune();
 else await compare();
@@ -76,7 +79,7 @@ async function compare(): Promise<void> {
     `${machine()}; seeds ${options.seeds}, ${options.cells} cells; medians of ${rounds}, plain JavaScript once a frame\n`,
   );
   const errors = amplitudes.map((amplitude) => `error ${amplitude}, px`);
-  printRow(['method', ...amplitudes.map((amplitude) => `F1 ${amplitude}`), ...errors, 'ms a frame']);
+  printRow(['method', ...amplitudes.map((amplitude) => `F1 ${amplitude}`), ...errors, 'ms per frame']);
   printRow(Array.from({ length: 2 + 2 * amplitudes.length }, () => '---'));
   for await (const detection of ownDetections()) report(detection);
   for await (const line of peerLines()) {
@@ -123,7 +126,7 @@ async function* ownDetections(): AsyncGenerator<Detection> {
   yield await measured('plain JavaScript, radii 8, 10, 12', async ({ frame }) => plainCells(frame, 1.8, FEWER), 1);
 }
 
-/** Uploads a frame, runs the detection, and reads the result. */
+/** Uploads a frame, runs the detection, and reads its result. */
 async function detectOn(
   context: Context,
   { frame }: CellVideoFrame,
@@ -161,7 +164,7 @@ function detectionOf({ name, version, x, y, ms }: PeerLine): Detection {
   return { name: `${name} ${version}`, found: x.map((each, frame) => ({ x: each, y: y[frame]! })), ms };
 }
 
-/** The lines that Python prints; a single line with an error if it cannot be started. */
+/** The lines that the Python program prints; one line with an error if the program cannot be started. */
 async function* peerLines(...more: readonly string[]): AsyncGenerator<PeerLine> {
   const folder = await mkdtemp(join(tmpdir(), 'quadrille-circles-'));
   try {

@@ -17,8 +17,9 @@ import { cellVideo } from './cell-video.ts';
 import { plainScores } from './plain-cells.ts';
 
 /**
- * Detection of leukocytes in one frame of a generated video, 640 × 480: the separate stages, a whole detection with its
- * read, the same prepared, with contours, by the device's clock if there is one, and plain JavaScript on one thread.
+ * Times the detection of leukocytes in one frame of a generated video of 640 × 480 pixels: each stage, the whole
+ * detection with its read, prepared detections with and without contours, and plain JavaScript on one thread. If the
+ * device has a clock, its times are reported too.
  *
  * node --import tsx bench/leukocyte/cell-detection.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
  *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--plain]
@@ -35,7 +36,7 @@ const { values: options } = parseArgs({
 });
 const rounds = Number(options.rounds);
 const DETECTION: DetectionOptions = { threshold: 1.8 };
-/** Milliseconds of warm-up before a device is measured; only devices with their own clock need it. */
+/** Milliseconds of warm-up before measuring. Only GPUs need it: an idle GPU first has to raise its clock frequency. */
 const HEAT_MS = options.backend === 'webgpu' && options.adapter === 'hardware' ? 400 : 0;
 
 const drawing = { seed: Number(options.seed), cells: Number(options.cells), amplitude: Number(options.amplitude) };
@@ -70,11 +71,11 @@ console.log('| what | ms | device, ms |\n| --- | --- | --- |');
 await report('slopes', slopes);
 await report('slopes and all scores', () => gicov(frame) as unknown as Table);
 await report('slopes and scores above 1.8', () => gicov(frame, { threshold: 1.8 }) as unknown as Table);
-await report('peaks, with all of that', () => detectPeaks(frame, DETECTION));
-await report('the same, prepared', () => prepared({ grey }));
+await report('peaks, including slopes and scores', () => detectPeaks(frame, DETECTION));
+await report('peaks, prepared', () => prepared({ grey }));
 await report('peaks and contours, prepared', () => outlined({ grey }));
-row('cells: upload, all of that, read', await timeOf(detectUploaded), undefined);
-row('the same, prepared', await timeOf(detectPrepared), undefined);
+row('cells: upload, peaks, read', await timeOf(detectUploaded), undefined);
+row('cells: upload, peaks, read; prepared', await timeOf(detectPrepared), undefined);
 if (options.plain) row('scores in plain JavaScript', timePlain(), undefined);
 
 async function detectUploaded(): Promise<void> {
@@ -103,7 +104,7 @@ function row(name: string, ms: number, device: number | undefined): void {
   console.log(`| ${name} | ${ms.toFixed(2)} | ${device?.toFixed(3) ?? '–'} |`);
 }
 
-/** Milliseconds from the call until it is done. */
+/** Milliseconds from a call until the device is done. */
 async function timeOf(run: () => Promise<void>): Promise<number> {
   for (const from = performance.now(); performance.now() - from < HEAT_MS; ) await run();
   const times: number[] = [];
@@ -115,7 +116,7 @@ async function timeOf(run: () => Promise<void>): Promise<number> {
   return spread(times).median;
 }
 
-/** The device's milliseconds for one of many consecutive calls, if it has a clock. */
+/** Milliseconds per call by the device's clock, over many consecutive calls; undefined if it has no clock. */
 async function deviceTime(run: () => Table): Promise<number | undefined> {
   const { backend } = context as unknown as {
     backend: { time?: (groups: readonly (() => void)[]) => Promise<readonly number[]> };
@@ -133,7 +134,7 @@ async function deviceTime(run: () => Table): Promise<number | undefined> {
   return spread(times).median;
 }
 
-/** All scores by a plain loop over real numbers. */
+/** Times all scores by a plain loop in f64; returns milliseconds. */
 function timePlain(): number {
   const from = performance.now();
   plainScores(host);

@@ -1,6 +1,9 @@
 import type { Random } from './random.ts';
 
-/** How cells move: on lanes along the vessel; the cells of a lane keep a distance from each other. */
+/**
+ * How cells move. Each cell moves on a lane, a straight line along the vessel; cells on a lane keep a distance from
+ * each other.
+ */
 export interface MotionOptions {
   readonly width: number;
   readonly height: number;
@@ -11,16 +14,16 @@ export interface MotionOptions {
   readonly speed: readonly [min: number, max: number];
   /** Direction along the vessel; any length except 0. */
   readonly direction: readonly [x: number, y: number];
-  /** Whether cells leave the frame at its end and others enter. */
+  /** Whether cells leave the frame at the vessel's end and new ones enter at its start. */
   readonly entries: boolean;
-  /** Whether cells may overtake each other; lanes are then not kept apart. */
+  /** Whether cells may overtake each other; cells then need no distance from each other. */
   readonly occlusion: boolean;
 }
 
-/** A cell at a position on its lane. */
+/** A cell at its position in one frame. */
 export interface MovingCell {
   readonly id: number;
-  /** The centre in pixels; the upper left pixel is at 0, 0. */
+  /** The centre in pixels; the middle of the upper left pixel is at 0, 0. */
   readonly x: number;
   readonly y: number;
   /** Half axes along and across the vessel. */
@@ -28,11 +31,13 @@ export interface MovingCell {
   readonly ry: number;
 }
 
-/** Minimum gap between the outlines of two cells that must not touch: soft edges and some pixels of background. */
+/**
+ * Minimum gap in pixels between the outlines of two cells that must not touch: room for soft edges and some background.
+ */
 const APART = 5;
-/** Maximum distance of a cell from the centre line of its lane. */
+/** Maximum distance in pixels between a cell's centre and the centre line of its lane. */
 const SLACK = 1;
-/** Minimum distance between the border of the frame and the centre of a cell that stays in it. */
+/** Minimum distance in pixels between the frame's border and the centre of a cell that stays in the frame. */
 const MARGIN = 26;
 
 interface Lane {
@@ -40,7 +45,7 @@ interface Lane {
   readonly x: number;
   readonly y: number;
   readonly length: number;
-  /** In the order of the flow, last first. */
+  /** In the direction of the flow: the cell furthest ahead is last. */
   readonly cells: LaneCell[];
 }
 
@@ -48,15 +53,15 @@ interface LaneCell {
   readonly id: number;
   readonly rx: number;
   readonly ry: number;
-  /** Distance from the centre line of its lane. */
+  /** Signed distance in pixels from the centre line of the lane. */
   readonly across: number;
   at: number;
   speed: number;
 }
 
 /**
- * The cells in each frame, ascending by id. If no cells enter, all stay in the frame; in videos that are too long for
- * that, they are slower than `speed`.
+ * The cells in each frame, ascending by id. If `entries` is false, all cells stay in the frame; in long videos, they
+ * are then slower than `speed` allows.
  */
 export function* cellMotion(options: MotionOptions, random: Random): Generator<MovingCell[]> {
   const [dx, dy] = unit(options.direction);
@@ -80,7 +85,7 @@ function unit([x, y]: readonly [number, number]): [number, number] {
   return [x / length, y / length];
 }
 
-/** Parallel lines through the frame, limited to where cells may go. */
+/** Parallel lines along the vessel, cut to the range of positions that cells may have. */
 function lanesOf(options: MotionOptions, random: Random): Lane[] {
   const { width, height, radius, entries } = options;
   const [dx, dy] = unit(options.direction);
@@ -90,7 +95,7 @@ function lanesOf(options: MotionOptions, random: Random): Lane[] {
   const lanes: Lane[] = [];
   for (let off = random.between(0, spacing) - reach; off < reach; off += spacing) {
     const [x, y] = [(width - 1) / 2 - dy * off, (height - 1) / 2 + dx * off];
-    // If cells enter, lanes extend beyond the frame; otherwise they lie well within it.
+    // If cells enter, lanes extend beyond the frame; otherwise they end at a margin inside it.
     const [from, to] = inside(x, y, dx, dy, options, margin);
     const [clearFrom, clearTo] = inside(x, y, dx, dy, options, MARGIN);
     if (clearTo - clearFrom > 0) lanes.push({ x: x + dx * from, y: y + dy * from, length: to - from, cells: [] });
@@ -98,7 +103,10 @@ function lanesOf(options: MotionOptions, random: Random): Lane[] {
   return lanes;
 }
 
-/** The part of a line inside the frame without its margin. */
+/**
+ * Start and end of the part of a line that is inside the frame, at least `margin` pixels from its border; both are
+ * distances along the line from `x`, `y`.
+ */
 function inside(x: number, y: number, dx: number, dy: number, size: MotionOptions, margin: number): [number, number] {
   let [from, to] = [-Infinity, Infinity];
   for (const [at, slope, length] of [
@@ -129,7 +137,7 @@ function newCell(options: MotionOptions, id: number, random: Random): LaneCell {
   };
 }
 
-/** Distributes the cells of the first frame over the lanes, with constant speeds. */
+/** Distributes the cells of the first frame over the lanes, and sets their speeds. */
 function fillLanes(lanes: Lane[], options: MotionOptions, make: () => LaneCell, random: Random): void {
   const spacing = 2 * options.radius[1] + APART;
   const steps = options.entries ? 0 : options.frames - 1;
@@ -153,7 +161,10 @@ function fillLanes(lanes: Lane[], options: MotionOptions, make: () => LaneCell, 
   }
 }
 
-/** Places the cells of a lane at random with the required gaps and, if there is room, far enough from its end. */
+/**
+ * Places the cells of a lane at random, with the required gaps and, if possible, with enough room to move until the
+ * last frame.
+ */
 function spreadOut(
   { length, cells }: Lane,
   gap: number,
@@ -167,7 +178,7 @@ function spreadOut(
   for (const [i, cell] of cells.entries()) cell.at = places[i]! + i * gap;
 }
 
-/** Slows down cells that would come too close to the one ahead, or leave the frame, by the last frame. */
+/** Slows cells down so that, by the last frame, none has left the lane or come too close to the cell ahead. */
 function limitSpeeds({ length, cells }: Lane, gap: number, steps: number): void {
   if (steps === 0) return;
   let end = length;
@@ -177,7 +188,9 @@ function limitSpeeds({ length, cells }: Lane, gap: number, steps: number): void 
   }
 }
 
-/** Advances the cells of a lane by a frame; if `gap` is positive, none comes closer than that to the one ahead. */
+/**
+ * Moves the cells of a lane by one frame. If `gap` is positive, each stays at least `gap` pixels behind the cell ahead.
+ */
 function step(lane: Lane, gap: number): void {
   let ahead = Infinity;
   for (const cell of lane.cells.toReversed()) {

@@ -7,8 +7,8 @@ import { machine } from '../shared/compare-input.ts';
 import { type CellWindow, columnsOfCells, type GivenCells, givenCells, windowsOf } from './tracked-cells.ts';
 
 /**
- * Fields and snakes of cells compared with those of Rodinia's program, on the same windows of generated videos:
- * differences of fields, rounds, centres and distances of snaxels.
+ * Compares our fields and snakes of cells with those of Rodinia's program, on the same windows of generated videos:
+ * differences of fields, of numbers of rounds, of centres and of snaxel distances.
  *
  * node --import tsx bench/leukocyte/cell-tracking-numerics.ts --rodinia FOLDER [--backend workers|webgpu|reference] [--seeds 5]
  *
@@ -23,14 +23,14 @@ const { values: options } = parseArgs({
 });
 if (options.rodinia === undefined) throw new Error('Name the folder openmp/leukocyte of Rodinia with --rodinia.');
 
-/** If a difference exceeds these bounds, the process ends with an error. */
+/** Maximum allowed differences; if one is exceeded, the process ends with an error. */
 const BARS = { field: 1e-4, rounds: 0.02, snake: 0.01 };
 
 await using context = await open({ backend: options.backend } as OpenOptions);
 console.log(`${machine()}; ${context.backend.name}; snakeStep 0.2\n`);
-console.log('Snakes follow our field in both programs; beside them, those of Rodinia on its own field.\n');
+console.log('In the column “snakes”, both programs use our field; in “own fields”, each program uses its own.\n');
 console.log(
-  '| seed | cells | field | rounds, ours | Rodinia’s | max difference | snakes, px | own fields, px | stops a round apart | compared at the same round, px |',
+  '| seed | cells | field | rounds, ours | rounds, Rodinia’s | max difference of rounds | snakes, px | own fields, px | snakes that stop a round apart | snakes at equal rounds, px |',
 );
 console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
 const worst = { field: 0, rounds: 0, snake: 0 };
@@ -72,7 +72,7 @@ async function compare(seed: number, folder: string): Promise<void> {
   console.log(`| ${row.join(' | ')} |`);
 }
 
-/** The windows with our fields, which are stored one after another. */
+/** Adds our field to each window; `fields` holds the fields of all windows one after another. */
 function withFields(windows: readonly CellWindow[], fields: ArrayLike<number>): PeerWindow[] {
   let first = 0;
   return windows.map((window) => {
@@ -90,7 +90,7 @@ async function track(given: GivenCells, options: TrackingOptions) {
   return await context.read(tracked).finally(() => context.dispose(tracked));
 }
 
-/** The maximum difference of each cell's centre and snaxels, in pixels. */
+/** For each cell, the maximum difference of its centre and snaxels between both programs, in pixels. */
 function snakeDifferences(theirs: readonly PeerCell[], ours: OurCells, windows: readonly CellWindow[]): number[] {
   return theirs.map(({ x, y, radii }, c) => {
     const { left, top } = windows[c]!;
@@ -100,8 +100,9 @@ function snakeDifferences(theirs: readonly PeerCell[], ours: OurCells, windows: 
 }
 
 /**
- * The snakes that exceed the bound, and the maximum difference of all after comparing those one round earlier or later:
- * if a round's change is within about 1e-5 of the limit 0.1, f32 and f64 may stop one round apart.
+ * The snakes whose difference exceeds the bound, and the maximum difference of all snakes after these were compared one
+ * round earlier or later. A snake stops when its change falls below 0.1; if a change is within about 1e-5 of 0.1, f32
+ * and f64 may stop one round apart.
  */
 async function stopsApart(
   given: GivenCells,
@@ -120,7 +121,7 @@ async function stopsApart(
   return [apart.length, Math.max(...differences)];
 }
 
-/** The maximum over the entries of the first array. */
+/** The maximum absolute difference, over the length of the first array. */
 function maxDifference(theirs: readonly number[], ours: ArrayLike<number>): number {
   return theirs.reduce((max, value, i) => Math.max(max, Math.abs(value - ours[i]!)), 0);
 }

@@ -12,9 +12,10 @@ import { spread } from '../shared/webgpu-memcpy.ts';
 import { columnsOfCells, givenCells, windowsOf } from './tracked-cells.ts';
 
 /**
- * Cells of a generated video, 640 × 480, tracked from one frame to the next: the separate stages of `trackFrame`, a
- * whole prepared call with its upload and read, and the same with fields that start from those of the previous frame.
- * Given its folder, after `make` was run in it, Rodinia's functions run on the same windows.
+ * Times the tracking of cells from one frame to the next, in a generated video of 640 × 480 pixels: each stage of
+ * `trackFrame`; a whole prepared call with its upload and read; and the same call with fields that start from those of
+ * the previous frame. With `--rodinia`, Rodinia's functions run on the same windows; FOLDER is openmp/leukocyte, after
+ * `make` was run in it.
  *
  * node --import tsx bench/leukocyte/cell-tracking-step.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
  *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--rodinia FOLDER] [--threads 2]
@@ -85,26 +86,26 @@ row('fields', await timeOf(waited(flow)));
 row('snakes', await timeOf(waited(() => snakes() as unknown as Table)));
 row('trackFrame, prepared', await timeOf(waited(() => prepared({ grey, cells: before }))));
 const whole = await timeOf(() => followed(prepared, {}));
-row('the same with upload and read', whole);
+row('trackFrame, prepared, with upload and read', whole);
 const last = prepared({ grey: context.column(given.frameBefore.grey), cells: before }) as CellsInFrame;
 const { field: lastField, windows: lastWindows } = last;
 const warmMade = warm({ grey, cells: before, field: lastField, windows: lastWindows }) as CellsInFrame;
 const warmFound = await context.read({ rounds: warmMade.rounds });
 row(
-  'the same, fields from the last frame',
+  'trackFrame with upload and read, fields from the last frame',
   await timeOf(() => followed(warm as typeof prepared, { field: lastField, windows: lastWindows })),
 );
 const { snakes: snakeMs, fields, whole: theirs } = options.rodinia === undefined ? noPeer() : peer(options.rodinia);
 if (options.rodinia !== undefined) {
   row(`Rodinia, ${options.threads} threads`, theirs);
-  row('of that fields, summed over threads', fields);
-  row('of that snakes, summed over threads', snakeMs);
+  row('fields in Rodinia, summed over threads', fields);
+  row('snakes in Rodinia, summed over threads', snakeMs);
   console.log(`\nRodinia takes ${(theirs / whole).toFixed(1)} times as long.`);
 }
 const { counters } = context.backend;
 const dispatches = counters.dispatches;
 await waited(() => prepared({ grey, cells: before }))();
-console.log(`\n${counters.dispatches - dispatches} launches a frame.`);
+console.log(`\n${counters.dispatches - dispatches} launches per frame.`);
 const mean = (values: Uint32Array) => (values.reduce((a, b) => a + b, 0) / cells).toFixed(1);
 console.log(
   `Mean rounds of a field ${mean(found.rounds)}, from the last frame ${mean(warmFound.rounds)}, of a snake ${mean(found.snakeRounds)}.`,
@@ -130,7 +131,7 @@ async function followed(run: typeof prepared, others: { readonly [name: string]:
   context.dispose(made as unknown as Table, column);
 }
 
-/** Milliseconds from the call until it is done. */
+/** Milliseconds from a call until the device is done. */
 async function timeOf(run: () => Promise<void>): Promise<number> {
   const times: number[] = [];
   for (let round = -3; round < rounds; round++) {

@@ -6,40 +6,43 @@ import { cellMotion, type MovingCell } from './cell-motion.ts';
 import { type Random, randomOf } from './random.ts';
 
 /**
- * Options for drawing a video. The first four are required; defaults are 640 × 480 pixels, contrast 35 to 70 over 120,
- * noise 3.
+ * Options for drawing a video. The first four are required. By default, a video has 640 × 480 pixels, and its cells are
+ * 35 to 70 grey levels brighter than the background of 120.
  */
 export interface CellVideoOptions {
-  /** A whole number; equal options give equal bytes on every machine. */
+  /** An integer. Equal options give equal bytes on every machine. */
   readonly seed: number;
-  /** Cells in the first frame. */
+  /** Number of cells in the first frame. */
   readonly cells: number;
-  /** Amplitude of the still texture behind the cells: 10 is faint, 30 about as strong as the weaker cells. */
+  /** Amplitude of the motionless texture behind the cells: 10 is faint, 30 is about as strong as the weaker cells. */
   readonly amplitude: number;
   readonly frames: number;
   readonly width?: number;
   readonly height?: number;
-  /** Standard deviation of the noise in every pixel of every frame. */
+  /** Standard deviation of the noise, in grey levels, in every pixel of every frame; 3 by default. */
   readonly noise?: number;
-  /** Minimum and maximum difference of a cell from its background; negative for dark cells. */
+  /** Minimum and maximum grey levels by which a cell differs from its background; negative for dark cells. */
   readonly contrast?: readonly [number, number];
-  /** Half axes in pixels. */
+  /** Minimum and maximum half axes of cells, in pixels. */
   readonly radius?: readonly [min: number, max: number];
-  /** Pixels per frame along the vessel. */
+  /** Minimum and maximum speed along the vessel, in pixels per frame. */
   readonly speed?: readonly [min: number, max: number];
   /** Direction along the vessel; `[1, 0]` by default. */
   readonly direction?: readonly [x: number, y: number];
-  /** Contrast of a ring around each cell, as a share of the cell's contrast with opposite sign; 0 by default. */
+  /**
+   * Strength of a ring around each cell, as a share of the cell's contrast; the ring is dark around bright cells. 0 by
+   * default.
+   */
   readonly halos?: number;
   /** Whether cells may overtake and cover each other. */
   readonly occlusion?: boolean;
-  /** Whether cells leave the frame at its end and others enter. */
+  /** Whether cells leave the frame at the vessel's end and new ones enter at its start. */
   readonly entries?: boolean;
 }
 
-/** A cell as it was drawn. */
+/** A cell with its exact position in one frame. */
 export interface TrueCell {
-  /** The same in all frames. */
+  /** Identifies the cell in all frames. */
   readonly id: number;
   /** The centre in pixels; the middle of the upper left pixel is at 0, 0. */
   readonly x: number;
@@ -47,11 +50,11 @@ export interface TrueCell {
   /** Half axes along and across the vessel. */
   readonly rx: number;
   readonly ry: number;
-  /** Whether the centre is in the frame and at least half of the cell's area in the frame is not covered by others. */
+  /** True if the centre is in the frame and other cells cover at most half of the cell's area in the frame. */
   readonly visible: boolean;
 }
 
-/** A grey frame, row after row from the top, with its cells. */
+/** A grey frame, with its rows from top to bottom, and the cells in it. */
 export interface CellVideoFrame {
   readonly frame: { readonly width: number; readonly height: number; readonly grey: Uint8Array<ArrayBuffer> };
   /** Ascending by id. */
@@ -76,20 +79,20 @@ const BACKGROUND = 120;
 const TEXTURE_ROUNDS = 30;
 const TEXTURE_GAIN = 6;
 /**
- * Pixels inwards and outwards from the outline over which a cell fades. Its slope then has a standard deviation of 1.2
- * pixels, like an edge blurred by a Gaussian of 1.2.
+ * Half the width in pixels of the edge over which a cell fades. The slope of this edge has a standard deviation of 1.2
+ * pixels, like an edge blurred by a Gaussian with σ = 1.2.
  */
 const SOFT_EDGE = 1.2 * Math.sqrt(5);
 const HALO_WIDTH = 5;
-/** Streams of random numbers for one seed; frames use those from FIRST_FRAME on. */
+/** Numbers of independent random streams for one seed. Frame i uses stream FIRST_FRAME + i. */
 const [MOTION, TEXTURE, CONTRASTS, FIRST_FRAME] = [0, 1, 2, 3];
 
 /**
- * A video of cells that move along a vessel, with their exact centres: ellipses with soft edges over a still texture,
- * and noise. They do not touch unless `occlusion` is set. Frames are drawn on demand; iterating again gives the same
- * frames.
+ * A video of cells that move along a vessel, with their exact centres. Cells are ellipses with soft edges over a
+ * motionless texture, plus noise. They do not touch unless `occlusion` is set. Frames are drawn on demand; a second
+ * iteration gives the same frames.
  *
- * @throws RangeError if the cells do not fit.
+ * @throws RangeError if the frame has no room for the cells.
  */
 export function cellVideo(options: CellVideoOptions): Iterable<CellVideoFrame> {
   return { [Symbol.iterator]: () => drawFrames({ ...DEFAULTS, ...options }) };
@@ -122,7 +125,8 @@ function stillTexture({ seed, width, height, amplitude }: Settings): Float64Arra
 }
 
 /**
- * The mean of each pixel and its four neighbours, wrapping around at the edges so that all pixels are treated alike.
+ * Replaces each pixel by the mean of itself and its four neighbours. Edges wrap around, so that all pixels are treated
+ * alike.
  */
 function fivePointMean(from: Float64Array, to: Float64Array, width: number, height: number): void {
   for (let y = 0; y < height; y++) {
@@ -135,12 +139,12 @@ function fivePointMean(from: Float64Array, to: Float64Array, width: number, heig
 }
 
 interface Drawing {
-  /** The contribution of the cells to each pixel. */
+  /** The grey levels that the cells add to each pixel. */
   readonly light: Float64Array;
   readonly visible: readonly boolean[];
 }
 
-/** Draws the cells, each over those before it. */
+/** Draws the cells in order; later cells cover earlier ones. */
 function drawCells(cells: readonly MovingCell[], contrasts: readonly number[], settings: Settings): Drawing {
   const { width, height, direction, halos } = settings;
   const light = new Float64Array(width * height);
@@ -176,7 +180,8 @@ function drawCells(cells: readonly MovingCell[], contrasts: readonly number[], s
 }
 
 /**
- * Signed distance in pixels from the outline of an ellipse to a point, along the ray from the centre; negative inside.
+ * Signed distance in pixels between a point and the outline of an ellipse, along the ray from the centre; negative
+ * inside.
  */
 function beyondOutline(x: number, y: number, rx: number, ry: number): number {
   const distance = Math.sqrt(x * x + y * y);
@@ -184,13 +189,16 @@ function beyondOutline(x: number, y: number, rx: number, ry: number): number {
   return scaled === 0 ? -Math.min(rx, ry) : distance * (1 - 1 / scaled);
 }
 
-/** 1 inside, 0 outside, and smooth across the edge. */
+/** The share of a pixel that a cell covers: 1 inside, 0 outside, with a smooth transition at the edge. */
 function coverage(outside: number): number {
   const t = Math.min(1, Math.max(0, (SOFT_EDGE - outside) / (2 * SOFT_EDGE)));
   return t * t * (3 - 2 * t);
 }
 
-/** Rises to 1 and falls again outside the edge. */
+/**
+ * The profile of the ring around a cell: rises from 0 to 1 and falls back to 0 within HALO_WIDTH pixels outside the
+ * outline.
+ */
 function ring(outside: number): number {
   const t = Math.min(1, Math.max(0, outside / HALO_WIDTH));
   return 16 * t * t * (1 - t) * (1 - t);
@@ -206,7 +214,7 @@ function withNoise(still: Float64Array, light: Float64Array, noise: number, rand
 }
 
 /**
- * Writes a video and, if requested, its cells: frame, id, x, y, rx, ry, visible.
+ * Writes a video as AVI and, with `--truth`, its cells as CSV with the columns frame, id, x, y, rx, ry and visible.
  *
  * node --import tsx bench/leukocyte/cell-video.ts --out video.avi [--truth truth.csv] [--seed 1] [--cells 36] [--amplitude 10]
  *   [--frames 100] [--width 640] [--height 480] [--frame-rate 30] [--direction 1,0] [--halos 0.4] [--occlusion] [--entries]
@@ -250,7 +258,7 @@ async function main(): Promise<void> {
   );
 }
 
-/** The grey values of the frames; also writes the cells to a CSV file. */
+/** The grey values of the frames. If `file` is given, the cells are written to it as CSV on the way. */
 function* withTruth(video: Iterable<CellVideoFrame>, file: string | undefined): Generator<Uint8Array> {
   const out = file === undefined ? undefined : openSync(file, 'w');
   try {

@@ -36,13 +36,13 @@ import { type Ladder, requireSameBytes } from './leukocyte-ladder.ts';
 import { type HostPeaks, plainPeaks } from './leukocyte-plain.ts';
 
 const [POINTS, DILATION, THRESHOLD] = [150, 12, 1.8];
-/** Minimum score that counts: n times the variance for the threshold. */
+/** Minimum value of `ratioOf` for which a score counts; follows from the threshold of the score. */
 const MIN_COUNT = (THRESHOLD ** 2 * POINTS ** 2) / (POINTS - 1);
 const UNIT = (POINTS - 1) / POINTS ** 2;
 
 /**
- * Steps of detection: sums of samples pair by pair, circle by circle, and all together, with every intermediate column
- * stored; then the steps that save work.
+ * Versions of the detection, slowest first: sums of samples pair by pair, then circle by circle, then all together,
+ * with every intermediate column stored; finally the versions that skip work.
  */
 export function detectionLadder(context: Context, host: CellVideoFrame['frame']): Ladder {
   const { width, height } = host;
@@ -76,7 +76,7 @@ export function detectionLadder(context: Context, host: CellVideoFrame['frame'])
     weights: context.column(tables.weights),
   });
 
-  /** Scores with the best circle so far stored after every circle. */
+  /** Computes scores one circle after another; the best circle so far is stored in columns after each. */
   const circleByCircle = (sumsOf: (circle: number, slopes: Column<'u32'>) => Sums): Scores => {
     const slopes = packSlopes(context, frame);
     let best: Best = context.materialize({
@@ -104,7 +104,7 @@ export function detectionLadder(context: Context, host: CellVideoFrame['frame'])
     return context.materialize(map(scoreOfAll, { ...circlesFor(slopes), radii, ...numbers, ...place }));
   };
 
-  /** Peaks by a stored column of the maximum score around every pixel. */
+  /** Finds peaks by storing a column with the maximum score around every pixel. */
   const peaksOf = ({ score, radius }: Scores): Table => {
     const around = disc(DILATION);
     const cell = sequence(width * height);
@@ -124,9 +124,12 @@ export function detectionLadder(context: Context, host: CellVideoFrame['frame'])
       { name: 'a launch for every two samples', run: scored(() => circleByCircle(byPairs)) },
       { name: 'a launch for every circle', run: scored(() => circleByCircle(inOneLaunch)) },
       { name: 'one launch for all circles', run: scored(allCircles) },
-      { name: 'half of the samples where they decide', run: scored(() => gicov(frame, { threshold: THRESHOLD })) },
-      { name: 'dilation ends at a greater score: `detectPeaks`', run: () => shipped(frame) },
-      { name: 'the same, prepared', run: () => prepared({ grey }) },
+      {
+        name: 'only half of the samples where these suffice',
+        run: scored(() => gicov(frame, { threshold: THRESHOLD })),
+      },
+      { name: 'dilation stops at a greater score: `detectPeaks`', run: () => shipped(frame) },
+      { name: '`detectPeaks`, prepared', run: () => prepared({ grey }) },
     ],
     plain: () => plainPeaks(host, { radii: DEFAULT_RADII, points: POINTS, dilation: DILATION, threshold: THRESHOLD }),
     async check(step, result) {
@@ -160,7 +163,7 @@ function isInside(cell: U32, { width, height, margin }: { readonly [name in keyo
   return isWithin(cell.sub(row.mul(width)), width, margin).and(isWithin(row, height, margin));
 }
 
-/** The outward slopes at the two samples of a pair. */
+/** The slopes, in the direction away from the centre, at two opposite points of a circle. */
 function samplesOf(slopes: { at(index: U32): U32 }, cell: U32, offset: U32, weight: U32): [I32, I32] {
   return [cell.add(offset), cell.sub(offset)].map((at) => dotOfHalves(slopes.at(at), weight).shr(WEIGHT_BITS)) as [
     I32,
@@ -205,7 +208,7 @@ const sumsOfCircle = fn(
   },
 );
 
-/** The ratio of the squared mean to the variance, up to a factor. */
+/** The squared mean divided by the variance, up to a constant factor. */
 function ratioOf(found: F32, squares: F32, inverse: F32): F32 {
   return found.mul(found).div(spreadOf(found, squares, inverse).max(2 ** -24));
 }

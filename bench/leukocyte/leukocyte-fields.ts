@@ -44,9 +44,9 @@ interface Window {
 }
 
 /**
- * Steps of the fields of tracking: every window separately, with a launch per neighbour and with a launch per round,
- * where the host or the device checks for convergence; all windows together; and all rounds of all windows in one
- * launch.
+ * Versions of the computation of the fields for tracking, slowest first: each window alone, with a launch per neighbour
+ * or a launch per round, and a convergence test on the host or on the device; then all windows together; finally all
+ * rounds of all windows in one launch.
  */
 export async function fieldsLadder(context: Context, given: GivenCells): Promise<Ladder> {
   const { width, height } = given.frame;
@@ -80,17 +80,17 @@ export async function fieldsLadder(context: Context, given: GivenCells): Promise
   return {
     steps: [
       {
-        name: 'a launch for every neighbour, the host looks',
+        name: 'a launch per neighbour, convergence tested by the host',
         run: eachAlone((own, { width }) => untilStill(context, own, (u) => roundByNeighbours(context, u, own, width))),
       },
       {
-        name: 'a launch for every round, the host looks',
+        name: 'a launch per round, convergence tested by the host',
         run: eachAlone((own, { width }) =>
           untilStill(context, own, (u) => context.materialize(stencil(flowStep(FLOW), { u, image: own }, { width }))),
         ),
       },
-      { name: 'the device looks: `iterate`', run: eachAlone(onDevice) },
-      { name: 'all cells together, three launches a round', run: () => withoutRelax(context, relaxed) },
+      { name: 'convergence tested by the device: `iterate`', run: eachAlone(onDevice) },
+      { name: 'all cells together, three launches per round', run: () => withoutRelax(context, relaxed) },
       { name: 'all rounds of all cells in one launch: `relax`', run: relaxed },
     ],
     plain,
@@ -122,7 +122,7 @@ function joined(parts: readonly Float32Array[]): Float32Array {
   return all;
 }
 
-/** Round after round; the host reads every sum of changes. */
+/** Repeats rounds until the field converges; the host reads the sum of changes after each round. */
 async function untilStill(
   context: Context,
   image: Column<'f32'>,
@@ -141,7 +141,9 @@ async function untilStill(
   }
 }
 
-/** The contribution of each neighbour in a separate launch, then the next field. */
+/**
+ * One round of a field: one launch adds the contribution of each neighbour, and a last launch computes the next field.
+ */
 function roundByNeighbours(context: Context, u: Column<'f32'>, image: Column<'f32'>, width: number): Column<'f32'> {
   let sum = context.materialize(constant(f32, 0, image.capacity)) as Column<'f32'>;
   for (const term of TERMS) {
@@ -154,7 +156,7 @@ function roundByNeighbours(context: Context, u: Column<'f32'>, image: Column<'f3
   return after;
 }
 
-/** Doubled, because neighbours to the side contribute half. */
+/** One functor per neighbour. All sums are doubled, because sideways neighbours contribute half. */
 const TERMS = drawsOf(FLOW).map((draw, side) =>
   fn('drawnBySide', { u: neighbours(f32), sum: f32 }, f32, ({ u, sum }) => {
     const [dx, dy] = SIDES[side]!;
@@ -168,11 +170,11 @@ const settle = fn('settle', { u: f32, sum: f32, image: f32 }, f32, ({ u, sum, im
 
 const copied = fn('copied', { value: f32 }, f32, ({ value }) => value.mul(1));
 
-/** A prepared round for windows of each size, repeated on the device until it converges. */
+/** Prepares one round per window size; `context.iterate` repeats it on the device until the field converges. */
 function stillStep(context: Context): (own: Column<'f32'>, window: Window) => Promise<Column<'f32'>> {
   const prepare = (width: number, area: number) =>
     context.prepare({ own: input({ u: f32, image: f32 }, area) }, ({ own }) => {
-      // The step must return the whole state of a loop, so the image is copied along.
+      // The step of a loop must return its whole state, so the image is copied too.
       const next = context.materialize({
         u: stencil(flowStep(FLOW), own, { width }),
         image: map(copied, { value: own.image }),
@@ -192,7 +194,7 @@ function stillStep(context: Context): (own: Column<'f32'>, window: Window) => Pr
   };
 }
 
-/** Runs as on a device without a kernel for grids. */
+/** Runs with the backend's `relax` hidden, as on a device without a kernel for many grids. */
 function withoutRelax<T>({ backend }: Context, run: () => T): T {
   const hidden = backend as { relax?: unknown };
   const own = Object.getOwnPropertyDescriptor(hidden, 'relax');

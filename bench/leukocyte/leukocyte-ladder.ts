@@ -1,21 +1,21 @@
 import type { Context, Table } from '../../primitives/index.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
-/** One step of a ladder: gives the same result as all others, computed in another way. */
+/** One version of a computation. All steps of a ladder give the same result by different means. */
 export interface Step {
   readonly name: string;
   run(): Table | Promise<Table>;
 }
 
 /**
- * A ladder of steps, from one launch for every small task to the shipped version, and the single-threaded loop for
+ * Versions of one computation, from one launch for every small task to the shipped code, and a single-threaded loop for
  * comparison.
  */
 export interface Ladder {
   readonly steps: readonly Step[];
-  /** Plain JavaScript on one thread. */
+  /** Computes the result in plain JavaScript on one thread. */
   plain(): unknown;
-  /** Throws if a result differs from that of plain JavaScript in any byte. */
+  /** Throws if a result differs from the result of plain JavaScript in any byte. */
   check(step: string, result: Table): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface MeasuredStep {
   readonly name: string;
   readonly milliseconds: number;
   readonly launches: number;
-  /** Speed relative to plain JavaScript. */
+  /** Time of plain JavaScript divided by the time of this step. */
   readonly speedup: number;
 }
 
@@ -32,10 +32,10 @@ export interface MeasuredLadder {
   readonly steps: readonly MeasuredStep[];
 }
 
-/** After this many milliseconds, a step is not repeated; a slower one runs once. */
+/** Milliseconds after which no further round starts; a step whose first run takes longer is not repeated. */
 const PATIENCE = 3000;
 
-/** Checks and times all steps and the single-threaded loop. */
+/** Checks the result of every step, and times all steps and the single-threaded loop. */
 export async function measureLadder(context: Context, ladder: Ladder, rounds: number): Promise<MeasuredLadder> {
   const plainMilliseconds = await timeOf(async () => void ladder.plain(), rounds);
   const steps: MeasuredStep[] = [];
@@ -61,8 +61,8 @@ export async function measureLadder(context: Context, ladder: Ladder, rounds: nu
 }
 
 /**
- * The median of some rounds after three untimed ones, because kernels get faster at first; of fewer rounds if they take
- * long.
+ * The median time of `rounds` rounds, in milliseconds; slow work has fewer rounds. Three untimed rounds come first,
+ * because kernels are slower in the beginning.
  */
 async function timeOf(run: () => Promise<void>, rounds: number): Promise<number> {
   const times: number[] = [];
@@ -76,7 +76,7 @@ async function timeOf(run: () => Promise<void>, rounds: number): Promise<number>
   return spread(times).median;
 }
 
-/** Throws if two columns differ in a byte. */
+/** Throws if two columns differ in any byte. */
 export function requireSameBytes(what: string, got: ArrayBufferView, expected: ArrayBufferView): void {
   const [a, b] = [got, expected].map((view) => Buffer.from(view.buffer, view.byteOffset, view.byteLength)) as [
     Buffer,

@@ -6,7 +6,7 @@ import { drawPanels, type Panel } from '../shared/panels.ts';
 import type { MeasuredLadder } from './leukocyte-ladder.ts';
 
 /**
- * Makes the page `leukocyte-paper.md` and its picture from one or more files written by
+ * Writes the page `leukocyte-paper.md` and its picture, from one or more files written by
  * `bench/leukocyte/leukocyte-paper.ts`.
  *
  * node --import tsx bench/leukocyte/leukocyte-paper-plots.ts [--docs docs] FILE…
@@ -29,11 +29,11 @@ interface Stage {
   readonly key: string;
   readonly title: string;
   readonly note: string;
-  /** The paper's steps, and their speed relative to its C code on one thread. */
+  /** The paper's steps, and how many times as fast each is as its C code on one thread. */
   readonly paper: readonly (readonly [name: string, speedup: number])[];
 }
 
-/** From the text of the paper: a GeForce GTX 280, and OpenMP on a Core 2 Extreme with four cores. */
+/** Numbers from the paper's text, for a GeForce GTX 280 and for OpenMP on a Core 2 Extreme with four cores. */
 const STAGES: readonly Stage[] = [
   {
     key: 'detection',
@@ -147,7 +147,7 @@ function ladderLines(label: string, { plainMilliseconds, steps }: MeasuredLadder
   ];
 }
 
-/** Measurements by other programs: the last steps on an H200, and whole frames. */
+/** A section with measurements by other programs: the last steps on an H200, and whole frames. */
 function whole(): string[] {
   return [
     '## The shipped version on an H200, and whole frames',

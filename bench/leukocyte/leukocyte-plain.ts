@@ -2,8 +2,8 @@ import { circleTables, WEIGHT_BITS } from '../../algorithms/cell-tracking/circle
 import type { CellVideoFrame } from './cell-video.ts';
 
 /**
- * Detection and the fields of tracking as plain loops on one thread, which visit all samples of a circle and all pixels
- * of a dilation, as the paper's C code does. They round like the primitives, so the bytes are the same.
+ * Detection and the fields for tracking as plain loops on one thread. Like the paper's C code, they visit all samples
+ * of a circle and all pixels of a dilation. They round like the primitives, so results have the same bytes.
  */
 const f = Math.fround;
 
@@ -79,7 +79,7 @@ function plainScores(frame: CellVideoFrame['frame'], { radii, points, threshold 
   return { score, radius };
 }
 
-/** Doubled slopes as integers of at most 14 bits. */
+/** Slopes of the grey values, doubled and scaled to integers of at most 14 bits. */
 function plainSlopes({ width, height, grey }: CellVideoFrame['frame']): { x: Int32Array; y: Int32Array } {
   const [x, y] = [new Int32Array(width * height), new Int32Array(width * height)];
   let max = 0;
@@ -101,7 +101,7 @@ function plainSlopes({ width, height, grey }: CellVideoFrame['frame']): { x: Int
   return { x, y };
 }
 
-/** Pixels with the maximum score within the dilation. */
+/** Pixels whose score is the maximum within the dilation radius. */
 function plainPeakCells(
   { width, height }: { readonly width: number; readonly height: number },
   score: Float32Array,
@@ -124,7 +124,10 @@ function plainPeakCells(
   return found;
 }
 
-/** The flow along (1, 1) in one window, in units of 2^-20, until it converges; also returns its rounds. */
+/**
+ * Computes the field of one window for flow along (1, 1), in units of 2^-20, until it converges; also returns the
+ * number of rounds.
+ */
 export function plainFlow(
   image: Float32Array,
   width: number,
@@ -141,14 +144,14 @@ export function plainFlow(
 }
 
 export interface PlainFlow {
-  /** The mean change at which a field counts as converged, with 20 fractional bits. */
+  /** A field has converged if its mean change per pixel is at most this, in units of 2^-20. */
   readonly minChange: number;
   readonly maxRounds: number;
 }
 
 const TWENTIETH = f(0.05);
 
-/** One round, and the sum of all changes with 20 fractional bits. */
+/** Computes one round of a field; returns the sum of all changes, in units of 2^-20. */
 export function flowRound(
   u: Float32Array,
   image: Float32Array,

@@ -11,8 +11,8 @@ const [POINTS, MARGIN, DILATION] = [150, 22, 12];
 const RADII = [8, 10, 12, 14, 16, 18, 20];
 
 /**
- * Cells of a frame by loops on one thread, in real numbers: scores that are the maximum within 12 pixels and exceed the
- * threshold.
+ * Finds the cells of a frame by plain f64 loops on one thread: pixels whose score exceeds the threshold and is the
+ * maximum within 12 pixels.
  */
 export function plainCells(frame: PlainFrame, threshold = 1.8, radii: readonly number[] = RADII): FoundCells {
   const { width, height } = frame;
@@ -28,7 +28,10 @@ export function plainCells(frame: PlainFrame, threshold = 1.8, radii: readonly n
   return { x: xs, y: ys };
 }
 
-/** The margin is wider than the square, so the square lies within the frame. */
+/**
+ * Whether a pixel has the maximum score in the square around it. MARGIN exceeds DILATION, so the square is inside the
+ * frame.
+ */
 function isGreatest(score: Float64Array, width: number, x: number, y: number): boolean {
   const size = Math.abs(score[y * width + x]!);
   for (let row = y - DILATION; row <= y + DILATION; row++) {
@@ -39,7 +42,7 @@ function isGreatest(score: Float64Array, width: number, x: number, y: number): b
   return true;
 }
 
-/** The best score of the circles around each pixel. */
+/** For each pixel, the best score of all circles around it. */
 export function plainScores({ width, height, grey }: PlainFrame, radii: readonly number[] = RADII): Float64Array {
   const angles = Array.from({ length: POINTS }, (_, n) => (n * 2 * Math.PI) / POINTS);
   const [cos, sin] = [angles.map(Math.cos), angles.map(Math.sin)].map((each) => Float64Array.from(each));

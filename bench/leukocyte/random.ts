@@ -1,21 +1,21 @@
 import { popcount } from '../../formats/tables/bits.ts';
 /**
- * Random numbers that are the same on every machine: integer and f64 arithmetic, without functions that engines round
- * differently.
+ * Pseudo-random numbers that are the same on every machine: they use only integer and f64 arithmetic, no functions that
+ * engines round differently.
  */
 export interface Random {
   /** 32 random bits. */
   bits(): number;
-  /** A number in [`from`, `to`). */
+  /** A number from `from` (included) to `to` (excluded). */
   between(from: number, to: number): number;
-  /** A whole number in [0, `count`). */
+  /** An integer from 0 to `count` − 1. */
   below(count: number): number;
-  /** Approximately normal with mean 0 and variance 1: within ±5.9. */
+  /** An approximately normal number with mean 0 and variance 1; always within ±5.9. */
   normal(): number;
 }
 
 /**
- * The generator sfc32 (Doty-Humphrey). Equal seeds and streams give equal numbers; different streams are independent.
+ * The generator sfc32 by Doty-Humphrey. Equal seeds and streams give equal numbers; different streams are independent.
  */
 export function randomOf(seed: number, stream = 0): Random {
   let [a, b, c, counter] = [seed | 0, stream | 0, 0x9e3779b9 | 0, 1];
@@ -38,5 +38,5 @@ export function randomOf(seed: number, stream = 0): Random {
   };
 }
 
-/** The number of ones in 32 bits has variance 8; the uniform number added to it has variance 1/12. */
+/** The number of ones among 32 random bits has variance 8; the uniform number added to it has variance 1/12. */
 const SCALE = 1 / Math.sqrt(8 + 1 / 12);

@@ -12,9 +12,9 @@ import { matchVideo, trackAccuracy } from './cell-accuracy.ts';
 import { type CellVideoFrame, type CellVideoOptions, cellVideo } from './cell-video.ts';
 
 /**
- * Tracks cells of generated videos, 640 × 480, from grey frames in host memory: how many are found, how far off, how
- * many tracks are without a switch, and wall-clock milliseconds per frame, including uploads, detection in every tenth
- * frame and reading every frame's centres.
+ * Tracks the cells of generated videos of 640 × 480 pixels, from grey frames in host memory. Reports how many cells are
+ * found, how far off their centres are, and how many tracks never switch to another cell. Also reports wall-clock
+ * milliseconds per frame, including uploads, detection in every tenth frame, and reading every frame's centres.
  *
  * node --import tsx bench/leukocyte/track-cells.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
  *   [--frames 60] [--speed-frames 100] [--seeds 1,2,3,4,5] [--only speed|accuracy]
@@ -31,9 +31,9 @@ const { values: options } = parseArgs({
 const frames = Number(options.frames);
 const seeds = options.seeds.split(',').map(Number);
 const SIZE = { width: 640, height: 480 };
-/** After this many frames all kernels are compiled, and a GPU's clock is up. */
+/** Number of untimed frames; after these, all kernels are compiled and a GPU has raised its clock frequency. */
 const WARM_UP = 20;
-/** Number of untimed videos: the JavaScript engine compiles hot code within some hundred frames. */
+/** Number of untimed videos, because the JavaScript engine compiles hot code only within some hundred frames. */
 const WARM_UP_ROUNDS = 2;
 const ROUNDS = 5;
 
@@ -43,7 +43,7 @@ if (options.only !== 'accuracy') await reportSpeed();
 if (options.only !== 'speed') await reportAccuracy();
 
 async function reportSpeed(): Promise<void> {
-  console.log('| cells | ms a frame | frames a second | launches a frame | allocations |');
+  console.log('| cells | ms per frame | frames per second | launches per frame | allocations |');
   console.log('| --- | --- | --- | --- | --- |');
   for (const cells of [36, 84]) {
     const video = [...cellVideo({ seed: 1, cells, amplitude: 10, frames: Number(options['speed-frames']) })];
@@ -69,7 +69,7 @@ async function reportSpeed(): Promise<void> {
   console.log();
 }
 
-/** What is drawn, and how it is tracked. */
+/** One row of the table: the video's options and the tracking options. */
 interface Trial {
   readonly name: string;
   readonly drawing: Omit<CellVideoOptions, 'seed' | 'frames'>;
@@ -89,7 +89,7 @@ async function reportAccuracy(): Promise<void> {
     { name: 'texture 30, still background', drawing: { cells: 36, amplitude: 30 }, still: true },
     { name: 'texture 30, threshold 2.7', drawing: { cells: 36, amplitude: 30 }, detection: { threshold: 2.7 } },
     {
-      name: 'the same, bright cells alone',
+      name: 'texture 30, threshold 2.7, only bright cells',
       drawing: { cells: 36, amplitude: 30 },
       detection: { threshold: 2.7, sign: 'bright' },
     },
@@ -98,8 +98,8 @@ async function reportAccuracy(): Promise<void> {
     { name: 'entries and exits', drawing: { ...faint, entries: true } },
     { name: 'all three', drawing: { ...faint, halos: 0.5, occlusion: true, entries: true } },
   ];
-  console.log('Mean and least over the seeds; centres in pixels, median of all.\n');
-  console.log('| video | F1 | centres off | tracks without a switch | cells found |');
+  console.log('Mean (min) over the seeds; centre errors are medians over all seeds.\n');
+  console.log('| video | F1 | centre error, px | tracks without a switch | cells found |');
   console.log('| --- | --- | --- | --- | --- |');
   for (const { name, drawing, still, detection } of trials) {
     const found: Awaited<ReturnType<typeof accuracyOf>>[] = [];

@@ -6,7 +6,7 @@ import { type CellVideoFrame, type CellVideoOptions, cellVideo } from './cell-vi
 
 type DrawnFrame = CellVideoFrame['frame'];
 
-/** A frame of a generated video, and its cells as they were in the previous frame. */
+/** A frame of a generated video, and the cells' positions in the frame before it. */
 export interface GivenCells {
   readonly frame: DrawnFrame;
   readonly frameBefore: DrawnFrame;
@@ -14,10 +14,10 @@ export interface GivenCells {
   readonly y: Float32Array;
 }
 
-/** The expected radius of cells. */
+/** The expected radius of cells, in pixels. */
 const RADIUS = 10;
 
-/** The second frame of a video, with the true centres in the first one. */
+/** The second frame of a video, with the true centres in its first frame. */
 export function givenCells(options: Omit<CellVideoOptions, 'frames'>): GivenCells {
   const [before, after] = [...cellVideo({ ...options, frames: 2 })];
   const cells = before!.truth.filter(({ visible }) => visible);
@@ -33,10 +33,10 @@ export function columnsOfCells(context: Context, { x, y }: GivenCells): Record<'
   return { x: context.column(x), y: context.column(y), path: context.column(y) };
 }
 
-/** A window and its first pixel in the frame. */
+/** A window around a cell, and the position of its first pixel in the frame. */
 export type CellWindow = PeerWindow & { readonly left: number; readonly top: number };
 
-/** The windows that `trackFrame` made, in the form that Rodinia's program takes. */
+/** The windows that `trackFrame` made, in the form that Rodinia's program expects. */
 export function windowsOf({ frame, x, y }: GivenCells, words: Uint32Array): CellWindow[] {
   return Array.from(x, (_, c) => {
     const word = (name: keyof typeof WORD): number => words[c * WINDOW_WORDS + WORD[name]]!;

@@ -11,12 +11,16 @@ import type { OpenOptions } from '../../open.ts';
 import { machine } from '../shared/compare-input.ts';
 
 /**
- * Nearest neighbours: brute force in many dimensions, in GFLOP/s (two operations per dimension and pair), and trees of
- * points in the plane, with and without building, compared with kdbush, flatbush and nanoflann on one thread (given a
- * C++ compiler and Debian's libnanoflann-dev). If Python has them, brute force is compared with faiss's flat index and
- * with torch's cdist and topk on the same number of threads, including how many found points agree. Debian has them as
- * python3-faiss and python3-torch; with the plain BLAS they take five times as long as with libopenblas0-pthread.
- * Milliseconds are medians, also of processor time, which is more reliable on shared machines.
+ * Times searches for nearest neighbours.
+ *
+ * - Brute force in many dimensions, in GFLOP/s (two operations per dimension and pair). If the Python packages are
+ *   installed, it is compared with faiss's flat index and with torch's cdist and topk, on the same number of threads;
+ *   the share of equal neighbours is reported too. Debian's packages are python3-faiss and python3-torch; with the
+ *   plain BLAS they take five times as long as with libopenblas0-pthread.
+ * - Trees of points in the plane, with and without the time to build them. They are compared with kdbush, flatbush and
+ *   nanoflann on one thread. nanoflann needs a C++ compiler and Debian's libnanoflann-dev.
+ *
+ * Milliseconds are medians, of wall-clock time and of processor time; the latter is more reliable on shared machines.
  *
  * node --import tsx bench/neighbours/neighbours.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2] [--rounds 5]
  *   [--points 100000] [--queries 1000] [--dimensions 128] [--k 10] [--plane 1000000]
@@ -39,7 +43,7 @@ const { values: options } = parseArgs({
 });
 const [k, rounds, plane] = [options.k, options.rounds, options.plane].map(Number) as [number, number, number];
 const parts = options.only.split(',');
-/** JavaScript indices answer only one in every `PART` queries, and the time is extrapolated. */
+/** JavaScript peers answer only one in `PART` queries; their time is multiplied by `PART`. */
 const PART = 20;
 
 /** Pseudo-random numbers from 0 to 1, the same in every run. */
@@ -58,7 +62,10 @@ interface Time {
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
-/** Milliseconds of warm-up: an idle GPU runs at a fifth of its clock, and takes some tenths of a second to raise it. */
+/**
+ * Milliseconds of warm-up: an idle GPU runs at a fifth of its clock frequency and needs some tenths of a second to
+ * raise it.
+ */
 const HEAT_MS = options.backend === 'webgpu' && options.adapter === 'hardware' ? 600 : 0;
 
 async function timeOf(run: () => unknown): Promise<Time> {
@@ -68,7 +75,7 @@ async function timeOf(run: () => unknown): Promise<Time> {
     const [before, start] = [process.cpuUsage(), performance.now()];
     await run();
     const [wall, used] = [performance.now() - start, process.cpuUsage(before)];
-    // The first round compiles.
+    // The first round includes compilation, so it is not counted.
     if (round > 0) times.push({ wall, processor: (used.user + used.system) / 1000 });
   }
   return { wall: median(times.map(({ wall }) => wall)), processor: median(times.map(({ processor }) => processor)) };
@@ -83,7 +90,7 @@ console.log(`${machine()}; ${context.backend.name}, medians of ${rounds}\n`);
 const row = (...cells: readonly (string | number)[]): void => console.log(`| ${cells.join(' | ')} |`);
 const ms = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
 
-/** Runs a search to its end, and frees its memory. */
+/** Runs a search, waits for its result, and frees it. */
 async function searched(search: () => object | Promise<object>): Promise<void> {
   const found = await search();
   await context.sync();
@@ -113,7 +120,7 @@ if (parts.includes('brute') || parts.includes('python')) {
   console.log();
 }
 
-/** A line printed by a Python peer. */
+/** One line printed by a Python peer, parsed. */
 interface PeerLine {
   readonly name: string;
   readonly missing?: string;
@@ -155,7 +162,7 @@ async function pythonPeers(
   }
 }
 
-/** Points in the plane: evenly distributed, and so that grids perform badly. */
+/** Point sets in the plane: one even, and others that are so uneven that a regular grid would perform badly. */
 const clouds: { readonly [name: string]: (u: number, i: number) => number } = {
   uniform: (u) => u,
   'all equal': () => 3,
@@ -166,12 +173,12 @@ const clouds: { readonly [name: string]: (u: number, i: number) => number } = {
 
 if (parts.includes('tree') || parts.includes('clouds')) {
   row(
-    'plane',
-    'build, ms',
-    `${k} nearest of as many queries`,
-    `of all points`,
-    'queries a second',
-    'all within the k-th distance',
+    'points in the plane',
+    'build, ms (processor)',
+    `${k} nearest to as many queries, ms`,
+    `${k} nearest to all points, ms`,
+    'queries per second',
+    'all within the k-th distance, ms',
   );
   row('---', '---', '---', '---', '---', '---');
   for (const [name, cloud] of Object.entries(clouds)) {
@@ -196,7 +203,7 @@ if (parts.includes('tree') || parts.includes('clouds')) {
 }
 
 if (parts.includes('peers')) {
-  row('peer, one thread', 'build, ms', `${k} nearest of as many queries, ms`);
+  row('peer, one thread', 'build, ms', `${k} nearest to as many queries, ms`);
   row('---', '---', '---');
   const [points, queries] = [numbers(2 * plane, 3), numbers(2 * plane, 4)];
   await nanoflann(points, queries);
@@ -238,8 +245,8 @@ function flatbush(points: Float32Array, queries: Float32Array): void {
 }
 
 /**
- * kdbush does not search nearest points: searches a circle that holds k evenly distributed points, and widens it if it
- * holds fewer.
+ * kdbush has no search for nearest points. So this searches a circle that would hold k evenly distributed points, and
+ * widens the circle until it holds at least k.
  */
 function kdbush(points: Float32Array, queries: Float32Array): void {
   const start = performance.now();

@@ -7,10 +7,10 @@ import { machine } from '../shared/compare-input.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
- * Frames of the page in examples/web, without the page: moves 200,000 points, counts them on a grid of 512 × 512,
- * smooths it, and finds and paints the components of dense cells. Wall-clock time from the first call until the host
- * knows the number of components and the checksum, and until it has the picture. Steps are timed in separate frames,
- * with a wait after each.
+ * Times the frames that the page in examples/web computes, without a browser. A frame moves 200,000 points, counts them
+ * on a grid of 512 × 512, smooths the counts, and finds and paints the connected components of dense cells. Reports
+ * wall-clock time from the first call until the host knows the number of components and the checksum, and until it has
+ * the picture. Single steps are timed in other frames, with a wait after each step.
  *
  * node --import tsx bench/page/web-frame.ts [--backend webgpu,workers,reference] [--adapter hardware|software] [--rounds 300]
  *   [--warm-up 100] [--threshold 1.25]
@@ -30,7 +30,7 @@ const titles = [
   'backend',
   'computed',
   'min',
-  '9 of 10',
+  '90th percentile',
   'with picture',
   'launches',
   ...STEPS,

@@ -4,7 +4,7 @@ import type { HostColumns } from '../harness/experiment.ts';
 import type { Job } from '../harness/job.ts';
 import { optionalPackage } from './optional.ts';
 
-/** The part of `arquero` that is used. */
+/** The members of the package `arquero` that are used here. */
 interface Arquero {
   table(columns: HostColumns): Frame;
 }
@@ -14,7 +14,7 @@ interface Frame {
   orderby(column: string): Frame;
   groupby(column: string): Frame;
   rollup(columns: Readonly<Record<string, string>>): Frame;
-  /** Stores rows that were only marked or ordered so far. */
+  /** Stores the rows that a filter or an order has so far only marked. */
   reify(): Frame;
   array(column: string, type: Uint32ArrayConstructor): Uint32Array;
 }
@@ -26,7 +26,7 @@ interface Query {
 
 const sums: Query = { run: (frame) => frame.rollup({ s: 'op.sum(d.x)' }), columns: ['s'] };
 
-/** Queries equivalent to experiments over u32. Sums are computed in f64 and truncated to 32 bits on reading. */
+/** Arquero queries for experiments over u32. Sums are computed in f64, and truncated to 32 bits when read. */
 const QUERIES: Readonly<Record<string, Query>> = {
   reduce: sums,
   copyIf: { run: (frame) => frame.filter('(d.x & 1) === 1').reify(), columns: ['x'] },
@@ -35,10 +35,10 @@ const QUERIES: Readonly<Record<string, Query>> = {
   reduceByKey: { run: (frame) => sums.run(frame.groupby('keys')), columns: ['keys', 's'] },
 };
 
-/** Sums of more elements could exceed 2⁵³. */
+/** Maximum number of elements: sums of more could exceed 2⁵³ and lose precision. */
 const MAX_SUMMED = 2 ** 21;
 
-/** Arquero's tables in JavaScript, on this thread; undefined if `arquero` is not installed. */
+/** Arquero, which computes in JavaScript on this thread; undefined if the package `arquero` is not installed. */
 export async function arqueroPeer(): Promise<Candidate | undefined> {
   const found = await optionalPackage<Arquero>('arquero');
   if (found === undefined) return undefined;

@@ -1,9 +1,9 @@
-// The time that a caller of CUDA waits, by the host's clock: the chain, loops and transfers of ../whole-calls.ts.
+// The time that a caller of CUDA waits, by the host's clock: the chain, loops and transfers of ../primitives/whole-calls.ts.
 //
 // Build:  nvcc -O3 -std=c++17 -arch=native --extended-lambda -o calls calls.cu
 //         (without a card: -arch=sm_90 for an H100 or H200, and so on)
 // Run:    ./calls [--rounds 1000] [log2 of sizes, default 10 14 16 18 20 22]
-// Prints: a line of JSON for each measurement: what, n, library, way, ms (the median of 7), least, greatest, checksum, and the
+// Prints: a line of JSON for each measurement: what, n, library, way, ms (the median of 7), min, max, checksum, and the
 //         bytes of a transfer. The checksum is FNV-1a over the words of the result.
 //
 // Libraries of the chain (map, copyIf, sortByKey, reduceByKey, exclusiveScan):
@@ -146,7 +146,7 @@ class CachedWords {
 
 // ----------------------------------------------------------------------------------------------------------------- timing
 
-struct Spread { double median, least, greatest; };
+struct Spread { double median, min, max; };
 
 /** Milliseconds per call for `calls` successive calls, until the device has finished them; `before` is not timed. */
 Spread spread_of(int calls, const std::function<void()>& before, const std::function<void()>& call) {
@@ -166,8 +166,8 @@ Spread spread_of(int calls, const std::function<void()>& before, const std::func
 }
 
 void print(const string& what, std::size_t n, const string& library, const string& way, const Spread& ms, const string& more) {
-  std::printf("{\"what\":\"%s\",\"n\":%zu,\"library\":\"%s\",\"way\":\"%s\",\"ms\":%.6f,\"least\":%.6f,\"greatest\":%.6f,%s}\n",
-              what.c_str(), n, library.c_str(), way.c_str(), ms.median, ms.least, ms.greatest, more.c_str());
+  std::printf("{\"what\":\"%s\",\"n\":%zu,\"library\":\"%s\",\"way\":\"%s\",\"ms\":%.6f,\"min\":%.6f,\"max\":%.6f,%s}\n",
+              what.c_str(), n, library.c_str(), way.c_str(), ms.median, ms.min, ms.max, more.c_str());
   std::fflush(stdout);
 }
 
@@ -183,7 +183,7 @@ std::vector<u32> on_host(const u32* words, std::size_t length) {
   return host;
 }
 
-/** Warms up the card: an idle one takes a quarter of a second to raise its clocks. */
+/** Warms up the card: an idle card needs a quarter of a second to raise its clock frequency. */
 void heat() {
   using namespace std::chrono_literals;
   Column words(1 << 24);
@@ -249,7 +249,7 @@ auto rows_of(u32* first, u32* second) {
 
 auto runs() { return thrust::make_transform_iterator(thrust::make_counting_iterator(u32(0)), RunOf()); }
 
-/** As a typical user writes it, with a vector for each result. */
+/** The chain as a typical user of Thrust writes it, with a new vector for each result. */
 Column thrust_chain(const Column& x) {
   const std::size_t n = x.size();
   Column key(n), kept_key(n), kept_row(n);
@@ -264,7 +264,7 @@ Column thrust_chain(const Column& x) {
   return out;
 }
 
-/** As an expert in Thrust writes it; returns the number of sums. */
+/** The chain as an expert in Thrust writes it, with cached memory; returns the length of the result. */
 std::size_t cached_chain(const Column& x, Cache& cache, u32* out) {
   const auto policy = thrust::cuda::par_nosync(cache);
   const std::size_t n = x.size();
@@ -280,7 +280,7 @@ std::size_t cached_chain(const Column& x, Cache& cache, u32* out) {
   return length;
 }
 
-/** The rows up to a count on the device, followed by zeros. */
+/** Element i of `rows` if i is below a count that is on the device, otherwise 0. */
 struct UpTo {
   const u32* rows;
   const u32* count;
@@ -320,7 +320,7 @@ void measure_chain(std::size_t n) {
     const Spread many = spread_of(kInARow, nothing, call), one = spread_of(1, nothing, call);
     const string sum = checksum_of(result());
     print("chain", n, library, "in a row", many, sum);
-    print("chain", n, library, "alone, to done", one, sum);
+    print("chain", n, library, "alone, until done", one, sum);
   };
   Column x(n), out(n);
   thrust::tabulate(x.begin(), x.end(), Hash());
@@ -358,7 +358,7 @@ struct Turns {
   const u32* round;
   __device__ u32* from() const { return state[*round & 1]; }
   __device__ u32* to() const { return state[(*round & 1) ^ 1]; }
-  /** Reads the output of the round. */
+  /** Element i of the state that this round writes. */
   __device__ u32 operator()(u32 i) const { return to()[i]; }
 };
 
@@ -396,12 +396,12 @@ struct Loop {
   }
 };
 
-/** Times all rounds and prints the time of one. The checksum covers the state, or all numbers that were read. */
+/** Times a whole loop and prints its time per round. The checksum covers the state, or all numbers that were read. */
 void measure_loop(const string& what, const string& library, Loop& loop, const std::function<void()>& all,
                   const std::function<std::vector<u32>()>& result) {
   heat();
   Spread ms = spread_of(1, [&] { loop.restart(); }, all);
-  for (double* each : {&ms.median, &ms.least, &ms.greatest}) *each /= loop.rounds;
+  for (double* each : {&ms.median, &ms.min, &ms.max}) *each /= loop.rounds;
   print(what, loop.n, library, "a round", ms, checksum_of(result()) + ",\"rounds\":" + std::to_string(loop.rounds));
 }
 
@@ -527,7 +527,7 @@ void measure_loop_with_stop_rule(Loop& loop) {
 
 void measure_transfer(const string& what, const string& library, std::size_t bytes, const std::function<void()>& before,
                       const std::function<void()>& copy) {
-  print(what, bytes / 4, library, "to done", spread_of(1, before, copy), "\"bytes\":" + std::to_string(bytes));
+  print(what, bytes / 4, library, "until done", spread_of(1, before, copy), "\"bytes\":" + std::to_string(bytes));
 }
 
 /** Uploads, downloads into memory that was written before, and downloads into new memory. */

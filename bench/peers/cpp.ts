@@ -4,12 +4,15 @@ import { type ProgramSource, programCandidate, startProgram, versionOf } from '.
 
 const FLAGS = ['-O3', '-march=native', '-std=c++20', '-pthread'];
 
-/** The experiments in `primitives.cpp`. */
+/** The experiments that `primitives.cpp` implements. */
 const NAMES: ReadonlySet<string> = new Set(
   'copy map reduce scan copyIf gather scatter reduceByKey histogram sort sortByKey merge chain'.split(' '),
 );
 
-/** C++ with all optimizations of g++, on one thread and on all threads; an empty list without a compiler. */
+/**
+ * C++ compiled by g++ with all optimizations, once on one thread and once on all threads; empty if there is no
+ * compiler.
+ */
 export async function cppPeers(compiled?: string): Promise<Candidate[]> {
   const source: ProgramSource = { file: 'primitives.cpp', compiler: process.env.CXX ?? 'g++', flags: FLAGS };
   const version = compiled ?? (await versionOf(source.compiler, '--version'))?.split('\n')[0];

@@ -7,7 +7,7 @@ const LIBRARIES: Readonly<Record<string, ReadonlySet<string>>> = {
   thrust: new Set(
     'copy map reduce scan copyIf gather scatter reduceByKey sort sortByKey reverse lowerBound chain'.split(' '),
   ),
-  // CUB's partition reverses the rejected rows, so it is not a peer of a stable one.
+  // The experiments measured with CUB. `partition` is missing because CUB's version reverses the rejected rows.
   cub: new Set(
     (
       'reduce scan copyIf reduceByKey histogram sort sortByKey merge count minElement adjacentDifference unique ' +
@@ -17,8 +17,8 @@ const LIBRARIES: Readonly<Record<string, ReadonlySet<string>>> = {
 };
 
 /**
- * Thrust as a user writes it, and CUB with preallocated storage, timed by CUDA's events; requires a driver, and nvcc or
- * a program compiled elsewhere.
+ * Thrust in its usual style, and CUB with preallocated storage; both are timed by CUDA events. They need a driver, and
+ * either nvcc or a program compiled elsewhere.
  */
 export async function cudaPeers(compiled?: string): Promise<Candidate[]> {
   const card = await versionOf('nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader');

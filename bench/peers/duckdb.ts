@@ -3,7 +3,7 @@ import { type Candidate, hostTime } from '../harness/candidate.ts';
 import type { Job } from '../harness/job.ts';
 import { optionalPackage } from './optional.ts';
 
-/** The part of `@duckdb/node-api` that is used. */
+/** The members of the package `@duckdb/node-api` that are used here. */
 interface DuckDb {
   readonly DuckDBInstance: { create(path: string): Promise<{ connect(): Promise<Connection>; closeSync(): void }> };
 }
@@ -17,7 +17,7 @@ interface Connection {
   closeSync(): void;
 }
 
-/** x as in `quadrille bench`: the hash of `experiments/inputs.ts`, step by step. */
+/** SQL expressions that compute, step by step, the hash of `experiments/inputs.ts`. */
 const HASH_STEPS = [
   'xor(i, i >> 16)',
   '(x * 2146121005) & 4294967295',
@@ -26,7 +26,7 @@ const HASH_STEPS = [
   'xor(x, x >> 16)',
 ];
 
-/** Queries equivalent to experiments over u32, on a table t(i, x) in the order of i; sums are modulo 2³². */
+/** SQL for experiments over u32, on a table t(i, x) in the order of i. Sums are modulo 2³². */
 const QUERIES: Readonly<Record<string, string>> = {
   map: 'SELECT ((x::UBIGINT * 2654435761 + 1) & 4294967295)::UINTEGER AS y FROM t',
   reduce: 'SELECT (sum(x) % 4294967296)::UINTEGER AS s FROM t',
@@ -37,7 +37,10 @@ const QUERIES: Readonly<Record<string, string>> = {
   reduceByKey: 'SELECT (i >> 4)::UINTEGER AS k, (sum(i) % 4294967296)::UINTEGER AS s FROM t GROUP BY k ORDER BY k',
 };
 
-/** DuckDB, in memory, on all its threads; results become tables. Undefined if `@duckdb/node-api` is not installed. */
+/**
+ * DuckDB with tables in memory, on all its threads; results are stored as tables. Undefined if the package
+ * `@duckdb/node-api` is not installed.
+ */
 export async function duckDbPeer(): Promise<Candidate | undefined> {
   const found = await optionalPackage<DuckDb>('@duckdb/node-api');
   if (found === undefined) return undefined;
@@ -58,7 +61,7 @@ export async function duckDbPeer(): Promise<Candidate | undefined> {
           await connection.run(store);
           const result = await connection.runAndReadAll('SELECT * FROM result');
           const columns = result.getColumns();
-          // Without rows, it returns no columns.
+          // A result without rows has no column arrays, hence the default.
           return result.columnNames().map((_, i) => Uint32Array.from(columns[i] ?? [], Number));
         },
         async round(calls) {

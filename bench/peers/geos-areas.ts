@@ -1,6 +1,6 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 
-/** Areas of two regions, of their intersection and of their union. */
+/** Areas of two regions, and of their intersection and union. */
 export interface GeosAreas {
   readonly first: number;
   readonly second: number;
@@ -8,7 +8,10 @@ export interface GeosAreas {
   readonly union: number;
 }
 
-/** The part of geos-wasm that is used; its own declarations are global and clash with those of browsers. */
+/**
+ * The functions of geos-wasm that are used here. The package's own declarations are global and clash with browser
+ * types.
+ */
 export interface GeosModule {
   readonly Module: {
     _malloc(bytes: number): number;
@@ -30,20 +33,20 @@ export interface GeosModule {
   GEOSArea(geometry: number, area: number): number;
 }
 
-/** Number of doubles in the buffer for coordinates. */
+/** Length of the coordinate buffer, in doubles. */
 const CAPACITY = 1 << 16;
 
 /**
- * Exact areas by GEOS, as an independent result for tests: GEOSIntersection and GEOSUnion of two polygons.
+ * Exact areas by GEOS, against which tests compare ours: GEOSIntersection and GEOSUnion of two polygons.
  *
- * Regions are those of {@link Polygons}, even-odd over all rings, which GEOS does not support. So each ring becomes a
- * separate polygon, repaired by GEOSMakeValid if GEOSisValid rejects it (rings that touch or cross themselves), and the
- * rings of a polygon are combined by GEOSSymDifference. Before that, repeated vertices and walks there and back along a
- * line are removed from a ring, and rings without area are dropped: GEOSMakeValid would treat such a walk as a wall
- * that encloses what lies behind it.
+ * The region of a polygon is even-odd over all its rings, as defined by {@link Polygons}; GEOS does not support this
+ * rule. So each ring becomes a separate polygon, and GEOSSymDifference combines the polygons of all rings.
+ * GEOSMakeValid repairs rings that GEOSisValid rejects because they touch or cross themselves. Before that, repeated
+ * vertices and spikes (edges that go along a line and straight back) are removed from a ring, and rings without area
+ * are dropped. Otherwise GEOSMakeValid would treat a spike as a wall and enclose the area behind it.
  *
- * Areas are doubles: they are exact if coordinates are integers and areas are below 2^53. If GEOS fails, or areas
- * exceed that, this throws instead of returning a number.
+ * Areas are doubles, exact if coordinates are integers and areas are below 2^53. Methods throw if GEOS fails or an area
+ * is larger.
  */
 export class Geos {
   readonly #geos: GeosModule;
@@ -61,7 +64,7 @@ export class Geos {
     return new Geos(geos, lastError);
   }
 
-  /** Areas of polygon `i` of one set and polygon `j` of another. */
+  /** Areas of polygon `i` of the first set and polygon `j` of the second. */
   areas(first: Polygons, i: number, second: Polygons, j: number): GeosAreas {
     const [p, q] = [this.#region(first, i), this.#region(second, j)];
     const [intersection, union] = [this.#geos.GEOSIntersection(p, q), this.#geos.GEOSUnion(p, q)];
@@ -75,7 +78,7 @@ export class Geos {
     return areas;
   }
 
-  /** The region of a polygon, as a valid geometry. */
+  /** The region of a polygon as a valid GEOS geometry. */
   #region({ polygonRings, ringVertices, x, y }: Polygons, polygon: number): number {
     let region = 0;
     for (let ring = polygonRings[polygon]!; ring < polygonRings[polygon + 1]!; ring++) {
@@ -87,7 +90,7 @@ export class Geos {
     return region === 0 ? this.#succeeded(this.#geos.GEOSGeom_createEmptyPolygon()) : region;
   }
 
-  /** The region enclosed by one ring, as a valid geometry; 0 if it is empty. */
+  /** The region inside one ring as a valid GEOS geometry; 0 if the region is empty. */
   #ringRegion(vertices: readonly Position[]): number {
     if (vertices.length < 3) return 0;
     const closed = [...vertices, vertices[0]!].flat();
@@ -120,7 +123,7 @@ export class Geos {
   }
 }
 
-/** geos-wasm, whose functions return 0 on failure; `lastError` gives the reason. */
+/** Loads geos-wasm. Its functions return 0 on failure; `lastError` then returns the message. */
 export async function openGeosModule(): Promise<{ geos: GeosModule; lastError: () => string }> {
   const specifier: string = 'geos-wasm';
   let message = '';
@@ -136,7 +139,7 @@ export async function openGeosModule(): Promise<{ geos: GeosModule; lastError: (
 
 type Position = readonly [number, number];
 
-/** A ring without repeated vertices and without walks along a line and back, which enclose nothing. */
+/** A ring without repeated vertices and without spikes, which enclose no area. */
 function withoutSpikes(x: Float64Array, y: Float64Array): Position[] {
   const ring = Array.from(x, (_, i): Position => [x[i]!, y[i]!]);
   for (let i = 0, passed = 0; passed < ring.length; ) {
@@ -153,7 +156,7 @@ function withoutSpikes(x: Float64Array, y: Float64Array): Position[] {
   return ring;
 }
 
-/** Whether a vertex repeats an adjacent one or turns straight back; edges are horizontal or vertical. */
+/** Whether a vertex repeats an adjacent one, or is the tip of a spike. Edges must be horizontal or vertical. */
 function isSpike(before: Position, at: Position, after: Position): boolean {
   const [inX, inY, outX, outY] = [at[0] - before[0], at[1] - before[1], after[0] - at[0], after[1] - at[1]];
   return inX * outY === inY * outX && inX * outX + inY * outY <= 0;

@@ -1,17 +1,17 @@
 import type { Candidate } from '../harness/candidate.ts';
 
-/** Options for finding a peer. */
+/** Options that peers may use. */
 export interface PeerOptions {
-  /** Programs compiled elsewhere, by the name of their peer. */
+  /** Paths of programs that were compiled elsewhere, by the name of their peer. */
   readonly compiled: ReadonlyMap<string, string>;
   /** The WebGPU adapter for peers that use one. */
   readonly adapter: 'auto' | 'hardware' | 'software';
 }
 
-/** Finds the peers of a kind; an empty list if they are not available. */
+/** Finds the peers of one name; empty if none is available on this machine. */
 type FindPeers = (options: PeerOptions) => Promise<readonly Candidate[]>;
 
-/** Peers by name, loaded on demand. A new peer is a separate file and a line here. */
+/** The known peers by name; each file is loaded only on demand. To add a peer, add a file and a line here. */
 const FINDERS: Readonly<Record<string, FindPeers>> = {
   async javascript() {
     const { javascriptPeer } = await import('./javascript.ts');
@@ -41,7 +41,7 @@ const FINDERS: Readonly<Record<string, FindPeers>> = {
 
 export const PEER_NAMES: readonly string[] = Object.keys(FINDERS);
 
-/** The available peers of a name. */
+/** Finds the peers of a name that are available on this machine. */
 export function findPeers(name: string, options: PeerOptions): Promise<readonly Candidate[]> {
   return FINDERS[name]!(options);
 }

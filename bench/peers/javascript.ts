@@ -1,7 +1,7 @@
 import { type Candidate, hostTime } from '../harness/candidate.ts';
 import { columnsOfResult } from '../harness/experiment.ts';
 
-/** Plain loops over typed arrays, on this thread: the `plain` of every experiment that has one. */
+/** Plain loops over typed arrays on this thread: the `plain` functions of all experiments that have one. */
 export function javascriptPeer(): Candidate {
   return {
     name: 'javascript',

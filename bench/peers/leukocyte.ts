@@ -4,41 +4,41 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A cell's window: grey values from 0 to 1, and its circle relative to the window's first pixel. */
+/** A window around a cell: its grey values from 0 to 1, and the cell's circle relative to the window's first pixel. */
 export interface PeerWindow {
   readonly width: number;
   readonly height: number;
   readonly x: number;
   readonly y: number;
-  /** The row in which its path is expected. */
+  /** The row in which the cell's path is expected. */
   readonly row: number;
   readonly radius: number;
   readonly grey: ArrayLike<number>;
-  /** The field for its snake, row after row; computed by default. */
+  /** The field that moves the cell's snake, row after row; computed by the program if undefined. */
   readonly field?: ArrayLike<number>;
 }
 
-/** The result of Rodinia's program for a window. */
+/** What Rodinia's program computed for one window. */
 export interface PeerCell {
   readonly x: number;
   readonly y: number;
   readonly radii: Float64Array;
-  /** Rounds of the field; 0 if not counted. */
+  /** Number of rounds until the field converged; 0 without `count`. */
   readonly rounds: number;
   readonly field: Float64Array;
 }
 
 export interface PeerRun {
   readonly cells: readonly PeerCell[];
-  /** Median milliseconds for all cells, and for their fields and snakes summed over threads. */
+  /** Median milliseconds for all cells; `fields` and `snakes` are summed over all threads. */
   readonly ms: { readonly whole: number; readonly fields: number; readonly snakes: number };
 }
 
 const SNAXELS = 20;
 
 /**
- * Runs Rodinia's functions for fields and snakes, from a folder openmp/leukocyte in which `make` was run, through the
- * program of `leukocyte.c`. Counting rounds takes additional time.
+ * Runs Rodinia's functions for fields and snakes through the program of `leukocyte.c`. `folder` is openmp/leukocyte,
+ * after `make` was run in it. With `count`, rounds are counted, which takes additional time.
  */
 export function runLeukocyte(
   folder: string,

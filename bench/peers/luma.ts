@@ -5,7 +5,7 @@ import type { HostColumn } from '../harness/experiment.ts';
 import type { Job } from '../harness/job.ts';
 import { optionalPackage } from './optional.ts';
 
-/** The part of `@luma.gl/core`, `@luma.gl/webgpu` and `@luma.gl/gpgpu` that is used. */
+/** The members of `@luma.gl/core`, `@luma.gl/webgpu` and `@luma.gl/gpgpu` that are used here. */
 interface LumaDevice {
   readonly handle: GPUDevice;
   createBuffer(props: { data?: HostColumn; byteLength?: number; usage: number }): LumaBuffer;
@@ -42,7 +42,7 @@ interface GpuCore {
   readonly GPUSort: new (props: { keys: View; values: View; outputKeys: View; outputValues: View }) => Operation;
 }
 
-/** luma.gl's equivalents of experiments over u32. They take the columns to read and the columns to write. */
+/** Makes luma.gl's operation for an experiment over u32, from views of its input and output columns. */
 const OPERATIONS: Readonly<
   Record<string, (core: GpuCore, inputs: readonly View[], outputs: readonly View[]) => Operation>
 > = {
@@ -62,7 +62,7 @@ export async function lumaPeer(adapter: 'auto' | 'hardware' | 'software'): Promi
   const gpu = await gpuOf(adapter === 'auto' ? 'hardware' : adapter);
   if (gpu === undefined) return undefined;
   const { globals } = await import('webgpu');
-  // It expects the globals of a browser.
+  // luma.gl expects the global WebGPU names of a browser.
   Object.assign(globalThis, globals);
   const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator');
   Object.defineProperty(globalThis, 'navigator', { value: { gpu, userAgent: 'node' }, configurable: true });
@@ -162,7 +162,7 @@ async function prepare(
 
 type Around = (encoder: GPUCommandEncoder, when: 'before' | 'after') => void;
 
-/** Nanoseconds by the device's clock between two timestamps around a submission. */
+/** Nanoseconds between two timestamps around a submission, by the device's clock. */
 async function deviceTime(device: GPUDevice, submit: (around: Around) => void): Promise<number> {
   const set = device.createQuerySet({ type: 'timestamp', count: 2 });
   const resolved = device.createBuffer({ size: 16, usage: usage.queryResolve | usage.copySource });

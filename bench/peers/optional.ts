@@ -3,14 +3,15 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** An optional package: its exports and its version. */
+/** The exports and the version of an optional package. */
 export interface OptionalPackage<Library> {
   readonly library: Library;
   readonly version: string;
 }
 
 /**
- * Loads a package, or a file of it, from the user's project or from this library's; undefined if it is not installed.
+ * Loads an optional package, or one of its files, from the user's project or else from this library's packages;
+ * undefined if it is not installed.
  */
 export async function optionalPackage<Library>(
   name: string,
@@ -29,14 +30,14 @@ export async function optionalPackage<Library>(
   return undefined;
 }
 
-/** The folder of a package, regardless of its exports. */
+/** The folder of a package. Does not use its `exports`, which may hide package.json. */
 function folderOf(name: string, from: string): string | undefined {
   for (const folder of createRequire(from).resolve.paths(name) ?? []) {
     try {
       readFileSync(join(folder, name, 'package.json'));
       return dirname(join(folder, name, 'package.json'));
     } catch {
-      // Not in this folder.
+      // The package is not in this folder; try the next.
     }
   }
   return undefined;

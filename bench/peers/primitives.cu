@@ -371,7 +371,7 @@ class Machine {
     return double(milliseconds) * 1e6;
   }
 
-  /** Warms up the card: an idle one takes a quarter of a second to raise its clocks. */
+  /** Warms up the card: an idle card needs a quarter of a second to raise its clock frequency. */
   void heat() {
     using namespace std::chrono_literals;
     if (last_use_ != Clock::time_point() && Clock::now() - last_use_ < 20ms) return;

@@ -48,7 +48,7 @@ u32 reduce(Pool& pool, const u32* x, size_t n) {
   return u32(sums_before(sums));
 }
 
-/** The exclusive scan of a part, starting from a sum. */
+/** The exclusive scan of one thread's part, starting from `sum`. */
 void scan_part(const u32* __restrict x, u32* __restrict out, size_t from, size_t to, u32 sum) {
   for (size_t i = from; i < to; i++) {
     out[i] = sum;
@@ -56,7 +56,7 @@ void scan_part(const u32* __restrict x, u32* __restrict out, size_t from, size_t
   }
 }
 
-/** On several threads, it takes two passes: the sums of the parts, then a scan of each from the sum before it. */
+/** Exclusive scan. On several threads, it takes two passes: the sum of each part, then a scan of each part from the sum of all parts before. */
 void exclusive_scan(Pool& pool, const u32* x, u32* out, size_t n) {
   PerThread sums(pool.size());
   if (pool.size() > 1) {
@@ -73,8 +73,8 @@ void exclusive_scan(Pool& pool, const u32* x, u32* out, size_t n) {
 }
 
 /**
- * Copies kept rows in order, without a branch that depends on a row: every row is written at the place of the next kept
- * one. On several threads, the kept rows of each part are counted first, and a part ends at its last kept row.
+ * Copies kept rows in order, without a branch that depends on a row: every row is written at the next free place, which
+ * only a kept row then occupies. On several threads, the kept rows of each part are counted first, and a part ends at its last kept row.
  */
 template <class Keep, class Write> size_t copy_if(Pool& pool, size_t n, Keep keep, Write write) {
   if (pool.size() == 1) {
@@ -119,7 +119,7 @@ void scatter(Pool& pool, const u32* __restrict x, const u32* __restrict places, 
 }
 
 /**
- * Reduces the runs whose first row lies in a part, and writes them from `place` on; returns their number. The last run
+ * Reduces the runs whose first row is in a part, and writes them from `place` on; returns their number. The last run
  * may extend past the part.
  */
 size_t reduce_runs(const u32* __restrict keys, const u32* __restrict values, u32* __restrict run_keys, u32* __restrict sums,

@@ -14,14 +14,14 @@ import type { Job } from '../harness/job.ts';
 
 const run = promisify(execFile);
 
-/** A program of `bench/peers/`: its source, and how to compile it. */
+/** A program in `bench/peers/`: its source file, and the command that compiles it. */
 export interface ProgramSource {
   readonly file: string;
   readonly compiler: string;
   readonly flags: readonly string[];
 }
 
-/** A program that answers each line `name n variant calls [warm]` with a line `nanoseconds checksum`. */
+/** A running program that answers each line `name n variant calls [warm]` with a line `nanoseconds checksum`. */
 export interface PeerProgram {
   ask(request: Request): Promise<{ nanoseconds: number; checksum: number }>;
   close(): Promise<void>;
@@ -32,11 +32,11 @@ interface Request {
   readonly n: number;
   readonly variant: string;
   readonly calls: number;
-  /** Whether the hardware is warm from another candidate's turn. */
+  /** Whether another candidate has just kept the hardware busy. */
   readonly warm: boolean;
 }
 
-/** The first line of a command's version output; undefined if there is no such command. */
+/** The first line that a command prints about its version; undefined if there is no such command. */
 export async function versionOf(command: string, ...args: readonly string[]): Promise<string | undefined> {
   try {
     const { stdout } = await run(command, [...args]);
@@ -47,7 +47,7 @@ export async function versionOf(command: string, ...args: readonly string[]): Pr
 }
 
 /**
- * Compiles a program into a separate folder and starts it, or starts one that was compiled elsewhere.
+ * Compiles a program in a temporary folder and starts it; a program compiled elsewhere is only started.
  *
  * @throws QuadrilleError `bench/peer-compile`, `bench/peer-program`.
  */
@@ -65,18 +65,18 @@ export async function startProgram(source: ProgramSource, compiled?: string): Pr
   return serve(program, discard);
 }
 
-/** Sources are next to this file; the compiled file in `dist/` finds them in the package. */
+/** The path of a source file: next to this file, or in the package if this is the compiled file in `dist/`. */
 function sourcePath(file: string): string {
   const beside = fileURLToPath(new URL(`./${file}`, import.meta.url));
   return existsSync(beside) ? beside : fileURLToPath(new URL(`../../../bench/peers/${file}`, import.meta.url));
 }
 
 function serve(path: string, discard: () => Promise<void>): PeerProgram {
-  // Ctrl-C must only reach this process, which ends the program by closing its input.
+  // `detached` keeps Ctrl-C from the program: this process ends it by closing its input.
   const child = spawn(path, ['--serve'], { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
   const failed = failureOf(child, path);
   failed.catch(() => undefined);
-  // Writing to a program that has ended fails; `failed` reports that better.
+  // Writing to a program that has ended fails, but `failed` gives the better error.
   child.stdin.on('error', () => undefined);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
@@ -114,7 +114,7 @@ function failureOf(child: ChildProcess, path: string): Promise<never> {
   });
 }
 
-/** One variant of a program as a candidate, for the built-in experiments over u32. */
+/** A candidate that runs one variant of a program, for the built-in experiments over u32. */
 export function programCandidate(
   facts: Pick<Candidate, 'name' | 'hardware' | 'description'>,
   program: PeerProgram,

@@ -78,7 +78,7 @@ inline Part part_of(size_t n, int t, int threads) {
 struct alignas(64) Padded { size_t value; };
 using PerThread = std::vector<Padded>;
 
-/** Replaces each thread's number by the sum of those before it; returns the total. */
+/** Replaces each thread's number by the sum of all earlier threads' numbers; returns the total. */
 size_t sums_before(PerThread& numbers) {
   size_t sum = 0;
   for (auto& number : numbers) sum += std::exchange(number.value, sum);

@@ -9,11 +9,11 @@ import { boundariesText } from './polygon-files.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
- * Parsing text of polygon boundaries by the reader on one thread and by backends, in turn, from bytes in memory to
- * columns in memory. Every column is compared. Processor time over all threads is reported besides wall-clock time,
- * because machines are shared.
+ * Times the parsing of text files of polygon boundaries, from bytes in memory to columns in memory: by the reader on
+ * one thread and by backends, which take turns. Every column is compared. Processor time of all threads is reported
+ * besides wall-clock time, because machines may be shared.
  *
- * - `marks and numbers` is the device's part, without the host's.
+ * - `marks and numbers` is only the work of the device, without that of the host.
  * - `upload` is only the transfer of the bytes to the device.
  *
  * node --import tsx bench/polygons/boundary-text.ts [--backends workers,webgpu] [--adapter hardware] [--workers 2]
@@ -46,7 +46,9 @@ const contexts = await Promise.all(
   }),
 );
 
-/** The text of a number of polygons; with `decimals`, one line in every `decimals` has a decimal point. */
+/**
+ * Text of pseudo-random polygons, one per line. If `decimals` is not 0, one in `decimals` lines has a decimal point.
+ */
 function writeText(polygons: number, decimals: number): Uint8Array {
   const [tile] = [...polygonPairs({ pairs: polygons, tiles: 1 })];
   const bytes = boundariesText(tile!.first);

@@ -14,14 +14,14 @@ import { polygonPairs } from './polygon-pairs.ts';
 /**
  * Resident memory of the cross-comparison over a folder of many tiles, sampled during several runs in one process.
  *
- * - `first quarter` and `last quarter` are the medians of the samples of a run; if memory grew with the tiles, they
- *   would differ. `heap` and `buffers` are what JavaScript holds after a run, after garbage collection under
- *   `--expose-gc`.
- * - Resident memory includes freed memory that the system's allocator keeps. Setting `MALLOC_ARENA_MAX=2` for the
- *   process shows how much that is.
+ * - `first quarter` and `last quarter` are the medians of the samples in these parts of a run; they would differ if
+ *   memory grew with the number of tiles. `heap` and `buffers` are the bytes that JavaScript still holds after a run;
+ *   with `--expose-gc`, garbage is collected first.
+ * - Resident memory includes freed memory that the system's allocator keeps. To see how much, compare a run with
+ *   `MALLOC_ARENA_MAX=2`.
  *
- * Tiles are small ones of `bench/polygons/polygon-pairs.ts`: 64 different texts under as many names as there are tiles.
- * With `--first` and `--second`, existing folders are used.
+ * By default, tiles come from `bench/polygons/polygon-pairs.ts` with few pairs each: 64 different texts, repeated under
+ * different names. With `--first` and `--second`, tiles come from existing folders.
  *
  * node --expose-gc --import tsx bench/polygons/compare-memory.ts [--tiles 10000] [--pairs 200] [--runs 3] [--backend workers]
  *   [--adapter hardware] [--workers 2] [--context kept|reopened] [--first FOLDER --second FOLDER]
@@ -100,7 +100,7 @@ function report(name: string, samples: readonly number[], found: string): void {
   const words = [
     `peak ${megabytes(samples.reduce((max, sample) => Math.max(max, sample), 0))}`,
     `first quarter ${megabytes(early)}, last quarter ${megabytes(late)}: ${megabytes(late - early)} more`,
-    `after it ${megabytes(rss)}, heap ${megabytes(heapUsed)}, buffers ${megabytes(arrayBuffers)}`,
+    `after the run ${megabytes(rss)}, heap ${megabytes(heapUsed)}, buffers ${megabytes(arrayBuffers)}`,
     found,
   ];
   console.log(`${name} ${words.join('; ')}`);

@@ -17,16 +17,17 @@ import { machine, median, openSetPair, requireSameAnswer, spread, timed } from '
 import { writePolygonFiles } from './polygon-files.ts';
 
 /**
- * Throughput of the cross-comparison, from text files to J′, with and without migration, on a GPU and the CPU:
+ * Throughput of the cross-comparison from text files to J′ (the mean ratio of intersection to union), with and without
+ * migration of tasks between a GPU and the CPU, in three cases:
  *
- * - (a) the GPU's stage is throttled to half the rate of the same stage on the CPU; the parser keeps up with both;
- * - (b) the GPU runs at full speed and waits for the parser, which has few threads;
- * - (c) balanced: the GPU's stage is throttled to the rate of the parser.
+ * - (a) the GPU aggregates at half the rate of the CPU, and the parser keeps up with both;
+ * - (b) the GPU aggregates at full speed and waits for the parser, which has few threads;
+ * - (c) the GPU aggregates at the rate of the parser.
  *
- * A stage is throttled by delaying its results, so that the device returns at most a given number of words per second.
- * Parsing on the GPU is not throttled. The rates of the parser and of the aggregator alone, on the same tiles, are
- * measured first and printed: they show whether the cases are what their names say. Runs with and without migration
- * take turns; every run must give the same result.
+ * In (a) and (c), the GPU is slowed down by delaying its results, so that it returns at most a given number of words
+ * per second. Parsing on the GPU is not slowed down. First, the rates of the parser alone and of the aggregator alone
+ * are measured on the same tiles and printed; they show whether the cases are as described. Runs with and without
+ * migration take turns; every run must give the same result.
  *
  * With `--adapter workers`, threads take the place of a GPU. Tiles go through a run `--repeat` times, under different
  * names.
@@ -44,12 +45,15 @@ const { values: options } = parseArgs({
     repeat: { type: 'string', default: '4' },
     cases: { type: 'string', default: 'a,b,c' },
     rounds: { type: 'string', default: '5' },
-    /** Threads of the aggregator on the CPU, and of the parser in the cases (a), (b) and (c). */
+    /**
+     * Threads of the aggregator on the CPU; the options `threads`, `few` and `balanced` are the parser's threads in
+     * (a), (b) and (c).
+     */
     workers: { type: 'string', default: String(Math.max(1, cores >> 1)) },
     threads: { type: 'string', default: String(Math.max(1, cores - 2)) },
     few: { type: 'string', default: '1' },
     balanced: { type: 'string', default: '2' },
-    /** Rate of the GPU in (a), as a fraction of the CPU's. */
+    /** Rate of the GPU in case (a), as a fraction of the CPU's rate. */
     share: { type: 'string', default: '0.5' },
     batch: { type: 'string', default: String(2 ** 15) },
     'parse-on-gpu': { type: 'string', default: 'on' },
@@ -69,7 +73,7 @@ interface Case {
   readonly name: string;
   readonly says: string;
   readonly threads: number;
-  /** Maximum pairs per second of the GPU's stage; unlimited by default. */
+  /** Maximum pairs per second that the GPU may aggregate; unlimited by default. */
   readonly limit?: number;
 }
 
@@ -129,7 +133,7 @@ function closing(context: Context) {
   return { context, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** A separate signal for each tile, because signals warn about many listeners. */
+/** A new signal that is never aborted. Tiles do not share one, because Node warns about many listeners on a signal. */
 function unaborted(): AbortSignal {
   return new AbortController().signal;
 }
@@ -150,7 +154,7 @@ function repeated(set: ResultSet): ResultSet {
   return { ...set, tiles: rounds.flatMap((i) => set.tiles.map((tile) => ({ ...tile, name: `${i}/${tile.name}` }))) };
 }
 
-/** A context that returns at most a given number of words per second. */
+/** A context whose device returns at most a given number of words per second. */
 function throttled({ backend }: Context, wordsPerSecond: number): Context {
   let free = 0;
   const read: Backend['read'] = async (buffer, word, words) => {
@@ -164,7 +168,7 @@ function throttled({ backend }: Context, wordsPerSecond: number): Context {
   return new Context(new Proxy(backend, { get: (of, key) => (key === 'read' ? read : Reflect.get(of, key)) }));
 }
 
-/** The tiles as tasks of the aggregator. */
+/** Parses all tiles, and makes one task for the aggregator per tile. */
 async function tasksOf({ p, q }: Sets): Promise<PolygonTask[]> {
   const parser = openTileParser({ workers: undefined, pixelSize: 1 });
   const tasks = p.tiles.map(async (tile, i) => {
@@ -192,7 +196,7 @@ function batchesOf(tasks: readonly PolygonTask[]): PolygonTask[][] {
   return batches;
 }
 
-/** Pairs per second of the aggregator alone. */
+/** Pairs per second that the aggregator processes if nothing else runs. */
 async function rateOfAggregate(context: Context, tasks: readonly PolygonTask[]): Promise<number> {
   const batches = batchesOf(tasks);
   const pairs = tasks.reduce((sum, { candidates }) => sum + candidates.p.length, 0);
@@ -206,7 +210,7 @@ async function rateOfAggregate(context: Context, tasks: readonly PolygonTask[]):
   return pairs / median(seconds);
 }
 
-/** Words per pair that the aggregator reads from the device. */
+/** Number of words per pair that the aggregator reads back from the device. */
 async function wordsPerPair({ backend }: Context, tasks: readonly PolygonTask[]): Promise<number> {
   let words = 0;
   const read: Backend['read'] = (buffer, word, count) => {
@@ -221,7 +225,7 @@ async function wordsPerPair({ backend }: Context, tasks: readonly PolygonTask[])
   return words / batch!.reduce((sum, { candidates }) => sum + candidates.p.length, 0);
 }
 
-/** Seconds that running threads take to parse all tiles. */
+/** Seconds in which the parser's threads, already started, parse all tiles. */
 async function secondsOfParse({ p, q }: Sets, threads: number): Promise<number> {
   const parser = openTileParser({ workers: threads, pixelSize: 1 });
   const parseAll = async (): Promise<void> => {
@@ -246,7 +250,7 @@ async function secondsOfDeviceParse({ p, q }: Sets, gpu: Context): Promise<{ fir
 interface Run {
   readonly wall: number;
   readonly comparison: CrossComparison;
-  /** Number of tasks that migrated. */
+  /** Numbers of tasks that migrated between the GPU and the CPU. */
   readonly moved: { readonly parse: number; readonly aggregate: number };
 }
 
@@ -274,7 +278,7 @@ async function measureCase(
   const wallOf = (runs: readonly Run[]): string => spread(runs.map(({ wall }) => wall));
   const movedOf = (stage: keyof Run['moved']): number => median(on.map(({ moved }) => moved[stage]));
   const { candidates } = expected!;
-  console.log(`${name}       ${says}, ${threads} threads parse: on ÷ off ${spread(ratios)}`);
+  console.log(`${name}       ${says}, ${threads} threads parse: time off ÷ time on ${spread(ratios)}`);
   console.log(`${name}       off ${wallOf(off)} s, ${rate(candidates / median(off.map(({ wall }) => wall)))}`);
   console.log(
     `${name}       on  ${wallOf(on)} s, ${rate(candidates / median(on.map(({ wall }) => wall)))}; ` +
@@ -282,7 +286,7 @@ async function measureCase(
   );
 }
 
-/** One comparison; given a context on the CPU, tasks may migrate. The parser's threads are started before. */
+/** Runs one comparison. Tasks may migrate if `cpu` is given. The parser's threads are started first and not timed. */
 async function run(sets: Sets, place: Context, gpu: Context, cpu: Context | undefined, threads: number): Promise<Run> {
   const parser = openTileParser({ workers: threads, pixelSize: 1 });
   const parseOnGpu = options['parse-on-gpu'] === 'on' ? parserOnDevice(gpu, 1) : undefined;

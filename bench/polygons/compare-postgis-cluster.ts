@@ -9,28 +9,31 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 export interface ClusterOptions {
-  /** The folder with initdb, pg_ctl and psql. */
+  /** The folder of PostgreSQL's programs initdb, pg_ctl and psql. */
   readonly bin: string;
-  /** Maximum number of workers of a query. */
+  /** Maximum number of parallel workers per query. */
   readonly workers: string;
-  /** The user that runs the server if this process runs as root, which PostgreSQL refuses. */
+  /** The user that runs the server if this process runs as root, because PostgreSQL refuses to run as root. */
   readonly user: string;
 }
 
-/** A private PostgreSQL server with PostGIS, reachable only by a socket in its folder; removed when disposed of. */
+/**
+ * A private PostgreSQL server with PostGIS. It listens only on a socket in its own folder; disposing of it removes
+ * both.
+ */
 export interface Cluster extends AsyncDisposable {
-  /** The output of statements, without headers. */
+  /** Runs SQL statements; returns their output without headers. */
   sql(statements: string): Promise<string>;
-  /** Processor time in seconds of its processes that have ended, such as workers and sessions. */
+  /** Processor seconds of the server's processes that have ended, which include workers and sessions. */
   processorSeconds(): Promise<number>;
-  /** Copies lines of text into a table's columns. */
+  /** Copies lines of text into a table; `into` names the table and its columns. */
   copy(into: string, lines: AsyncIterable<Uint8Array>): Promise<void>;
 }
 
-/** Linux's clock ticks per second in process times. */
+/** Clock ticks per second in the process times of Linux. */
 const TICKS = 100;
 
-/** The fastest settings for PostGIS: everything in memory, no syncing, free workers. */
+/** PostgreSQL settings with which PostGIS is fastest: all data in memory, no syncing to disk, enough workers. */
 function settings(workers: number): string[] {
   const values = {
     listen_addresses: "''",
@@ -57,7 +60,7 @@ function settings(workers: number): string[] {
   return Object.entries(values).map(([name, value]) => `-c ${name}=${value}`);
 }
 
-/** Starts a server in a folder of its own. */
+/** Starts a server in a new temporary folder. */
 export async function startCluster({ bin, workers, user }: ClusterOptions): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'compare-postgis-'));
   const owner = await ownerOf(user);
@@ -75,7 +78,7 @@ export async function startCluster({ bin, workers, user }: ClusterOptions): Prom
   return {
     sql,
     processorSeconds: async () => {
-      // The server counts a session shortly after its client has ended.
+      // The server adds a session's time shortly after its client has ended, so wait.
       await setTimeout(500);
       const [pid] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n');
       const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/.*\) /, '').split(' ');
@@ -100,7 +103,7 @@ export async function startCluster({ bin, workers, user }: ClusterOptions): Prom
   };
 }
 
-/** The user and group ids for the tools; empty if this process does not run as root. */
+/** The user and group ids under which PostgreSQL's programs run; empty if this process does not run as root. */
 async function ownerOf(user: string): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {};
   const id = async (flag: string): Promise<number> => Number((await run('id', [flag, user])).stdout);

@@ -6,14 +6,15 @@ import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
 
 /**
- * The cross-comparison of two result sets by PostGIS, as pathologists would run it: both sets in tables, a GiST index
- * over the boxes of each, and the optimized query of Wang et al. 2012, section 2: boxes that meet by `&&`,
- * ST_Area(ST_Intersection), the area of the union by ‖p‖ + ‖q‖ − ‖p ∩ q‖, and the mean of the positive ratios.
+ * The cross-comparison of two result sets by PostGIS, as pathologists would run it. Both sets are in tables with a GiST
+ * index over their boxes. The query is the optimized one of Wang et al. 2012, section 2: `&&` finds pairs whose boxes
+ * intersect, ST_Area(ST_Intersection) gives ‖p ∩ q‖, the area of the union is ‖p‖ + ‖q‖ − ‖p ∩ q‖, and the result is
+ * the mean of the positive ratios.
  *
  * The setup favours PostGIS: only index building and the query are timed, both indexes are built concurrently, the
- * query has one worker per processor, ST_Intersection is called once per pair, nothing is synced to disk, and tables
- * fit in its buffers. ST_Intersection needs valid polygons, and outlines that touch themselves are not valid, so they
- * go through ST_MakeValid before, untimed (`--valid keep` skips this).
+ * query has one worker per processor, ST_Intersection is called once per pair, nothing is synced to disk, and the
+ * tables fit in PostgreSQL's buffers. ST_Intersection needs valid polygons, but outlines that touch themselves are
+ * invalid. So ST_MakeValid repairs them first, untimed; `--valid keep` skips this.
  *
  * Needs Debian's postgresql-15-postgis-3. If run as root, it starts the server as `--user`, postgres by default.
  *
@@ -33,7 +34,10 @@ const { values: options } = parseArgs({
 
 const TABLES = ['a', 'b'];
 
-/** The ratio is i ÷ (p + q − i), written so that i occurs once; a ratio of 0 becomes null, which the mean ignores. */
+/**
+ * The ratio is i ÷ (p + q − i), written so that i occurs once, because i is an expensive expression. Ratios of 0 become
+ * null, which the mean ignores.
+ */
 const QUERY = `
   SELECT avg(1 / ((ST_Area(a.geom) + ST_Area(b.geom)) / nullif(ST_Area(ST_Intersection(a.geom, b.geom)), 0) - 1)), count(*)
   FROM a, b WHERE a.geom && b.geom`;
@@ -59,7 +63,7 @@ async function* lines(side: 'first' | 'second'): AsyncGenerator<Uint8Array> {
   for (const tile of polygonPairs(workload)) yield new TextEncoder().encode(polygonTexts(tile[side]));
 }
 
-/** Polygons as WKT, one line each; the first ring is the outline, the others are holes. */
+/** The polygons as WKT, one per line. The first ring of each is its outline; the others are holes. */
 function polygonTexts({ polygonRings, ringVertices, x, y }: GridPolygons): string {
   const ring = (r: number): string => {
     let text = '(';
@@ -73,7 +77,7 @@ function polygonTexts({ polygonRings, ringVertices, x, y }: GridPolygons): strin
   return Array.from({ length: polygonRings.length - 1 }, (_, i) => polygon(i)).join('');
 }
 
-/** A copy in which every polygon is valid. PostgreSQL makes a copy in parallel, but not updates. */
+/** SQL that replaces a table by a copy with valid polygons. PostgreSQL makes a copy in parallel, but not an update. */
 function makeValid(table: string): string {
   return `
     CREATE UNLOGGED TABLE valid_${table} AS SELECT id, ST_MakeValid(geom) AS geom FROM ${table};
@@ -85,7 +89,7 @@ function onBoth(statement: (table: string) => string): Promise<string[]> {
   return Promise.all(TABLES.map((table) => cluster.sql(statement(table))));
 }
 
-/** The mean ratio and the number of pairs by `bench/polygons/polygon-scanline.ts`. */
+/** The expected mean ratio and number of pairs, by `bench/polygons/polygon-scanline.ts`. */
 function expectedAnswer(): string {
   let [sum, meeting, pairs] = [0, 0, 0];
   for (const tile of polygonPairs(workload)) {
@@ -100,7 +104,7 @@ function expectedAnswer(): string {
   return `${sum / meeting}|${pairs}`;
 }
 
-/** Prints the duration of some work, and the server's processor time for it. */
+/** Runs some work, and prints its duration and the processor time that the server spent on it. */
 async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
   const processor = await cluster.processorSeconds();
   const began = performance.now();

@@ -9,15 +9,16 @@ import { machine, median, openSetPair, requireSameAnswer, spread, type Took, tim
 
 /**
  * Table 1 of Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU
- * Hybrid Systems, 2012: the cross-comparison of two folders of text files, down to J′, with three ways of scheduling
- * its steps.
+ * Hybrid Systems, 2012: times the cross-comparison of two folders of text files, up to J′ (the mean ratio of
+ * intersection to union), with three ways to schedule its steps.
  *
- * - NoPipe-S: one tile after another is parsed on one thread, built, filtered and aggregated.
- * - NoPipe-M: as many tiles concurrently as there are threads; the device processes one at a time.
- * - Pipelined: each step is a stage, and tiles go to the device in batches.
+ * - NoPipe-S: tiles are parsed on one thread, built, filtered and aggregated, one tile after another.
+ * - NoPipe-M: as many tiles run concurrently as there are threads, but the device processes one tile at a time.
+ * - Pipelined: each step is a stage of a pipeline, and the device receives tiles in batches.
  *
- * Files are in the page cache, the backend is open, and the parser's threads are running, as in a database. The schemes
- * take turns, round by round, after one untimed round. Every run must give the same result.
+ * As in a database, the files are in the page cache, the backend is open, and the parser's threads are started before
+ * anything is timed. The schemes take turns, round by round, after one untimed round. Every run must give the same
+ * result.
  *
  * `--postgis SECONDS` is the time reported by `bench/polygons/compare-postgis.ts` for index and query on the same
  * polygons.

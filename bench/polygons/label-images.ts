@@ -7,9 +7,9 @@ import { deflateSync } from 'node:zlib';
 import { machine, median } from '../shared/compare-input.ts';
 
 /**
- * `compare --regions labels` on label images with scattered labels: every label has several discs anywhere in the
- * image, so that nearly all boxes meet. Compared with numpy (`bench/polygons/label-peer.py`): two methods, both
- * including reading the images.
+ * Times `compare --regions labels` on label images in which every label consists of several discs anywhere in the
+ * image, so that nearly all bounding boxes intersect. Compared with two methods in numpy
+ * (`bench/polygons/label-peer.py`). All times include reading the images.
  *
  * node --import tsx bench/polygons/label-images.ts [--labels 1500] [--parts 1,4,9] [--size 4000] [--radius 12] [--rounds 3]
  *   [--python python3]
@@ -58,7 +58,7 @@ interface Disc {
   readonly y: number;
 }
 
-/** Discs at pseudo-random places, the same in every run. */
+/** Discs at pseudo-random positions, the same in every run. */
 function randomCentres(parts: number): Disc[] {
   let state = 1;
   const next = (max: number): number => {
@@ -83,7 +83,7 @@ function drawDiscs(discs: readonly Disc[], shift: number): Uint16Array {
   return labels;
 }
 
-/** A 16-bit grey PNG without filters. */
+/** Encodes labels as a 16-bit grey PNG, without PNG's row filters. */
 function png16(labels: Uint16Array): Uint8Array {
   const rows = new Uint8Array(size * (1 + 2 * size));
   for (let row = 0, at = 0; row < size; row++) {

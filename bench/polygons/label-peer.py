@@ -1,10 +1,10 @@
-"""What numpy finds of two label images: the pixels that labels have in common, the areas of labels, and the mean ratio.
+"""Compares two label images with numpy: shared pixels of pairs of labels, areas of labels, and the mean ratio.
 
 python3 bench/polygons/label-peer.py A.png B.png
 
-Two ways, each timed alone on images in memory, and with reading them by zlib:
-- `unique`: one number for each pair of labels a pixel, sorted by np.unique.
-- `loop`: label by label of A, the labels of B within its box, counted by np.bincount.
+Two methods, each timed on images in memory, and also including reading the images by zlib:
+- `unique`: one number per pixel for its pair of labels, sorted by np.unique.
+- `loop`: for each label of A, np.bincount counts the labels of B within its bounding box.
 """
 
 import struct

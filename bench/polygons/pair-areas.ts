@@ -9,10 +9,10 @@ import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
 
 /**
- * Areas of pairs of polygons with the statistics of pathology images: a backend and a bit-mask scanline in plain
- * JavaScript on one thread (`bench/polygons/polygon-scanline.ts`), in turn, from vertices in memory to areas in memory.
- * Every area is compared. Regions are drawn on the device, from vertices that are copied there, or from edges that the
- * host packs.
+ * Times the areas of pairs of polygons with the statistics of pathology images, from vertices in memory to areas in
+ * memory. A backend and a bit-mask scanline in plain JavaScript on one thread (`bench/polygons/polygon-scanline.ts`)
+ * take turns, and every area is compared. The backend's device draws the regions, either from copied vertices or from
+ * edges that the host packs (`--from`).
  *
  * node --import tsx bench/polygons/pair-areas.ts [--backend workers|webgpu] [--workers 2] [--pairs 619609] [--scale 1]
  *   [--tiles 40] [--method auto|masks|corners|sweep] [--from vertices|edges] [--rounds 7]
@@ -56,7 +56,10 @@ async function regionsFor(polygons: GridPolygons): Promise<Regions> {
   return options.from === 'vertices' ? regionsOn(context, polygons) : regionsOf(polygons);
 }
 
-/** Three tiles at a time, so that one is prepared on the main thread while others are on the device. */
+/**
+ * The areas by the backend. Three tiles run at a time, so that the main thread prepares one while the device computes
+ * others.
+ */
 async function byBackend(): Promise<PairAreas[]> {
   const areas: PairAreas[] = [];
   const work = tiles.entries();

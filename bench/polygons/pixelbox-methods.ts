@@ -7,9 +7,9 @@ import { type Regions, regionsOf } from '../../algorithms/pixelbox/regions.ts';
 import { open } from '../../on-node.ts';
 
 /**
- * The basis for choosing a method for a pair: time of pairs by row masks, by sums over corners and by sweep, for combs
- * with few to many corners and boxes with few to many pixels, from vertices in memory to areas in memory; and the
- * method that is chosen. All methods must give the same areas.
+ * Times the three methods for areas of pairs (row masks, sums over corners, and sweep), and prints which method the
+ * library chooses. The polygons are combs with few to many corners, and boxes with few to many pixels. Times are from
+ * vertices in memory to areas in memory. All methods must give the same areas.
  *
  * node --import tsx bench/polygons/pixelbox-methods.ts [--backend workers|webgpu] [--adapter hardware|software] [--rounds 5]
  */
@@ -21,7 +21,7 @@ const { values: options } = parseArgs({
   },
 });
 const METHODS: readonly AreaMethod[] = ['masks', 'corners', 'sweep'];
-/** Teeth of a comb, with four corners each; width of a tooth in pixels; number of pairs per call. */
+/** Number of teeth of a comb (with four corners each), width of a tooth in pixels, and number of pairs per call. */
 const CASES: readonly (readonly [teeth: number, scale: number, pairs: number])[] = [
   [4, 1, 4000],
   [4, 16, 4000],
@@ -37,7 +37,7 @@ const CASES: readonly (readonly [teeth: number, scale: number, pairs: number])[]
   [8192, 1, 1],
   [8192, 64, 1],
 ];
-/** Maximum number of corner products or mask words; beyond it, a method would take minutes and is skipped. */
+/** Maximum number of corner products; the method `corners` would take minutes for more and is skipped. */
 const MAX_PRODUCTS = 2 ** 31;
 
 const { backend, adapter } = options;
@@ -77,13 +77,13 @@ async function measure(teeth: number, scale: number, count: number): Promise<voi
   console.log(`| ${4 * teeth} | ${side} | ${count} | ${cells.join(' | ')} | ${choice} |`);
 }
 
-/** Some boxes are too large for a mask even if masks are requested. */
+/** A note for cases in which the boxes are too large for masks, so that `masks` falls back to corners. */
 function note(p: Regions, q: Regions, pairs: { p: Uint32Array; q: Uint32Array }): string {
   const { narrow, banded } = planAreas(p, q, pairs, 'masks');
   return narrow.length + banded.length === 0 ? ' (by corners)' : '';
 }
 
-/** Combs whose teeth have different lengths, so that each tooth starts a new row. */
+/** Comb-shaped polygons. Their teeth have different lengths, so that each tooth starts in a new row. */
 function combs(teeth: number, scale: number, count: number, shift: number): Regions {
   const outline = [
     ...Array.from({ length: teeth }, (_, i) => [

@@ -1,7 +1,7 @@
 import { axisX, axisY, dot, gridY, text as label, line, plot } from '@observablehq/plot';
 import { HAIRLINE, INK, MARGIN, MUTED, text, WIDTH } from '../../formats/zonal-plot/page.ts';
 
-/** Lines over a logarithmic axis, by name. */
+/** One figure: several named lines over a logarithmic axis. */
 export interface Curve {
   readonly title: string;
   readonly axis: string;
@@ -11,10 +11,10 @@ export interface Curve {
 
 const HEIGHT = 460;
 const TOP = 64;
-/** Distinguishable with colour blindness: Okabe and Ito, 2008. */
+/** Colours by Okabe and Ito, 2008, that people with colour blindness can tell apart. */
 const COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
 
-/** Two figures side by side, as a standalone SVG. */
+/** Draws two figures side by side, as a standalone SVG. */
 export async function drawCurves(curves: readonly [Curve, Curve]): Promise<string> {
   const { parseHTML } = await import('linkedom');
   const { document } = parseHTML('<!doctype html><html><body></body></html>');

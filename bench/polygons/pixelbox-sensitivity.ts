@@ -17,10 +17,10 @@ import { type Curve, drawCurves } from './pixelbox-sensitivity-plot.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
- * A repetition of the study of PixelBox's parameters: time of PixelOnly, NoSep and PixelBox by the scale of the
- * polygons (the paper's Figure 8), and time of PixelBox by the threshold T at every scale (its Figure 10). Times are
- * from the call to the last result on the device, with the polygons already there. All methods must give the same
- * areas.
+ * Repeats the paper's study of PixelBox's parameters: the time of PixelOnly, NoSep and PixelBox as a function of the
+ * scale of the polygons (Figure 8), and the time of PixelBox as a function of the threshold T at every scale (Figure
+ * 10). The polygons are already on the device; times are from the call until the last result is there. All methods must
+ * give the same areas.
  *
  * node --import tsx bench/polygons/pixelbox-sensitivity.ts [--backend workers|webgpu|reference] [--adapter hardware|software]
  *   [--workers 2] [--pairs 15724] [--scales 1,2,3,4,5] [--block 64] [--rounds 5] [--plot file.svg]
@@ -44,7 +44,7 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds);
 const blockSize = Number(options.block);
 const scales = options.scales.split(',').map(Number);
-/** From n²/256 to 4 n². */
+/** The values of T, from n²/256 to 4 n², where n is the block size. */
 const thresholds = Array.from({ length: 11 }, (_, i) => blockSize ** 2 * 2 ** (i - 8));
 
 const context = await open({
@@ -60,7 +60,7 @@ interface Workload {
 }
 type Method = (workload: Workload) => Promise<SampledAreas>;
 
-/** Milliseconds: median, minimum and maximum of all rounds. */
+/** Milliseconds: the median, minimum and maximum of all rounds. */
 interface Spread {
   readonly median: number;
   readonly min: number;
@@ -114,7 +114,7 @@ function upload(scale: number): Workload {
   };
 }
 
-/** Sums of the areas, and the mean of their ratios. */
+/** Describes the results for comparison: sums of the areas, and the mean of their ratios. */
 async function similarityOf(areas: SampledAreas): Promise<string> {
   const { intersection, union } = await context.read({ intersection: areas.intersection.lo, union: areas.union.lo });
   context.dispose(areas);
@@ -124,7 +124,7 @@ async function similarityOf(areas: SampledAreas): Promise<string> {
   return `${sum(intersection)} pixels in both, ${sum(union)} in either, J′ ${mean.toFixed(6)}`;
 }
 
-/** Warm-up before a series, because the GPU is idle during waits. */
+/** Warms up the device before a series, because a GPU lowers its clock frequency while it is idle. */
 async function heat(): Promise<void> {
   if (options.backend !== 'webgpu' || options.adapter !== 'hardware') return;
   const warm = context.materialize(sequence(2 ** 26));
@@ -133,7 +133,7 @@ async function heat(): Promise<void> {
   context.dispose(warm);
 }
 
-/** Times of all rounds, after one untimed round. */
+/** Times all rounds, after one untimed round. */
 async function timesOf(run: () => Promise<SampledAreas>): Promise<Spread> {
   const times: number[] = [];
   await heat();
@@ -161,7 +161,7 @@ function report(): void {
   });
 }
 
-/** Slope of the logarithm of the time against that of the scale, by least squares. */
+/** The slope of the logarithm of the time against the logarithm of the scale, by least squares. */
 function slopeOf(row: readonly Spread[]): string {
   const points = row.map(({ median }, i) => [Math.log(scales[i]!), Math.log(median)] as const);
   const mean = (axis: 0 | 1): number => points.reduce((sum, point) => sum + point[axis], 0) / points.length;

@@ -19,10 +19,10 @@ import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
 
 /**
- * Areas of pairs of polygons with the statistics of pathology images, all in one call over columns on the device, by
- * the device's own clock: drawing the masks of both sets, ‖p∩q‖ of all pairs, ‖p‖ and ‖q‖ of all polygons. Compared
- * with copying the vertices, 4 bytes each, from one buffer to another. Every area is compared with that of
- * `bench/polygons/polygon-scanline.ts`.
+ * Times the areas of pairs of polygons with the statistics of pathology images by the device's own clock, all in one
+ * call over columns on the device. The work is: drawing the masks of both sets, ‖p∩q‖ of all pairs, and ‖p‖ and ‖q‖ of
+ * all polygons. The unit of comparison is a copy of the vertices, 4 bytes each, from one buffer to another. Every area
+ * is compared with the area by `bench/polygons/polygon-scanline.ts`.
  *
  * node --import tsx bench/polygons/pixelbox-webgpu.ts [--adapter hardware|software] [--pairs 619609] [--scales 1,2,3,4,5] [--rounds 11]
  */
@@ -62,10 +62,10 @@ function scaled(polygons: GridPolygons, scale: number): GridPolygons {
   return { ...polygons, x: polygons.x.map((v) => v * scale), y: polygons.y.map((v) => v * scale) };
 }
 
-/** Pairs that are processed together, in the form that goes to the device. */
+/** Pairs that one kernel processes together, uploaded to the device. */
 interface Prepared {
   readonly list: Uint32Array;
-  /** Regions of p, then of q, in the order of their areas, which follow those of the pairs. */
+  /** The regions of p and of q whose own areas follow the areas of the pairs in the result, p first. */
   readonly members: { readonly p: Uint32Array; readonly q: Uint32Array };
   areas(): Column<'u32'>;
   dispose(): void;
@@ -166,12 +166,12 @@ async function check({ list, members, areas }: Prepared, scale: number): Promise
   }
 }
 
-/** Half a second of work. */
+/** Keeps the device busy for about half a second, so that it raises its clock frequency. */
 function heat(): void {
   reduceAgain(context, warm, adapter === 'hardware' ? 2 ** 10 : 1);
 }
 
-/** The slope of the line through the logarithms, by least squares. */
+/** The slope of the logarithm of the time against the logarithm of the scale, by least squares. */
 function slope(points: readonly (readonly [number, number])[]): number {
   const logs = points.map(([scale, time]) => [Math.log(scale), Math.log(time)] as const);
   const mean = (axis: 0 | 1): number => logs.reduce((sum, point) => sum + point[axis], 0) / logs.length;

@@ -1,34 +1,36 @@
-/** A nucleus before segmentation: an ellipse, in pixels of its site. */
+/** A nucleus before segmentation: an ellipse, in pixels of its site (a square area with one group of nuclei). */
 export interface Ellipse {
   readonly x: number;
   readonly y: number;
   readonly radius: number;
-  /** Ratio of the longer to the shorter half axis, and the direction of the longer one. */
+  /** Longer half axis divided by the shorter one; `angle` is the direction of the longer one. */
   readonly aspect: number;
   readonly angle: number;
 }
 
-/** The half plane that contains a part of a split nucleus. */
+/** A half plane: one of the two parts of a split nucleus is inside. */
 export interface Cut {
   readonly angle: number;
   readonly side: 1 | -1;
 }
 
-/** Columns and rows of a site; its outermost pixels stay free. */
+/** Width and height of a site in pixels; the outermost pixels stay free. */
 export const SITE = 80;
 
-/** Columns of the canvas for a site, including a border of free pixels. */
+/** Pixels per row of the canvas, which adds a border of free pixels to the site. */
 const STRIDE = SITE + 2;
 
 const FREE = 0;
 const CANDIDATE = 255;
 
-/** Maximum deviation of a segmentation from the outline of a nucleus, as a fraction of its radius. */
+/** Maximum distance between a drawn rim and the nucleus's outline, as a fraction of the nucleus's radius. */
 const ROUGHNESS = 0.14;
-/** Fraction of the objects in which a pixel that touches the outside at a corner is freed, as thresholding does. */
+/**
+ * Fraction of the objects that lose one pixel, as thresholding does, so that their outline touches itself at a corner.
+ */
 const NICKED = 0.55;
 
-/** Pseudo-random numbers in [0, 1) from a seed (mulberry32). */
+/** Pseudo-random numbers from 0 (included) to 1 (excluded), by mulberry32. Equal seeds give equal numbers. */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -39,7 +41,7 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** Rings of pixel outlines as traced: their vertices in order, and the end of each ring. */
+/** The traced outline of an object: the vertices of all rings in order, and the end of each ring in these vertices. */
 export interface Outline {
   readonly x: number[];
   readonly y: number[];
@@ -52,12 +54,12 @@ export interface Outline {
   bottom: number;
 }
 
-/** The pixels of one site in one segmentation: a label for each, or 0. */
+/** The labels of one site's pixels in one segmentation; 0 means free. */
 export class Canvas {
   readonly #labels: Uint8Array = new Uint8Array(STRIDE * STRIDE);
   readonly #walked: Uint8Array = new Uint8Array(STRIDE * STRIDE);
   readonly #stack: Int32Array = new Int32Array(4 * STRIDE * STRIDE);
-  /** The pixels that the object being drawn may occupy. */
+  /** The bounding box of the pixels that the current object may use. */
   readonly #window = { left: 0, top: 0, right: 0, bottom: 0 };
   #objects = 0;
 
@@ -68,8 +70,8 @@ export class Canvas {
   }
 
   /**
-   * Draws a nucleus as a segmentation finds it: the largest 4-connected part of the free pixels inside, with a ragged
-   * rim. Several ellipses form one object. Returns undefined if it would have fewer than four pixels.
+   * Draws a nucleus as a segmentation would find it: the largest 4-connected part of the free pixels in it, with a
+   * ragged rim. Several ellipses become one object. Returns undefined if the object would have fewer than four pixels.
    */
   draw(ellipses: readonly Ellipse[], random: () => number, cut?: Cut): Outline | undefined {
     Object.assign(this.#window, { left: SITE, top: SITE, right: 0, bottom: 0 });
@@ -82,7 +84,7 @@ export class Canvas {
     return this.#trace(label);
   }
 
-  /** Marks the free pixels in an ellipse as candidates; near its rim, at random. */
+  /** Marks the free pixels of an ellipse as candidates. Near its rim, a random choice decides for each pixel. */
   #mark({ x, y, radius, aspect, angle }: Ellipse, random: () => number, cut: Cut | undefined): void {
     const reach = Math.ceil(radius * Math.sqrt(aspect) * (1 + ROUGHNESS)) + 1;
     const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
@@ -114,7 +116,10 @@ export class Canvas {
     window.bottom = Math.max(window.bottom, bottom);
   }
 
-  /** Labels the largest 4-connected part of the candidates and frees the others; returns one of its pixels, or 0. */
+  /**
+   * Labels the largest 4-connected part of the candidates, and frees the other candidates. Returns one of its pixels,
+   * or 0 if the part would have fewer than four.
+   */
   #keepLargestPart(label: number): number {
     const labels = this.#labels;
     let [best, bestSize] = [0, 3];
@@ -132,7 +137,10 @@ export class Canvas {
     return best;
   }
 
-  /** Frees a pixel so that the hole touches the outline at a corner, if possible; the label stays 4-connected. */
+  /**
+   * Frees one pixel of an object, if possible, so that the outline touches itself at a corner. The object stays
+   * 4-connected.
+   */
   #nick(label: number, random: () => number): void {
     const { left, top, right, bottom } = this.#window;
     const labels = this.#labels;
@@ -148,7 +156,7 @@ export class Canvas {
     }
   }
 
-  /** Relabels the 4-connected pixels of a label; returns their number. */
+  /** Relabels all pixels that are 4-connected with `start` and labelled `from`; returns their number. */
   #flood(start: number, from: number, to: number): number {
     const [labels, stack] = [this.#labels, this.#stack];
     let [depth, size] = [1, 1];
@@ -168,8 +176,8 @@ export class Canvas {
   }
 
   /**
-   * The outline of a label, with the label to the right of every edge; at a corner shared by two pixels, it turns
-   * right.
+   * Traces the outline of a label, with the object on the right of every edge. At a corner that two of its pixels
+   * share, the outline turns right.
    */
   #trace(label: number): Outline {
     const outline: Outline = { ...EMPTY, x: [], y: [], ringEnds: [] };
@@ -191,7 +199,7 @@ export class Canvas {
   #walkRing(label: number, start: number, startX: number, startY: number, outline: Outline): void {
     const [labels, walked] = [this.#labels, this.#walked];
     let [x, y, heading, at] = [startX, startY, 0, start];
-    // `at` is the pixel to the right of the current edge.
+    // `at` is the pixel on the right of the current edge.
     do {
       if (heading === 0) walked[at] = 1;
       x += STEP_X[heading]!;
@@ -219,7 +227,7 @@ function pixelAt(column: number, row: number): number {
   return (row + 1) * STRIDE + column + 1;
 }
 
-/** Adds a row of pixels to an outline's area and box. */
+/** Adds the pixels of one row to the outline's area and bounding box. */
 function include(outline: Outline, row: number, first: number, last: number, count: number): void {
   outline.area += count;
   outline.left = Math.min(outline.left, first);

@@ -14,7 +14,7 @@ export interface WrittenFiles {
   readonly bytes: number;
 }
 
-/** Writes a workload as text, one file per tile, into the folders `first` and `second` of a folder. */
+/** Writes the tiles of a workload as text files, one per tile and side, into the subfolders `first` and `second`. */
 export async function writePolygonFiles(folder: string, workload: PairWorkload = {}): Promise<WrittenFiles> {
   const written = { tiles: 0, first: 0, second: 0, pairs: 0, bytes: 0 };
   for (const side of ['first', 'second']) await mkdir(join(folder, side), { recursive: true });
@@ -31,10 +31,10 @@ export async function writePolygonFiles(folder: string, workload: PairWorkload =
   return written;
 }
 
-/** Maximum bytes of a vertex: two signed numbers, a blank, a comma, and a ring separator. */
+/** Maximum length of a vertex's text in bytes: two signed numbers, a blank, a comma, and a ring separator. */
 const VERTEX_BYTES = 26;
 
-/** Polygons as lines `id x,y x,y …`, rings separated by ` ;`; ids start at `firstId`. */
+/** The polygons as text, one line `id x,y x,y …` per polygon. ` ;` separates rings; ids are numbered from `firstId`. */
 export function boundariesText({ polygonRings, ringVertices, x, y }: GridPolygons, firstId = 0): Uint8Array {
   const bytes = new Uint8Array(x.length * VERTEX_BYTES + polygonRings.length * VERTEX_BYTES);
   let at = 0;
@@ -57,7 +57,7 @@ export function boundariesText({ polygonRings, ringVertices, x, y }: GridPolygon
 
 const [BLANK, COMMA, MINUS, ZERO] = [0x20, 0x2c, 0x2d, 0x30];
 
-/** Writes a separator and a decimal number; returns the position of the next byte. */
+/** Writes the byte `mark` and then a decimal number; returns the position after them. */
 function putNumber(bytes: Uint8Array, start: number, mark: number, value: number): number {
   bytes[start] = mark;
   let at = start + 1;
@@ -74,7 +74,7 @@ function putNumber(bytes: Uint8Array, start: number, mark: number, value: number
 }
 
 /**
- * Writes the workload of `bench/polygons/polygon-pairs.ts` as text files, one folder per side.
+ * Writes the synthetic polygons of `bench/polygons/polygon-pairs.ts` as text files, in one folder per side.
  *
  * node --import tsx bench/polygons/polygon-files.ts --out FOLDER [--pairs 619609] [--tiles 400] [--scale 1] [--seed 1]
  */

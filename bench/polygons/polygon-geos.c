@@ -1,7 +1,7 @@
 /*
  * Areas of pairs of polygons by GEOS: GEOSIntersection and GEOSArea, one pair after another on one thread.
  *
- * bench/polygons/polygon-geos.ts compiles it, writes what it reads and reads what it writes:
+ * bench/polygons/polygon-geos.ts compiles this program, writes its input and reads its output:
  *   polygon-geos pairs.bin areas.bin
  *
  * pairs.bin: u32 polygons, rings, vertices of the first side, the same of the second, and pairs; then for each side

@@ -9,26 +9,26 @@ import { type GeosModule, openGeosModule } from '../peers/geos-areas.ts';
 
 const run = promisify(execFile);
 
-/** Pairs of polygons; the first ring of each is the outline, the others are holes. */
+/** The pairs of polygons to measure. The first ring of a polygon is its outline; the others are holes. */
 export interface GeosJob {
   readonly first: GridPolygons;
   readonly second: GridPolygons;
   readonly pairs: { readonly p: Uint32Array; readonly q: Uint32Array };
 }
 
-/** The areas by GEOS, −1 on failure, and the processor time from geometries to areas, on one thread. */
+/** Areas by GEOS on one thread; −1 where GEOS failed. `areaSeconds` is the processor time from geometries to areas. */
 export interface GeosAnswer {
   readonly version: string;
   readonly intersection: Float64Array;
   readonly p: Float64Array;
   readonly q: Float64Array;
-  /** Time to make the geometries, not included in the time of the areas. */
+  /** Processor time to make the geometries from coordinates; `areaSeconds` does not include it. */
   readonly makeSeconds: number;
   readonly areaSeconds: number;
 }
 
 /**
- * Areas by the system's GEOS, through the program of `bench/polygons/polygon-geos.c`, on one thread.
+ * Areas by the system's GEOS on one thread, through the program of `bench/polygons/polygon-geos.c`.
  *
  * Needs gcc and Debian's libgeos-dev.
  */
@@ -62,7 +62,7 @@ function jobBytes({ first, second, pairs }: GeosJob): Uint8Array {
   );
 }
 
-/** Areas by geos-wasm on this thread. */
+/** Areas by geos-wasm, on this thread. */
 export async function wasmGeosAreas({ first, second, pairs }: GeosJob): Promise<GeosAnswer> {
   const { geos } = await openGeosModule();
   const began = process.cpuUsage();
@@ -86,12 +86,12 @@ export async function wasmGeosAreas({ first, second, pairs }: GeosJob): Promise<
   return { version: `${geos.GEOSversion()} in WebAssembly`, intersection, p, q, ...seconds };
 }
 
-/** Seconds of processor time. */
+/** Processor time in seconds, of user and system together. */
 export function secondsOf({ user, system }: NodeJS.CpuUsage): number {
   return (user + system) / 1e6;
 }
 
-/** Views of the three thirds of a column. */
+/** Splits a column into thirds: the areas of the intersections, of p and of q. */
 function thirdsOf(areas: Float64Array): Pick<GeosAnswer, 'intersection' | 'p' | 'q'> {
   const pairs = areas.length / 3;
   return { intersection: areas.subarray(0, pairs), p: areas.subarray(pairs, 2 * pairs), q: areas.subarray(2 * pairs) };

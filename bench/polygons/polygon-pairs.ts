@@ -3,39 +3,42 @@ import { Canvas, type Ellipse, type Outline, randomNumbers, SITE } from './polyg
 
 /**
  * Two synthetic segmentations of tissue images, with the statistics of the data set used for PixelBox: 462,016 and
- * 458,878 rectilinear polygons of 150 pixels on average with a standard deviation of 100, and 619,609 pairs whose boxes
- * meet.
+ * 458,878 rectilinear polygons of 150 pixels on average with a standard deviation of 100, and 619,609 pairs whose
+ * bounding boxes intersect.
  *
- * Nuclei are ellipses with lognormal areas, alone or in groups of two to four. Each segmentation draws a nucleus with a
- * different ragged rim, slightly moved and grown, sometimes in two parts, sometimes joined with its neighbour,
- * sometimes not at all; it keeps the largest 4-connected part. Outlines follow the edges of pixels and touch themselves
- * where two pixels share only a corner.
+ * Nuclei are ellipses with lognormal areas, alone or in groups of two to four. Each segmentation draws a nucleus with
+ * another ragged rim, slightly moved and resized. Sometimes a nucleus is split in two, joined with its neighbour, or
+ * missing in one segmentation. Of each drawn nucleus, only the largest 4-connected part is kept. Outlines follow the
+ * edges of pixels; an outline touches itself where two of its pixels share only a corner.
  *
  * Source of the statistics: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison
  * on CPU-GPU Hybrid Systems, 2012, section 5.
  */
 export interface PairWorkload {
   readonly seed?: number;
-  /** Total number of pairs; the number of polygons follows from it. 619,609 by default. */
+  /** Total number of pairs, 619,609 by default. The number of polygons is proportional to it. */
   readonly pairs?: number;
-  /** Image tiles, 400 by default. */
+  /** Number of image tiles, 400 by default. */
   readonly tiles?: number;
-  /** Whole number that coordinates are multiplied by; 1 by default. */
+  /** Integer by which all coordinates are multiplied, 1 by default. */
   readonly scale?: number;
 }
 
-/** Both segmentations in one tile of the image. */
+/** The polygons of both segmentations in one tile of the image. */
 export interface PolygonPairTile {
   readonly name: string;
   readonly first: GridPolygons;
   readonly second: GridPolygons;
-  /** Polygons of either side whose boxes share a pixel, ascending by (p, q). No other boxes share even a corner. */
+  /**
+   * Pairs of polygons, one from each side, whose boxes share a pixel, ascending by (p, q). The boxes of all other pairs
+   * do not even touch.
+   */
   readonly pairs: { readonly p: Uint32Array; readonly q: Uint32Array };
-  /** Number of polygons of either side whose outlines touch themselves at a corner. */
+  /** Number of polygons per side whose outlines touch themselves at a corner. */
   readonly touching: { readonly first: number; readonly second: number };
 }
 
-/** The counts of the original data set. */
+/** Numbers of polygons and pairs in the data set of the paper. */
 export const PAPER: { readonly first: number; readonly second: number; readonly pairs: number } = {
   first: 462016,
   second: 458878,
@@ -44,10 +47,10 @@ export const PAPER: { readonly first: number; readonly second: number; readonly 
 
 const MEAN_AREA = 150;
 const AREA_DEVIATION = 100;
-/** Minimum number of pairs in a tile. */
+/** Minimum number of pairs per tile. */
 const FEWEST_PAIRS = 200;
 
-/** The tiles of a workload, one at a time; equal seeds give equal tiles. */
+/** Generates the tiles of a workload one at a time; equal seeds give equal tiles. */
 export function* polygonPairs(workload: PairWorkload = {}): Generator<PolygonPairTile, void, void> {
   const { pairs = PAPER.pairs } = workload;
   const tiles = tilesOf(workload);
@@ -65,7 +68,7 @@ export function* polygonPairs(workload: PairWorkload = {}): Generator<PolygonPai
   }
 }
 
-/** The number of tiles: as requested, unless they would hold only a handful of polygons. */
+/** The number of tiles: as requested, but fewer if tiles would have less than {@link FEWEST_PAIRS} pairs. */
 function tilesOf({ pairs = PAPER.pairs, tiles = 400 }: PairWorkload): number {
   return Math.max(1, Math.min(tiles, Math.floor(pairs / FEWEST_PAIRS)));
 }
@@ -76,7 +79,9 @@ interface Counts {
   pairs: number;
 }
 
-/** The nuclei of one site: the polygons of either side, and the pairs of boxes that meet. */
+/**
+ * The polygons of both sides in one site (a square area with one group of nuclei), and the pairs whose boxes intersect.
+ */
 interface Site {
   readonly first: Outline[];
   readonly second: Outline[];
@@ -127,7 +132,7 @@ function drawSites(wanted: Counts, random: () => number): Site[] {
   return sites;
 }
 
-/** A kind of site: its number of nuclei, and how they differ on one of the sides. */
+/** How a site is drawn: its number of nuclei, and the side on which they are split, joined or missing. */
 interface SiteKind {
   readonly nuclei: number;
   readonly on: 'both' | 'first' | 'second';
@@ -136,7 +141,7 @@ interface SiteKind {
 
 const SINGLE: SiteKind = { nuclei: 1, on: 'both', change: 'none' };
 
-/** A kind that keeps the remaining pairs in proportion to the remaining polygons. */
+/** Chooses the kind of the next site so that the remaining pairs stay in proportion to the remaining polygons. */
 function nextKind(left: Counts, random: () => number): SiteKind {
   const fewest = Math.min(left.first, left.second);
   const more = left.first > left.second ? 'first' : 'second';
@@ -149,7 +154,7 @@ function nextKind(left: Counts, random: () => number): SiteKind {
   return crowded ? { nuclei: luck < 0.5 ? 2 : luck < 0.8 ? 3 : 4, on: 'both', change: 'none' } : SINGLE;
 }
 
-/** Whether the remaining counts after a site can still be reached exactly. */
+/** Whether the exact counts can still be reached after adding a site. */
 function fits(site: Site, left: Counts): boolean {
   const fewest = Math.min(left.first - site.first.length, left.second - site.second.length);
   const pairs = left.pairs - site.pairs.length;
@@ -189,7 +194,7 @@ function drawSide(
   return drawn.every((outline) => outline !== undefined) ? drawn : undefined;
 }
 
-/** Nuclei near the middle of a site, so close together that most of their boxes meet. */
+/** Nuclei near the middle of a site, so close together that most of their boxes intersect. */
 function placeNuclei(count: number, random: () => number): Ellipse[] {
   const nuclei = Array.from({ length: count }, () => ({
     radius: Math.min(24, Math.sqrt(lognormal(random) / Math.PI)),
@@ -206,7 +211,7 @@ function placeNuclei(count: number, random: () => number): Ellipse[] {
   }));
 }
 
-/** A nucleus in the other segmentation: moved by about a pixel, and grown or shrunk. */
+/** The nucleus as the second segmentation sees it: moved by about a pixel, and larger or smaller. */
 function perturbed(nucleus: Ellipse, random: () => number): Ellipse {
   return {
     ...nucleus,
@@ -221,12 +226,12 @@ function lognormal(random: () => number): number {
   return MEAN_AREA * Math.exp(Math.sqrt(variance) * normal(random) - variance / 2);
 }
 
-/** The method of Box and Muller. */
+/** A normal random number by the Box–Muller method. */
 function normal(random: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
-/** Pairs of outlines whose boxes share a pixel; undefined if some share only an edge or a corner. */
+/** The pairs of outlines whose boxes share a pixel; undefined if two boxes share only an edge or a corner. */
 function meetingBoxes(first: readonly Outline[], second: readonly Outline[]): [number, number][] | undefined {
   const pairs: [number, number][] = [];
   for (const [p, a] of first.entries()) {

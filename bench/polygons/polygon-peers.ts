@@ -5,8 +5,8 @@ import { type PolygonPairTile, polygonPairs } from './polygon-pairs.ts';
 import { type ScanlineAreas, scanlineAreas } from './polygon-scanline.ts';
 
 /**
- * The peers for areas of polygon pairs, on one thread each and in one run: an optimized scanline, the system's GEOS and
- * geos-wasm. All areas are compared. Seconds are processor time, so that they are meaningful on a shared machine.
+ * Times the peers for areas of polygon pairs, each on one thread: an optimized scanline, the system's GEOS, and
+ * geos-wasm. All areas are compared. Seconds are processor time, because the machine may be shared.
  *
  * node --import tsx bench/polygons/polygon-peers.ts [--pairs 20000] [--scale 1] [--rounds 15] [--peers scanline,geos,geos-wasm]
  */

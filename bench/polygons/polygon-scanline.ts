@@ -8,10 +8,10 @@ export interface ScanlineAreas {
 }
 
 /**
- * Areas of pairs of rectilinear polygons by scanlines in plain JavaScript on one thread: carefully written, without a
- * framework. Every polygon is drawn once, one bit per pixel; a pair combines the bits of both.
+ * Areas of pairs of rectilinear polygons by scanlines, in optimized plain JavaScript on one thread. Every polygon is
+ * drawn once, with one bit per pixel; the intersection of a pair is the AND of both polygons' bits.
  *
- * Boxes up to 32 pixels wide have one word per row, wider ones several. Areas must be below 2^32.
+ * Polygons up to 32 pixels wide have one word per row; wider polygons have several. Areas must be below 2^32.
  */
 export function scanlineAreas(
   first: GridPolygons,
@@ -30,7 +30,9 @@ export function scanlineAreas(
   return areas;
 }
 
-/** Polygons as bits: row `y` of polygon `i` starts at word `start[i] + (y − top[i]) · stride[i]`. */
+/**
+ * Polygons drawn with one bit per pixel: row `y` of polygon `i` starts at word `start[i] + (y − top[i]) · stride[i]`.
+ */
 interface DrawnPolygons {
   readonly words: Int32Array;
   readonly start: Uint32Array;
@@ -56,7 +58,10 @@ function drawPolygons(polygons: GridPolygons): DrawnPolygons {
   return drawn;
 }
 
-/** Boxes of polygons, and the places of their words: one more row than the box has, for the lowest corners. */
+/**
+ * Computes the box of each polygon and where its words start. A polygon has one row more than its box, for its lowest
+ * corners.
+ */
 function placePolygons({ polygonRings, ringVertices, x, y }: GridPolygons): DrawnPolygons {
   const count = polygonRings.length - 1;
   const [start, stride, area] = [new Uint32Array(count), new Uint32Array(count), new Uint32Array(count)];
@@ -86,7 +91,7 @@ function placePolygons({ polygonRings, ringVertices, x, y }: GridPolygons): Draw
   return { words: new Int32Array(words), start, stride, left, top, right, bottom, area };
 }
 
-/** At either end of a vertical edge, the bits of the rest of the row are inverted. */
+/** Inverts, at both ends of every vertical edge, the bits from the edge to the end of the row. */
 function markNarrowCorners(polygons: GridPolygons, { words, start, left, top }: DrawnPolygons, i: number): void {
   const { polygonRings, ringVertices, x, y } = polygons;
   const origin = start[i]! - top[i]!;
@@ -100,7 +105,7 @@ function markNarrowCorners(polygons: GridPolygons, { words, start, left, top }: 
       const row = y[v]!;
       if (column === lastX) {
         const shift = column - left[i]!;
-        // Two shifts, because a shift by 32 equals a shift by 0.
+        // Two shifts, because JavaScript shifts by 32 as by 0.
         const rest = (-1 << (shift >>> 1)) << (shift - (shift >>> 1));
         words[origin + lastY]! ^= rest;
         words[origin + row]! ^= rest;
@@ -111,11 +116,11 @@ function markNarrowCorners(polygons: GridPolygons, { words, start, left, top }: 
   }
 }
 
-/** Fills the rows from the corners down; returns the number of pixels. */
+/** Fills the rows downwards from the marked corners; returns the number of pixels. */
 function fillNarrow({ words, start, top, bottom }: DrawnPolygons, i: number): number {
   const rows = bottom[i]! - top[i]!;
   let [at, inside, area] = [start[i]!, 0, 0];
-  // Four byte counters per word, for at most 31 rows of 8 pixels.
+  // Each byte of a word counts the pixels of 8 columns: at most 31 rows of 8 pixels fit in it.
   for (let rest = rows; rest > 0; rest -= 31) {
     let bytes = 0;
     for (const end = at + Math.min(rest, 31); at < end; at++) {
@@ -148,7 +153,7 @@ function narrowIntersection(a: DrawnPolygons, i: number, b: DrawnPolygons, j: nu
   return area;
 }
 
-/** As in one word; the words to the right of a corner are inverted when the rows are filled. */
+/** Like `markNarrowCorners`, but inverts only the rest of one word; `fillWide` inverts the words to its right. */
 function markWideCorners(polygons: GridPolygons, drawn: DrawnPolygons, i: number): void {
   const { polygonRings, ringVertices, x, y } = polygons;
   const [words, start, stride] = [drawn.words, drawn.start[i]!, drawn.stride[i]!];
@@ -168,7 +173,7 @@ function markWideCorners(polygons: GridPolygons, drawn: DrawnPolygons, i: number
 function fillWide({ words, start, stride, left, top, right, bottom }: DrawnPolygons, i: number): number {
   const [wide, rows] = [stride[i]!, bottom[i]! - top[i]!];
   const end = start[i]! + rows * wide;
-  // First the corners of all rows, each word independent of its left neighbour; then each row from left to right.
+  // First propagate the corners down all rows, word by word; then propagate the carry from left to right in each row.
   for (let at = start[i]! + wide; at < end; at++) words[at]! ^= words[at - wide]!;
   const lastBits = ((right[i]! - left[i]!) & 31) === 0 ? -1 : (1 << ((right[i]! - left[i]!) & 31)) - 1;
   let area = 0;
@@ -202,14 +207,14 @@ function wideIntersection(a: DrawnPolygons, i: number, b: DrawnPolygons, j: numb
   return area;
 }
 
-/** 32 bits of a row starting at a column; zeros after its last word. */
+/** Reads 32 bits of a row from a column on; bits after the row's last word are 0. */
 function bitsFrom(words: Int32Array, row: number, wide: number, column: number): number {
   const [word, shift] = [column >>> 5, column & 31];
   const low = word < wide ? words[row + word]! >>> shift : 0;
   return shift === 0 || word + 1 >= wide ? low : low | (words[row + word + 1]! << (32 - shift));
 }
 
-/** The number of set bits in each byte. */
+/** The number of set bits in each byte of a word. */
 function bitsOfBytes(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555);
   const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);

@@ -3,7 +3,7 @@ import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
- * Statistics of the workload of `bench/polygons/polygon-pairs.ts`.
+ * Prints statistics of the synthetic polygons of `bench/polygons/polygon-pairs.ts`.
  *
  * node --import tsx bench/polygons/polygon-statistics.ts [--pairs 619609] [--tiles 400] [--scale 1] [--seed 1]
  */
@@ -38,7 +38,7 @@ for (const tile of polygonPairs(workload())) {
   }
 }
 console.log(
-  `made     ${((performance.now() - began) / 1000).toFixed(1)} s, ${tiles} tiles, ${pairs} pairs whose boxes meet`,
+  `made     ${((performance.now() - began) / 1000).toFixed(1)} s, ${tiles} tiles, ${pairs} pairs whose boxes intersect`,
 );
 for (const side of ['first', 'second'] as const) console.log(`${side.padEnd(8)} ${describe(tallies[side])}`);
 
@@ -65,7 +65,7 @@ function addPolygons(tally: Tally, { polygonRings, ringVertices, x, y }: GridPol
   }
 }
 
-/** Holes run in the opposite direction of their outlines, so their areas are subtracted. */
+/** The signed area of a ring. Holes have the opposite orientation, so their areas are subtracted. */
 function signedArea(
   polygonRings: Uint32Array,
   ringVertices: Uint32Array,

@@ -8,14 +8,15 @@ import { spread } from '../shared/webgpu-memcpy.ts';
 import { affine, odd, sixteenth } from './primitive-calls.ts';
 
 /**
- * The cost of columns longer than a binding, and of columns that together exceed the available memory: primitives over
- * columns of u32.
+ * Measures how much primitives over columns of u32 slow down if a column is longer than a buffer binding, or if all
+ * columns together exceed the available memory.
  *
- * - In one binding, and in bindings of a quarter of a column; with `--longer`, columns of five quarters of 2 GiB. Only
- *   on a GPU, by its own clock.
- * - In memory for all columns, and in memory for half of a column: commands then run in windows, and columns are moved
- *   between host and device. By the host's clock, from the call until the host knows that it is done, with columns on
- *   the device before and after if there is room. Bytes moved come from `counters.spilling`.
+ * - Bindings, only on a GPU and by its own clock: each column in one binding, compared with bindings of a quarter of a
+ *   column. With `--longer`, also columns of five quarters of 2 GiB.
+ * - Memory, by the host's clock from a call until the host knows that it is done: memory for all columns, compared with
+ *   memory for half of a column. With little memory, commands run in windows, and columns move between host and device.
+ *   The moved bytes are those of `counters.spilling`. If there is room, columns are on the device before and after a
+ *   call.
  *
  * node --import tsx bench/primitives/beyond-memory.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
  *   [--log2 26] [--rounds 5] [--longer]
@@ -51,7 +52,7 @@ const calls: Readonly<Record<string, (inputs: Inputs) => q.Table>> = {
 
 interface Cost {
   readonly milliseconds: ReturnType<typeof spread>;
-  /** Bytes between host and device, per call. */
+  /** Bytes that a call moves between host and device. */
   readonly moved: number;
 }
 
@@ -90,7 +91,10 @@ async function costs(rows: number, clock: Clock, limits?: Partial<Limits>): Prom
   return found;
 }
 
-/** After half a second of the same: an idle GPU takes that long to raise its clocks. */
+/**
+ * Times a call by the device's clock, after half a second of the same calls: an idle GPU needs that long to raise its
+ * clock frequency.
+ */
 async function onDevice(context: Context, call: () => q.Table): Promise<Cost> {
   const { time } = context.backend as WebGpuBackend;
   const once = (): void => context.dispose(call());
@@ -124,7 +128,7 @@ function movedBy({ backend }: Context): number {
 type Side = readonly [what: string, rows: number, costs: Costs];
 
 function show(one: Side, other: Side): void {
-  const titles = [one, other].flatMap(([what, rows]) => [`${rows} rows ${what}, ms`, 'least … greatest', 'G rows/s']);
+  const titles = [one, other].flatMap(([what, rows]) => [`${rows} rows ${what}, ms`, 'min … max', 'G rows/s']);
   const columns = ['primitive', ...titles, 'GB moved', 'GB moved/s'];
   console.log(`\n| ${columns.join(' | ')} |\n|${' --- |'.repeat(columns.length)}`);
   for (const name of Object.keys(calls)) {

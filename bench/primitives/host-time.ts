@@ -8,11 +8,11 @@ import { spread } from '../shared/webgpu-memcpy.ts';
 import { prepareCall, primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
 /**
- * The cost of calls of primitives for the calling thread, before any backend computes: functors are recorded and fused,
- * kernels looked up, launches submitted; and the cost of the same calls if prepared. Columns are so short that
- * computing takes almost no time; calls are made in groups of forty, with a wait in between. Short launches on a fast
- * device are bound by this cost. Finally, the cost of preparing a pipeline with a known structure, as a number of
- * calls, and including its first call.
+ * Measures what calls of primitives cost the calling thread before any backend computes: recording and fusing functors,
+ * looking up kernels, and submitting launches. This cost bounds the speed of short launches on a fast device. The same
+ * calls are also measured as prepared pipelines. Columns are so short that computing takes almost no time; calls are
+ * made in groups of forty, with a wait after each group. The last columns show the cost of preparing a pipeline whose
+ * structure is known, without and with its first call, in µs and as a multiple of an ordinary call.
  *
  * node --import tsx bench/primitives/host-time.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--rounds 30]
  *   [--only name,…]
@@ -35,7 +35,7 @@ const inputs = primitiveInputs(context, LOG2_ROWS);
 const calls = { ...primitiveCalls(context, n, inputs), chain: () => context.scope(() => chained(inputs.x)) };
 console.log(`${machine()}; ${context.backend.name}, medians of ${options.rounds} rounds\n`);
 console.log(
-  '| primitive | launches | µs a call | least | µs a launch | prepared: launches | µs a call | least | µs a launch | to prepare: µs | calls | with a call: µs | calls |',
+  '| primitive | launches | µs per call | min | µs per launch | prepared: launches | µs per call | min | µs per launch | preparing: µs | ÷ call | preparing and one call: µs | ÷ call |',
 );
 console.log(`|${' --- |'.repeat(13)}`);
 for (const name of options.only.split(',')) await measure(name);
@@ -68,7 +68,7 @@ function prepareAndCall(prepared: { call(): Table; dispose(): void }, count: num
 
 interface HostTime {
   readonly launches: number;
-  /** Microseconds per call: median and minimum. */
+  /** Microseconds per call: the median and the minimum of all rounds. */
   readonly median: number;
   readonly min: number;
 }

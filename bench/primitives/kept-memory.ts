@@ -6,9 +6,9 @@ import type { Backend } from '../../primitives/contract/backend.ts';
 import { type Column, fn, inclusiveScan, map, plus, reduce, sequence, sort, u32 } from '../../primitives/index.ts';
 
 /**
- * The memory held for functors and pipelines that are used once: resident bytes and heap after every tenth of them,
- * after the context is closed but still referenced, and after it is released. `workers` runs them on the calling
- * thread, as usual for small work; `threads` runs them on the threads.
+ * Measures how much memory a context keeps for functors and pipelines that are used only once. Prints resident bytes
+ * and heap after each tenth of them, after the context is closed, and after the closed context is released. With
+ * `workers`, they run on the calling thread, as small work usually does; with `threads`, on the worker threads.
  *
  * node --expose-gc --import tsx bench/primitives/kept-memory.ts [--backend workers|threads|reference] [--kind functors|pipelines] [--count 30000]
  */
@@ -27,13 +27,13 @@ function openBackend(): Promise<Backend> | Backend {
   return createWorkersBackend({ workers: 2, ...(options.backend === 'threads' && { inlineNanoseconds: 0 }) });
 }
 
-/** A map by a new functor. */
+/** Runs a map with a new functor. */
 function useFunctor(context: Context, k: number): Column {
   const functor = fn({ x: u32 }, u32, ({ x }) => x.add(k).mul(3));
   return context.materialize(map(functor, { x: sequence(ROWS) }));
 }
 
-/** Several primitives, with new functors. */
+/** Runs several primitives with new functors. */
 function usePipeline(context: Context, k: number): Column {
   const hash = fn({ x: u32 }, u32, ({ x }) => x.mul(2654435761).xor(k));
   const smaller = fn({ x: u32 }, u32, ({ x }) => u32(x.lt(k)));
@@ -66,4 +66,4 @@ console.log(`${((performance.now() - started) / count).toFixed(3)} ms each`);
 await context.close();
 await measure('closed');
 context = undefined;
-await measure('let go');
+await measure('released');

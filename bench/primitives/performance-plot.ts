@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { drawPanels, type PanelPoint } from '../shared/panels.ts';
 
 /**
- * The picture at the head of docs/performance.md, docs/performance.svg: the times of CUB and Thrust relative to this
- * library on an H200, by length, from the table of that page.
+ * Draws docs/performance.svg, the picture at the head of docs/performance.md, from the table of that page: the times of
+ * CUB and Thrust divided by those of this library, on an H200, by length of the columns.
  *
  * node --import tsx bench/primitives/performance-plot.ts
  */
@@ -21,7 +21,7 @@ const PANELS = {
 const SIZES = [2 ** 20, 2 ** 24, 2 ** 26, 2 ** 28];
 
 const page = await readFile('docs/performance.md', 'utf8');
-/** The rows of the H200's table, which is the widest. */
+/** The rows of the table for the H200, which is the page's widest table. */
 const rows = new Map(
   page
     .split('\n')
@@ -47,7 +47,7 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** Every third cell of a primitive's row is the ratio at the next size. */
+/** The ratios of one primitive: every third cell of its row is the ratio at the next size. */
 function ratiosOf(name: string): PanelPoint[] {
   const cells = rows.get(name);
   if (cells === undefined) throw new Error(`docs/performance.md has no ratios of '${name}'.`);

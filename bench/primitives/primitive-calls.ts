@@ -17,9 +17,11 @@ export const sixteenth: q.Functor<{ x: typeof u32 }, typeof u32> = q.fn('sixteen
 );
 const below8 = q.fn('below8', { x: u32 }, u32, ({ x }) => x.shr(29));
 
-/** The inputs of the measured primitives: the same numbers as in `peers/primitives.cu` and `peers/primitives.cpp`. */
+/**
+ * The inputs of the measured primitives, with the same numbers as in `peers/primitives.cu` and `peers/primitives.cpp`.
+ */
 export interface PrimitiveInputs {
-  /** A 32-bit hash of the index, and numbers from 0 to 1 derived from it. */
+  /** Element i is a 32-bit hash of i; `floats` has numbers from 0 to 1 derived from this hash. */
   readonly x: q.Column<'u32'>;
   readonly floats: q.Column<'f32'>;
   readonly index: q.Column<'u32'>;
@@ -27,16 +29,16 @@ export interface PrimitiveInputs {
   readonly runs: q.Column<'u32'>;
   /** A random permutation. */
   readonly order: q.Column<'u32'>;
-  /** Both halves of x, sorted, and keys to search in. */
+  /** The two halves of x, each sorted, and sorted keys to search in. */
   readonly low: q.Column<'u32'>;
   readonly high: q.Column<'u32'>;
   readonly keys: q.Column<'u32'>;
-  /** Numbers below 8 (a quarter as many rows), and the same number of indices from 0 on. */
+  /** Numbers below 8, in a column of n/4 rows; `quarter` has their indices from 0 on. */
   readonly counts: q.Column<'u32'>;
   readonly quarter: q.Column<'u32'>;
 }
 
-/** The inputs with 2^`log2` rows. */
+/** Makes the inputs with 2^`log2` rows on a context. */
 export function primitiveInputs(context: Context, log2: number): PrimitiveInputs {
   const n = 2 ** log2;
   const x = context.materialize(q.map(hash, { x: q.sequence(n) }));
@@ -55,7 +57,7 @@ export function primitiveInputs(context: Context, log2: number): PrimitiveInputs
   };
 }
 
-/** The peers' random permutation of the numbers below a power of two. */
+/** The peers' pseudo-random permutation of the numbers below a power of two, as a functor. */
 function permutationOf(log2: number): q.Functor<{ x: typeof u32 }, typeof u32> {
   const half = (log2 + 1) >> 1;
   return q.fn('permuted', { x: u32 }, u32, ({ x }) =>
@@ -92,7 +94,7 @@ const matrixProduct = q.monoid({
   exact: true,
 });
 
-/** A call of every primitive over inputs of n rows, each into new columns. */
+/** One call of every primitive by name, over inputs of n rows. Every call stores its result in new columns. */
 export function primitiveCalls(
   context: Context,
   n: number,
@@ -141,7 +143,9 @@ export function primitiveCalls(
   };
 }
 
-/** One of these calls, prepared for inputs of at most n rows; undefined for those that make columns without inputs. */
+/**
+ * Prepares one of these calls for inputs of at most n rows; undefined for primitives that make columns without inputs.
+ */
 export function prepareCall(
   context: Context,
   n: number,

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** `peers/primitives.cpp`, compiled and running. */
+/** A running program, compiled from `peers/primitives.cpp`. */
 export interface Peer {
   readonly compiler: string;
-  /** Runs a primitive `calls` times; returns the milliseconds of one call, and the checksum of the result. */
+  /** Runs a primitive `calls` times; returns the milliseconds of one call and the checksum of its result. */
   time(name: string, n: number, threads: number, calls: number): Promise<{ milliseconds: number; checksum: number }>;
   close(): void;
 }
 
-/** Compiles the peer with g++ and starts it; undefined without g++. */
+/** Compiles the program with g++ and starts it; undefined if there is no g++. */
 export function openPeer(): Peer | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'quadrille-peer-'));
   const program = join(folder, 'primitives');

@@ -22,10 +22,10 @@ import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
- * Relaxing many small grids together: the motion gradient vector flow of leukocytes (Ray and Acton, 2004) as used for
- * tracking cells, in integers and in f32; heat diffusion; and Conway's Life; each grid until its own stop rule holds.
- * Called, prepared, by the device's clock if there is one, and as plain JavaScript on one thread, which must give the
- * same rounds and the same bytes.
+ * Times `relax` over many small grids together, each until its own stop rule holds. The tasks are: the motion gradient
+ * vector flow (Ray and Acton, 2004) that cell tracking uses, in integers (`flow`) and in f32 (`flow-f32`); heat
+ * diffusion; and Conway's Life. Times are those of ordinary calls, of prepared calls, of the device's clock if there is
+ * one, and of plain JavaScript on one thread, which must give the same rounds and the same bytes.
  *
  * node --import tsx bench/primitives/relax.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2] [--rounds 15]
  *   [--grids 1,36,84,264] [--width 81] [--height 41] [--only flow,flow-f32,heat,life]
@@ -44,7 +44,10 @@ const [WIDTH, HEIGHT] = [Number(options.width), Number(options.height)];
 const CELLS = WIDTH * HEIGHT;
 const repeats = Number(options.rounds);
 
-/** Sides of a cell in order of their angle, with the weight of a side that is not across the flow. */
+/**
+ * Offsets of the neighbours along the flow, in the order in which they are added; those across the flow follow in
+ * ACROSS.
+ */
 const SIDES = [
   [1, 0],
   [0, 1],
@@ -59,7 +62,10 @@ const ACROSS = [
 ] as const;
 const [MU, INVERSE_LAMBDA] = [Math.fround(0.1), Math.fround(0.2)];
 
-/** The flow along (1, 1) in f32: cells ahead contribute if they are larger, cells behind if they are smaller. */
+/**
+ * One step of the flow along (1, 1) in f32. Neighbours ahead contribute only if they are larger, neighbours behind only
+ * if they are smaller.
+ */
 const flowInF32 = fn({ u: neighbours(f32), image: f32 }, f32, ({ u, image }) => {
   const own = u.at(0);
   const drawn = SIDES.map(([dx, dy]) => {
@@ -99,14 +105,14 @@ interface Task {
   readonly maxRounds: number;
   readonly start: (cells: number) => { readonly state: Cells; readonly image: Float32Array };
   readonly relax: (state: Column, image: Column, sizes: Sizes) => { readonly state: Column; readonly rounds: Column };
-  /** A round of a grid: writes the next states, and returns the folded changes. */
+  /** Computes one round of one grid: writes the next states, and returns the reduced changes. */
   readonly plain: (u: Cells, image: Float32Array, next: Cells) => number;
   readonly bound: number;
 }
 
 type Run = () => { readonly state: Column; readonly rounds: Column };
 
-/** Milliseconds of warm-up before a device is measured; only devices with their own clock need it. */
+/** Milliseconds of warm-up before measuring. Only GPUs need it: an idle GPU first has to raise its clock frequency. */
 const HEAT_MS = options.backend === 'webgpu' && options.adapter === 'hardware' ? 400 : 0;
 
 interface Sizes {
@@ -116,7 +122,7 @@ interface Sizes {
 
 const RULE = { change, total: plus(u32), until: isStill, captures: { bound: BOUND } };
 const SIZE = { maxRounds: 500, maxWidth: WIDTH, maxHeight: HEIGHT };
-/** A step of f32 grids with an image. */
+/** Makes the relaxation of f32 grids with an image from its step. */
 function inF32(step: typeof heat, changeOfCell: typeof change = change): Task['relax'] {
   return (u, image, sizes) => {
     const args = { u: u as Column<'f32'>, image: image as Column<'f32'> };
@@ -171,7 +177,7 @@ const tasks: { readonly [name: string]: Task } = {
 await using context = await openNamed(options);
 console.log(`${machine()}; ${context.backend.name}, grids of ${WIDTH} × ${HEIGHT}, medians of ${repeats}\n`);
 console.log(
-  '| what | grids | rounds: mean | most | called, ms | prepared, ms | device, ms | µs a round of the slowest | plain JavaScript, ms | ratio |',
+  '| task | grids | mean rounds | max rounds | called, ms | prepared, ms | device, ms | µs per round | plain JavaScript, ms | plain ÷ prepared |',
 );
 console.log(`|${' --- |'.repeat(10)}`);
 for (const name of options.only.split(',')) {
@@ -217,7 +223,7 @@ function filled(on: Context, length: number, value: number): Column<'u32'> {
   return on.column(new Uint32Array(length).fill(value));
 }
 
-/** Keeps the device busy for some time, because an idle one is slow at first. */
+/** Repeats the work for {@link HEAT_MS}, because an idle GPU is slow at first. */
 async function warmUp(run: Run): Promise<void> {
   for (const from = performance.now(); performance.now() - from < HEAT_MS; ) {
     for (let i = 0; i < 50; i++) context.dispose(run());
@@ -225,7 +231,7 @@ async function warmUp(run: Run): Promise<void> {
   }
 }
 
-/** Milliseconds from the call until the device is done. */
+/** Milliseconds from a call until the device is done. */
 async function timeOf(run: Run): Promise<number> {
   const times: number[] = [];
   await warmUp(run);
@@ -239,7 +245,7 @@ async function timeOf(run: Run): Promise<number> {
   return spread(times).median;
 }
 
-/** The device's milliseconds for one of many consecutive calls, if it has a clock. */
+/** Milliseconds per call by the device's clock, over many consecutive calls; undefined if it has no clock. */
 async function deviceTime(run: Run): Promise<number | undefined> {
   const { backend } = context as unknown as {
     backend: { time?: (groups: readonly (() => void)[]) => Promise<readonly number[]> };
@@ -261,7 +267,7 @@ async function deviceTime(run: Run): Promise<number | undefined> {
   return spread(times).median;
 }
 
-/** Images of cells with soft edges and noise: their steepness, from 0 to 1. */
+/** Gradient magnitudes, scaled from 0 to 1, of synthetic images of cells with soft edges and noise. */
 function windows(grids: number): { readonly state: Float32Array; readonly image: Float32Array } {
   let seed = 7;
   const random = (): number => {

@@ -13,8 +13,8 @@ import { machine } from '../shared/compare-input.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
- * Transfers between host and device compared with their lower bound: on WebGPU, plain loops over npm `webgpu` with
- * buffers that stay mapped; on other backends, copies between arrays. They take turns, in one run.
+ * Compares transfers between host and device with the fastest possible ones. On WebGPU these are plain loops over npm
+ * `webgpu` with buffers that stay mapped; on other backends, copies between arrays. Both take turns in one run.
  *
  * node --import tsx bench/primitives/transfers.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--mib 16,64,256]
  *   [--file-mib 4096] [--folder /dev/shm] [--rounds 7] [--spill true|false]
@@ -35,7 +35,7 @@ const SLAB = 16 * MIB;
 const BUFFERS = 4;
 const ROUNDS = Number(options.rounds);
 
-/** The lower bound for transfers: bytes there and back, and four bytes back. */
+/** The fastest possible transfers: arrays in both directions, a file to the device, and four bytes back (`small`). */
 interface Floor {
   upload(from: Uint8Array): Promise<void>;
   uploadFile(descriptor: number, bytes: number): Promise<void>;
@@ -51,10 +51,12 @@ const sizes = options.mib.split(',').map((mib) => Number(mib) * MIB);
 const fileBytes = Number(options['file-mib']) * MIB;
 const floor = isGpu ? await gpuFloor(Math.max(...sizes, fileBytes)) : hostFloor(Math.max(...sizes, fileBytes));
 console.log(`${machine()}; ${context.backend.name}, ${ROUNDS} rounds, medians; GB/s\n`);
-console.log('| transfer | MiB | GB/s | floor | share of the floor |\n| --- | --- | --- | --- | --- |');
+console.log(
+  '| transfer | MiB | ours, GB/s | fastest possible, GB/s | ours ÷ fastest |\n| --- | --- | --- | --- | --- |',
+);
 for (const bytes of sizes) await measureArrays(bytes);
 if (fileBytes > 0) await measureFile(fileBytes);
-console.log('\n| small reads, ms to done | ms | floor | times the floor |\n| --- | --- | --- | --- |');
+console.log('\n| small reads | ours, ms | fastest possible, ms | ours ÷ fastest |\n| --- | --- | --- | --- |');
 await measureSmall();
 floor.close();
 
@@ -87,7 +89,7 @@ async function uploadAndSync(of: Context, from: Uint32Array): Promise<void> {
   of.dispose(column);
 }
 
-/** A file that was just written is in the page cache. */
+/** Times the upload of a file. Its content is in the page cache, because it was just written. */
 async function measureFile(bytes: number): Promise<void> {
   const folder = await mkdtemp(join(options.folder, 'transfers-'));
   const path = join(folder, 'words.bin');
@@ -131,7 +133,7 @@ async function measureSmall(): Promise<void> {
   await each('eight words of eight columns, at once', () => Promise.all(columns.map((column) => context.read(column))));
 }
 
-/** Runs both in turn; the first round is a warm-up. */
+/** Times both functions in turn; the first round is a warm-up. */
 async function compare(name: string, mib: number, ours: () => Promise<unknown>, theirs: () => Promise<unknown>) {
   const [mine, min]: [number[], number[]] = [[], []];
   for (let round = 0; round <= ROUNDS; round++) {
@@ -155,7 +157,7 @@ function requireSame(got: Uint32Array, expected: Uint32Array): void {
   if (wrong >= 0) throw new Error(`Word ${wrong} is ${got[wrong]} instead of ${expected[wrong]}.`);
 }
 
-/** Persistent buffers: one on the device, and a few mapped ones for each direction. */
+/** Transfers over buffers that are made once: one on the device, and a few mapped ones for each direction. */
 async function gpuFloor(max: number): Promise<Floor> {
   const gpu = await openNodeGpu(adapter === 'software' ? 'software' : 'hardware');
   const found = (await gpu.requestAdapter(
@@ -234,7 +236,7 @@ async function gpuFloor(max: number): Promise<Floor> {
   };
 }
 
-/** Copies between arrays, and from a file into an array. */
+/** Transfers by copies between arrays, and by reads from a file into an array. */
 function hostFloor(max: number): Floor {
   const target = new Uint8Array(new SharedArrayBuffer(max)).fill(1);
   const readInto = promisify(read);

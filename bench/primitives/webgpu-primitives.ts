@@ -10,13 +10,13 @@ import { reduceAgain } from '../shared/webgpu-timing.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
 /**
- * Primitives over resident columns by the device's own clock, compared with copying such a column from one buffer to
- * another; with CUB and Thrust, given the output of `bench/peers/primitives.cu`; and with the time in which a map could
- * read and write what the primitive must.
+ * Times primitives over columns on the device by the device's own clock. They are compared with a copy of such a column
+ * from one buffer to another; with CUB and Thrust, if `--peer` names the output of `bench/peers/primitives.cu`; and
+ * with a floor: the time in which a map moves the bytes that the primitive must at least move.
  *
  * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; scatter and gather use the peer's random
- * permutation. Up to 2^20 elements it also reports the time of a call when 100 of them are submitted together, and that
- * of a single call by the host's clock, from the call until the host knows that it is done.
+ * permutation. Up to 2^20 elements, two more times are reported: the time per call when 100 calls are submitted
+ * together; and the time of a single call by the host's clock, until the host knows that it is done.
  *
  * node --import tsx bench/primitives/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11] [--peer file.csv]
  *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
@@ -38,15 +38,15 @@ const tuning = { commandsPerSubmission: 2 ** 20, ...(JSON.parse(options.tuning) 
 const backend = await createWebGpuBackend({ gpu, adapter, tuning });
 const context = new Context(backend);
 
-/** What a primitive is compared with. */
+/** What the time of a primitive is compared with. */
 interface Beside {
-  /** Its name and library in the peer's file. */
+  /** The primitive's name and library in the peer's file. */
   readonly peer?: string;
-  /** Bytes that it must read and write per element. */
+  /** Minimum bytes to read and write per element. */
   readonly bytes?: number;
 }
 
-/** Bytes do not bound the speed of sorts, so these have none. */
+/** Sorts have no `bytes`, because the number of bytes does not bound their speed. */
 const measured: Readonly<Record<string, Beside>> = {
   map: { peer: 'map thrust', bytes: 8 },
   reduce: { peer: 'reduce cub', bytes: 4 },
@@ -83,7 +83,7 @@ function isWanted(name: string): boolean {
   return options.only.split(',').some((part) => name.includes(part));
 }
 
-/** Calls submitted together, and the maximum length of their columns. */
+/** Number of calls that are submitted together, and the maximum length of their columns. */
 const TOGETHER = 100;
 const MAX_TOGETHER = 2 ** 20;
 
@@ -100,7 +100,7 @@ if (options.peer !== undefined && existsSync(options.peer)) {
 const { description, device, vendor, architecture } = backend.info;
 console.log(`${device || vendor} ${architecture} ${description}; medians of ${rounds}\n`);
 console.log(
-  '| primitive | log2 n | ms | least … greatest | G/s | peer, ms | peer ÷ ours | floor ÷ ours | ms, of 100 | peer ÷ that | to done, ms | least … greatest |',
+  '| primitive | log2 n | ms | min … max | G elements/s | peer, ms | peer ÷ ours | floor ÷ ours | one of 100 together, ms | peer ÷ one of 100 | latency, ms | min … max |',
 );
 console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
 for (const log2 of options.log2.split(',').map(Number)) await measure(log2);
@@ -142,7 +142,7 @@ async function timeTogether(run: () => unknown): Promise<number> {
   return spread(times).median / TOGETHER;
 }
 
-/** Single calls, each awaited, on a device that was just busy. */
+/** Times single calls, each awaited, on a device that was just kept busy. */
 async function timeToDone(run: () => unknown): Promise<Spread> {
   warmUp();
   await context.sync();
@@ -158,7 +158,7 @@ async function timeToDone(run: () => unknown): Promise<Spread> {
 }
 
 interface Small {
-  /** Milliseconds per call of those submitted together. */
+  /** Milliseconds per call when {@link TOGETHER} calls are submitted together. */
   readonly together: number;
   readonly toDone: Spread;
 }

@@ -12,11 +12,11 @@ import { measureSelectKth, measureTransfers } from '../calls/transfers.ts';
 import { machine } from '../shared/compare-input.ts';
 
 /**
- * What a caller waits for, by the host's clock and with the defaults of open(): a chain of five primitives, many times
- * in a row and once, rounds of a loop, transfers, and selectKth; and the chain launch by launch, by the device's clock.
- * Compared with the same steps in Thrust and CUB, given the program of `peers/calls.cu`, and in plain JavaScript. The
- * checksums of all results are compared. A ratio in brackets is the other's time divided by the fastest of ours: above
- * 1, ours is faster.
+ * Times what a caller waits for, by the host's clock and with the defaults of open(): a chain of five primitives
+ * (alone, and many times in a row), rounds of a loop, transfers, and selectKth. The launches of the chain are also
+ * timed by the device's clock. Compared with the same steps in plain JavaScript and, if `--peer` names the program
+ * compiled from `peers/calls.cu`, in Thrust and CUB. The checksums of all results are compared. A ratio in brackets is
+ * the peer's time divided by our fastest time: above 1, ours is faster.
  *
  * node --import tsx bench/primitives/whole-calls.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
  *   [--sizes 10,14,16,18,20,22] [--only chain,loops,transfers,selectKth,launches] [--in-a-row 50] [--rounds 1000] [--times 7]
@@ -41,7 +41,7 @@ const { values: options } = parseArgs({
     cold: { type: 'boolean', default: false },
   },
 });
-/** Maximum rows of loops and of selectKth. */
+/** Maximum rows for loops and for selectKth. */
 const LARGEST_LOOP = 2 ** 20;
 
 const { backend, adapter, workers } = options;

@@ -6,16 +6,16 @@ import { machine } from '../shared/compare-input.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
 /**
- * The cost of calls of primitives on worker threads for the caller, in µs: the host alone, 40 in a row until all are
- * done, and a single call until it is done. Commands over 2^10 rows run on the calling thread, those over 2^17 go to
- * the workers. Then the same for prepared pipelines with one and two launches, and for a round of a loop with a stop
- * rule, whose step is a map and a reduce.
+ * Measures what calls of primitives on the workers backend cost the caller, in µs per call: until the call returns
+ * (`host`), in groups of 40 until all are done (`in a row`), and alone until it is done (`alone`). Commands over 2^10
+ * rows run on the calling thread; commands over 2^17 rows go to the workers. Then the same for prepared pipelines with
+ * one and two launches, and for a round of a loop with a stop rule, whose step is a map and a reduce.
  *
  * node --import tsx bench/primitives/workers-calls.ts [--workers 2] [--log2 10,17] [--prepared 2,10,17] [--rounds 60] [--only name,…]
  *   [--inline nanoseconds]
  *
- * tsx keeps the names of functions, which adds a quarter to such calls: compile the sources to see what users of the
- * package get.
+ * tsx keeps the names of functions, which makes these calls a quarter slower; compile the sources to measure what users
+ * of the package get.
  */
 const { values: options } = parseArgs({
   options: {
@@ -34,7 +34,7 @@ const LOOP_ROUNDS = 200;
 
 const inlineNanoseconds = options.inline === undefined ? undefined : Number(options.inline);
 const context = new Context(await createWorkersBackend({ workers: Number(options.workers), inlineNanoseconds }));
-console.log(`${machine()}; medians of ${options.rounds} rounds with quartiles, µs a call\n`);
+console.log(`${machine()}; medians of ${options.rounds} rounds with quartiles, µs per call\n`);
 console.log('| rows | primitive | host | in a row | alone |\n| --- | --- | --- | --- | --- |');
 for (const log2 of options.log2.split(',').map(Number)) {
   const calls = primitiveCalls(context, 2 ** log2, primitiveInputs(context, log2));
@@ -69,7 +69,7 @@ async function measurePrepared(log2: number): Promise<void> {
   });
 }
 
-/** The rounds of a loop that never stops by itself. */
+/** Times the rounds of a loop whose stop rule never holds. */
 async function measureLoop(rows: string, loop: (max: number) => Promise<void>): Promise<void> {
   const times: number[] = [];
   for (let round = -WARM_UPS; round < Number(options.rounds); round++) {
@@ -77,7 +77,7 @@ async function measureLoop(rows: string, loop: (max: number) => Promise<void>): 
     await loop(LOOP_ROUNDS);
     if (round >= 0) times.push((performance.now() - start) / LOOP_ROUNDS);
   }
-  console.log(`| ${rows} | iterate: map, reduce, rule; a round | | ${quartiles(times)} | |`);
+  console.log(`| ${rows} | iterate: map, reduce, stop rule; µs per round | | ${quartiles(times)} | |`);
 }
 
 async function measure(rows: string, name: string, call: () => unknown): Promise<void> {

@@ -9,10 +9,10 @@ import { affine, odd, primitiveCalls, primitiveInputs } from './primitive-calls.
 import { openPeer } from './primitives-peer.ts';
 
 /**
- * Primitives over columns in memory on worker threads, compared with plain JavaScript on one thread and, given g++,
- * with C++ on the same number of threads: all in one run, in rounds of a few calls of each, so that disturbances of the
- * machine affect all of them. The checksums of results are compared with those of the C++ or, for primitives that it
- * lacks, with those of JavaScript.
+ * Times primitives over columns in memory on worker threads. They are compared with plain JavaScript on one thread and,
+ * if there is g++, with C++ on the same number of threads. All take turns in one run, a few calls per round, so that
+ * disturbances of the machine affect all alike. The checksums of results are compared with those of the C++ program or,
+ * for primitives that it lacks, with those of JavaScript.
  *
  * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; gather and scatter go by a random permutation.
  *
@@ -32,7 +32,7 @@ const { values: options } = parseArgs({
 const n = 2 ** Number(options.log2);
 const workers = Number(options.workers);
 const rounds = Number(options.rounds);
-/** Approximate milliseconds that one side's calls take in a round. */
+/** Approximate milliseconds that our calls, or the peer's calls, take in a round. */
 const TURN = 40;
 
 const context = new Context(await createWorkersBackend({ workers }));
@@ -42,15 +42,15 @@ const inputs = primitiveInputs(context, Number(options.log2));
 
 const mixed = q.fn('mixed', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)));
 
-/** The same numbers on the host. */
+/** The inputs in host memory. */
 const { low, high, counts, keys, ...others } = inputs;
 const host = await context.read(others);
 const composed = plainComposed(n, { ...host, ...(await context.read({ low, high, counts, keys })) });
 const plain = options.plain ? { ...plainPrimitives(n, host), ...composed } : undefined;
 
-/** Our primitives, by the peer's names if it has them. */
+/** Our calls by primitive, under the peer's names. */
 const ours = primitiveCalls(context, n, inputs);
-/** The peer's name for each. */
+/** The peer's primitive with which each of ours is compared. */
 const peerNames: { readonly [name: string]: string } = {
   ...Object.fromEntries(
     [
@@ -76,7 +76,8 @@ console.log(
   `${cpus()[0]!.model}, Node ${process.version}, ${peer?.compiler ?? 'no C++'}; n = 2^${options.log2}, ` +
     `${workers} workers, ${workers} threads of C++, one of JavaScript; ${rounds} rounds\n`,
 );
-line('primitive', 'ours ms', 'min', 'C++ ms', 'min', 'C++ ÷ ours', 'of mins', 'JS ms', 'min', 'JS ÷ ours', 'of mins');
+const [theirs, plainJs] = ['C++', 'JS'].map((who) => [`${who} ms`, 'min', `${who} ÷ ours`, 'min ÷ min']);
+line('primitive', 'ours ms', 'min', ...theirs!, ...plainJs!);
 line(...Array.from({ length: 11 }, () => '---'));
 for (const name of Object.keys(ours)) if (isWanted(name)) await measure(name);
 peer?.close();
@@ -122,8 +123,8 @@ function timePlain(run: () => void): number {
 }
 
 /**
- * A map, an exclusive scan, a map and a compaction: as a pipeline, which fuses the maps and runs the rest tile by tile;
- * and step by step, each stored and awaited before the next.
+ * Times a chain of a map, an exclusive scan, a map and a compaction in two ways: as a pipeline, which fuses the maps
+ * and runs the other steps tile by tile; and step by step, each result stored and awaited before the next step.
  */
 async function measureChain(): Promise<void> {
   const { x } = inputs;
@@ -152,7 +153,7 @@ async function measureChain(): Promise<void> {
     times.unfused.push(other);
   }
   console.log('');
-  line('map, scan, map, copyIf', 'fused ms', 'min', 'step by step ms', 'min', 'ratio', 'of mins');
+  line('map, scan, map, copyIf', 'fused ms', 'min', 'step by step ms', 'min', 'steps ÷ fused', 'min ÷ min');
   line(...Array.from({ length: 7 }, () => '---'));
   line('', ...sideOf(times.fused), ...sideOf(times.unfused), ...ratiosOf(times.unfused, times.fused));
 }
@@ -163,7 +164,7 @@ async function timeAsync(run: () => Promise<void>): Promise<number> {
   return performance.now() - start;
 }
 
-/** Ends the run if our result differs from the peer's. */
+/** Throws if our result differs from the peer's, or from that of plain JavaScript. */
 async function checkResult(name: string, peerName: string | undefined): Promise<void> {
   const result = ours[name]!();
   const alone = composed[name]?.();
@@ -177,7 +178,7 @@ async function checkResult(name: string, peerName: string | undefined): Promise<
   context.dispose(result);
 }
 
-/** FNV-1a over the words of a column or of a record of columns, as in the peer. */
+/** FNV-1a checksum over the words of a column or of a record of columns; the same as the peer's. */
 function checksumOf(result: unknown): number {
   const columns = result instanceof Uint32Array ? [result] : (Object.values(result as object) as Uint32Array[]);
   let sum = 2166136261;
@@ -189,14 +190,14 @@ function sorted(numbers: readonly number[]): number[] {
   return [...numbers].sort((a, b) => a - b);
 }
 
-/** The median and minimum of some times. */
+/** The median and the minimum of some times, as text. */
 function sideOf(times: readonly number[]): string[] {
   if (times.length === 0) return ['', ''];
   const ordered = sorted(times);
   return [ordered[ordered.length >> 1]!, ordered[0]!].map((time) => time.toFixed(2));
 }
 
-/** The median of the rounds' ratios with its quartiles, and the ratio of the minimum times. */
+/** The median of all rounds' ratios with its quartiles, and the ratio of the minimum times, as text. */
 function ratiosOf(others: readonly number[], own: readonly number[]): string[] {
   if (others.length === 0) return ['', ''];
   const ratios = sorted(others.map((time, round) => time / own[round]!));

@@ -11,9 +11,10 @@ import { machine, spread } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 
 /**
- * Which polygons of a layer share area with which others, compared with GEOS (geos-wasm), which computes the shared
- * area of every pair whose boxes meet. GEOS must not find more than `--min` square degrees for any pair that the join
- * does not report; pairs that only the join reports are counted, with the maximum area that GEOS gives them.
+ * Joins a layer with itself: finds all pairs of polygons that share area. The result is compared with GEOS (geos-wasm),
+ * which computes the shared area of every pair whose boxes intersect. For pairs that the join does not report, GEOS
+ * must find at most `--min` square degrees. Pairs for which GEOS finds less, but which the join reports, are counted,
+ * with their maximum area.
  *
  * A layer is any file that `quadrille index` reads, or the imagery list of the iD editor, whose entries have rings as
  * `polygon`.
@@ -68,7 +69,7 @@ function startsOf(lists: readonly { readonly length: number }[]): Uint32Array {
   return starts;
 }
 
-/** The pairs of different polygons, each once, as `first * count + second`. */
+/** Times a join; returns the pairs of different polygons, each once, as `first * count + second`. */
 async function timed(name: string, ask: () => ReturnType<typeof joinPolygons>): Promise<Set<number>> {
   const times: number[] = [];
   for (let round = -1; ; round++) {

@@ -13,8 +13,8 @@ interface GeoJson {
 }
 
 /**
- * The polygons of a file, with every part of a multipolygon as a separate polygon with its holes: GeoJSON, or a file
- * made by {@link packParts}.
+ * Reads the polygons of a GeoJSON file, or of a file made by {@link packParts}. Every part of a multipolygon becomes a
+ * separate polygon with its holes.
  */
 export async function readParts(file: string): Promise<Polygons> {
   const bytes = await readFile(file);
@@ -44,12 +44,15 @@ function startsOf(lists: readonly { readonly length: number }[]): Uint32Array {
   return starts;
 }
 
-/** Coordinates are multiples of 1/`PER_DEGREE` degree: up to 180 they fit in 32 bits, and a step is 11 mm. */
+/**
+ * Coordinates are stored as multiples of 1/`PER_DEGREE` degrees: ±180 degrees fit in 32 bits, and one unit is 11 mm.
+ */
 const PER_DEGREE = 1e7;
 
 /**
- * Polygons in longitude and latitude as compressed words: the numbers of ring starts and of vertex starts, the starts,
- * and coordinates to 10⁻⁷ degrees, all x and then all y, each as the difference from the previous one.
+ * Packs polygons in longitude and latitude into compressed 32-bit words. The words are: the numbers of ring starts and
+ * of vertex starts, the starts, then all x and all y. A coordinate is in units of 10⁻⁷ degrees, as the difference from
+ * the previous one.
  */
 export function packParts({ polygonRings, ringVertices, x, y }: Polygons): Uint8Array {
   const counts = Uint32Array.of(polygonRings.length, ringVertices.length);
@@ -90,7 +93,7 @@ function degreesOf(differences: Int32Array): Float64Array {
   });
 }
 
-/** The polygons with at least `from` and fewer than `to` vertices. */
+/** The polygons that have at least `from` and fewer than `to` vertices. */
 export function bySize(polygons: Polygons, from: number, to: number): Polygons {
   const { polygonRings, ringVertices } = polygons;
   const kept: number[] = [];

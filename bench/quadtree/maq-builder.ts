@@ -1,4 +1,4 @@
-/** A multi-attribute quadtree as plain arrays, as in `algorithms/maq-tree`, with up to 13 levels. */
+/** A multi-attribute quadtree (MAQ-tree, see `algorithms/maq-tree`) as plain arrays, with up to 13 levels. */
 export interface BuiltTree {
   readonly code: Uint32Array;
   readonly level: Uint32Array;
@@ -9,13 +9,13 @@ export interface BuiltTree {
   readonly polygon: Uint32Array;
 }
 
-/** Maximum levels for which a code and its level fit in one 32-bit key. */
+/** Maximum number of levels for which a code and its level fit in one 32-bit key. */
 export const MAX_LEVELS = 13;
 
 /**
- * Builds a tree over the quadrants of one set in plain JavaScript on one thread: carefully written, without a
- * framework. A radix sort by level and code, then nodes level by level from the last, each level by merging two sorted
- * lists.
+ * Builds a tree over the quadrants of one set of polygons, in optimized plain JavaScript on one thread. A radix sort
+ * orders the quadrants by level and code. Then nodes are made level by level from the lowest, each level by merging two
+ * sorted lists.
  */
 export function buildByHand(polygon: Uint32Array, code: Uint32Array, level: Uint32Array): BuiltTree {
   const count = polygon.length;
@@ -28,7 +28,7 @@ export function buildByHand(polygon: Uint32Array, code: Uint32Array, level: Uint
   return layOut(levels, entries);
 }
 
-/** The rows in the order of their keys, stable: four passes of eight bits. */
+/** The row numbers in the order of their keys: a stable radix sort with four passes of eight bits. */
 function radixOrder(keys: Uint32Array): Uint32Array {
   let order = Uint32Array.from(keys.keys());
   let next = new Uint32Array(keys.length);
@@ -113,8 +113,8 @@ function layOut(levels: readonly Level[], polygon: Uint32Array): BuiltTree {
 }
 
 /**
- * The total number of nodes with entries that windows meet, by a walk from the root for each window; coordinates are
- * columns and rows of steps.
+ * Walks from the root for each window; returns the total number of nodes that have entries and intersect the window.
+ * Coordinates are columns and rows of the finest grid.
  */
 export function countByWalking(tree: BuiltTree, sides: Uint32Array, bits: number): number {
   const { code, level, firstChild, childCount, entryCount } = tree;
@@ -140,7 +140,7 @@ export function countByWalking(tree: BuiltTree, sides: Uint32Array, bits: number
   return met;
 }
 
-/** Corners of all nodes, computed once. */
+/** The lower left corners of all nodes, in steps of the finest grid. */
 export function cornersOf(
   code: Uint32Array,
   level: Uint32Array,

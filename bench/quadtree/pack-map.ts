@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util';
 import { bySize, packParts, readParts } from './map-polygons.ts';
 
 /**
- * Packs a map for machines that cannot download it: the polygons of a GeoJSON file in the format of `packParts`, which
- * the benchmarks read instead; optionally only those with a number of vertices in a range.
+ * Packs the polygons of a GeoJSON map into a small file, for machines that cannot download the map; the benchmarks read
+ * both formats. With `--vertices`, only polygons whose number of vertices is in a range are packed.
  *
  * node --max-old-space-size=6144 --import tsx bench/quadtree/pack-map.ts --polygons map.geo.json --out map.polygons.gz
  *   [--vertices 10,100]

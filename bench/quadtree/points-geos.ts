@@ -1,7 +1,7 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { type GeosModule, openGeosModule } from '../peers/geos-areas.ts';
 
-/** Functions that are used here but not in the tests. */
+/** The functions of geos-wasm that are used here, but not in the tests. */
 interface GeosPredicates extends GeosModule {
   GEOSPrepare(geometry: number): number;
   GEOSPreparedContainsXY(prepared: number, x: number, y: number): number;
@@ -10,7 +10,7 @@ interface GeosPredicates extends GeosModule {
   GEOSDistance(a: number, b: number, distance: number): number;
 }
 
-/** Polygons prepared by geos-wasm; the first ring of each is the outline, the others are holes. */
+/** Polygons as prepared geometries of geos-wasm. The first ring of a polygon is its outline; the others are holes. */
 export class GeosPolygons {
   readonly #geos: GeosPredicates;
   readonly #geometries: readonly number[];
@@ -32,7 +32,7 @@ export class GeosPolygons {
     return new GeosPolygons(geos, geometries);
   }
 
-  /** Whether a polygon contains a point; points on its boundary are not contained. */
+  /** Whether a point is inside a polygon; points on its boundary are not. */
   holds(polygon: number, x: number, y: number): boolean {
     this.#prepared[polygon] ??= this.#geos.GEOSPrepare(this.#geometries[polygon]!);
     const answer = this.#geos.GEOSPreparedContainsXY(this.#prepared[polygon]!, x, y);

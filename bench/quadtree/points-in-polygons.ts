@@ -17,10 +17,10 @@ import { readParts } from './map-polygons.ts';
 import { GeosPolygons } from './points-geos.ts';
 
 /**
- * Which polygons contain each of many points, compared with two independent results: an exact even-odd test of all
- * edges in integers, which must agree completely, and GEOS (geos-wasm) on the original coordinates, which may only
- * differ for points within one grid step of an edge. Both test the polygons whose boxes contain a point, found by
- * flatbush, on one thread.
+ * Finds the polygons that contain each of many points, and compares the pairs with two independent results. An exact
+ * even-odd test of all edges in integers must give the same pairs. GEOS (geos-wasm) uses the original coordinates and
+ * may differ only for points within one grid step of an edge. Both run on one thread; flatbush gives them the polygons
+ * whose boxes contain a point.
  *
  * Points are lines of a tab-separated table, with latitude and longitude in the fields 4 and 5, as in GeoNames.
  *
@@ -71,14 +71,17 @@ console.log(`          ${(exactSeconds / median(times)).toFixed(1)} times as lon
 const far = options.geos ? await compareWithGeos() : 0;
 process.exitCode = differing(own, exact).length + far === 0 ? 0 : 1;
 
-/** Number of pairs that differ although the point is farther than a step from the boundary. */
+/**
+ * Compares the pairs with those of GEOS; returns how many differ although the point is more than a step from the
+ * boundary.
+ */
 async function compareWithGeos(): Promise<number> {
   const geos = await GeosPolygons.open(parts);
   const from = performance.now();
   const held = heldBy(geos);
   const seconds = (performance.now() - from) / 1000;
   const apart = differing(own, held);
-  // A vertex and a point each move by at most half a step along an axis.
+  // Snapping to the grid moves a vertex, and also a point, by at most half a step along each axis.
   const step = WORLD.size / DOMAIN_STEPS;
   const far = apart.filter((key) => {
     const [point, polygon] = pairOf(key);
@@ -138,7 +141,10 @@ function heldExactly(): Set<number> {
   return held;
 }
 
-/** Even-odd by a ray to the left; points on a left or bottom edge are inside, on a right or top edge outside. */
+/**
+ * Even-odd test with a ray to the left. Points on a left or bottom edge are inside, points on a right or top edge
+ * outside.
+ */
 function holds(polygon: number, px: number, py: number): boolean {
   const { polygonRings, ringVertices, x, y } = placed;
   let inside = false;
@@ -153,7 +159,7 @@ function holds(polygon: number, px: number, py: number): boolean {
   return inside;
 }
 
-/** The sign of dy · ax − dx · ay: in doubles if these suffice, otherwise in BigInt. */
+/** The sign of dy · ax − dx · ay, computed in doubles if they are precise enough, otherwise in BigInt. */
 function sideOf(ax: number, ay: number, dx: number, dy: number): number {
   const about = dy * ax - dx * ay;
   if (Math.abs(about) > 2 ** (2 * DOMAIN_BITS - 48)) return about;

@@ -6,9 +6,10 @@ import { machine, median, spread } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 
 /**
- * How the time to make quadrants and their tree grows with the number of polygons, up to a million: side by side on a
- * lattice, and all in one place, where every quadrant contains all of them; and with the vertices of a single polygon.
- * Quadratic growth would show as times per polygon that double from row to row.
+ * Measures how the time to make quadrants and their tree grows with the number of polygons, up to a million. The
+ * polygons are side by side on a lattice, or all in one place, so that every quadrant contains all of them. The growth
+ * with the number of vertices of a single polygon is measured too. If growth were quadratic, times per vertex would
+ * double from row to row.
  *
  * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants-growth.ts [--levels 12] [--max 20] [--backend workers|webgpu]
  *   [--adapter hardware] [--workers 2] [--rounds 3]
@@ -22,7 +23,7 @@ const { values: options } = parseArgs({
   },
 });
 const [levels, max] = [Number(options.levels), Number(options.max)];
-/** Polygons are placed on a lattice of 2^10 × 2^10 cells. */
+/** Number of cells along each side of the lattice. */
 const CELLS = 2 ** 10;
 const CELL = DOMAIN_STEPS / CELLS;
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
@@ -37,12 +38,12 @@ for (const [what, make] of Object.entries({ lattice, pile, ring })) {
   for (let exponent = max - 4; exponent <= max; exponent++) await measure(what, make(2 ** exponent));
 }
 
-/** Irregular polygons, one per cell. */
+/** Irregular polygons, one in each cell of the lattice. */
 function lattice(count: number): Polygons {
   return polygonsAt(count, (polygon) => [polygon % CELLS, Math.floor(polygon / CELLS) % CELLS]);
 }
 
-/** The same, all in one cell. */
+/** The same polygons, but all in one cell. */
 function pile(count: number): Polygons {
   return polygonsAt(count, () => [CELLS / 2 - 1, CELLS / 2 - 1]);
 }
@@ -63,7 +64,7 @@ function polygonsAt(count: number, cellOf: (polygon: number) => readonly [x: num
   return { polygonRings: rings, ringVertices: rings.map((ring) => ring * CORNERS), x, y };
 }
 
-/** One polygon with as many vertices as `count` of the other polygons, wound around the middle. */
+/** One polygon with as many vertices as `count` polygons of the lattice, wound around the middle. */
 function ring(count: number): Polygons {
   const vertices = CORNERS * count;
   const random = randomNumbers();

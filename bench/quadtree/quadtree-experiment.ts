@@ -4,27 +4,27 @@ import type { Context } from '../../primitives/index.ts';
 import { timed } from '../shared/compare-input.ts';
 import { decomposeSerially, type SerialQuadrants } from './serial-quadrants.ts';
 
-/** Polygons by their number of vertices, as in the paper's Table 1. */
+/** A group of polygons with similar numbers of vertices, as in the paper's Table 1. */
 export interface Group {
   readonly name: string;
   readonly polygons: Polygons;
 }
 
-/** One point of a figure. */
+/** One point of a figure, with the times of all rounds. */
 export interface Measurement {
   readonly experiment: string;
-  /** Where it ran: one thread of plain JavaScript, a number of workers, or WebGPU. */
+  /** The hardware: one thread of plain JavaScript, a number of workers, or WebGPU. */
   readonly on: string;
   readonly group: string;
   readonly method: string;
-  /** Levels, quadrants, windows or passages. */
+  /** The value on the x axis: levels, quadrants, windows or passages, depending on the experiment. */
   readonly x: number;
-  /** The number of resulting quadrants, nodes or pairs. */
+  /** The number of quadrants, nodes or pairs in the result; all methods must agree. */
   readonly found: number;
   readonly seconds: readonly number[];
 }
 
-/** The contents of the file of measurements. */
+/** The file of measurements that one machine writes. */
 export interface Measured {
   readonly label: string;
   readonly machine: string;
@@ -35,23 +35,23 @@ export interface Measured {
   readonly measurements: readonly Measurement[];
 }
 
-/** The setting of the experiments. */
+/** The settings that all experiments of a run share. */
 export interface Bench {
   readonly on: string;
-  /** Undefined for plain JavaScript on one thread. */
+  /** The context of the measured backend; undefined for plain JavaScript on one thread. */
   readonly context: Context | undefined;
   readonly map: Polygons;
   readonly groups: readonly Group[];
   readonly levels: readonly number[];
   readonly rounds: number;
-  /** Maximum seconds of one run, estimated from the runs before it. */
+  /** Maximum seconds of one run; longer runs are skipped, as estimated from earlier ones. */
   readonly patience: number;
   record(measurement: Omit<Measurement, 'on'>): void;
 }
 
 export type Experiment = (bench: Bench) => Promise<void>;
 
-/** Seconds of all rounds after an untimed one, or of a single round if it took long; and the last result. */
+/** Times all rounds after an untimed one; slow work has a single round. Returns seconds and the last result. */
 export async function timeRounds<T>(
   { context, rounds, patience }: Bench,
   work: () => T | Promise<T>,
@@ -65,7 +65,7 @@ export async function timeRounds<T>(
   await context?.sync();
   let { wall, result } = await run();
   if (wall > patience / 10 && context !== undefined) {
-    // The time may have been spent on compiling kernels.
+    // The first run may have compiled kernels, so measure again.
     context.dispose(result);
     ({ wall, result } = await run());
   }
@@ -81,7 +81,7 @@ export async function timeRounds<T>(
 
 const onHost = new WeakMap<Polygons, Map<number, SerialQuadrants>>();
 
-/** The quadrants of all polygons of a map in host memory, computed once. */
+/** The quadrants of all polygons of a map in host memory; cached per map and number of levels. */
 export function quadrantsOnHost(map: Polygons, levels: number): SerialQuadrants {
   const known = onHost.get(map) ?? new Map<number, SerialQuadrants>();
   onHost.set(map, known);
@@ -90,7 +90,7 @@ export function quadrantsOnHost(map: Polygons, levels: number): SerialQuadrants 
   return found;
 }
 
-/** Uploads quadrants to a device. */
+/** Copies quadrants from host memory to a device. */
 export function uploadQuadrants(context: Context, { polygon, code, level, boundary }: SerialQuadrants): Quadrants {
   return {
     polygon: context.column(polygon),
@@ -100,7 +100,7 @@ export function uploadQuadrants(context: Context, { polygon, code, level, bounda
   };
 }
 
-/** Pseudo-random numbers in [0, 1) from a seed: mulberry32. */
+/** Pseudo-random numbers from 0 (included) to 1 (excluded), by mulberry32. Equal seeds give equal numbers. */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

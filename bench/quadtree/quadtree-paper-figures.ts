@@ -3,7 +3,9 @@ import { type Panel, type PanelPoint, shortNumber } from '../shared/panels.ts';
 import { DEPTH_FIRST, PASSAGES, WHOLE } from './quadtree-decompose.ts';
 import type { Measured, Measurement } from './quadtree-experiment.ts';
 
-/** A measurement of one of several machines; the machine is part of `on` if others have the same name. */
+/**
+ * A measurement with its machine. `name` is the legend: `on`, and also the machine if several machines have this `on`.
+ */
 export interface Point extends Measurement {
   readonly machine: string;
   readonly name: string;
@@ -15,10 +17,10 @@ export interface Figure {
   readonly number: string;
   readonly file: string;
   readonly title: string;
-  /** The paper's finding. */
+  /** One sentence: what the paper found. */
   readonly paper: string;
   panels(points: readonly Point[]): readonly Panel[];
-  /** A sentence about these measurements. */
+  /** One sentence: what these measurements show. */
   ours(points: readonly Point[]): string;
 }
 
@@ -206,12 +208,12 @@ function linesBySeries(
   return { ...panelOf('All polygons', unit, axis, lines), scale: 'log', tickText };
 }
 
-/** Measurements with the same machine, group and x. */
+/** For each point, the measurement in `others` of the same legend, group and x. */
 function samePlace(points: readonly Point[], others: readonly Point[]): (Point | undefined)[] {
   return points.map(({ name, group, x }) => others.find((o) => o.name === name && o.group === group && o.x === x));
 }
 
-/** The times of one thread of the same machine for the same work. */
+/** For each point, the measurement in `others` of one thread on the same machine, for the same group and x. */
 function serialOf(points: readonly Point[], others: readonly Point[]): (Point | undefined)[] {
   return points.map(({ machine, group, x }) =>
     others.find((o) => o.on === SERIAL && o.machine === machine && o.group === group && o.x === x),
@@ -249,7 +251,7 @@ function range(values: readonly number[]): string {
   return low === high ? low! : `${low} to ${high}`;
 }
 
-/** Slope of the logarithm of the time against that of x, by least squares. */
+/** The slope of the logarithm of the time against the logarithm of x, by least squares. */
 function slopeOf(points: readonly Point[]): number {
   const logs = points.map(({ x, time }) => [Math.log(x), Math.log(time)] as const);
   const mean = (axis: 0 | 1): number => logs.reduce((sum, point) => sum + point[axis], 0) / logs.length;

@@ -7,8 +7,8 @@ import type { Measured } from './quadtree-experiment.ts';
 import { FIGURES, type Point, pointsOf } from './quadtree-paper-figures.ts';
 
 /**
- * Draws figures from one or more files of measurements written by `bench/quadtree/quadtree-paper.ts`, and the page that
- * shows them, `quadtree-paper.md`; figures without measurements are omitted.
+ * Draws the figures of `quadtree-paper.md` and writes this page, from one or more files written by
+ * `bench/quadtree/quadtree-paper.ts`. Figures without measurements are omitted.
  *
  * node --import tsx bench/quadtree/quadtree-paper-plots.ts [--docs docs] FILE…
  */
@@ -40,7 +40,7 @@ async function sectionOf(figure: (typeof FIGURES)[number], all: readonly Point[]
   ];
 }
 
-/** What was measured, where and on which data, with the groups of Table 1. */
+/** The page's introduction: what was measured, on which machines and data, and the groups of Table 1. */
 function introduction(): string[] {
   return [
     '# The experiments of the quadtree paper, repeated',

@@ -4,13 +4,13 @@ import { buildByHand, MAX_LEVELS } from './maq-builder.ts';
 import { type Bench, quadrantsOnHost, timeRounds, uploadQuadrants } from './quadtree-experiment.ts';
 import { countPolygonsByWalking } from './walk-polygons.ts';
 
-/** Minimum levels of the tree. */
+/** Minimum number of levels of the tree. */
 const FEWEST = 10;
 
 /**
- * Polygons of each group as queries to the tree over all polygons of a map (Figure 16), both with the same number of
- * levels: from quadrants and tree on the device to pairs of polygons there, each once; in plain JavaScript the pairs
- * are only counted.
+ * Times the polygons of each group as queries to the tree over all polygons of a map (Figure 16); queries and tree have
+ * equally many levels. Times are from quadrants and tree on the device to pairs of polygons there, each pair once.
+ * Plain JavaScript only counts the pairs.
  */
 export async function measurePolygonQueries(bench: Bench): Promise<void> {
   const { context, map, groups } = bench;

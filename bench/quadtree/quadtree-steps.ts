@@ -5,19 +5,19 @@ import type { Context } from '../../primitives/index.ts';
 import { timed } from '../shared/compare-input.ts';
 import type { Bench } from './quadtree-experiment.ts';
 
-/** One level of a decomposition. */
+/** One level of a decomposition, with the times of all rounds. */
 export interface Step {
-  /** Numbers of quadrants that are split, of edges that pass through them, and of quadrants that are settled. */
+  /**
+   * Number of quadrants that are split. `passages` counts pairs of an edge and such a quadrant that it passes through;
+   * `leaves` counts resulting quadrants that are not split further.
+   */
   readonly split: number;
   readonly passages: number;
   readonly leaves: number;
   readonly seconds: number[];
 }
 
-/**
- * The time of every level, and the passages of edges through quadrants that it processes: for all polygons together,
- * and for each group, which has fewer.
- */
+/** Times every level of a decomposition, with its number of passages, for all polygons together and for each group. */
 export async function measureSteps({ context, map, groups, levels, rounds, record }: Bench): Promise<void> {
   if (context === undefined) return;
   for (const { name, polygons } of [...groups, { name: 'all', polygons: map }]) {
@@ -28,7 +28,7 @@ export async function measureSteps({ context, map, groups, levels, rounds, recor
   }
 }
 
-/** Decomposes polygons level by level, in one untimed and several timed rounds. */
+/** Decomposes polygons level by level, in one untimed round and `rounds` timed ones. */
 export async function followSteps(
   context: Context,
   placed: DomainPolygons,

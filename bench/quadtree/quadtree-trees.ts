@@ -7,8 +7,9 @@ const SIZES = [16, 17, 18, 19, 20, 21].map((bits) => 2 ** bits);
 const SEED = 2014;
 
 /**
- * Trees over samples of a map's quadrants (Figure 14), from quadrants in host memory to a tree on the device. The
- * quadrants have as many levels as the plain JavaScript builder supports; samples larger than their number are skipped.
+ * Times building trees over samples of a map's quadrants (Figure 14), from quadrants in host memory to a tree on the
+ * device. Quadrants have as many levels as the plain JavaScript builder supports. Sizes above the number of quadrants
+ * are skipped.
  */
 export async function measureTrees(bench: Bench): Promise<void> {
   const { context } = bench;
@@ -28,7 +29,7 @@ export async function measureTrees(bench: Bench): Promise<void> {
   }
 }
 
-/** A sample of rows of a table, each at most once, the same for the same table: the first rows of a shuffle. */
+/** Selects `size` different rows of a table: the first rows of a pseudo-random shuffle, the same in every run. */
 function sampleOf(all: SerialQuadrants, size: number): SerialQuadrants {
   const random = randomFrom(SEED);
   const rows = Uint32Array.from(all.code.keys());

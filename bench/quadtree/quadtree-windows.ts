@@ -6,15 +6,16 @@ import { buildByHand, countByWalking } from './maq-builder.ts';
 import { type Bench, quadrantsOnHost, randomFrom, timeRounds, uploadQuadrants } from './quadtree-experiment.ts';
 
 const COUNTS = [1_000, 5_000, 10_000, 50_000, 100_000];
-/** The number of levels of the tree, as in the paper. */
+/** Number of levels of the tree, the same as in the paper. */
 const LEVELS = 12;
 const SEED = 15;
-/** Maximum window size in degrees. The paper does not give its own. */
+/** Maximum width and height of a window in degrees. The paper does not state its size. */
 const MAX_WIDE = 1;
 
 /**
- * Windows in the tree over all polygons of a map (Figure 15): random centres, widths and heights up to a degree. From
- * windows and tree on the device to pairs there; in plain JavaScript the pairs are only counted.
+ * Times window queries to the tree over all polygons of a map (Figure 15). Windows have random centres, widths and
+ * heights up to {@link MAX_WIDE}. Times are from windows and tree on the device to pairs there; plain JavaScript only
+ * counts the pairs.
  */
 export async function measureWindows(bench: Bench): Promise<void> {
   const { context } = bench;
@@ -58,7 +59,7 @@ function randomWindows(count: number): Windows {
   return windows;
 }
 
-/** Sides in steps of the domain, in host memory. */
+/** The sides of all windows in steps of the domain's grid, in host memory. */
 async function sidesOf(windows: Windows): Promise<Uint32Array> {
   await using context = await open({ backend: 'reference' });
   return await context.read(placeWindows(context, windows, WORLD).sides);

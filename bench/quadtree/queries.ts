@@ -10,10 +10,11 @@ import { buildByHand, countByWalking, MAX_LEVELS } from './maq-builder.ts';
 import { countPolygonsByWalking } from './walk-polygons.ts';
 
 /**
- * A MAQ-tree over the quadrants of a map's polygons, and window queries: a backend compared with plain JavaScript on
- * one thread (`bench/quadtree/maq-builder.ts`), and with flatbush over the boxes of the polygons, which finds boxes
- * where the tree finds quadrants. Windows are around vertices of the map, because queries usually are where the data
- * is; and all polygons query for all others that they meet. Nodes, entries and pairs must agree.
+ * Times queries to a MAQ-tree (multi-attribute quadtree) over the quadrants of a map's polygons. A backend is compared
+ * with plain JavaScript on one thread (`bench/quadtree/maq-builder.ts`), and with flatbush, which finds bounding boxes
+ * of polygons instead of quadrants. Query windows are centred on vertices of the map, because queries usually are where
+ * the data is. All polygons are also queries themselves, for all polygons that they intersect. Nodes, entries and pairs
+ * must agree.
  *
  * node --max-old-space-size=6144 --import tsx bench/quadtree/queries.ts --file map.geo.json [--levels 12] [--windows 100000]
  *   [--width 0.5] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--only build,nodes,polygons,all]
@@ -100,7 +101,9 @@ await compare('all', 'all polygons as queries', {
   [options.backend]: byPolygons,
 });
 
-/** Seconds of each in turn, their results, and the ratio of the first time to the last. */
+/**
+ * Times all contestants in turn; prints seconds, results, and the first contestant's time divided by the last one's.
+ */
 async function compare(
   name: string,
   what: string,
@@ -146,7 +149,7 @@ function windowsAround(count: number, width: number) {
   const columns = { left: new Float64Array(count), bottom: new Float64Array(count) };
   const [right, top] = [new Float64Array(count), new Float64Array(count)];
   for (let i = 0; i < count; i++) {
-    // Distributed over all vertices by the golden ratio; widths from a tenth to the whole.
+    // Windows are spread over all vertices by the golden ratio; their widths are a tenth of `width` up to all of it.
     const vertex = Math.floor(((i * 0.6180339887498949) % 1) * parts.x.length);
     const half = (width * (1 + (i % 10))) / 20;
     columns.left[i] = parts.x[vertex]! - half;

@@ -1,8 +1,8 @@
 import { DOMAIN_BITS, type DomainPolygons } from '../../algorithms/quadrants/index.ts';
 
-/** The edges of polygons as plain arrays, polygon after polygon, without edges of length 0. */
+/** The edges of polygons as plain arrays, one polygon after another. Edges of length 0 are left out. */
 export interface SerialEdges {
-  /** From x, from y, to x, to y of every edge. */
+  /** Four numbers per edge: x and y of its start, x and y of its end. */
   readonly ends: Int32Array;
   /** The index of each polygon's first edge, and finally the total number of edges. */
   readonly first: Uint32Array;
@@ -29,14 +29,14 @@ export function serialEdgesOf({ polygonRings, ringVertices, x, y }: DomainPolygo
   return { ends: ends.subarray(0, at), first };
 }
 
-/** A quadrant: its corner, and log2 of its side in steps. */
+/** A quadrant: its lower left corner, and `shift`: its side is 2^`shift` steps of the domain's grid. */
 export interface SerialQuadrant {
   readonly x: number;
   readonly y: number;
   readonly shift: number;
 }
 
-/** The smallest quadrant around edges, with a side of at least 2^min steps. */
+/** The smallest quadrant that contains the edges `from` to `to` − 1, with a side of at least 2^min steps. */
 export function enclosingQuadrant(ends: Int32Array, from: number, to: number, min: number): SerialQuadrant {
   let [left, bottom, right, top] = [2 ** 31, 2 ** 31, -1, -1];
   for (let at = 4 * from; at < 4 * to; at += 4) {
@@ -55,8 +55,8 @@ export function enclosingQuadrant(ends: Int32Array, from: number, to: number, mi
 }
 
 /**
- * A number with the sign of dy · ax − dx · ay, whose factors have 31 bits: computed in doubles if the products are
- * exact or the result is far enough from 0, otherwise in BigInt.
+ * A number with the sign of dy · ax − dx · ay, for factors of 31 bits. It is computed in doubles if the products are
+ * exact or their difference is far enough from 0, otherwise in BigInt.
  */
 export function sideOf(ax: number, ay: number, dx: number, dy: number): number {
   const p = dy * ax;
@@ -68,7 +68,9 @@ export function sideOf(ax: number, ay: number, dx: number, dy: number): number {
 
 const EXACT = 2 ** 53;
 
-/** Whether an edge passes through the interior of a square; coordinates are relative to the square's corner. */
+/**
+ * Whether an edge passes through the interior of a square. Coordinates are relative to the square's lower left corner.
+ */
 export function passes(ax: number, ay: number, bx: number, by: number, side: number): boolean {
   if (Math.min(ax, bx) >= side || Math.max(ax, bx) <= 0 || Math.min(ay, by) >= side || Math.max(ay, by) <= 0)
     return false;
@@ -85,13 +87,16 @@ export function passes(ax: number, ay: number, bx: number, by: number, side: num
 }
 
 /**
- * Whether an edge, relative to a point, flips the parity there: it meets the point's row at the point or left of it.
+ * Whether an edge changes the even-odd parity of a point: it crosses the point's row at the point or to its left.
+ * Coordinates are relative to the point.
  */
 export function flips(ax: number, ay: number, bx: number, by: number): boolean {
   return ay <= 0 !== by <= 0 && isPast(sideOf(ax, ay, bx - ax, by - ay), by - ay);
 }
 
-/** Whether a point, in a row that the edge meets, is on the edge or right of it. */
+/**
+ * Whether a point is on an edge or to its right; the edge must cross the point's row. `at` is {@link sideOf} the edge.
+ */
 export function isPast(at: number, dy: number): boolean {
   return dy > 0 ? at <= 0 : at >= 0;
 }

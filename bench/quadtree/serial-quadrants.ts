@@ -1,7 +1,7 @@
 import { DOMAIN_BITS, type DomainPolygons } from '../../algorithms/quadrants/index.ts';
 import { enclosingQuadrant, flips, isPast, passes, serialEdgesOf, sideOf } from './serial-edges.ts';
 
-/** Quadrants as plain arrays, in the order of `decompose`, with up to 16 levels. */
+/** Quadrants as plain arrays, in the same order as those of `decompose`, with up to 16 levels. */
 export interface SerialQuadrants {
   readonly polygon: Uint32Array;
   readonly code: Uint32Array;
@@ -9,13 +9,13 @@ export interface SerialQuadrants {
   readonly boundary: Uint32Array;
 }
 
-/** Maximum levels for which a code fits in one word. */
+/** Maximum number of levels for which a code fits in one 32-bit word. */
 export const MAX_LEVELS = 16;
 
 /**
- * `decompose` in plain JavaScript on one thread: carefully written, without a framework. Processes polygon after
- * polygon, from its smallest quadrant down. For each quadrant it holds the edges that pass through it, in one array
- * used as a stack, and whether the polygon contains its corner. Exact, as `decompose` is.
+ * `decompose` in optimized plain JavaScript on one thread; equally exact. Polygons are decomposed one after another,
+ * each from its smallest enclosing quadrant down. For each quadrant, it tracks the edges that pass through it, in one
+ * array used as a stack, and whether the polygon contains its corner.
  */
 export function decomposeSerially(polygons: DomainPolygons, levels: number): SerialQuadrants {
   const min = DOMAIN_BITS - levels;
@@ -68,7 +68,7 @@ export function decomposeSerially(polygons: DomainPolygons, levels: number): Ser
   return found.columns();
 }
 
-/** `decomposeWhole` in plain JavaScript: every quadrant is tested against its whole polygon. */
+/** `decomposeWhole` in plain JavaScript on one thread: tests every quadrant against all edges of its polygon. */
 export function decomposeWholeSerially(polygons: DomainPolygons, levels: number): SerialQuadrants {
   const min = DOMAIN_BITS - levels;
   const { ends, first } = serialEdgesOf(polygons);
@@ -109,8 +109,8 @@ function maxEdges(first: Uint32Array): number {
 }
 
 /**
- * The parity along the way from a quadrant's corner to a child's: flips along the bottom, up the left side, and along
- * the middle.
+ * The change of parity from a quadrant's corner to a child's corner. The bits of `flipped` are the changes along the
+ * bottom, up the left side, and along the middle row.
  */
 function parityOn(flipped: number, child: number): number {
   if (child === 0) return 0;
@@ -119,7 +119,8 @@ function parityOn(flipped: number, child: number): number {
 }
 
 /**
- * The children that an edge passes through, bits 0 to 3, and the ways between their corners that it flips, bits 4 to 6.
+ * Looks at one edge of a quadrant. Bits 0 to 3: the children that the edge passes through; bits 4 to 6: the stretches
+ * between the children's corners on which the edge flips the parity.
  */
 function lookAt(ax: number, ay: number, bx: number, by: number, half: number): number {
   const column = stripWithin(ax, bx, half);
@@ -128,7 +129,7 @@ function lookAt(ax: number, ay: number, bx: number, by: number, half: number): n
   return lookAcross(ax, ay, bx, by, 2 ** half);
 }
 
-/** The index of the strip of width 2^half that strictly contains two coordinates; 2 or more if there is none. */
+/** The index of the strip of width 2^half that strictly contains both coordinates; at least 2 if there is none. */
 function stripWithin(a: number, b: number, half: number): number {
   const low = Math.min(a, b);
   const high = Math.max(a, b);
@@ -158,8 +159,8 @@ function lookAcross(ax: number, ay: number, bx: number, by: number, side: number
 }
 
 /**
- * Whether an edge that meets the line of the left side passes above a point of that line. An edge through the point
- * counts if it rises to the right. `at` is {@link sideOf} the edge, relative to the point.
+ * Whether an edge that crosses the line of the left side does so above a given point of that line. An edge through the
+ * point counts if it rises to the right. `at` is {@link sideOf} the edge, relative to the point.
  */
 function isAbove(at: number, dx: number, dy: number): boolean {
   return (dx > 0 ? at < 0 : at > 0) || (at === 0 && dy !== 0 && dx > 0 === dy > 0);
@@ -170,7 +171,7 @@ interface Collector {
   columns(): SerialQuadrants;
 }
 
-/** A growing list of rows of four words. */
+/** A growing list of quadrants, with four words each. */
 function collector(): Collector {
   let rows = new Uint32Array(4 * 1024);
   let end = 0;
@@ -198,7 +199,7 @@ function collector(): Collector {
   };
 }
 
-/** Moves each of the lower 16 bits to twice its position. */
+/** Spreads the lower 16 bits: bit i moves to bit 2i. */
 function spread(bits: number): number {
   let wide = bits & 0xffff;
   wide = (wide | (wide << 8)) & 0x00ff00ff;

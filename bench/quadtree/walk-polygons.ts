@@ -1,6 +1,6 @@
 import type { BuiltTree } from './maq-builder.ts';
 
-/** Quadrants of query polygons, polygon after polygon, with 32-bit codes. */
+/** The quadrants of query polygons, one polygon after another, with 32-bit codes. */
 export interface QueryQuadrants {
   readonly polygon: Uint32Array;
   readonly code: Uint32Array;
@@ -8,9 +8,9 @@ export interface QueryQuadrants {
 }
 
 /**
- * The number of pairs of a query polygon and a polygon of a tree that share quadrants, by plain JavaScript on one
- * thread: every quadrant of a query descends to its place, whose contents are adjacent on every level. A stamp per
- * polygon records whether the query has found it already.
+ * Counts pairs of a query polygon and a polygon of the tree that share quadrants, in plain JavaScript on one thread.
+ * Every quadrant of a query descends to its node; the entries below that node are contiguous on every level. A stamp
+ * per polygon of the tree records the last query that found it, so that each pair counts once.
  */
 export function countPolygonsByWalking(tree: BuiltTree, { polygon, code, level }: QueryQuadrants): number {
   const { code: codes, firstChild, childCount, firstEntry, entryCount, polygon: entries } = tree;

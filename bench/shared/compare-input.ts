@@ -3,15 +3,15 @@ import type { CrossComparison } from '../../algorithms/cross-compare/cross-compa
 import { openResultSet } from '../../formats/result-sets/open-result-set.ts';
 import type { ResultSet } from '../../formats/result-sets/result-set.ts';
 
-/** Two folders of tiles. */
+/** Two opened folders of tiles, one per result set. */
 export interface SetPair {
   readonly p: ResultSet;
   readonly q: ResultSet;
-  /** Total bytes of their texts. */
+  /** Total bytes of the text files in both folders. */
   readonly bytes: number;
 }
 
-/** Opens two folders, and reads every file once, so that they are in the page cache. */
+/** Opens two folders, and reads every file once, so that later reads come from the page cache. */
 export async function openSetPair(first: string, second: string): Promise<SetPair> {
   const [p, q] = await Promise.all([openResultSet(first), openResultSet(second)]);
   let bytes = 0;
@@ -19,13 +19,13 @@ export async function openSetPair(first: string, second: string): Promise<SetPai
   return { p, q, bytes };
 }
 
-/** The cost of a run, over all threads of the process. */
+/** The cost of a run: wall-clock seconds, and processor seconds of all threads. */
 export interface Took {
   readonly wall: number;
   readonly processor: number;
 }
 
-/** Wall-clock and processor seconds. */
+/** Runs some work; returns its result with its wall-clock and processor seconds. */
 export async function timed<T>(work: () => Promise<T>): Promise<Took & { readonly result: T }> {
   const used = process.cpuUsage();
   const from = performance.now();
@@ -41,13 +41,13 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
 }
 
-/** The median, with minimum and maximum in brackets. */
+/** The median as text, with minimum and maximum in brackets. */
 export function spread(values: readonly number[], digits = 2): string {
   const all = [median(values), Math.min(...values), Math.max(...values)].map((value) => value.toFixed(digits));
   return `${all[0]} (${all[1]}–${all[2]})`;
 }
 
-/** Throws if the results of two runs differ; J′ is compared bit by bit. */
+/** Throws if the results of two runs differ. J′ (the mean ratio of intersection to union) is compared bit by bit. */
 export function requireSameAnswer(got: CrossComparison, expected: CrossComparison, what: string): void {
   const text = (comparison: CrossComparison): string =>
     JSON.stringify(comparison, (_, value) => (ArrayBuffer.isView(value) ? [...(value as Uint32Array)] : value));

@@ -1,4 +1,4 @@
-/** Rows as a Markdown table, the first as its header, with minimal column widths. */
+/** The lines of a Markdown table; its first row is the header. Cells are padded to the width of their column. */
 export function tableLines(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const line = (cells: readonly string[]): string =>

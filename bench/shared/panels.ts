@@ -1,10 +1,10 @@
 import { loadPlot, type Plotting } from '../../formats/plot-packages.ts';
 import { escapeXml, HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/page.ts';
 
-/** Lines or points over a logarithmic axis, by name. */
+/** One diagram with a logarithmic y axis; points with the same name have the same colour. */
 export interface Panel {
   readonly title: string;
-  /** The unit of the measured value. */
+  /** The unit of the y axis. */
   readonly unit: string;
   /** The label of the x axis. */
   readonly axis: string;
@@ -18,7 +18,7 @@ export interface PanelPoint {
   readonly name: string;
   readonly x: number;
   readonly y: number;
-  /** The style of the line that connects these points; none for separate points. */
+  /** The style of the line through all points of this name; undefined for points without a line. */
   readonly line?: 'solid' | 'dashed';
 }
 
@@ -28,12 +28,12 @@ const PANEL_HEIGHT = 250;
 const HEADING = 30;
 const TOP = 70;
 const LEGEND_ROW = 20;
-/** Distinguishable with colour blindness: Okabe and Ito, 2008; then Tol, 2018. */
+/** Colours that people with colour blindness can tell apart: by Okabe and Ito, 2008, then by Tol, 2018. */
 const COLORS = '#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #1b1e24 #882255 #999933 #332288 #aa4499 #44aa99'.split(
   ' ',
 );
 
-/** Panels in rows of two, with one legend of all names, as a standalone SVG. */
+/** A standalone SVG with two panels per row, and one legend for all names. */
 export async function drawPanels(title: string, panels: readonly Panel[]): Promise<string> {
   const plotting = await loadPlot();
   const names = [...new Set(panels.flatMap(({ points }) => points.map(({ name }) => name)))];
@@ -62,12 +62,12 @@ export async function drawPanels(title: string, panels: readonly Panel[]): Promi
   ].join('\n');
 }
 
-/** Approximate width of a name with its dot. */
+/** Approximate width in pixels of a legend entry: its dot and its name. */
 function widthOf(name: string): number {
   return 34 + 6.2 * name.length;
 }
 
-/** The names with their colours, and the additional height if they take more than one line. */
+/** The legend as SVG elements, and the height in pixels of all its lines after the first. */
 function legendOf(names: readonly string[]): { readonly marks: readonly string[]; readonly below: number } {
   let [left, down] = [MARGIN, 0];
   const marks = names.map((name, i) => {
@@ -110,7 +110,7 @@ function drawPanel(panel: Panel, names: readonly string[], width: number, { Plot
 }
 
 /**
- * Round numbers around all points: powers of ten and, if the points span at most two of them, also 2 and 5 times these.
+ * Tick values that cover all points: powers of ten, and also 2 and 5 times these if the points span at most two powers.
  */
 function levelsOf(points: readonly PanelPoint[]): number[] {
   const [low, high] = [Math.min, Math.max].map((end) => end(...points.map(({ y }) => y))) as [number, number];
@@ -125,7 +125,7 @@ function levelsOf(points: readonly PanelPoint[]): number[] {
   );
 }
 
-/** A number in few characters: 0.01, 30, 20k, 3M. */
+/** A number as short text, such as 0.01, 30, 20k or 3M. */
 export function shortNumber(value: number): string {
   if (value >= 1e6) return `${value / 1e6}M`;
   return value >= 1e4 ? `${value / 1e3}k` : String(Number(value.toPrecision(3)));

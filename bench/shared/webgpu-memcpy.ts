@@ -1,17 +1,19 @@
 import { MAP_MODE_READ, usage } from '../../backends/webgpu/device/usage.ts';
 
-/** Times copying a buffer to another of the same size on a device: the unit of the WebGPU benchmarks. */
+/**
+ * Times copies of one buffer to another of the same size on a device: the unit with which WebGPU benchmarks compare.
+ */
 export interface Memcpy {
-  /** Milliseconds of each of several consecutive copies by the device's own clock, on a warm device. */
+  /** Milliseconds of each of `count` consecutive copies by the device's own clock, after a warm-up. */
   times(count: number): Promise<number[]>;
   close(): void;
 }
 
-/** Bytes to copy before the measured copies: an idle GPU takes some tenths of a second to raise its clocks. */
+/** Bytes to copy before measuring: an idle GPU needs some tenths of a second to raise its clock frequency. */
 const WARM_UP_BYTES = 2 ** 38;
 const WARM_UP_COPIES = 4000;
 
-/** Two buffers of `bytes` bytes, filled with varying words, on a separate device. */
+/** Opens a separate device, with two buffers of `bytes` bytes filled with varying words. */
 export async function openMemcpy(gpu: GPU, adapterChoice: 'hardware' | 'software', bytes: number): Promise<Memcpy> {
   const adapter = await gpu.requestAdapter(
     adapterChoice === 'software' ? { forceFallbackAdapter: true } : { powerPreference: 'high-performance' },
@@ -28,7 +30,7 @@ export async function openMemcpy(gpu: GPU, adapterChoice: 'hardware' | 'software
   for (let at = 0; at < bytes; at += noise.byteLength) {
     device.queue.writeBuffer(from, at, noise, 0, Math.min(noise.length, (bytes - at) / 4));
   }
-  // Dawn in Node needs all of these to stay referenced.
+  // Dawn in Node requires that these objects stay referenced while the device is in use.
   let alive: readonly unknown[] = [gpu, adapter, device];
 
   return {

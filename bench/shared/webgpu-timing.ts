@@ -7,23 +7,23 @@ type WebGpuBackend = Awaited<ReturnType<typeof createWebGpuBackend>>;
 export type Spread = ReturnType<typeof spread>;
 
 /**
- * Reductions of a column as warm-up, which the host records quickly: an idle GPU takes some tenths of a second to raise
- * its clocks.
+ * Warms up the device by reductions of a column, which the host records quickly: an idle GPU needs some tenths of a
+ * second to raise its clock frequency.
  */
 export function reduceAgain(context: Context, column: Column<'u32'>, passes: number): void {
   for (let pass = 0; pass < passes; pass++) context.dispose(reduce(column, plus(u32)));
 }
 
-/** The time of a pipeline, by the device's own clock, and of each of its kernels. */
+/** The times of a pipeline and of each of its kernels, by the device's own clock. */
 export interface TimedPipeline {
   readonly total: Spread;
   readonly steps: readonly ({ readonly command: string } & Spread)[];
 }
 
 /**
- * Times `rounds` runs of a pipeline over columns on the device, after `heat`, which keeps the device busy for half a
- * second: an idle GPU takes some tenths of a second to raise its clocks. The names of the commands of `heat` start with
- * `heating`; those of the pipeline do not.
+ * Times `rounds` runs of a pipeline over columns on the device. Before that, `heat` keeps the device busy for half a
+ * second: an idle GPU needs some tenths of a second to raise its clock frequency. Commands whose names start with
+ * `heating` are those of `heat`; the pipeline must not have such commands.
  */
 export async function timePipeline(
   backend: WebGpuBackend,
@@ -50,12 +50,12 @@ export function showSpread({ median, min, max }: Spread): string {
   return `${median.toFixed(4)} ms (${min.toFixed(4)} to ${max.toFixed(4)})`;
 }
 
-/** A table of the kernels of a pipeline. */
+/** Prints a table of the kernels of a pipeline, with their shares of the total time. */
 export function printSteps(steps: TimedPipeline['steps']): void {
   console.log('| command | ms | share |\n| --- | --- | --- |');
   const sum = steps.reduce((so, { median }) => so + median, 0);
   for (const { command, median } of steps) {
     console.log(`| ${command} | ${median.toFixed(4)} | ${((100 * median) / sum).toFixed(1)} % |`);
   }
-  console.log(`| all, one by one | ${sum.toFixed(4)} | |`);
+  console.log(`| sum of all commands | ${sum.toFixed(4)} | |`);
 }

@@ -1,13 +1,16 @@
 import type { HostTable } from '../../algorithms/tables/index.ts';
 
-/** Days from 1970-01-01 to the first and the last order of TPC-H, and to its current date. */
+/**
+ * Days from 1970-01-01 to TPC-H's first order; the next two constants are the days to its last order and to its current
+ * date.
+ */
 const FIRST_ORDER = 8035;
 const LAST_ORDER = 10440;
 const CURRENT = 9298;
 
 /**
- * Rows like those of TPC-H's lineitem, with the distributions of its specification (4.2.3) for the columns that queries
- * 1 and 6 use; the random numbers are not those of dbgen.
+ * Rows like those of TPC-H's table lineitem. The columns that queries 1 and 6 use have the distributions of the
+ * specification (4.2.3); the random numbers differ from those of dbgen.
  */
 export function lineitem(rows: number, random: () => number): HostTable {
   const whole = (from: number, to: number): number => from + Math.floor(random() * (to - from + 1));

@@ -6,8 +6,9 @@ import { parseArgs } from 'node:util';
 import { machine } from '../shared/compare-input.ts';
 
 /**
- * Reading columns of a Parquet file in a new process: `openTable`, and hyparquet alone with the same ZSTD. Medians of
- * processor time in seconds, including loading; the sums of the first column are compared.
+ * Times the reading of columns of a Parquet file, in a new process for each run: by `openTable`, and by hyparquet alone
+ * with the same ZSTD decoder. Prints medians of processor time in seconds, including the loading of modules. The sums
+ * of the first column are compared.
  *
  * npm run build && npm install --no-save vega-datasets@3.2.1
  * node --import tsx bench/tables/parquet-readers.ts [--file flights.parquet] [--rounds 9]
@@ -64,7 +65,7 @@ function run(program: string): readonly [seconds: number, sum: string] {
 
 if (!existsSync(join(dist, 'formats', 'index.js'))) throw new Error('There is no build: npm run build');
 console.log(machine());
-console.log('| columns | reader | s of processor | sum |\n| --- | --- | --- | --- |');
+console.log('| columns | reader | processor, s | sum of first column |\n| --- | --- | --- | --- |');
 for (const columns of [['delay'], ['delay', 'date', 'distance', 'origin', 'destination']]) {
   const times: { [reader: string]: number[] } = {};
   const sums: { [reader: string]: string } = {};
@@ -72,7 +73,7 @@ for (const columns of [['delay'], ['delay', 'date', 'distance', 'origin', 'desti
     for (const [reader, program] of Object.entries(READERS)) {
       const [seconds, sum] = run(program(columns));
       sums[reader] = sum;
-      // The first round brings files into the page cache.
+      // The first round is not counted; it brings the files into the page cache.
       if (round > 0) times[reader] = [...(times[reader] ?? []), seconds];
     }
   }

@@ -16,8 +16,8 @@ import {
 } from '../../primitives/index.ts';
 
 /**
- * A table of pseudo-random numbers, made on the device: columns a to d and m with integers below a million, k below a
- * thousand, and f with f32 below a thousand.
+ * A table of pseudo-random numbers, made on the device. The columns a to d and m have integers below a million, k has
+ * integers below a thousand, and f has f32 below a thousand.
  */
 export function tableOnDevice(context: Context, rows: number): DeviceTable {
   const index = sequence(rows);
@@ -46,7 +46,7 @@ function columnOf(name: string, { words, ...known }: Stored): TableColumn {
   return { name, ...known, key: 'i32', words: [words], validity: undefined, dictionary: [], scale: 0 };
 }
 
-/** Pseudo-random bits: Wellons' lowbias32. */
+/** Pseudo-random bits by Wellons' hash lowbias32. */
 function randomBits(index: U32, seed: U32): U32 {
   const mixed = index.add(seed.mul(0x9e3779b9));
   const once = mixed.xor(mixed.shr(16)).mul(0x7feb352d);
@@ -58,7 +58,7 @@ const integerAt = fn('integerAt', { index: u32, seed: uniform(u32), end: uniform
   bitsToI32(mulhi(randomBits(index, seed), end)),
 );
 
-/** The sortable key of an f32 from 0 to 1,000: its bits. */
+/** A pseudo-random f32 from 0 to 1,000 as the sort key that a table stores: for such numbers, the bits of the f32. */
 const fractionAt = fn('fractionAt', { index: u32, seed: uniform(u32) }, i32, ({ index, seed }) =>
   bitsToI32(f32(randomBits(index, seed).shr(8)).mul(1000 / 2 ** 24)),
 );

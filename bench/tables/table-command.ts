@@ -7,8 +7,9 @@ import { parseArgs } from 'node:util';
 import { machine } from '../shared/compare-input.ts';
 
 /**
- * The whole command `quadrille table`, including its start, compared with DuckDB through its Node package, each in a
- * separate process, on two threads: medians of wall-clock and processor seconds. The answers are compared.
+ * Times the whole command `quadrille table`, including its start, and the same query by DuckDB's Node package. Each
+ * runs in a separate process on two threads. Prints medians of wall-clock and processor seconds. The answers are
+ * compared.
  *
  * npm run build && npm install --no-save @duckdb/node-api@1.5.6-r.1 vega-datasets@3.2.1
  * node --import tsx bench/tables/table-command.ts [--file flights.parquet] [--dist dist] [--rounds 5]
@@ -24,7 +25,7 @@ const { values: options } = parseArgs({
 interface Question {
   readonly name: string;
   readonly words: readonly string[];
-  /** The same in SQL, on a table `flights`. */
+  /** The equivalent SQL query, on a table `flights`. */
   readonly sql: string;
 }
 
@@ -51,7 +52,7 @@ const QUESTIONS: readonly Question[] = [
   },
 ];
 
-/** Prints the processor time of all threads as the last line when the process ends. */
+/** Code that prints the processor seconds of all threads when the process ends, as the last line. */
 const TELL = `import { writeSync } from 'node:fs';
 process.on('exit', () => {
   const { user, system } = process.cpuUsage();
@@ -67,7 +68,7 @@ const { main } = await import(${JSON.stringify(main)});
 process.exitCode = await main(${JSON.stringify(args)}, '0');`;
 }
 
-/** A program that queries DuckDB and writes the rows as CSV, as ours does. */
+/** The source of a program that queries DuckDB and writes the rows as CSV, like our command. */
 function theirProgram({ sql }: Question): string {
   const file = options.file.replaceAll("'", "''");
   const entry = pathToFileURL(createRequire(join(process.cwd(), 'package.json')).resolve('@duckdb/node-api')).href;
@@ -81,7 +82,7 @@ process.stdout.write(['', ...found.getRows().map((row) => row.map(String).join()
 interface Measured {
   readonly seconds: number;
   readonly cpu: number;
-  /** Lines without the header. */
+  /** The lines of the answer, without its header. */
   readonly lines: readonly string[];
 }
 
@@ -97,7 +98,7 @@ function measure(program: string): Measured {
   return { seconds, cpu: Number(stderr), lines: stdout.trimEnd().split('\n').slice(1) };
 }
 
-/** Whether two tables are equal; numbers are compared by value, because 2.50 can be written in several ways. */
+/** Whether two answers are equal. Numbers are compared by value, because 2.50 may be written in several ways. */
 function isSame(ours: readonly string[], theirs: readonly string[]): boolean {
   if (ours.length !== theirs.length) return false;
   return ours.every((line, i) => {
@@ -115,12 +116,12 @@ function median(values: readonly number[]): number {
 if (!existsSync(join(options.dist, 'command', 'main.js'))) throw new Error('There is no build: npm run build');
 console.log(machine());
 console.log(
-  '| question | ours, s (processor) | DuckDB | ratio (processor) | answers |\n| --- | --- | --- | --- | --- |',
+  '| query | ours: s (processor s) | DuckDB: s (processor s) | ours ÷ DuckDB (processor) | answers |\n| --- | --- | --- | --- | --- |',
 );
 for (const question of QUESTIONS) {
   const [ours, theirs]: [Measured[], Measured[]] = [[], []];
   for (let round = 0; round <= Number(options.rounds); round++) {
-    // The first round brings files into the page cache.
+    // The first round is not counted; it brings the files into the page cache.
     const both = [measure(ourProgram(question)), measure(theirProgram(question))] as const;
     if (round === 0) continue;
     ours.push(both[0]);

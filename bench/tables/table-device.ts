@@ -6,7 +6,7 @@ import { tableOnDevice } from './table-columns.ts';
 import { type Question, questions } from './table-questions.ts';
 import { measured, shown, type Times, timesOf, warmUp } from './table-times.ts';
 
-/** Target milliseconds of the device for questions over 2^28 rows on an H200. */
+/** Target times in milliseconds for queries over 2^28 rows on an H200, by the device's clock. */
 const BARS: { readonly [name: string]: number } = {
   'count where a < c': 0.3,
   'normal form over 4 columns': 1.3,
@@ -18,12 +18,15 @@ const BARS: { readonly [name: string]: number } = {
   'ids of a tenth': 0.6,
 };
 
-/** Times questions to a table made on the device: by its own clock if possible, and until they are answered. */
+/**
+ * Times queries over a table made on the device: by the device's own clock, if it has one, and until the caller has the
+ * answer.
+ */
 export async function measureOnDevice(context: Context, rows: number, rounds: number, only: string): Promise<void> {
   const table = tableOnDevice(context, rows);
   const isPossible = ({ table: of, name }: Question): boolean =>
     of === 'numbers' && !name.includes('nulls') && name.includes(only);
-  console.log('| question | device, ms: least (median) | bar on an H200 | seen by the caller, ms |');
+  console.log('| query | device, ms: min (median) | target on an H200, ms | until the answer, ms: min (median) |');
   console.log('| --- | --- | --- | --- |');
   for (const question of questions.filter(isPossible)) {
     const ask = () => question.ask(table);
@@ -36,10 +39,13 @@ export async function measureOnDevice(context: Context, rows: number, rounds: nu
   t.disposeTable(table);
 }
 
-/** Runs a question's commands without waiting, and frees their results. */
+/** Runs the commands of a query without waiting for their results, and frees these. */
 type Launch = (() => void) & { dispose?: () => void };
 
-/** The device's times for a question, in consecutive calls; undefined if it waits in between, or there is no clock. */
+/**
+ * The device's times for consecutive runs of a query; undefined if it has no clock, or if the query waits between its
+ * commands.
+ */
 async function deviceTimes(table: t.DeviceTable, question: Question, rounds: number): Promise<Times | undefined> {
   const { backend } = table.context as unknown as {
     backend: { time?: (groups: readonly (() => void)[]) => Promise<readonly number[]> };
@@ -50,7 +56,7 @@ async function deviceTimes(table: t.DeviceTable, question: Question, rounds: num
   await backend.time(calls);
   const taken = await backend.time(calls);
   launch.dispose?.();
-  // The time of the first call includes waiting for the host.
+  // The first time is dropped, because it includes waiting for the host.
   return timesOf(taken.slice(1));
 }
 

@@ -14,7 +14,7 @@ const five = {
   max: { kind: 'max', of: c('a') },
 } as const;
 
-/** Short questions, with target milliseconds on an H200, if any. */
+/** Short queries, some with a target time in milliseconds on an H200. */
 const questions: readonly (readonly [name: string, asked: t.Aggregates, bar?: number])[] = [
   ['count', count, 0.2],
   ['sum of a', sum, 0.2],
@@ -24,10 +24,12 @@ const questions: readonly (readonly [name: string, asked: t.Aggregates, bar?: nu
   ['count, sum and median of a', { ...count, ...sum, ...middle }],
 ];
 
-/** Times short questions with a condition whose constant differs in every call, prepared and not. */
+/** Times short queries, prepared and unprepared. Their condition has another constant in every call. */
 export async function measurePrepared(context: Context, rows: number, rounds: number, only: string): Promise<void> {
   const table = tableOnDevice(context, rows);
-  console.log('| question where b < constant | prepared, ms to done: least (median) | plain | bar on an H200 |');
+  console.log(
+    '| query where b < constant | prepared, ms: min (median) | unprepared, ms: min (median) | target on an H200, ms |',
+  );
   console.log('| --- | --- | --- | --- |');
   for (const [name, asked, bar] of questions.filter(([each]) => each.includes(only))) {
     const prepared = t.prepareAggregate(table, asked);

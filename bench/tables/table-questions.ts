@@ -1,11 +1,13 @@
 import * as t from '../../algorithms/tables/index.ts';
 
-/** A question to a table, in this library and in SQL. */
+/** A query over a table, in this library's API and in SQL. */
 export interface Question {
   readonly name: string;
   readonly sql: string;
   readonly table: 'numbers' | 'lineitem';
-  /** Its aggregates and condition, if it is a plain aggregation; with these, its launch is timed on the device. */
+  /**
+   * The aggregates and the condition, if the query is a plain aggregation; its launch can then be timed on the device.
+   */
   readonly asked?: { readonly aggregates: t.Aggregates; readonly where?: t.Condition };
   ask(table: t.DeviceTable): Promise<unknown>;
 }
@@ -19,7 +21,7 @@ function counting(name: string, sql: string, where: t.Condition): Question {
   return { name, table: 'numbers', sql: `select count(*) from numbers where ${sql}`, asked, ask };
 }
 
-/** The first three questions, for columns with and without nulls. */
+/** The first three queries, for columns without nulls or, with a suffix, for columns with nulls. */
 function predicates(suffix: string): Question[] {
   const [a, b, x, d] = ['a', 'b', 'c', 'd'].map((name) => `${name}${suffix}`) as [string, string, string, string];
   const nulls = suffix === '' ? '' : ', nulls';
@@ -82,7 +84,7 @@ function groups(key: string, of: string): Question {
 const one = t.literal(1);
 const discounted = t.multiplied(c('l_extendedprice'), t.subtracted(one, c('l_discount')));
 
-/** TPC-H's queries 1 and 6, as far as they concern a single table. */
+/** Queries 1 and 6 of TPC-H, without the parts that need several tables. */
 const tpch: readonly Question[] = [
   {
     name: 'TPC-H Q1',
@@ -129,7 +131,7 @@ const tpch: readonly Question[] = [
   },
 ];
 
-/** The rows that satisfy a condition, as numbers on the device. */
+/** The row numbers that satisfy a condition; they stay on the device. */
 const ids: Question = {
   name: 'ids of a tenth',
   table: 'numbers',

@@ -1,12 +1,12 @@
 import { median as middle } from '../shared/compare-input.ts';
 
-/** Milliseconds of several calls. */
+/** The minimum and the median of several calls, in milliseconds. */
 export interface Times {
   readonly min: number;
   readonly median: number;
 }
 
-/** Milliseconds from a question to its answer. */
+/** Times a query several times, each from the call until its answer. */
 export async function measured(ask: () => Promise<unknown>, times: number): Promise<Times> {
   const taken: number[] = [];
   for (let round = 0; round < times; round++) {
@@ -26,7 +26,7 @@ export function shown({ min, median }: Times, digits = 2): string {
   return `${min.toFixed(digits)} (${median.toFixed(digits)})`;
 }
 
-/** Asks repeatedly for some time, because an idle device is slow at first. */
+/** Repeats a query for some time, because an idle device is slow at first. */
 export async function warmUp(ask: () => Promise<unknown>, milliseconds = 500): Promise<void> {
   for (const from = performance.now(); performance.now() - from < milliseconds; ) await ask();
 }

@@ -1,6 +1,6 @@
 import type { Operation } from './tables-paper-operations.ts';
 
-/** Milliseconds of one operation: prepared on the device, and in a plain loop on one thread. */
+/** Minimum milliseconds of one operation: prepared on the device, and in a plain loop (`plain`) on one thread. */
 export interface MeasuredOperation {
   readonly name: string;
   readonly group: Operation['group'];
@@ -8,14 +8,14 @@ export interface MeasuredOperation {
   readonly plain: number;
 }
 
-/** Milliseconds of the ways to list one in every `among` cells. */
+/** Minimum milliseconds of each way to list the active cells, if one in `among` cells is active. */
 export interface MeasuredLists {
   readonly among: number;
   readonly active: number;
   readonly milliseconds: { readonly [way: string]: number };
 }
 
-/** The contents of the file of measurements. */
+/** The file of measurements that one machine writes. */
 export interface MeasuredTables {
   readonly label: string;
   readonly machine: string;

@@ -2,7 +2,7 @@ import * as t from '../../algorithms/tables/index.ts';
 import { hashed } from '../experiments/inputs.ts';
 import { kthLargestByBits } from '../experiments/kth-largest.ts';
 
-/** Attributes of records, with 19 bits as in the paper. */
+/** The attributes of the records, as integers of 19 bits like those in the paper. */
 export type Records = { readonly [name in 'a' | 'b' | 'c' | 'd']: Uint32Array };
 
 const BITS = 19;
@@ -13,13 +13,13 @@ export function randomRecords(records: number): Records {
   return { a: attribute(0), b: attribute(1), c: attribute(2), d: attribute(3) };
 }
 
-/** A prepared question. */
+/** An operation that is prepared for repeated calls. */
 interface PreparedOperation {
   ask(): Promise<number>;
   dispose(): void;
 }
 
-/** An operation of the paper, and the speedup of its GPU over its SIMD code on the CPU. */
+/** An operation of the paper. `group` is the paper's rating of its GPU's gain over SIMD code on the CPU. */
 export interface Operation {
   readonly name: string;
   readonly group: 'high' | 'medium' | 'low';
@@ -45,7 +45,7 @@ function prepared(table: t.DeviceTable, aggregate: t.Aggregate, where?: t.Condit
   return { ask: async () => Number((await ask(where)).found), dispose: ask.dispose };
 }
 
-/** The k-th largest of some values by sorting, as a program without a library does it. */
+/** The median of some values by sorting, as a program without a library would compute it. */
 function sortedMedian(values: Uint32Array): number {
   const sorted = values.toSorted();
   return sorted[sorted.length - (sorted.length >> 1)]!;

@@ -6,7 +6,7 @@ import { drawPanels, type Panel } from '../shared/panels.ts';
 import type { MeasuredLists, MeasuredTables } from './tables-paper-measured.ts';
 
 /**
- * Makes the page `tables-paper.md` and its picture from one or more files written by `bench/tables/tables-paper.ts`.
+ * Writes the page `tables-paper.md` and its picture, from one or more files written by `bench/tables/tables-paper.ts`.
  *
  * node --import tsx bench/tables/tables-paper-plots.ts [--docs docs] FILE…
  */
@@ -19,7 +19,7 @@ if (files.length === 0) throw new Error('Name one or more files that bench/table
 const TITLE = 'Point lists: a scan beside histogram pyramids';
 const SCAN = 'scan (copyIf)';
 
-/** The paper's ratings of the gain by its GPU. */
+/** The paper's ratings of how much its GPU gains, as the page shows them. */
 const GAINS = { high: 'high', medium: 'medium', low: 'none' } as const;
 
 const measured: MeasuredTables[] = [];

@@ -9,11 +9,15 @@ import type { MeasuredLists, MeasuredOperation, MeasuredTables } from './tables-
 import { operations, type Records, randomRecords } from './tables-paper-operations.ts';
 
 /**
- * The operations of Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using Graphics
- * Processors, 2004, over a million records of four attributes of 19 bits, and the point lists of Ziegler, Tevs,
- * Theobalt and Seidel, GPU Point List Generation through Histogram Pyramids, 2006, compared with copyIf and a plain
- * loop. The methods take turns. Times are minima, until the device is done. `bench/tables/tables-paper-plots.ts` draws
- * the results.
+ * Repeats the experiments of two papers.
+ *
+ * - Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using Graphics Processors, 2004:
+ *   operations over a million records with four attributes of 19 bits, compared with plain loops.
+ * - Ziegler, Tevs, Theobalt and Seidel, GPU Point List Generation through Histogram Pyramids, 2006: lists of active
+ *   cells, compared with copyIf and a plain loop.
+ *
+ * The methods take turns. Times are minima, from the call until the device is done.
+ * `bench/tables/tables-paper-plots.ts` draws the results.
  *
  * node --import tsx bench/tables/tables-paper.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
  *   [--records 1000000] [--side 2048] [--rounds 15] [--label 'machine'] [--out FILE]
@@ -38,7 +42,7 @@ const WAYS: { readonly [way: string]: PointLister } = {
 };
 
 await using context = await openNamed(options);
-console.log(`${machine()}; ${context.backend.name}, least of ${rounds}\n`);
+console.log(`${machine()}; ${context.backend.name}, minima of ${rounds} rounds\n`);
 const measured: MeasuredTables = {
   label: options.label ?? (options.backend === 'workers' ? `${options.workers} workers` : context.backend.name),
   machine: machine(),
@@ -53,7 +57,7 @@ if (options.out !== undefined) await writeFile(options.out, `${JSON.stringify(me
 async function measureOperations(host: Records): Promise<MeasuredOperation[]> {
   const columns = Object.entries(host).map(([name, values]): [string, t.HostColumn] => [name, { type: 'u32', values }]);
   const table = t.createTable(context, Object.fromEntries(columns));
-  console.log(`| operation, ${records} records | ms | plain loop | times as fast |\n| --- | --- | --- | --- |`);
+  console.log(`| operation, ${records} records | ms | plain loop, ms | plain ÷ ours |\n| --- | --- | --- | --- |`);
   const found: MeasuredOperation[] = [];
   for (const operation of operations) {
     const { name, group, plain } = operation;
@@ -72,7 +76,7 @@ async function measureOperations(host: Records): Promise<MeasuredOperation[]> {
 
 async function measureLists(): Promise<MeasuredLists[]> {
   const names = [...Object.keys(WAYS), 'plain loop'];
-  console.log(`\n| active of ${side * side} cells | ${names.map((name) => `${name}, ms`).join(' | ')} |`);
+  console.log(`\n| active cells of ${side * side} | ${names.map((name) => `${name}, ms`).join(' | ')} |`);
   console.log(`| --- |${' --- |'.repeat(names.length)}`);
   const found: MeasuredLists[] = [];
   for (const among of AMONG) {
@@ -111,7 +115,7 @@ function requireSame(lists: readonly Uint32Array[], active: Uint32Array): void {
   }
 }
 
-/** Minimum times of methods that take turns, after three untimed turns; minima, because the machine may be shared. */
+/** Times methods that take turns, after three untimed turns each. Returns minima, because the machine may be shared. */
 async function inTurns(ways: { readonly [name: string]: () => unknown }): Promise<{ [name: string]: number }> {
   const taken = Object.keys(ways).map((name): [string, number[]] => [name, []]);
   for (let round = -3; round < rounds; round++) {

@@ -10,15 +10,16 @@ import { type Question, questions } from './table-questions.ts';
 import { measured, shown } from './table-times.ts';
 
 /**
- * Questions to tables compared with DuckDB in the same run, both with the tables in memory and warm: milliseconds for
- * the caller, minimum and median. DuckDB takes part if it is installed: npm install --no-save
+ * Times queries over tables in memory, in this library and in DuckDB, in the same run and after a warm-up. Prints the
+ * milliseconds until the caller has the answer: minimum and median. DuckDB takes part if it is installed: npm install
+ * --no-save
  * @duckdb/node-api@1.5.6-r.1 (70 MB).
  *
  * node --import tsx bench/tables/tables.ts [--rows 10000000] [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
  *   [--rounds 15] [--only median]
  *
- * With --prepared, short questions over 2^20 rows, prepared and not, until the answer is there. With --device, on
- * WebGPU, the device's time for questions over 2^28 rows by its own clock; columns are made there.
+ * With --prepared, short queries over 2^20 rows are timed instead, prepared and unprepared. With --device, on WebGPU,
+ * queries over 2^28 rows are timed by the device's own clock; their columns are made on the device.
  */
 const { values: options } = parseArgs({
   options: {
@@ -33,7 +34,7 @@ const { values: options } = parseArgs({
 const rows = Number(options.rows ?? (options.device ? 2 ** 28 : options.prepared ? 2 ** 20 : 1e7));
 const rounds = Number(options.rounds);
 
-/** Pseudo-random numbers, the same in every run (Marsaglia's xorshift, 2003). */
+/** Pseudo-random numbers by Marsaglia's xorshift, 2003; the same in every run. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -56,7 +57,7 @@ function numbersTable(random: () => number): t.HostTable {
 
 interface DuckDb {
   run(sql: string): Promise<unknown>;
-  /** Runs a query to its end and fetches all rows. */
+  /** Runs a query until its end, and fetches all of its rows. */
   fetch(sql: string): Promise<void>;
 }
 
@@ -82,7 +83,10 @@ async function openDuckDb(): Promise<DuckDb | undefined> {
   };
 }
 
-/** Tables with the same distributions, made by DuckDB itself: copying ours would take longer than all questions. */
+/**
+ * Makes tables with the same distributions in DuckDB's own SQL, because copying our tables would take longer than all
+ * queries.
+ */
 async function fillDuckDb({ run }: DuckDb): Promise<void> {
   const below = (end: number): string => `floor(random() * ${end})::integer`;
   const some = ['a', 'b', 'c', 'd'].map((name) => `${below(1_000_000)} as ${name}`).join(', ');
@@ -118,7 +122,7 @@ async function compareWithDuckDb(): Promise<void> {
   };
   const duckDb = await openDuckDb();
   if (duckDb !== undefined) await fillDuckDb(duckDb);
-  console.log('| question | ours, ms: least (median) | DuckDB |\n| --- | --- | --- |');
+  console.log('| query | ours, ms: min (median) | DuckDB, ms: min (median) |\n| --- | --- | --- |');
   for (const { name, table, sql, ask } of wanted) {
     const ours = await measured(() => ask(tables[table]), rounds);
     const theirs = duckDb && (await measured(() => duckDb.fetch(sql), Math.min(rounds, 7)));

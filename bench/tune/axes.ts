@@ -1,11 +1,11 @@
 import type { ElementType } from '../harness/experiment.ts';
 
-/** A member of a tuning, its possible values, and the experiments that it affects. */
+/** One tuning parameter with its possible values, and the experiments that depend on it. */
 export interface TuningAxis {
-  /** The path of the member, such as `scan.items`. */
+  /** The parameter's path in a tuning, such as `scan.items`. */
   readonly member: string;
   readonly values: readonly (number | boolean | string)[];
-  /** Built-in experiments with their element types. */
+  /** Names of built-in experiments, each with an element type. */
   readonly experiments: readonly (readonly [name: string, type: ElementType])[];
 }
 
@@ -32,7 +32,7 @@ const SORTS = [
 const HISTOGRAM = [['histogram', 'u32']] as const;
 const THREADS = [64, 128, 256, 512];
 
-/** All members that are tuned, in this order. This is the only list of them. */
+/** All tuning parameters, in the order in which `searchTuning` tries them. No other list of them exists. */
 export const tuningAxes: readonly TuningAxis[] = [
   { member: 'forEach.threads', values: THREADS, experiments: MAPS },
   { member: 'forEach.items', values: [1, 2, 4, 8], experiments: MAPS },
@@ -73,21 +73,21 @@ export const tuningAxes: readonly TuningAxis[] = [
   { member: 'histogram.ownBins', values: [0, 1024, 4096], experiments: HISTOGRAM },
 ];
 
-/** The value of a member in a tuning; undefined if no member has that name. */
+/** The value at a path of a tuning, such as `scan.items`; undefined if the path does not exist. */
 export function memberOf(tuning: object, member: string): unknown {
   return member
     .split('.')
     .reduce<unknown>((part, name) => (part as Readonly<Record<string, unknown>> | undefined)?.[name], tuning);
 }
 
-/** A choice of one member. */
+/** A tuning choice that sets only the value at one path. */
 export function choiceOf(member: string, value: unknown): object {
   return member.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 }
 
 /**
- * The members in which a tuning differs from at least one of the others. Applied to any of the others, they give the
- * tuning.
+ * The parts of a tuning that differ from at least one other tuning. If they are applied to any of the others, the
+ * result is the tuning.
  */
 export function differingMembers(tuning: object, ...others: readonly object[]): object {
   const parts = Object.entries(tuning).flatMap(([name, value]) => {

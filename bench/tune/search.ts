@@ -11,20 +11,20 @@ import { spreadOf } from '../harness/row.ts';
 import { choiceOf, memberOf, type TuningAxis } from './axes.ts';
 
 export interface SearchOptions {
-  /** Opens WebGPU with a tuning. */
+  /** Opens the WebGPU backend with a tuning. */
   open(tuning: TuningChoice): Promise<Context>;
-  /** The initial tuning; undefined for the device's own. */
+  /** The tuning with which the search starts; undefined for the device's default. */
   readonly start: TuningChoice;
   readonly axes: readonly TuningAxis[];
-  /** Number of elements to measure with. */
+  /** Number of elements of every measured experiment. */
   readonly n: number;
   readonly rounds: number;
-  /** Time by `performance.now()` after which nothing new is tried. */
+  /** Time by `performance.now()` after which no further value is tried. */
   readonly deadline: number;
   readonly signal: AbortSignal;
-  /** Called when a candidate was tried or skipped. */
+  /** Called after each value, whether it was tried or skipped. */
   advance(): void;
-  /** Reports a candidate: the ratio of its time to that of the best so far, or the reason why it has none. */
+  /** Called after each trial: `outcome` is its time divided by the best time so far, or why it was not measured. */
   tried(member: string, value: unknown, outcome: number | string): void;
 }
 
@@ -32,16 +32,16 @@ export interface SearchResult {
   readonly before: Tuning;
   readonly after: Tuning;
   readonly info: GPUAdapterInfo;
-  /** Whether there was time for every candidate. */
+  /** Whether every value was tried; false if the time ran out or the search was aborted. */
   readonly complete: boolean;
 }
 
-/** Maximum time ratio that counts as clearly faster. */
+/** A value is kept only if its time, divided by the best time so far, is below this. */
 const CLEARLY = 0.98;
 
 /**
- * Coordinate search: member after member, every value is measured against the best tuning so far, in turns, and kept if
- * it is clearly faster over the member's experiments together.
+ * Coordinate search: tries every value of one parameter after another. Each value is measured against the best tuning
+ * so far, in turns, and kept if it is clearly faster over all experiments of its parameter.
  */
 export async function searchTuning(options: SearchOptions): Promise<SearchResult> {
   const first = await options.open(options.start);
@@ -75,7 +75,7 @@ export async function searchTuning(options: SearchOptions): Promise<SearchResult
   }
 }
 
-/** The jobs of an axis; jobs shared with the previous axis are reused. */
+/** The jobs for the experiments of an axis; those that the previous axis also has are reused. */
 function jobsOf({ experiments }: TuningAxis, n: number, before: readonly Job[]): Job[] {
   return experiments.map(
     ([name, type]) =>
@@ -88,11 +88,13 @@ interface Trial {
   readonly axis: TuningAxis;
   readonly value: unknown;
   readonly jobs: readonly Job[];
-  /** A context with the best tuning so far. */
+  /** A context that uses the best tuning so far. */
   readonly context: Context;
 }
 
-/** A context with another tuning if that is clearly faster; otherwise the context is closed again. */
+/**
+ * Opens a context with another tuning. Returns it if it is clearly faster; otherwise closes it and returns undefined.
+ */
 async function rivalOf(
   tuning: Tuning,
   { axis, value, jobs, context }: Trial,
@@ -129,7 +131,7 @@ async function prepareAll(context: Context, jobs: readonly Job[]): Promise<Prepa
   return all;
 }
 
-/** What is wrong with a context's results; undefined if they are correct. */
+/** Describes the first wrong result of a context; undefined if all results are correct. */
 async function faultOf(context: Context, jobs: readonly Job[]): Promise<string | undefined> {
   for (const [i, prepared] of (await prepareAll(context, jobs)).entries()) {
     const answer = (await prepared.answer()) as readonly HostColumn[];
@@ -149,13 +151,13 @@ function wrongStart(fault: string): QuadrilleError {
   });
 }
 
-/** Minimum duration of a round in nanoseconds; it has as many calls as that takes. */
+/** Minimum duration of a round in nanoseconds, which determines its number of calls. */
 const MIN_ROUND = 2e6;
 const MAX_CALLS = 100;
 
 /**
- * The time of the second relative to the first: the geometric mean, over the jobs, of the ratios of medians or of
- * minima.
+ * The time of the second context divided by that of the first: the geometric mean over all jobs. Each job's ratio is
+ * the larger one of the ratios of medians and of minima.
  */
 async function compare(
   first: Context,
@@ -167,7 +169,7 @@ async function compare(
   for (const job of jobs) {
     const pair = [...(await prepareAll(first, [job])), ...(await prepareAll(second, [job]))];
     const times: number[][] = pair.map(() => []);
-    // Also warms up the device, which stays busy from then on.
+    // This round also warms up the device, which stays busy during all further rounds.
     const { time } = await pair[0]!.round(1);
     const calls = Math.min(MAX_CALLS, Math.max(1, Math.ceil(MIN_ROUND / Math.max(1, time))));
     for (let round = -1; round < rounds; round++) {
@@ -177,12 +179,12 @@ async function compare(
       }
     }
     for (const prepared of pair) await prepared.close();
-    // Clocks of software adapters report zero for short work.
+    // At least 1 ns, because the clocks of software adapters report zero for short work.
     const ratioOf = (one: 'median' | 'min'): number => {
       const [a, b] = times.map((all) => Math.max(1, spreadOf(all)[one]));
       return b! / a!;
     };
-    // On a noisy machine, one of the two may be small by chance, but rarely both.
+    // On a noisy machine, one of the two ratios may be small by chance, but rarely both.
     logs += Math.log(Math.max(ratioOf('median'), ratioOf('min')));
   }
   return Math.exp(logs / jobs.length);

@@ -6,10 +6,13 @@ import { readLayout, rowBytes } from '../../formats/tiff/layout.ts';
 
 const inflateBytes = promisify<Uint8Array, { chunkSize: number }, Buffer>(inflate);
 
-/** Blocks in progress at a time: zlib runs on four threads. */
+/** Number of blocks that are in progress at the same time; zlib uses four threads. */
 const LANES = 6;
 
-/** Seconds for reading and inflating all blocks of a deflated GeoTIFF, on all cores and without other work. */
+/**
+ * Seconds of each round in which all blocks of a deflated GeoTIFF are read and inflated, on all cores and without other
+ * work.
+ */
 export async function inflateAlone(file: string, rounds: number): Promise<number[]> {
   const source = await openFileBytes(file);
   const layout = await readLayout(source, await readDirectory(source), 1);

@@ -4,20 +4,21 @@ import { type RowCrossings, rowCrossings } from '../../algorithms/geometry/row-c
 import { noShifts, type ScanlineJob } from './scanline.ts';
 import { sweepSpans } from './span-sweep.ts';
 
-/** Tables that a zone is counted into in turn, so that equal neighbouring cells do not wait for each other's store. */
+/** Number of count tables that take turns, so that equal neighbouring cells do not wait for each other's store. */
 const TURNS = 4;
 
 /**
- * Rows whose spans are counted together, zone by zone, so that the cells and the zone's histogram stay in the cache.
+ * Number of rows per band. The spans of a band are counted together, zone by zone, so that its cells and the zone's
+ * histogram stay in the cache.
  */
 const BAND = 64;
 
 /**
- * The second peer of `bench/zonal/zonal.ts`: the scanline, tuned as far as possible on one thread. The spans are found
- * first and sorted into bands of rows; then, band by band, a tight loop over the cells of every span counts into four
- * tables in turn.
+ * The second peer of `bench/zonal/zonal.ts`: a scanline algorithm, optimized as far as possible on one thread. First,
+ * all spans are found and sorted into bands of rows. Then a tight loop counts the cells of every span, band by band,
+ * into four tables in turn.
  *
- * @returns `slots` counts per zone.
+ * @returns For each zone, a histogram with `slots` counts.
  */
 export function scanlineInBands({ polygons, grid, cells, slotOf, slots }: ScanlineJob): Int32Array {
   const zones = polygons.polygonRings.length - 1;
@@ -36,14 +37,17 @@ export function scanlineInBands({ polygons, grid, cells, slotOf, slots }: Scanli
   return counts;
 }
 
-/** Runs of cells of one row in one zone, in one list per band of rows, each list in the order of the zones. */
+/**
+ * Spans: runs of adjacent cells of one row in one zone. There is one linked list per band of rows, in the order of the
+ * zones.
+ */
 interface Spans {
   readonly zone: Int32Array;
   readonly from: Int32Array;
   readonly to: Int32Array;
-  /** The next span of the list; −1 after the last. */
+  /** For each span, the next span of its list; −1 for the last one. */
   readonly next: Int32Array;
-  /** The first span of every band. */
+  /** For each band, the first span of its list; −1 if the band has no spans. */
   readonly bands: Int32Array;
 }
 
@@ -94,7 +98,7 @@ function countSpan(
   }
 }
 
-/** Adds the counts of a zone to its histogram. */
+/** Adds the four tables to the histogram of a zone, and clears them. */
 function addTurns(turns: Int32Array, counts: Int32Array, at: number, slots: number): void {
   for (let slot = 0; slot < slots; slot++) {
     const sum = turns[slot]! + turns[slots + slot]! + turns[2 * slots + slot]! + turns[3 * slots + slot]!;

@@ -4,21 +4,22 @@ import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import { rowCrossings } from '../../algorithms/geometry/row-crossings.ts';
 import { sweepSpans } from './span-sweep.ts';
 
-/** The input of a peer of `bench/zonal/zonal.ts`. */
+/** The input of both peers of `bench/zonal/zonal.ts`. */
 export interface ScanlineJob {
   readonly polygons: Polygons;
   readonly grid: RasterGrid;
   readonly cells: Uint16Array;
-  /** The slot of every value. */
+  /** For each cell value, the slot (bin) in which it is counted. */
   readonly slotOf: Uint16Array;
   readonly slots: number;
 }
 
 /**
- * The first peer of `bench/zonal/zonal.ts`: zonal histograms by scan conversion on one thread. Active edges, spans of
- * rows, typed arrays; every span is counted when it is found. Cells belong to zones by the rule of `zonalHistogram`.
+ * The first peer of `bench/zonal/zonal.ts`: zonal histograms by scan conversion on one thread, with typed arrays and a
+ * table of active edges. Each span of cells is counted when it is found. Cells belong to zones by the same rule as in
+ * `zonalHistogram`.
  *
- * @returns `slots` counts per zone.
+ * @returns For each zone, a histogram with `slots` counts.
  */
 export function scanline({ polygons, grid, cells, slotOf, slots }: ScanlineJob): Int32Array {
   const zones = polygons.polygonRings.length - 1;
@@ -33,7 +34,7 @@ export function scanline({ polygons, grid, cells, slotOf, slots }: ScanlineJob):
   return counts;
 }
 
-/** No shifts: the raster does not wrap around in longitude. */
+/** For each zone, the single shift 0: no zone is repeated, because the raster does not wrap around in longitude. */
 export function noShifts(zones: number): number[][] {
   return Array.from({ length: zones }, () => [0]);
 }

@@ -2,11 +2,12 @@ import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import type { RowCrossings } from '../../algorithms/geometry/row-crossings.ts';
 
 /**
- * Scan conversion on one thread, in plain typed arrays: a zone's edges in buckets by their first row, a table of active
- * edges that advances from row to row in integers, spans between pairs of crossings.
+ * Scan conversion on one thread with typed arrays. The edges of a zone are in buckets by their first row. A table of
+ * active edges advances from row to row in integer arithmetic; between each pair of crossings is a span of cells inside
+ * the zone.
  *
- * @param span - Called with the zone, and with the first cell and the end of a run of cells of one row, row by row;
- * zones come from the last to the first.
+ * @param span - Called for every span with its zone, its row, its first cell, and the cell after its last one. Rows
+ * ascend within a zone; zones descend.
  */
 export function sweepSpans(
   crossings: RowCrossings,
@@ -15,7 +16,10 @@ export function sweepSpans(
 ): void {
   const { zone, firstRow } = crossings;
   const active = createActiveEdges(crossings);
-  /** For every row the zone's first edge that starts there, and for every edge the next one; −1 means none. */
+  /**
+   * For each row, the zone's first edge that starts there. `next` links the edges that start in the same row; −1 ends a
+   * list.
+   */
   const head = new Int32Array(height).fill(-1);
   const next = new Int32Array(zone.length);
   for (let to = zone.length, from = to; to > 0; to = from) {
@@ -41,12 +45,12 @@ export function sweepSpans(
   }
 }
 
-/** The edges that cross the current row, in the order of their columns. */
+/** The edges that cross the current row, in the order of the columns in which they cross it. */
 interface ActiveEdges {
   count: number;
   readonly column: Int32Array;
   enter(edge: number): void;
-  /** Advances to the next row and drops the edges that end. */
+  /** Advances all edges to the next row, and removes edges that end. */
   step(): void;
 }
 
@@ -81,9 +85,7 @@ function createActiveEdges({ rows, firstColumn, columnStep, start, rest, height 
   };
   return edges;
 
-  /**
-   * Inserts an edge after the first `count`, or earlier if its order requires: there are few edges, nearly in order.
-   */
+  /** Inserts an edge among the first `count` edges, from the end: there are few edges, and they are nearly in order. */
   function insert(count: number, c: number, e: number, f: number, left: number): void {
     let at = count;
     for (; at > 0 && column[at - 1]! > c; at--) {

@@ -1,18 +1,18 @@
 import type { RasterGrid, Window } from '../../algorithms/geometry/raster.ts';
 
-/** The conterminous United States, in degrees. */
+/** The bounds of the conterminous United States, in degrees. */
 const WEST = -125;
 const EAST = -66.5;
 const SOUTH = 24;
 const NORTH = 49.5;
 
-/** A grid of square cells over the conterminous United States, with at least `cells` cells. */
+/** A grid of square cells over the conterminous United States, with at least `cells` cells in total. */
 export function conusGrid(cells: number): RasterGrid {
   const step = Math.sqrt(((EAST - WEST) * (NORTH - SOUTH)) / cells);
   return gridOf(Math.ceil((EAST - WEST) / step), Math.ceil((NORTH - SOUTH) / step));
 }
 
-/** A grid of `width` × `height` cells over the same area. */
+/** A grid of `width` × `height` cells over the conterminous United States. */
 export function gridOf(width: number, height: number): RasterGrid {
   return {
     width,
@@ -26,15 +26,19 @@ export function gridOf(width: number, height: number): RasterGrid {
   };
 }
 
-/** Cells between adjacent lattice points of the coarsest octave. */
+/** Distance in cells between adjacent lattice points of the coarsest octave. */
 const COARSEST = 1024;
 const OCTAVES = 10;
-/** Ratio of an octave's amplitude to that of the next coarser one: a Hurst exponent of 0.8, as of mountains. */
+/**
+ * Ratio of each octave's amplitude to that of the next coarser octave; corresponds to a Hurst exponent of 0.8, as in
+ * mountains.
+ */
 const GAIN = 2 ** -0.8;
 
 /**
- * Rows of a synthetic relief that fills the range of u16: value noise in ten octaves, from 1,024 cells to 2, so that
- * neighbouring cells are similar, as heights are. The value of a cell does not depend on the window.
+ * The cells of a window of a synthetic relief that fills the range of u16. It is value noise in ten octaves with
+ * lattice distances from 1,024 cells to 2, so that neighbouring cells are similar, like heights. A cell has the same
+ * value in every window.
  */
 export function terrain(window: Window): Uint16Array<ArrayBuffer> {
   const { row, column, rows, columns } = window;
@@ -44,7 +48,7 @@ export function terrain(window: Window): Uint16Array<ArrayBuffer> {
   for (let r = 0; r < rows; r++) {
     line.fill(0);
     for (let octave = 0; octave < OCTAVES; octave++) addOctave(line, octave, row + r, column);
-    // Sums of octaves concentrate around the middle, so the contrast is doubled and clamped to the range.
+    // Sums of octaves concentrate around the middle of the range, so the contrast is doubled and the result clamped.
     for (let c = 0; c < columns; c++) {
       cells[r * columns + c] = Math.min(65535, Math.max(0, ((line[c]! / range - 0.5) * 2 + 0.5) * 65536));
     }
@@ -68,7 +72,7 @@ function addOctave(line: Float32Array, octave: number, row: number, column: numb
   }
 }
 
-/** A number from 0 to 1 for every lattice point. */
+/** A pseudo-random number from 0 to 1 for a lattice point. */
 function lattice(octave: number, row: number, column: number): number {
   let hash = Math.imul(row, 0x9e3779b1) ^ Math.imul(column, 0x85ebca6b) ^ Math.imul(octave + 1, 0xc2b2ae35);
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);

@@ -10,16 +10,16 @@ import { writeGeoTiff } from '../../formats/index.ts';
 import { gridOf, terrain } from './terrain.ts';
 
 /**
- * Peak resident memory of `quadrille zonal` on the workers backend, in a separate process, over square rasters of u16
- * (deflate, differences) of several sizes in tiles and in strips: it must not grow with the raster. The zones are the
- * US counties, with 256 bins. Files of the same size must give the same histograms in tiles and in strips. Exits with 1
- * if a run takes more than `--limit`.
+ * Measures the peak resident memory of `quadrille zonal` on the workers backend, in a separate process for each run.
+ * Rasters are squares of u16 (deflated differences) of several sizes, in tiles and in strips; memory must not grow with
+ * the raster. The zones are the US counties, with 256 bins. Files of the same size must give the same histograms in
+ * tiles and in strips. The exit code is 1 if a run takes more than `--limit` bytes.
  *
  * node --import tsx bench/zonal/zonal-memory.ts [--sides 6325,20000] [--layouts tiles,strips] [--jobs counts,stats]
  *   [--workers 2] [--limit 1073741824] [--folder DIR]
  *
- * The files are made in a temporary folder, or in `--folder`, and removed afterwards: 0.4 GB for a side of 20,000 and 4
- * GB for one of 63,246, which also takes some minutes to write.
+ * The files are made in `--folder`, by default a temporary one, and removed afterwards. They take 0.4 GB for a side of
+ * 20,000, and 4 GB (and some minutes to write) for a side of 63,246.
  */
 const { values: options } = parseArgs({
   options: {
@@ -36,7 +36,7 @@ const LAYOUTS = { tiles: { tile: { columns: 256, rows: 256 } }, strips: { stripR
 const JOBS = { counts: [], stats: ['--stats', 'stats.csv'] };
 
 interface Run {
-  /** Duration of the whole process. */
+  /** Duration of the process, from its start to its end. */
   readonly seconds: number;
   readonly peakBytes: number;
   /** Number of cells inside zones. */
@@ -73,7 +73,7 @@ function writeRaster(file: string, side: number, layout: keyof typeof LAYOUTS): 
   return writeGeoTiff(file, { ...gridOf(side, side), sample: 'u16', ...LAYOUTS[layout], ...packing }, terrain);
 }
 
-/** Runs the command line as a user would, in the folder of its results. */
+/** Runs the command line in the folder of its results, as a user would. */
 async function zonal(raster: string, wanted: readonly string[]): Promise<Run> {
   const project = new URL('../..', import.meta.url);
   const path = (name: string): string => fileURLToPath(new URL(name, project));
@@ -96,7 +96,7 @@ interface LogLine {
   readonly cells?: number;
 }
 
-/** Runs Node and returns the log that it writes to stderr. */
+/** Runs Node, and returns the parsed lines that it logs to stderr. */
 async function nodeRun(args: readonly string[], memory: string): Promise<LogLine[]> {
   const env = { ...process.env, PEAK_MEMORY_FILE: memory };
   const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'inherit', 'pipe'] });
@@ -108,7 +108,7 @@ async function nodeRun(args: readonly string[], memory: string): Promise<LogLine
   return lines.map((line) => JSON.parse(line) as LogLine);
 }
 
-/** Requires that results for one size do not depend on the layout of the file. */
+/** Throws if rasters of one size gave different results in tiles and in strips. */
 async function requireSame(results: Map<string, string>, name: string): Promise<void> {
   const found = await readFile(join(folder, name), 'utf8');
   const expected = results.get(name) ?? found;

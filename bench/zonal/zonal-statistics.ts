@@ -10,11 +10,11 @@ import { inflateAlone } from './inflate-alone.ts';
 import { gridOf, terrain } from './terrain.ts';
 
 /**
- * `quadrille zonal` as published (built, without a loader) compared with a plain Python loop of GDAL and numpy
- * (`bench/peers/zonal-loop.py`, one GDAL thread): whole processes, in turn, over the same GeoTIFFs and the US counties.
- * Histograms of 257 bins, statistics alone, and both. Zones for which both count the same number of cells must have the
- * same minima and maxima, and means that agree to 10⁻⁹. Also reports how long inflating all blocks takes on all cores,
- * and nothing else.
+ * Times `quadrille zonal` as published (compiled, without a loader) and a plain Python loop with GDAL and numpy
+ * (`bench/peers/zonal-loop.py`, one GDAL thread). They run as whole processes, in turn, over the same GeoTIFFs and the
+ * US counties. Jobs are histograms of 257 bins, statistics alone, and both. If both programs count the same number of
+ * cells in a zone, minima and maxima must be equal, and means must agree to 10⁻⁹. For comparison, the time to inflate
+ * all blocks on all cores is reported too.
  *
  * node --import tsx bench/zonal/zonal-statistics.ts [--columns 20000] [--rows 10000] [--files i16,f32,f32-2,f32-3]
  *   [--jobs bins,bins+stats,stats] [--rounds 5] [--folder DIR] [--python /usr/bin/python3]
@@ -53,15 +53,17 @@ const work = await mkdtemp(join(tmpdir(), 'quadrille-statistics-'));
 try {
   const command = await buildPackage();
   console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
-  console.log(`raster   ${options.columns} × ${options.rows}, 3,231 counties; seconds: median (least … most)\n`);
-  console.log('| file | MB | job | loop | CPU | quadrille | CPU | ratio | peak, MB | inflating alone |');
+  console.log(`raster   ${options.columns} × ${options.rows}, 3,231 counties; seconds: median (min … max)\n`);
+  console.log(
+    '| file | MB | job | Python, s | its CPU, s | quadrille, s | its CPU, s | Python ÷ quadrille | peak, MB | inflating only, s |',
+  );
   console.log('| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
   for (const name of options.files.split(',')) await measureFile(name, command);
 } finally {
   await rm(work, { recursive: true });
 }
 
-/** Compiles the package as published, so that no loader is measured. */
+/** Compiles the package as it is published, so that no TypeScript loader is part of the measured time. */
 async function buildPackage(): Promise<string> {
   const outDir = join(work, 'dist');
   const args = ['tsc', '-p', 'tsconfig.build.json', '--outDir', outDir, '--incremental', 'false'];
@@ -102,7 +104,7 @@ function writeRaster(file: string, packing: Packing): Promise<void> {
   );
 }
 
-/** The relief in metres, from −512 to 3,584; for f32 with noise in all bits below a sixteenth of a metre. */
+/** The relief in metres, from −512 to 3,584. For f32, there is noise in all bits below a sixteenth of a metre. */
 function heights(window: Window, isFloat: boolean): Cells {
   const relief = terrain(window);
   if (!isFloat) return Int16Array.from(relief, (height) => (height - 8192) >> 4);
@@ -137,13 +139,13 @@ function ourArguments(command: string, raster: string, job: string): string[] {
 
 interface Run {
   readonly seconds: number;
-  /** Processor time of all threads. */
+  /** Processor seconds of all threads. */
   readonly cpuSeconds: number;
-  /** Peak resident memory. */
+  /** Peak resident memory in bytes. */
   readonly bytes: number;
 }
 
-/** Runs a command to its end. */
+/** Runs a command until its end; returns its time, processor time and peak memory. */
 function timed(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Run {
   const start = performance.now();
   const run = spawnSync('/usr/bin/time', ['-f', '%U %S %M', command, ...args], {
@@ -157,8 +159,8 @@ function timed(command: string, args: readonly string[], env: Readonly<Record<st
 }
 
 /**
- * Compares the results of the last runs. A cell centre on an edge may belong to another zone; few zones have such
- * centres.
+ * Throws if the results of the last runs disagree. Zones with different cell counts are skipped: a cell centre exactly
+ * on an edge may belong to another zone. Few zones may have such centres.
  */
 async function requireAgreement(): Promise<void> {
   const ours = await rowsOf('stats.csv');

@@ -19,9 +19,9 @@ import { scanline } from './scanline.ts';
 import { gridOf, terrain } from './terrain.ts';
 
 /**
- * Zonal histograms of the US counties over a raster of u16 on the device, by the device's own clock, compared with
- * copying that raster from one buffer to another. Every raster's counts are compared with those of
- * `bench/zonal/scanline.ts`, bin by bin.
+ * Times zonal histograms of the US counties over a raster of u16 on the device, by the device's own clock. The unit of
+ * comparison is a copy of the raster from one buffer to another. For every raster, the counts are compared with those
+ * of `bench/zonal/scanline.ts`, bin by bin.
  *
  * node --import tsx bench/zonal/zonal-webgpu.ts [--adapter hardware|software] [--side 20000] [--bins 256] [--rounds 11]
  *   [--tile 64] [--rasters terrain,noise,flat] [--zones file] [--layer name] [--own-bins N] [--keyed-tile N]
@@ -49,7 +49,7 @@ const [side, bins, rounds, tile] = [options.side, options.bins, options.rounds, 
 ];
 
 const same = fn('same', { word: u32 }, u32, ({ word }) => word);
-/** The kernel used for warming up, which the job itself does not use. */
+/** The name of the kernel that warms up the device; the measured job does not use this kernel. */
 const WARMING = 'reduce';
 
 const gpu = await openNodeGpu(adapter);
@@ -79,7 +79,7 @@ for (const name of options.rasters.split(',')) await measure(name);
 memcpy.close();
 await context.close();
 
-/** All measured commands go into one submission, so that the device never waits for the host. */
+/** Opens a backend that puts all measured commands into one submission, so that the device never waits for the host. */
 async function openBackend(): ReturnType<typeof createWebGpuBackend> {
   const change = { ownBins: options['own-bins'], keyedTile: options['keyed-tile'] };
   const wanted = Object.entries(change).flatMap(([key, value]) => (value === undefined ? [] : [[key, Number(value)]]));
@@ -112,14 +112,15 @@ async function measure(name: string): Promise<void> {
 }
 
 /**
- * Half a second of work that the host records quickly: an idle GPU takes some tenths of a second to raise its clocks.
+ * Warms up the device for about half a second, by work that the host records quickly: an idle GPU needs some tenths of
+ * a second to raise its clock frequency.
  */
 function warmUp(column: Column<'u32'>): void {
   const passes = adapter === 'hardware' ? Math.ceil(2 ** 40 / column.capacity) : 1;
   for (let pass = 0; pass < passes; pass++) context.dispose(reduce(column, plus(u32)));
 }
 
-/** The words of packed cells. */
+/** A column of the words in which the u16 cells are packed; it shares the memory of the cells. */
 function wordsUnder({ source, capacity }: Column<'u32'>): Column<'u32'> {
   if (source.kind === 'view') throw new TypeError('the raster is not stored');
   return new Column(context, 'u32', Math.ceil(capacity / 2), { ...source, storage: 'u32' });
@@ -141,7 +142,7 @@ function rasterOf(name: string): Uint16Array {
   return cells;
 }
 
-/** Cells as a packed column, written in pieces. */
+/** Uploads cells in pieces into a packed column. */
 function upload(cells: Uint16Array): Column<'u32'> {
   const words = Math.ceil(cells.length / 2);
   const memory = context.allocate(words);
@@ -154,7 +155,7 @@ function upload(cells: Uint16Array): Column<'u32'> {
   return new Column(context, 'u32', cells.length, { kind: 'stored', memory, storage: 'u16', offset: 0 });
 }
 
-/** Compares all counts with those of the peer, and returns the number of cells in zones. */
+/** Throws if a count differs from the peer's; returns the number of cells in zones. */
 function check(counts: Uint32Array, cells: Uint16Array): number {
   const expected = scanline({ polygons: zones.polygons, grid, cells, slotOf, slots: bins });
   const found = new Uint32Array(expected.length);

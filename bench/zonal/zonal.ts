@@ -11,10 +11,10 @@ import { scanlineInBands } from './scanline-in-bands.ts';
 import { conusGrid, terrain } from './terrain.ts';
 
 /**
- * Zonal histograms of the US counties over a synthetic relief of u16 in 256 bins: a backend compared with two scanlines
- * on one thread (`bench/zonal/scanline.ts`, and the tuned `bench/zonal/scanline-in-bands.ts`), in turn, first over
- * cells in memory and then from a GeoTIFF, including decoding. Every result is compared with the scanline's, zone by
- * zone and bin by bin.
+ * Times zonal histograms of the US counties over a synthetic relief of u16 in 256 bins. A backend takes turns with two
+ * scanline programs on one thread: `bench/zonal/scanline.ts` and the optimized `bench/zonal/scanline-in-bands.ts`.
+ * Cells are first in memory, and then in a GeoTIFF, so that times include decoding. Every result is compared with that
+ * of the first scanline program, zone by zone and bin by bin.
  *
  * node --import tsx bench/zonal/zonal.ts [--cells 2e8] [--workers 2] [--rounds 5] [--backend workers|webgpu] [--memory-only]
  */
@@ -30,7 +30,7 @@ const { values: options } = parseArgs({
 
 const BINS = 256;
 const WIDTH = 65536 / BINS;
-/** Untimed rounds, in which code is compiled and memory is allocated. */
+/** Number of untimed rounds, in which code is compiled and memory is allocated. */
 const WARM_UP = 6;
 
 const rounds = Number(options.rounds);
@@ -63,7 +63,7 @@ function countByBackend(raster: RasterSource): Promise<ZonalHistogram> {
   return zonalHistogram(context, { zones, raster, binning, statistics: false });
 }
 
-/** The cells as a raster that needs no decoding; windows over its whole width are not even copied. */
+/** A raster over the cells in memory, without decoding. Windows of the full width are views, not copies. */
 function inMemory(): RasterSource {
   const { width } = grid;
   return {
@@ -85,7 +85,10 @@ function inMemory(): RasterSource {
   };
 }
 
-/** The same from a file in tiles, deflated, with a predictor; the scanline reads all of it before it counts. */
+/**
+ * Compares the same methods over a GeoTIFF in deflated tiles with a predictor. The scanline programs read the whole
+ * file before they count.
+ */
 async function compareFiles(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'quadrille-bench-'));
   const file = join(folder, 'terrain.tif');
@@ -121,7 +124,7 @@ async function decodeAndCount(file: string): Promise<Int32Array> {
   return countsOf(result);
 }
 
-/** Runs all in turn, checks the counts, and prints medians with minima and maxima of all rounds. */
+/** Runs all methods in turn, checks their counts, and prints medians with minima and maxima over all rounds. */
 async function compare(
   title: string,
   runners: { readonly [name: string]: () => Int32Array | Promise<Int32Array> },
@@ -136,7 +139,7 @@ async function compare(
   }
   const ours = done.get(name)!;
   console.log(
-    `\n${title.padEnd(12)}  median       (least … most)          CPU         cells inside/s  ratio to ${name}`,
+    `\n${title.padEnd(12)}  median       (min … max)             CPU         cells inside/s  time ÷ ${name}'s`,
   );
   for (const [who, measured] of done) {
     const wall = spread(measured.map(({ seconds }) => seconds));
@@ -154,7 +157,7 @@ async function compare(
 
 interface Round {
   readonly seconds: number;
-  /** Processor time of all threads. */
+  /** Processor seconds of all threads. */
   readonly cpuSeconds: number;
 }
 
