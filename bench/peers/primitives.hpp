@@ -56,7 +56,10 @@ void scan_part(const u32* __restrict x, u32* __restrict out, size_t from, size_t
   }
 }
 
-/** Exclusive scan. On several threads, it takes two passes: the sum of each part, then a scan of each part from the sum of all parts before. */
+/**
+ * Exclusive scan. On several threads, it takes two passes: the sum of each part, then a scan of each part, which starts
+ * from the sum of all earlier parts.
+ */
 void exclusive_scan(Pool& pool, const u32* x, u32* out, size_t n) {
   PerThread sums(pool.size());
   if (pool.size() > 1) {
@@ -74,7 +77,8 @@ void exclusive_scan(Pool& pool, const u32* x, u32* out, size_t n) {
 
 /**
  * Copies kept rows in order, without a branch that depends on a row: every row is written at the next free place, which
- * only a kept row then occupies. On several threads, the kept rows of each part are counted first, and a part ends at its last kept row.
+ * only a kept row then occupies. On several threads, the kept rows of each part are counted first, and a part ends at
+ * its last kept row.
  */
 template <class Keep, class Write> size_t copy_if(Pool& pool, size_t n, Keep keep, Write write) {
   if (pool.size() == 1) {
