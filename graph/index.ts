@@ -1,6 +1,6 @@
 /**
- * For programs that chain pipelines into a dataflow graph over RxJS, with back-pressure, error policies, migration
- * between devices and traces.
+ * For programs that connect pipelines into a dataflow graph over RxJS, with back-pressure, error policies, migration
+ * between CPU and GPU, and traces.
  *
  * @packageDocumentation
  */

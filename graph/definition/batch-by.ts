@@ -7,20 +7,24 @@ import { tell } from '../../primitives/warnings.ts';
 import { type Capacity, checkedCapacity, type Occupancy } from '../run/channel.ts';
 import { deliver, demandOf } from '../run/demand.ts';
 
-/** Limits of one batch. At least one of the two bounds is finite. */
+/** Limits of one batch: a bound in items and a bound in bytes. At least one of them must be finite. */
 export interface BatchOptions<A> extends Capacity {
-  /** Bytes of one item, 0 or more. Called once, when the item arrives. Required if `bytes` is bounded. */
+  /**
+   * Returns the bytes of an item, 0 or more. Called once per item, when the item arrives. Required if `bytes` is
+   * bounded.
+   */
   readonly sizeOf?: ((item: A) => number) | undefined;
   /**
-   * Weight of one item, above 0, for example the number of pairs in a tile. The bound in items counts weights. Called
-   * once per item. Default 1.
+   * Returns the weight of an item, above 0, for example the number of pairs in a tile. The bound `items` then limits
+   * the total weight of a batch. Called once per item. Default: 1 for each item.
    */
   readonly weight?: ((item: A) => number) | undefined;
   /**
-   * Frees an item whose batch will never be emitted. Called once for each such item. If it throws, that is a warning.
+   * Frees an item whose batch will never be emitted. Called once for each such item. An error that it throws becomes a
+   * warning.
    */
   readonly discard?: ((item: A) => void) | undefined;
-  /** Names the node in errors. Default `batchBy`. */
+  /** Name of the node in errors. Default `batchBy`. */
   readonly name?: string | undefined;
 }
 
@@ -34,20 +38,20 @@ export const BATCH_OPTIONS: FieldKinds<BatchOptions<never>> = {
 };
 
 /**
- * Groups small items into batches worth sending to a device: a batch closes when the next item would pass the bound in
- * items (as `weight` counts them) or in bytes (as `sizeOf` counts them).
+ * Groups small items into batches that are large enough for a device. A batch is closed when the next item would exceed
+ * the bound in items (as `weight` counts them) or the bound in bytes (as `sizeOf` counts them).
  *
- * - Concatenated, the batches give the input in its order. No batch is empty. A batch exceeds a bound only if a single
- *   item does; such an item forms its own batch. No two neighbouring batches would fit into one.
- * - A batch is emitted as soon as it reaches its bound in items, when the next item does not fit, or when the source
+ * - Concatenated, the batches contain the input in its order. No batch is empty. Only a batch of a single item can
+ *   exceed a bound. No two neighbouring batches would fit into one.
+ * - A batch is emitted when it reaches its bound in items, when the next item does not fit, or when the source
  *   completes. An empty source gives no batch. No clock is involved: the same input gives the same batches.
- * - One batch is open at a time, and an item emits at most one batch. Demand passes through: {@link pull},
- *   {@link pullMap} and stages upstream read on only while the next stage downstream has room for a batch. The last
- *   batch waits for room, too. A source without demand cannot be told to wait.
+ * - One batch is open at a time, and an item causes at most one batch to be emitted. {@link pull}, {@link pullMap} and
+ *   stages upstream read on only while the next stage downstream has room for a batch. The last batch also waits for
+ *   room. A source that pushes its items, such as a `Subject`, cannot be made to wait.
  * - If the source, `sizeOf` or `weight` fails, or the subscriber unsubscribes, the items of the open batch are given to
- *   `discard`. The subscriber frees emitted batches.
+ *   `discard`. The subscriber must free the batches that it receives.
  *
- * Work is O(1) an item; memory is one batch.
+ * Work is O(1) per item. Memory is one batch.
  *
  * @throws `GraphError` `graph/bad-capacity` or `graph/no-size` at the call; `graph/bad-size` or `graph/bad-weight`
  * through the stream, with node and item, for an item whose size or weight is out of range.
@@ -63,7 +67,7 @@ export function batchBy<A>(options: BatchOptions<A>): OperatorFunction<A, A[]> {
   return namedBatches(options, (_, index) => index);
 }
 
-/** Same as {@link batchBy}, with `recordOf`, which names an item in errors. */
+/** Same as {@link batchBy}, but names an item in errors by the result of `recordOf`. */
 export function namedBatches<A>(
   options: BatchOptions<A>,
   recordOf: (item: A, index: number) => string | number,
@@ -95,14 +99,14 @@ export function namedBatches<A>(
         if (closed !== undefined) out.next(closed);
         else if (open.items >= bound.items) out.next(takeOpen());
       };
-      // The end of a source is not marked as asked for, so `deliver` marks the last batch. It then waits for room and
-      // causes no overflow.
+      // `deliver` marks the last batch as requested by the next stage. The batch then waits for room, and does not
+      // count as overflow.
       const complete = (): void => {
         if (open.members.length > 0) deliver(out, demand, takeOpen());
         out.complete();
       };
-      // Called before a batch is emitted: from then on the batch belongs to the subscriber, which may unsubscribe
-      // when it receives it.
+      // Takes the items out of the open batch. Called before a batch is emitted, because the subscriber may unsubscribe
+      // while it receives the batch, and the items then belong to the subscriber.
       const takeOpen = (): A[] => {
         const { members } = open;
         open = emptyBatch();
@@ -112,7 +116,8 @@ export function namedBatches<A>(
         for (const item of takeOpen()) discard(item);
       };
 
-      // Sources upstream find the next stage's demand along `destination`, as they do through RxJS's own operators.
+      // A source upstream finds the demand of the next stage by following `destination`, as through RxJS's own
+      // operators.
       const observer = { next, error: (error: unknown) => out.error(error), complete, destination: out };
       const inlet = new Subscriber<A>(observer);
       out.add(inlet);
@@ -141,7 +146,7 @@ function add<A>(batch: Batch<A>, item: A, cost: Occupancy): void {
   batch.bytes += cost.bytes;
 }
 
-/** The cost of an item in its batch, or an error if `sizeOf` or `weight` gave no valid number. */
+/** The weight and bytes of an item. Returns an error if `sizeOf` or `weight` gave no valid number. */
 function costOf<A>(item: A, { sizeOf, weight }: BatchOptions<A>, place: ErrorPlace): Occupancy | GraphError {
   const size = sizeOf === undefined ? { value: 0 } : attempt(sizeOf, item);
   const count = weight === undefined ? { value: 1 } : attempt(weight, item);

@@ -55,12 +55,13 @@ import type { NodeMeta } from './shape.ts';
 import type { Stage } from './stage.ts';
 
 /**
- * Makes the nodes of a graph, inside the function given to `graph()`. A node can only take ports of nodes made before
- * it, so graphs have no cycles.
+ * Adds nodes to a graph, in the function given to `graph()`. A node takes its input from ports of nodes that were added
+ * before. So graphs have no cycles.
  *
- * Every method throws `GraphError` with the node's path: `graph/bad-name`, `graph/duplicate-name`, `graph/foreign-port`
- * for a port of another graph, `graph/port-taken` for a port that another node takes already, `graph/bad-lanes`,
- * `graph/bad-capacity`, `graph/no-size`, `graph/bad-policy`, and the codes listed at the method.
+ * Every method throws `GraphError` with the node's path and one of these codes: `graph/bad-name`,
+ * `graph/duplicate-name`, `graph/foreign-port` for a port of another graph, `graph/port-taken` for a port that already
+ * has a consumer, `graph/bad-lanes`, `graph/bad-capacity`, `graph/no-size`, `graph/bad-policy`, or a code listed at the
+ * method.
  */
 export class GraphBuilder<C> {
   readonly #nodes: NodeList;
@@ -70,8 +71,8 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Reads a source one item at a time, whenever there is room for an item. If `source` is a function, it opens the
-   * source anew for each run.
+   * Reads a source one item at a time, whenever the next edge has room. If `source` is a function, it is called for
+   * each run to open the source.
    */
   source<A>(name: string, source: Pullable<A> | Opener<A, C>, options: SourceOptions<A> = {}): Port<A> {
     this.#check('source', { name, source, options }, { source: aSource, options: NODE_OPTIONS.source! });
@@ -82,7 +83,7 @@ export class GraphBuilder<C> {
     return this.#add({ meta, inputs: [], outputs, program, total });
   }
 
-  /** Applies a function to each item, in one or more lanes. */
+  /** Applies a function to each item, for up to `lanes` items at the same time. */
   stage<A, B>(
     name: string,
     input: Port<A>,
@@ -100,8 +101,8 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Applies plain RxJS operators, or one `stage()`. Items that operators hold back count towards no bound. The
-   * operators must free the items that they drop. A stage's counters are those of the latest run.
+   * Applies plain RxJS operators, or one `stage()`. Items that operators hold back, such as `delay`, count towards no
+   * bound. The operators must free the items that they drop. The counters of a stage are those of the latest run.
    */
   pipe<A, B>(name: string, input: Port<A>, op: OperatorFunction<A, B>): Port<B>;
   pipe<A, B, D>(name: string, input: Port<A>, op1: OperatorFunction<A, B>, op2: OperatorFunction<B, D>): Port<D>;
@@ -132,7 +133,7 @@ export class GraphBuilder<C> {
     return this.#add({ ...common, meta: { ...inner.meta, name }, inner: () => inner.counters() });
   }
 
-  /** Groups items into batches bounded in items and bytes; see `batchBy`. */
+  /** Groups items into batches with bounds in items and bytes; see `batchBy`. */
   batch<A>(name: string, input: Port<A>, options: GraphBatchOptions<A>): Port<A[]> {
     this.#check('batch', { name, input, options }, { input: aPort, options: someRecord });
     requireOptions<BatchOptions<A>>('g.batch', BATCH_OPTIONS, options as BatchOptions<A>);
@@ -148,8 +149,8 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Sends every item to the first port that takes it. A full port also holds up the other ports. The port `'rest'`
-   * takes all items that earlier ports refuse. Without it, an item that no port takes fails with the cause
+   * Sends each item to one port, the first whose rule is true for the item. While this port is full, all other ports
+   * wait too. The rule `'rest'` is true for all items. An item for which no rule is true fails with the cause
    * `graph/no-port`.
    */
   branch<A, const N extends string>(
@@ -170,7 +171,7 @@ export class GraphBuilder<C> {
     return this.#addPorts({ meta, inputs: [edge], outputs, program: branchProgram(choose) }) as PortsOf<A, N>;
   }
 
-  /** Sends every item to every port; the slowest port sets the pace. */
+  /** Sends each item to every port. The slowest consumer limits the speed of all ports. */
   broadcast<A, const N extends string>(
     name: string,
     input: Port<A>,
@@ -188,7 +189,10 @@ export class GraphBuilder<C> {
     return this.#addPorts({ meta: metaOf(name, 'broadcast', edge), inputs: [edge], outputs, program }) as PortsOf<A, N>;
   }
 
-  /** Merges the items of several ports into one edge in order of arrival. The items of each port keep their order. */
+  /**
+   * Merges the items of several ports into one edge, in the order in which they arrive. Items of one port keep their
+   * order.
+   */
   merge<P extends Port<unknown>>(
     name: string,
     inputs: readonly P[],
@@ -201,10 +205,10 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Pairs items of two ports by key, the oldest with the oldest. Pairs come in no fixed order. Each side holds at most
-   * `hold` items that wait for a partner, and is not read while it is full. Once a side has ended, unpaired items of
-   * the other side leave by the port `leftOnly` or `rightOnly`. If both sides are full, the run fails with
-   * `graph/stalled`.
+   * Pairs the items of two ports that have equal keys; among equal keys, the oldest items first. The order of the pairs
+   * is not fixed. Each side keeps at most `hold` items that wait for a partner, and is not read while it has that many.
+   * When one side has ended, items of the other side without a partner are sent to the port `leftOnly` or `rightOnly`.
+   * If both sides have `hold` waiting items, the run fails with `graph/stalled`.
    *
    * @throws `GraphError` `graph/bad-hold`.
    */
@@ -235,7 +239,8 @@ export class GraphBuilder<C> {
 
   /**
    * Folds the items in order of arrival. If the seed is a function, it is called for each run. Without a seed
-   * (`undefined`) the fold starts with the first item, and a run without items fails with `graph/nothing-to-reduce`.
+   * (`undefined`), the fold starts with the first item. A run without seed and items fails with
+   * `graph/nothing-to-reduce`.
    */
   reduce<A>(name: string, input: Port<A>, fn: ReduceFunction<A, A, C>): Outcome<A>;
   reduce<A, R>(
@@ -262,7 +267,9 @@ export class GraphBuilder<C> {
     return this.#end(metaOf(name, 'reduce', edge), edge, program, options);
   }
 
-  /** Applies a function to each item. The function owns the item and frees it. The outcome is the number of items. */
+  /**
+   * Applies a function to each item. The function owns the item and must free it. The outcome is the number of items.
+   */
   sink<A>(
     name: string,
     input: Port<A>,
@@ -275,7 +282,7 @@ export class GraphBuilder<C> {
     return this.#end(metaOf(name, 'sink', edge, options), edge, program, options);
   }
 
-  /** Collects all items in an array, in order of arrival. If the run fails they are discarded. */
+  /** Collects all items in an array, in order of arrival. If the run fails, the items are discarded. */
   collect<A>(name: string, input: Port<A>, options: PolicyOptions<A> = {}): Outcome<A[]> {
     this.#check('collect', { name, input, options }, { input: aPort, options: NODE_OPTIONS.policy! });
     const edge = this.#nodes.input(name, input, options);
@@ -303,7 +310,7 @@ export class GraphBuilder<C> {
     return this.#nodes.outcome(meta.name);
   }
 
-  /** Runs `fn` under the node's policy, or the run's if the node has none. */
+  /** Combines `fn` with its error policy: the policy of the node, or of the run if the node has none. */
   #work<A, B>(
     name: string,
     { onError }: { readonly onError?: ErrorPolicy | undefined },
@@ -318,7 +325,7 @@ export class GraphBuilder<C> {
   }
 }
 
-/** Checks the type only; `NodeList` checks that the port belongs to this graph. */
+/** Checks only the type of a port. `NodeList` checks that the port belongs to this graph. */
 const aPort: Kind = where('a port of a node of this graph', (port) => !Array.isArray(port));
 const bothPorts: Kind = aRecord<{ left: unknown; right: unknown }>({ left: aPort, right: aPort });
 const someRules: Kind = where(
@@ -326,7 +333,7 @@ const someRules: Kind = where(
   (given) => isRecord(given) && Object.values(given).every((rule) => rule === 'rest' || typeof rule === 'function'),
 );
 
-/** The index of the port that takes `item`. */
+/** The index of the first port whose rule is true for `item`. Throws if there is none. */
 function portFor<A>(path: string, rules: PortRules<A, string>, item: A): number {
   const port = Object.values(rules).findIndex((rule) => rule === 'rest' || rule(item));
   if (port >= 0) return port;

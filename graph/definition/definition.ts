@@ -5,18 +5,20 @@ import type { ItemHandling } from '../run/parcel.ts';
 import type { Port } from './port.ts';
 import type { EdgeShape, GraphShape, NodeCounters, NodeMeta, StageCounters } from './shape.ts';
 
-/** One output of a node. */
+/** One output of a node, which one other node takes as its input. */
 export interface OutputDefinition extends Port<unknown> {
-  /** Whether its items have sizes, which bounds in bytes need. */
+  /** Whether the sizes of the output's items are known. Consumers with a bound in bytes need them. */
   readonly isSized: boolean;
 }
 
-/** The edge into a node, or into one of its ports. */
+/** An edge into a node. If the node has several inputs, `port` names one of them. */
 export interface InputDefinition {
   readonly port: string | undefined;
   readonly from: readonly OutputDefinition[];
   readonly capacity: Required<Occupancy>;
-  /** Item handling set on this node. It overrides the handling set on the source. */
+  /**
+   * Functions that free, measure and name items, as set on this node. They override the functions set on the source.
+   */
   readonly own: ItemHandling<unknown>;
   readonly isSized: boolean;
 }
@@ -26,15 +28,15 @@ export interface NodeDefinition {
   readonly inputs: readonly InputDefinition[];
   readonly outputs: readonly OutputDefinition[];
   readonly program: NodeProgram;
-  /** Whether progress counts the items of this node instead of those of the sources. */
+  /** Whether progress counts the items that this node has finished, instead of the items read from sources. */
   readonly isMeasure?: boolean;
-  /** Total units that a source will deliver, if known. */
+  /** For a source, the total units of progress that it will deliver, if known. */
   readonly total?: number | undefined;
-  /** Counters of a stage in a pipe, which counts by itself. */
+  /** For a stage in a pipe, returns the stage's own counters. */
   readonly inner?: (() => StageCounters & Partial<NodeCounters>) | undefined;
 }
 
-/** The nodes of a graph in the order of their creation, so that producers come before consumers. */
+/** The definition of a graph. Nodes are in the order of their creation, so producers precede their consumers. */
 export interface GraphDefinition {
   readonly name: string;
   readonly nodes: readonly NodeDefinition[];
@@ -42,11 +44,11 @@ export interface GraphDefinition {
 
 export interface EdgeOptions {
   readonly capacity?: number | Capacity | undefined;
-  /** Whether the sizes of its items are known. */
+  /** Whether the sizes of the edge's items are known. */
   readonly isSized: boolean;
 }
 
-/** @throws `GraphError` if the bounds admit no item or cannot be checked. */
+/** @throws `GraphError` if the bounds admit no item, or if a bound in bytes is given but sizes are not known. */
 export function capacityOf(path: string, { capacity, isSized }: EdgeOptions, lanes: number): Required<Occupancy> {
   const bounds =
     capacity === undefined ? { items: lanes } : typeof capacity === 'number' ? { items: capacity } : capacity;
@@ -54,7 +56,7 @@ export function capacityOf(path: string, { capacity, isSized }: EdgeOptions, lan
 }
 
 export function shapeOf({ name, nodes }: GraphDefinition): GraphShape {
-  // The capacity shown for a stage in a pipe is that of the stage's own edge.
+  // A stage in a pipe has an edge of its own. The shape shows the capacity of this edge.
   const edges = nodes.flatMap(({ meta, inputs, inner }) =>
     inputs.flatMap(({ port, from, capacity }) =>
       from.map((output) => edgeShape(output, meta.name, port, inner === undefined ? capacity : meta.capacity)),

@@ -1,31 +1,38 @@
 import { GraphError } from '../../primitives/errors.ts';
 import { aText, eitherOf, type Kind, someRecord } from '../../primitives/kinds.ts';
 
-/** What happens to a failed item: retries first, then the node's other side, then `orElse`. */
+/** The steps for an item that failed: first `retry`, then `migrate`, then `orElse`. */
 export interface ErrorPolicySteps {
   /** Maximum number of retries, 0 or more. Default 0. */
   readonly retry?: number | undefined;
   /**
-   * Milliseconds to wait before the next attempt. A function is given the number of failed attempts, from 1. Default 0.
+   * Milliseconds to wait before the next attempt, or a function that returns them for the number of attempts that have
+   * failed so far, from 1. Default 0.
    */
   readonly backoff?: number | ((attempt: number) => number) | undefined;
-  /** Whether to try once on the node's other side (`elsewhere`) after the retries. Default false. */
+  /**
+   * Whether to make one attempt on the node's other side (CPU instead of GPU, say), after the retries. The node must
+   * have the option `elsewhere`. Default false.
+   */
   readonly migrate?: boolean | undefined;
-  /** What to do if all attempts failed. A function decides by the error. Default `stop`. */
+  /** What to do with an item when all attempts have failed. A function decides by the last error. Default `stop`. */
   readonly orElse?: 'stop' | 'skip' | ((cause: unknown) => 'stop' | 'skip') | undefined;
 }
 
 /**
- * - `stop`: the run ends with the item's error. The default.
+ * What happens to an item that fails:
+ *
+ * - `stop`: the run ends with the item's error. This is the default.
  * - `skip`: the item is dropped, counted as `skipped` and reported through `errors$`.
- * - `migrate`: short for `{ migrate: true }`. The item is tried once on the other side; if that fails, the run ends.
+ * - `migrate`: short for `{ migrate: true }`. There is one attempt on the node's other side. If this attempt fails too,
+ *   the run ends.
  */
 export type ErrorPolicy = 'stop' | 'skip' | 'migrate' | ErrorPolicySteps;
 
-/** Checks types only; {@link fullPolicy} checks the steps. */
+/** Checks only types; {@link fullPolicy} checks the values. */
 export const anErrorPolicy: Kind = eitherOf('the name of an error policy, or its steps', aText, someRecord);
 
-/** A policy with all defaults filled in. */
+/** An error policy with all defaults filled in. */
 export interface FullPolicy {
   readonly retry: number;
   readonly backoff: (attempt: number) => number;
@@ -61,7 +68,7 @@ export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
   };
 }
 
-/** Milliseconds before the next attempt, or an error if `backoff` gave no valid number. */
+/** Milliseconds to wait before the next attempt. Returns an error if `backoff` gave no valid number. */
 export function delayBefore(
   { backoff }: FullPolicy,
   attempt: number,
@@ -76,7 +83,10 @@ export function delayBefore(
   }
 }
 
-/** The outcome for an item whose attempts all failed. If `orElse` throws, the run ends. */
+/**
+ * The outcome for an item when all attempts have failed. If `orElse` throws, the run ends with an error whose cause
+ * contains both errors.
+ */
 export function lastResort(
   { orElse }: FullPolicy,
   cause: unknown,

@@ -9,27 +9,29 @@ import { NodeList } from './node-list.ts';
 import type { Outcomes, ResultOf } from './port.ts';
 import type { GraphShape } from './shape.ts';
 
-/** A dataflow graph. It is fully defined before it runs, and can run any number of times. */
+/** A dataflow graph. Its definition is complete before the first run. A graph can run any number of times. */
 export interface Graph<R, C> {
   readonly name: string;
   readonly shape: GraphShape;
-  /** Starts a run. `ctx` is passed to the functions of the nodes. */
+  /** Starts a run. `ctx` is passed to the functions of the nodes, in their context. */
   run(ctx?: C, options?: RunOptions): GraphRun<R>;
 }
 
 /**
- * Defines a graph of bounded stages: one definition gives the program, its drawings, counters and progress.
+ * Defines a graph of bounded stages. The one definition gives the program, its drawings, counters and progress.
  *
- * - Every node has a bounded edge in front of it. While the next edge is full, a node takes no items from its own. So
- *   the bounds hold across branches and joins, and a source is read only while there is room.
- * - Results of a node with several lanes come in any order unless it is `ordered`. All other nodes keep order on each
- *   port. With ordered stages, and without merge and join, results do not depend on timing.
- * - An item that fails follows its node's `onError`. It ends the run by default, with an {@link ItemError} that names
- *   the node, the item and the cause; nothing is dropped silently.
- * - When a node takes no more items (a `take` in a pipe), nodes that feed only this node end as well, up to the source.
- * - Paths that split and meet again can block each other. For example, both sides of a join may be full of items whose
- *   partners are queued behind them. Then the run fails with `graph/stalled` instead of hanging. To prevent this, make
- *   edges and `hold` as large as the lead that one path may gain over the other.
+ * - Every node has a bounded edge in front. While its output edge is full, a node takes no items from its input edge.
+ *   So the bounds hold across branches and joins, and a source is read only while there is room.
+ * - A node with several lanes emits results in any order unless it is `ordered`. All other nodes keep the order of
+ *   items on each port. If all stages are ordered and there is no merge or join, results do not depend on timing.
+ * - The option `onError` of a node decides what happens to an item that fails. By default the run ends, with an
+ *   {@link ItemError} that names the node, the item and the cause. No item is dropped silently.
+ * - A node may stop taking items, for example after a `take` in a pipe. Then nodes that feed only this node end too, up
+ *   to the source.
+ * - Paths that separate and meet again can block each other. For example, each side of a join may be full of items
+ *   whose partners wait in an edge of the other path. Then the run fails with `graph/stalled` instead of hanging. To
+ *   prevent this, give the edges, and the `hold` of the join, room for as many items as one path can be ahead of the
+ *   other.
  *
  * @throws `GraphError` at definition: see {@link GraphBuilder}, and `graph/unused-output` for a port that leads
  * nowhere, `graph/empty`, `graph/foreign-outcome`.

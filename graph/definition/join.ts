@@ -3,16 +3,16 @@ import { underPolicy, type Work } from '../run/attempts.ts';
 import { discard, type Edge, emit, failUnlessOver, type NodeProgram, type NodeRun } from '../run/node-run.ts';
 import { jointName, type Parcel } from '../run/parcel.ts';
 
-/** Two items with the same key. */
+/** Two items with equal keys. */
 export interface Pair<L, R> {
   readonly left: L;
   readonly right: R;
 }
 
-/** Computes the key of an item for one side of a join. */
+/** The work that computes the key of an item of one side of a join. */
 export type KeyOf = (node: NodeRun) => Work<unknown, unknown>;
 
-/** Outputs of a join, in this order. */
+/** Indices of the outputs of a join. */
 const PAIRS = 0;
 const LEFT_ONLY = 1;
 const RIGHT_ONLY = 2;
@@ -22,26 +22,26 @@ interface Waiting {
   readonly parcel: Parcel;
 }
 
-/** One side of a join in one run, with the items that wait for a partner. */
+/** The state of one side of a join during a run, with the items that wait for a partner. */
 interface JoinSide {
   readonly edge: Edge;
-  /** Index of the output for items without a partner. */
+  /** Index of the output for this side's items without a partner. */
   readonly only: number;
-  /** Puts the item and its partner into the order left, right. */
+  /** Makes a pair of an item of this side and its partner, with the left item first. */
   readonly pair: (item: Parcel, partner: Parcel) => Pair<Parcel, Parcel>;
-  /** Waiting items in order of arrival. */
+  /** Items that wait for a partner, in order of arrival. */
   readonly waiting: Set<Waiting>;
   readonly byKey: Map<unknown, Waiting[]>;
   ended: boolean;
-  /** Resolves when all items of the other side that can no longer find a partner have been emitted. */
+  /** Resolves when the other side's items without a partner have been emitted, after this side has ended. */
   flushed: Promise<void>;
-  /** Wakes the side's reader, which waits for room. */
+  /** Wakes the reader of this side, which waits until the side has room for an item. */
   wake: () => void;
 }
 
 /**
- * Pairs the items of two edges by key, the oldest with the oldest. Each side holds at most `hold` items without a
- * partner, and is not read while it is full.
+ * Pairs the items of two edges that have equal keys; among equal keys, the oldest items first. Each side keeps at most
+ * `hold` items that wait for a partner, and is not read while it has that many.
  */
 export function joinProgram(keyOf: { readonly left: KeyOf; readonly right: KeyOf }, hold: number): NodeProgram {
   return async (node) => {
@@ -91,7 +91,9 @@ async function readSide(
   await mine.flushed;
 }
 
-/** Waits until `mine` has room for one more item. If both sides are full, no pair can form and the run fails. */
+/**
+ * Waits until the side `mine` has room for one more item. If both sides are full, no pair can form, so the run fails.
+ */
 async function placeFor(node: NodeRun, mine: JoinSide, other: JoinSide, hold: number): Promise<void> {
   while (mine.waiting.size >= hold && !other.ended && !node.abort.signal.aborted) {
     if (other.waiting.size >= hold) return node.run.fail(bothFull(node, hold));
@@ -118,7 +120,7 @@ async function place(node: NodeRun, mine: JoinSide, other: JoinSide, entry: Wait
 }
 
 function paired(node: NodeRun, { left, right }: Pair<Parcel, Parcel>): Parcel {
-  // Frees the items that the pair holds now. If the pair was copied, these are not the original items.
+  // Frees the items that the pair contains now. They are not the original items if a `broadcast` has copied the pair.
   const free = (pair: Pair<unknown, unknown>): void => {
     discard(node, { ...left, item: pair.left });
     discard(node, { ...right, item: pair.right });

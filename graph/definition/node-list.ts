@@ -7,8 +7,8 @@ import { requireLanes } from './pull-map.ts';
 import type { NodeKind, NodeMeta } from './shape.ts';
 
 /**
- * The nodes of a graph while it is being defined. Checks that names are unique, and that each port belongs to this
- * graph and is taken once.
+ * The nodes of a graph while it is being defined. Checks that names are unique, that each port belongs to this graph,
+ * and that each port has only one consumer.
  */
 export class NodeList {
   readonly graph: string;
@@ -27,7 +27,10 @@ export class NodeList {
     return `${this.graph}/${name}`;
   }
 
-  /** The edge into `node`, or into one of its ports. It comes from one port or, for a merge, from several. */
+  /**
+   * Makes the edge into `node`, or into the input `port` of a node with several inputs. The edge takes the items of one
+   * output, or of several outputs for a merge.
+   */
   input(
     node: string,
     ports: Port<unknown> | readonly Port<unknown>[],
@@ -45,7 +48,7 @@ export class NodeList {
     return { port, from, own, isSized, capacity: capacityOf(path, { capacity, isSized }, lanes) };
   }
 
-  /** Adds a node and returns its outputs. */
+  /** Adds a node to the graph, and returns its outputs. */
   add(node: NodeDefinition): readonly OutputDefinition[] {
     const { name } = node.meta;
     const path = this.path(name);
@@ -64,7 +67,7 @@ export class NodeList {
     return node.outputs;
   }
 
-  /** Registers and returns the outcome of `node`. */
+  /** Creates and registers the outcome of the node with this name. */
   outcome<R>(node: string): Outcome<R> {
     const outcome: Outcome<R> = { node };
     this.#outcomes.add(outcome);
@@ -75,7 +78,7 @@ export class NodeList {
     return this.#outcomes.has(outcome);
   }
 
-  /** Returns all nodes and refuses further ones. */
+  /** Returns all nodes. From now on, no node can be added. */
   close(): readonly NodeDefinition[] {
     this.#isClosed = true;
     return this.#nodes;
@@ -120,7 +123,7 @@ export function metaOf(
   return { name, kind, lanes, capacity, runsOn };
 }
 
-/** Names are parts of paths, so they must not contain a slash. */
+/** Throws if the name is not valid. Names are parts of paths, so they must not contain a slash. */
 function requireName(name: string, path: string): void {
   if (typeof name === 'string' && /^[^/\n]+$/.test(name)) return;
   const expected = 'at least one character, no slash and no line break';

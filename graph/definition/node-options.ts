@@ -18,71 +18,77 @@ import type { Pair } from './join.ts';
 import type { Port } from './port.ts';
 
 export interface SourceOptions<A> extends ItemHandling<A> {
-  /** Total units that the source will deliver, for progress. A unit is one item unless `units` is given. */
+  /** Total units of progress that the source will deliver, if known. A unit is one item unless `units` is given. */
   readonly total?: number | undefined;
-  /** Units of progress in one item. Default 1. */
+  /** Returns the units of progress in an item. Default: 1 for each item. */
   readonly units?: ((item: A) => number) | undefined;
 }
 
-/** Options of the edge into a node. */
+/** Options of an edge into a node. */
 export interface InputOptions<A> extends ItemHandling<A> {
-  /** Capacity of the edge into the node: a number of items, or items and bytes. Default: the number of lanes. */
+  /**
+   * Capacity of the edge into the node: a number of items, or an object with bounds in items and bytes. Default: the
+   * number of lanes.
+   */
   readonly capacity?: number | Capacity | undefined;
-  /** Bytes of one item. Required if `bytes` is bounded. Default: the `sizeOf` of the item's source. */
+  /** Returns the bytes of an item. Required if `bytes` is bounded. Default: the `sizeOf` of the source of the item. */
   readonly sizeOf?: ((item: A) => number) | undefined;
   /**
-   * Frees an item that goes no further because the run ended early or the item failed for good. Default: the `discard`
-   * of the item's source, or the `discardResult` of the stage that made it. If it throws, that is a warning.
+   * Frees an item that is not processed further, because the run ended early or all attempts failed. An error that it
+   * throws becomes a warning. Default: the `discard` of the item's source, or the `discardResult` of the stage that
+   * made the item.
    */
   readonly discard?: ((item: A) => void) | undefined;
   /**
-   * Names an item in errors and traces, here and in all later nodes. Called once, when the item arrives. If it is
-   * missing or throws, the item keeps its name: a stage's result is named after its input, a batch or pair after its
-   * items.
+   * Returns a name for an item, which errors and traces then show in this node and in all later nodes. Called once per
+   * item, when the item arrives. If `describe` is missing or throws, the item keeps its name. A stage's result is named
+   * after its input, and a batch or pair is named after its items.
    */
   readonly describe?: ((item: A) => string) | undefined;
 }
 
-/** Options of a node with a function that may fail. */
+/** Options of a node with a function that may fail for an item. */
 export interface PolicyOptions<A> extends InputOptions<A> {
-  /** What happens to an item that fails. Default: the run's policy. */
+  /** What happens to an item that fails. Default: the error policy of the run. */
   readonly onError?: ErrorPolicy | undefined;
   /**
-   * Units of progress of a finished item. Given this, progress counts finished items of this node instead of items read
-   * from the sources.
+   * Returns the units of progress in a finished item. If a node has this option, progress counts the finished items of
+   * such nodes, instead of the items read from sources.
    */
   readonly progress?: ((item: A) => number) | undefined;
 }
 
 export interface SinkOptions<A> extends PolicyOptions<A> {
-  /** Maximum number of items in progress, from 1. Default 1. */
+  /** Maximum number of items that are processed at the same time, from 1. Default 1. */
   readonly lanes?: number | undefined;
-  /** Where the work runs. Default `cpu`. */
+  /** Where the function runs, for drawings and traces. Default `cpu`. */
   readonly runsOn?: 'cpu' | 'gpu' | 'either' | undefined;
 }
 
 export interface GraphStageOptions<A, B, C> extends SinkOptions<A> {
-  /** Whether results keep the order of the inputs. Default false. */
+  /** Whether results have the order of the inputs. Default false. */
   readonly ordered?: boolean | undefined;
-  /** Does the same work on the other side, for the policy `migrate`. */
+  /**
+   * The function for the other side (CPU instead of GPU, say). It must do the same work. The policy `migrate` needs it.
+   */
   readonly elsewhere?: NodeFunction<A, B, C> | undefined;
-  /** Frees a result that goes no further because the run ended early. */
+  /** Frees a result that is not processed further because the run ended early. */
   readonly discardResult?: ((result: B) => void) | undefined;
 }
 
-/** Options of `batchBy`, without its name. */
+/** The options of `batchBy`, except `name`. */
 export type GraphBatchOptions<A> = Omit<BatchOptions<A>, 'name'>;
 
 export interface BroadcastOptions<A> extends InputOptions<A> {
   /**
-   * Makes the copies for the second and later ports. Default: all ports get the same item, and `discard` is called
-   * for each port.
+   * Returns a copy of an item. Called for each port except the first. By default all ports get the same item, and
+   * `discard` is called once for each port.
    */
   readonly copy?: ((item: A) => A) | undefined;
 }
 
 export interface JoinOptions<L, R, K> {
-  /** Keys are equal if a `Map` treats them as equal. */
+  /** Functions that return the key of an item. Keys are compared like the keys of a `Map`. */
   readonly key: { readonly left: (item: L) => K; readonly right: (item: R) => K };
   /** Maximum number of items per side that wait for a partner, from 1. Default 64. */
   readonly hold?: number | undefined;
@@ -91,18 +97,20 @@ export interface JoinOptions<L, R, K> {
   readonly onError?: ErrorPolicy | undefined;
 }
 
-/** Outputs of a join. All three must be used. */
+/** Outputs of a join. Each of the three must be the input of a node. */
 export interface JoinPorts<L, R> {
   readonly pairs: Port<Pair<L, R>>;
-  /** Items for which no partner can arrive any more. */
+  /** Left items that can no longer find a partner, because the right side has ended. */
   readonly leftOnly: Port<L>;
   readonly rightOnly: Port<R>;
 }
 
-/** Adds `item` to the accumulated value. */
+/** Returns the accumulated value after adding `item`. */
 export type ReduceFunction<A, R, C> = (accumulator: R, item: A, context: NodeContext<C>) => Promise<R> | R;
 
-/** A rule for each port. Ports are tried in the order in which they are written. */
+/**
+ * For each port, the rule that says which items the port takes. Rules are tried in the order in which they are written.
+ */
 export type PortRules<A, N extends string> = { readonly [K in N]: ((item: A) => boolean) | 'rest' };
 
 export type PortsOf<A, N extends string> = { readonly [K in N]: Port<A> };
@@ -124,7 +132,7 @@ const SINK: FieldKinds<SinkOptions<never>> = {
   runsOn: optional(aWord(['cpu', 'gpu', 'either'])),
 };
 
-/** The options of each kind of node. */
+/** The options of each kind of node, for argument checks. */
 export const NODE_OPTIONS: { readonly [node: string]: Kind } = {
   source: someOptions<SourceOptions<never>>({
     total: optional(aNumber),

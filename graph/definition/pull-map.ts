@@ -7,35 +7,38 @@ import { tell } from '../../primitives/warnings.ts';
 import { deliver, demandOf } from '../run/demand.ts';
 import { aSource, openReader, type PullSource } from '../run/pull-source.ts';
 
-/** What a mapping function receives besides its item. */
+/** What a mapping function gets besides the item. */
 export interface ItemContext {
-  /** Aborted when the subscription ends early or fails. There is one signal per subscription. */
+  /** Aborted when the subscription ends early or fails. All items of a subscription have the same signal. */
   readonly signal: AbortSignal;
-  /** Position of the item in the source, from 0. */
+  /** Index of the item in the source, from 0. */
   readonly index: number;
-  /** The lane that works on the item, from 0. */
+  /** Number of the lane that processes the item, from 0. */
   readonly lane: number;
 }
 
-/** Work on one item. The function owns the item and must free it. */
+/** Processes one item. The function owns the item and must free it. */
 export type ItemFunction<A, B> = (item: A, context: ItemContext) => Promise<B> | B;
 
 export interface PullMapOptions<A, B> {
-  /** Maximum number of items in progress, from 1. Default 1. */
+  /** Maximum number of items that are processed at the same time, from 1. Default 1. */
   readonly lanes?: number | undefined;
   /**
-   * Whether results keep the order of their items. If so, a lane waits until earlier items are delivered, so `lanes`
-   * still bounds all items.
+   * Whether results have the order of their items. If so, a lane with a result waits until all earlier results are
+   * delivered. So at most `lanes` items are in progress or waiting.
    */
   readonly ordered?: boolean | undefined;
-  /** Names the node in errors. */
+  /** Name of the node in errors. */
   readonly name?: string | undefined;
   /**
-   * Frees an item that was read but not given to the function because the subscription had ended. If it throws, that
-   * is a warning.
+   * Frees an item that was read but not given to the function, because the subscription had ended. An error that it
+   * throws becomes a warning.
    */
   readonly discard?: ((item: A) => void) | undefined;
-  /** Frees a result that could not be delivered because the subscription had ended. If it throws, that is a warning. */
+  /**
+   * Frees a result that could not be delivered, because the subscription had ended. An error that it throws becomes a
+   * warning.
+   */
   readonly discardResult?: ((result: B) => void) | undefined;
 }
 
@@ -48,18 +51,19 @@ const OPTIONS: FieldKinds<PullMapOptions<never, never>> = {
 };
 
 /**
- * Works as `mergeMap`, but pulls its source. `lanes` loops share one iterator. Each loop asks for the next item only
- * after it has delivered its last result and the next stage downstream has room. Nothing is queued here, so at most
- * `lanes` items are between the source and the subscriber.
+ * Like `mergeMap`, but reads its source only on demand. There are `lanes` loops, which share one iterator. A loop reads
+ * its next item only after its last result was delivered, and only while the next stage downstream has room. Nothing is
+ * queued here, so at most `lanes` items are between the source and the subscriber.
  *
- * - Unsubscribing (or `take(n)`, or an error anywhere) aborts the signal and calls `iterator.return()` once. Items in
- *   progress are discarded when they arrive. A source that ends or fails by itself gets no `return()`, as in `for
- *   await`.
- * - An error of the source or of the function ends the stream immediately, with a {@link GraphError}
+ * - When the subscriber unsubscribes (for example by `take(n)`), or after any error, the signal is aborted and
+ *   `iterator.return()` is called once. Results of items in progress are discarded. A source that has ended or failed
+ *   by itself gets no `return()`, as in `for await`.
+ * - An error of the source or of the function ends the stream immediately. It becomes a {@link GraphError}
  *   `graph/source-failed` or `graph/item-failed` with node, item and cause. A `GraphError` or an `AbortError` is passed
  *   on unchanged.
- * - Every subscription iterates from the start; to subscribe twice to a generator, give a function that creates it.
- * - A Node `Readable` that is idle ends only after its next chunk; give `(signal) => addAbortSignal(signal, readable)`.
+ * - Each subscription iterates from the start. To subscribe to a generator twice, give a function that creates it.
+ * - An idle Node `Readable` ends only after its next chunk. To end it at once, give `(signal) => addAbortSignal(signal,
+ *   readable)`.
  *
  * @example
  * ```ts
@@ -151,9 +155,8 @@ export function pullMap<A, B>(
 }
 
 /**
- * Emits the items of `source`, and reads each item only when the next stage downstream has room for it. This is the
- * start of a pipeline of stages. Options are those of {@link pullMap} except `lanes`: there is one lane, which keeps
- * the order.
+ * Emits the items of `source`, as the start of a pipeline of stages. Reads an item only when the next stage downstream
+ * has room for it. The options are those of {@link pullMap} without `lanes`: a single lane keeps the order.
  *
  * @example
  * ```ts
@@ -177,7 +180,7 @@ export function requireLanes(name: string, lanes: number): void {
   throw new GraphError('graph/bad-lanes', 'lanes must be an integer from 1.', details);
 }
 
-/** Wraps `discard` and `discardResult` so that their errors become warnings. */
+/** Wraps `discard` and `discardResult` so that errors thrown by them become warnings. */
 function freeing<A, B>({
   discard,
   discardResult,
@@ -195,7 +198,7 @@ function freeing<A, B>({
   };
 }
 
-/** Wraps an error thrown by a function in an error that names its item. */
+/** Wraps an error of the function in a `GraphError` that names the node and the item. */
 export function itemFailure(cause: unknown, node: string, record: number): unknown {
   return failure(cause, 'graph/item-failed', 'The item failed', node, record);
 }

@@ -13,8 +13,8 @@ import {
 import type { Occupancy } from '../run/channel.ts';
 
 /**
- * How a node changes the stream, for drawings. `pipe` means plain RxJS operators; `branch` to `merge` have several
- * ports.
+ * How a node changes the stream, for drawings. A `pipe` applies plain RxJS operators. The kinds from `branch` to `join`
+ * have several ports.
  */
 export type NodeKind =
   | 'source'
@@ -30,7 +30,7 @@ export type NodeKind =
   | 'reduce'
   | 'sink';
 
-/** Static description of a node. */
+/** What is known about a node before a run, for drawings and reports. */
 export interface NodeMeta {
   readonly name: string;
   readonly kind: NodeKind;
@@ -39,61 +39,61 @@ export interface NodeMeta {
   readonly runsOn: 'cpu' | 'gpu' | 'either';
 }
 
-/** Counters of a node in its latest subscription. */
+/** Counters of a node in the latest subscription. */
 export interface StageCounters {
-  /** Inputs given to the function. */
+  /** Number of inputs given to the function. */
   readonly in: number;
-  /** Results delivered. */
+  /** Number of results delivered. */
   readonly out: number;
-  /** Inputs in progress. */
+  /** Number of inputs that the function is processing now. */
   readonly active: number;
-  /** Inputs dropped by overflow. */
+  /** Number of inputs dropped because the edge was full. */
   readonly dropped: number;
-  /** Milliseconds spent in the function, summed over lanes. */
+  /** Milliseconds spent in the function, as the sum over all lanes. */
   readonly busy: number;
-  /** How often the edge into this stage was full when upstream had an item. */
+  /** How often the edge into this stage was full when an item arrived. */
   readonly stalls: number;
-  /** Items and bytes on the edge into this stage: current and maximum. */
+  /** Items and bytes on the edge into this stage: now (`depth`, `bytes`), and at most so far (`peak`, `peakBytes`). */
   readonly depth: number;
   readonly bytes: number;
   readonly peak: number;
   readonly peakBytes: number;
 }
 
-/** An edge of a graph: the bounded channel in front of the node `to`, and where its items come from. */
+/** An edge of a graph: the bounded queue in front of the node `to`, and the node `from` that fills it. */
 export interface EdgeShape {
   readonly from: string;
   readonly to: string;
-  /** Name of the port at either end, if the node there has several. */
+  /** Name of the port at each end of the edge, if the node there has several ports. */
   readonly fromPort?: string | undefined;
   readonly toPort?: string | undefined;
   readonly capacity: Required<Occupancy>;
 }
 
-/** Static structure of a graph. Drawings, traces and reports are made from it. */
+/** The structure of a graph, as drawings, traces and reports need it. */
 export interface GraphShape {
   readonly name: string;
   readonly nodes: readonly NodeMeta[];
   readonly edges: readonly EdgeShape[];
 }
 
-/** Counters of a node of a graph. */
+/** Counters of a node in a run of a graph. */
 export interface NodeCounters extends StageCounters {
   readonly name: string;
-  /** Items that failed and were skipped under the error policy. */
+  /** Number of items that failed and were skipped by the error policy. */
   readonly skipped: number;
-  /** Retries after a failure. */
+  /** Number of attempts that were made again after a failure. */
   readonly retried: number;
-  /** Items that a migrator moved away from the node's home side. */
+  /** Number of items that were moved to the node's other side (CPU instead of GPU, say). */
   readonly migrated: number;
 }
 
-/** Current and maximum contents of an edge of a run. */
+/** Items and bytes on an edge of a run, now and at most so far. */
 export interface EdgeCounters {
-  /** The node it leads into, or `node.port` if that node has several inputs. */
+  /** Name of the node that the edge leads to, or `node.port` if the node has several inputs. */
   readonly edge: string;
   readonly capacity: Required<Occupancy>;
-  /** How often a producer found the edge full. */
+  /** How often the edge was full when a producer had an item. */
   readonly stalls: number;
   readonly depth: number;
   readonly bytes: number;
@@ -101,14 +101,16 @@ export interface EdgeCounters {
   readonly peakBytes: number;
 }
 
-/** One item's processing in one node, for traces. Times are in milliseconds on the clock of `performance.now()`. */
+/**
+ * The processing of one item in one node, for traces. Times are in milliseconds on the clock of `performance.now()`.
+ */
 export interface WorkSpan {
   readonly node: string;
-  /** Lane of the node, from 0. */
+  /** Number of the lane that processed the item, from 0. */
   readonly lane: number;
-  /** Index of the item among the node's inputs. */
+  /** Index of the item among the inputs of the node, from 0. */
   readonly item: number;
-  /** The name that `describe` gives the item. */
+  /** Name of the item, as returned by `describe`. */
   readonly record?: string | undefined;
   readonly start: number;
   readonly end: number;
@@ -116,17 +118,20 @@ export interface WorkSpan {
   readonly outcome: 'done' | 'failed' | 'aborted';
 }
 
-/** The contents of an edge from `time` on, for traces. `edge` is the name of the node it leads into. */
+/**
+ * The number of items and bytes on an edge from `time` on, for traces. `edge` is the name of the node that the edge
+ * leads to.
+ */
 export interface OccupancySample extends Occupancy {
   readonly edge: string;
   readonly time: number;
 }
 
-/** An event at one moment: a migration, a retry, an error. */
+/** An event at one moment of a run, such as a migration, a retry or an error. */
 export interface TraceMark {
   readonly node: string;
   readonly time: number;
-  /** Stable name, such as `migrate/gpu-to-cpu`, `retry`, `error`. */
+  /** Name that does not change between versions, such as `migrate/gpu-to-cpu`, `retry` or `error`. */
   readonly name: string;
   readonly detail?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -167,7 +172,7 @@ export const aGraphShape: Kind = (given, path, homes) =>
 
 const SHAPE = aRecord<GraphShape>({ name: aText, nodes: anArrayOf(aNode), edges: anArrayOf(anEdge) });
 
-/** Looks for an edge that does not connect two nodes of the graph. */
+/** Finds an edge with an end that is not a node of the graph. */
 function strayEdge({ nodes, edges }: GraphShape, path: string): Flaw | undefined {
   const names = new Set(nodes.map(({ name }) => name));
   for (const [i, edge] of edges.entries()) {
@@ -199,7 +204,7 @@ const someCounters: Kind = anArrayOf(
 
 /** Options of drawings of a graph. */
 export interface DrawOptions {
-  /** Counters of the nodes, by their names, which are then shown too. */
+  /** Counters of nodes, identified by their names. If given, the drawing shows them. */
   readonly counters?: readonly NodeCounters[] | undefined;
 }
 

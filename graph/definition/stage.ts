@@ -11,31 +11,44 @@ import { items, parcels } from '../run/passage.ts';
 import { type ItemContext, type ItemFunction, itemFailure, pullMap, requireLanes } from './pull-map.ts';
 import type { NodeKind, NodeMeta, StageCounters, WorkSpan } from './shape.ts';
 
-/** What to do when the edge is full and a source that cannot wait pushes an item. */
+/**
+ * What to do if the edge is full when a source that cannot wait pushes an item: fail, or drop the oldest or newest
+ * item.
+ */
 export type Overflow = 'fail' | 'drop-oldest' | 'drop-newest';
 
 export interface StageOptions<A, B> {
-  /** Maximum number of items in progress, from 1. Default 1. */
+  /** Maximum number of items that are processed at the same time, from 1. Default 1. */
   readonly lanes?: number | undefined;
-  /** Capacity of the edge into the stage: a number of items, or items and bytes. Default: the number of lanes. */
+  /**
+   * Capacity of the edge into the stage: a number of items, or an object with bounds in items and bytes. Default: the
+   * number of lanes.
+   */
   readonly capacity?: number | Capacity | undefined;
-  /** Bytes of one input. Required with a bound in bytes. */
+  /** Returns the bytes of an input. Required if `capacity` has a bound in bytes. */
   readonly sizeOf?: ((item: A) => number) | undefined;
-  /** Whether results keep the order of the inputs. Default false. */
+  /** Whether results have the order of the inputs. Default false. */
   readonly ordered?: boolean | undefined;
-  /** What to do when a source without demand, such as a `Subject`, overruns the edge. Default `fail`. */
+  /**
+   * What to do if the edge is full when a source that cannot wait, such as a `Subject`, pushes an item. Default `fail`.
+   */
   readonly overflow?: Overflow | undefined;
   /**
-   * Frees an input that never reaches the function, because the run ended early or overflow dropped it. If it throws,
-   * that is a warning.
+   * Frees an input that is not given to the function, because the run ended early or the edge was full. An error that
+   * it throws becomes a warning.
    */
   readonly discard?: ((item: A) => void) | undefined;
-  /** Frees a result that cannot be delivered because the run ended early. If it throws, that is a warning. */
+  /**
+   * Frees a result that cannot be delivered, because the run ended early. An error that it throws becomes a warning.
+   */
   readonly discardResult?: ((result: B) => void) | undefined;
   readonly kind?: NodeKind | undefined;
-  /** Where the work runs. Default `cpu`. */
+  /** Where the function runs, for drawings and traces. Default `cpu`. */
   readonly runsOn?: 'cpu' | 'gpu' | 'either' | undefined;
-  /** Receives spans and occupancy. Default: in a graph, the observer of the run; outside a graph, none. */
+  /**
+   * Receives the spans of work and the contents of the edge. Default: the observer of the run if the stage is in a
+   * graph.
+   */
   readonly observer?: GraphObserver | undefined;
 }
 
@@ -52,26 +65,30 @@ const OPTIONS: FieldKinds<StageOptions<never, never>> = {
   observer: anObserver,
 };
 
-/** An RxJS operator that is also a node of a graph. */
+/** A stage as an RxJS operator, with its description and counters. */
 export interface Stage<A, B> extends OperatorFunction<A, B> {
   readonly meta: NodeMeta;
-  /** Counters of the latest subscription, now. */
+  /** Returns the current counters of the latest subscription. */
   counters(): StageCounters;
-  /** Contents of the edge into the stage in the latest subscription, now and after every change. */
+  /**
+   * Emits the number of items and bytes on the edge into the stage: at once, and after every change. Follows the latest
+   * subscription.
+   */
   readonly occupancy$: Observable<Occupancy>;
 }
 
 /**
- * A node of a pipeline: `lanes` workers behind a bounded edge, as an operator for `.pipe()`.
+ * A node of a pipeline, as an operator for `.pipe()`. Items wait on a bounded edge until one of `lanes` workers takes
+ * them.
  *
- * Upstream, {@link pull}, {@link pullMap} and other stages read on only while this stage's edge has room. This also
- * works through plain operators in between, which may map, filter or expand items. An operator that turns one item into
- * k overshoots by k - 1 items, which wait outside the edge while upstream pauses. Items held back by operators
+ * Upstream, {@link pull}, {@link pullMap} and other stages read on only while the edge of this stage has room. This
+ * also works if plain operators in between map, filter or expand items. If an operator turns one item into k items, up
+ * to k - 1 of them exceed the bound. They wait outside the edge while upstream pauses. Items that operators hold back
  * (`delay`, `mergeMap` with a promise) count towards no bound, so make such work a stage.
  *
- * A source without demand (`Subject`, `fromEvent`, `interval`, `from(array)`) cannot be told to wait: when the edge is
- * full, `overflow` decides. Errors and cancellation are as in {@link pullMap}; an error from upstream is passed on
- * immediately, and the items on the edge are discarded.
+ * A source that pushes its items (`Subject`, `fromEvent`, `interval`, `from(array)`) cannot be made to wait. If it
+ * pushes an item while the edge is full, `overflow` decides. Errors and cancellation work as in {@link pullMap}. An
+ * error from upstream is passed on immediately, and the items on the edge are discarded.
  *
  * @example
  * ```ts
@@ -124,7 +141,7 @@ export function stage<A, B>(name: string, fn: ItemFunction<A, B>, options: Stage
   });
 }
 
-/** One subscription's edge and counters. */
+/** The edge and the counters of one subscription. */
 export interface StageRun<A> {
   readonly edge: Channel<A>;
   in: number;
@@ -180,10 +197,10 @@ function counted<A, B>(
   };
 }
 
-/** Receivers of a subscription's events. */
+/** The receivers of a subscription's events: the run of the graph, and the observer. */
 interface Told extends Pick<Surroundings, 'began' | 'ended'> {
   span(span: Omit<WorkSpan, 'node' | 'runsOn'>): void;
-  /** The error for an item that failed, with the item's name if it is known. */
+  /** Returns the error for a failed item. It contains the name of the item, if known. */
   failed(cause: unknown, parcel: Parcel, context: ItemContext): unknown;
 }
 
@@ -214,7 +231,10 @@ function toldOf<A>(
   };
 }
 
-/** The observer that puts pushed items on the edge and shows the edge's demand to sources upstream. */
+/**
+ * The subscriber for the source of a stage. It puts items on the edge, and shows sources upstream whether the edge has
+ * room.
+ */
 export function inletOf<A>(
   run: StageRun<A>,
   name: string,

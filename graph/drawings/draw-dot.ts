@@ -6,8 +6,9 @@ const SHAPES: Partial<Record<NodeKind, string>> = { source: 'house', sink: 'invh
 const COLOURS = { cpu: '#dbe7f6', gpu: '#dcefd9', either: '#efe3f5' };
 
 /**
- * A graph in the DOT language of Graphviz: nodes are coloured by side, edges are labelled with their capacity. With
- * `counters`, nodes also show their counters. Names are escaped. Deterministic.
+ * Draws a graph in the DOT language of Graphviz. The colour of a node shows its side (CPU or GPU), and the label of an
+ * edge shows its capacity. If `counters` are given, nodes show them too. Names are escaped. Equal graphs give equal
+ * texts.
  *
  * @example
  * ```ts
@@ -46,7 +47,10 @@ export function drawDot(shape: GraphShape, options: DrawOptions = {}): string {
   return [...head, ...nodes, ...edges, '}', ''].join('\n');
 }
 
-/** Graphviz reads entities in labels, so `&` is escaped. Control characters would end a label. */
+/**
+ * Escapes a label. Graphviz reads entities in labels, so `&` is escaped. Control characters are replaced, because they
+ * would end a label.
+ */
 function quotable(text: string): string {
   const escaped = text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('&', '&amp;');
   return escaped.replaceAll(/\p{Cc}/gu, ' ');

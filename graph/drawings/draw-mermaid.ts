@@ -15,8 +15,8 @@ const CLASSES = [
 ];
 
 /**
- * A graph as a Mermaid flowchart, which GitHub and GitLab render in Markdown. Shows the same as {@link drawDot}. Names
- * are escaped, and used as labels only. Deterministic.
+ * Draws a graph as a Mermaid flowchart, which GitHub and GitLab render in Markdown. It shows the same as
+ * {@link drawDot}. Names are escaped, and occur only in labels. Equal graphs give equal texts.
  *
  * @example
  * ```ts
@@ -48,7 +48,9 @@ export function drawMermaid(shape: GraphShape, options: DrawOptions = {}): strin
   return ['flowchart LR', ...nodes, ...edges, ...CLASSES.map((line) => `  ${line}`), ''].join('\n');
 }
 
-/** Mermaid escapes characters as `#code;`. All characters with a special meaning are escaped this way. */
+/**
+ * Escapes a label. Mermaid writes an escaped character as `#code;`. All characters with a special meaning are escaped.
+ */
 function quotable(text: string): string {
   const code = (character: string): string => `#${character.codePointAt(0)};`;
   return text.replaceAll(/\p{Cc}/gu, ' ').replaceAll(/["#<>&;`|\\]/g, code);

@@ -19,7 +19,7 @@ const LINE = 16;
 const GAP_X = 66;
 const GAP_Y = 22;
 
-/** Colours of fill, border and text for each side. */
+/** Colours of nodes for each side: `fill` of the box, and `line` of its border. */
 export const SIDE_COLOURS = {
   cpu: { fill: '#e3edf9', line: '#3f6fa8' },
   gpu: { fill: '#e2f2df', line: '#4b8a43' },
@@ -30,11 +30,12 @@ const TEXT = '#16202c';
 const QUIET = '#52606d';
 
 /**
- * A graph as an SVG image, laid out in layers from left to right. It uses no style sheet, no script, and only the
- * reader's sans-serif font. Nodes are coloured by side, edges are labelled with their capacity. With `counters`, an
- * edge is thicker the more often it was full. Names are escaped. Deterministic.
+ * Draws a graph as an SVG image, with its nodes in layers from left to right. The image needs no style sheet and no
+ * script; its font is the reader's sans-serif font. The colour of a node shows its side (CPU or GPU), and the label of
+ * an edge shows its capacity. If `counters` are given, an edge is thicker the more often it was full. Names are
+ * escaped. Equal graphs give equal images.
  *
- * Work is O(nodes · edges), meant for graphs that a person can read.
+ * Work is O(nodes · edges), which is meant for graphs small enough to be read.
  *
  * @example
  * ```ts
@@ -77,7 +78,10 @@ export function drawSvg(shape: GraphShape, options: DrawOptions = {}): string {
   ].join('\n');
 }
 
-/** Without a font to measure, wide letters count as about 1.5 times the average width of a sans-serif. */
+/**
+ * The width of a node. There is no font to measure, so widths are estimates; East Asian letters and emoji count almost
+ * twice.
+ */
 function widthOf(lines: readonly string[]): number {
   const widths = lines.map((line, i) => {
     const size = i === 0 ? 14 : 12;
@@ -117,7 +121,7 @@ function drawEdge(edge: EdgeShape, points: readonly Point[], counters: readonly 
     ...(edge.fromPort === undefined ? [] : [portLabel(edge.fromPort, start.x + 5, start.y - 5, 'start')]),
     ...(edge.toPort === undefined ? [] : [portLabel(edge.toPort, end.x - 9, end.y - 5, 'end')]),
   ];
-  // Keeps the label away from the names of ports.
+  // Moves the label away from the names of ports, which are at the ends of the edge.
   const part = 0.5 + (edge.fromPort === undefined ? 0 : 0.15) - (edge.toPort === undefined ? 0 : 0.15);
   const middle = pointBetween(points.at(-2)!, end, part);
   const capacity =
@@ -139,13 +143,16 @@ function portLabel(port: string, x: number, y: number, anchor: 'start' | 'end'):
   );
 }
 
-/** A point on the curve from `a` to `b`, which is horizontal at both ends. */
+/**
+ * A point on the curve from `a` to `b`, which is horizontal at both ends. `part` is the fraction of the way, from 0 to
+ * 1.
+ */
 function pointBetween(a: Point, b: Point, part: number): Point {
   const eased = part * part * (3 - 2 * part);
   return { x: a.x + (b.x - a.x) * part, y: a.y + (b.y - a.y) * eased };
 }
 
-/** A curve through points, horizontal at each of them. */
+/** The path of a curve through points, horizontal at each point. */
 function curveThrough(points: readonly Point[]): string {
   const parts = points.map(({ x, y }, i) => {
     const to = `${formatPoint(x)} ${formatPoint(y)}`;

@@ -15,7 +15,7 @@ const QUIET = '#52606d';
 const EDGE = { line: '#b06a1b', fill: '#f3dfc6' };
 const MARKS = 500;
 
-/** Draws how busy the lanes of every node were over time, by side, with marks for events. */
+/** Draws, for each node, which part of its lanes was busy over time, on the CPU and on the GPU. Events are ticks. */
 export function drawUtilisation(trace: Trace): string {
   const rows = trace.shape.nodes.map(({ name }, row) => {
     const { cpu, gpu } = utilisationOf(trace, name, SLICES);
@@ -32,7 +32,7 @@ export function drawUtilisation(trace: Trace): string {
   return chart('Utilisation of nodes over time', rows, trace);
 }
 
-/** Draws the contents of every edge over time against its capacity. */
+/** Draws, for each edge, the number of items over time, relative to the capacity of the edge. */
 export function drawOccupancy(trace: Trace): string {
   const names = trace.shape.edges.map(({ to, toPort }) => (toPort === undefined ? to : `${to}.${toPort}`));
   const edges = [...new Set(names)];
@@ -74,7 +74,7 @@ function rowLabel(name: string, figure: string, top: number): string {
   );
 }
 
-/** Draws a step for each slice; neighbours of equal height become one step. */
+/** Draws values per time slice as an area with steps. Neighbouring slices of equal height form one step. */
 function area(values: Float64Array, max: number, top: number, fill: string, line: string): string {
   const bottom = top + BAND;
   const steps: string[] = [];
@@ -90,7 +90,7 @@ function area(values: Float64Array, max: number, top: number, fill: string, line
   return `<path d="${path}${fill === 'none' ? '' : 'Z'}" fill="${fill}" stroke="${line}" stroke-width="1"/>`;
 }
 
-/** Ticks for the events of a node. If there are more than `MARKS`, an even selection of them. */
+/** Draws a tick for each event of a node. If there are more than `MARKS` events, draws an evenly spaced selection. */
 function markTicks({ marks, started, ended }: Trace, node: string, top: number): string[] {
   const own = marks.filter((mark) => mark.node === node);
   const step = Math.max(1, own.length / MARKS);

@@ -1,8 +1,8 @@
-/** A graph to lay out: boxes with sizes, and edges between boxes, which are named by their index. */
+/** A graph to lay out: boxes with their sizes, and edges between boxes. An edge names a box by its index. */
 export interface LayoutInput {
   readonly boxes: readonly { readonly width: number; readonly height: number }[];
   readonly edges: readonly { readonly from: number; readonly to: number }[];
-  /** Distance between layers, and between boxes of one layer. */
+  /** Horizontal distance between layers, and vertical distance between boxes of one layer. */
   readonly gapX: number;
   readonly gapY: number;
 }
@@ -18,25 +18,27 @@ export interface Layout {
   /** Upper left corners of the boxes. */
   readonly boxes: readonly Point[];
   /**
-   * Points on the way of each edge: from the right side of a box, between other boxes, to the left side of its target.
+   * For each edge, the points on its way: it starts at the right side of a box, passes between other boxes, and ends at
+   * the left side of its target.
    */
   readonly edges: readonly (readonly Point[])[];
 }
 
-/** A box in its layer, or the place where a long edge passes through a layer. */
+/** An entry of a layer: a box, or the place where a long edge passes through the layer. */
 interface LayoutCell {
   readonly height: number;
   readonly box: number | undefined;
   readonly left: LayoutCell[];
   readonly right: LayoutCell[];
-  /** The y coordinate of its centre. */
+  /** The y coordinate of the centre of the cell. */
   y: number;
 }
 
 /**
- * Lays a graph out in layers from left to right, after Sugiyama, Tagawa and Toda, Methods for visual understanding of
- * hierarchical system structures, 1981: layers by longest path, order by barycentres, then y positions that keep edges
- * straight without overlapping boxes. Edges that close a cycle run backwards. The same input gives the same layout.
+ * Lays out a graph in layers from left to right, after Sugiyama, Tagawa and Toda, Methods for visual understanding of
+ * hierarchical system structures, 1981. Longest paths determine the layers, and barycentres the order of boxes in a
+ * layer. The y positions keep edges straight without overlapping boxes. Edges that close a cycle run from right to
+ * left. The same input gives the same layout.
  */
 export function layeredLayout({ boxes, edges, gapX, gapY }: LayoutInput): Layout {
   if (boxes.length === 0) return { width: 0, height: 0, boxes: [], edges: [] };
@@ -93,8 +95,8 @@ export function layeredLayout({ boxes, edges, gapX, gapY }: LayoutInput): Layout
 }
 
 /**
- * The layer of each box, which is the length of the longest path to it. Boxes without predecessors are placed next to
- * their successors. Edges that close a cycle are ignored.
+ * The layer of each box: the length of the longest path that leads to the box. A box without predecessors is placed
+ * in the layer before its first successor. Edges that close a cycle are ignored.
  */
 function layersOf(count: number, edges: LayoutInput['edges']): number[] {
   const out = Array.from({ length: count }, (_, box) => edges.filter(({ from }) => from === box).map(({ to }) => to));
@@ -126,7 +128,7 @@ function layersOf(count: number, edges: LayoutInput['edges']): number[] {
 
 const PASSAGE = 18;
 
-/** The cells that an edge passes. Creates the cells in the layers between its ends. */
+/** The cells that an edge passes, from its start to its end. Creates a cell in each layer between the ends. */
 function route(
   from: LayoutCell,
   to: LayoutCell,
@@ -150,7 +152,10 @@ function route(
 
 const SWEEPS = 8;
 
-/** Orders each layer by the mean position of its neighbours, forwards and backwards, and keeps the best order found. */
+/**
+ * Orders each layer by the mean position of the neighbours of its cells. Passes forwards and backwards over the layers,
+ * and keeps the order with the fewest crossings.
+ */
 function inFewestCrossings(layers: readonly LayoutCell[][]): LayoutCell[][] {
   let current = layers.map((layer) => [...layer]);
   let best = current;
@@ -195,7 +200,7 @@ function crossings(layers: readonly (readonly LayoutCell[])[]): number {
   return count;
 }
 
-/** Moves cells towards the mean y of their neighbours, layer by layer, without changing their order. */
+/** Sets the y of cells: moves each cell towards the mean y of its neighbours, layer by layer, and keeps the order. */
 function placeVertically(layers: readonly (readonly LayoutCell[])[], gap: number): void {
   for (const layer of layers)
     settle(
@@ -215,7 +220,7 @@ function placeVertically(layers: readonly (readonly LayoutCell[])[], gap: number
   }
 }
 
-/** Places the cells of a layer as close to the wanted y as their order and sizes allow (isotonic regression). */
+/** Places the cells of a layer as close to the y in `wanted` as their order and sizes allow (isotonic regression). */
 function settle(layer: readonly LayoutCell[], wanted: readonly number[], gap: number): void {
   const offsets: number[] = [];
   let offset = 0;
@@ -237,8 +242,8 @@ function settle(layer: readonly LayoutCell[], wanted: readonly number[], gap: nu
 }
 
 /**
- * The y at which each edge leaves and enters. Edges are spread over the side of the box, in the order of their other
- * ends.
+ * The y at which each edge leaves its first box, and the y at which it enters its last box. The edges at one side of a
+ * box are spread over the side, in the order of the boxes at their other ends.
  */
 function endHeights(cells: readonly LayoutCell[], routes: readonly (readonly LayoutCell[])[]): [number, number][] {
   const heights = routes.map((): [number, number] => [0, 0]);

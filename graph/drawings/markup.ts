@@ -1,6 +1,6 @@
 /**
- * Characters that an XML 1.0 document may not contain, not even escaped (halves of surrogate pairs included), and
- * other control characters.
+ * Characters to be replaced: control characters, and characters that an XML 1.0 document must not contain even if
+ * escaped, such as halves of surrogate pairs.
  */
 const UNPRINTABLE = /(?![\t\n\r])\p{Cc}|[\p{Cs}\uFFFE\uFFFF]/gu;
 
@@ -12,12 +12,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Escapes `text` for use between tags, or in quotes, in SVG and HTML. */
+/** Escapes `text` for SVG and HTML, between tags or in a quoted attribute. */
 export function escapeMarkup(text: string): string {
   return text.replaceAll(UNPRINTABLE, '\uFFFD').replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
-/** A count with thousands separators. */
+/** A number with thousands separators. */
 export function formatCount(count: number): string {
   return Number.isFinite(count) ? count.toLocaleString('en-US', { maximumFractionDigits: 1 }) : '∞';
 }
@@ -33,14 +33,14 @@ export function formatBytes(bytes: number): string {
   return `${formatCount(value)} ${units[unit]}`;
 }
 
-/** A duration in the most readable unit. */
+/** A duration with a unit that suits its length. */
 export function formatDuration(ms: number): string {
   if (ms >= 100_000) return `${formatCount(ms / 60_000)} min`;
   if (ms >= 1000) return `${(ms / 1000).toFixed(2)} s`;
   return ms >= 1 || ms === 0 ? `${formatCount(ms)} ms` : `${(ms * 1000).toFixed(0)} µs`;
 }
 
-/** A coordinate, rounded to a hundredth. */
+/** A coordinate rounded to two decimals, as text. */
 export function formatPoint(value: number): string {
   return String(Math.round(value * 100) / 100);
 }

@@ -1,7 +1,7 @@
 import type { EdgeShape, NodeCounters, NodeMeta } from '../definition/shape.ts';
 import { formatBytes, formatCount, formatDuration } from './markup.ts';
 
-/** The text lines of a node in a drawing: name, kind and, if given, counters. */
+/** The text lines of a node in a drawing: its name, its kind, and its counters if given. */
 export function nodeLabel(node: NodeMeta, counters: readonly NodeCounters[]): string[] {
   const { name, kind, lanes, runsOn } = node;
   const where = runsOn === 'either' ? 'CPU or GPU' : runsOn.toUpperCase();
@@ -17,7 +17,7 @@ export function nodeLabel(node: NodeMeta, counters: readonly NodeCounters[]): st
   ];
 }
 
-/** The capacity of an edge. */
+/** The capacity of an edge as text, for its label. */
 export function edgeLabel({ capacity: { items, bytes } }: EdgeShape): string {
   const bounds = [
     ...(items < Number.POSITIVE_INFINITY ? [formatCount(items)] : []),

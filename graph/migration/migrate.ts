@@ -12,48 +12,52 @@ import { type MigrationRole, MigrationSession } from './migration-session.ts';
 import { boundsOf, lanesOf, type MigratedOptions, type MigratingTask, type Side, TwoSidedRun } from './two-sided.ts';
 
 export interface MigratorOptions {
-  /** Thresholds to use in place of those of `defaultMigrationPolicy`. */
+  /** Thresholds that replace those of `defaultMigrationPolicy`. */
   readonly policy?: Partial<MigrationPolicy> | undefined;
-  /** If false, items move only after a failure, not to balance load. Default true. */
+  /** If false, items move only after a failure, and not for balancing load. Default true. */
   readonly enabled?: boolean | undefined;
 }
 
-/** Counters of a migrator's stage. */
+/** Counters of a stage that a migrator has made. */
 export interface MigratedCounters extends StageCounters {
-  /** Items that failed for good and were skipped. */
+  /** Number of items that failed on both sides and were skipped. */
   readonly skipped: number;
-  /** Items that were run on the other side after a failure. */
+  /** Number of items that ran on the other side because they had failed. */
   readonly retried: number;
-  /** Items that ran away from the stage's home side. */
+  /** Number of items that ran on another side than the stage's home side. */
   readonly migrated: number;
 }
 
-/** A stage with a function for either side. */
+/** A stage that has a function for the CPU and a function for the GPU. */
 export interface MigratedStage<A, B> extends Stage<A, B> {
   counters(): MigratedCounters;
 }
 
-/** Balances load between two stages of one pipeline. Either may be omitted. */
+/**
+ * Balances load between two stages of a pipeline: one on the CPU, and a later one on the GPU. Either may be omitted.
+ */
 export interface Migrator {
-  /** The stage whose home is the CPU, ahead of the GPU stage. Its items move to the GPU while the GPU starves. */
+  /** Makes the earlier stage. Its home side is the CPU. Its items move to the GPU while the GPU has nothing to do. */
   upstream<A, B>(name: string, options: MigratedOptions<A, B>): MigratedStage<A, B>;
-  /** The stage whose home is the GPU. Its items move to the CPU while its edge is full. */
+  /**
+   * Makes the later stage. Its home side is the GPU. Its items move to the CPU while the edge into the stage is full.
+   */
   downstream<A, B>(name: string, options: MigratedOptions<A, B>): MigratedStage<A, B>;
 }
 
 /**
- * Balances a pipeline between GPU and CPU by the level of the edge into its GPU stage. While this edge is full, its
- * smallest items go to lanes of the CPU. While it is empty and the GPU idle, items of an earlier CPU stage go to the
- * GPU. What moves is decided from rates that are measured during the run.
+ * Balances a pipeline between GPU and CPU. The decisions depend on the contents of the edge into the GPU stage, and on
+ * rates that are measured during the run. While the edge is full, its smallest items run on the CPU instead. While the
+ * edge is empty and the GPU idle, items of an earlier CPU stage run on the GPU.
  *
  * - Every item is processed once, on one side. If the two functions of a stage agree, results are the same as without
- *   migration. The side that runs an item depends on timing.
- * - At most `gpuLanes + cpuLanes` items of a stage are in progress, and its edge keeps its bound.
- * - An item that fails on one side is run on the other (`onError`). After a `DeviceLostError` the GPU is not used again
- *   in this run: the lanes of both sides work on the CPU.
- * - Cancellation, errors and demand are as in `stage`. Traces show moves as marks `migrate/gpu-to-cpu` and
- *   `migrate/cpu-to-gpu`, and changes of mode as `migrate/full`, `migrate/starved` and `migrate/balanced`.
- * - A migrator may be used for several runs in turn; runs share nothing.
+ *   migration. Only timing decides on which side an item runs.
+ * - At most `gpuLanes + cpuLanes` items of a stage are in progress, and the bound of its edge holds.
+ * - An item that fails on one side runs again on the other side (`onError`). After a `DeviceLostError`, the GPU is not
+ *   used again in this run, and the lanes of both sides work on the CPU.
+ * - Cancellation, errors and demand work as in `stage`. In traces, moves are marks `migrate/gpu-to-cpu` and
+ *   `migrate/cpu-to-gpu`, and changes of mode are marks `migrate/full`, `migrate/starved` and `migrate/balanced`.
+ * - A migrator may be used for several runs, one after another. The runs share no state.
  *
  * @throws `GraphError` `graph/bad-migration-policy`, `graph/bad-lanes`, `graph/bad-capacity` or `graph/no-size` at the
  * call; `graph/item-failed` through the stream, for an item that failed on both sides, with node, item and cause.
@@ -83,8 +87,8 @@ function createMigrator({ policy = {}, enabled = true }: MigratorOptions): Migra
   const checked = checkedPolicy(policy, 'migrator');
   let current: MigrationSession | undefined;
   /**
-   * A stage joins the current session if its role is still free there. RxJS subscribes a whole chain before anything
-   * else happens.
+   * Adds a stage to the current session if the session has no stage with this role yet. Otherwise begins a new session.
+   * RxJS subscribes the whole chain of a run at once, so both stages of a run are in one session.
    */
   const join = (role: MigrationRole): MigrationSession => {
     if (current === undefined || current.isOver() || current.has(role)) {
@@ -99,8 +103,8 @@ function createMigrator({ policy = {}, enabled = true }: MigratorOptions): Migra
 }
 
 /**
- * A GPU stage whose smallest items go to the CPU while its edge is full. Same as {@link migrator} without an upstream
- * stage.
+ * A stage on the GPU whose smallest items run on the CPU while the edge into the stage is full. The same as the
+ * `downstream` stage of a {@link migrator} without an `upstream` stage.
  *
  * @example
  * ```ts
@@ -114,7 +118,7 @@ export function migrate<A, B>(name: string, options: MigratedOptions<A, B> & Mig
   return createMigrator(options).downstream(name, options);
 }
 
-/** Options of a stage. For {@link migrate} they include those of the migrator. */
+/** Options of a migrated stage. {@link migrate} also accepts the options of the migrator. */
 const MIGRATED: Kind = someOptions<MigratedOptions<never, never> & MigratorOptions>({
   gpu: aFunction,
   cpu: aFunction,

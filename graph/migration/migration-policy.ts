@@ -2,77 +2,83 @@ import { GraphError } from '../../primitives/errors.ts';
 import { aNumber, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import type { Occupancy } from '../run/channel.ts';
 
-/** Load of one side of a stage that both sides can run. */
+/** The load of one side (CPU or GPU), for a stage that can run on both. */
 export interface SideLoad {
-  /** Maximum number of items in progress on this side; 0 if the side is lost. */
+  /** Maximum number of items that this side can process at the same time; 0 if the side was lost. */
   readonly lanes: number;
-  /** Remaining size of each item in progress, one entry per busy lane. */
+  /** For each item in progress, the part of its size that remains to be done. */
   readonly underWay: readonly number[];
-  /** Measured rate of one lane, in size per millisecond; undefined if unknown. */
+  /** Measured speed of one lane, in size per millisecond; undefined if unknown. */
   readonly rate?: number | undefined;
 }
 
-/** Load of a stage that both sides can run, at one moment. */
+/** The load of a stage that can run on both sides, at one moment. */
 export interface StageLoad {
-  /** Sizes of the items on the edge into the stage, oldest first. */
+  /** Sizes of the items that wait on the edge into the stage, oldest first. */
   readonly waiting: readonly number[];
   readonly gpu: SideLoad;
   readonly cpu: SideLoad;
 }
 
-/** Everything that a migration decision depends on. */
+/** The input of a decision about migration. */
 export interface MigrationInput {
   /** Contents of the edge into the GPU stage, and its capacity. */
   readonly occupancy: Occupancy;
   readonly capacity: Required<Occupancy>;
-  /** Whether an item waits to enter that edge. If so, the edge counts as full. */
+  /** Whether an item waits to enter the edge into the GPU stage. If so, the edge counts as full. */
   readonly blocked: boolean;
-  /** Whether no more items will arrive at that edge. */
+  /** Whether no more items will arrive at the edge into the GPU stage. */
   readonly ending: boolean;
   /** The stage whose home is the GPU. */
   readonly downstream: StageLoad;
-  /** An earlier stage whose home is the CPU and which the GPU can run, if there is one. */
+  /** An earlier stage whose home is the CPU, if there is one. The GPU can run its items too. */
   readonly upstream?: StageLoad | undefined;
-  /** Size per millisecond that the CPU lanes of `upstream` deliver, in sizes of the GPU stage; undefined if unknown. */
+  /**
+   * Size per millisecond that the CPU lanes of `upstream` deliver to the GPU stage, measured in item sizes of the GPU
+   * stage. Undefined if unknown.
+   */
   readonly supply?: number | undefined;
-  /** Size per millisecond that the GPU lanes of the GPU stage process; undefined if unknown. */
+  /** Size per millisecond that the GPU lanes of the GPU stage process. Undefined if unknown. */
   readonly demand?: number | undefined;
-  /** Number of items that the two stages have finished since the start, on both sides. */
+  /** Number of items that both stages have finished since the start, on either side. */
   readonly finished: number;
 }
 
-/** `full`: the GPU stage is congested; `starved`: the GPU has nothing to do; else `balanced`. */
+/** `full` if the GPU stage is congested, `starved` if the GPU has nothing to do, else `balanced`. */
 export type MigrationMode = 'balanced' | 'full' | 'starved';
 
-/** State carried from one decision to the next. */
+/** The state that a decision passes to the next decision. */
 export interface MigrationState {
   readonly mode: MigrationMode;
-  /** Value of `finished` when the mode was entered. */
+  /** The value of `finished` when the mode was last changed. */
   readonly since: number;
 }
 
 /** What to move now. */
 export interface MigrationDecision {
   readonly state: MigrationState;
-  /** Why items move. `starved` moves items from CPU to GPU; the other reasons move items from GPU to CPU. */
+  /** Why items move. With `starved`, items move from CPU to GPU; with any other reason, from GPU to CPU. */
   readonly reason: 'full' | 'starved' | 'ending' | 'lost';
-  /** Positions in the `waiting` list of `downstream` (of `upstream` if starved), in the order to take them. */
+  /**
+   * Positions of the items to move in the list `waiting`, in the order in which to take them. The list is that of
+   * `upstream` if the reason is `starved`, else that of `downstream`.
+   */
   readonly moves: readonly number[];
 }
 
-/** Thresholds of migration. Levels are fractions of the capacity of the edge into the GPU stage, from 0 to 1. */
+/** Thresholds for migration. A level is the filled fraction of the edge into the GPU stage, from 0 to 1. */
 export interface MigrationPolicy {
-  /** At or above this level the GPU stage becomes congested. Default 1. */
+  /** The GPU stage becomes congested at this level or above. Default 1. */
   readonly fullFrom: number;
-  /** The stage stays congested down to this level. Default 0.5. */
+  /** A congested stage stays congested while the level is above this. Default 0.5. */
   readonly fullUntil: number;
-  /** At or below this level the GPU starves if one of its lanes is idle. Default 0. */
+  /** The GPU starves at this level or below, if one of its lanes is idle. Default 0. */
   readonly starvedFrom: number;
-  /** The GPU stays starved up to this level. Default 0.25. */
+  /** A starving GPU stays starved while the level is at most this. Default 0.25. */
   readonly starvedUntil: number;
-  /** Number of items that must finish between two changes of mode. Default 4. */
+  /** Number of items that must finish before the mode can change again. Default 4. */
   readonly dwell: number;
-  /** Fraction by which `supply` and `demand` must differ before anything moves. Default 0.1. */
+  /** Fraction by which `supply` and `demand` must differ for items to move. Default 0.1. */
   readonly margin: number;
 }
 
@@ -85,28 +91,32 @@ export const defaultMigrationPolicy: MigrationPolicy = {
   margin: 0.1,
 };
 
-/** State at the start of a run. The first change of mode is not delayed by `dwell`. */
+/**
+ * The state at the start of a run. `since` allows the first change of mode at once, without waiting for `dwell` items.
+ */
 export const initialMigrationState: MigrationState = { mode: 'balanced', since: Number.NEGATIVE_INFINITY };
 
 /**
- * Decides what to migrate between the GPU and the CPU. A pure function without a clock; its only memory is `state`.
+ * Decides which items to move between GPU and CPU. A pure function without a clock; `state` is its only memory.
  *
- * - The mode follows the level of the edge into the GPU stage, with separate thresholds for entering and leaving, and
- *   changes only after `dwell` items have finished since it last did.
- * - `full`: waiting items of the GPU stage go to idle CPU lanes. `starved`: waiting items of the upstream stage go to
- *   idle GPU lanes, once the GPU stage has been measured. A pipeline that is still filling does not starve.
- * - Only items that would finish sooner on the other side, by the measured rates, are moved, the smallest first. So
- *   moving delays neither the moved items nor those left behind.
+ * - The mode depends on the level of the edge into the GPU stage. There are separate thresholds for entering and for
+ *   leaving a mode. At least `dwell` items must finish between two changes of mode.
+ * - In mode `full`, waiting items of the GPU stage move to idle CPU lanes. In mode `starved`, waiting items of the
+ *   upstream stage move to idle GPU lanes, if the speed of the GPU stage is known. So a pipeline that is still filling
+ *   does not starve.
+ * - An item moves only if it would finish sooner on the other side, by the measured rates. The smallest such items move
+ *   first. So a move delays neither the moved item nor the items that stay.
  * - Moving items from a congested GPU gains at most `supply / demand - 1`. Moving items to a starving GPU gains at most
- *   `demand / supply - 1`. While the gain is within `margin`, nothing moves.
- * - While a rate is unknown, a single item, the smallest, is moved to measure it.
- * - When no more items will arrive, items that would finish sooner on the CPU go there in any mode, if rates are known.
- * - If the GPU is lost (no lanes), all its items go to the CPU in any mode, oldest first.
+ *   `demand / supply - 1`. Nothing moves if the gain would not exceed `margin`.
+ * - While a rate is unknown, only the smallest item moves, so that the rate can be measured.
+ * - When no more items will arrive, items that would finish sooner on the CPU move there in any mode, if the rates are
+ *   known.
+ * - If the GPU is lost (has no lanes), all its items move to the CPU in any mode, the oldest first.
  *
- * Work is O(moves · waiting · lanes), where `waiting` is bounded by the edge.
+ * Work is O(moves · waiting · lanes), where the edge bounds the number of waiting items.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
- * Systems, 2012, section 4.2; rates, margin and hysteresis are additions to it.
+ * Systems, 2012, section 4.2. Rates, margin and hysteresis are not from this source.
  */
 export function decideMigration(
   input: MigrationInput,
@@ -130,7 +140,7 @@ export function decideMigration(
   return { state: next, reason: next.mode === 'starved' ? 'starved' : 'full', moves: [] };
 }
 
-/** Thresholds that differ from the default. */
+/** Checks an object with some of the thresholds of a policy. */
 export const somePolicy: Kind = someOptions<MigrationPolicy>({
   fullFrom: optional(aNumber),
   fullUntil: optional(aNumber),
@@ -156,12 +166,12 @@ function levelOf({ occupancy, capacity, blocked }: MigrationInput): number {
   return blocked ? 1 : Math.min(1, Math.max(occupancy.items / capacity.items, occupancy.bytes / capacity.bytes));
 }
 
-/** Whether a GPU that has worked before has an idle lane. */
+/** Whether the GPU has an idle lane. A GPU that has not finished any item yet does not count as idle. */
 function isIdle({ lanes, underWay, rate }: SideLoad): boolean {
   return rate !== undefined && underWay.length < lanes;
 }
 
-/** Whether moving items to the faster side gains more than `margin`. An unknown rate counts as a gain. */
+/** Whether moving items to the faster side would gain more than `margin`. If a rate is unknown, the answer is yes. */
 function isWorth(faster: number | undefined, slower: number | undefined, margin: number): boolean {
   return faster === undefined || slower === undefined || faster > slower * (1 + margin);
 }
@@ -190,7 +200,10 @@ function movesThatPay(waiting: readonly number[], home: SideLoad, away: SideLoad
   return moved;
 }
 
-/** The time at which each item that stays would finish on its home side, if the first free lane takes the next item. */
+/**
+ * For each waiting item that stays, the time at which it would finish on its home side. Each item starts on the lane
+ * that is free first.
+ */
 function finishTimes(waiting: readonly number[], moved: ReadonlySet<number>, home: SideLoad): number[] {
   const rate = home.rate!;
   const free = Array.from({ length: home.lanes }, (_, lane) => (home.underWay[lane] ?? 0) / rate);
@@ -203,7 +216,7 @@ function finishTimes(waiting: readonly number[], moved: ReadonlySet<number>, hom
   });
 }
 
-/** `policy` with defaults filled in. Throws if its thresholds are out of order. */
+/** Fills in the defaults of a policy. Throws if the thresholds are out of order. */
 export function checkedPolicy(policy: Partial<MigrationPolicy>, name: string): MigrationPolicy {
   const whole = { ...defaultMigrationPolicy, ...policy };
   const { fullFrom, fullUntil, starvedFrom, starvedUntil, dwell, margin } = whole;

@@ -8,30 +8,32 @@ import {
   type StageLoad,
 } from './migration-policy.ts';
 
-/** The home side of `upstream` is the CPU; the home side of `downstream` is the GPU. */
+/** The role of a stage in migration. The home side of `upstream` is the CPU, and that of `downstream` is the GPU. */
 export type MigrationRole = 'upstream' | 'downstream';
 
-/** A stage as its session sees it. */
+/** The interface of a stage to its session, which decides what the stage moves. */
 export interface Migratable {
   readonly edge: { readonly depth: number; readonly bytes: number; readonly capacity: Required<Occupancy> };
-  /** Whether an item waits to enter the edge. */
+  /** Whether an item waits to enter the edge into the stage. */
   readonly blocked: boolean;
-  /** Whether no more items will arrive. */
+  /** Whether no more items will arrive at the stage. */
   readonly ending: boolean;
-  /** Total size of all items that have arrived at the edge, and of all that have left the stage. */
+  /** Total size of the items that have arrived at the edge, and of the items that have left the stage. */
   readonly arrivedSize: number;
   readonly finishedSize: number;
   load(): StageLoad;
-  /** Size per millisecond of one lane on the home side; undefined while unknown. */
+  /** Size per millisecond that one lane of the home side processes; undefined while unknown. */
   homeRate(): number | undefined;
   readonly homeLanes: number;
   move(decision: MigrationDecision): void;
   mark(name: string, detail?: Readonly<Record<string, unknown>>): void;
 }
 
-/** State that the stages of a migrator share during a run: the state of the policy, and whether the GPU is lost. */
+/**
+ * What the stages of a migrator share during one run: the state of the migration policy, and whether the GPU is lost.
+ */
 export class MigrationSession {
-  /** Items that either stage has finished. */
+  /** Number of items that both stages have finished. */
   finished = 0;
   gpuLost = false;
 
@@ -76,8 +78,8 @@ export class MigrationSession {
   }
 
   /**
-   * Asks the policy and makes its moves. Called after every change. A move is itself a change, so nested calls only set
-   * a flag.
+   * Asks the policy for a decision and makes its moves. Must be called after every change. A move is also a change, so
+   * a nested call only requests another decision.
    */
   decide(): void {
     this.#changed = true;
@@ -113,7 +115,9 @@ export class MigrationSession {
   }
 }
 
-/** Rate of the upstream stage's own lanes, measured in item sizes of the downstream stage. */
+/**
+ * Size per millisecond that the home lanes of `upstream` deliver, in item sizes of `downstream`; undefined if unknown.
+ */
 function supplyOf(upstream: Migratable, downstream: Migratable): number | undefined {
   const rate = throughput(upstream);
   if (rate === undefined || upstream.finishedSize === 0 || downstream.arrivedSize === 0) return undefined;

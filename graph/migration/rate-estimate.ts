@@ -1,4 +1,4 @@
-/** One finished item: its size, the milliseconds it took, and the number of items finished by then. */
+/** One finished item: its size, its duration in milliseconds, and how many items of all stages had finished by then. */
 interface Measurement {
   readonly size: number;
   readonly ms: number;
@@ -6,36 +6,36 @@ interface Measurement {
 }
 
 /**
- * The latest items of one side of a stage, from which its rate is estimated. Immutable: adding an item returns a new
- * estimate.
+ * The latest items that one side of a stage has finished, for estimating the side's rate. Immutable: `measured` returns
+ * a new estimate.
  */
 export interface RateEstimate {
   readonly recent: readonly Measurement[];
-  /** True until a second item has finished. The first one includes compilation and warm-up. */
+  /** True until a second item has finished. The duration of the first item includes compilation and warm-up. */
   readonly cold: boolean;
 }
 
 export const unmeasured: RateEstimate = { recent: [], cold: true };
 
-/** Maximum number of items in an estimate. */
+/** Maximum number of items in an estimate. Older items are dropped. */
 const WINDOW = 24;
 
 /**
- * An estimate expires when this many items have finished without a new item in it. It is then better to move an item
- * and measure again.
+ * An estimate expires when this many items have finished elsewhere since its latest item. The rate is then unknown, so
+ * that an item is moved to measure it again.
  */
 const LIFETIME = 256;
 
-/** Minimum of a measured duration. Below the clock's resolution all items look alike. */
+/** Minimum duration in milliseconds. Shorter durations cannot be told apart with the resolution of the clock. */
 const SHORTEST_MS = 0.001;
 
-/** Returns the estimate with one more item. The very first item is dropped when the second arrives. */
+/** Returns the estimate with one more item. The first item of all is dropped when the second item is added. */
 export function measured({ recent, cold }: RateEstimate, size: number, ms: number, finished: number): RateEstimate {
   const kept = cold ? [] : recent.slice(-WINDOW + 1);
   return { recent: [...kept, { size, ms: Math.max(ms, SHORTEST_MS), finished }], cold: recent.length === 0 };
 }
 
-/** Rate of one lane in size per millisecond; undefined before warm-up, and when the estimate has expired. */
+/** The rate of one lane, in size per millisecond. Undefined before warm-up, or if the estimate has expired. */
 export function rateOf({ recent, cold }: RateEstimate, finished: number): number | undefined {
   const last = recent.at(-1);
   if (cold || last === undefined || finished - last.finished > LIFETIME) return undefined;

@@ -15,39 +15,46 @@ import { measured, type RateEstimate, rateOf, unmeasured } from './rate-estimate
 
 export type Side = 'gpu' | 'cpu';
 
-/** A stage that both sides can run. Both functions must give the same result for the same item. */
+/** Options of a stage that can run on GPU and CPU. For equal items, both functions must give equal results. */
 export interface MigratedOptions<A, B> {
   readonly gpu: ItemFunction<A, B>;
   readonly cpu: ItemFunction<A, B>;
-  /** Maximum number of items in progress per side, from 1. Default 1. */
+  /** Maximum number of items that each side processes at the same time, from 1. Default 1. */
   readonly gpuLanes?: number | undefined;
   readonly cpuLanes?: number | undefined;
-  /** Capacity of the edge into the stage. Default: the number of lanes on both sides together. */
+  /** Capacity of the edge into the stage. Default: the number of lanes of both sides together. */
   readonly capacity?: number | Capacity | undefined;
   /**
-   * Size of an item, above 0. A bound in bytes counts it, and migration compares work by it. Default: all items are
-   * equal.
+   * Returns the size of an item, above 0. A bound in bytes limits the total size, and migration takes it as a measure
+   * of work. By default all items have the same size.
    */
   readonly sizeOf?: ((item: A) => number) | undefined;
-  /** Whether results keep the order of the inputs, no matter which side ran them. Default false. */
+  /** Whether results have the order of the inputs, whichever side processed them. Default false. */
   readonly ordered?: boolean | undefined;
-  /** What to do when a source without demand overruns the edge, as in `stage`. Default `fail`. */
+  /** What to do if the edge is full when a source that cannot wait pushes an item, as in `stage`. Default `fail`. */
   readonly overflow?: Overflow | undefined;
   /**
-   * `migrate`: an item that fails on one side runs on the other, so a function that fails must leave the item
-   * unchanged. An item that failed on both sides is given to `discard`. `stop`: the stream ends, and the function owns
-   * the item. Default `migrate`.
+   * What to do with an item that fails.
+   *
+   * - `migrate`: the item runs again on the other side, so a function that fails must not change the item. If it fails
+   *   there too, it is given to `discard`. This is the default.
+   * - `stop`: the stream ends. The function owns the item and must free it.
    */
   readonly onError?: 'migrate' | 'stop' | undefined;
-  /** Called with the error of an item that failed for good. The stream then continues without the item. */
+  /** Called with the error of an item that failed on both sides. The stream then continues without this item. */
   readonly onFailed?: ((error: GraphError) => void) | undefined;
-  /** Frees an input that no function has taken. If it throws, that is a warning. */
+  /** Frees an input that no function was given. An error that it throws becomes a warning. */
   readonly discard?: ((item: A) => void) | undefined;
-  /** Frees a result that cannot be delivered because the run ended early. If it throws, that is a warning. */
+  /**
+   * Frees a result that cannot be delivered, because the run ended early. An error that it throws becomes a warning.
+   */
   readonly discardResult?: ((result: B) => void) | undefined;
-  /** Receives spans, occupancy and migrations. Default: in a graph, the observer of the run; outside a graph, none. */
+  /**
+   * Receives spans of work, contents of the edge, and migrations. Default: the observer of the run if the stage is in a
+   * graph.
+   */
   readonly observer?: GraphObserver | undefined;
-  /** Clock in milliseconds, for spans and rates. Default `performance.now`. */
+  /** Returns the time in milliseconds, for spans and rates. Default `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
@@ -55,26 +62,31 @@ export interface MigratingTask<A> {
   readonly parcel: Parcel<A>;
   readonly index: number;
   size: number;
-  /** The side that works on the task. Undefined once the work is done and the result waits to be delivered. */
+  /**
+   * The side that processes the task now. Undefined when the work is done but the result still waits for its delivery.
+   */
   side?: Side | undefined;
   started: number;
   migrated: boolean;
 }
 
-/** Result of a task. Without `done`, the task failed and is skipped. */
+/** The outcome of a task. If `done` is missing, the task failed and is skipped. */
 interface Outcome<A, B> {
   readonly task: MigratingTask<A>;
   readonly done?: { readonly result: B };
 }
 
-/** Counters: items skipped, retried after a failure, and run on the other side. */
+/** Numbers of items that were skipped, that ran again after a failure, and that ran on the other side. */
 interface Migrations {
   skipped: number;
   retried: number;
   migrated: number;
 }
 
-/** One subscription of a stage with two sides: an edge, lanes of the home side, and lanes for moved items. */
+/**
+ * One subscription of a stage with two sides. It has an edge, lanes for the home side, and lanes for items that were
+ * moved to the other side.
+ */
 export class TwoSidedRun<A, B> implements Migratable {
   readonly edge: Channel<MigratingTask<A>>;
   readonly counts: StageRun<MigratingTask<A>>;
@@ -93,11 +105,13 @@ export class TwoSidedRun<A, B> implements Migratable {
   readonly #observer: GraphObserver | undefined;
   readonly #now: () => number;
   readonly #order: InOrder | undefined;
-  /** Tasks in lanes, until they are delivered: on the home side, and on the other. */
+  /**
+   * Tasks that lanes process or have not delivered yet: on the home side (`#atHome`), and on the other side (`#taken`).
+   */
   readonly #atHome: Set<MigratingTask<A>> = new Set();
   readonly #taken: Set<MigratingTask<A>> = new Set();
   readonly #rates: Record<Side, RateEstimate> = { gpu: unmeasured, cpu: unmeasured };
-  /** Moved tasks that no lane has taken yet, and the lane that waits for one. */
+  /** Moved tasks that no lane has taken yet, and the function that gives a task to a lane that waits for one. */
   readonly #moved: MigratingTask<A>[] = [];
   #asking: ((result: IteratorResult<MigratingTask<A>, undefined>) => void) | undefined;
   #over = false;
@@ -142,7 +156,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     return { parcel, index: this.#arrived++, size: 1, started: 0, migrated: false };
   };
 
-  /** Results of both sides. `merge` passes the demand of the next stage to the lanes of both. */
+  /** The results of both sides. The demand of the next stage reaches the lanes of both sides through `merge`. */
   results(): Observable<B> {
     const discardResult = ({ done }: Outcome<A, B>): void => {
       if (done !== undefined) discardParcel(this.#resultParcel(done.result), this.#surroundings?.warn);
@@ -171,7 +185,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     discardParcel(parcel, this.#surroundings?.warn);
   }
 
-  /** Asks for a decision whenever the edge changes, and informs the observer. */
+  /** After every change of the edge, informs the observer and asks the session for a decision. */
   watch(out: Subscriber<never>): void {
     const next = (level: { items: number; bytes: number }): void => {
       this.#observer?.occupancy({ edge: this.#name, time: this.#now(), ...level });
@@ -197,7 +211,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     const now = this.#now();
     const waiting = this.edge.held().map(({ size }) => size);
     const home = this.#sideLoad(this.#home, this.#atHome, this.homeLanes, now);
-    // If no lane asks for a task, the lanes are held up by the next stage. Then no task should be moved to them.
+    // If no lane waits for a task, the next stage holds up all lanes. In that case no task should be moved to them.
     const lanes = this.#asking === undefined ? this.#taken.size : lanesOf(this.#options, this.#away);
     const away = this.#sideLoad(this.#away, this.#taken, lanes, now);
     return this.#home === 'gpu' ? { waiting, gpu: home, cpu: away } : { waiting, gpu: away, cpu: home };
@@ -208,7 +222,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     for (const task of moves.map((position) => held[position]!)) {
       this.#taken.add(task);
       this.#moved.push(task);
-      // This must come last: taking the last item of a closed edge ends the source of the lanes.
+      // The task must be in `#moved` already: taking the last item of a closed edge ends the source of moved tasks.
       this.edge.takeAt(this.edge.held().indexOf(task));
       this.#migrating(task, this.#away, { reason, waiting: held.length });
     }
@@ -219,7 +233,10 @@ export class TwoSidedRun<A, B> implements Migratable {
     this.#observer?.mark({ node: this.#name, time: this.#now(), name, detail });
   }
 
-  /** The channel calls this once per item, when it arrives. If all items are equal, none has a size on the edge. */
+  /**
+   * Measures a task. The channel calls this once per item, when the item arrives. Without `sizeOf`, items have no bytes
+   * on the edge.
+   */
   readonly #measure = (task: MigratingTask<A>): number => {
     const { sizeOf } = this.#options;
     task.size = sizeOf?.(task.parcel.item) ?? 1;
@@ -351,7 +368,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     return done !== undefined;
   }
 
-  /** The source of the other side's lanes: the moved tasks, until the edge is closed and empty. */
+  /** The source for the lanes of the other side: moved tasks, until the edge is closed and empty. */
   #movedTasks(): AsyncIterable<MigratingTask<A>> {
     const next = (): Promise<IteratorResult<MigratingTask<A>, undefined>> =>
       new Promise((resolve) => {
@@ -390,7 +407,7 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
 
-/** Whether the error, or one of its causes, is the loss of the device. */
+/** Whether the error, or an error in its chain of causes, is a `DeviceLostError`. */
 function isDeviceLost(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof DeviceLostError) return true;
   return false;

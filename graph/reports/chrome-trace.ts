@@ -3,7 +3,7 @@ import { byCodeUnits } from '../../primitives/code-units.ts';
 import type { Trace, TraceMark, WorkSpan } from '../definition/shape.ts';
 import { aTrace } from '../definition/shape.ts';
 
-/** An event in the trace-event format. Times are in microseconds since the start of the trace. */
+/** An event in Chrome's trace-event format. Times are in microseconds since the start of the trace. */
 interface TraceEvent {
   readonly ph: 'M' | 'X' | 'C' | 'i' | 's' | 'f';
   readonly name: string;
@@ -17,11 +17,12 @@ const PROCESSES = { cpu: 1, gpu: 2, either: 3, edges: 4 } as const;
 const PROCESS_NAMES = { cpu: 'CPU', gpu: 'GPU', either: 'CPU or GPU', edges: 'Edges' } as const;
 
 /**
- * A trace as text in Chrome's trace-event format, for `chrome://tracing` and Perfetto: a process for each side, a
- * thread for each lane of a node, a counter track for the contents of each edge, marks as instant events, and arrows
- * from the decision to migrate an item to its work on the other side. Deterministic.
+ * Writes a trace in Chrome's trace-event format, for `chrome://tracing` and Perfetto. Each side (CPU or GPU) is a
+ * process, each lane of a node is a thread, and the contents of each edge are a counter track. Marks are instant
+ * events. An arrow leads from the decision to migrate an item to its work on the other side. Equal traces give equal
+ * texts.
  *
- * Work and text are O(spans + samples + marks), about 150 bytes each.
+ * Work is O(spans + samples + marks); each takes about 150 bytes of text.
  *
  * Source: Duca and Sinclair, Trace Event Format, Google, 2016.
  *
@@ -72,7 +73,7 @@ function spanEvent(
   };
 }
 
-/** Whether an edge is bounded in bytes. Only such edges get a counter track of bytes. */
+/** Whether an edge has a bound in bytes. If not, its counter track of bytes is left out. */
 function weighs(edge: string, { shape }: Trace): boolean {
   return shape.edges.some(({ to, toPort, capacity }) => nameOf(to, toPort) === edge && Number.isFinite(capacity.bytes));
 }
@@ -111,7 +112,9 @@ function spansByItem(spans: readonly WorkSpan[]): Map<string, WorkSpan[]> {
   return byItem;
 }
 
-/** The work span on the other side that followed a migration. */
+/**
+ * The span of work to which a migration mark led: that of the same item on the other side. Undefined for other marks.
+ */
 function targetOf({ node, time, name, detail }: TraceMark, spans: Map<string, WorkSpan[]>): WorkSpan | undefined {
   const side = /^migrate\/.*-to-(cpu|gpu)$/.exec(name)?.[1];
   if (side === undefined) return undefined;
@@ -120,8 +123,8 @@ function targetOf({ node, time, name, detail }: TraceMark, spans: Map<string, Wo
 }
 
 /**
- * Arrows must start and end inside slices. The start gets a short slice of its own, on whole microseconds, so that
- * slices nest.
+ * The events of an arrow from a mark to a span. An arrow must start and end inside slices, so the mark also becomes a
+ * short slice. The slice starts on a whole microsecond, so that slices nest.
  */
 function arrow(
   mark: TraceMark,
@@ -150,7 +153,7 @@ interface Thread {
   readonly tid: number;
 }
 
-/** Assigns thread numbers to names, in the order of the graph's nodes. */
+/** Assigns numbers to threads by name: first the lanes of nodes, in the order of nodes in the graph. */
 class Threads {
   readonly #tids: Map<string, { readonly side: keyof typeof PROCESSES; readonly name: string; readonly tid: number }> =
     new Map();
@@ -193,8 +196,8 @@ function metadata(name: string, pid: number, tid: number, args: Readonly<Record<
 }
 
 /**
- * Microseconds rounded down to a nanosecond, the finest resolution of viewers. Rounding everything down keeps the
- * order.
+ * Converts a time to microseconds since the start, rounded down to whole nanoseconds, which is the resolution of
+ * viewers. Rounding down everywhere keeps the order of times.
  */
 function microseconds(time: number, { started }: Trace): number {
   return Math.max(0, Math.floor((time - started) * 1e6) / 1000);

@@ -2,28 +2,28 @@ import { requireArguments } from '../../primitives/arguments.ts';
 import { aNumber, anArrayOf, aRecord, aText, eitherOf, type Kind, optional } from '../../primitives/kinds.ts';
 import { escapeMarkup, formatCount } from '../drawings/markup.ts';
 
-/** A section of a report: text, table and drawing, each optional, in this order. Texts are escaped. */
+/** A section of a report. Text, table and drawing are optional, and are shown in this order. Texts are escaped. */
 export interface ReportSection {
   readonly title: string;
   readonly text?: string | undefined;
   readonly table?: ReportTable | undefined;
-  /** SVG from `drawSvg` or a plot. It goes into the page unescaped, so it must come from trusted code. */
+  /** SVG from `drawSvg` or a plot. It is inserted into the page unescaped, so it must come from trusted code. */
   readonly svg?: string | undefined;
 }
 
 export interface ReportTable {
   readonly columns: readonly string[];
-  /** Numbers are aligned to the right. */
+  /** Rows of cells, one cell per column. Columns of numbers are aligned to the right. */
   readonly rows: readonly (readonly (string | number)[])[];
 }
 
-/** Maximum number of rows shown of a table. The page states how many are left out. */
+/** Maximum number of rows of a table that the page shows. The page says how many rows are left out. */
 const ROWS = 200;
 
-/** A page under a heading. */
+/** A page with a heading and sections. */
 export interface ReportPage {
   readonly title: string;
-  /** A line below the heading. */
+  /** A line of text below the heading. */
   readonly told: string;
   readonly sections: readonly ReportSection[];
 }
@@ -33,7 +33,7 @@ const aReportTable: Kind = aRecord<ReportTable>({
   rows: anArrayOf(anArrayOf(eitherOf('a text or a number', aText, aNumber))),
 });
 
-/** Sections of a report. */
+/** Checks an array of sections. */
 export const someSections: Kind = anArrayOf(
   aRecord<ReportSection>({ title: aText, text: optional(aText), table: optional(aReportTable), svg: optional(aText) }),
 );
@@ -41,7 +41,8 @@ export const someSections: Kind = anArrayOf(
 const aReportPage: Kind = aRecord<ReportPage>({ title: aText, told: aText, sections: someSections });
 
 /**
- * One self-contained HTML page, with no script and nothing to load, so that it can be mailed and archived.
+ * Makes a self-contained HTML page. The page has no script and loads nothing, so it can be mailed and archived.
+ *
  * @example
  * const page = reportPage({ title: 'A < B', told: 'in 5 s', sections: [{ title: 'Result', text: '0.7' }] });
  * page.includes('<h1>A &lt; B</h1>') && page.includes('<p class="quiet">0.7</p>'); // true
@@ -95,7 +96,7 @@ function tableOf({ columns, rows }: ReportTable): string {
   return `<div class="wide"><table>${line('th', columns)}${body.join('')}</table></div>${more}`;
 }
 
-/** Whether a cell is a number, or a number with a unit. */
+/** Whether a cell is a number, or a text with a number and a unit. */
 function isFigure(value: string | number | undefined): boolean {
   return typeof value === 'number' || /^[≤<]?\s?[\d.,∞]+(\s?[%µA-Za-z]+)?$/.test(value ?? '');
 }

@@ -11,13 +11,16 @@ import { type ReportSection, type ReportTable, reportPage, someSections } from '
 export interface ReportOptions {
   /** Heading of the page. Default: the name of the graph. */
   readonly title?: string | undefined;
-  /** Sections shown first, which describe the subject of the run. */
+  /** Sections to show before all others, for example about the input of the run. */
   readonly sections?: readonly ReportSection[] | undefined;
-  /** Final contents of the edges, from the run's `edges()`. Default: taken from the counters of the nodes. */
+  /**
+   * Final contents of the edges, as returned by `edges()` of the run. By default they are derived from the counters of
+   * the nodes.
+   */
   readonly edges?: readonly EdgeCounters[] | undefined;
-  /** Errors to list. Their messages say where they occurred. */
+  /** Errors to list. Their messages say where each error occurred. */
   readonly errors?: readonly Error[] | undefined;
-  /** Number of events that the recorder dropped, from its `dropped()`. */
+  /** Number of events that the recorder dropped, as returned by its `dropped()`. */
   readonly dropped?: number | undefined;
 }
 
@@ -30,9 +33,10 @@ const OPTIONS: FieldKinds<ReportOptions> = {
 };
 
 /**
- * A self-contained HTML page about a run: the sections given, the graph with its counters, tables of nodes and edges,
- * utilisation and occupancy over time, migrations and other marks, errors. No script and nothing to load, so it can be
- * mailed and archived. Deterministic: the same trace gives the same bytes.
+ * Makes a self-contained HTML page about a run. It contains the given sections, the errors, the graph with its
+ * counters, tables of nodes and edges, charts of utilisation and occupancy over time, and a table of migrations and
+ * other marks. The page has no script and loads nothing, so it can be mailed and archived. Equal traces give equal
+ * bytes.
  *
  * @example
  * ```ts
@@ -102,7 +106,7 @@ function edgesOf({ shape, counters }: Trace): EdgeCounters[] {
     });
 }
 
-/** One row per node and name of mark. */
+/** A table with one row for each node and name of a mark: how often the mark occurred, and when. */
 function markTable({ marks, started }: Trace): ReportTable {
   const groups = new Map<string, TraceMark[]>();
   for (const mark of marks) {

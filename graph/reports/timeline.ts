@@ -1,19 +1,22 @@
 import type { Trace } from '../definition/shape.ts';
 
-/** How busy a node's lanes were in each time slice, as fractions of the time of all its lanes, from 0 to 1. */
+/** For each time slice, the fraction of the time of a node's lanes that was spent in work on each side, from 0 to 1. */
 export interface Utilisation {
   readonly cpu: Float64Array;
   readonly gpu: Float64Array;
 }
 
-/** How full an edge was in each time slice. */
+/** For each time slice, the number of items on an edge. */
 export interface Fullness {
-  /** Mean over the slice, weighted by time. */
+  /** Mean number of items, weighted by time. */
   readonly mean: Float64Array;
   readonly peak: Float64Array;
 }
 
-/** Utilisation of `node` in `slices` equal parts of the trace. Work that names no side counts as CPU work. */
+/**
+ * Computes the utilisation of `node` for `slices` equal parts of the trace. Work of the side `either` counts as CPU
+ * work.
+ */
 export function utilisationOf({ started, ended, spans, shape }: Trace, node: string, slices: number): Utilisation {
   const own = spans.filter((span) => span.node === node);
   const lanes = Math.max(shape.nodes.find(({ name }) => name === node)?.lanes ?? 1, ...own.map(({ lane }) => lane + 1));
@@ -28,7 +31,7 @@ export function utilisationOf({ started, ended, spans, shape }: Trace, node: str
   return busy;
 }
 
-/** Number of items on `edge` in each of `slices` equal parts of the trace. */
+/** Computes the number of items on `edge` for `slices` equal parts of the trace. */
 export function fullnessOf({ started, ended, occupancy }: Trace, edge: string, slices: number): Fullness {
   const samples = occupancy.filter((sample) => sample.edge === edge);
   const width = (ended - started) / slices;
@@ -44,7 +47,7 @@ export function fullnessOf({ started, ended, occupancy }: Trace, edge: string, s
   return { mean, peak };
 }
 
-/** Calls `callback` for each slice that the interval from `from` to `to` touches, with the length of the overlap. */
+/** Calls `callback` for each slice that overlaps the interval from `from` to `to`, with the length of the overlap. */
 function eachSlice(
   from: number,
   to: number,

@@ -5,31 +5,35 @@ import type { GraphObserver } from '../run/observer.ts';
 
 export interface TraceOptions {
   /**
-   * Maximum number of spans, of samples and of marks to keep. The latest are kept. Default 200,000, about 20 MB for
-   * each of the three.
+   * Maximum number of spans, of samples and of marks to keep. The latest ones are kept. Default 200,000, which takes
+   * about 20 MB for each of the three.
    */
   readonly limit?: number | undefined;
-  /** Clock of the trace, in milliseconds. Default `performance.now`. */
+  /** Returns the time in milliseconds, for the start of the trace. Default `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** The part of a run that a trace needs besides its events. */
+/** What a trace takes from the run itself, besides the recorded events. */
 export interface TracedRun {
   readonly shape: GraphShape;
   counters(): readonly NodeCounters[];
 }
 
-/** An observer that records events. */
+/** An observer that records the events of a run. */
 export interface TraceRecorder extends GraphObserver {
-  /** Number of events dropped because of the limit. */
+  /** Number of events that were dropped because of `limit`. */
   dropped(): number;
-  /** Everything recorded so far, each kind in order of time. The trace ends with the last event. */
+  /**
+   * Returns everything recorded so far, with spans, samples and marks in order of time. The trace ends at the last
+   * event.
+   */
   trace(run: TracedRun): Trace;
 }
 
 /**
- * Records a run for `chromeTrace` and `runReport`: pass the recorder as `observer` to the run, or to single stages. A
- * run without an observer records nothing and costs nothing. Memory is bounded by `limit`; each event costs O(1).
+ * Records the events of a run for `chromeTrace` and `runReport`. Pass the recorder as the option `observer` to the run,
+ * or to single stages. A run without an observer records nothing and has no overhead. `limit` bounds the memory; each
+ * event costs O(1).
  *
  * @example
  * ```ts
@@ -76,7 +80,7 @@ export function recordTrace(options: TraceOptions = {}): TraceRecorder {
   };
 }
 
-/** A ring buffer of the latest `limit` values. */
+/** A ring buffer that keeps the latest `limit` values. */
 class Latest<T> {
   dropped = 0;
   readonly #limit: number;

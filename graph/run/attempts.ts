@@ -5,34 +5,37 @@ import { ItemError } from './item-error.ts';
 import { discard, type NodeRun } from './node-run.ts';
 import type { Parcel } from './parcel.ts';
 
-/** What a node's function receives besides its item. */
+/** What the function of a node gets besides the item. */
 export interface NodeContext<C> extends ItemContext {
-  /** The context given to `run()`. Throws `GraphError` `graph/no-context` if there was none. */
+  /** The context given to `run()`. Reading it throws `GraphError` `graph/no-context` if no context was given. */
   readonly ctx: C;
-  /** Starts at 1 and grows by one with each retry of the item. */
+  /** Number of the attempt to process the item, from 1. A retry increases it by 1. */
   readonly attempt: number;
-  /** Adds a mark to the trace. */
+  /** Adds a mark with the current time to the trace of the run. */
   mark(name: string, detail?: Readonly<Record<string, unknown>>): void;
 }
 
 /**
- * Work on one item. On success the function owns the item and must free it. On failure the graph still owns the item:
- * it may retry it, and finally discards it.
+ * Processes one item. If the function succeeds, it owns the item and must free it. If it fails, the graph still owns
+ * the item: it can retry the item, and in the end discards it.
  */
 export type NodeFunction<A, B, C> = (item: A, context: NodeContext<C>) => Promise<B> | B;
 
-/** A node's function together with its error policy. */
+/** The function of a node with its error policy. */
 export interface Work<A, B> {
   readonly fn: NodeFunction<A, B, never>;
   readonly elsewhere?: NodeFunction<A, B, never> | undefined;
   readonly policy: FullPolicy;
 }
 
-/** Returned instead of a result for an item that was skipped: nothing leaves the node. */
+/** Stands for the missing result of an item that was skipped. The node then emits nothing. */
 export const SKIPPED: unique symbol = Symbol('quadrille.skipped');
 export type Skipped = typeof SKIPPED;
 
-/** Runs `work` under its error policy: counts it, reports it and retries it. Rejects only to end the run. */
+/**
+ * Wraps `work` in its error policy, which counts, retries, skips and reports items. The wrapped function rejects only
+ * if the run must end.
+ */
 export function underPolicy<A, B>(
   node: NodeRun,
   work: Work<A, B>,
@@ -148,7 +151,7 @@ function stopAt<A>(node: NodeRun, parcel: Parcel<A>, context: ItemContext, attem
   throw passOver(node, parcel, context, attempts, { outcome: 'stopped', cause });
 }
 
-/** Frees an item that failed for good, and reports it. */
+/** Frees and reports an item for which all attempts have failed. Returns the error. */
 export function passOver<A>(
   node: NodeRun,
   parcel: Parcel<A>,
@@ -163,13 +166,13 @@ export function passOver<A>(
   return error;
 }
 
-/** Called when the run is over and nobody waits for the result: an error thrown here is ignored. */
+/** Discards an item after the run has ended. Throws, because there is no result; nobody receives the error. */
 function abandonItem<A>(node: NodeRun, parcel: Parcel<A>, { signal }: ItemContext): never {
   discard(node, parcel);
   throw signal.reason;
 }
 
-/** Fields that name the item in a mark. */
+/** The fields of a mark that identify an item. */
 function named<A>({ name }: Parcel<A>, { index }: Pick<ItemContext, 'index'>): { item: number; record?: string } {
   return name === undefined ? { item: index } : { item: index, record: name };
 }
@@ -178,7 +181,7 @@ function mark(node: NodeRun, name: string, detail?: Readonly<Record<string, unkn
   node.run.observer?.mark({ node: node.meta.name, time: performance.now(), name, detail });
 }
 
-/** Waits for `milliseconds`, or until the node is cancelled if that comes first. */
+/** Waits for `milliseconds`. Ends the wait early if the node is cancelled. */
 function pause(milliseconds: number, { abort, atAbort }: NodeRun): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

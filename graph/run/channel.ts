@@ -15,35 +15,40 @@ import {
 } from '../../primitives/kinds.ts';
 import { tell } from '../../primitives/warnings.ts';
 
-/** Limits of an edge. At least one of the two bounds is finite. */
+/** Limits of an edge: a bound in items and a bound in bytes. At least one of them must be finite. */
 export interface Capacity {
-  /** Items; no bound if absent. */
+  /** Maximum number of items. Default: no bound. */
   readonly items?: number | undefined;
-  /** Bytes, as `sizeOf` counts them; no bound if absent. */
+  /** Maximum number of bytes, as `sizeOf` measures them. Default: no bound. */
   readonly bytes?: number | undefined;
 }
 
-/** Checks types only; {@link checkedCapacity} checks the numbers. */
+/** Checks only types; {@link checkedCapacity} checks the numbers. */
 export const aCapacity: Kind = eitherOf(
   'a number of items, or { items, bytes }',
   aNumber,
   aRecord<Capacity>({ items: optional(aNumber), bytes: optional(aNumber) }),
 );
 
-/** Contents of an edge at a given moment. */
+/** Number of items and bytes on an edge at one moment. */
 export interface Occupancy {
   readonly items: number;
   readonly bytes: number;
 }
 
 export interface ChannelOptions<T> extends Capacity {
-  /** Bytes of one item, 0 or more. Called once, when the item is pushed. Required if `bytes` is bounded. */
+  /**
+   * Returns the bytes of an item, 0 or more. Called once per item, when the item is pushed. Required if `bytes` is
+   * bounded.
+   */
   readonly sizeOf?: ((item: T) => number) | undefined;
-  /** Frees an item that will never be taken. Called once for each such item. If it throws, that is a warning. */
+  /**
+   * Frees an item that will never be taken. Called once for each such item. An error that it throws becomes a warning.
+   */
   readonly onDiscard?: ((item: T) => void) | undefined;
-  /** An abort closes the channel with the signal's reason. */
+  /** If aborted, closes the channel with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Names the channel in errors. */
+  /** Name of the channel in errors. */
   readonly name?: string | undefined;
 }
 
@@ -58,13 +63,14 @@ const CHANNEL: Kind = someOptions<ChannelOptions<never>>({
 
 /**
  * A first-in first-out queue between an asynchronous producer and an asynchronous consumer, bounded in items and bytes.
- * `push` waits while the channel is full; `take` waits while it is empty.
+ * `push` waits while the channel is full. `take` waits while the channel is empty.
  *
- * - The channel owns an item from the call of `push`. Each item is then either taken or given to `onDiscard`, exactly
- *   once, even if the channel is closed or aborted while the push waits.
- * - An item larger than the byte bound enters when the channel is empty, so that it does not wait for ever. Hence
+ * - The channel owns an item as soon as `push` is called. Each item is either taken or given to `onDiscard`, exactly
+ *   once. This holds even if the channel is closed or aborted while the push waits.
+ * - An item larger than the byte bound enters when the channel is empty; otherwise it would wait for ever. So
  *   `peakBytes` is at most the larger of the byte bound and the largest item.
- * - After `close()`, queued items can still be taken. `close(error)` discards them; pending and later calls reject.
+ * - After `close()`, queued items can still be taken. `close(error)` discards them, and all pending and later calls
+ *   reject.
  *
  * @example
  * ```ts
@@ -81,9 +87,12 @@ const CHANNEL: Kind = someOptions<ChannelOptions<never>>({
 export class Channel<T> implements AsyncIterable<T, undefined> {
   /** The bounds. A missing bound is `Infinity`. */
   readonly capacity: Required<Occupancy>;
-  /** Contents of the channel, now and after every change. Completes once the channel is closed and empty. */
+  /**
+   * Emits the number of items and bytes in the channel: at once, and after every change. Completes when the channel is
+   * closed and empty.
+   */
   readonly occupancy$: Observable<Occupancy>;
-  /** Number of items in the channel. An item whose push still waits is not counted. */
+  /** Number of items in the channel, without those whose push still waits for room. */
   depth = 0;
   /** Bytes of the items in the channel. */
   bytes = 0;
@@ -98,7 +107,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
 
   readonly #options: ChannelOptions<T>;
   readonly #changes: Subject<void> = new Subject<void>();
-  /** The first `depth` entries are in the channel; the others wait for room. */
+  /** Entries in order of their pushes. The first `depth` entries are in the channel; the others wait for room. */
   #queue: Entry<T>[] = [];
   #takers: Taker<T>[] = [];
   #roomWaiters: (() => void)[] = [];
@@ -119,7 +128,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
   }
 
   /**
-   * Pushes `item`; resolves when it is in the channel. If the channel is closed, the item is discarded and the call
+   * Pushes `item`, and resolves when the item is in the channel. If the channel is closed, discards the item and
    * rejects.
    */
   async push(item: T): Promise<void> {
@@ -127,7 +136,9 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     await new Promise<void>((resolve, reject) => this.#enqueue({ item, size, resolve, reject }));
   }
 
-  /** Pushes `item` if there is room right now. Otherwise returns `false`, and the caller still owns the item. */
+  /**
+   * Pushes `item` and returns true if there is room now. Otherwise returns false, and the caller still owns the item.
+   */
   tryPush(item: T): boolean {
     const size = this.#measure(item);
     if (this.#closed !== undefined || !this.#fits(this.#queue.length, size)) return false;
@@ -135,7 +146,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     return true;
   }
 
-  /** Resolves to the oldest item, or to `done` when the channel is closed and empty. */
+  /** Resolves to the oldest item, or to `done` if the channel is closed and empty. */
   take(): Promise<IteratorResult<T, undefined>> {
     return new Promise((resolve, reject) => {
       this.#takers.push({ resolve, reject });
@@ -143,12 +154,12 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     });
   }
 
-  /** Items in the channel, oldest first, without those that wait for room. */
+  /** The items in the channel, oldest first, without those whose push still waits for room. */
   held(): readonly T[] {
     return this.#queue.slice(0, this.depth).map(({ item }) => item);
   }
 
-  /** Removes and returns the item at `position` of {@link Channel.held}; `undefined` if there is none. */
+  /** Removes and returns the item at an index of {@link Channel.held}. Returns `undefined` if there is no such item. */
   takeAt(position: number): T | undefined {
     if (!Number.isInteger(position) || position < 0 || position >= this.depth) return undefined;
     const item = this.#remove(position);
@@ -156,7 +167,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     return item;
   }
 
-  /** Discards the oldest item. Returns `false` if the channel is empty. */
+  /** Discards the oldest item. Returns false if the channel is empty. */
   dropOldest(): boolean {
     if (this.depth === 0) return false;
     const item = this.#remove(0);
@@ -165,12 +176,16 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     return true;
   }
 
-  /** Whether a producer may push: no push waits, and neither bound is reached. True once the channel is closed. */
+  /**
+   * Whether a producer may push: no push is waiting, and neither bound is reached. Always true for a closed channel.
+   */
   hasRoom(): boolean {
     return this.#closed !== undefined || this.#fits(this.#queue.length, 1);
   }
 
-  /** Resolves when there may be room. Another producer may be faster, so check {@link Channel.hasRoom} again. */
+  /**
+   * Resolves when there may be room. Another producer may fill the room first, so check {@link Channel.hasRoom} again.
+   */
   async room(): Promise<void> {
     if (this.hasRoom()) return;
     this.stalls++;
@@ -178,7 +193,8 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
   }
 
   /**
-   * Ends the input. Queued items can still be taken. With an `error`, they are discarded and all waiting calls reject.
+   * Closes the channel to new items. Queued items can still be taken. If `error` is given, discards the queued items
+   * and rejects all waiting calls with the error.
    */
   close(error?: unknown): void {
     const over = this.#closed !== undefined && (this.#closed.error !== undefined || this.#queue.length === 0);
@@ -189,7 +205,8 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
   }
 
   /**
-   * Called when the consumer leaves. Closes the channel and discards its items. Pushes reject, and `take` gives `done`.
+   * Must be called when the consumer takes no more items. Closes the channel and discards its items. From now on `push`
+   * rejects, and `take` resolves to `done`.
    */
   abandon(): void {
     this.abandoned = true;
@@ -198,7 +215,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     this.#settle();
   }
 
-  /** Its `return()` abandons the channel. */
+  /** Iterates over the items. `return()` of the iterator abandons the channel. */
   [Symbol.asyncIterator](): AsyncIterator<T, undefined, undefined> {
     return {
       next: () => this.take(),
@@ -237,7 +254,10 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     if (this.#queue.length > this.depth) this.stalls++;
   }
 
-  /** Moves items in and out as far as possible, and wakes waiting producers. Called after every change. */
+  /**
+   * Moves entries into the channel and out to takers, as far as possible, and wakes waiting producers. Called after
+   * every change.
+   */
   #settle(): void {
     for (;;) {
       const next = this.#queue[this.depth];
@@ -251,7 +271,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     else if (this.#changes.observed) this.#changes.next();
   }
 
-  /** Whether `size` more bytes fit behind `ahead` entries. */
+  /** Whether an item of `size` bytes may enter the channel if `ahead` entries are in front of it. */
   #fits(ahead: number, size: number): boolean {
     if (ahead === 0) return true;
     return ahead === this.depth && ahead < this.capacity.items && this.bytes + size <= this.capacity.bytes;
@@ -283,7 +303,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     }
   }
 
-  /** An error thrown by `onDiscard` must not keep other items from being freed. */
+  /** Discards an item. An error of `onDiscard` becomes a warning, so that other items are still freed. */
   #discard(item: T): void {
     const { onDiscard } = this.#options;
     if (onDiscard !== undefined) tell('onDiscard', onDiscard, item);
@@ -312,7 +332,9 @@ interface Taker<T> {
   readonly reject: (error: unknown) => void;
 }
 
-/** The bounds, with `Infinity` for a missing one. Throws if no item would fit, or if `sizeOf` is missing. */
+/**
+ * The bounds as numbers, with `Infinity` for a missing bound. Throws if no item could enter, or if `sizeOf` is missing.
+ */
 export function checkedCapacity<T>({ items, bytes, sizeOf, name }: ChannelOptions<T>): Required<Occupancy> {
   const capacity = { items: items ?? Number.POSITIVE_INFINITY, bytes: bytes ?? Number.POSITIVE_INFINITY };
   const bounded = Math.min(capacity.items, capacity.bytes) < Number.POSITIVE_INFINITY;

@@ -1,20 +1,21 @@
 import type { Subscriber } from 'rxjs';
 
 /**
- * Tells a pull source whether the nearest stage downstream has room *now*. Demand is a level, not a credit: an item
- * that a `filter` drops on the way does not change it, so no credit can leak.
+ * Tells a source upstream whether the next stage downstream has room at the moment. Demand is a current level, not a
+ * credit per item. So if a `filter` on the way drops an item, no credit is lost.
  */
 export interface Demand {
   hasRoom(): boolean;
   /** Resolves when {@link Demand.hasRoom} may have become true. */
   room(): Promise<void>;
   /**
-   * True while a source delivers an item that it was asked for. Items that arrive at other times were pushed unasked.
+   * True while a source delivers an item for which the stage had room. An item that arrives while this is false was
+   * pushed without being requested.
    */
   asked: boolean;
 }
 
-/** The key under which a stage's observer carries its {@link Demand}. */
+/** The key under which the observer of a stage stores its {@link Demand}. */
 export const DEMAND: unique symbol = Symbol('quadrille.demand');
 
 interface Link {
@@ -23,11 +24,12 @@ interface Link {
 }
 
 /**
- * The demand of the nearest stage downstream of `subscriber`, or `undefined` if there is none.
+ * Finds the demand of the next stage downstream of `subscriber`. Returns `undefined` if there is none.
  *
- * RxJS links the subscribers of a chain by `destination`, including inner subscriptions of `concat`, `switchMap` and
- * the like. So plain operators between two stages need not know of demand. The field is internal to RxJS. If it
- * disappears, or a `Subject` breaks the chain, items arrive unasked and the overflow policy of the stage applies.
+ * RxJS links the subscribers of a chain by `destination`, also through inner subscriptions of `concat`, `switchMap` and
+ * similar operators. So plain operators between two stages need not support demand. The field is internal to RxJS. If
+ * it disappears, or if a `Subject` breaks the chain, items count as pushed without being requested, and the overflow
+ * policy of the stage applies.
  */
 export function demandOf(subscriber: Subscriber<never>): Demand | undefined {
   let link = subscriber as unknown as Link | null | undefined;
@@ -38,7 +40,7 @@ export function demandOf(subscriber: Subscriber<never>): Demand | undefined {
   return undefined;
 }
 
-/** Delivers `item` to `subscriber`, marked as asked for. */
+/** Delivers `item` to `subscriber`, marked as requested. */
 export function deliver<T>(subscriber: Subscriber<T>, demand: Demand | undefined, item: T): void {
   const outer = demand?.asked ?? false;
   if (demand !== undefined) demand.asked = true;

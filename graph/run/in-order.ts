@@ -1,24 +1,24 @@
-/** Lets the holders of indices 0, 1, 2 … proceed in this order, no matter which is ready first. */
+/** Lets tasks with the indices 0, 1, 2 … proceed in this order, whichever is ready first. */
 export class InOrder {
   #next = 0;
   #ended = false;
   readonly #passed: Set<number> = new Set();
   readonly #waiting: Map<number, () => void> = new Map();
 
-  /** Resolves when all lower indices have passed, or when `end` is called. */
+  /** Resolves when `pass` was called for all lower indices, or when `end` is called. */
   async come(index: number): Promise<void> {
     if (this.#ended || index <= this.#next) return;
     await new Promise<void>((resolve) => this.#waiting.set(index, resolve));
   }
 
-  /** Marks `index` as done: its holder has proceeded, or never will. */
+  /** Says that the task with this index has proceeded, or never will. The next task may then proceed. */
   pass(index: number): void {
     this.#passed.add(index);
     while (this.#passed.delete(this.#next)) this.#next++;
     this.#wake(this.#next);
   }
 
-  /** Releases everyone who waits. */
+  /** Lets all waiting tasks proceed at once. */
   end(): void {
     this.#ended = true;
     for (const index of [...this.#waiting.keys()]) this.#wake(index);

@@ -1,20 +1,23 @@
 import { GraphError } from '../../primitives/errors.ts';
 
-/** Which item failed, where and how often. */
+/** Which item failed, where, how often, and what happened to it. */
 export interface FailedItem {
-  /** Path of the node, as `graph/node`. */
+  /** Path of the node, in the form `graph/node`. */
   readonly path: string;
   /** Index of the item among the node's inputs, from 0. */
   readonly index: number;
-  /** The name that the node's `describe` gives the item. */
+  /** Name of the item, as returned by `describe`, if any. */
   readonly item: string | undefined;
-  /** Number of attempts on both sides. */
+  /** Number of attempts to process the item, on both sides together. */
   readonly attempts: number;
-  /** What happened to the item: it was skipped, or the run ended. */
+  /** Whether the item was skipped, or the run ended because of it. */
   readonly outcome: 'skipped' | 'stopped';
 }
 
-/** An item that failed for good. Code `graph/item-failed`; it holds the node's path, the item and the `cause`. */
+/**
+ * The error for an item for which all attempts have failed. Its code is `graph/item-failed`. It names the node and the
+ * item; `cause` is the last error.
+ */
 export class ItemError extends GraphError {
   static {
     ItemError.prototype.name = 'ItemError';

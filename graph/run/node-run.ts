@@ -7,20 +7,22 @@ import type { ItemError } from './item-error.ts';
 import type { GraphObserver } from './observer.ts';
 import { discardParcel, handledBy, type ItemHandling, type Parcel, sizeOfParcel } from './parcel.ts';
 
-/** One bounded edge of one run, and the nodes at its ends. */
+/** One bounded edge in one run, with the nodes at its ends. */
 export interface Edge {
-  /** Name in traces: the node it leads into, or `node.port`. */
+  /** Name of the edge in traces: the node that the edge leads to, or `node.port`. */
   readonly name: string;
   readonly channel: Channel<Parcel>;
-  /** Item handling set on the consuming node. It overrides the handling set on the source. */
+  /**
+   * Functions that free, measure and name items, as set on the consuming node. They override those set on the source.
+   */
   readonly own: ItemHandling<unknown>;
-  /** Nodes that may still put items on the edge. */
+  /** Nodes that may still put items on the edge. The edge is closed when none is left. */
   producers: NodeRun[];
   /** Whether the consuming node takes no more items. */
   isLeft: boolean;
 }
 
-/** Counters that a node's program keeps. */
+/** The counters of a node that its program updates. */
 export interface NodeCounts {
   in: number;
   out: number;
@@ -32,52 +34,62 @@ export interface NodeCounts {
   migrated: number;
 }
 
-/** One node in one run, as its program sees it. */
+/** One node in one run, as the program of the node sees it. */
 export interface NodeRun {
   readonly meta: NodeMeta;
-  /** Path of the node in errors, `graph/node`. */
+  /** Path of the node in errors, in the form `graph/node`. */
   readonly path: string;
   readonly inputs: readonly Edge[];
   readonly outputs: readonly Edge[];
   readonly counts: NodeCounts;
-  /** Aborted when the run is over, or when nobody takes the node's output any more. */
+  /** Aborted when the run has ended, or when no node takes the output of this node any more. */
   readonly abort: AbortController;
-  /** Called on abort. These are not listeners of the signal, because platforms warn of many listeners. */
+  /**
+   * Functions to call when the node is cancelled. They are no listeners of the signal, because platforms warn if a
+   * signal has many listeners.
+   */
   readonly atAbort: Set<() => void>;
   readonly run: RunServices;
 }
 
-/** What a run offers to its nodes. */
+/** The services of a run for its nodes. */
 export interface RunServices {
   readonly observer: GraphObserver | undefined;
-  /** Called when work on an item begins or ends. While work is in progress, the run is neither stalled nor over. */
+  /**
+   * Must be called when work on an item begins and ends. In between, the run counts neither as stalled nor as finished.
+   */
   began(): void;
   ended(): void;
-  /** The policy of nodes that have none of their own. */
+  /** The error policy for nodes that have no policy themselves. */
   readonly policy: ErrorPolicy;
-  /** Returns the context given to `run()`. Throws if there is none. */
+  /** Returns the context given to `run()`. Throws if no context was given. */
   context(): unknown;
-  /** Reports an item that failed for good to `errors$`. */
+  /** Reports an item for which all attempts have failed, through `errors$`. */
   report(error: ItemError): void;
-  /** Ends the run with `error`. */
+  /** Ends the run with `error`. Has no effect if the run has failed already. */
   fail(error: unknown): void;
-  /** Registers `release`, which is called when a run fails. It frees items collected for the result. */
+  /** Registers a function to call if the run fails. It frees items that were collected for the result. */
   atFailure(release: () => void): void;
-  /** Reports a callback that threw where this must not end the run. */
+  /** Receives the errors of callbacks, such as `discard`, that must not end the run. */
   readonly warn: OnWarning | undefined;
   /**
-   * Called when a read of a source begins or ends. During a read the run is not stalled, but the end of the run does
-   * not wait for it.
+   * Must be called when a read of a source begins and ends. In between, the run does not count as stalled. The end of
+   * the run does not wait for the read.
    */
   readBegan(): void;
   readEnded(): void;
-  /** Called for movement that is not work, such as a timer in a pipe. */
+  /**
+   * Must be called when items moved without work on an item, for example by a timer in a pipe. The run is then not
+   * stalled.
+   */
   moved(): void;
-  /** Adds units of progress if the node is one whose items count. */
+  /** Adds units of progress, if the items of this node count as progress. */
   advance(node: NodeRun, units: number): void;
 }
 
-/** The work of a node in a run. It ends when its inputs have ended or its signal is aborted. */
+/**
+ * Runs a node for one run. Resolves when the inputs have ended or the node was cancelled, to the node's outcome if any.
+ */
 export type NodeProgram = (node: NodeRun) => Promise<unknown>;
 
 export function newEdge(
@@ -91,12 +103,15 @@ export function newEdge(
   return { name, channel, own, producers: [], isLeft: false };
 }
 
-/** An infinite bound in bytes needs no sizes. */
+/** The bounds as options of a channel. An infinite bound in bytes is left out, because it needs no sizes. */
 function bounds({ items, bytes }: Occupancy): { items: number; bytes?: number } {
   return bytes === Number.POSITIVE_INFINITY ? { items } : { items, bytes };
 }
 
-/** Puts `parcel` on the edge at index `output`, waiting for room. If the consumer has left, the parcel is discarded. */
+/**
+ * Puts `parcel` on the output edge with this index, after waiting for room. If the consumer has left, discards the
+ * parcel.
+ */
 export async function emit(node: NodeRun, output: number, parcel: Parcel): Promise<void> {
   const { channel, own } = node.outputs[output]!;
   const handled = handledBy(own, parcel);
@@ -108,7 +123,7 @@ export async function emit(node: NodeRun, output: number, parcel: Parcel): Promi
   }
 }
 
-/** Adds the item's name to an error of a channel, which does not know names. */
+/** Adds the name of the item to an error of a channel. A channel does not know the names of its items. */
 function namingItem(error: unknown, { name }: Parcel): unknown {
   if (!(error instanceof GraphError) || error.code !== 'graph/bad-size' || name === undefined) return error;
   const { expected, got, place, cause } = error;
@@ -120,12 +135,12 @@ function namingItem(error: unknown, { name }: Parcel): unknown {
   });
 }
 
-/** Frees an item that goes no further. */
+/** Frees an item that is not processed further. */
 export function discard({ run }: NodeRun, parcel: Parcel): void {
   discardParcel(parcel, run.warn);
 }
 
-/** Calls `body` for each item of an edge, one after another, until the edge ends or is abandoned. */
+/** Calls `body` for each item of an edge, one item after another, until the edge has ended or was abandoned. */
 export async function forEachItem(edge: Edge, body: (parcel: Parcel, index: number) => Promise<void>): Promise<void> {
   for (let index = 0; ; index++) {
     const next = await edge.channel.take();
@@ -135,8 +150,8 @@ export async function forEachItem(edge: Edge, body: (parcel: Parcel, index: numb
 }
 
 /**
- * Called when the consumer of `edge` takes no more items. Items on it are discarded, and nodes that feed only this edge
- * end too.
+ * Must be called when the consumer of an edge takes no more items. Discards the items on the edge. Cancels nodes that
+ * feed only edges without consumer.
  */
 export function leave(edge: Edge): void {
   if (edge.isLeft) return;
@@ -151,7 +166,7 @@ export function cancel(node: NodeRun, reason?: unknown): void {
   for (const edge of node.inputs) leave(edge);
 }
 
-/** Called when `node` will emit no more items. */
+/** Must be called when a node emits no more items. Closes edges to which no other node adds items. */
 export function endOutputs(node: NodeRun): void {
   for (const edge of node.outputs) {
     edge.producers = edge.producers.filter((producer) => producer !== node);
@@ -159,14 +174,16 @@ export function endOutputs(node: NodeRun): void {
   }
 }
 
-/** The error that ends a run when a node fails outside the work on an item, for example in an operator or in `copy`. */
+/**
+ * The error that ends a run if a node fails outside the work on an item, for example in an RxJS operator or in `copy`.
+ */
 export function nodeError({ path }: NodeRun, cause: unknown, record?: string | number): GraphError {
   if (cause instanceof GraphError) return cause;
   const message = cause instanceof Error ? cause.message : String(cause);
   return new GraphError('graph/node-failed', `The node failed: ${message}`, { place: { node: path, record }, cause });
 }
 
-/** Errors thrown by an item's work after the node was cancelled are ignored. */
+/** Ends the run with the error of an item's work, unless the node was cancelled. Errors after that are ignored. */
 export function failUnlessOver({ abort, run }: NodeRun, error: unknown): void {
   if (!abort.signal.aborted) run.fail(error);
 }

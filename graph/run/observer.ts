@@ -7,36 +7,37 @@ import type { Parcel } from './parcel.ts';
 import type { Passage } from './passage.ts';
 
 /**
- * Receives the events of a run as they happen. It is the option `observer` of `stage()` and of a graph's `run()`. Its
- * methods are called synchronously and often. A method that throws causes a warning and is not called again.
+ * Receives the events of a run as they happen. Pass it as the option `observer` of `stage()`, or of `run()` of a graph.
+ * Its methods are called synchronously and often. If a method throws, the error becomes a warning, and the method is
+ * not called again.
  */
 export interface GraphObserver {
-  /** Called when an item has left a node's function. Every attempt is a span of its own. */
+  /** Called when an attempt to process an item has ended. Each attempt has its own span. */
   span(span: WorkSpan): void;
-  /** Called when the contents of an edge have changed. */
+  /** Called when the number of items or bytes on an edge has changed. */
   occupancy(sample: OccupancySample): void;
-  /** Called for a migration, a retry or an error. */
+  /** Called for events such as a migration, a retry or an error. */
   mark(mark: TraceMark): void;
 }
 
 export const anObserver: Kind = aRecord<GraphObserver>({ span: aFunction, occupancy: aFunction, mark: aFunction });
 
-/** What the run of a graph provides to stages in its pipes. */
+/** The services of a graph's run for stages in its pipes. */
 export interface Surroundings {
   readonly observer: GraphObserver | undefined;
-  /** Recognises the pipe's items, so that stages pass on their parcels. */
+  /** Finds the parcel of an item in the pipe, so that a stage can pass the parcel on. */
   readonly passage: Passage;
   readonly warn: OnWarning | undefined;
-  /** Called when work on an item begins or ends. While work is in progress, the run is not stalled. */
+  /** Must be called when work on an item begins and ends. In between, the run does not count as stalled. */
   began(): void;
   ended(): void;
-  /** Called when an item has failed for good and the stage continues without it. */
+  /** Must be called when all attempts for an item have failed and the stage continues without the item. */
   passedOver(error: GraphError, parcel: Parcel): void;
-  /** Adds the item's name to the error that ends the stream. */
+  /** Adds the name of the item to an error that ends the stream. */
   named(error: GraphError, parcel: Parcel): GraphError;
 }
 
-/** Wraps an observer so that its failures do not reach the observed work. */
+/** Wraps an observer so that errors of its methods become warnings. */
 export function guarded(observer: GraphObserver, onWarning?: OnWarning): GraphObserver {
   const guard = <T>(name: keyof GraphObserver, method: (value: T) => void): ((value: T) => void) => {
     let failed = false;
@@ -59,7 +60,7 @@ export function guarded(observer: GraphObserver, onWarning?: OnWarning): GraphOb
   };
 }
 
-/** The key under which the last subscriber of a pipe carries its {@link Surroundings}. */
+/** The key under which the last subscriber of a pipe stores its {@link Surroundings}. */
 export const SURROUNDINGS: unique symbol = Symbol('quadrille.surroundings');
 
 interface Link {
@@ -67,7 +68,10 @@ interface Link {
   readonly destination?: Link | null;
 }
 
-/** The run that `subscriber` is part of, found along `destination` as in `demandOf`; `undefined` outside a graph. */
+/**
+ * Finds the services of the graph's run that `subscriber` belongs to, along `destination` as in `demandOf`. Returns
+ * `undefined` outside a graph.
+ */
 export function surroundingsOf(subscriber: Subscriber<never>): Surroundings | undefined {
   let link = subscriber as unknown as Link | null | undefined;
   while (link) {

@@ -1,6 +1,6 @@
 import { type OnWarning, tell } from '../../primitives/warnings.ts';
 
-/** Functions that free, measure and name the items of a port. The consuming node may override them. */
+/** Functions that free, measure and name the items of a port. Functions set on the consuming node override these. */
 export interface ItemHandling<A> {
   readonly discard?: ((item: A) => void) | undefined;
   readonly sizeOf?: ((item: A) => number) | undefined;
@@ -8,8 +8,8 @@ export interface ItemHandling<A> {
 }
 
 /**
- * An item in transit, with its handling. The handling belongs to the item, because an edge may carry items from several
- * sources.
+ * An item on its way through a graph, with the functions that free and measure it. They belong to the item, because an
+ * edge can have items from several sources.
  */
 export interface Parcel<A = unknown> {
   readonly item: A;
@@ -20,20 +20,19 @@ export interface Parcel<A = unknown> {
 }
 
 /**
- * A function that is only called with the parcel's own item. It is typed as a method, so that a parcel of `A` is a
- * `Parcel`.
+ * A function that is only called with the item of its own parcel. The method type makes every `Parcel<A>` a `Parcel`.
  */
 type OwnItems<A, R> = { call(item: A): R }['call'];
 
 /**
- * A parcel for an item from its source. The name is made now, because a later stage may free the data that it depends
- * on.
+ * Makes the parcel of an item that was read from a source. The name is computed at once, because a later stage may free
+ * the data that `describe` reads.
  */
 export function parcelOf<A>(item: A, { discard, sizeOf, describe }: ItemHandling<A>): Parcel<A> {
   return { item, name: nameOf(describe, item), discard, sizeOf };
 }
 
-/** `parcel`, with its handling overridden by `own`. */
+/** Returns `parcel` with the functions in `own` instead of its previous ones, as far as they are set. */
 export function handledBy<A>(own: ItemHandling<A>, parcel: Parcel<A>): Parcel<A> {
   const { discard, sizeOf, describe } = own;
   if (discard === undefined && sizeOf === undefined && describe === undefined) return parcel;
@@ -50,12 +49,15 @@ export function sizeOfParcel<A>({ item, sizeOf }: Parcel<A>): number {
   return sizeOf?.(item) ?? 0;
 }
 
-/** Frees the item. If `discard` throws, that is only a warning, so that other items are still freed. */
+/** Frees the item of a parcel. An error of `discard` becomes a warning, so that other items are still freed. */
 export function discardParcel<A>({ item, discard }: Parcel<A>, onWarning?: OnWarning): void {
   if (discard !== undefined) tell('discard', discard, item, onWarning);
 }
 
-/** The name of an item. An error in `describe` must not hide the failure being reported. */
+/**
+ * The name of an item. An error of `describe` is ignored, because it must not hide the failure for which the name is
+ * needed.
+ */
 function nameOf<A>(describe: ((item: A) => string) | undefined, item: A): string | undefined {
   if (describe === undefined) return undefined;
   try {
@@ -65,7 +67,7 @@ function nameOf<A>(describe: ((item: A) => string) | undefined, item: A): string
   }
 }
 
-/** The joint name of several items: the names of the first three. */
+/** The common name of several items: the names of the first three, and how many more there are. */
 export function jointName(parcels: readonly Parcel[]): string | undefined {
   const names = parcels.flatMap(({ name }) => (name === undefined ? [] : [name]));
   if (names.length === 0) return undefined;

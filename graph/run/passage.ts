@@ -3,9 +3,11 @@ import type { OnWarning } from '../../primitives/warnings.ts';
 import { discardParcel, type Parcel } from './parcel.ts';
 
 /**
- * Follows items through the operators of a pipe, which see items without their parcels. An emitted value is recognised
- * as an item that entered if it is the same object, or the same number or string while that item is being delivered.
- * Any other value is new, and is named after the item being delivered.
+ * Keeps the parcels of items while they pass through the RxJS operators of a pipe, which see only the items.
+ *
+ * A value that the operators emit counts as a known item if it is the same object as an item that entered. A number or
+ * string counts as known only while the equal item is being delivered to the operators. Any other value is a new item.
+ * A new item is named after the item that is being delivered.
  */
 export class Passage {
   #current: Parcel | undefined;
@@ -19,7 +21,7 @@ export class Passage {
     this.#onWarning = onWarning;
   }
 
-  /** Calls `deliver`, which passes the item to the operators. If an operator fails, the item is freed. */
+  /** Delivers an item to the operators by calling `deliver`. If an operator fails meanwhile, frees the item. */
   enter(parcel: Parcel, deliver: () => void): void {
     const outer = this.#current;
     this.#depth++;
@@ -36,23 +38,23 @@ export class Passage {
   }
 
   /**
-   * Calls `leave` once no item is being delivered. Unsubscribing in the middle of a delivery would drop the item; this
-   * could not be told from an operator that drops and frees it.
+   * Calls `leave` as soon as no item is being delivered. If the stream were unsubscribed during a delivery, the item
+   * would be dropped, and it would not be known whether an operator has freed it.
    */
   afterDelivery(leave: () => void): void {
     if (this.#depth === 0) leave();
     else this.#waiting.push(leave);
   }
 
-  /** Called when the operators have failed. Returns the name of the item being delivered, if any. */
+  /** Must be called when an operator has failed. Returns the name of the item that is being delivered, if any. */
   fail(): string | undefined {
     this.#hasFailed = true;
     return this.#current?.name;
   }
 
   /**
-   * The parcel of a value that an operator emits. An item that is emitted twice is recognised only once, so that it is
-   * freed once.
+   * Returns the parcel of an item that the operators emit. If they emit an item twice, only the first is recognised, so
+   * that the item is freed only once.
    */
   leave<A>(item: A): Parcel<A> {
     const known = this.#knownAgain(item);
@@ -78,18 +80,19 @@ export class Passage {
 
 const UNKNOWN: Omit<Parcel, 'item'> = { name: undefined, discard: undefined, sizeOf: undefined };
 
-/** Wraps items in parcels. Outside a graph these have no handling. */
+/** Puts items into parcels. Outside a graph, parcels have no functions to free or measure items. */
 export function parcels<A>(passage: Passage | undefined): OperatorFunction<A, Parcel<A>> {
   return map((item) => passage?.leave(item) ?? { ...UNKNOWN, item });
 }
 
-/** Unwraps items from their parcels and delivers each through `passage`. */
+/** Takes items out of their parcels, and delivers each item through `passage`. */
 export function items<A>(passage: Passage | undefined): OperatorFunction<Parcel<A>, A> {
   if (passage === undefined) return map(({ item }) => item);
   return (source) =>
     new Observable<A>((out) => {
       const next = (parcel: Parcel<A>): void => passage.enter(parcel, () => out.next(parcel.item));
-      // Sources upstream find the next stage's demand along `destination`, as they do through RxJS's own operators.
+      // A source upstream finds the demand of the next stage by following `destination`, as through RxJS's own
+      // operators.
       const observer = { next, error: (error: unknown) => out.error(error), complete: () => out.complete() };
       const inlet = new Subscriber<Parcel<A>>(Object.assign(observer, { destination: out }));
       out.add(inlet);

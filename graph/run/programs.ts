@@ -30,10 +30,10 @@ import { discardParcel, type ItemHandling, jointName, type Parcel, parcelOf, siz
 import { items, Passage, parcels } from './passage.ts';
 import { openReader, type Pullable, type PullSource } from './pull-source.ts';
 
-/** Opens a source for one run. */
+/** Opens a source for one run, given the context of the run. */
 export type Opener<A, C> = (context: { readonly signal: AbortSignal; readonly ctx: C }) => Pullable<A>;
 
-/** Work under the node's policy, or under the run's policy if the node has none. */
+/** Returns the work of a node with its error policy: the policy of the node, or of the run if the node has none. */
 export type WorkOf<A, B> = (node: NodeRun) => Work<A, B>;
 
 export function sourceProgram<A>(
@@ -54,7 +54,7 @@ export function sourceProgram<A>(
   };
 }
 
-/** Units of progress in an item. If `units` throws, the item fails. */
+/** The units of progress in an item. If `units` throws, the item fails and the run ends. */
 function unitsOf<A>(node: NodeRun, units: (item: A) => number, parcel: Parcel<A>, index: number): number {
   try {
     return units(parcel.item);
@@ -63,7 +63,7 @@ function unitsOf<A>(node: NodeRun, units: (item: A) => number, parcel: Parcel<A>
   }
 }
 
-/** `source`, with its reads counted as work in progress. */
+/** Wraps a source so that the run knows when a read is in progress and counts the items. */
 function watched<A>({ run, counts }: NodeRun, source: Pullable<A> | Opener<A, never>): PullSource<A> {
   return (signal) => {
     const context = {
@@ -94,14 +94,14 @@ function watched<A>({ run, counts }: NodeRun, source: Pullable<A> | Opener<A, ne
 
 export interface StageSteps<A, B> {
   readonly ordered?: boolean;
-  /** Units of progress in an item. */
+  /** Returns the units of progress in an item. */
   readonly units?: ((item: A) => number) | undefined;
   readonly discardResult?: ((result: B) => void) | undefined;
-  /** Called for each item that the function has taken. */
+  /** Called for each item that the function has accepted, and so owns. */
   readonly taken?: (parcel: Parcel<A>) => void;
 }
 
-/** Applies a function to each item, in lanes. */
+/** The program of a stage, which applies a function to each item, in lanes. */
 export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>): NodeProgram {
   const { ordered, units, discardResult, taken } = steps;
   return (node) => {
@@ -131,8 +131,9 @@ export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>
 }
 
 /**
- * Folds the items in order. The result is the last value. Without a start the first item is the first value. No
- * function owns it until the second item arrives, so it is discarded if the run fails before that.
+ * The program of a fold. Its outcome is the last accumulated value. Without a start value, the first item becomes the
+ * first value. In this case no function owns the first item until the second item arrives. If the run fails before, the
+ * program discards the first item.
  */
 export function reduceProgram<A, R>(
   fold: (accumulator: R, item: A, context: NodeContext<never>) => Promise<R> | R,
@@ -145,7 +146,7 @@ export function reduceProgram<A, R>(
     let first: Parcel<A> | undefined;
     let count = result === undefined ? 0 : 1;
     const step = async (item: A, context: NodeContext<never>): Promise<void> => {
-      // Without a start, `A` and `R` are the same type.
+      // Without a start value, the types `A` and `R` are the same.
       result = { value: result === undefined ? (item as unknown as R) : await fold(result.value, item, context) };
     };
     const taken = (parcel: Parcel<A>): void => {
@@ -160,7 +161,10 @@ export function reduceProgram<A, R>(
   };
 }
 
-/** Collects the items. The result is the list of them. The graph owns them until the run has succeeded. */
+/**
+ * The program that collects items in an array, which is its outcome. The graph owns the items until the run has
+ * succeeded.
+ */
 export function collectProgram<A>(workOf: WorkOf<A, void>, units: ((item: A) => number) | undefined): NodeProgram {
   return async (node) => {
     const kept: Parcel<A>[] = [];
@@ -177,7 +181,7 @@ function nothingToReduce({ path }: NodeRun): GraphError {
   return new GraphError('graph/nothing-to-reduce', 'There were no items, and no seed was given.', details);
 }
 
-/** Applies a function to each item. The result is the number of items. */
+/** The program of a sink, which applies a function to each item. Its outcome is the number of items. */
 export function sinkProgram<A>(workOf: WorkOf<A, unknown>, units: ((item: A) => number) | undefined): NodeProgram {
   return async (node) => {
     await stageProgram(workOf, { units })(node);
@@ -185,7 +189,10 @@ export function sinkProgram<A>(workOf: WorkOf<A, unknown>, units: ((item: A) => 
   };
 }
 
-/** Runs plain RxJS operators, or one stage, between two edges. A single stage takes the node's name. */
+/**
+ * The program of a pipe, which applies plain RxJS operators, or one stage, between two edges. If there is only one
+ * stage, errors and traces use the name of the node for it.
+ */
 export function pipeProgram<A, B>(operator: OperatorFunction<A, B>, stageName?: string): NodeProgram {
   return (node) => {
     const passage = new Passage(node.run.warn);
@@ -197,7 +204,7 @@ export function pipeProgram<A, B>(operator: OperatorFunction<A, B>, stageName?: 
   };
 }
 
-/** Groups items into batches, which are freed item by item. */
+/** The program that groups items into batches. Discarding a batch frees each of its items. */
 export function batchProgram<A>(options: GraphBatchOptions<A>, name: string, isSized: boolean): NodeProgram {
   const { items, bytes, weight } = options;
   const measures = {
@@ -220,8 +227,8 @@ export function batchProgram<A>(options: GraphBatchOptions<A>, name: string, isS
 }
 
 /**
- * A batch as one item. `discard` is called for the items that the batch holds now. If the batch was copied, these are
- * not the original items.
+ * Makes the parcel of a batch. Discarding the parcel frees the items that the batch contains at that time. They are not
+ * the original items if the batch was copied.
  */
 function inOne<A>(batch: readonly Parcel<A>[], discard: (parcel: Parcel<A>) => void): Parcel<A[]> {
   const free = (items: readonly A[]): void => {
@@ -244,7 +251,8 @@ function surroundings(node: NodeRun, passage: Passage, stageName: string | undef
   const told = (error: GraphError, outcome: ItemError['outcome'], { name }: Parcel): GraphError => {
     const { node: stage, record } = error.place ?? {};
     if (error instanceof ItemError || error.code !== 'graph/item-failed') return error;
-    // A single stage uses the node's name. With several, each appends its own name to the node's path.
+    // The only stage of a pipe has the path of the node. If there are several stages, each appends its name to this
+    // path.
     const path = stage === stageName ? node.path : `${node.path}/${stage}`;
     const index = typeof record === 'number' ? record : 0;
     const failed = new ItemError({ path, index, item: name, attempts: 1, outcome }, error.cause);
@@ -272,8 +280,9 @@ function renamed(observer: GraphObserver, from: string, to: string): GraphObserv
 }
 
 /**
- * Runs `stream` until it ends or the node is cancelled, and puts its values on the node's only output, if it has one.
- * Values emitted unasked, by operators that delay items, wait for room in the edge's queue.
+ * Runs `stream` until it ends or the node is cancelled. Puts the values of the stream on the node's only output, if it
+ * has an output. Operators that delay items may emit values when the edge has no room. These values wait in the queue
+ * of the edge.
  */
 function drive(node: NodeRun, stream: Observable<Parcel | Skipped>, told?: Surroundings): Promise<void> {
   const { abort, run, outputs } = node;
@@ -312,7 +321,9 @@ function demandOn({ channel }: Edge): Demand {
   return { hasRoom: () => channel.hasRoom(), room: () => channel.room(), asked: false };
 }
 
-/** Sends each item to the port that `choose` returns; -1 means none. */
+/**
+ * The program of a branch, which sends each item to one port: the function of `workOf` returns the index of the port.
+ */
 export function branchProgram<A>(workOf: WorkOf<A, number>): NodeProgram {
   return (node) => {
     const [edge] = node.inputs;
@@ -326,7 +337,7 @@ export function branchProgram<A>(workOf: WorkOf<A, number>): NodeProgram {
   };
 }
 
-/** Sends each item to every port. */
+/** The program of a broadcast, which sends each item to every port. */
 export function broadcastProgram<A>(copy: ((item: A) => A) | undefined): NodeProgram {
   return (node) =>
     forEachItem(node.inputs[0]!, async (parcel, index) => {
@@ -336,7 +347,10 @@ export function broadcastProgram<A>(copy: ((item: A) => A) | undefined): NodePro
     });
 }
 
-/** Makes one copy for each port. If a copy fails, earlier ones are freed. */
+/**
+ * Makes a copy of an item for each port; the first port gets the item itself. If a copy fails, frees all copies and
+ * throws.
+ */
 function copiesOf(
   node: NodeRun,
   parcel: Parcel,

@@ -19,47 +19,53 @@ import {
 import { anything, atLeast } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 
-/** The progress of a run. */
+/** The progress of a run at one moment. */
 export interface ProgressReport {
-  /** Units done. A unit is an item unless the run counts something else. */
+  /** Number of units done. A unit is one item, unless the run counts other units. */
   readonly done: number;
-  /** Total units, if known. */
+  /** Total number of units, if known. */
   readonly total: number | undefined;
-  /** Average units per second since the start; 0 while no time has passed. */
+  /** Average number of units per second since the start; 0 while no time has passed. */
   readonly rate: number;
-  /** Seconds remaining at that rate; undefined while the total is unknown or nothing is done. */
+  /**
+   * Estimated seconds until the end, if `rate` stays the same. Undefined while the total is unknown or nothing is done.
+   */
   readonly eta: number | undefined;
   /** Seconds since the start. */
   readonly elapsed: number;
 }
 
 export interface ProgressOptions {
-  /** Total units, if known at the start. */
+  /** Total number of units, if known at the start. */
   readonly total?: number | undefined;
   /** Minimum time between two reports, in milliseconds. Default 100. */
   readonly every?: number | undefined;
-  /** Clock and timer; a `TestScheduler` in tests. */
+  /** Clock and timer for the reports. Tests can give a `TestScheduler`. */
   readonly scheduler?: SchedulerLike | undefined;
 }
 
 export interface Progress {
   /**
-   * Emits the first report immediately, then at most one per `every` milliseconds while something changes, and a last
-   * one at the end.
+   * Emits the first report at once, then at most one report per `every` milliseconds and only after a change, and a
+   * last report at the end.
    */
   readonly progress$: Observable<ProgressReport>;
-  /** Counts `units` as done. Default 1. */
+  /** Adds `units` to the number of units done. Default 1. */
   advance(units?: number): void;
-  /** Sets the total, once it is known. */
+  /** Sets the total number of units, when it becomes known. */
   expect(total: number): void;
-  /** Ends the run, successful or not: the clock stops and `progress$` completes. */
+  /** Must be called when the run has ended, successfully or not. Stops the clock and completes `progress$`. */
   end(): void;
-  /** Advances by `units(item)`, or 1, for each item that passes, and ends with the stream. */
+  /**
+   * An operator that advances by `units(item)`, or by 1, for each item of a stream. When the stream ends, it calls
+   * `end`.
+   */
   track<T>(units?: (item: T) => number): MonoTypeOperatorFunction<T>;
 }
 
 /**
- * Counts the progress of a run, and reports it with rate and remaining time. The clock starts at this call.
+ * Counts the progress of a run, and reports it with rate and remaining time. The clock starts when this function is
+ * called.
  *
  * @example
  * const { progress$, track } = progress({ total: 3 });

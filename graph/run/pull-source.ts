@@ -1,23 +1,26 @@
 import { type Kind, where } from '../../primitives/kinds.ts';
 
-/** Anything that delivers items one at a time, on request. */
+/** A source that delivers items one at a time, when they are requested. */
 export type Pullable<A> = Iterable<A> | AsyncIterable<A> | ReadableStream<A>;
 
 /**
- * The start of a pipeline: a pullable source, or a function that opens one for each subscription. The function's
- * `signal` is aborted when the subscription ends early, so that a pending read can stop too.
+ * The start of a pipeline: a source, or a function that opens one for each subscription. The function gets a signal
+ * that is aborted when the subscription ends early, so that a pending read can stop too.
  */
 export type PullSource<A> = Pullable<A> | ((signal: AbortSignal) => Pullable<A>);
 
-/** One subscription's reader of a source. */
+/** Reads a source for one subscription. */
 export interface Reader<A> {
-  /** The next item. Calls may overlap: the source sees them in sequence. */
+  /** Reads the next item. Calls may overlap; the source gets them one after another. */
   next(): Promise<IteratorResult<A, unknown>>;
-  /** Calls the source's `return()`, immediately and once, unless the source has ended or failed by itself. */
+  /**
+   * Calls `return()` of the source immediately and at most once. Does nothing if the source has ended or failed by
+   * itself.
+   */
   stop(): void;
 }
 
-/** Checks for a source, or a function that opens one. */
+/** Checks that a value is a source, or a function that opens one. */
 export const aSource: Kind = where(
   'an iterable, an async iterable, a stream, or a function that opens one',
   (source) => {
@@ -57,7 +60,7 @@ export function openReader<A>(source: PullSource<A>, signal: AbortSignal): Reade
       last = turn.catch(() => {});
       return turn;
     },
-    // As in `for await`, an error during clean-up does not replace the original reason. After an unsubscribe nobody
+    // As in `for await`, an error of the clean-up does not replace the original error. After an unsubscription, nobody
     // would receive it.
     stop: () => void stop().catch(() => {}),
   };
@@ -72,8 +75,8 @@ function iteratorOf<A>(source: Pullable<A>): AnyIterator<A> {
 }
 
 /**
- * Replaces the stream's own iterator. Safari has none, and the `return()` of other engines would wait for the pending
- * read.
+ * An iterator over a stream. It replaces the stream's own iterator, which Safari lacks and whose `return()` waits for a
+ * pending read in other engines.
  */
 function streamIterator<A>(stream: ReadableStream<A>): AnyIterator<A> {
   const reader = stream.getReader();

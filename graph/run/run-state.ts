@@ -15,13 +15,13 @@ export interface RunStateOptions {
   readonly warn: OnWarning | undefined;
   readonly policy: ErrorPolicy;
   readonly stallAfter: number;
-  /** Nodes whose items count as progress. If there are none, the items of the sources count. */
+  /** Names of the nodes whose finished items count as progress. If empty, the items read from sources count. */
   readonly measures: ReadonlySet<string>;
   readonly progress: Progress;
   readonly errors: Subject<ItemError>;
 }
 
-/** Tracks the work in progress in a run, and ends the run. A run fails at most once, and it never hangs. */
+/** Tracks what is in progress in a run, detects stalls, and ends the run. A run fails at most once and never hangs. */
 export class RunState implements RunServices {
   readonly observer: GraphObserver | undefined;
   readonly warn: OnWarning | undefined;
@@ -33,7 +33,7 @@ export class RunState implements RunServices {
   #failure: { readonly error: unknown } | undefined;
   #atRest: (() => void)[] = [];
   readonly #releases: (() => void)[] = [];
-  /** Counts movements, so that a stall can be told from two quiet moments. */
+  /** Counts movements of items. If the count has not changed between two checks, nothing has moved. */
   #moves = 0;
   #look: ReturnType<typeof setTimeout> | undefined;
   #isLooking = false;
@@ -113,8 +113,8 @@ export class RunState implements RunServices {
   }
 
   /**
-   * Checks for a stall once everything that can proceed has done so. Items move in microtasks, so one turn of the event
-   * loop is enough.
+   * Checks for a stall in the next turn of the event loop. Items move in microtasks, so by then all items that can move
+   * have done so.
    */
   #lookSoon(): void {
     if (this.#isBusy() || this.#isLooking) return;

@@ -12,24 +12,24 @@ import { type ProgressReport, progress } from './progress.ts';
 import { RunState } from './run-state.ts';
 
 export interface RunOptions {
-  /** An abort ends the run with the signal's reason. */
+  /** If aborted, ends the run with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Receives spans, occupancy and marks, for traces. */
+  /** Receives spans of work, contents of edges, and marks, for traces. */
   readonly observer?: GraphObserver | undefined;
-  /** Error policy of nodes that have none of their own. Default `stop`. */
+  /** Error policy for nodes that have no policy themselves. Default `stop`. */
   readonly onError?: ErrorPolicy | undefined;
-  /** Total units of progress. Default: the sum of the sources' totals, if all are known. */
+  /** Total number of units of progress. Default: the sum of the totals of all sources, if all are known. */
   readonly total?: number | undefined;
   /** Minimum time between two progress reports, in milliseconds. Default 100. */
   readonly progressEvery?: number | undefined;
   /**
-   * A graph with pipes counts as stalled after this many milliseconds without movement while an edge is full, because
-   * operators may hold items by their own clock. Default 60,000; `Infinity` means never. Without pipes a stall is
-   * detected immediately.
+   * Milliseconds without movement after which a graph with pipes counts as stalled, if an edge is full. The time is
+   * needed because operators may hold items back by a clock. Default 60,000; `Infinity` means never. A graph without
+   * pipes needs no such time: its stalls are detected immediately.
    */
   readonly stallAfter?: number | undefined;
   /**
-   * Called when a callback fails where this must not end the run: a `discard`, or a method of the observer. Default: a
+   * Called with the error of a callback that must not end the run: `discard`, or a method of the observer. Default: a
    * warning of the platform.
    */
   readonly onWarning?: OnWarning | undefined;
@@ -48,29 +48,33 @@ export const RUN_OPTIONS: Kind = someOptions<RunOptions>({
 /** A running graph. */
 export interface GraphRun<R> {
   /**
-   * The result. It resolves once every item has been delivered, skipped or discarded because a node took no more items.
-   * It rejects when the run has failed or was aborted, after everything is freed. It waits for running functions, so
-   * these should observe their signal. It does not wait for a pending read of a source, whose item is discarded when it
-   * arrives.
+   * Resolves to the outcomes of the graph when every item has been delivered, skipped, or discarded because a node took
+   * no more items. If the run fails or is aborted, rejects after everything is freed.
+   *
+   * The promise waits for functions that are running, so functions should observe their signal. It does not wait for a
+   * pending read of a source; if the read gives an item, the item is discarded.
    */
   readonly result: Promise<R>;
   /**
-   * Progress of the items read from the sources, or finished by the nodes with the option `progress`, with rate and
-   * remaining time.
+   * Reports the progress of the run, with rate and remaining time. Progress counts the items read from sources, or the
+   * items finished by nodes with the option `progress`.
    */
   readonly progress$: Observable<ProgressReport>;
-  /** Items that failed for good. Late subscribers get the last 1,000 as well. Completes with the run. */
+  /**
+   * Emits an error for each item for which all attempts have failed. A late subscriber also gets the last 1,000 errors.
+   * Completes when the run ends.
+   */
   readonly errors$: Observable<ItemError>;
   readonly shape: GraphShape;
-  /** Counters of all nodes, in the order of the definition. */
+  /** Returns the counters of all nodes, in the order of their definition. */
   counters(): NodeCounters[];
-  /** Current and maximum contents of all edges. */
+  /** Returns the number of items and bytes on each edge, now and at most so far. */
   edges(): EdgeCounters[];
-  /** Ends the run. `result` rejects with `reason`, by default an `AbortError`. */
+  /** Ends the run. `result` rejects with `reason`, which is an `AbortError` by default. */
   abort(reason?: unknown): void;
 }
 
-/** Runs `definition`. Resolves to the results of the node programs, by name. */
+/** Starts a run of `definition`. The result maps the names of nodes to the outcomes of their programs. */
 export function startRun(
   definition: GraphDefinition,
   shape: GraphShape,
@@ -129,7 +133,7 @@ function totalOf({ nodes }: GraphDefinition): number | undefined {
   return totals.reduce((sum, total) => (sum === undefined || total === undefined ? undefined : sum + total), 0);
 }
 
-/** Creates the nodes of a run and the edges between them. */
+/** Creates the nodes of a run, and the edges between them. */
 function wire({ name, nodes }: GraphDefinition, state: RunState): NodeRun[] {
   const edgeBehind = new Map<OutputDefinition, Edge>();
   const inputsOf = nodes.map(({ meta, inputs }) => {
@@ -208,7 +212,7 @@ function countersOf({ meta, counts, inputs }: NodeRun, { inner }: NodeDefinition
   return { ...counts, ...edge, ...inner?.(), name: meta.name };
 }
 
-/** Counters of a stage in a pipe are those of the stage's own edge. */
+/** The counters of a node's edges. A stage in a pipe has an edge of its own, whose counters are returned instead. */
 function edgeCountersOf({ meta, inputs }: NodeRun, { inner }: NodeDefinition): EdgeCounters[] {
   return inputs.map((edge) => {
     const held = inner === undefined ? edge.channel : { capacity: meta.capacity, ...inner() };
