@@ -6,13 +6,13 @@ import type { CaptureArguments } from './ranked-rows.ts';
 import type { Fields } from './row-fields.ts';
 
 /**
- * A functor for {@link expand}. Its parameters are any fields of a row (or the column itself, if the rows are a single
+ * A functor for `expand`. Its parameters are any fields of a row (or the column itself, if the rows are a single
  * column) and `rank`, the number of the output row among all output rows of its source row.
  */
 export type ExpandFunctor<R extends Shape> = FunctorDescription & { readonly result: R };
 
 /**
- * The arguments of an expansion (see {@link expand}): the fields that the functor uses, and the number of output rows
+ * The arguments of an expansion (see `expand`): the fields that the functor uses, and the number of output rows
  * of every row.
  */
 export interface Expansion<R extends Shape> {

@@ -5,17 +5,20 @@ import { assemble, flatten, leafTypes, type Scalar, type Shape, type Tree } from
 import type { Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
 
-/** Fields of a row, by name. */
+/** Fields of a row: a column or table for each name. */
 export type Fields = { readonly [name: string]: Table };
 
 type Values = readonly Value<ScalarType>[];
 
-/** Values that a functor takes besides fields of a row, by name: the state of a walk, a rank. */
+/**
+ * Further values that a functor takes besides the fields of a row, by name. Examples are the state of a walk and the
+ * rank of an element.
+ */
 export type State = { readonly [name: string]: Shape };
 
 /**
- * The fields of a row that a functor takes besides those of a state. A single column is the one parameter that is not
- * in the state.
+ * The fields of a row that a functor takes as parameters; parameters that are part of `state` are left out. If the rows
+ * are a single column, the one remaining parameter is that column.
  */
 export function fieldsTaken(
   primitive: string,
@@ -48,7 +51,8 @@ function mapFields<A, B>(fields: { readonly [name: string]: A }, change: (field:
 }
 
 /**
- * The arguments of a functor, in the order of its parameters: the leaves of the state and of the fields that it takes.
+ * The arguments of a functor, in the order of its parameters. They are chosen from the scalars of the state and of the
+ * fields.
  */
 export function argumentsOf(
   { parameters }: FunctorDescription,
@@ -62,7 +66,7 @@ export function argumentsOf(
   return leavesOf(splitParameters(parameters).values, given as Tree<Value<ScalarType>>);
 }
 
-/** The leaves of a tree in the order of a shape; the tree must have the shape's fields. */
+/** The leaves of a tree, in depth-first order of a shape. Throws if the tree lacks a field of the shape. */
 export function leavesOf<L>(shape: Shape, tree: Tree<L>): L[] {
   return flatten<L>(shape, tree, (path) => {
     throw new RangeError(`no ${path}`);

@@ -8,27 +8,27 @@ import { type AnyMonoid, monoidProgram } from './monoid.ts';
 import { type FusedScan, fusedScan } from './scan.ts';
 
 /**
- * Commands for algorithms: a launch computes several results a row and writes them to any elements of columns. With
- * these, an algorithm can issue a launch that no composition of primitives makes, without knowing the backends.
+ * Commands for algorithms. One launch computes several results for each row and writes them to any elements of columns.
+ * An algorithm uses them for a launch that no combination of primitives makes, without depending on backends.
  */
 
-/** Writes one result of every row to a stored column. */
+/** Says where to write one result of every row in a stored column. */
 export interface ResultStore {
   readonly to: Column;
-  /** Index of the result to store. */
+  /** Number of the result to store. */
   readonly value: number;
-  /** Index of the result that says which element to write; by default the row's own. */
+  /** Number of the result that is the index of the element to write. By default, the index of the row. */
   readonly index?: number;
-  /** Index of the result that says whether to write; by default always. */
+  /** Number of the result that says whether to write. By default, the result is always written. */
   readonly guard?: number;
-  /** Added to the index of the element; 0 by default. */
+  /** A constant that is added to the index of the element; 0 by default. */
   readonly shift?: number;
 }
 
 interface Rows {
   readonly context: Context;
   readonly length: Column['length'];
-  /** The results of a row. */
+  /** Computes the results of a row. */
   readonly row: (index: U32, loader: Loader) => readonly Value<ScalarType>[];
 }
 
@@ -44,8 +44,8 @@ export function storeResults(
 }
 
 /**
- * Folds the results of all rows, which are the leaves of a monoid, and writes the combination to memory, starting at a
- * word.
+ * Folds the results of all rows, which are operands of a monoid, and writes the combination to memory, starting at a
+ * given word.
  */
 export function foldResults(
   name: string,
@@ -62,7 +62,7 @@ export function foldResults(
   });
 }
 
-/** Scans rows and writes the results emitted at each row. */
+/** Scans the rows and writes the results that are emitted at each row. */
 export function scanResults(
   name: string,
   scan: Omit<FusedScan, 'stores' | 'keys'> & { readonly stores: readonly ResultStore[] },
@@ -77,7 +77,10 @@ function storesOf(stores: readonly ResultStore[]): Store[] {
   });
 }
 
-/** Copies host words into a stored column, starting at an element. The words may be changed after the call. */
+/**
+ * Copies 32-bit words of the host into a stored column, starting at an element. The caller may change the words
+ * afterwards.
+ */
 export function writeWords(context: Context, column: Column, from: number, words: Uint32Array): void {
   const { buffer, offset } = destination(column);
   context.backend.write(buffer, offset + from, words);

@@ -5,8 +5,8 @@ import type { Bool, U32, Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
 
 /**
- * Marks where runs of equal keys start: true for row 0 and for every row whose key differs from the previous row's.
- * Returns a view. Keys are a column or a record of columns; f32 keys are compared by their bits.
+ * Marks where runs of equal keys start: true for row 0 and for every row whose key differs from that of the previous
+ * row. The keys are a column or a record of columns; f32 keys are compared by their bits. Returns a view.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. An empty input gives an empty view. Accepts device
  *   counts.
@@ -19,7 +19,7 @@ export function runHeads(keys: Table): Column<'bool'> {
   return headsOf('runHeads', keys);
 }
 
-/** As {@link runHeads}, for another primitive, which errors name. */
+/** Like {@link runHeads}, for use in another primitive. Error messages name that primitive. */
 export function headsOf(primitive: string, keys: Table): Column<'bool'> {
   const words = columnsOf(keys, primitive, 'keys').map(wordsOf);
   const length = commonLength(words, primitive);
@@ -30,13 +30,13 @@ export function headsOf(primitive: string, keys: Table): Column<'bool'> {
   return viewColumn(contextOf(words, primitive), 'bool', length, view);
 }
 
-/** Whether row `index` starts a run. */
+/** Whether row `index` is the first row of a run of equal keys. */
 export function startsRun(keys: readonly Column[], index: U32, loader: Loader): Bool {
   const before = index.sub(index.min(1));
   return index.eq(0).or(differ(loader.load(keys, before), loader.load(keys, index)));
 }
 
-/** Whether row `index` ends a run, in a table of the given length. */
+/** Whether row `index` is the last row of a run of equal keys, in a table of the given length. */
 export function endsRun(keys: readonly Column[], length: Column['length'], index: U32, loader: Loader): Bool {
   const after = index.add(1);
   const next = loader.loadWithin(keys, after, length);

@@ -27,25 +27,25 @@ import { operandsOf } from './reduce.ts';
 
 type Values = readonly Value<ScalarType>[];
 
-/** A scan with functions that compute its elements and consume its prefixes; see {@link Backend.scan}. */
+/** A scan with functions that compute its elements and process its prefixes; see {@link Backend.scan}. */
 export interface FusedScan {
   readonly context: Context;
   readonly length: Column['length'];
   readonly monoid: AnyMonoid;
-  /** The element at an index, leaf by leaf. */
+  /** Computes the element at an index, as the scalars of the monoid's shape. */
   readonly element: (index: U32, loader: Loader) => Values;
-  /** The results at an index, given its exclusive and inclusive prefix. */
+  /** Computes the results at an index from the exclusive and the inclusive prefix. */
   readonly emit: (index: U32, exclusive: Values, inclusive: Values, loader: Loader) => Values;
   readonly emitted: readonly ScalarType[];
   readonly stores: readonly Store[];
-  /** Where to write the combination of all elements, one word a leaf. */
+  /** Where to write the combination of all elements: one word for each scalar of the monoid's shape. */
   readonly total?: Memory;
   readonly form?: ScanForm;
-  /** The cache keys of `element` and `emit`. */
+  /** Cache keys for the code of `element` and `emit`. If given, the functions need not run again for equal keys. */
   readonly keys?: { readonly element: FusionKey; readonly emit: FusionKey };
 }
 
-/** Runs a scan with its functions fused in. */
+/** Runs a scan whose functions are fused into the backend's scan kernel. */
 export function fusedScan(primitive: string, scan: FusedScan): void {
   const { context, length, element, emit, emitted, stores, total, form, keys } = scan;
   const monoid = monoidProgram(scan.monoid);
@@ -69,17 +69,17 @@ export function fusedScan(primitive: string, scan: FusedScan): void {
   });
 }
 
-/** The device length in word `word` of a scan's total. */
+/** A device length whose count is word `word` of a memory, such as the total of a scan. */
 export function countIn(memory: Memory, word: number, limit: number): DeviceLength {
   return { memory, word, minus: 0, limit };
 }
 
 /**
- * The combination of all rows up to and including each: `out[i] = in[0] ⊕ … ⊕ in[i]`.
+ * For each row, the combination of all rows up to and including that row: `out[i] = in[0] ⊕ … ⊕ in[i]`.
  *
  * - The monoid must be associative with a neutral identity; it need not be commutative.
- * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes for every bracketing; others follow the
- *   canonical tree, which depends only on the length.
+ * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes for every bracketing; other monoids are
+ *   bracketed as in the canonical combination tree, whose shape depends only on the length.
  * - An empty input gives an empty result. Accepts device counts.
  * - Equivalent loop: `let sum = identity; for (let i = 0; i < n; i++) out[i] = sum = combine(sum, in[i])`.
  *
@@ -99,8 +99,8 @@ export function inclusiveScan<S extends Shape>(
 }
 
 /**
- * The combination of all rows before each: `out[0] = identity`, `out[i] = in[0] ⊕ … ⊕ in[i − 1]`. Laws, cost and
- * determinism as {@link inclusiveScan}.
+ * For each row, the combination of all rows before that row: `out[0] = identity`, `out[i] = in[0] ⊕ … ⊕ in[i − 1]`.
+ * Requirements, cost and determinism as {@link inclusiveScan}.
  *
  * @example
  * await ctx.read(exclusiveScan(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [0, 1, 3]
@@ -118,7 +118,7 @@ export function exclusiveScan<S extends Shape>(
 type ScanKind = 'inclusive' | 'exclusive';
 
 export interface SegmentedScanOptions extends ContextOption {
-  /** Whether a row's own value counts. Default `inclusive`. */
+  /** Whether the prefix of a row includes the row's own value (`inclusive`, the default) or not (`exclusive`). */
   readonly kind?: ScanKind | undefined;
 }
 
@@ -146,7 +146,7 @@ function scanColumns(primitive: string, input: Table, monoid: AnyMonoid, kind: S
   return assemble(monoid.shape, stored) as Table;
 }
 
-/** Stores the results that a scan emits as columns of the scan's length. */
+/** Runs a scan and stores the results that it emits, as columns of the scan's length. */
 function storeScan(primitive: string, scan: Omit<FusedScan, 'stores'>): Column[] {
   const { context, length, emitted } = scan;
   return context.scope(() => {
@@ -158,8 +158,9 @@ function storeScan(primitive: string, scan: Omit<FusedScan, 'stores'>): Column[]
 
 /**
  * A scan that restarts at every row whose head flag is set; row 0 always starts a segment. Exclusive scans give the
- * identity at heads. Laws, cost and determinism as {@link inclusiveScan}. An inexact monoid follows the canonical tree
- * of the whole column, so its bytes also depend on the positions of the heads.
+ * identity at heads. Requirements, cost and determinism as {@link inclusiveScan}. If the monoid is not exact, values
+ * are bracketed as in the canonical combination tree of the whole column, so the bytes of the result also depend on the
+ * positions of the heads.
  *
  * - Equivalent loop: `for (i …) { if (heads[i]) sum = identity; out[i] = sum = combine(sum, in[i]) }`.
  *

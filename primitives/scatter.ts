@@ -27,20 +27,21 @@ import { constant, sequence } from './sequence.ts';
 /** Options of {@link scatter} and {@link scatterIf}. */
 export interface ScatterOptions extends ContextOption {
   /**
-   * The values of rows that no index names: the row of this table, or zero past its length. Without it they are all
-   * zero. The table is not changed.
+   * A table with the values of result rows to which no row is written: row j of the result then is row j of this table,
+   * or zero past its length. Without `onto`, such rows are zero. The table itself is not changed.
    */
   readonly onto?: Table;
 }
 
 /**
- * Writes row i to row `indices[i]` of a new table with `length` rows: `out[indices[i]] = rows[i]`. Indices at or past
- * the length are ignored. The others must be distinct; if not, it is unspecified which row is kept.
+ * Writes row i to row `indices[i]` of a new table with `length` rows: `out[indices[i]] = rows[i]`. Rows whose index is
+ * not below `length` are ignored. All other indices must be distinct; if two rows have the same index, it is
+ * unspecified which of them is kept.
  *
  * - Work O(n + length), span O(1). Deterministic if the indices are distinct. Accepts device counts, also as the
  *   length.
- * - On a GPU, rows with targets far apart in a large column are first grouped by target, if `limits.memoryBytes` leaves
- *   room for two columns.
+ * - On a GPU, if indices of neighbouring rows are far apart in a large column, the rows are first grouped by index,
+ *   provided that `limits.memoryBytes` leaves room for two columns.
  * - Equivalent loop: `out.fill(0); for (let i = 0; i < n; i++) if (indices[i] < length) out[indices[i]] = rows[i]`.
  *
  * @throws {@link ArgumentError} if `onto` has other columns than the rows.
@@ -58,8 +59,8 @@ export function scatter<C extends Table>(
 }
 
 /**
- * As {@link scatter}, but only for the rows whose flag is set; only their indices must be distinct. Cost, determinism,
- * edge cases and errors as there.
+ * Like {@link scatter}, but writes only the rows whose flag is true. Only the indices of these rows must be distinct.
+ * Cost, determinism, edge cases and errors as {@link scatter}.
  *
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (flags[i] && indices[i] < length) out[indices[i]] = rows[i]`.
  *
@@ -119,7 +120,7 @@ function scatterRows<C extends Table>(
   });
 }
 
-/** The columns to scatter onto, as words; zero past their own length. */
+/** The columns of `onto` as 32-bit words, with the length of the result. Rows past the length of `onto` are zero. */
 function backgroundOf(
   primitive: string,
   rows: Table,
@@ -130,7 +131,7 @@ function backgroundOf(
   return columnsOf(gather(Object.fromEntries(under.entries()), sequence(length))).map(wordsOf);
 }
 
-/** The columns of a table to scatter onto, in the order of the rows' columns. */
+/** The columns of `onto`, in the order of the rows' columns. Throws if they do not match. */
 function columnsUnder(primitive: string, rows: Table, onto: Table): Column[] {
   const sentence = `Argument onto of ${primitive} must have the same columns as the rows.`;
   const refuse = (difference: ErrorDetails): ArgumentError => new ArgumentError('scatter/onto', sentence, difference);
@@ -138,8 +139,9 @@ function columnsUnder(primitive: string, rows: Table, onto: Table): Column[] {
 }
 
 /**
- * Combines row i into `onto[indices[i]]`, in place: `onto[indices[i]] = onto[indices[i]] ⊕ values[i]`, records field by
- * field. Any number of rows may have the same index. Indices at or past the length of `onto` are ignored.
+ * Combines row i with row `indices[i]` of `onto`, in place: `onto[indices[i]] = onto[indices[i]] ⊕ values[i]`. Records
+ * are combined field by field. Any number of rows may have the same index. Rows whose index is not below the length of
+ * `onto` are ignored.
  *
  * - Work O(n), span O(n) if all indices are equal. Deterministic: the operations are commutative and exact.
  * - `add` is modulo 2³². Accepts device counts.
@@ -178,7 +180,10 @@ export function scatterReduce<C extends WordTable>(
   context.backend.forEach(extentOf(extent), programOf(program, context, extent), stores);
 }
 
-/** Columns that are written must be distinct: materializing one view several times gives a single column. */
+/**
+ * Requires that the columns to be written are distinct. They are not if a view is materialized several times, which
+ * gives a single column.
+ */
 function requireApart(targets: readonly Column[]): void {
   const memories = targets.flatMap(({ source }) => (source.kind === 'view' ? [] : [source.memory]));
   if (new Set(memories).size === memories.length) return;
@@ -187,7 +192,7 @@ function requireApart(targets: readonly Column[]): void {
   });
 }
 
-/** A column of u32, or a record of them. */
+/** A column of u32, or a record of columns of u32, nested to any depth. */
 export type WordTable = Column<'u32'> | { readonly [name: string]: WordTable };
 
 const combinations: readonly AtomicCombination[] = ['add', 'and', 'or', 'xor', 'min', 'max'];
@@ -197,7 +202,10 @@ export function requireCombination(primitive: string, combine: AtomicCombination
   throw wrongArgument(primitive, 'combine', combine, combinations.join(', '), { code: 'scatter/combination' });
 }
 
-/** A launch must not read columns that it writes in place. */
+/**
+ * Throws if a program reads the column that its launch writes in place, because the order of reads and writes is
+ * undefined.
+ */
 export function requireUnread(primitive: string, programs: readonly Fusion[], onto: Column): void {
   const { source } = onto;
   if (source.kind === 'view' || !memoriesUnder(programs).has(source.memory)) return;

@@ -10,19 +10,20 @@ import { requireOptions } from './options.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
 export interface SearchOptions {
-  /** Whether the keys are in descending order; "below" then means "before in this order". */
+  /** Whether the keys are in descending order. Then keys come before a needle if they are greater. */
   readonly descending?: boolean;
 }
 
 /**
- * For every needle, the number of keys below it, which is the first position where it could be inserted into the sorted
- * keys. Returns a view.
+ * For every needle, the number of keys below the needle. This is the first position at which the needle could be
+ * inserted into the sorted keys. Returns a view.
  *
- * Order and key types as {@link sort}.
+ * The order and the types of keys are those of {@link sort}.
  *
- * - The keys must be sorted, ascending unless the options say otherwise. If they are not, the result is some position.
- * - Work and span O(log keys) a needle, per use of the view. Deterministic. Accepts device counts on both sides.
- * - Without keys, the result is zero for every needle.
+ * - The keys must be sorted, ascending unless the options say otherwise. If they are not sorted, the result is an
+ *   unspecified position.
+ * - Work and span O(log keys) a needle, per use of the view. Deterministic. Keys and needles may have device counts.
+ * - If there are no keys, the result is zero for every needle.
  * - Equivalent loop: `out[i] = keys.filter((key) => key < needles[i]).length`.
  *
  * @example
@@ -34,8 +35,8 @@ export function lowerBound<K extends SortKeys>(keys: K, needles: K, options: Sea
 }
 
 /**
- * For every needle, the number of keys at or below it, which is the last position where it could be inserted into the
- * sorted keys. Returns a view. Laws, cost and edge cases as {@link lowerBound}.
+ * For every needle, the number of keys at or below the needle. This is the last position at which the needle could be
+ * inserted into the sorted keys. Returns a view. Requirements, cost and edge cases as {@link lowerBound}.
  *
  * - Equivalent loop: `out[i] = keys.filter((key) => key <= needles[i]).length`.
  *
@@ -74,12 +75,12 @@ function bound<K extends SortKeys>(
   return viewColumn(context, 'u32', commonLength(needleWords, primitive), view);
 }
 
-/** Maximum number of rounds of a bisection of at most 2³² − 1 numbers: every round halves them. */
+/** Maximum number of rounds of a bisection among 2³² − 1 numbers, because every round halves their number. */
 const BISECTIONS = 32;
 
 /**
- * Bisects for the first number in `[from, to)` for which `isBefore` is false; `to` if there is none. `isBefore` must be
- * true up to that number and false from there on.
+ * Finds the first number in `[from, to)` for which `isBefore` is false, by bisection; `to` if there is none. `isBefore`
+ * must be true for all smaller numbers and false for all larger ones.
  */
 export function partitionPoint(from: U32, to: U32, isBefore: (number: U32) => Bool): U32 {
   const first = Var(from);
@@ -95,7 +96,10 @@ export function partitionPoint(from: U32, to: U32, isBefore: (number: U32) => Bo
   return Let(first);
 }
 
-/** Keys as words, the most significant first, whose lexicographic order is that of the keys. */
+/**
+ * Keys as columns of u32 words, the most significant first. The lexicographic order of the words is the order of the
+ * keys.
+ */
 export function orderedWords(keys: SortKeys, descending?: boolean): Column<'u32'>[] {
   return keyColumns(keys).map((column) => sortableWords(column, descending));
 }
@@ -104,7 +108,7 @@ function load(words: readonly Column<'u32'>[], index: U32, loader: Loader): U32[
   return loader.load(words, index) as U32[];
 }
 
-/** Whether `left` is lexicographically below `right`; words have the most significant first. */
+/** Whether `left` is lexicographically below `right`. Both are lists of words, the most significant first. */
 export function below(left: readonly U32[], right: readonly U32[]): Bool {
   return left.reduceRight<Bool>((rest, word, i) => word.lt(right[i]!).or(word.eq(right[i]!).and(rest)), bool(false));
 }

@@ -36,7 +36,7 @@ import { keyColumns, type SortKeys, sort } from './sort.ts';
 type Length = Column['length'];
 
 export interface SelectOptions extends ContextOption {
-  /** Whether to count from the largest key. */
+  /** Whether positions are counted from the largest key instead of the smallest. */
   readonly descending?: boolean;
 }
 
@@ -44,19 +44,18 @@ const OPTIONS: FieldKinds<SelectOptions> = { descending: aFlag, context: anythin
 
 /**
  * The key at position `k` of the sorted keys, counted from 0, or one key for each of several positions. The result is
- * `sort(keys)[k]`, found without sorting; it is a column on the device, and nothing waits. Order and key types as
- * {@link sort}.
+ * `sort(keys)[k]`, found without sorting. It is a column on the device, and the call does not wait. The order and the
+ * types of keys are those of {@link sort}.
  *
- * It determines the key 8 bits at a time, the most significant first: a histogram of these bits, among the keys that
- * start with the bits known so far, shows which value the bits of the sought key have. For several positions, a trie of
- * tables maps each key to the positions whose known bits it shares; for a single one, 8 bits take one pass over the
- * keys and a scan of 256 counts.
+ * The sought key is determined 8 bits at a time, the most significant bits first. A histogram counts the next 8 bits of
+ * all keys that start with the bits known so far. The prefix sums of these counts show which 8 bits the sought key has.
+ * For a single position, every 8 bits take one pass over the keys and a scan of 256 counts. For several positions, a
+ * trie maps each key to the positions whose known bits it shares.
  *
  * - Work O(n · bits / 8), span O(bits / 8 · log n). The keys are read once for every 8 bits, so materialize a costly
  *   view first. Memory is taken only for counts. For more than 256 positions in one call, the keys are sorted instead.
  *   Deterministic.
- * - Accepts device counts, also of positions. If the host cannot know that a position is past the last key, its result
- *   is zero.
+ * - Keys and positions may have device counts. A position past the last key gives zero if the host cannot check it.
  * - Equivalent loop: `out = places.map((k) => keys.toSorted((a, b) => a - b)[k] ?? 0)`.
  *
  * Source: Alabi, Blanchard, Gordon and Steinbach, Fast k-Selection Algorithms for Graphics Processing Units, 2012:
@@ -81,12 +80,12 @@ export function selectKth<K extends SortKeys>(keys: K, k: number | Column<'u32'>
 }
 
 /**
- * A prepared step is used for up to this many keys. For more, the device takes longer than the host needs to issue the
- * passes.
+ * Up to this number of keys, a prepared pipeline is used, which saves host time. For more keys, the device takes longer
+ * than the host needs to issue the passes anyway.
  */
 const MAX_KEYS_OF_STEP = 2 ** 20;
 
-/** The prepared passes for a single position among stored keys of this capacity. */
+/** A prepared pipeline that finds the key at a single position. It serves all stored keys up to a capacity. */
 function selectingStep(context: Context, keys: SortKeys, { descending = false }: SelectOptions) {
   const columns = columnsOf(keys as Table);
   const max = capacityFor(columns[0]!);
@@ -111,12 +110,12 @@ function isPacked(storage: string): storage is PackedStorage {
 const placeOf = fn('placeOf', { index: u32, place: uniform(u32) }, u32, ({ place }) => place);
 
 /**
- * The keys at given fractions of the sorted keys: 0 is the minimum, 0.5 the median, 1 the maximum. The key for a
- * fraction is at position `floor(fraction · (n − 1))`. Keys are never averaged, so the median of an even number of keys
- * is the lower of the two middle ones. A fraction is rounded up to the next multiple of 2⁻³².
+ * The quantiles of keys: fraction 0 is the minimum, 0.5 the median, 1 the maximum. The key for a fraction is at
+ * position `floor(fraction · (n − 1))`. Keys are never averaged, so the median of an even number of keys is the lower
+ * of the two middle keys. A fraction is rounded up to the next multiple of 2⁻³².
  *
- * Cost and determinism as {@link selectKth} with these positions; accepts device counts. Without keys, the result is
- * zero.
+ * Cost and determinism as {@link selectKth} with these positions. Accepts device counts. If there are no keys, the
+ * result is zero.
  *
  * - Equivalent loop: `out = fractions.map((f) => keys.toSorted((a, b) => a - b)[Math.floor(f * (n - 1))] ?? 0)`.
  *
@@ -146,7 +145,8 @@ export function quantiles<K extends SortKeys>(keys: K, fractions: readonly numbe
 }
 
 /**
- * A fraction in multiples of 2⁻³². Rounded up, so that a fraction whose position is a whole number keeps that position.
+ * A fraction as a multiple of 2⁻³². It is rounded up, so that a fraction whose position is a whole number keeps that
+ * position.
  */
 function scaleOf(fraction: number): number {
   if (typeof fraction === 'number' && fraction >= 0 && fraction <= 1) return Math.ceil(fraction * 2 ** 32);
@@ -162,7 +162,7 @@ function requirePlace(k: number, length: Length): number {
   throw wrongArgument('selectKth', 'k, a position among the sorted keys', k, expected, { code: 'select/place' });
 }
 
-/** For more positions than this, the keys are sorted. */
+/** Maximum number of positions that are selected. For more positions, the keys are sorted. */
 const MAX_PLACES = 256;
 
 function selectPlaces<K extends SortKeys>(
@@ -182,7 +182,7 @@ function selectPlaces<K extends SortKeys>(
   return context.materialize(gather(rows, rowOfPlace(places, length)));
 }
 
-/** The positions, clamped to the last key. */
+/** The positions, where those past the last key are replaced by the position of the last key. */
 function lastOr(places: Column<'u32'>, length: Length): Column<'u32'> {
   const view = fuse(
     'lastOr',
@@ -197,7 +197,10 @@ function lastOr(places: Column<'u32'>, length: Length): Column<'u32'> {
   return viewColumn(places.context, 'u32', places.length, view);
 }
 
-/** Row i for every position below the length, and no row for the others. */
+/**
+ * For every position, the row of its key in the results; an invalid row for a position past the last key, so that its
+ * result is zero.
+ */
 function rowOfPlace(places: Column<'u32'>, length: Length): Column<'u32'> {
   const view = fuse(
     'rowOfPlace',
@@ -215,22 +218,24 @@ function rowOfPlace(places: Column<'u32'>, length: Length): Column<'u32'> {
 const DIGITS = 256;
 const NONE = 2 ** 32 - 1;
 
-/** A partly known key for one position, in columns of one row. */
+/** The search state for the key at one position, in columns of one row. */
 interface SoughtKey {
-  /** Its position among the keys that start with its known bits. */
+  /** The position of the sought key among the keys that start with its known bits. */
   readonly rank: Column<'u32'>;
-  /** Its known bits, the others zero; word by word, the most significant first. */
+  /** The known bits of the sought key, as words, the most significant first. Bits that are not known yet are zero. */
   readonly words: readonly Column<'u32'>[];
 }
 
-/** The words of the key at the position in `rank`, a column of one row. */
+/** The words of the key at the position that `rank`, a column of one row, contains. */
 function findOne(context: Context, words: readonly Column<'u32'>[], rank: Column<'u32'>): readonly Column<'u32'>[] {
   let sought: SoughtKey = { rank, words: words.map(() => constant(u32, 0, 1)) };
   for (let level = 0; level < 4 * words.length; level++) sought = learnDigit(context, words, sought, level);
   return sought.words;
 }
 
-/** Finds 8 more bits of a key: the digit at which the cumulative count of the keys passes its rank. */
+/**
+ * Finds the next digit (8 bits) of the sought key: the digit at which the cumulative number of keys exceeds the rank.
+ */
 function learnDigit(
   context: Context,
   words: readonly Column<'u32'>[],
@@ -251,7 +256,7 @@ function learnDigit(
       emit: (digit, exclusive, inclusive, loader) => {
         const [before, upTo] = [...exclusive, ...inclusive] as [U32, U32];
         const [place, bits] = loader.load([rank, known[word]!], u32(0)) as [U32, U32];
-        // Without keys, no digit passes the position; the last digit is taken.
+        // If there are no keys, no count exceeds the position, and the last digit is taken.
         const isFound = before.le(place).and(place.lt(upTo).or(digit.eq(DIGITS - 1)));
         return [isFound, u32(0), place.sub(before), bits.or(digit.shl(loader.uniform('u32', shift)))];
       },
@@ -270,7 +275,7 @@ function learnDigit(
   });
 }
 
-/** The digit of every key at a level, if the key has the known bits above that level; otherwise none. */
+/** The digit of every key at a level, for keys that have the known bits above the level; `NONE` for all other keys. */
 function digitsOf(words: readonly Column<'u32'>[], known: readonly Column<'u32'>[], level: number): Column<'u32'> {
   const view = fuse(
     'digitsOf',
@@ -290,13 +295,13 @@ function digitAt(key: readonly U32[], level: number): U32 {
   return key[level >> 2]!.shr(shiftAt(level)).and(DIGITS - 1);
 }
 
-/** Partly known keys for several positions. */
+/** The search state for the keys at several positions. */
 interface Sought {
-  /** Positions with the same known bits belong to the same group. */
+  /** The group of each position. Positions whose sought keys have the same known bits are in the same group. */
   readonly group: Column<'u32'>;
-  /** The position of each among the keys that start with its known bits. */
+  /** The position of each sought key among the keys that start with its known bits. */
   readonly rank: Column<'u32'>;
-  /** As in {@link SoughtKey}. */
+  /** The known bits of each sought key, in the form of {@link SoughtKey}. */
   readonly words: readonly Column<'u32'>[];
 }
 
@@ -310,8 +315,8 @@ function findAll(context: Context, words: readonly Column<'u32'>[], rank: Column
 }
 
 /**
- * Finds 8 more bits of the keys at the positions: counts these digits among the keys of every group, and records in
- * `tries` which group the keys with each digit belong to from now on.
+ * Finds the next digit (8 bits) of all sought keys. Counts the digits of the keys in every group, and records in
+ * `tries` to which group of the next level the keys with each digit belong.
  */
 function narrow(
   context: Context,
@@ -330,7 +335,7 @@ function narrow(
     const next = context.materialize(map(nextOf, { group, target, bin, word: known[word]!, upTo, shift }));
     const first = level * bins;
     const branch = map(plusUniform, { x: next.bin, by: first });
-    // After the last level, groups are not needed.
+    // After the last level, groups are no longer needed.
     if (level < 4 * words.length - 1) scatterReduce(sequence(rank.length, 1), branch, 'max', tries);
     return {
       group: map(groupOf, { branch, tries }),
@@ -343,8 +348,8 @@ function narrow(
 const shiftAt = (level: number): number => 24 - 8 * (level & 3);
 
 /**
- * The bin that counts a key at a level, given by its digit there and by the group that its preceding digits lead to;
- * none if they lead to no group.
+ * The bin in which a key is counted at a level, which depends on its group and on its digit at this level. The
+ * preceding digits of the key determine its group. `NONE` if the key is in no group.
  */
 function binsAt(words: readonly Column<'u32'>[], tries: Column<'u32'>, bins: number, level: number): Column<'u32'> {
   const firsts = Array.from({ length: level }, (_, above) => above * bins);
@@ -357,7 +362,7 @@ function binsAt(words: readonly Column<'u32'>[], tries: Column<'u32'>, bins: num
       let bin = digitAt(key, 0);
       for (const [above, first] of firsts.entries()) {
         const branch = bin.add(loader.uniform('u32', first));
-        // `NONE` is past the end of `tries`, so it reads group 0, which is no group.
+        // The index `NONE` is past the end of `tries`, so the read returns 0, which stands for no group.
         const [group] = loader.load([tries], select(NONE, branch, bin.ne(NONE))) as [U32];
         bin = select(
           NONE,
@@ -375,7 +380,7 @@ function binsAt(words: readonly Column<'u32'>[], tries: Column<'u32'>, bins: num
   return viewColumn(tries.context, 'u32', words[0]!.length, view);
 }
 
-/** Whether two keys have the same digits above a level. */
+/** Whether two keys have the same digits at all levels before the given one. */
 function agree(key: readonly U32[], other: readonly U32[], level: number): Bool {
   const last = level >> 2;
   const whole = key.slice(0, last).map((word, i) => word.eq(other[i]!));
@@ -383,7 +388,10 @@ function agree(key: readonly U32[], other: readonly U32[], level: number): Bool 
   return whole.reduce((all, each) => all.and(each), key[last]!.and(mask).eq(other[last]!));
 }
 
-/** The number of keys before the sought one, in this group and the groups before it. */
+/**
+ * The number of counted keys before the sought key: those in the groups before its group, and those before it in its
+ * group.
+ */
 const targetOf = fn('targetOf', { group: u32, rank: u32, upTo: array(u32) }, u32, ({ group, rank, upTo }) =>
   upTo.at(group.mul(DIGITS).sub(1)).add(rank),
 );
@@ -394,7 +402,7 @@ const nextOf = fn(
   { bin: u32, rank: u32, word: u32 },
   ({ group, target, bin, word, upTo, shift }) => {
     const first = group.mul(DIGITS);
-    // Without keys, no bin passes the target; the last digit is taken.
+    // If there are no keys, no count exceeds the target, and the last digit is taken.
     const digit = bin.sub(first).min(DIGITS - 1);
     return { bin: first.add(digit), rank: target.sub(upTo.at(bin.sub(1))), word: word.or(digit.shl(shift)) };
   },

@@ -12,8 +12,8 @@ import { map } from './map.ts';
 type Length = Column['length'];
 
 /**
- * The numbers `start`, `start + step`, … modulo 2³², as a view without a context. It takes no memory, and other numbers
- * need no new compilation.
+ * The numbers `start`, `start + step`, … modulo 2³², as a view that belongs to no context. The view takes no memory,
+ * and another start or step needs no new compilation.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. Accepts a device count as its length.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = (start + i * step) % 2 ** 32`.
@@ -38,7 +38,7 @@ export function sequence(length: Length, start = 0, step = 1): Column<'u32'> {
 }
 
 /**
- * The sequence 0, 1, 2 … is the index itself. Without arithmetic on the index, backends can recognize sequential reads.
+ * The sequence 0, 1, 2 … as the index itself. Without arithmetic on the index, backends can recognize sequential reads.
  */
 function indices(length: Length): Column<'u32'> {
   const view = fuse('sequence', [], ['u32'], (index) => [index], { by: [indices], columns: [], values: [] });
@@ -51,7 +51,7 @@ function requireWhole(name: string, value: number): void {
 }
 
 /**
- * One value of a shape for every row, as a view without a context. Other values need no new compilation.
+ * The same value of a shape in every row, as a view that belongs to no context. Another value needs no new compilation.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. Accepts a device count as its length.
  * - Equivalent loop: `out.fill(value)`.
@@ -65,7 +65,7 @@ export function constant<S extends Shape>(shape: S, value: PlainOf<S>, length: L
 }
 
 /**
- * A stored table with one value of a shape in every row. {@link constant} is the same as a view.
+ * A stored table with the same value of a shape in every row. {@link constant} returns such a table as a view.
  *
  * - Work O(n), span O(1). Deterministic. Accepts a device count as its length.
  * - Equivalent loop: `out.fill(value)`.
@@ -103,7 +103,7 @@ function constantOf<S extends Shape>(primitive: string, shape: S, value: PlainOf
 }
 
 /**
- * A functor of the index: `out[i] = f(i)`, as a view without a context.
+ * Applies a functor to every index: `out[i] = f(i)`. Returns a view that belongs to no context.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. Accepts a device count as its length.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f(i)`.

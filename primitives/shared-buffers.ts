@@ -15,34 +15,35 @@ import { requireOptions } from './options.ts';
 import { STORAGE_BYTES } from './uploads.ts';
 
 /**
- * How elements lie in a GPU buffer, one after another: a word each, bools as 0 and 1, and `u8 i8 u16 i16` packed, four
- * or two to a word. Packed elements are read as u32 or i32.
+ * How elements are stored in a GPU buffer, one after another. Elements take a 32-bit word each; bools are 0 and 1.
+ * Elements of `u8`, `i8`, `u16` and `i16` are packed, four or two to a word, and are read as u32 or i32.
  */
 export type BufferElements = Storage | 'bool';
 
-/** The column type of elements. */
+/** The column type of elements that are stored in a GPU buffer. */
 export type ElementsType<E extends BufferElements> = E extends 'f32' | 'bool'
   ? E
   : E extends 'i32' | 'i8' | 'i16'
     ? 'i32'
     : 'u32';
 
-/** A number in a GPU buffer: a u32 at byte `offset`, a multiple of four. */
+/** A number in a GPU buffer: a u32 at byte `offset`, which is a multiple of four. */
 export interface BufferCount {
   readonly buffer: GpuBuffer;
   readonly offset: number;
 }
 
-/** Which elements of a GPU buffer to borrow. */
+/** Says which elements of a GPU buffer to borrow. */
 export interface BorrowOptions<E extends BufferElements> {
   readonly type: E;
-  /** The byte at which the elements start, a multiple of an element's size; 0 by default. */
+  /** The byte at which the elements start; 0 by default. It must be a multiple of an element's size. */
   readonly offset?: number | undefined;
-  /** Bytes from `offset` on; all by default. */
+  /** Number of bytes to borrow, from `offset` on. By default, all bytes of the buffer after `offset`. */
   readonly bytes?: number | undefined;
   /**
-   * The number of elements; by default, as many as fit into the bytes. If only the device knows it, pass the buffer
-   * word that holds it. The word is read now, in queue order, and clamped to the number that fits.
+   * The number of elements. By default, as many as fit into the bytes. If only the device knows the number, pass the
+   * buffer word in which it is stored. The word is read at this call, in the order of the queue, and limited to the
+   * number of elements that fit.
    */
   readonly count?: number | BufferCount | undefined;
 }
@@ -50,31 +51,37 @@ export interface BorrowOptions<E extends BufferElements> {
 /** Options of {@link Context.lend}. */
 export interface LendOptions {
   /**
-   * The byte at which the elements start must be a multiple of this. A column that starts elsewhere, such as a slice,
-   * is copied. Bindings need 256, vertex buffers 4. By default nothing is copied.
+   * The byte at which the elements start must be a multiple of this number. If a column starts elsewhere, such as a
+   * slice, it is copied. Bindings need 256, vertex buffers 4. By default, nothing is copied.
    */
   readonly alignment?: number | undefined;
 }
 
-/** A column's elements in a GPU buffer, for the owner of the device to read. */
+/** The elements of a column in a GPU buffer, which the owner of the device may read until `release` is called. */
 export interface LentColumn extends Disposable {
-  /** Throws the reason once the device is lost, and an {@link ArgumentError} (`buffer/released`) after the release. */
+  /**
+   * The GPU buffer. Reading this property after the device was lost throws the reason of the loss. After the release,
+   * it throws an {@link ArgumentError} (`buffer/released`).
+   */
   readonly buffer: GpuBuffer;
-  /** The byte at which the elements start. */
+  /** The byte of the buffer at which the elements start. */
   readonly offset: number;
-  /** Bytes of all elements, or of the capacity if only the device knows their number. */
+  /** The number of bytes of all elements. If only the device knows their number, the bytes of the capacity. */
   readonly bytes: number;
-  /** How the elements are laid out. */
+  /** How the elements are stored. */
   readonly type: BufferElements;
   /**
-   * The number of elements. If only the device knows it, the buffer word that holds it. The word is followed by 1, 0, 0
-   * and 0, so it is a record for `drawIndirect` and `drawIndexedIndirect`, with the count as the number of vertices and
-   * one instance.
+   * The number of elements. If only the device knows the number, the buffer word in which it is stored. The next four
+   * words are 1, 0, 0 and 0. So the five words are a record for `drawIndirect` and `drawIndexedIndirect`, with the
+   * number of elements as the number of vertices, and one instance.
    */
   readonly count: number | BufferCount;
   /** Aborted if the buffer is lost before its release. The reason is the error that caused the loss. */
   readonly lost: AbortSignal;
-  /** Returns the buffer, which may then be used for other columns; idempotent. Work submitted before still sees it. */
+  /**
+   * Ends the use of the buffer, whose memory may then be used for other columns. Releasing twice has no effect. Work
+   * that was submitted before still reads the elements.
+   */
   release(): void;
 }
 
@@ -89,14 +96,14 @@ const BORROW_OPTIONS: FieldKinds<BorrowOptions<BufferElements>> = {
 
 const LEND_OPTIONS: FieldKinds<LendOptions> = { alignment: aFiniteNumber };
 
-/** What borrowing and lending need from a context. */
+/** The operations of a context that borrowing and lending need. */
 export interface SharingContext {
   readonly context: Context;
   readonly backend: Backend;
-  /** Registers a borrowed buffer as memory of the current scope. */
+  /** Makes memory from a borrowed buffer. It is freed with the current scope. */
   keep(buffer: DeviceBuffer): Memory;
   allocate(words: number): Memory;
-  /** A stored copy of a column. */
+  /** Copies a column to new memory. `call` names the caller in errors. */
   copy(column: Column, call: string): Column;
   hold(memory: Memory): void;
   letGo(memory: Memory): void;
@@ -133,7 +140,7 @@ export function borrowColumn<E extends BufferElements>(
   return (type === 'bool' ? truths(column, memory) : column) as Column as Column<ElementsType<E>>;
 }
 
-/** A bool view that is true where a word is not 0, because readers expect bools as 0 and 1. */
+/** A bool view that is true where a word is not 0, because the library expects bools as 0 and 1. */
 function truths(words: Column, memory: Memory): Column<'bool'> {
   const { context, length } = words;
   const view = fuse('borrow', [], ['bool'], (index, _, loader) => [(loader.load([words], index)[0] as U32).ne(0)]);
@@ -141,7 +148,7 @@ function truths(words: Column, memory: Memory): Column<'bool'> {
   return viewColumn(context, 'bool', length, view);
 }
 
-/** Copies a count, because its word may change later. */
+/** Copies a count to memory of the context, because the word in the user's buffer may change later. */
 function countAt(sharing: SharingContext, count: BufferCount, limit: number): DeviceLength {
   if (!isRecord(count)) throw wrongArgument('borrow', 'the option count', count, 'a number or { buffer, offset }');
   const { buffer, offset } = count;
@@ -172,7 +179,7 @@ export function lendColumn(sharing: SharingContext, column: Column, options: Len
   const letGo = (): void => held.splice(0).forEach(sharing.letGo);
   const lost = new AbortController();
   const onLost = (reason: unknown): void => lost.abort(reason);
-  /** Memory that only the hold knows is freed when the hold ends. */
+  /** Holds memory that nothing else uses, so that it is freed when the hold ends. */
   const holdAlone = (memory: Memory): Memory => {
     hold(memory);
     sharing.release(memory);
@@ -224,7 +231,10 @@ function isAligned({ source, type }: Column, alignment: number): boolean {
   return (source.offset * BYTES[type === 'bool' ? 'bool' : source.storage]) % alignment === 0;
 }
 
-/** The record for `drawIndirect` and `drawIndexedIndirect`: a count of vertices, one instance, and zeros. */
+/**
+ * The record for `drawIndirect` and `drawIndexedIndirect`: the count as the number of vertices, one instance, and
+ * zeros.
+ */
 function drawRecord({ context, backend, allocate }: SharingContext, length: DeviceLength): Memory {
   const words = 5;
   const memory = allocate(words);
@@ -255,7 +265,7 @@ function requireBuffer(argument: string, given: unknown): asserts given is GpuBu
   throw wrongArgument('borrow', argument, given, 'a GPUBuffer');
 }
 
-/** Requires a number of bytes or elements within a buffer. */
+/** Requires a number of bytes from 0 to `max` that is a multiple of `step`. */
 function requireBytes(option: string, given: number, step: number, max: number): void {
   if (Number.isInteger(given) && given >= 0 && given <= max && given % step === 0) return;
   const expected = `${step === 1 ? 'a whole number' : `a multiple of ${step}`} from 0 to ${Math.max(0, max)}`;

@@ -14,11 +14,11 @@ import { fuse } from './columns/program.ts';
 import { wordsAtHand } from './columns/words.ts';
 
 /**
- * Rows `from` to `to − 1` of a table, as a view; both bounds are clamped to the table's length. A slice of stored
- * columns costs nothing, even when it is read.
+ * Rows `from` to `to − 1` of a table. Both bounds are limited to the table's length. Returns a view. A slice of stored
+ * columns takes no time, even when it is read, because it only changes the offset in memory.
  *
- * - Work O(n), span O(1), per use of the view. Deterministic. If only the device knows the length of the table, the
- *   same holds for the slice.
+ * - Work O(n), span O(1), per use of the view. Deterministic. If only the device knows the length of the table, only
+ *   the device knows the length of the slice.
  * - Equivalent loop: `for (let i = from; i < Math.min(to, n); i++) out.push(rows[i])`.
  *
  * @throws {@link ArgumentError} if `from` or `to` is not a whole number of rows.

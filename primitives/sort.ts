@@ -21,7 +21,10 @@ import { aFlag, anything, type FieldKinds, someRecord } from './kinds.ts';
 import { requireOptions } from './options.ts';
 import { sequence } from './sequence.ts';
 
-/** Keys that can be sorted: u32, i32, f32, or a record of two u32 columns `{ lo, hi }` as a 64-bit number. */
+/**
+ * Keys that can be sorted: a column of u32, i32 or f32, or a record `{ lo, hi }` of two u32 columns, which is a 64-bit
+ * number.
+ */
 export type SortKeys =
   | Column<'u32'>
   | Column<'i32'>
@@ -32,9 +35,9 @@ export interface SortOptions extends ContextOption {
   /** Whether to sort in descending order. Rows with equal keys still keep their order. */
   readonly descending?: boolean;
   /**
-   * Sorts only by bits `from` to `to − 1` of the keys, counted from the lowest; fewer bits take fewer passes. Keys of
-   * i32 and f32 are first mapped to u32 keys that sort in the same order, and the bits are those of the u32 keys. The
-   * u32 key of an i32 is the i32 with its sign bit inverted.
+   * Sorts only by bits `from` to `to − 1` of the keys. Bit 0 is the lowest. Fewer bits take fewer passes. Keys of i32
+   * and f32 are first mapped to u32 keys with the same order, and the bits are those of the u32 keys. The u32 key of an
+   * i32 is the i32 with its sign bit inverted.
    */
   readonly bits?: { readonly from: number; readonly to: number };
 }
@@ -44,7 +47,8 @@ const OPTIONS: FieldKinds<SortOptions> = { descending: aFlag, bits: someRecord, 
 /**
  * The keys in ascending order.
  *
- * f32 keys are sorted by the total order of IEEE 754, −NaN < −∞ < … < −0 < +0 < … < +∞ < NaN, and keep all their bits.
+ * f32 keys are sorted by the total order of IEEE 754, −NaN < −∞ < … < −0 < +0 < … < +∞ < NaN, and their bits do not
+ * change.
  *
  * - Work O(n · bits / 8), span O(bits / 8 · log n): a radix sort, least significant digit first. Deterministic, stable.
  * - An empty input gives an empty result. Accepts device counts.
@@ -61,8 +65,8 @@ export function sort<K extends SortKeys>(keys: K, options: SortOptions = {}): K 
 }
 
 /**
- * The rows of a table, sorted in ascending order of their keys; rows with equal keys keep their order. Values may have
- * any number of columns. Order, cost, edge cases and errors as {@link sort}.
+ * Sorts the rows of a table by their keys, in ascending order. Rows with equal keys keep their order. The values may
+ * have any number of columns. Order, cost, edge cases and errors as {@link sort}.
  *
  * - Equivalent loop: `out = rows.toSorted((a, b) => a.key - b.key)`.
  *
@@ -81,8 +85,8 @@ export function sortByKey<K extends SortKeys, V extends Table>(
 }
 
 /**
- * The row indices in ascending order of the keys: `gather(table, sortPermutation(keys))` is the sorted table. Order,
- * cost, edge cases and errors as {@link sort}.
+ * The row indices, sorted in ascending order of the keys of the rows: `gather(table, sortPermutation(keys))` is the
+ * sorted table. Order, cost, edge cases and errors as {@link sort}.
  *
  * - Equivalent loop: `out = keys.map((_, i) => i).sort((i, j) => keys[i] - keys[j])`.
  *
@@ -98,7 +102,7 @@ export function sortPermutation(keys: SortKeys, options: SortOptions = {}): Colu
   return context.scope(() => permutationOf(context, columns, bits, options.descending ?? false));
 }
 
-/** The columns of keys, the most significant word first. */
+/** The columns of keys, the most significant word first. Throws if the keys have a type that cannot be sorted. */
 export function keyColumns(keys: SortKeys, call = 'A primitive', argument = 'keys'): Column[] {
   const columns = keys instanceof Column ? [keys] : [keys?.hi, keys?.lo];
   const types = columns.length === 1 ? NUMBERS : ['u32'];
@@ -160,7 +164,8 @@ function sortRows<K extends SortKeys, V extends Table>(
 }
 
 /**
- * Sorts 64-bit keys without values: by the low word, then by the high word; each time the other word is the payload.
+ * Sorts 64-bit keys without values: first by the low word with the high word as payload, then by the high word with the
+ * low word as payload.
  */
 function sortPairsOfWords(
   context: Context,
@@ -180,7 +185,7 @@ function sortPairsOfWords(
   return { lo: keysOfSortable(lo, 'u32', descending), hi: keysOfSortable(hi, 'u32', descending) };
 }
 
-/** Sorts 32-bit keys with at most one column of values as the payload. */
+/** Sorts 32-bit keys. At most one column of values is moved along, as the payload. */
 function sortWords(
   context: Context,
   keys: Column,
@@ -194,7 +199,10 @@ function sortWords(
   return { keys: keysOfSortable(sortedKeys, keys.type, descending), payload: sortedPayload };
 }
 
-/** The row indices in the order of the keys: sorts by the least significant word first, then, stably, by the others. */
+/**
+ * The row indices in the order of the keys. Sorts by the least significant word first, then by the other words. Each
+ * sort is stable.
+ */
 function permutationOf(
   context: Context,
   columns: readonly Column[],
@@ -214,8 +222,8 @@ function permutationOf(
 }
 
 /**
- * The words that hold bits to sort by, the least significant first, each with its range of bits; the first word if
- * there are no such bits.
+ * The words of the keys that contain bits to sort by, the least significant first, each with its range of bits. If no
+ * word contains any, the first word.
  */
 function sortedWords(columns: readonly Column[], { from, to }: BitRange): [Column, BitRange][] {
   const within = (bit: number): number => Math.min(32, Math.max(0, bit));

@@ -11,21 +11,27 @@ export function requireBoundary(boundary: Boundary, primitive = 'stencil'): void
   throw wrongArgument(primitive, 'the option boundary', boundary, boundaries.join(', '), { code: 'stencil/boundary' });
 }
 
-/** The position of a cell in a line of cells. */
+/** The position `at` of a cell in a line of `size` cells. */
 export interface Axis {
   readonly at: U32;
   readonly size: U32;
-  /** The size, if the host knows it. */
+  /** The number of cells in the line if the host knows it. */
   readonly known: number | undefined;
 }
 
-/** Another cell of the line, and whether the step to it stayed inside the line; undefined if that does not matter. */
+/**
+ * The cell that a step reaches, and whether the step stayed inside the line. `inside` is undefined if the boundary does
+ * not need it.
+ */
 export interface AxisStep {
   readonly place: U32;
   readonly inside?: Bool | undefined;
 }
 
-/** The cell that replaces the one at distance `offset`. No intermediate sum exceeds 2³² − 1. */
+/**
+ * The cell to read for a neighbour at distance `offset`, which may be outside the line. No intermediate sum exceeds 2³²
+ * − 1.
+ */
 export function stepAlong(axis: Axis, offset: number, boundary: Boundary): AxisStep {
   if (offset === 0) return { place: axis.at };
   switch (boundary) {
@@ -57,27 +63,30 @@ function wrapped(axis: Axis, offset: number): U32 {
   return offset < 0 ? select(at.sub(step), at.add(rest), at.lt(step)) : select(at.add(step), at.sub(rest), at.ge(rest));
 }
 
-/** The reflected line has period 2 · (size − 1): the cells at the ends are not repeated. */
+/**
+ * Steps in a line that is reflected at both ends. The cells at the ends are not repeated, so the period is 2 · (size −
+ * 1).
+ */
 function reflected(axis: Axis, offset: number): U32 {
   const far = u32(Math.abs(offset));
   const isForward = offset > 0;
   const last = axis.size.sub(1);
   if (isShort(axis, offset)) return folded(axis.at, far, last, isForward);
   const period = last.shl(1);
-  // If the period overflows 2³², the line is longer than any offset, and `far` needs no remainder.
+  // If the period overflows 2³², `far` is shorter than the line, so the remainder is not needed.
   const step = select(far.rem(period), far, far.le(last));
   const back = period.sub(step);
   return select(folded(axis.at, step, last, isForward), folded(axis.at, back, last, !isForward), step.gt(last));
 }
 
-/** A step of at most `last` cells that turns back at the end of the line. */
+/** Takes a step of at most `last` cells, and turns back at the end of the line. */
 function folded(at: U32, step: U32, last: U32, isForward: boolean): U32 {
   if (!isForward) return select(at.sub(step), step.sub(at), step.gt(at));
   const room = last.sub(at);
   return select(at.add(step), last.sub(step.sub(room)), step.gt(room));
 }
 
-/** Whether the host knows that the step is shorter than the line. */
+/** Whether the host knows that a step of `offset` cells is shorter than the line. */
 function isShort({ known }: Axis, offset: number): boolean {
   return known !== undefined && Math.abs(offset) < known;
 }

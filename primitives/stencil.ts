@@ -17,14 +17,14 @@ import { requireOptions } from './options.ts';
 import { type Axis, type AxisStep, requireBoundary, stepAlong } from './stencil-axis.ts';
 
 /**
- * The arguments for a functor's parameters in {@link stencil}, by name: as for `map`, plus the columns that neighbours
- * are read from.
+ * The arguments for a functor's parameters in {@link stencil}, by name. For a `neighbours(…)` parameter, the columns in
+ * which neighbours are read; for other parameters, as in {@link map}.
  */
 export type StencilArguments<P extends Parameters> = {
   readonly [K in keyof P]: P[K] extends NeighboursParameter<infer S> ? ColumnsOf<S> : ColumnArgument<P[K]>;
 };
 
-/** The values outside the grid, by parameter. */
+/** The values outside the grid, for each parameter that takes neighbours. */
 export type OutsideOf<P extends Parameters> = {
   readonly [K in keyof P as P[K] extends NeighboursParameter<Shape> ? K : never]?: P[K] extends NeighboursParameter<
     infer S
@@ -34,31 +34,32 @@ export type OutsideOf<P extends Parameters> = {
 };
 
 export interface StencilOptions<P extends Parameters = Parameters> {
-  /** The number of cells in a row of the grid; cells are stored row after row. By default, all cells are one row. */
+  /** The number of cells in a row of the grid. Cells are stored row by row. By default, all cells are in one row. */
   readonly width?: number;
-  /** How neighbours outside the grid are replaced, along both axes or along each; `clamp` by default. */
+  /** What replaces neighbours outside the grid: one rule for both axes, or one for each; `clamp` by default. */
   readonly boundary?: Boundary | { readonly x: Boundary; readonly y: Boundary };
   /** The values outside the grid if the boundary is `constant`; zero by default. */
   readonly outside?: OutsideOf<P>;
 }
 
 /**
- * Applies a functor to every cell and its neighbours: `map` with a functor that takes `neighbours(…)`, over a row of
- * cells or, with a `width`, over a grid. Returns a view, which is fused into its consumer: a reduction of a stencil is
- * one kernel.
+ * Applies a functor to every cell and its neighbours. It works like {@link map}, with a functor that has
+ * `neighbours(…)` parameters. The cells form a single row or, with the option `width`, a grid. Returns a view, which is
+ * fused into the command that reads it: a reduction of a stencil is one kernel.
  *
  * - `boundary` says how neighbours outside the grid are replaced: by the nearest cell of the edge (`clamp`), by cells
  *   from the opposite end (`wrap`), by the mirror image without repeating the edge cell (`reflect`), or by the values
  *   in `outside` (`constant`).
  * - Work O(n · neighbours), span O(1), per use of the view. Deterministic. If the neighbours are a view, such as
- *   another stencil, they are computed anew for every cell, unless storing that view is cheaper: {@link explain} tells
- *   which.
- * - Without cells, the result is empty. Accepts device counts. If a count cuts off the last row of a grid, neighbours
- *   in the missing part of that row are zero. Offsets may be larger than the grid.
+ *   another stencil, they are computed anew for every cell, unless storing that view is cheaper. {@link explain}
+ *   reports what was chosen.
+ * - If there are no cells, the result is empty. Accepts device counts. If a device count ends within the last row of a
+ *   grid, neighbours in the missing part of that row are zero. Offsets may be larger than the grid.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f((dx) => cells[Math.min(n - 1, Math.max(0, i + dx))])`.
  *
- * @throws {@link ArgumentError} if the cells do not fill whole rows, if an offset leads to other rows without a width,
- * if the boundary is unknown, if values outside are given for a parameter without neighbours, or as `map`.
+ * @throws {@link ArgumentError} if the cells do not fill whole rows, if an offset leads to other rows but there is no
+ * width, if the boundary is unknown, or if `outside` has values for a parameter without neighbours; otherwise as
+ * {@link map}.
  * @example
  * const alive = fn({ cell: neighbours(u32) }, u32, ({ cell }) => {
  *   const [above, below] = [-1, 1].map((dy) => cell.at(-1, dy).add(cell.at(0, dy)).add(cell.at(1, dy)));
@@ -105,13 +106,16 @@ export function stencil<P extends Parameters, R extends Shape>(
   return context === undefined ? build() : context.scope(build);
 }
 
-/** The columns that a parameter's neighbours are read from, and the values outside. */
+/** The columns in which the neighbours of a parameter are read, and the values outside the grid. */
 interface Around {
   readonly columns: readonly Column[];
   readonly outside: readonly (number | boolean)[];
 }
 
-/** The values outside the grid for a parameter, leaf by leaf; zeros if not given. */
+/**
+ * The scalars of a parameter's values outside the grid, depth first. They are zero if `outside` does not have the
+ * parameter.
+ */
 export function outsideOf(key: string, shape: Shape, given: unknown): (number | boolean)[] {
   const types = leafTypes(shape);
   if (given === undefined) return types.map((type) => (type === 'bool' ? false : 0));
@@ -122,7 +126,7 @@ export function outsideOf(key: string, shape: Shape, given: unknown): (number | 
   return types.map((type, leaf) => requireValue(type, leaves[leaf], 'stencil/outside', sentence));
 }
 
-/** Requires that values outside are given only for parameters that take neighbours. */
+/** Requires that `outside` has values only for parameters that take neighbours. */
 function requireNeighbours(outside: object, neighbours: ReadonlyMap<string, Shape>): void {
   const stranger = Object.keys(outside).find((name) => !neighbours.has(name));
   if (stranger === undefined) return;
@@ -173,7 +177,7 @@ function requireWidth(width: number, length: Column['length']): void {
   });
 }
 
-/** A function that loads the neighbour at an offset from cell `index`. */
+/** Makes a function that loads the neighbour at an offset from cell `index`. */
 function neighboursAround(
   { length, width, boundary }: Grid,
   around: ReadonlyMap<string, Around>,
@@ -184,7 +188,7 @@ function neighboursAround(
   const [x, y] = axesOf(index, width, known, loader.length(length), loader);
   const alongX = once((dx) => stepAlong(x, dx, boundary.x));
   const alongY = once((dy) => stepAlong(y!, dy, boundary.y));
-  // A device count may cut off the last row.
+  // If only the device knows the number of cells, the last row of the grid may be incomplete.
   const isWhole = width === undefined || known !== undefined;
   const placeOf = ({ dx, dy }: NeighbourOffset): AxisStep => {
     if (dx === 0 && dy === 0) return { place: index };
@@ -205,7 +209,7 @@ function neighboursAround(
   };
 }
 
-/** The axis along a row and, for grids, the axis across the rows. */
+/** The axis along a row of the grid and, if there is a width, the axis across the rows. */
 function axesOf(
   index: U32,
   width: number | undefined,

@@ -1,15 +1,16 @@
 import type { Program, Store } from './contract/backend.ts';
 import { projectResults } from './ir/project.ts';
 
-/** A single store, with a program that computes only what it needs. */
+/** A single store, and a program that computes only the results that this store needs. */
 export interface LoneStore {
   readonly program: Program;
   readonly store: Store;
 }
 
 /**
- * Splits stores into separate programs, each of which reads fewer arrays. Undefined if they cannot run one after
- * another: if one writes an array that another reads, or if a store has a `combine`.
+ * Splits a command with several stores into one program for each store, so that each program reads fewer arrays.
+ * Undefined if the programs cannot run one after another: if one writes an array that another reads, or if a store has
+ * a `combine`.
  */
 export function storesAlone(program: Program, stores: readonly Store[]): LoneStore[] | undefined {
   const read = new Set([...program.arrays.values()].map(({ buffer }) => buffer));

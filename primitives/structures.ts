@@ -1,12 +1,12 @@
 import { createCache } from './cache.ts';
 
 /**
- * A list of numbers that is reused for one structure after another, so that comparing structures makes no garbage.
- * Numbers are compared as by `Object.is`.
+ * A list of numbers, used as the key of a lookup. One list is cleared and filled again for every lookup, so that
+ * lookups create no garbage. Numbers are compared as by `Object.is`.
  */
 export class NumberList {
   #numbers = new Float64Array(64);
-  /** The same memory as words, two a number. */
+  /** The memory of the numbers as u32 words, two for each number. */
   #bits = new Uint32Array(this.#numbers.buffer);
   #count = 0;
 
@@ -19,7 +19,7 @@ export class NumberList {
     this.#numbers[this.#count++] = number;
   }
 
-  /** A hash of 30 bits, which JavaScript engines store without boxing. */
+  /** A hash of 30 bits, because JavaScript engines store such numbers without boxing. */
   hash(): number {
     const bits = this.#bits;
     const end = 2 * this.#count;
@@ -35,7 +35,7 @@ export class NumberList {
     return this.#bits.slice(0, 2 * this.#count);
   }
 
-  /** Whether a copy equals the current list. */
+  /** Whether a copy, made by `copy`, equals the current list. */
   matches(copy: Uint32Array): boolean {
     const bits = this.#bits;
     if (copy.length !== 2 * this.#count) return false;
@@ -51,7 +51,7 @@ export class NumberList {
   }
 }
 
-/** A map whose keys are lists of numbers. One lookup by hash finds the only candidate. */
+/** A map whose keys are lists of numbers. For each hash there is at most one list, so a lookup compares at most one. */
 export interface Structures<V> {
   get(list: NumberList): V | undefined;
   set(list: NumberList, value: V): void;
@@ -63,12 +63,13 @@ interface Entry<V> {
   readonly value: V;
 }
 
-/** The additional weight of a list, in words. */
+/** Additional weight of each list, in 32-bit words, for its entry in the map. */
 const LIST_WORDS = 32;
 
 /**
- * A bounded map: the sum of `weigh` over all values plus the words of the lists, two a number, is at most `max`.
- * Recently used values are kept. Of two lists with the same hash, the later one replaces the earlier.
+ * Makes a bounded map. Its weight is the sum of `weigh` over all values, plus the words of all lists, two for each
+ * number. The weight is at most `max`; recently used values are kept. If two lists have the same hash, the later one
+ * replaces the earlier one.
  */
 export function createStructures<V>(max: number, weigh: (value: V) => number = () => 0): Structures<V> {
   const entries = createCache<number, Entry<V>>({

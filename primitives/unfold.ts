@@ -30,7 +30,7 @@ import { requireCombination, requireUnread } from './scatter.ts';
 import { requireWalk, type WalkStart, type WalkState, type WalkStep } from './walk-functors.ts';
 
 export interface UnfoldOptions extends ContextOption, RowsToMake {
-  /** Columns and numbers for the captured arrays and uniforms of both functors, by name. */
+  /** Columns and numbers for the array and uniform parameters of both functors, by name. */
   readonly captures?: CaptureArguments;
 }
 
@@ -42,22 +42,23 @@ const OPTIONS: FieldKinds<UnfoldOptions> = {
 };
 
 /**
- * Every row makes rows by a walk: `start` gives its initial state; `step` advances the state and emits one row or none,
- * until it returns `more: false`. Output is in the order of the rows, and for each row in the order of the steps. Use
- * it if every output row would otherwise need a walk of its own: all hits of a query in a tree, all crossings of a
- * ring.
+ * For every row, a walk (a loop with a state) emits any number of output rows. `start` returns the initial state.
+ * `step` returns the next state and emits one row or none; the walk ends after a step that returns `more: false`. The
+ * output has the order of the input rows and, for each of them, the order of the steps. Use `unfold` if every output
+ * row would otherwise need a walk of its own, such as all hits of a query in a tree, or all crossings of a ring.
  *
- * Every walk runs once to count its rows. Walks that emit several rows run again to write them, up to the last. With
- * `capacity` it does not wait. At most that many rows are written; if there are more, every read of the result, and of
- * columns derived from it, throws {@link CapacityError} with the capacity needed. Without `capacity`, it waits for the
- * device once, to learn the number of rows, so it returns a promise; the result has exactly that many rows. With
- * `expected`, rows are written before the number is known, which saves time if the estimate is about right.
+ * Every walk runs once to count its rows. Walks that emit several rows run a second time to write them, up to the last
+ * emitted row. With `capacity`, the call does not wait. At most `capacity` rows are written. If there are more output
+ * rows, every read of the result, and of columns derived from it, throws a {@link CapacityError} with the capacity
+ * needed. Without `capacity`, the call returns a promise, because it waits once for the device to learn the number of
+ * output rows; the result has exactly this number. With `expected`, an estimate of this number, rows are written before
+ * the number is known. This saves time if the estimate is about right.
  *
  * - Work O(rows + steps), span O(steps of the longest walk + log rows): a walk is never split. Deterministic.
- * - Every walk must end, within the time that the device grants a kernel.
- * - Without rows, the result is empty. A walk has at least one step. Fields of a row that are views are computed once a
- *   row and pass. Accepts device counts. Totals past 2³² − 2 are detected, never wrapped. A captured view is stored
- *   first.
+ * - Every walk must end, and within the time that the device allows for a kernel.
+ * - If there are no rows, the result is empty. A walk has at least one step. Fields that are views are computed once
+ *   for every row in each of the two runs. Accepts device counts. Totals past 2³² − 2 are detected, never wrapped. A
+ *   captured view is stored first.
  * - Equivalent loop: `for (const row of rows) { let more = true, state = start(row); while (more) { const made = step({
  *   ...row, ...state }); if (made.emits) out.push(made.value); ({ more, state } = made); } }`.
  *
@@ -102,12 +103,12 @@ export function unfold<S extends WalkState, R extends Shape>(
 }
 
 /**
- * Combines the rows that walks emit into `onto`, in place: `onto[index] = onto[index] ⊕ value`. The result is that of
- * {@link scatterReduce} with the rows of {@link unfold}, but these rows are never stored. Indices at or past the length
- * of `onto` are ignored.
+ * Combines the values that walks emit with elements of `onto`, in place: `onto[index] = onto[index] ⊕ value`. The
+ * result is that of {@link scatterReduce} with the rows of {@link unfold}, but these rows are never stored. Rows whose
+ * index is not below the length of `onto` are ignored.
  *
- * - Work O(rows + steps), span O(steps of the longest walk), or O(emitted rows) if all have the same index; every walk
- *   runs once. Deterministic: the operations are commutative and exact.
+ * - Work O(rows + steps), span O(steps of the longest walk), or O(emitted rows) if all rows have the same index; every
+ *   walk runs once. Deterministic: the operations are commutative and exact.
  * - `add` is modulo 2³². Accepts device counts.
  * - Equivalent loop: as {@link unfold}, with `if (made.emits && index < onto.length) onto[index] ^= value` for `{
  *   index, value } = made.value`.
@@ -154,14 +155,14 @@ const indexAndValue = { index: u32, value: u32 };
 
 type Values = readonly Value<ScalarType>[];
 
-/** Rows and their walks. */
+/** A call of a primitive with walks: the functors, and the fields and captures that they read. */
 interface Walk {
   readonly name: string;
   readonly context: Context;
   readonly length: Column['length'];
   readonly start: WalkStart<WalkState>;
   readonly step: WalkStep<WalkState, Shape>;
-  /** The fields of a row that the functors take. */
+  /** The fields of a row that `start` takes as parameters; `stepFields` are those of `step`. */
   readonly startFields: Fields;
   readonly stepFields: Fields;
   readonly captures: CaptureArguments;
@@ -193,15 +194,15 @@ function walkOf(
 }
 
 interface PlacedWalks extends PlacedRows {
-  /** The number of rows that every walk emits. */
+  /** For every walk, the number of rows that it emits. */
   readonly counts: Column<'u32'>;
-  /** The first row that every walk emits, if it has few columns. */
+  /** For every walk, the first row that it emits. Undefined if the rows have more columns than {@link MAX_KEPT}. */
   readonly firsts: readonly Column[] | undefined;
-  /** The views among the captures, stored. */
+  /** Stored copies of the captures that are views, by name. */
   readonly written: { readonly [name: string]: Column };
 }
 
-/** Runs the walks to count the rows that they emit. */
+/** Runs all walks to count the rows that they emit, and assigns positions in the output to these rows. */
 function placeWalks(walk: Walk): PlacedWalks {
   const { context, length, captures } = walk;
   return context.scope(() => {
@@ -228,7 +229,10 @@ function placeWalks(walk: Walk): PlacedWalks {
   });
 }
 
-/** First rows with at most this many columns are stored during the counting pass: a kernel can write to few buffers. */
+/**
+ * If output rows have at most this number of columns, the counting run stores the first row of every walk. The number
+ * is limited because a kernel can write to few buffers.
+ */
 const MAX_KEPT = 4;
 
 function viewsIn(captures: CaptureArguments): { readonly [name: string]: Column } {
@@ -239,12 +243,15 @@ function viewsIn(captures: CaptureArguments): { readonly [name: string]: Column 
   );
 }
 
-/** Adds one if `another` holds, saturated at the largest u32. */
+/** Adds 1 to a count if `another` is true. The count stops at the largest u32. */
 function saturating(count: U32, another: Bool): U32 {
   return count.max(count.add(u32(another)));
 }
 
-/** Runs the walks with rows that the counting pass did not store again, each up to its last row that fits. */
+/**
+ * Writes the output rows. Walks whose rows were all stored by the counting run do not run again; others run up to their
+ * last row that fits.
+ */
 function writeWalks<R extends Shape>(
   walk: Walk,
   { offsets, counts, firsts, written }: PlacedWalks,
@@ -277,7 +284,7 @@ function writeWalks<R extends Shape>(
   });
 }
 
-/** Moves the stored first rows of walks to their places. */
+/** Copies the first rows that the counting run stored to their positions in the output. */
 function writeFirsts(
   { name, context, length }: Walk,
   offsets: Column<'u32'>,
@@ -295,22 +302,25 @@ function writeFirsts(
   context.backend.forEach(extentOf(length), programOf(placed, context, length), stores);
 }
 
-/** How a primitive records the steps of walks. */
+/** What a primitive does at each step of a walk. */
 interface Recording {
-  /** Types of the primitive's own state, which is carried along with the walk's. */
+  /** The types of the state that the primitive itself keeps, besides the state of the walk. */
   readonly own: readonly ScalarType[];
-  /** Whether a row has a walk at all, and the primitive's initial state. */
+  /** Returns whether a row has a walk at all, and the initial state of the primitive. */
   readonly begin: (index: U32, loader: Loader) => Values;
-  /** The condition and the primitive's next state, and the values that its stores refer to. */
+  /** Returns whether the walk continues, the next state of the primitive, and the values that its stores use. */
   readonly advance: (own: Values, made: Made) => { readonly next: Values; readonly stored: Values };
   readonly stored: readonly ScalarType[];
-  /** The stores; `first` is the index of the first stored result. The primitive's own state is results 1, 2 … */
+  /**
+   * The stores of each step. The state of the primitive are the results 1, 2 … of the step; `first` is the number of
+   * the first value returned as `stored`.
+   */
   readonly stores: (first: number) => readonly Store[];
-  /** A column that is written in place. */
+  /** The column that the stores change in place, if any. */
   readonly changed?: Column;
 }
 
-/** The results of a step. */
+/** The results of the functor `step` at one step. */
 interface Made {
   readonly more: Bool;
   readonly emits: Bool;
@@ -323,7 +333,7 @@ function runWalk(walk: Walk, name: string, recording: Recording): void {
   const { own, stored, stores, changed } = recording;
   const [boundStart, boundStep] = [start, step].map((functor) => bindCaptures(functor, captures, context));
   const changing = [...own, ...leafTypes(start.result)];
-  // Row fields that the steps need are computed once a row, and carried along after the leaves that change.
+  // Fields that the steps read are computed once for every row. They are kept as further state, which does not change.
   const kept = columnsOf(stepFields);
   const leaves = [...changing, ...kept.map(({ type }) => type)];
   const begin = fuse({ name: `${name}Start`, kind: name }, [], ['bool', ...leaves], (index, _, loader) => {

@@ -9,16 +9,16 @@ import { requireOptions } from './options.ts';
 import { SourceFailure, uploadTo } from './word-sources.ts';
 
 /**
- * Elements that {@link Context.upload} reads straight into the context's memory: staging buffers that the device has
- * mapped, or the shared memory of the workers. Nothing is copied in between.
+ * A source for {@link Context.upload} that writes elements directly into memory of the context: mapped staging buffers
+ * of the device, or the shared memory of the workers. There is no copy in between.
  *
- * `read` fills `into` with the bytes of the elements from byte `byte` on, laid out as in a typed array. Pieces come in
- * any order, and several reads may be pending at a time. `into` belongs to `read` until it returns or its promise
- * settles; afterwards the memory may hold other data. It may be shared memory, and must not be transferred. If `read`
- * throws, the upload fails.
+ * `read` fills `into` with the bytes of the elements from byte `byte` on, in the layout of a typed array. Pieces are
+ * requested in any order, and several reads may be pending at the same time. Use `into` only until `read` returns or
+ * its promise settles, because the memory may then be used for other data. `into` may be shared memory, and must not be
+ * transferred. If `read` throws, the upload fails.
  *
- * With `failover`, the reader is kept, and called again if a standby takes over: it must give the same bytes as long as
- * its column is in use.
+ * With the option `failover`, the reader is called again if another backend takes over. So it must return the same
+ * bytes as long as its column is in use.
  *
  * @example
  * const context = await open({ backend: 'workers', workers: 1 });
@@ -34,7 +34,7 @@ import { SourceFailure, uploadTo } from './word-sources.ts';
  * read; // Uint32Array [0, 2, 4, 6]
  */
 export interface ElementReader<E extends Storage = Storage> {
-  /** How the elements are laid out. Packed elements, of 8 and 16 bits, are read as u32 or i32. */
+  /** The storage format of the elements. Packed elements, of 8 and 16 bits, become u32 or i32 when read. */
   readonly type: E;
   /** Number of elements. */
   readonly length: number;
@@ -42,8 +42,9 @@ export interface ElementReader<E extends Storage = Storage> {
 }
 
 /**
- * Elements that a callback writes to the context's memory: on workers and the reference in one call, on WebGPU one
- * staging buffer at a time. `first` is the index of the first element of `into`. Otherwise as {@link ElementReader}.
+ * A source for {@link Context.upload} whose callback writes elements to memory of the context. On workers and on the
+ * reference backend, it is called once for all elements; on WebGPU, once for each staging buffer. `first` is the index
+ * of the element that belongs at the start of `into`. All else is as for {@link ElementReader}.
  *
  * @example
  * const context = await open({ backend: 'workers', workers: 1 });
@@ -67,7 +68,10 @@ export type UploadSource = HostArray | ElementReader | ElementFiller;
 
 /** Options of {@link Context.upload}. */
 export interface UploadOptions {
-  /** Cancels the upload: it rejects immediately with the signal's reason, and reads no more of the source. */
+  /**
+   * Cancels the upload. The promise rejects immediately with the signal's reason, and the source is not read any
+   * further.
+   */
   readonly signal?: AbortSignal | undefined;
   /** Called with the number of bytes read so far and in total. If it throws, the upload fails. */
   readonly onProgress?: ((doneBytes: number, totalBytes: number) => void) | undefined;
@@ -75,7 +79,7 @@ export interface UploadOptions {
 
 const OPTIONS: FieldKinds<UploadOptions> = { signal: aSignal, onProgress: aFunction };
 const STORAGES: readonly Storage[] = ['u32', 'i32', 'f32', 'u8', 'i8', 'u16', 'i16'];
-/** Bytes of an element. */
+/** Number of bytes of an element in each storage format. */
 export const STORAGE_BYTES: Readonly<Record<Storage, number>> = {
   u32: 4,
   i32: 4,
@@ -86,21 +90,21 @@ export const STORAGE_BYTES: Readonly<Record<Storage, number>> = {
   i16: 2,
 };
 
-/** What uploading needs from a context. */
+/** The operations of a context that uploading needs. */
 export interface UploadingContext {
   readonly context: Context;
   readonly backend: Backend;
-  /** Memory that belongs to no scope. */
+  /** Allocates memory that is not freed with a scope. */
   allocate(words: number): Memory;
   hold(memory: Memory): void;
   letGo(memory: Memory): void;
   release(memory: Memory): void;
 }
 
-/** The pending uploads of a context. */
+/** Starts uploads, and keeps track of those that are pending. */
 export interface Uploads {
   upload(source: UploadSource, options?: UploadOptions): Promise<Column>;
-  /** Cancels all pending uploads with a reason. */
+  /** Cancels all pending uploads. Their promises reject with the reason. */
   stop(reason: unknown): void;
 }
 
@@ -139,7 +143,7 @@ async function uploadElements(
   const memory = owner.allocate(Math.ceil(bytes / 4));
   const column = new Column(owner.context, type, length, { kind: 'stored', memory, storage, offset: 0 });
   if (bytes === 0) return column;
-  // Holds the memory until no pending read can write to it.
+  // Keep the memory allocated until no pending read of the source can write to it.
   owner.hold(memory);
   let isOver = false;
   const progress = (done: number): void => {
@@ -170,7 +174,7 @@ function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> 
   });
 }
 
-/** Elements to upload. */
+/** The elements of any source, in one form. */
 interface Elements {
   readonly type: 'u32' | 'i32' | 'f32' | 'bool';
   readonly storage: Storage;
@@ -240,7 +244,7 @@ function fillPiece(filler: ElementFiller, into: Uint8Array, byte: number, signal
 }
 
 function elementsOfArray(data: HostArray): Elements {
-  // Typed arrays are read in place, not encoded.
+  // Typed arrays are read in place. Only their type is needed here, so nothing is encoded.
   const { type, storage, words } = encode(ArrayBuffer.isView(data) ? data.subarray(0, 0) : data);
   const { buffer, byteOffset, byteLength } = ArrayBuffer.isView(data) ? data : words;
   const bytes = new Uint8Array(buffer, byteOffset, byteLength);

@@ -2,15 +2,15 @@ import { ArgumentError } from './errors.ts';
 import { bool, type FunctorDescription } from './functors/functor.ts';
 import { isScalar, type Scalar, type Shape, shapeText } from './functors/shapes.ts';
 
-/** The state that a walk carries from step to step, field by field. */
+/** The state of a walk, which is passed from step to step, as a record of shapes. */
 export type WalkState = { readonly [name: string]: Shape };
 
-/** A functor of a row's fields that returns the initial state of the row's walk. */
+/** A functor that returns the initial state of a row's walk. Its parameters are fields of the row. */
 export type WalkStart<S extends WalkState> = FunctorDescription & { readonly result: S };
 
 /**
- * A functor of a row's fields and of the walk's state. It returns whether there is `more` to walk after this step,
- * whether the step `emits` its `value`, and the next `state`.
+ * A functor that computes one step of a walk. Its parameters are fields of the row and of the walk's state. It returns
+ * whether the walk has `more` steps, whether this step `emits` its `value`, and the next `state`.
  */
 export type WalkStep<S extends WalkState, R extends Shape> = FunctorDescription & {
   readonly result: {
@@ -21,7 +21,10 @@ export type WalkStep<S extends WalkState, R extends Shape> = FunctorDescription 
   };
 };
 
-/** Requires a start and a step that fit each other, and a value of the given shape, if any. */
+/**
+ * Requires functors for the start and the steps of a walk whose states have the same shape. If `value` is given, the
+ * step must return a value of this shape.
+ */
 export function requireWalk(start: FunctorDescription, step: FunctorDescription, value: Shape | undefined): void {
   if (isScalar(start.result)) {
     throw new ArgumentError('unfold/state', `Functor ${start.functorName} must return a state.`, {

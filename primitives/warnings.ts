@@ -1,8 +1,8 @@
 import { QuadrilleError } from './errors.ts';
 
 /**
- * A problem that does not affect results: the work goes on. It has a code, a place and a cause as errors do, but is
- * reported instead of thrown.
+ * A problem that does not affect results. Like an error, it has a code, a place and a cause, but it is reported instead
+ * of thrown.
  */
 export class QuadrilleWarning extends QuadrilleError {
   static {
@@ -10,12 +10,15 @@ export class QuadrilleWarning extends QuadrilleError {
   }
 }
 
-/** Receives warnings. If it throws or rejects, the failure becomes a warning of the platform. */
+/**
+ * A callback that receives warnings. If it throws or rejects, this failure is reported by the platform
+ * (`process.emitWarning` or the console).
+ */
 export type OnWarning = (warning: QuadrilleWarning) => unknown;
 
 /**
- * Reports a warning to `onWarning` or, by default, to the platform: Node's `process.emitWarning`, or the console in
- * browsers.
+ * Reports a warning to the callback. Without a callback, reports it to the platform: with `process.emitWarning` in
+ * Node, on the console in browsers.
  */
 export function warn(warning: QuadrilleWarning, onWarning?: OnWarning): void {
   if (onWarning === undefined) tellPlatform(warning);
@@ -23,8 +26,8 @@ export function warn(warning: QuadrilleWarning, onWarning?: OnWarning): void {
 }
 
 /**
- * Calls a callback whose failure must not end the work: an exception or a rejection is reported as the warning
- * `warning/callback-failed`.
+ * Calls a user's callback. If it throws or rejects, the failure is reported as the warning `warning/callback-failed`,
+ * and the work continues.
  */
 export function tell<T>(name: string, callback: (value: T) => unknown, value: T, onWarning?: OnWarning): void {
   const failed = (cause: unknown): void => {

@@ -2,9 +2,11 @@ import type { ArrayBinding, Backend, DeviceBuffer, Length, Program } from './con
 
 type Buffers = readonly DeviceBuffer[];
 
-/** Observes which buffers commands read and write. */
+/** Is informed which buffers commands read and write. */
 export interface Watch {
-  /** Whether nobody observes at the moment, so that commands pass without inspection of their buffers. */
+  /**
+   * Whether nothing needs to be observed at the moment. Then the buffers of commands are not listed, which saves time.
+   */
   readonly idle: boolean;
   /** Called before a command or a transfer writes buffers. */
   beforeWrite(writes: Buffers): void;
@@ -26,7 +28,7 @@ type Kernels = Pick<
   | 'write'
 >;
 
-/** Wraps a backend and reports all its commands to a watch. Additional members of the backend are kept. */
+/** Wraps a backend so that all its commands are reported to a watch. Members that are not commands work as before. */
 export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
   const issue = <R>(
     length: Length,
@@ -64,7 +66,8 @@ export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
     relax: (command) => {
       const { extent, cells, grids, own, step, until, state, rounds } = command;
       const run = (): boolean => backend.relax?.(command) === true;
-      // States are read too, but they need not be listed as reads: they already carry their own derivations.
+      // The states are read too, but need not be listed as reads: they are written in place, so they keep the checks
+      // that they derive from.
       return issue(extent, [grids, own, step, until], [...state, rounds], () => issue(cells, [], [], run));
     },
     crossReduce: (command) => {
@@ -106,7 +109,10 @@ export function lengthBuffer(length: Length): DeviceBuffer[] {
   return typeof length === 'number' ? [] : [length.buffer];
 }
 
-/** All members of an object, including those of its class, looked up at each use. */
+/**
+ * Properties that forward to all members of an object, including those of its class. Each access reads the current
+ * value.
+ */
 function membersOf(object: object): PropertyDescriptorMap {
   const members: PropertyDescriptorMap = {};
   for (let level = object; level !== Object.prototype && level !== null; level = Object.getPrototypeOf(level)) {

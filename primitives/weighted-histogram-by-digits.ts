@@ -12,12 +12,12 @@ import { add64, shl64 } from './functors/standard/wide.ts';
 import { type U32, Value } from './functors/value.ts';
 import { entryOf } from './ir/ir.ts';
 
-/** Adds weights by bin on a backend: by its own kernel if it has one, otherwise digit by digit. */
+/** Runs a weighted histogram with the backend's own kernel if it has one for this command, otherwise digit by digit. */
 export function weightedHistogramOn(backend: Backend, command: WeightedHistogramCommand): void {
   if (backend.weightedHistogram?.(command) !== true) weightedHistogramByDigits(backend, command);
 }
 
-/** Weights are split into digits so narrow that the sum of a digit over all rows fits in 32 bits. */
+/** How weights are split into digits. A digit has so few bits that its sum over all rows fits in 32 bits. */
 interface Digits {
   readonly width: number;
   readonly count: number;
@@ -29,8 +29,8 @@ function digitsOf(rows: number): Digits {
 }
 
 /**
- * `Backend.weightedHistogram` by means of `forEach`: an atomic addition for every digit of every weight, after which
- * the sums of the digits are combined into 64 bits. Takes memory for the sums of the digits.
+ * Runs a weighted histogram with `forEach`. Every digit of every weight is added atomically; then the sums of the
+ * digits are combined into 64-bit sums. Allocates memory for the sums of the digits.
  */
 function weightedHistogramByDigits(backend: Backend, command: WeightedHistogramCommand): void {
   const { extent, program, bins, into } = command;
@@ -66,12 +66,12 @@ function weightedHistogramByDigits(backend: Backend, command: WeightedHistogramC
   }
 }
 
-/** The number of weights of a row. */
+/** The number of weights that a row has: all results of the program except the bin. */
 export function weightsOf({ program }: Pick<WeightedHistogramCommand, 'program'>): number {
   return entryOf(program.module).results.length - 1;
 }
 
-/** The bin of a row, and one digit of each of its weights. */
+/** A program that returns the bin of a row, and one digit of each of its weights. */
 function digitProgram(program: Program, shift: number, width: number): Program {
   const { results } = entryOf(program.module);
   const given = { programs: { row: program }, uniforms: { shift: 'u32', mask: 'u32' } } as const;
@@ -82,7 +82,10 @@ function digitProgram(program: Program, shift: number, width: number): Program {
   return { ...made, uniforms: new Map([...made.uniforms, ['shift', shift], ['mask', (2 ** width - 1) >>> 0]]) };
 }
 
-/** Both words of a sum and their place: bin after bin, first the low words of a weight, then its high words. */
+/**
+ * A program that computes both words of a 64-bit sum and the positions to which they are written. For each weight, the
+ * low words of all bins come before the high words of all bins.
+ */
 function sumProgram(sums: DeviceBuffer, words: number, bins: number, digits: Digits): Program {
   const given = {
     arrays: { sums: wordsAt(sums, words) },

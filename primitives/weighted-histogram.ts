@@ -8,22 +8,23 @@ import { requireOptions } from './options.ts';
 import { slice } from './slice.ts';
 import { weightedHistogramOn } from './weighted-histogram-by-digits.ts';
 
-/** Weights of rows, by name. */
+/** Weights of the rows: a u32 column for each name. */
 export type Weights = { readonly [name: string]: Column<'u32'> };
 
-/** Sums in 64 bits: `hi · 2³² + lo`. */
+/** 64-bit sums, each as two u32 words: `hi · 2³² + lo`. */
 export type WideSums = { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
 
 /**
- * Adds up the weights of the rows in each of the bins `0 … count − 1`, exactly, in 64 bits. Rows with another bin are
- * ignored. Several weights are added in one pass: with a value and a constant 1 as weights, you get the mean of every
- * bin.
+ * For each of the bins `0 … count − 1`, adds up the weights of the rows in this bin, exactly, in 64 bits. Rows whose
+ * bin is at least `count` are ignored. Several weights are added in one pass. For example, with a value and a constant
+ * 1 as weights, the quotient of the sums is the mean of a bin.
  *
- * For signed weights, add 2³¹ to each (`w xor 0x80000000`), add a second weight of 1, and subtract 2³¹ times its sum at
- * the end.
+ * For signed weights, add 2³¹ to each weight (`w xor 0x80000000`), and pass a second weight that is 1 in every row. At
+ * the end, subtract 2³¹ times the sum of the second weight.
  *
  * - Work O(n · weights + count), span O(log n). Deterministic: integer sums do not depend on the order.
- * - If there are few bins, they are counted in workgroup memory or in a core's cache; otherwise atomically in memory.
+ * - If there are few bins, the sums are kept in workgroup memory or in a core's cache. Otherwise, atomic operations add
+ *   to sums in device memory.
  * - An empty input gives zeros. Accepts device counts.
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (bins[i] < count) sums[bins[i]] += BigInt(weights[i])`.
  *

@@ -1,6 +1,6 @@
 import type { Backend, DeviceBuffer, WordSource } from './contract/backend.ts';
 
-/** The failure of a source. It must be told apart from a failure of the backend that reads the source. */
+/** The failure of a source. A class of its own distinguishes it from failures of the backend that reads the source. */
 export class SourceFailure extends Error {
   static {
     SourceFailure.prototype.name = 'SourceFailure';
@@ -14,7 +14,10 @@ export class SourceFailure extends Error {
   }
 }
 
-/** Uploads a source: by the backend if it can, otherwise by reading the source and writing its words. */
+/**
+ * Uploads a source to a buffer with the backend's `upload` if it has one, otherwise by reading the source and writing
+ * its words.
+ */
 export async function uploadTo(backend: Backend, buffer: DeviceBuffer, source: WordSource): Promise<void> {
   if (backend.upload !== undefined) return backend.upload(buffer, source);
   const words = new Uint32Array(Math.ceil(source.bytes / 4));
@@ -22,7 +25,7 @@ export async function uploadTo(backend: Backend, buffer: DeviceBuffer, source: W
   backend.write(buffer, 0, words);
 }
 
-/** Copies a source that can be read synchronously, so that it can be read again. */
+/** Copies a source that can be read synchronously into memory, so that the copy can be read several times. */
 export function copyOf(source: WordSource): WordSource {
   const bytes = new Uint8Array(source.bytes);
   void source.read(bytes, 0);
