@@ -38,22 +38,26 @@ export const aDomain: Kind = aRecord<Domain>({ left: aFiniteNumber, bottom: aFin
 export const WORLD: Domain = { left: -180, bottom: -180, size: 360 };
 
 /**
- * Polygons in steps of a domain, as columns: polygon → rings → vertices in CSR form. The inside is even-odd over all
- * rings; for polygons with sheets it is the union of the sheets.
+ * Polygons in steps of a domain, as columns. Polygons, rings and vertices are nested in CSR form. The inside of a
+ * polygon follows the even-odd rule over all its rings. For a polygon with sheets (groups of parts that do not
+ * overlap), it is the union of the sheets.
  */
 export interface DomainPolygons {
   /** Rings of polygon `p` are `polygonRings[p] … polygonRings[p + 1] − 1`; length is polygons + 1. */
   readonly polygonRings: Uint32Array;
   /** Vertices of ring `r` are `ringVertices[r] … ringVertices[r + 1] − 1`; length is rings + 1. */
   readonly ringVertices: Uint32Array;
-  /** From 0 to {@link DOMAIN_STEPS}. */
+  /** Coordinates of vertices in steps, from 0 to {@link DOMAIN_STEPS}. */
   readonly x: Int32Array;
   readonly y: Int32Array;
-  /** Sheets of polygons whose overlapping parts are united; undefined if there are none. */
+  /**
+   * Sheets of polygons whose overlapping parts are united (groups of parts that do not overlap). Undefined if there are
+   * none.
+   */
   readonly sheets?: Sheets | undefined;
 }
 
-/** Polygons in steps of a domain, or of another grid. */
+/** Argument check of polygons in steps of a domain or of another grid. */
 export const someGridPolygons: Kind = aRecord<DomainPolygons>({
   polygonRings: anInstance(Uint32Array),
   ringVertices: anInstance(Uint32Array),
@@ -65,19 +69,19 @@ export const someGridPolygons: Kind = aRecord<DomainPolygons>({
 export interface PlaceOptions {
   /** Which points are inside a polygon whose parts overlap. Default `union`. */
   readonly fill?: FillRule | undefined;
-  /** Name of the polygons' file in errors. */
+  /** Name of the file with the polygons, used in errors. */
   readonly file?: string | undefined;
 }
 
 /**
  * Snaps every vertex to the nearest point of the domain's grid of 2³⁰ × 2³⁰ steps.
  *
- * O(vertices), plus the work of `sheetsOf` for polygons with several parts. Ties go to the larger coordinate. A polygon
- * is the union of its parts, each filled even-odd. With `fill: 'even-odd'` the rule applies to all of its rings
- * together.
+ * O(vertices), plus the work of `sheetsOf` for polygons with several parts. A coordinate halfway between two steps is
+ * rounded up. A polygon is the union of its parts, and each part is filled by the even-odd rule. With `fill:
+ * 'even-odd'` the rule applies to all rings of a polygon together.
  *
  * @throws `ArgumentError` `quadrants/domain` for a domain without a size, `GeometryError` `geometry/beyond-domain`,
- * which names the polygon, for a coordinate that is not finite or lies outside the domain.
+ * which names the polygon, for a coordinate that is not finite or is outside the domain.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [90, 0], [90, 90], [0, 90]]] }');
  * placeInDomain(zones.polygons, WORLD).x.map((step) => step / 2 ** 28); // Int32Array [2, 3, 3, 2]

@@ -34,25 +34,25 @@ import {
 import type { Edges } from './edges.ts';
 import { type OpenQuadrants, quadrantArrays, quadrantAt } from './open-quadrants.ts';
 
-/** Pairs of an edge and a quadrant that it may pass through, in the order of the edges. */
+/** Passages: pairs of an edge and a quadrant that it may pass through, in the order of the edges. */
 export interface Passages {
-  /** Indices of quadrants to be split. */
+  /** Indices of the quadrants, which are to be split. */
   readonly quadrant: Column<'u32'>;
   readonly edge: Column<'u32'>;
 }
 
 /**
- * The effect of an edge in a quadrant, as bits. Bits 0 to 3: whether it passes through child x + 2y. Bits 4 to 6:
- * whether it flips the parity on the way between two corners:
+ * The effect of an edge in a quadrant, as bits. Bits 0 to 3: whether the edge passes through child x + 2y. Bits 4 to 6:
+ * whether one corner is inside and the other outside, as far as this edge is concerned (the edge flips the parity):
  *
- *     2 ─────── 3       bit 4: from corner 0 to 1, along the bottom
- *     │         │       bit 5: from corner 0 to 2, up the left side
- *     0 ─────── 1       bit 6: from corner 2 to 3
+ *     2 ─────── 3       bit 4: from corner 0 to 1, along the bottom │         │       bit 5: from corner 0 to 2, up the
+ * left side 0 ─────── 1       bit 6: from corner 2 to 3
  *
- * where 0 is the lower left corner of the quadrant and 3 its centre: the lower left corners of the children.
+ * Corner 0 is the lower left corner of the quadrant, and corner 3 is its centre. All four are lower left corners of
+ * children.
  *
  * An edge passes through a quadrant if it has a point strictly inside. If no edge passes through a quadrant, all its
- * points are inside or all are outside, including those on its left and bottom sides. A point represents the area
+ * points are inside or all are outside, including those on its left and bottom sides. A point stands for the points
  * directly to its right and then above. So no edge goes through a corner, and quadrants are half-open.
  */
 export const PASSES: number = 0b1111;
@@ -71,7 +71,7 @@ const edgeInQuadrant = fn(
     const columnOf = stripWithin(line.ax, line.bx, half);
     const rowOf = stripWithin(line.ay, line.by, half);
     const bits = Var(u32(0));
-    // Most edges are far shorter than quadrants and lie within one child.
+    // Fast path: most edges are far shorter than quadrants, so they are within one child.
     If(columnOf.or(rowOf).lt(2), () => bits.set(u32(1).shl(columnOf.add(rowOf.shl(1))))).Else(() =>
       bits.set(acrossChildren(line, half)),
     );
@@ -80,8 +80,8 @@ const edgeInQuadrant = fn(
 );
 
 /**
- * The index (0 or 1) of the strip of width 2^half that contains two coordinates strictly; 2 or more if neither strip
- * does.
+ * The index (0 or 1) of the strip of width 2^half that strictly contains two coordinates. 2 or more if neither strip
+ * contains both.
  */
 function stripWithin(a: I32, b: I32, half: U32): U32 {
   const [low, high] = [bitsToU32(a.min(b)), bitsToU32(a.max(b))];
@@ -93,8 +93,8 @@ function stripWithin(a: I32, b: I32, half: U32): U32 {
 function acrossChildren(line: Line, half: U32): U32 {
   const side = bitsToI32(u32(1).shl(half));
   const [right, up] = [shl64({ a: i64OfI32(line.dx), count: half }), shl64({ a: i64OfI32(line.dy), count: half })];
-  // `sideOfCorner` is linear in the position of the corner: one child to the right it is less by `up`, one child up it
-  // is more by `right`.
+  // `sideOfCorner` is linear in the position of the corner. For a corner one child to the right it decreases by `up`,
+  // for a corner one child up it increases by `right`.
   const at00 = sideOfCorner(line);
   const at10 = sub64({ a: at00, b: up });
   const at01 = add64({ a: at00, b: right });
@@ -122,7 +122,9 @@ const edgeInEnclosing = fn(
   },
 );
 
-/** The effects of edges in quadrants that are to be split, as a view. Exact in 64 bits. */
+/**
+ * The effects of edges in quadrants that are to be split, as a view; see {@link PASSES}. Computed exactly in 64 bits.
+ */
 export function edgesInQuadrants(
   passages: Passages,
   { ends }: Pick<Edges, 'ends'>,
@@ -132,8 +134,8 @@ export function edgesInQuadrants(
 }
 
 /**
- * The effects of edges in the quadrants around their polygons, as a view. Bit 0: whether the edge passes through. Bit
- * 4: whether it flips the parity of the lower left corner, counted from the far left.
+ * The effects of edges in the initial quadrants around their polygons, as a view. Bit 0: whether the edge passes
+ * through the quadrant. Bit 4: whether it crosses the ray from the quadrant's lower left corner to the left.
  */
 export function edgesInEnclosing(passages: Passages, edges: Edges, { column, row }: OpenQuadrants): Column<'u32'> {
   return map(edgeInEnclosing, { ...passages, ends: edges.ends, columns: column, rows: row });

@@ -16,7 +16,7 @@ import {
   u32,
 } from '../../primitives/index.ts';
 
-/** An edge relative to the corner of a quadrant. */
+/** An edge from (ax, ay) to (bx, by), relative to a corner of a quadrant, and its vector (dx, dy). */
 export interface Line {
   readonly ax: I32;
   readonly ay: I32;
@@ -26,7 +26,7 @@ export interface Line {
   readonly dy: I32;
 }
 
-/** A reference point, in steps of the domain. */
+/** A point to which edges are made relative, in steps of the domain. */
 export interface Place {
   readonly x: U32;
   readonly y: U32;
@@ -41,21 +41,26 @@ export function lineFrom(ends: ArrayValue<'i32'>, edge: U32, { x, y }: Place): L
 }
 
 /**
- * Twice the signed area of the triangle of edge and corner: above 0 if the corner lies left of the edge, below 0 if it
- * lies right.
+ * Twice the signed area of the triangle of an edge and the corner. It is positive if the corner is left of the edge,
+ * and negative if it is right.
  */
 export function sideOfCorner({ ax, ay, dx, dy }: Line): U64 {
   return sub64({ a: mulI32({ a: dy, b: ax }), b: mulI32({ a: dx, b: ay }) });
 }
 
-/** Whether the bounding box of an edge contains a point strictly inside a square. */
+/**
+ * Whether the bounding box of an edge contains a point strictly inside a square. The square has its lower left corner
+ * at (x, y).
+ */
 export function meetsBox({ ax, ay, bx, by }: Line, x: I32, y: I32, side: I32): Bool {
   const inColumns = ax.min(bx).lt(x.add(side)).and(ax.max(bx).gt(x));
   const inRows = ay.min(by).lt(y.add(side)).and(ay.max(by).gt(y));
   return inColumns.and(inRows);
 }
 
-/** Maximum and minimum of the side value over a square, relative to its lower left corner. */
+/**
+ * How much {@link sideOfCorner} varies over a square: its maximum and minimum minus its value at the lower left corner.
+ */
 export function reachOf(right: U64, up: U64): { readonly highest: U64; readonly lowest: U64 } {
   const zero = { lo: u32(0), hi: u32(0) };
   const left = sub64({ a: zero, b: up });
@@ -67,7 +72,10 @@ export function reachOf(right: U64, up: U64): { readonly highest: U64; readonly 
   };
 }
 
-/** Whether a square has corners strictly on both sides of a line. */
+/**
+ * Whether a square has corners strictly on both sides of a line. `at` is the value of {@link sideOfCorner} for the
+ * square.
+ */
 export function straddles(at: U64, { highest, lowest }: { readonly highest: U64; readonly lowest: U64 }): Bool {
   return isPositive(add64({ a: at, b: highest })).and(isNegative(add64({ a: at, b: lowest })));
 }
@@ -88,13 +96,14 @@ export function meetsColumn({ ax, bx }: Line): Bool {
   return ax.le(0).ne(bx.le(0));
 }
 
-/** Whether a point, in a row that the edge crosses, is on the edge or right of it. */
+/** Whether a point is on an edge or right of it. The edge must cross the point's row. */
 export function isPast({ dy }: Line, at: U64): Bool {
   return select(isNegative(at), isPositive(at), dy.gt(0)).not();
 }
 
 /**
- * Whether an edge that crosses the vertical line through a point passes above it, or through it and above to its right.
+ * Whether an edge passes above a point, or through it and above the points to its right. The edge must cross the
+ * vertical line through the point.
  */
 export function isAbove({ dx, dy }: Line, at: U64): Bool {
   const over = select(isPositive(at), isNegative(at), dx.gt(0));
@@ -103,21 +112,27 @@ export function isAbove({ dx, dy }: Line, at: U64): Bool {
   return over.or(through.and(rises));
 }
 
-/** Whether an edge passes through a square with a side of 2^shift steps, relative to its corner. */
+/**
+ * Whether an edge passes through a square with a side of 2^shift steps. The edge is relative to the square's lower left
+ * corner.
+ */
 export function passesThrough(line: Line, shift: U32): Bool {
   const [right, up] = [line.dx, line.dy].map((d) => shl64({ a: i64OfI32(d), count: shift })) as [U64, U64];
   const meets = meetsBox(line, i32(0), i32(0), bitsToI32(u32(1).shl(shift)));
   return meets.and(straddles(sideOfCorner(line), reachOf(right, up)));
 }
 
-/** Whether an edge flips the parity of its reference corner, counted from the far left. */
+/**
+ * Whether an edge crosses the ray from its reference corner to the left, and so flips the corner between inside and
+ * outside.
+ */
 export function flipsCorner(line: Line): Bool {
   return meetsRow(line, i32(0)).and(isPast(line, sideOfCorner(line)));
 }
 
 /**
- * Whether an edge flips the parity on the way from a quadrant's corner to a point in it: along the bottom to the
- * point's column, then up.
+ * Whether an edge flips inside and outside on the path from a quadrant's corner to a point in the quadrant. The path
+ * goes along the bottom to the point's column, then up.
  */
 export function flipsWay(ends: ArrayValue<'i32'>, edge: U32, corner: Place, point: Place): Bool {
   const bend = { x: point.x, y: corner.y };

@@ -21,16 +21,16 @@ import {
 } from '../../primitives/index.ts';
 import type { DomainPolygons } from './domain.ts';
 
-/** The edges of polygons on a device, polygon by polygon. Edges of length 0 are left out. */
+/** The edges of polygons on a device, polygon after polygon. Edges of length 0 are left out. */
 export interface Edges {
-  /** Start x, start y, end x, end y of every edge. */
+  /** Start x, start y, end x and end y of each edge, in steps. */
   readonly ends: Column<'i32'>;
-  /** The polygon of every edge, as an index into `polygons`. */
+  /** The polygon of each edge, as an index into `polygons`. */
   readonly owner: Column<'u32'>;
-  /** The polygons that have edges: their indices, ascending, the positions of their edges, and their bounding boxes. */
+  /** The polygons that have edges: their indices, ascending; the ranges of their edges; and their bounding boxes. */
   readonly polygons: {
     readonly id: Column<'u32'>;
-    /** Position of each polygon's first edge, and at the end the number of edges. */
+    /** Index of each polygon's first edge; the last element is the number of edges. */
     readonly first: Column<'u32'>;
     readonly left: Column<'i32'>;
     readonly bottom: Column<'i32'>;
@@ -39,7 +39,7 @@ export interface Edges {
   };
 }
 
-/** Uploads the edges of polygons. O(vertices). */
+/** Uploads the edges of polygons, on the device or on the host, whichever is faster. O(vertices). */
 export function uploadEdges(context: Context, polygons: DomainPolygons): Edges {
   const isWide = context.backend.walkRows <= MAX_WALKED && polygons.x.length >= MANY_VERTICES;
   return isWide && coversAll(polygons) ? makeEdges(context, polygons) : copyEdges(context, polygons);
@@ -51,10 +51,13 @@ function coversAll({ polygonRings, ringVertices, x }: DomainPolygons): boolean {
   return isFromStart && polygonRings.at(-1) === ringVertices.length - 1 && ringVertices.at(-1) === x.length;
 }
 
-/** Backends that prefer longer walks run few indices in parallel; there the host is as fast. */
+/**
+ * Maximum `walkRows` of backends on which edges are made on the device. Other backends run few threads in parallel, so
+ * the host is as fast.
+ */
 const MAX_WALKED = 16;
 
-/** With fewer vertices, launches would take longer than the work. */
+/** Minimum number of vertices for making edges on the device. With fewer, launches take longer than the work. */
 const MANY_VERTICES = 2 ** 14;
 
 /** Makes the edges on the host and uploads them. */
@@ -113,7 +116,7 @@ function edgesOf({ polygonRings, ringVertices, x, y }: DomainPolygons): HostEdge
   };
 }
 
-/** Only end points are read, because every vertex with an edge is the end of one. */
+/** Computes bounding boxes from the end points of edges alone: every vertex with an edge is the end point of one. */
 function boxesOf(ends: Int32Array, owner: Uint32Array, count: number) {
   const column = (from: number): Int32Array => new Int32Array(count).fill(from);
   const [low, high] = [-(2 ** 31), 2 ** 31 - 1];
@@ -130,7 +133,7 @@ function boxesOf(ends: Int32Array, owner: Uint32Array, count: number) {
   return boxes;
 }
 
-/** Uploads vertices and makes the edges on the device. The host counts the edges of every polygon. */
+/** Uploads vertices and makes the edges on the device. Only the counting of edges is done on the host. */
 export function makeEdges(context: Context, polygons: DomainPolygons): Edges {
   return context.scope(() => {
     const counted = countEdges(polygons);
@@ -139,7 +142,7 @@ export function makeEdges(context: Context, polygons: DomainPolygons): Edges {
     const vertices = { xs: context.column(polygons.x), ys: context.column(polygons.y) };
     const before = verticesBefore(context, polygons);
     const to = edges === polygons.x.length ? sequence(edges) : verticesWithEdges(before, vertices, edges);
-    // The number of starts up to an edge gives its polygon.
+    // The number of polygons whose first edge is at or before an edge gives the polygon of the edge.
     const owner = context.materialize(map(ownerOf, { starts: upperBound(first, sequence(edges)) }));
     const boxes = boxesAround(context, owner, map(boxOf, { to, ...vertices }), counted.id.length);
     const word = sequence(4 * edges);
@@ -148,7 +151,7 @@ export function makeEdges(context: Context, polygons: DomainPolygons): Edges {
   });
 }
 
-/** The polygons that have edges, and the position of each one's first edge. */
+/** The polygons that have edges, and the index of the first edge of each. */
 function countEdges({ polygonRings, ringVertices, x, y }: DomainPolygons): Pick<HostEdges, 'id' | 'first'> {
   const id = new Uint32Array(polygonRings.length - 1);
   const first = new Uint32Array(polygonRings.length);
@@ -166,7 +169,7 @@ function countEdges({ polygonRings, ringVertices, x, y }: DomainPolygons): Pick<
   return { id: id.subarray(0, found), first: first.subarray(0, found + 1) };
 }
 
-/** The vertex before each vertex. Before the first vertex of a ring comes its last. */
+/** For each vertex, the preceding vertex of its ring. The last vertex precedes the first one. */
 function verticesBefore(context: Context, { ringVertices, x }: DomainPolygons): Column<'u32'> {
   const starts = ringVertices.filter(
     (start, ring) => ring + 1 < ringVertices.length && start < ringVertices[ring + 1]!,
@@ -189,7 +192,7 @@ const endsEdge = fn('endsEdge', { vertex: u32, from: u32, ...vertexArrays }, boo
     .or(ys.at(vertex).ne(ys.at(from))),
 );
 
-/** The vertices at the end of an edge whose length is not 0. There are `edges` of them. */
+/** The vertices that are the end of an edge whose length is not 0. The caller knows their number, `edges`. */
 function verticesWithEdges(before: Column<'u32'>, vertices: Vertices, edges: number): Column<'u32'> {
   const vertex = sequence(before.length);
   return knownRows(copyIf(vertex, map(endsEdge, { vertex, from: before, ...vertices })), edges);
@@ -209,7 +212,7 @@ const endOf = fn(
 
 const ownerOf = fn('ownerOf', { starts: u32 }, u32, ({ starts }) => starts.sub(1));
 
-/** The bounding boxes of polygons, in no more memory than they need. */
+/** The bounding boxes of polygons, copied into columns of exactly the needed length. */
 function boxesAround(context: Context, owner: Column<'u32'>, boxes: Boxes, polygons: number): Boxes {
   return context.scope(() => {
     const { values } = reduceByKey(owner, boxes, around);
@@ -226,7 +229,7 @@ const boxOf = fn('boxOf', { to: u32, ...vertexArrays }, box, ({ to, xs, ys }) =>
   return { left: x, bottom: y, right: x, top: y };
 });
 
-/** The union of two boxes. */
+/** Combines two boxes into the box around both. */
 const around: Monoid<typeof box> = monoid({
   of: box,
   identity: { left: 2 ** 31 - 1, bottom: 2 ** 31 - 1, right: -(2 ** 31), top: -(2 ** 31) },

@@ -1,6 +1,6 @@
 /**
- * For polygons as quadrants, which are squares of a regular subdivision of the plane: those inside a polygon, and those that
- * its edges pass through.
+ * Polygons as quadrants, which are squares of a regular subdivision of the plane: quadrants inside a polygon, and
+ * quadrants through which its edges pass.
  *
  * @packageDocumentation
  */

@@ -23,15 +23,15 @@ import type { Edges } from './edges.ts';
 import { type OpenQuadrants, unpackQuadrant } from './open-quadrants.ts';
 
 /**
- * Settled quadrants, packed as open quadrants are: those that lie inside a polygon, and those of the smallest size that
- * edges pass through.
+ * Leaves: settled quadrants, packed like open quadrants. They are inside a polygon, or of the smallest size with edges
+ * passing through.
  */
 export interface LeafQuadrants extends OpenQuadrants {
-  /** 1 if edges pass through. */
+  /** 1 if edges pass through the quadrant, 0 if it is inside the polygon. */
   readonly boundary: Column<'u32'>;
 }
 
-/** A code of 64 bits. */
+/** Argument check of 64-bit codes in two columns. */
 export const aCode: Kind = aRecord<Quadrants['code']>({ lo: aColumn('u32'), hi: aColumn('u32') });
 
 /**
@@ -39,18 +39,22 @@ export const aCode: Kind = aRecord<Quadrants['code']>({ lo: aColumn('u32'), hi: 
  * the Morton code of its column and row, with x in the even bits.
  */
 export interface Quadrants {
-  /** Indices of the polygons, ascending. Within a polygon, codes ascend in Morton order of position. */
+  /** Index of the polygon of each quadrant, ascending. Within a polygon, quadrants are in Morton order of position. */
   readonly polygon: Column<'u32'>;
   readonly code: { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
   readonly level: Column<'u32'>;
   /**
-   * 0 if the quadrant lies inside the polygon. 1 if edges of the polygon pass through; the quadrant is then of the last
-   * level. 2 if edges of a further sheet of the polygon pass through the quadrant of the row before.
+   * 0 if the quadrant is inside the polygon. 1 if edges of the polygon pass through it; the quadrant is then of the
+   * last level. 2 if edges of a further sheet of the polygon (a group of parts that do not overlap) pass through the
+   * same quadrant as in the preceding row.
    */
   readonly boundary: Column<'u32'>;
 }
 
-/** Quadrants with edges, which decide exactly which points of boundary quadrants the polygons contain. */
+/**
+ * Quadrants with the edges that pass through them. The edges decide exactly which points of a boundary quadrant its
+ * polygon contains.
+ */
 export interface QuadrantsWithEdges extends Quadrants {
   readonly edges: BoundaryEdges;
 }
@@ -90,8 +94,8 @@ const quadrant = fn(
 );
 
 /**
- * Merges the leaves of all levels, ordered by polygon and then by position, together with the passages of edges through
- * them, if given. Frees the input, also on failure.
+ * Merges the leaves of all levels, ordered by polygon and then by position. Merges the passages of edges through them
+ * too, if given. Frees the input, also on failure.
  */
 export function quadrantsOf(
   context: Context,
@@ -117,7 +121,7 @@ export function quadrantsOf(
   );
 }
 
-/** Concatenates all leaves into one table and frees the tables of the levels. */
+/** Concatenates all leaves into one table, and frees the tables of the single levels. */
 function gatherLeaves(context: Context, settled: readonly LeafQuadrants[]) {
   const leaves = concatenate(settled.map((level) => ({ ...level })));
   context.dispose(settled);

@@ -19,13 +19,13 @@ import { DOMAIN_BITS } from './domain.ts';
 import type { Edges } from './edges.ts';
 
 /**
- * Quadrants that edges pass through and that are to be split. A quadrant takes three words, because devices bind few
- * arrays in one launch.
+ * Open quadrants: edges pass through them, and they are to be split. A quadrant is packed into three words, because
+ * devices can bind only a few arrays in one launch.
  *
- * - `column`: steps from the left of the domain to the left of the quadrant, doubled, plus one bit that gives its side:
- *   bit n for 2^n steps. The steps are a multiple of the side, so this bit is the lowest that is set.
- * - `row`: steps from the bottom of the domain to the bottom of the quadrant; bit 31 is set if the polygon contains its
- *   lower left corner.
+ * - `column`: twice the number of steps from the left of the domain to the left of the quadrant, plus 2^n for a side of
+ *   2^n steps. The number of steps is a multiple of the side, so the lowest set bit gives the side.
+ * - `row`: steps from the bottom of the domain to the bottom of the quadrant; bit 31 is set if the polygon contains the
+ *   quadrant's lower left corner.
  * - `owner`: the polygon, as an index among the polygons that have edges.
  */
 export interface OpenQuadrants {
@@ -34,7 +34,7 @@ export interface OpenQuadrants {
   readonly owner: Column<'u32'>;
 }
 
-/** Captured columns and rows of quadrants. */
+/** Parameters of a functor: the columns and rows of all quadrants. */
 export const quadrantArrays: { readonly columns: ArrayParameter<'u32'>; readonly rows: ArrayParameter<'u32'> } = {
   columns: array(u32),
   rows: array(u32),
@@ -42,12 +42,12 @@ export const quadrantArrays: { readonly columns: ArrayParameter<'u32'>; readonly
 
 const ROW_BITS = 2 ** 31 - 1;
 
-/** A quadrant inside a functor. */
+/** A quadrant, as unpacked in a functor. */
 export interface Quadrant {
-  /** Steps from the domain's corner to the quadrant's corner. */
+  /** Number of steps from the domain's lower left corner to the quadrant's. */
   readonly x: U32;
   readonly y: U32;
-  /** The side is 2^shift steps. */
+  /** Logarithm of the quadrant's side: the side is 2^shift steps. */
   readonly shift: U32;
   /** 1 if the polygon contains the lower left corner, else 0. */
   readonly parity: U32;
@@ -65,7 +65,7 @@ export function unpackQuadrant(column: U32, row: U32): Quadrant {
 
 /**
  * The position of a child, with the parity of its parent's corner. The index of a child is the index of its parent,
- * followed by 2 bits, x + 2y. With 0 bits the child is the quadrant itself.
+ * followed by 2 bits, x + 2y. If `bits` is 0, the only child is the quadrant itself.
  */
 export function childPlace(
   child: U32,
@@ -80,7 +80,7 @@ export function childPlace(
   return { x: x.add(number.and(1).shl(side)), y: y.add(number.shr(1).shl(side)), shift: side, parity, parent, number };
 }
 
-/** The two words of a quadrant's position. */
+/** Packs the position of a quadrant into two words. */
 export function packQuadrant({ x, y, shift, parity }: Quadrant): { readonly column: U32; readonly row: U32 } {
   return { column: x.shl(1).or(u32(1).shl(shift)), row: y.or(parity.shl(31)) };
 }
@@ -100,9 +100,9 @@ const enclosingQuadrant = fn(
 );
 
 /**
- * The smallest quadrants around the bounding boxes of polygons, with a side of at least 2^min steps, as views. The
- * common leading bits of the Morton codes of two opposite corners give the quadrant. Quadrants are half-open, but a box
- * that ends on the right or top side of a quadrant still belongs to it.
+ * The smallest quadrants that contain the bounding boxes of polygons, with a side of at least 2^min steps, as views.
+ * The common leading bits of the Morton codes of two opposite corners give the quadrant. Quadrants are half-open, but a
+ * box may also end exactly on the right or top side of its quadrant.
  */
 export function enclosingQuadrants({ polygons }: Edges, min: number): OpenQuadrants {
   const { left, bottom, right, top } = polygons;
@@ -110,7 +110,7 @@ export function enclosingQuadrants({ polygons }: Edges, min: number): OpenQuadra
   return { ...place, owner: sequence(left.length) };
 }
 
-/** The step that begins at a coordinate; at the end of the domain, the last step. */
+/** The step to the right of a coordinate. At the end of the domain, the last step. */
 function cellOf(coordinate: I32): U32 {
   return bitsToU32(coordinate.min(2 ** DOMAIN_BITS - 1));
 }

@@ -19,7 +19,10 @@ import { BOTH, type ChildBits } from './children.ts';
 import { PASSES, type Passages } from './edge-in-quadrant.ts';
 import type { OpenQuadrants } from './open-quadrants.ts';
 
-/** Bit that marks passages in quadrants whose children are settled, next to the bits of the edge's effect. */
+/**
+ * Bit of a stored effect that marks passages in quadrants whose children are settled, above the bits of the effect
+ * itself.
+ */
 const SETTLE = 7;
 
 const noted = fn(
@@ -33,8 +36,8 @@ const noted = fn(
 );
 
 /**
- * Stores the effects of edges, with a mark if the quadrant's children are settled. All children of a quadrant have the
- * same size.
+ * Stores the effects of edges, and marks those in quadrants whose children are settled. All children of a quadrant have
+ * the same size, so they are all settled or all split.
  */
 export function noteLooks(
   context: Context,
@@ -54,8 +57,8 @@ const passCounts = fn('passCounts', { look: u32 }, { goesOn: u32, settled: u32 }
 });
 
 /**
- * Counts the passages of edges through children that are split further and that are settled, into the third and fourth
- * word of `counts`.
+ * Counts passages of edges through children. The number of passages through children that are split further is written
+ * to the third word of `counts`, through settled children to the fourth.
  */
 export function countPassages(context: Context, look: Column<'u32'>, counts: Memory): void {
   const columns = Object.values(map(passCounts, { look }));
@@ -80,16 +83,16 @@ const passed = fn(
   },
 );
 
-/** The kind of children that receive edges, and the number of passages. */
+/** Which kind of children receives edges, and the number of passages of edges through them. */
 export interface Handover {
   readonly to: 'goesOn' | 'settled';
-  /** The rank of each child among those of its kind. */
+  /** The rank of each child among the children of its kind. */
   readonly rank: Column<'u32'>;
   readonly bits: ChildBits;
   readonly length: number | DeviceLength;
 }
 
-/** Passes edges on to the children that they pass through, in the order of the edges. */
+/** Assigns edges to the children that they pass through, in the order of the edges. */
 export function passOn(
   context: Context,
   { quadrant, edge }: Passages,

@@ -22,12 +22,12 @@ import { flipsCorner, lineFrom, meetsBox, passesThrough } from './edge-line.ts';
 import type { LeafQuadrants } from './leaves.ts';
 import type { OpenQuadrants, Quadrant } from './open-quadrants.ts';
 
-/** Relations of a quadrant to a polygon. */
+/** Relations of a quadrant to a polygon: outside, inside, or with edges passing through. */
 export const OUTSIDE = 0;
 const INSIDE = 1;
 const CROSSED = 2;
 
-/** Captured polygons: the position of each one's first edge, and the ends of all edges. */
+/** Parameters of a functor: the index of each polygon's first edge, and the end points of all edges. */
 export const polygonArrays: { readonly firsts: ArrayParameter<'u32'>; readonly ends: ArrayParameter<'i32'> } = {
   firsts: array(u32),
   ends: array(i32),
@@ -39,8 +39,8 @@ interface PolygonArrays {
 }
 
 /**
- * The relation of a quadrant to its polygon. First searches for an edge that passes through, up to the first one found.
- * If there is none, counts all edges to find whether the polygon contains the quadrant.
+ * The relation of a quadrant to its polygon. Searches for an edge that passes through the quadrant, and stops at the
+ * first one. If there is none, counts all edges to find whether the polygon contains the quadrant.
  */
 export function relationTo(quadrant: Quadrant, owner: U32, { firsts, ends }: PolygonArrays): U32 {
   const [first, end] = [firsts.at(owner), firsts.at(owner.add(1))];
@@ -50,7 +50,7 @@ export function relationTo(quadrant: Quadrant, owner: U32, { firsts, ends }: Pol
     () => edge.lt(end).and(found.eq(OUTSIDE)),
     () => {
       const line = lineFrom(ends, edge, quadrant);
-      // Four comparisons rule out most edges, which are far away.
+      // Four comparisons rule out most edges, because these are far from the quadrant.
       If(meetsBox(line, i32(0), i32(0), bitsToI32(u32(1).shl(quadrant.shift))), () => {
         If(passesThrough(line, quadrant.shift), () => found.set(u32(CROSSED)));
       });
@@ -80,12 +80,12 @@ const isLeaf = fn('isLeaf', { column: u32, kind: u32, min: uniform(u32) }, bool,
 
 const isCrossed = fn('isCrossed', { kind: u32 }, u32, ({ kind }) => u32(kind.eq(CROSSED)));
 
-/** Which quadrants are to be split: those that edges pass through and whose side is above 2^min steps. */
+/** Selects the quadrants to be split: edges pass through them, and their side is above 2^min steps. */
 export function areOpen({ column, kind }: TestedQuadrants, min: number): Column<'bool'> {
   return map(isOpen, { column, kind, min });
 }
 
-/** The settled quadrants. Only the device knows how many. */
+/** The settled quadrants among tested ones. Their number is known only on the device. */
 export function leavesAmong({ column, row, owner, kind }: TestedQuadrants, min: number): LeafQuadrants {
   const { kind: kinds, ...place } = copyIf({ column, row, owner, kind }, map(isLeaf, { column, kind, min }));
   return { ...place, boundary: map(isCrossed, { kind: kinds }) };

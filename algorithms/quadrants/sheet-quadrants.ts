@@ -32,8 +32,9 @@ import { DOMAIN_BITS, type DomainPolygons } from './domain.ts';
 import type { Quadrants, QuadrantsWithEdges } from './leaves.ts';
 
 /**
- * Splits polygons with `split`, which fills all rings of a polygon even-odd, and unites the sheets of polygons whose
- * parts overlap. Polygons without sheets cost nothing here.
+ * Splits polygons whose parts may overlap. `split` fills all rings of a polygon by the even-odd rule, so it gets each
+ * sheet (a group of parts that do not overlap) as a polygon. The quadrants of a polygon's sheets are then united.
+ * Polygons without sheets cost nothing here.
  *
  * - Work O(quadrants) and their sorting, span O(log quadrants). Waits for the device once or twice if there are sheets.
  */
@@ -55,7 +56,7 @@ export async function uniteSheets(
   }
 }
 
-/** The columns of quadrants except the ends of edges, which belong to all rows. */
+/** All columns of quadrants except the end points of edges, which are shared by all rows. */
 function withoutEnds(quadrants: Quadrants | QuadrantsWithEdges): object {
   if (!('edges' in quadrants)) return quadrants;
   const { ends: _, ...edges } = quadrants.edges;
@@ -63,7 +64,7 @@ function withoutEnds(quadrants: Quadrants | QuadrantsWithEdges): object {
 }
 
 /**
- * Makes every sheet a polygon, with the sheets of a polygon next to each other, and returns the polygon of each sheet.
+ * Makes every sheet a polygon, and returns the original polygon of each sheet. The sheets of a polygon are adjacent.
  */
 function sheetsAsPolygons(
   { polygonRings, ringVertices, x, y }: DomainPolygons,
@@ -99,7 +100,9 @@ function sheetsAsPolygons(
   return { sheets, polygonOf: Uint32Array.from(polygonOf) };
 }
 
-/** Turns quadrants of sheets into quadrants of their polygons. Waits for the device once, and once more for edges. */
+/**
+ * Turns quadrants of sheets into quadrants of their polygons. Waits for the device once, or twice if there are edges.
+ */
 async function united(
   context: Context,
   ofSheets: Quadrants | QuadrantsWithEdges,
@@ -121,8 +124,8 @@ async function united(
 type Rows = Readonly<Record<'polygon' | 'lo' | 'hi' | 'level' | 'boundary', Column<'u32'>>>;
 
 /**
- * Quadrants ordered by polygon and position, larger ones and inside ones first, without those that lie in an inside
- * quadrant of another sheet. Also returns the original row of each.
+ * Removes the quadrants that are within an inside quadrant of another sheet. The result is ordered by polygon and
+ * position, larger quadrants and inside quadrants first, and has the original row of each quadrant.
  */
 function uncovered(
   context: Context,
@@ -144,7 +147,7 @@ function uncovered(
   return copyIf({ ...sorted, row }, context.materialize(isFree));
 }
 
-/** The position of a quadrant's first point in the Morton order of all points of the domain. */
+/** The Morton code of a quadrant's first point among all points of the domain. */
 function placeOf(code: U64, level: U32): U64 {
   return shl64({ a: code, count: u32(DOMAIN_BITS).sub(level).shl(1) });
 }
@@ -153,7 +156,7 @@ const firstPlace = fn('firstPlace', { lo: u32, hi: u32, level: u32 }, u64, ({ lo
   placeOf({ lo, hi }, level),
 );
 
-/** The end of an inside quadrant in Morton order; 0 for a boundary quadrant. */
+/** The Morton code after the last point of an inside quadrant; 0 for a boundary quadrant. */
 const insideEnd = fn(
   'insideEnd',
   { lo: u32, hi: u32, level: u32, boundary: u32 },
@@ -166,12 +169,12 @@ const insideEnd = fn(
 
 const max = monoid({ of: u64, identity: { lo: 0, hi: 0 }, combine: maxU64 });
 
-/** Whether a quadrant starts at or after a position. */
+/** Whether a quadrant starts at or after a Morton code. */
 const startsAt = fn('startsAt', { lo: u32, hi: u32, level: u32, from: u64 }, bool, ({ lo, hi, level, from }) =>
   ltU64({ a: placeOf({ lo, hi }, level), b: from }).not(),
 );
 
-/** Marks boundary quadrants that follow the same quadrant of another sheet. */
+/** Sets `boundary` to 2 for a boundary quadrant that follows the same quadrant of another sheet. */
 function withFurther(rows: Rows): Rows {
   const { polygon, lo, hi, level, boundary } = rows;
   const isFirst = runHeads({ polygon, lo, hi, level });

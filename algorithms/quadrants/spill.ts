@@ -2,7 +2,7 @@ import { bool, type Context, copyIf, fn, gather, map, sequence, u32, uniform } f
 import { allOrNone } from '../free-on-failure.ts';
 import type { Front } from './descend.ts';
 
-/** A front in host memory. */
+/** A front (the quadrants of one level and their edges) in host memory, because the device has no room for it. */
 export interface SpilledFront {
   readonly open: { readonly [K in keyof Front['open']]: Uint32Array };
   readonly passages: { readonly [K in keyof Front['passages']]: Uint32Array };
@@ -19,7 +19,7 @@ const renumbered = fn('renumbered', { quadrant: u32, first: uniform(u32) }, u32,
   quadrant.sub(first),
 );
 
-/** Splits a front into an earlier and a later half of its quadrants, with their edges. Waits for the device once. */
+/** Splits a front into the earlier and the later half of its quadrants, with their edges. Waits for the device once. */
 export async function splitFront(
   context: Context,
   front: Front,
@@ -33,7 +33,7 @@ export async function splitFront(
   return { earlier, later };
 }
 
-/** The quadrants with indices from `from` to below `to`. */
+/** The quadrants `from … to − 1` of a front, with their edges. */
 async function partOf(context: Context, { open, passages }: Front, from: number, to: number): Promise<Front> {
   const { quadrant } = passages;
   const kept = context.scope(() => copyIf({ ...passages }, map(isWithin, { quadrant, from, to })));
@@ -51,7 +51,7 @@ async function partOf(context: Context, { open, passages }: Front, from: number,
   }
 }
 
-/** Moves a front to the host. */
+/** Moves a front from the device to the host. */
 export async function spill(context: Context, { open, passages }: Front): Promise<SpilledFront> {
   try {
     const [places, pairs] = await Promise.all([context.read({ ...open }), context.read({ ...passages })]);
@@ -61,7 +61,7 @@ export async function spill(context: Context, { open, passages }: Front): Promis
   }
 }
 
-/** Moves a front back to the device. */
+/** Moves a front from the host back to the device. */
 export function takeUp(context: Context, { open, passages }: SpilledFront): Front {
   return context.scope(() => ({
     open: { column: context.column(open.column), row: context.column(open.row), owner: context.column(open.owner) },

@@ -18,9 +18,9 @@ import { areOpen, leavesAmong, polygonArrays, relationTo } from './polygon-relat
 import { uniteSheets } from './sheet-quadrants.ts';
 
 /**
- * {@link decompose} by the method of Zhang, You and Gruenwald (2014): level by level, testing each quadrant against its
- * whole polygon. First searches for an edge that passes through, up to the first one found. If there is none, all edges
- * decide whether the polygon contains the quadrant. This is an experiment, for comparison; the quadrants are the same.
+ * Same as {@link decompose}, by the method of Zhang, You and Gruenwald (2014), for comparison. Goes down level by
+ * level, and tests each quadrant against its whole polygon. The test searches for an edge that passes through the
+ * quadrant, and stops at the first one. If there is none, all edges decide whether the polygon contains the quadrant.
  *
  * - Work O(quadrants · edges of their polygons).
  *
@@ -78,7 +78,7 @@ async function testAll(context: Context, edges: Edges, min: number): Promise<Lea
   }
 }
 
-/** Tested quadrants: those to be split, and those that are settled. */
+/** Results of testing quadrants: those to be split, and those that are settled. */
 interface Tested {
   readonly open: { readonly [K in keyof OpenQuadrants]: Column<'u32'> };
   readonly leaves: LeafQuadrants;

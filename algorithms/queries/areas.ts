@@ -38,9 +38,9 @@ import { shareQuadrants } from './shared-quadrants.ts';
 import { type PlacedWindows, someWindows } from './windows.ts';
 
 /**
- * Area that regions and polygons share, in square steps of the domain. Rows are ordered by region, set and polygon, one
- * row for each combination. The area is at least `min` and at most `max`: quadrants inside both count in full,
- * quadrants with edges of either may count partly.
+ * Area that regions and polygons share, in square steps of the domain. There is one row for each combination of region,
+ * set and polygon with a shared quadrant, in this order. The area is at least `min` and at most `max`: shared quadrants
+ * inside both count in full, and quadrants with edges of either may count partly.
  */
 export interface SharedAreas {
   readonly region: Column<'u32'>;
@@ -51,23 +51,23 @@ export interface SharedAreas {
 }
 
 export interface ThresholdOptions {
-  /** Leaves out rows whose area cannot exceed this, in square steps. Default 0. */
+  /** Threshold in square steps. Rows whose area cannot exceed it are left out. Default 0. */
   readonly above?: bigint | undefined;
 }
 
-/** The default `capacity` is 2²⁴. */
+/** Options of {@link areasByRegion}. The default `capacity` is 2²⁴. */
 export interface AreaOptions extends ThresholdOptions, QueryOptions {}
 
 /**
- * The area that every region shares with every polygon of a tree, if it is above a threshold. With areas of interest as
- * regions and ranges of species as polygons, this is
+ * Computes the area that every region shares with every polygon of a tree, if the area is above a threshold. With areas
+ * of interest as regions and ranges of species as polygons, this is
  *
  *     SELECT region, species, SUM(AREA(INTERSECTION)) … GROUP BY region, species HAVING SUM(…) > above
  *
- * with bounds that hold for every number of levels, and get closer with more levels. A row is left out if its area is
- * certainly not above the threshold. The area is certainly above it if `min` is.
+ * The result has bounds of each sum, which are closer for quadrants of more levels. A row is left out if its area is
+ * certainly not above the threshold. The area is certainly above the threshold if `min` is.
  *
- * - Work O(quadrants of regions · levels + pairs of quadrants) and the sorting of these, span O(levels + log pairs).
+ * - Work O(quadrants of regions · levels + pairs of quadrants), plus sorting the pairs. Span O(levels + log pairs).
  * - The same rows on every backend, for every capacity. Sums have 64 bits; the whole domain has 2⁶⁰ square steps.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
@@ -114,7 +114,7 @@ export async function areasByRegion(
  * Same as {@link areasByRegion} with windows as regions. Windows are exact rectangles, so `min` and `max` differ only
  * at edges of polygons.
  *
- * - The work of `queryWindows`, plus O(entries of the nodes) and sorting them.
+ * - Work: that of `queryWindows`, plus O(entries of the nodes found) and sorting them.
  *
  * @throws `ArgumentError` `queries/above`.
  * @example
@@ -212,20 +212,23 @@ const areaInWindow = fn(
 );
 
 /**
- * Bounds of a shared area: full, or partial if edges pass through. An area counts once, even if several sheets share
- * it.
+ * Bounds of the area shared in a quadrant. The whole area counts if no edges pass through; otherwise at least nothing
+ * and at most the whole area. If several sheets share a quadrant, its area counts once.
  */
 function boundsOf(area: U64, boundary: U32): { readonly min: U64; readonly max: U64 } {
   const none = { lo: u32(0), hi: u32(0) };
   return { min: select(area, none, boundary.ne(0)), max: select(area, none, boundary.ge(FURTHER_SHEET)) };
 }
 
-/** Mark of a further sheet, in either quadrant or in both combined. */
+/**
+ * Value of `boundary` from which on a row belongs to a further sheet, for a quadrant of either side or both combined by
+ * OR.
+ */
 const FURTHER_SHEET = 2;
 
 const sums = product({ min: plus(u64), max: plus(u64) });
 
-/** Adds up the rows of each region and polygon. Waits for the device once. */
+/** Sums the areas of each combination of region, set and polygon. Waits for the device once. */
 async function sumAreas(context: Context, { extent }: MaqTree, areas: SharedAreas, max: number): Promise<SharedAreas> {
   const summed = context.scope(() => {
     const { region, set, polygon } = areas;
@@ -253,7 +256,10 @@ const canBeAbove = fn(
   ({ lo, hi, aboveLow, aboveHigh }) => ltU64({ a: { lo: aboveLow, hi: aboveHigh }, b: { lo, hi } }),
 );
 
-/** Merges the parts, and keeps rows that may be above the threshold. Waits for the device once or twice. */
+/**
+ * Merges the parts of the result, and keeps the rows whose area may be above the threshold. Waits for the device once
+ * or twice.
+ */
 async function sharedAbove(
   context: Context,
   tree: MaqTree,

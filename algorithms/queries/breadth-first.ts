@@ -26,13 +26,13 @@ import type { QueryNodes } from './range.ts';
 import { type PlacedWindows, someWindows } from './windows.ts';
 
 /**
- * `queryWindows` by the method of Zhang, You and Gruenwald (2014): level by level from the root, for all windows
- * together. Pairs of a window and a node that meet continue with the node's children. This is an experiment, for
- * comparison. It also suits windows that differ so much that separate walks would wait for the longest one. The pairs
- * are the same, ordered by window and then by node.
+ * Same as `queryWindows`, by the method of Zhang, You and Gruenwald (2014), for comparison. Goes down level by level
+ * from the root, for all windows together. If a window and a node intersect, the window continues with the node's
+ * children. This suits windows that differ so much that separate walks would wait for the longest one. The pairs are
+ * the same as those of `queryWindows`, but ordered by window and then by node.
  *
- * - Work O(pairs that meet, and their children), span O(levels · log pairs). Waits for the device once per level.
- * - The same pairs in the same order on every backend, for every capacity. The default capacity is 2²⁶.
+ * - Work O(pairs that intersect, and their children), span O(levels · log pairs). Waits for the device once per level.
+ * - The result has the same pairs in the same order on every backend, for every capacity. The default capacity is 2²⁶.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
  * Data on GPUs, 2014, section 4.3.1.
@@ -69,13 +69,13 @@ export async function queryWindowsBreadthFirst(
   }
 }
 
-/** Pairs in host memory. */
+/** Pairs of windows and nodes that wait in host memory. */
 interface WaitingPairs {
   readonly query: Uint32Array;
   readonly node: Uint32Array;
 }
 
-/** Descends from the root. Pairs beyond the capacity wait on the host. */
+/** Goes down the tree from the root. Pairs beyond the capacity wait on the host. */
 async function descendTree(
   context: Context,
   tree: MaqTree,
@@ -150,8 +150,8 @@ const childPair = fn(
 );
 
 /**
- * Finds the pairs of a front that meet. Pairs whose nodes have entries are results; all continue with the nodes'
- * children.
+ * Finds the pairs of a level that intersect. Pairs whose nodes have entries are results. All intersecting pairs
+ * continue with the nodes' children.
  */
 async function meetNodes(
   context: Context,

@@ -1,25 +1,25 @@
 import type { Column } from '../../primitives/index.ts';
 import type { MaqNodes } from '../maq-tree/index.ts';
 
-/** Number of rows that a query was given, and number of rows that it returned. */
+/** Size of an earlier query: number of rows that it was given, and number of rows that it returned. */
 interface FoundBefore {
   readonly asked: number;
   readonly made: number;
 }
 
-/** Kinds of queries that are remembered. */
+/** Kinds of queries whose sizes are remembered. */
 type FoundKind = 'nodesOfWindows' | 'entriesOfNodes';
 
 const found = new WeakMap<MaqNodes, Map<FoundKind, FoundBefore>>();
 
-/** A query whose number of rows differs by more than this factor is no guide. */
+/** Maximum factor between the numbers of rows given to two queries for which the earlier one gives an estimate. */
 const ALIKE = 4;
-/** Factor by which the expected number of rows exceeds the earlier one. */
+/** Factor that is added as a margin to the estimated number of rows. */
 const MORE = 9 / 8;
 
 /**
- * Expected number of rows of a query, estimated from the latest query of about the same size, so that results can be
- * written before they are counted. Undefined if there is no such query.
+ * Estimated number of rows that a query returns, so that results can be written before they are counted. Based on the
+ * latest query with about as many rows. Undefined if there is none.
  */
 export function expectedRows(nodes: MaqNodes, kind: FoundKind, asked: number): number | undefined {
   const last = found.get(nodes)?.get(kind);
@@ -27,7 +27,7 @@ export function expectedRows(nodes: MaqNodes, kind: FoundKind, asked: number): n
   return Math.min(2 ** 32 - 2, Math.ceil((MORE * last.made * asked) / Math.max(1, last.asked)));
 }
 
-/** Remembers the number of rows that a query returned. */
+/** Remembers the size of a query for later estimates. */
 export function noteRows(nodes: MaqNodes, kind: FoundKind, asked: number, made: number): void {
   const kinds = found.get(nodes) ?? new Map<FoundKind, FoundBefore>();
   found.set(nodes, kinds.set(kind, { asked, made }));
@@ -35,12 +35,12 @@ export function noteRows(nodes: MaqNodes, kind: FoundKind, asked: number, made: 
 
 const max = new WeakMap<Column, number>();
 
-/** Remembers the number of queries whose indices are in a column. */
+/** Remembers the number of queries to which the indices in a column refer. */
 export function noteQueries(query: Column<'u32'>, count: number): void {
   max.set(query, Math.max(0, count - 1));
 }
 
-/** Maximum index of a query in a column, if known. */
+/** The largest index of a query in a column, if it is known. */
 export function maxQuery(query: Column<'u32'>): number | undefined {
   return max.get(query);
 }

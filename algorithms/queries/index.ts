@@ -1,5 +1,5 @@
 /**
- * For searchers of a MAQ-tree: queries by points, windows and polygons, many at once.
+ * Queries of a MAQ-tree (a quadtree over many polygons) by points, windows and polygons, many at once.
  *
  * @packageDocumentation
  */

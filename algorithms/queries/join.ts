@@ -38,18 +38,19 @@ import { QUERY_OPTIONS, type QueryOptions, requireEdges } from './query-options.
 import { type SharedQuadrants, shareQuadrants } from './shared-quadrants.ts';
 
 /**
- * Joins two layers: finds the pairs of a query polygon and a polygon of a tree that share area, exactly in steps of the
- * domain.
+ * Joins two sets of polygons: finds all pairs of a query polygon and a polygon of a tree that share area. Exact in
+ * steps of the domain.
  *
- * Polygons with a common inside quadrant share area. For other pairs, common quadrants that are on the boundary of one
- * or both polygons are examined with their edges. Polygons that only touch do not share area.
+ * Polygons with a common inside quadrant share area. For other pairs, the edges are examined in each common quadrant on
+ * the boundary of one or both polygons. Polygons that only touch do not share area.
  *
- * - Work O(quadrants of queries · levels + pairs of quadrants) and sorting them, plus `overlapsInQuadrants` for
- *   boundary quadrants.
- * - The same pairs in the same order on every backend, for every capacity.
+ * - Work O(quadrants of queries · levels + pairs of quadrants), plus sorting the pairs, plus the work of
+ *   `overlapsInQuadrants` for boundary quadrants.
+ * - The result has the same pairs in the same order on every backend, for every capacity.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
- * Data on GPUs, 2014, section 4.3.2, polygon queries as the filter of a join; refined here by the edges of quadrants.
+ * Data on GPUs, 2014, section 4.3.2, where polygon queries are the filter of a join. Here the edges of quadrants make
+ * the result exact.
  *
  * @param queries - Quadrants of the query polygons, with the same number of levels as those of the tree.
  * @throws `ArgumentError` `queries/capacity`; `queries/edges`; `queries/levels` if boundary quadrants of different
@@ -91,10 +92,10 @@ export async function joinPolygons(
 interface Join {
   readonly tree: MaqTreeWithEdges;
   readonly queries: QuadrantsWithEdges;
-  /** Edges through the quadrants of the queries, followed by those of the tree. */
+  /** Indices of edges: those through the quadrants of the queries, then those through the quadrants of the tree. */
   readonly edge: Column<'u32'>;
   readonly ends: Column<'i32'>;
-  /** The maximum index of a query. */
+  /** The largest index of a query polygon. */
   readonly max: number;
 }
 
@@ -106,7 +107,10 @@ function edgesOfBoth(context: Context, { edges: own }: QuadrantsWithEdges, { edg
   });
 }
 
-/** The pairs of polygons that share area. Waits for the device three times, plus the waits of `overlapsInQuadrants`. */
+/**
+ * Finds the pairs of polygons that share area, among the given pairs of quadrants. Waits for the device three times,
+ * plus the waits of `overlapsInQuadrants`.
+ */
 async function joinPart(context: Context, join: Join, pairs: SharedQuadrants): Promise<QueryPolygons> {
   const made = context.scope(() => groupPairs(context, join, pairs));
   try {
@@ -153,8 +157,9 @@ const relationOf = fn(
 );
 
 /**
- * Groups pairs of quadrants by their pair of polygons. `run` has each pair of polygons once. `shared` marks those that
- * certainly share area. `open` has the pairs of quadrants of the others, with the index of their run.
+ * Groups pairs of quadrants by their pair of polygons. `run` has each pair of polygons once, and `shared` is 1 for
+ * those that certainly share area. `open` has the pairs of quadrants of all other pairs of polygons, with their index
+ * in `run`.
  */
 function groupPairs(context: Context, { tree, queries, max }: Join, { row, entry, shift }: SharedQuadrants) {
   const { set, polygon, boundary } = tree.entries;
@@ -220,8 +225,8 @@ interface OpenPairs {
 }
 
 /**
- * The smaller quadrant of every pair, and the part of both polygons in it. A polygon that contains the quadrant has no
- * edges there.
+ * For every pair of quadrants, the smaller quadrant and the part of both polygons in it. A polygon that contains the
+ * quadrant has no edges there.
  */
 function cellsOf(context: Context, { tree, queries }: Join, { row, entry, shift }: OpenPairs): QuadrantPairs {
   const { nodes } = tree;

@@ -39,7 +39,7 @@ export interface Points {
 }
 
 /**
- * Points on a device, in steps of the domain. Points outside the domain are put at its far end, which no polygon
+ * Points on a device, in steps of the domain. Points outside the domain are moved to its far end, which no polygon
  * contains.
  */
 export interface PlacedPoints {
@@ -48,7 +48,7 @@ export interface PlacedPoints {
 }
 
 /**
- * Uploads points. Each is snapped to the nearest step of the domain, as vertices of polygons are.
+ * Uploads points. Each point is snapped to the nearest step of the domain, like the vertices of polygons.
  *
  * @throws `ArgumentError` `queries/points` for columns of different lengths, or a coordinate that is NaN.
  * @example
@@ -83,15 +83,17 @@ function stepOf(at: number, from: number, size: number, point: number): number {
   return nearestStep(at, from, size);
 }
 
-/** The step of a domain that is nearest to a coordinate; the end of the domain if the coordinate lies outside. */
+/**
+ * The step of a domain that is nearest to a coordinate. If the coordinate is outside the domain, the end of the domain.
+ */
 export function nearestStep(at: number, from: number, size: number): number {
   const step = Math.round(((at - from) / size) * DOMAIN_STEPS);
   return step >= 0 && step < DOMAIN_STEPS ? step : DOMAIN_STEPS;
 }
 
 /**
- * Polygons that contain points. Rows are ordered by point; for a point by the quadrant in which the polygon was found,
- * larger ones first; then by set and polygon.
+ * Polygons that contain points. Rows are ordered by point. The rows of a point are ordered by the quadrant in which the
+ * polygon was found, larger quadrants first, then by set and polygon.
  */
 export interface PointPolygons {
   readonly point: Column<'u32'>;
@@ -101,11 +103,13 @@ export interface PointPolygons {
 
 /**
  * Finds the polygons that contain each point, exactly in steps of the domain. For a point in an inside quadrant the
- * answer is known; in a boundary quadrant its edges decide. Polygons are half-open: a point on a left or bottom edge is
- * inside, on a right or top edge outside. So in a partition every point belongs to one polygon.
+ * answer is known. In a boundary quadrant, the edges that pass through it decide. Polygons are half-open: a point on a
+ * left or bottom edge is inside, a point on a right or top edge is outside. So if polygons partition the plane, every
+ * point belongs to one polygon.
  *
- * - Work O(points · levels + candidates · edges of their quadrants), span O(levels + log candidates). Waits twice.
- * - The same pairs in the same order on every backend.
+ * - Work O(points · levels + candidates · edges of their quadrants), span O(levels + log candidates). Waits for the
+ *   device twice.
+ * - The result has the same pairs in the same order on every backend.
  *
  * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex
  * Polygon Data on GPUs, 2014; made exact here by the edges of quadrants.
@@ -152,7 +156,10 @@ export async function queryPoints(
 
 const walk = { node: u32, shift: u32, rank: u32 } as const;
 
-/** A point outside the domain starts at no node. */
+/**
+ * Start of the walk through the tree for a point. For a point outside the domain, the walk starts at a node that does
+ * not exist, so it finds nothing.
+ */
 const fromRoot = fn('fromRoot', { x: u32, y: u32 }, walk, ({ x, y }) => ({
   node: select(u32(0), u32(2 ** 32 - 1), x.max(y).ge(DOMAIN_STEPS)),
   shift: DOMAIN_BITS,
@@ -160,8 +167,8 @@ const fromRoot = fn('fromRoot', { x: u32, y: u32 }, walk, ({ x, y }) => ({
 }));
 
 /**
- * The entries of the nodes that contain a point, from the root down: all entries of a node, then those of the child
- * that contains the point.
+ * A step of the walk, which lists the entries of all nodes that contain a point, from the root down. It lists all
+ * entries of a node, then continues in the child that contains the point.
  */
 const nextEntry = fn(
   'nextEntry',
@@ -185,7 +192,7 @@ const nextEntry = fn(
   },
 );
 
-/** The child of a node that would contain a point, and whether it exists. */
+/** The child of a node whose quadrant contains a point, and whether this child exists in the tree. */
 function childWith(
   { firstChild, children }: Pick<TableNode, 'firstChild' | 'children'>,
   side: U32,
@@ -205,7 +212,7 @@ const entryArrays = {
   ends: array(i32),
 } as const;
 
-/** Whether the polygon of an entry contains a point of its quadrant. */
+/** Whether the polygon of an entry contains a point, which is in the entry's quadrant. */
 const holds = fn('holds', { x: u32, y: u32, entry: u32, shift: u32, ...entryArrays }, bool, (given) =>
   entryHolds(given),
 );
@@ -225,7 +232,7 @@ interface PointAtEntry {
 
 function entryHolds({ x, y, entry, shift, boundary, corner, first, count, edge, ends }: PointAtEntry): Bool {
   const inside = Var(u32(boundary.at(entry).eq(0)));
-  // The entry of the first sheet answers for all sheets of its polygon.
+  // The entry of a polygon's first sheet answers for all its sheets (groups of parts that do not overlap).
   const sheet = Var(entry);
   const goesOn = Var(boundary.at(entry).eq(1));
   While(
@@ -244,7 +251,7 @@ function entryHolds({ x, y, entry, shift, boundary, corner, first, count, edge, 
   return inside.eq(1);
 }
 
-/** Whether any polygon contains a point. Descends from the root until one does. */
+/** Whether any polygon contains a point. Goes down from the root and stops at the first such polygon. */
 const isHeld = fn(
   'isHeld',
   { x: u32, y: u32, table: array(u32), ...entryArrays },
@@ -278,7 +285,10 @@ const isHeld = fn(
   },
 );
 
-/** For each point, whether one of the polygons of a tree contains it. A view, which is fused into its readers. */
+/**
+ * For each point, whether any polygon of a tree contains it. The result is a view, which is fused into the launches
+ * that read it.
+ */
 export function heldPoints({ table, entries, edges }: MaqTreeWithEdges, { x, y }: PlacedPoints): Column<'bool'> {
   const { corner, first, count, edge, ends } = edges;
   return map(isHeld, { x, y, table, boundary: entries.boundary, corner, first, count, edge, ends });

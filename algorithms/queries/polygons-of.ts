@@ -35,7 +35,7 @@ import { QUERY_OPTIONS, type QueryOptions } from './query-options.ts';
 import { type QueryNodes, someNodes } from './range.ts';
 import { shareQuadrants } from './shared-quadrants.ts';
 
-/** Polygons that queries meet, each once per query. Rows are ordered by query, set and polygon. */
+/** Polygons found for queries, each once per query. Rows are ordered by query, set and polygon. */
 export interface QueryPolygons {
   readonly query: Column<'u32'>;
   readonly set: Column<'u32'>;
@@ -53,10 +53,10 @@ const entryOf = fn(
 );
 
 /**
- * The polygons with a quadrant among the nodes that queries meet, each once per query.
+ * The polygons that have quadrants at the nodes found for queries, each polygon once per query.
  *
- * - Work O(entries of the nodes) and sorting them. Waits for the device twice, or once if an earlier query of this tree
- *   had about as many nodes, from which the number of entries is estimated.
+ * - Work O(entries of the nodes), plus sorting them. Waits for the device twice, or once if an earlier query of this
+ *   tree had about as many nodes, from which the number of entries is estimated.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
@@ -81,7 +81,7 @@ export async function polygonsOf(context: Context, tree: MaqTree, found: QueryNo
   return eachOnce(context, extent, all, max).finally(() => context.dispose(all));
 }
 
-/** Input for listing the entries of nodes. */
+/** Arguments of `expand` that list the entries of nodes. */
 function entriesOf({ nodes, entries }: MaqTree, { query, node }: QueryNodes) {
   const captures = { first: nodes.firstEntry, polygons: entries.polygon, sets: entries.set };
   return [{ query, node }, gather(nodes.entryCount, node), entryOf, { captures }] as const;
@@ -92,7 +92,7 @@ async function lastQuery(context: Context, { query }: QueryNodes): Promise<numbe
   return last ?? 0;
 }
 
-/** Same, if there are at most `max` entries and memory for them. Waits for the device once. */
+/** Same as {@link polygonsOf}, if there are at most `max` entries and enough memory. Waits for the device once. */
 async function polygonsWithin(
   context: Context,
   tree: MaqTree,
@@ -120,13 +120,13 @@ async function polygonsWithin(
 }
 
 /**
- * The polygons with a quadrant that overlaps a quadrant of a query polygon, each once per query. These are all polygons
- * that share area with it, and some others that share only boundary quadrants. This is the filter of a join;
- * `joinPolygons` is exact.
+ * For each query polygon, the polygons of a tree with a quadrant that overlaps one of its quadrants, each polygon once.
+ * These are all polygons that share area with the query polygon, and some that share only boundary quadrants with it.
+ * So this is only the filter of a join; `joinPolygons` is exact.
  *
- * - Work O(quadrants of queries · levels + pairs of quadrants) and sorting them. Waits for the device three times for
- *   each part of the pairs. The default capacity of a part is 2²⁴ pairs.
- * - The same pairs in the same order on every backend, for every capacity.
+ * - Work O(quadrants of queries · levels + pairs of quadrants), plus sorting the pairs. Waits for the device three
+ *   times for each part of the pairs. The default capacity of a part is 2²⁴ pairs.
+ * - The result has the same pairs in the same order on every backend, for every capacity.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
  * Data on GPUs, 2014, section 4.3.2.
@@ -178,7 +178,7 @@ export function orderByPolygons(
   ]);
 }
 
-/** Sorts pairs and removes duplicates. `max` is the maximum index of a query. Waits for the device once. */
+/** Sorts pairs and removes duplicates. `max` is the largest index of a query. Waits for the device once. */
 async function eachOnce(
   context: Context,
   extent: MaqExtent,
@@ -197,7 +197,10 @@ function firstPairs(context: Context, pairs: QueryPolygons, count: number): Quer
   return context.scope(() => context.materialize(gather({ ...pairs }, sequence(count))));
 }
 
-/** Sorts pairs as 64-bit numbers if they fit, so that no rows need to be gathered. */
+/**
+ * Same as {@link eachOnce} for pairs that can be packed into 64-bit numbers. Sorts these numbers, so that no rows need
+ * to be gathered.
+ */
 function distinctPairs(context: Context, extent: MaqExtent, pairs: QueryPolygons, max: number): QueryPolygons {
   const [setBits, polygonBits] = [bitsUpTo(extent.sets - 1), bitsUpTo(extent.polygons - 1)];
   const bits = bitsUpTo(max) + setBits + polygonBits;
@@ -208,7 +211,7 @@ function distinctPairs(context: Context, extent: MaqExtent, pairs: QueryPolygons
 
 const widths = { setBits: uniform(u32), polygonBits: uniform(u32) } as const;
 
-/** A key that is ordered by query, set and polygon. */
+/** Packs query, set and polygon into a key that has their order. */
 const pairKey = fn(
   'pairKey',
   { query: u32, set: u32, polygon: u32, ...widths },
@@ -231,13 +234,13 @@ const pairOf = fn(
   },
 );
 
-/** The `count` lowest bits of a word, from 0 to 32. */
+/** The `count` lowest bits of a word. `count` is from 0 to 32. */
 function lowBits(word: U32, count: U32): U32 {
   const others = u32(32).sub(count);
   return select(word.shl(others).shr(others), u32(0), count.eq(0));
 }
 
-/** Merges the pairs of at least one part, without duplicates. Frees the parts. */
+/** Merges parts of a result, at least one, and removes duplicates. Frees the parts. */
 export async function mergeParts(
   context: Context,
   extent: MaqExtent,

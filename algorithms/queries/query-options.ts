@@ -3,14 +3,15 @@ import { atLeast, type Kind, optional, someOptions } from '../../primitives/kind
 
 export interface QueryOptions {
   /**
-   * Maximum number of query pairs in progress on the device; others wait. The result does not depend on this, and must
-   * fit the device as a whole.
+   * Maximum number of pairs of a query and a node that are processed on the device at a time; further pairs wait. The
+   * result does not depend on this limit, and must itself fit on the device.
    */
   readonly capacity?: number | undefined;
 }
 
 /**
- * Throws if quadrants or a tree have no edges, which exact answers need. JavaScript callers are not checked by types.
+ * Throws if quadrants or a tree have no edges, which exact answers need. Needed for JavaScript callers, because the
+ * types require edges already.
  */
 export function requireEdges(what: string, { edges }: { readonly edges?: object }): void {
   if (edges !== undefined) return;
@@ -21,7 +22,7 @@ export function requireEdges(what: string, { edges }: { readonly edges?: object 
   });
 }
 
-/** Kind of the option `capacity`. */
+/** Argument check of the option `capacity`. */
 export const someCapacity: Kind = optional(atLeast(1, 'queries/capacity'));
 
 export const QUERY_OPTIONS: Kind = someOptions<QueryOptions>({ capacity: someCapacity });

@@ -22,7 +22,7 @@ import { DOMAIN_BITS } from '../quadrants/index.ts';
 import { expectedRows, noteQueries, noteRows } from './found-before.ts';
 import { type PlacedWindows, someWindows } from './windows.ts';
 
-/** Nodes of a tree that queries meet, ordered by query. Within a query, a node comes before its descendants. */
+/** Nodes of a tree found for queries, ordered by query. Within a query, a node comes before its descendants. */
 export interface QueryNodes {
   readonly query: Column<'u32'>;
   readonly node: Column<'u32'>;
@@ -31,13 +31,14 @@ export interface QueryNodes {
 export const someNodes: Kind = aRecord<QueryNodes>({ query: aColumn('u32'), node: aColumn('u32') });
 
 /**
- * Finds, for many windows, the nodes with entries whose quadrants share a point with the window. Every window walks
- * through the tree in preorder. It descends into nodes that it meets, and skips the others with all their descendants.
+ * Finds, for many windows, the nodes with entries whose quadrants share a point with the window. For every window, a
+ * thread walks through the tree in preorder. It goes down into nodes that intersect the window, and skips all other
+ * nodes with their descendants.
  *
- * - Work O(nodes that meet, and their children), span O(nodes that one window meets + log pairs). Waits for the device
- *   once. The first query of a tree also stores a table for the walks, which is cached as long as the tree, unless
- *   memory is short.
- * - The same pairs in the same order on every backend. A window without a point meets nothing.
+ * - Work O(nodes that intersect windows, and their children), span O(nodes that intersect one window + log pairs).
+ *   Waits for the device once. The first query of a tree also materializes a table for the walks. It is cached as long
+ *   as the tree lives, unless memory is short.
+ * - The result has the same pairs in the same order on every backend. An empty window has no nodes.
  *
  * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex
  * Polygon Data on GPUs, 2014, section 4.3.1, whose method goes level by level; see `queryWindowsBreadthFirst`.
@@ -73,9 +74,9 @@ export async function queryWindows(context: Context, tree: MaqTree, windows: Pla
 }
 
 /**
- * Words per node in the table for walks: the column, doubled, plus a bit that gives the side, as in
- * `open-quadrants.ts`; the row, with bit 30 set if there are children and bit 31 if there are entries; the first child;
- * the next node after all descendants.
+ * Number of words per node in the table for walks. They are: the column and the side, packed as in `open-quadrants.ts`;
+ * the row, with bit 30 set if there are children and bit 31 if there are entries; the first child; and the node that
+ * follows all descendants.
  */
 const WORDS = 4;
 
@@ -106,7 +107,10 @@ const windowWord = fn(
 
 const tables = new WeakMap<MaqNodes, Column<'u32'>>();
 
-/** The table of a tree as a view, the same one in every query. */
+/**
+ * The table for walks through a tree, as a view. Returns the same view for every query, so that it is materialized
+ * once.
+ */
 function tableForWindows(nodes: MaqNodes): Column<'u32'> {
   const table = tables.get(nodes) ?? viewForWindows(nodes);
   tables.set(nodes, table);

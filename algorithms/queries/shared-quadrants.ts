@@ -22,7 +22,10 @@ import type { MaqTree } from '../maq-tree/index.ts';
 import { nodeBeside, nodeOf } from '../maq-tree/node-table.ts';
 import { DOMAIN_BITS, type Quadrants } from '../quadrants/index.ts';
 
-/** Pairs of a row of quadrants and an entry of a tree, where one quadrant contains the other. Ordered by row. */
+/**
+ * Pairs of a quadrant, given by its row, and an entry of a tree, if one of the two quadrants contains the other.
+ * Ordered by row.
+ */
 export interface SharedQuadrants {
   readonly row: Column<'u32'>;
   readonly entry: Column<'u32'>;
@@ -31,19 +34,20 @@ export interface SharedQuadrants {
 }
 
 /**
- * Finds all entries of a tree that share area with quadrants, and passes them on in parts, together with the maximum
- * index of a polygon of the quadrants. A part has at most `capacity` pairs, or a single segment that has more. A part
- * continues where the one before ends, which may be within a row.
+ * Finds all entries of a tree whose quadrants overlap the given quadrants. Calls `take` with the pairs in parts, and
+ * with the largest polygon index of the given quadrants. A part has at most `capacity` pairs, or a single segment with
+ * more. A part continues where the preceding part ended, which may be within a row.
  *
- * Entries form segments: those of each node above the quadrant, and on every level those of the nodes inside it, which
- * are adjacent. The walk goes from the root down to the quadrant. From there, the first child of the first node and the
- * last child of the last node bound the next level.
+ * A segment is a range of adjacent entries. There is a segment for each node that contains the quadrant, and a segment
+ * on every level for the nodes inside the quadrant, which are adjacent. The walk goes from the root down to the
+ * quadrant. Below the quadrant, the first child of the first node and the last child of the last node bound the next
+ * level.
  *
- * - Work O(quadrants · levels + pairs), span O(levels + log pairs). Waits twice, and once per part.
- * - The same pairs in the same order on every backend, for every capacity.
+ * - Work O(quadrants · levels + pairs), span O(levels + log pairs). Waits for the device twice, and once per part.
+ * - The result has the same pairs in the same order on every backend, for every capacity.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
- * Data on GPUs, 2014, section 4.3.2, where quadrants of a query descend breadth first, as windows do.
+ * Data on GPUs, 2014, section 4.3.2, where quadrants of a query go down the tree breadth first, like windows.
  */
 export async function shareQuadrants(
   context: Context,
@@ -67,7 +71,10 @@ export async function shareQuadrants(
   }
 }
 
-/** The number of pairs, at most 2³² − 1, and the maximum index of a polygon. Waits for the device once. */
+/**
+ * The number of pairs, at most 2³² − 1, and the largest polygon index of the given quadrants. Waits for the device
+ * once.
+ */
 async function measure(
   context: Context,
   counts: Column<'u32'>,
@@ -78,7 +85,10 @@ async function measure(
   return { pairs: pairs[0]!, max: max[0]! };
 }
 
-/** Runs of segments with at most `capacity` pairs, or of one segment. If there are no pairs, one empty run. */
+/**
+ * Cuts the segments into ranges that have at most `capacity` pairs, or a single segment each. Without pairs, the result
+ * is one empty range.
+ */
 async function partsWithin(
   context: Context,
   counts: Column<'u32'>,
@@ -100,14 +110,14 @@ async function partsWithin(
 }
 
 const place = { lo: u32, hi: u32, level: u32 } as const;
-/** Adjacent nodes, from a first to a last, with a side of 2^shift steps. */
+/** Adjacent nodes `from … to − 1` with a side of 2^shift steps. */
 const siblings = { from: u32, to: u32, shift: u32 } as const;
 
 type ValuesOfFields<F> = { readonly [K in keyof F]: U32 };
 
 /**
- * The entries of nodes on the way from the root to a quadrant and inside it, and the nodes to visit next: the child
- * that contains the quadrant while nodes are larger, then all children.
+ * One step of the walk for a quadrant: the entries of the current nodes, and the nodes to visit next. While nodes are
+ * larger than the quadrant, the next node is the child that contains it. Inside the quadrant, all children are next.
  */
 function lookAt(
   table: ArrayValue<'u32'>,

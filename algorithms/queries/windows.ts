@@ -7,7 +7,7 @@ import { aDomain } from '../quadrants/domain.ts';
 import { DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
 
 /**
- * Axis-aligned boxes. They are half-open: points on a left or bottom side are inside, points on a right or top side
+ * Axis-aligned boxes. They are half-open: points on a left or bottom side are inside, points on a right or top side are
  * outside.
  */
 export interface Windows {
@@ -17,15 +17,15 @@ export interface Windows {
   readonly top: ArrayLike<number>;
 }
 
-/** Windows on a device: left, bottom, right and top of each, in steps of the domain. */
+/** Windows on a device, four words each: left, bottom, right and top, in steps of the domain. */
 export interface PlacedWindows {
   readonly sides: Column<'u32'>;
   readonly count: number;
 }
 
 /**
- * Uploads windows. Each side is snapped to the nearest step of the domain, as vertices of polygons are, and clamped to
- * the domain.
+ * Uploads windows. Each side is snapped to the nearest step of the domain, like the vertices of polygons, and clamped
+ * to the domain.
  *
  * @throws `ArgumentError` `queries/windows` for columns of different lengths, or a side that is NaN.
  * @example

@@ -24,31 +24,31 @@ import {
 } from './totals.ts';
 import { countsWhere, isEveryRow, orderedValues, type ValueOperand, valueOperand } from './values.ts';
 
-/** An aggregate over rows. Rows in which `of` is null do not count. */
+/** An aggregate over rows of a table. Rows in which `of` is null are ignored. */
 export type Aggregate =
   | { readonly kind: 'count'; readonly of?: Expression }
   | {
       readonly kind: 'sum' | 'avg' | 'min' | 'max' | 'variance' | 'median' | 'countDistinct';
       readonly of: Expression;
     }
-  /** The smallest value such that at least this fraction of the rows is not above it. */
+  /** The smallest value for which at least this fraction of the rows is less or equal. */
   | { readonly kind: 'quantile'; readonly of: Expression; readonly fraction: number }
   /** The k-th smallest or largest value, with k from 1. */
   | { readonly kind: 'smallest' | 'largest'; readonly of: Expression; readonly k: number };
 
 export type Aggregates = { readonly [name: string]: Aggregate };
 
-/** How an aggregate is computed: from totals over all rows, or by passes of its own. */
+/** How an aggregate is computed: from totals that one pass over all rows finds, or by passes of its own. */
 export type AggregatePlan =
   | { readonly totals: readonly Total[]; readonly finish: (words: readonly (readonly number[])[]) => CellValue }
   | { readonly find: () => Promise<CellValue>; readonly sought?: SoughtPlan };
 
-/** The totals that plans need. */
+/** The totals that plans need, which one pass computes. */
 export function totalsIn(plans: readonly AggregatePlan[]): readonly Total[] {
   return plans.flatMap((plan) => ('totals' in plan ? plan.totals : []));
 }
 
-/** Plans an aggregate over the chosen rows. */
+/** Plans how to compute an aggregate over the chosen rows. */
 export function planOf(
   table: DeviceTable,
   aggregate: Aggregate,
@@ -99,14 +99,14 @@ function counting(counts: QuestionPart<Bool>, key: string): readonly Total[] {
   return isEveryRow(counts) ? [] : [named(countTotal(counts), key)];
 }
 
-/** The same total, under a name that includes its operand. */
+/** Makes the name of a total unique by adding its operand. */
 function named(total: Total, key: string): Total {
   return { ...total, name: `${total.name} ${key}` };
 }
 
 /**
- * Splits the words of totals that begin with {@link counting}: the number of rows that count, and the words of the
- * other totals.
+ * Splits the words of the totals of an aggregate, the first of which is {@link counting}: the number of rows included,
+ * and the words of the other totals.
  */
 function split(
   { rows }: DeviceTable,
@@ -169,11 +169,11 @@ function sumCell(operand: ValueOperand, sum: bigint): CellValue {
   return scale > 0 ? { units: sum, scale } : sum;
 }
 
-/** A quotient of integers, rounded once to f64. */
+/** Divides integers, and rounds the quotient once to f64. */
 export function quotient(dividend: bigint, divisor: bigint): number {
   const max = 2n ** 53n;
   if (dividend < max && dividend > -max && divisor < max) return Number(dividend) / Number(divisor);
-  // More digits than an f64 has, so that truncation does not change the result.
+  // Computes more binary digits than an f64 has, so that truncation does not change the rounded result.
   const shift = Math.max(0, bitsOf(divisor) - bitsOf(dividend) + 66);
   return Number((dividend << BigInt(shift)) / divisor) / 2 ** shift;
 }
@@ -233,7 +233,7 @@ function planVariance(
   };
 }
 
-/** The value at a place, if there is one. */
+/** The value at a place in the sorted order, if there is one. */
 async function findAt(
   table: DeviceTable,
   operand: ValueOperand,
@@ -280,7 +280,7 @@ function planMedian(table: DeviceTable, operand: ValueOperand, counts: QuestionP
   };
 }
 
-/** Converts numeric cells to a number, because the mean of two numbers is a number. */
+/** Converts a numeric cell to a JavaScript number, for results that are means. */
 function asMean(cell: CellValue): CellValue {
   return typeof cell === 'bigint' || (typeof cell === 'object' && cell !== null) ? toNumber(cell) : cell;
 }

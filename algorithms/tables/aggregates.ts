@@ -7,22 +7,22 @@ import type { DeviceTable } from './table.ts';
 import { reducedTotals, wordsOfTotals } from './totals.ts';
 
 /**
- * Computes any number of aggregates over the chosen rows of a table, by default over all rows.
+ * Computes any number of aggregates over rows of a table that a condition chooses, by default over all rows.
  *
  * Counts, sums, averages, variances, minima and maxima are computed in one pass over the columns, which also evaluates
  * the condition. Order statistics are found digit by digit from the top, with one counting pass per digit.
  *
- * - Sums of integers and decimals are exact; a sum that does not fit in 64 bits is an error. Sums of f32 are
- *   compensated and added up in the canonical tree. They have the same bits on every backend, and about 48 bits are
- *   correct. Sums beyond the largest f32 are infinite. A GPU may treat subnormal numbers as 0.
+ * - Sums of integers and decimals are exact; a sum that does not fit in 64 bits is an error. Sums of f32 use
+ *   compensated summation in a fixed order. They have the same bits on every backend, and about 48 bits are correct.
+ *   Sums beyond the largest f32 are infinite. A GPU may treat subnormal numbers as 0.
  * - Averages are the exact sum (for f32 the compensated sum) divided by the count, rounded once. Variances are sample
- *   variances: exact and then rounded for integers, computed in f32 for f32.
+ *   variances. For integers they are exact and then rounded; for f32 they are computed in f32.
  * - With an even number of rows, the median of numbers is the mean of the middle two; the median of other values is the
  *   lower of the two.
  * - Over no rows, counts are 0 and all other aggregates are null. The variance of one row is null.
- * - Work O(rows) a pass, span O(log rows). Deterministic.
+ * - Work O(rows) per pass, span O(log rows). Deterministic.
  *
- * Source: Govindaraju et al. 2004, and Harris and others' reductions in place of their accumulator.
+ * Source: Govindaraju et al. 2004. Parallel reductions by Harris and others replace their accumulator.
  *
  * @throws {@link TableError} `tables/overflow`, `tables/type`, `tables/unknown-column`, `tables/aggregate` for an
  * invalid fraction or k.

@@ -23,7 +23,7 @@ import type { ColumnKind } from './host-table.ts';
 
 const fields = (part: unknown): { readonly [name: string]: unknown } => (isRecord(part) && isPlain(part) ? part : {});
 
-/** A kind for records that differ by their field `kind`, each with fields of its own. */
+/** Argument check for records of several variants. The field `kind` determines which other fields a record has. */
 function aVariant(expected: string, kinds: { readonly [kind: string]: { readonly [field: string]: Kind } }): Kind {
   return (part, path, homes) => {
     const { kind } = fields(part);
@@ -43,7 +43,7 @@ export const aLiteral: Kind = eitherOf(
   aDecimal,
 );
 
-/** Maximum depth of a tree. A deeper tree contains itself, or is not meant. */
+/** Maximum depth of a tree of expressions. A deeper tree probably contains itself. */
 const DEEPEST = 1000;
 
 /** A recursive kind. */
@@ -73,7 +73,7 @@ const anExpression: Kind = nested(
   'an expression',
 );
 
-/** An expression, or a literal in its place. */
+/** Argument check for an expression or a literal. */
 export const anOperand: Kind = (part, path, homes) =>
   'kind' in fields(part) ? anExpression(part, path, homes) : aLiteral(part, path, homes);
 
@@ -97,7 +97,10 @@ export const aCondition: Kind = nested(
   'a condition',
 );
 
-/** The values of host columns, by the kind of the column. Strings have codes instead. */
+/**
+ * Argument checks of the values of host columns, by the type of the column. Strings have codes and are checked
+ * separately.
+ */
 export const hostValues: Readonly<Record<Exclude<ColumnKind, 'string'>, Kind>> = {
   u32: anInstance(Uint32Array, Uint16Array, Uint8Array),
   i32: anInstance(Int32Array, Int16Array, Int8Array),
@@ -126,7 +129,7 @@ const aHostColumn: Kind = (part, path, homes) => {
   return aRecord({ values: hostValues[type as keyof typeof hostValues], validity, scale })(part, path, homes);
 };
 
-/** A record in which every field is of the given kind. */
+/** Argument check for a record in which every field is of the given kind. */
 export function aRecordOf(kind: Kind, expected: string): Kind {
   return (part, path, homes) => {
     if (!isRecord(part) || !isPlain(part)) return { path, part, expected };

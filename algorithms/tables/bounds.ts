@@ -27,7 +27,7 @@ export function multiplyBounds(a: Bounds, b: Bounds): Bounds {
   return { min: sorted[0]!, max: sorted[3]! };
 }
 
-/** Bounds of 32-bit words. */
+/** Minimum and maximum of 32-bit words. */
 export function boundsOfWords(values: ArrayLike<number>): Bounds {
   if (values.length === 0) return { min: 0n, max: 0n };
   let min = values[0]!;
@@ -41,8 +41,8 @@ export function boundsOfWords(values: ArrayLike<number>): Bounds {
 }
 
 /**
- * Bounds of 64-bit integers, found quickly from the high words alone. They may be wider than the values, but are never
- * narrower.
+ * Bounds of 64-bit integers, computed quickly from the high words alone. They contain all values, but may be wider than
+ * necessary.
  */
 export function boundsOfHighWords(high: Int32Array | Uint32Array): Bounds {
   const { min, max } = boundsOfWords(high);

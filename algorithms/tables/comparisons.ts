@@ -23,8 +23,8 @@ import { combineParts, mapPart, type QuestionPart } from './part.ts';
 import { keyOfF32, keyOfF64 } from './sortable.ts';
 
 /**
- * Result of a comparison for rows with valid operands: code, or the same result for all rows. `unknown` means that one
- * of its literals is null.
+ * Result of a comparison: code that computes it, or the same result for all rows. It applies to rows whose operands are
+ * not null. `unknown` means that a literal in the comparison is null.
  */
 export interface Comparison {
   readonly holds: QuestionPart<Bool> | 'always' | 'never' | 'unknown';
@@ -32,10 +32,10 @@ export interface Comparison {
 }
 
 const SWAPPED = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '=': '=', '<>': '<>' } as const;
-/** The operator that holds exactly if the given one does not, for known operands. */
+/** For each operator, the operator that holds exactly if it does not, for operands that are not null. */
 export const OPPOSITE = { '<': '>=', '<=': '>', '>': '<=', '>=': '<', '=': '<>', '<>': '=' } as const;
 
-/** Compares two operands of one type, or one with a literal. */
+/** Compares two operands of the same type, or an operand with a literal. */
 export function compareOperands(operator: ComparisonOperator, left: Operand, right: Operand): Comparison {
   if (!Object.hasOwn(OPPOSITE, operator)) {
     throw tableError('expression', `The comparison '${operator}' is unknown.`, {
@@ -83,7 +83,7 @@ function columnIn(operand: Operand): Parameters<typeof integersOf>[0] {
   throw new RangeError('an operand without a column');
 }
 
-/** The keys of f32 as integers. */
+/** Replaces f32 values by integer keys that have the same order, so that they can be compared as integers. */
 function keyNumbers(floats: FloatPart): IntegerPart {
   const part = mapPart('', floatKeys(floats), (value): IntegerValue => ({ kind: 'i32', value }));
   return { part, bounds: I32, scale: 0, validity: floats.validity };
@@ -136,7 +136,7 @@ function compareWithLiteral(operator: ComparisonOperator, left: Operand, value: 
   return { holds: compareWithCut(operator, integers, cut), validity };
 }
 
-/** Position of a literal among the integers: it equals `at`, or lies between `at` and `at + 1`. */
+/** Position of a literal among the integers: equal to `at`, or between `at` and `at + 1`. */
 interface Cut {
   readonly at: bigint;
   readonly isThere: boolean;
@@ -181,7 +181,7 @@ function compareWithCut(
 ): Comparison['holds'] {
   if (!isThere && operator === '=') return 'never';
   if (!isThere && operator === '<>') return 'always';
-  // For a literal between two integers, the integers below it are those up to the lower one.
+  // The literal may be between two integers. Comparisons with it are then replaced by comparisons with the lower one.
   const exact = isThere ? operator : operator.startsWith('<') ? '<=' : '>';
   const [domain, range] = domainOf(integers.bounds);
   if (!isWithin({ min: at, max: at }, range)) {

@@ -10,13 +10,13 @@ import { bitsPart, combineParts, fixedPart, mapPart, type QuestionPart } from '.
 import { heldPart } from './points.ts';
 import type { DeviceTable } from './table.ts';
 
-/** The rows for which a condition is true: code, or the same result for all rows. */
+/** The rows for which a condition is true: code that computes it, or the same result for all rows. */
 type Truth = QuestionPart<Bool> | 'always' | 'never';
 
 /**
- * The rows for which a condition is true, that is, neither false nor unknown. Negations are pushed down to the
- * comparisons, so that only conjunctions and disjunctions are left. These need no third value: it makes no difference
- * whether a part is false or unknown.
+ * The rows for which a condition is true, that is, neither false nor unknown. Negations are moved down into the
+ * comparisons, so that only AND and OR remain. These need only two values, because a part that is unknown has the same
+ * effect as one that is false.
  */
 export function truthOf(table: DeviceTable, condition: Condition): QuestionPart<Bool> {
   return partOf(plan(table, condition, false));
@@ -75,7 +75,7 @@ function join(kind: 'and' | 'or', truths: readonly Truth[]): Truth {
   return combineParts(kind, parts, (all) => all.reduce((a, b) => a[kind](b)));
 }
 
-/** The rows in which a comparison holds and its operands are valid. */
+/** The rows in which a comparison holds and its operands are not null. */
 function known({ holds, validity }: Comparison): Truth {
   if (holds === 'unknown' || holds === 'never') return 'never';
   return join('and', [holds, validWhere(validity)]);
@@ -86,12 +86,12 @@ function validWhere(validity: readonly (Column<'u32'> | undefined)[]): Truth {
 }
 
 /**
- * One comparison for each value. Lists are padded to a power of two with their last value, so that lists of similar
- * length share code.
+ * Compares an operand with each value of a list. The list is padded to a power of two with its last value, so that
+ * lists of similar length share compiled code.
  */
 function planList(table: DeviceTable, of: Expression, values: readonly LiteralValue[], negated: boolean): Truth {
   const some = values.filter((value) => value !== null);
-  // If the list contains a null, no value is known not to be in it.
+  // If the list contains null, `not in` is true for no row.
   if (negated && some.length < values.length) return 'never';
   const filled = Array.from({ length: some.length === 0 ? 0 : 2 ** Math.ceil(Math.log2(some.length)) }, (_, i) => i);
   const comparisons = filled.map((i): Condition => {

@@ -1,4 +1,4 @@
-/** Days from 1970-01-01 to the date `YYYY-MM-DD`; undefined if there is no such day. */
+/** Number of days from 1970-01-01 to the date `YYYY-MM-DD`. Undefined if there is no such day. */
 export function dayOf(text: string): number | undefined {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
   if (match === null) return undefined;

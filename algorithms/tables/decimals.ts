@@ -1,10 +1,10 @@
 import type { LiteralValue } from './expressions.ts';
 import type { Decimal } from './host-table.ts';
 
-/** Maximum number of decimals of a literal. */
+/** Maximum number of decimal places of a literal. */
 const MAX_DIGITS = 400;
 
-/** A literal as the decimal that it prints as; undefined if it is not a finite number. */
+/** The decimal number with the digits that a literal prints as. Undefined if the literal is not a finite number. */
 export function decimalOf(value: LiteralValue): Decimal | undefined {
   if (typeof value === 'bigint') return { units: value, scale: 0 };
   if (typeof value === 'object' && value !== null) return value;
@@ -19,7 +19,7 @@ export function numberOf({ units, scale }: Decimal): number {
   return scale === 0 ? Number(units) : Number(`${units}e-${scale}`);
 }
 
-/** The units of the same number with `digits` decimals, where `digits` is at least its scale. */
+/** The same number in units of 10^−digits. `digits` is at least the scale of the number. */
 function withScale({ units, scale }: Decimal, digits: number): bigint {
   return units * 10n ** BigInt(digits - scale);
 }
@@ -31,7 +31,7 @@ export function computeDecimals(kind: 'add' | 'sub' | 'mul', a: Decimal, b: Deci
   return { units: kind === 'add' ? x + y : x - y, scale };
 }
 
-/** A number rounded down to `digits` decimals, in units of the last decimal, and whether it is exact. */
+/** A number rounded down to `digits` decimal places, in units of the last place, and whether it is exact. */
 export function floorAt(
   { units, scale }: Decimal,
   digits: number,

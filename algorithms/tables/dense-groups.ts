@@ -16,37 +16,40 @@ import { validityOf } from './rows.ts';
 import type { DeviceTable } from './table.ts';
 import type { ValueOperand } from './values.ts';
 
-/** Maximum number of sums in a pass, so that they fit in the memory of a workgroup or in the L1 cache of a core. */
+/** Maximum number of sums per pass, so that they fit in the memory of a workgroup or in the L1 cache of a core. */
 const MAX_SUMS = 4096;
-/** Minimum and maximum number of weights in a pass. */
+/** Minimum and maximum number of weights (words that are summed) per pass. */
 const [MIN_WEIGHTS, MAX_WEIGHTS] = [2, 8];
-/** With more groups, additions are too scattered and a sort is faster. */
+/** Maximum number of groups. With more, additions go to too many places in memory, and a sort is faster. */
 const MAX_GROUPS = 2 ** 22;
-/** With more groups, sums are not computed with bigints. */
+/** Maximum number of groups for sums that need a bigint each. */
 const MAX_BIG_GROUPS = 2 ** 16;
 const MAX_EXACT = 2 ** 53;
 
 type Entries = readonly (readonly [string, GroupAggregate])[];
 
-/** Integers that are summed. Each represents `integer · 2^exponent`, both for f32 and for integers. */
+/** Integers that are summed, from columns of integers or f32. Each has the value `integer · 2^exponent`. */
 interface Summand {
   readonly operand: ValueOperand;
   readonly integers: IntegerPart;
   readonly exponent: number;
-  /** Whether every sum is exact in f64. */
+  /** Whether every sum is exact in f64, so that no bigints are needed. */
   readonly isExact: boolean;
 }
 
-/** The distinct summands, and the summand of each aggregate (undefined if it counts all rows). */
+/**
+ * The distinct summands of a question, and the summand of each aggregate. Undefined for aggregates that only count
+ * rows.
+ */
 interface DensePlan {
   readonly summands: readonly Summand[];
   readonly ofEntry: readonly (number | undefined)[];
 }
 
 /**
- * Plans to count and sum a small number of groups without a sort, if that is faster. The weights of rows are added by
- * group in 64 bits, which is exact. f32 is added in fixed point if 64 bits hold all values. Returns undefined if a sort
- * is better.
+ * Plans counts and sums of a small number of groups without a sort, if that is faster. The values of each group are
+ * added exactly in 64 bits. Values of f32 are added in fixed point if 64 bits can hold all of them. Returns undefined
+ * if a sort is better.
  */
 export function densePlan(
   rows: number,
@@ -98,7 +101,7 @@ function rangeBits({ bounds: { min, max } }: IntegerPart): number {
   return (max - min).toString(2).length;
 }
 
-/** The sums of one weight, by group. */
+/** Sums of one weight (a word of the values), one sum per group, in two words. */
 interface Sums {
   readonly lo: Uint32Array;
   readonly hi: Uint32Array;
@@ -134,7 +137,7 @@ export async function denseGroups(
   return Object.fromEntries([...keys.map((name, k): [string, HostColumn] => [name, keyColumns[k]!]), ...columns]);
 }
 
-/** Codes of the groups that have rows. */
+/** Codes of the groups that have at least one row. */
 function placesOf(rows: Uint32Array): Uint32Array {
   const places = new Uint32Array(rows.length);
   let found = 0;
@@ -142,18 +145,18 @@ function placesOf(rows: Uint32Array): Uint32Array {
   return places.slice(0, found);
 }
 
-/** Bits of a digit. Digits are narrow, so that sums of many rows stay within a word and carries are rare. */
+/** Number of bits of a digit. Digits are narrow, so that sums of many rows fit in a word and carries are rare. */
 const DIGIT_BITS = 24;
 const DIGIT_MASK = 2 ** DIGIT_BITS - 1;
 
-/** Number of digits of the integers, counted from their minimum. */
+/** Number of digits that integers need, counted from their minimum. */
 function digitsOf(integers: IntegerPart): number {
   return Math.ceil(rangeBits(integers) / DIGIT_BITS);
 }
 
 /**
- * The weights of a summand: a flag for valid rows (if it has a validity), then the digits of the integers counted from
- * their minimum, low digits first.
+ * The words that are summed for a summand. If it may be null, the first word is a flag of valid rows. Then come the
+ * digits of the integer minus the minimum, lowest digit first.
  */
 function weightsOf(integers: IntegerPart): QuestionPart<U32>[] {
   const { part, bounds, validity } = integers;
@@ -187,7 +190,7 @@ function mapBool(isValid: QuestionPart<Bool>): QuestionPart<U32> | undefined {
   return combineParts('counts', [isValid], ([valid]) => u32(valid!));
 }
 
-/** Adds the weights of all rows by group, several weights per pass. */
+/** Sums the weights of all rows by group, with several weights per pass. */
 async function sumsByGroup(
   { context, rows }: DeviceTable,
   { code, groups }: GroupCodes,
@@ -210,7 +213,10 @@ async function sumsByGroup(
   return weights.map((_, i) => read[`w${i}`] as Sums);
 }
 
-/** Counts and sums of a summand, for the groups that have rows. Sums are numbers if these are exact. */
+/**
+ * Counts and sums of a summand, for the groups that have rows. Sums are JavaScript numbers if these are exact, else
+ * bigints.
+ */
 interface Found {
   readonly counts: Uint32Array;
   readonly sums: Float64Array | readonly bigint[];
@@ -244,7 +250,7 @@ function foundOf(
   return { counts, sums: values };
 }
 
-/** Digits are so narrow that their sums are exact in f64. */
+/** The sum of a digit as a number. It is exact in f64, because digits are narrow. */
 function numberOf({ lo, hi }: Sums, code: number): number {
   return hi[code]! * 2 ** 32 + lo[code]!;
 }
@@ -258,7 +264,7 @@ function sumColumn({ operand, integers: { scale }, exponent }: Summand, { counts
   return scale > 0 ? { type: 'decimal', values, scale, ...validity } : { type: 'i64', values, ...validity };
 }
 
-/** Converts integers in f64 to 64-bit integers, without a bigint for each. */
+/** Converts integers in f64 to 64-bit integers without a bigint for each, which would be slow. */
 function wordsOfNumbers(sums: Float64Array): BigInt64Array {
   const values = new BigInt64Array(sums.length);
   const words = new Int32Array(values.buffer);

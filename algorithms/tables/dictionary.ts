@@ -1,7 +1,10 @@
 import { tableError } from './errors.ts';
 import type { HostColumn } from './host-table.ts';
 
-/** Codes in the order of their strings. Strings are ordered by code points, as SQL compares bytes of UTF-8. */
+/**
+ * Sorts a dictionary and translates the codes, so that codes have the order of their strings. Strings are ordered by
+ * code points, as SQL compares bytes of UTF-8.
+ */
 export function sortedDictionary(
   name: string,
   { codes, dictionary, validity }: Extract<HostColumn, { readonly type: 'string' }>,
@@ -27,7 +30,9 @@ function noString(name: string, row: number, code: number): Error {
   return tableError('dictionary', `Row ${row} of column '${name}' has the code ${code}, which has no string.`);
 }
 
-/** Compares by code points. JavaScript compares by UTF-16 code units, which differs for surrogates. */
+/**
+ * Compares strings by code points. JavaScript itself compares UTF-16 code units, which orders surrogates differently.
+ */
 export function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -38,13 +43,15 @@ export function compareStrings(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates belong to code points above all other units. */
+/** Moves surrogates above all other code units, because their code points are above all others. */
 function orderOfUnit(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit > 0xdfff ? unit - 0x800 : unit + 0x2000;
 }
 
-/** Number of strings in a sorted dictionary that are below a string, and whether the string is in the dictionary. */
+/**
+ * Number of strings of a sorted dictionary that are less than a string, and whether the dictionary contains the string.
+ */
 export function placeOf(
   dictionary: readonly string[],
   text: string,

@@ -15,12 +15,12 @@ import { combineParts, constantPart, mapPart, type QuestionPart, viewsOf } from 
 import { bitsIn, flagsOf } from './selection.ts';
 import type { DeviceTable } from './table.ts';
 
-/** Up to this many possible integers, a bit for each is cheaper than a sort. */
+/** Maximum number of possible integers for which a bit for each integer is cheaper than a sort. */
 const MAX_BITS = 2 ** 26;
 
 /**
- * Number of different integers in the rows that count. Sets a bit for each integer or, if the range is too large,
- * sorts.
+ * Number of different integers in the included rows. Sets a bit for each integer or, if the range of integers is too
+ * large, sorts them.
  */
 export async function countDistinct(
   table: DeviceTable,
@@ -58,7 +58,7 @@ export async function countDistinct(
   return count!;
 }
 
-/** The integers of the rows that count, in words. */
+/** The integers of the included rows, as the words of 64-bit integers. */
 function wordsWhere(
   table: DeviceTable,
   { part }: IntegerPart,

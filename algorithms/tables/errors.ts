@@ -1,6 +1,9 @@
 import { type ErrorDetails, QuadrilleError } from '../../primitives/errors.ts';
 
-/** A question that a table cannot answer: an unknown column, incompatible types, or a number that does not fit. */
+/**
+ * Error for a question that a table cannot answer: an unknown column, incompatible types, or a number that does not
+ * fit.
+ */
 export class TableError extends QuadrilleError {
   static {
     TableError.prototype.name = 'TableError';

@@ -7,7 +7,9 @@ import { aCondition, aLiteral, anOperand, aRecordOf } from './argument-kinds.ts'
 import type { Decimal } from './host-table.ts';
 
 /**
- * A value computed for every row, as a tree of plain objects, so that a parser can build it.
+ * A value computed for every row. It is a tree of plain objects, so that a parser can build it. Arithmetic on integers
+ * and decimals is exact in 64 bits, and overflow is an error. Arithmetic on f32 is rounded after every operation. Other
+ * types allow only columns and literals.
  *
  * Integers and decimals are computed exactly in 64 bits; overflow is an error. f32 is rounded after every operation.
  * Other types allow only columns and literals.
@@ -18,7 +20,9 @@ export type Expression =
   | { readonly kind: 'add' | 'sub' | 'mul'; readonly left: Expression; readonly right: Expression }
   | { readonly kind: 'neg'; readonly of: Expression };
 
-/** Numbers are real numbers: compared with decimals, `0.1` is exactly a tenth. Dates are days since 1970-01-01. */
+/**
+ * Numbers stand for real numbers: compared with decimals, `0.1` is exactly a tenth. Dates are days since 1970-01-01.
+ */
 export type LiteralValue = number | bigint | boolean | string | Decimal | null;
 
 export type ComparisonOperator = '<' | '<=' | '>' | '>=' | '=' | '<>';
@@ -37,20 +41,20 @@ export type Condition =
   /** A column of bools used as a condition. */
   | { readonly kind: 'truth'; readonly of: Expression }
   | { readonly kind: 'always' | 'never' }
-  /** Whether a polygon of a tree contains the point given by two columns, in steps of the tree's domain. */
+  /** Whether any polygon of a tree contains the point given by two columns, in steps of the tree's domain. */
   | { readonly kind: 'inPolygons'; readonly x: string; readonly y: string; readonly tree: MaqTreeWithEdges }
   | { readonly kind: 'and' | 'or'; readonly of: readonly Condition[] }
   | { readonly kind: 'not'; readonly of: Condition };
 
-/** An operand: an expression, or a value used as a literal. */
+/** An operand: an expression, or a plain value, which is used as a literal. */
 export type Given = Expression | LiteralValue;
-/** A conjunction or disjunction of conditions. */
+/** A conjunction (AND) or disjunction (OR) of conditions. */
 export type Joined = Extract<Condition, { readonly kind: 'and' | 'or' }>;
 /** A comparison. */
 export type Comparing = Extract<Condition, { readonly kind: 'compare' }>;
 
 /**
- * A column by its name.
+ * The value of a column, given by its name.
  *
  * @example
  * lessThan(column('fare'), 10).kind; // 'compare'
@@ -61,7 +65,7 @@ export function column(name: string): Expression {
 }
 
 /**
- * A constant.
+ * A constant value, the same for all rows.
  *
  * @example
  * literal(2.5).kind; // 'literal'
@@ -71,7 +75,7 @@ export function literal(value: LiteralValue): Expression {
   return { kind: 'literal', value };
 }
 
-/** Expressions unchanged, values as literals. */
+/** Returns expressions unchanged, and turns plain values into literals. */
 function expressionOf(given: Given): Expression {
   return typeof given === 'object' && given !== null && 'kind' in given ? given : literal(given);
 }
@@ -91,7 +95,7 @@ function onlyOf(call: string, of: Given): Expression {
 }
 
 /**
- * left < right, after SQL: unknown if one of them is null.
+ * The condition left < right. As in SQL, it is unknown if an operand is null.
  *
  * @example
  * lessThan(column('fare'), 10).operator; // '<'
@@ -101,7 +105,7 @@ export function lessThan(left: Given, right: Given): Comparing {
 }
 
 /**
- * left ≤ right, after SQL: unknown if one of them is null.
+ * The condition left ≤ right. As in SQL, it is unknown if an operand is null.
  *
  * @example
  * atMost(column('fare'), 10).operator; // '<='
@@ -111,7 +115,7 @@ export function atMost(left: Given, right: Given): Comparing {
 }
 
 /**
- * left > right, after SQL: unknown if one of them is null.
+ * The condition left > right. As in SQL, it is unknown if an operand is null.
  *
  * @example
  * greaterThan(column('fare'), 10).operator; // '>'
@@ -121,7 +125,7 @@ export function greaterThan(left: Given, right: Given): Comparing {
 }
 
 /**
- * left ≥ right, after SQL: unknown if one of them is null.
+ * The condition left ≥ right. As in SQL, it is unknown if an operand is null.
  *
  * @example
  * atLeast(column('fare'), 10).operator; // '>='
@@ -131,7 +135,7 @@ export function atLeast(left: Given, right: Given): Comparing {
 }
 
 /**
- * left = right, after SQL: unknown if one of them is null.
+ * The condition left = right. As in SQL, it is unknown if an operand is null.
  *
  * @example
  * equalTo(column('fare'), 10).operator; // '='
@@ -141,7 +145,7 @@ export function equalTo(left: Given, right: Given): Comparing {
 }
 
 /**
- * left ≠ right, after SQL: unknown if one of them is null.
+ * The condition left ≠ right. As in SQL, it is unknown if an operand is null.
  *
  * @example
  * unequalTo(column('fare'), 10).operator; // '<>'
@@ -151,7 +155,7 @@ export function unequalTo(left: Given, right: Given): Comparing {
 }
 
 /**
- * low ≤ of ≤ high.
+ * The condition low ≤ of ≤ high.
  *
  * @example
  * between(column('fare'), 1, 9).kind; // 'between'
@@ -162,7 +166,8 @@ export function between(of: Given, low: Given, high: Given): Condition {
 }
 
 /**
- * Whether `of` equals one of the values. Unknown if it equals none of them and one of them is null.
+ * The condition that `of` equals one of the values. It is unknown if no value equals `of` and one of the values is
+ * null.
  *
  * @example
  * oneOf(column('zone'), [3, 7]).kind; // 'in'
@@ -173,7 +178,7 @@ export function oneOf(of: Given, values: readonly LiteralValue[]): Condition {
 }
 
 /**
- * Whether `of` is null. Never unknown.
+ * The condition that `of` is null. It is never unknown.
  *
  * @example
  * isNull(column('fare')).kind; // 'isNull'
@@ -226,7 +231,7 @@ export function not(of: Condition): Condition {
 }
 
 /**
- * left + right.
+ * The sum left + right.
  *
  * @example
  * added(column('fare'), column('tip')).kind; // 'add'
@@ -236,7 +241,7 @@ export function added(left: Given, right: Given): Expression {
 }
 
 /**
- * left − right.
+ * The difference left − right.
  *
  * @example
  * subtracted(column('fare'), 2).kind; // 'sub'
@@ -246,7 +251,7 @@ export function subtracted(left: Given, right: Given): Expression {
 }
 
 /**
- * left · right.
+ * The product left · right.
  *
  * @example
  * multiplied(column('fare'), 2).kind; // 'mul'
@@ -256,8 +261,8 @@ export function multiplied(left: Given, right: Given): Expression {
 }
 
 /**
- * Σ factors[name] · column name, added from left to right. Compared with a number, it is the semi-linear query of
- * Govindaraju et al.
+ * The sum of factors[name] · column(name) over all names, added from left to right. Compared with a number, it is the
+ * semi-linear query of Govindaraju et al.
  *
  * @example
  * linear({ x: 2, y: -1 }).kind; // 'add'
@@ -269,7 +274,7 @@ export function linear(factors: { readonly [name: string]: number | bigint | Dec
 }
 
 /**
- * Whether each column lies between its bounds. The faces belong to the box.
+ * The condition that each column is between its two bounds, or equals one of them.
  *
  * @example
  * inBox({ x: [0, 1], y: [2, 3] }).of.length; // 2
@@ -284,12 +289,13 @@ export function inBox(bounds: { readonly [name: string]: readonly [low: Given, h
 }
 
 /**
- * Whether one of the polygons of a tree contains the point given by two columns, by the rule of `queryPoints`.
- * Coordinates are in steps of the tree's domain. Polygons are half-open: a point on a left or bottom edge is inside, a
- * point on a right or top edge outside. Unknown if a coordinate is null. {@link pointColumns} makes the columns.
+ * The condition that any polygon of a tree contains the point given by two columns. It follows the rule of
+ * `queryPoints`. Coordinates are in steps of the tree's domain. Polygons are half-open: a point on a left or bottom
+ * edge is inside, a point on a right or top edge is outside. The condition is unknown if a coordinate is null. {@link
+ * pointColumns} makes the columns.
  *
- * - Work per row is O(levels + entries on the way down and their edges), in the launch that evaluates the condition.
- *   The condition refers to the columns of the tree, which must live as long as it is used.
+ * - Work per row: O(levels + entries on the way down the tree and their edges), in the launch that evaluates the
+ *   condition. The condition refers to the columns of the tree, so the tree must live as long as the condition is used.
  *
  * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex
  * Polygon Data on GPUs, 2014.

@@ -10,7 +10,7 @@ import type { IntegerPart, IntegerValue } from './integers.ts';
 import { combineParts, constantPart } from './part.ts';
 import type { TableColumn } from './table.ts';
 
-/** f32 as integers: the value of a row is exactly `integer · 2^exponent`. */
+/** A column of f32 as integers: the value of a row is exactly `integer · 2^exponent`. */
 export interface ScaledIntegers {
   readonly integers: IntegerPart;
   readonly exponent: number;
@@ -19,18 +19,21 @@ export interface ScaledIntegers {
 const FRACTION_BITS = 23;
 const F32_BIAS = 127;
 const INFINITY_KEY = 0x7f800000;
-/** Bits of a magnitude in a signed 64-bit integer. */
+/** Number of bits of a magnitude in a signed 64-bit integer. */
 const MAX_BITS = 63;
 
-/** Biased exponent of the bits of an f32 magnitude. Subnormals have the exponent of the smallest normal numbers. */
+/**
+ * The biased exponent in the bits of an f32 magnitude. Subnormal numbers get the exponent of the smallest normal
+ * numbers.
+ */
 function exponentOf(magnitude: number): number {
   return Math.max(1, magnitude >>> FRACTION_BITS);
 }
 
 /**
- * The values of a column of f32 in fixed point, if 64 bits hold all of them, that is, if the largest magnitude is at
- * most 2^39 times the smallest. Their sums are exact in any order. Undefined if they do not fit, or if a value is
- * infinite or NaN.
+ * Converts a column of f32 to fixed point, if 64 bits can hold all values. This is so if the largest magnitude is at
+ * most 2^39 times the smallest. Sums of the result are exact in any order. Undefined if the values do not fit, or if
+ * one is infinite or NaN.
  */
 export function scaledIntegers(
   { keys, validity }: FloatPart,
@@ -54,7 +57,7 @@ export function scaledIntegers(
   return { integers: { part, bounds, scale: 0, validity }, exponent: first - F32_BIAS - FRACTION_BITS };
 }
 
-/** The significand of a number, shifted by its exponent minus the first exponent. */
+/** The value in fixed point: its significand, shifted left by its exponent minus the column's first exponent. */
 function fixedPoint(key: I32, first: U32, isNarrow: boolean): IntegerValue {
   const sign = key.shr(31);
   const magnitude = bitsToU32(key.xor(sign)).and(0x7fffffff);
@@ -62,7 +65,7 @@ function fixedPoint(key: I32, first: U32, isNarrow: boolean): IntegerValue {
   const isNormal = biased.gt(0);
   const fraction = magnitude.and(2 ** FRACTION_BITS - 1);
   const significand = select(fraction, fraction.or(2 ** FRACTION_BITS), isNormal);
-  // Zero has the significand 0, so any shift is right.
+  // Zero may have an exponent below `first`. Its significand is 0, so any shift gives the right result.
   const shift = biased.max(first).sub(first);
   if (isNarrow) {
     const value = bitsToI32(significand.shl(shift));
@@ -72,7 +75,10 @@ function fixedPoint(key: I32, first: U32, isNarrow: boolean): IntegerValue {
   return { kind: 'pair', value: select(wide, neg64({ a: wide }), sign.ne(i32(0))) };
 }
 
-/** `value · 2^count` in 64 bits, as a product, because workers' vectors cannot shift each lane by a different count. */
+/**
+ * `value · 2^count` in 64 bits. Computed as a product, because the vectors of workers cannot shift each lane by a
+ * different count.
+ */
 function shiftedWide(value: U32, count: U32): U64 {
   const power = u32(bitsToF32(bitsToI32(count.and(31).add(F32_BIAS).shl(FRACTION_BITS))));
   const { lo, hi } = mulU32({ a: value, b: power });

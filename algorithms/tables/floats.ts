@@ -6,10 +6,10 @@ import type { F32, I32 } from '../../primitives/functors/value.ts';
 import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
 import type { TableColumn } from './table.ts';
 
-/** An f32 for every row. */
+/** An f32 value for every row, as part of a question. */
 export interface FloatPart {
   readonly part: QuestionPart<F32>;
-  /** The keys, if the value is a column unchanged. */
+  /** Integer keys in the order of the values, if the value is an unchanged column. Undefined for computed values. */
   readonly keys: QuestionPart<I32> | undefined;
   readonly validity: readonly (Column<'u32'> | undefined)[];
 }
@@ -29,13 +29,13 @@ export function floatConstant(value: number): FloatPart {
   return { part: constantPart('f32', Math.fround(value)), keys: undefined, validity: [] };
 }
 
-/** Addition, subtraction and multiplication of f32, rounded. */
+/** Adds, subtracts or multiplies two f32 values, with rounding to f32. */
 export function computeFloats(kind: 'add' | 'sub' | 'mul', left: FloatPart, right: FloatPart): FloatPart {
   const part = combineParts(kind, [left.part, right.part], ([a, b]) => a![kind](b!));
   return { part, keys: undefined, validity: [...left.validity, ...right.validity] };
 }
 
-/** The keys by which f32 values are compared. */
+/** The integer keys by which f32 values are compared. */
 export function floatKeys({ part, keys }: FloatPart): QuestionPart<I32> {
   return keys ?? mapPart('k', part, keyOfFloat);
 }
@@ -47,12 +47,14 @@ function floatOfKey(key: I32): F32 {
   return bitsToF32(mirrored(key));
 }
 
-/** Flips the other bits of negative numbers. Maps the bits of f32 to keys, and back. */
+/**
+ * Inverts all bits but the sign of a negative number. Maps the bits of an f32 to its key, and a key back to the bits.
+ */
 function mirrored(bits: I32): I32 {
   return bits.xor(bits.shr(31).and(MAGNITUDE));
 }
 
-/** All NaNs get one key, which is the largest; −0 gets the key of 0. */
+/** The key of an f32. All NaNs have the same key, which is the largest, and −0 has the key of 0. */
 function keyOfFloat(value: F32): I32 {
   const bits = bitsToI32(value);
   const magnitude = bits.and(MAGNITUDE);

@@ -23,17 +23,19 @@ const MAX_KEYS = 4;
  * Computes aggregates of groups of rows. A group is all rows with equal values in the key columns. All nulls are equal,
  * all NaNs are equal, and −0 equals 0.
  *
- * The result is a host table with the columns of the keys, then of the aggregates, and a row for every group. Rows are
- * in ascending order of the keys, with nulls last. Counts are u32; sums of integers are i64 or decimals; sums of f32,
- * and averages, are f64.
+ * The result is a host table with a row for every group. It has the key columns, then a column for each aggregate. Rows
+ * are in ascending order of the keys, with nulls last. Counts are u32; sums of integers are i64 or decimals; sums of
+ * f32, and averages, are f64.
  *
  * If the bounds of the keys allow fewer than 2^32 groups, each row gets one number for its group, and rows are sorted
- * by this number. Otherwise rows are sorted key by key. Then adjacent rows are reduced. Counts, sums and averages of up
- * to 4 million groups need no sort: rows are added up by group in 64 bits (`weightedHistogram`), f32 in fixed point.
- * Such sums of f32 are exact and rounded once to f64. They replace compensated sums if the largest magnitude of the
- * column is at most 2^39 times the smallest and there are at most 2^16 groups.
+ * by this number. Otherwise rows are sorted key by key. Then adjacent rows of the same group are reduced. Counts, sums
+ * and averages of up to 4 million groups need no sort: the values of each group are added in 64 bits
+ * (`weightedHistogram`), f32 values in fixed point. Such sums of f32 are exact and rounded once to f64. They are used
+ * if the largest magnitude of the column is at most 2^39 times the smallest and there are at most 2^16 groups;
+ * otherwise sums of f32 are compensated.
  *
- * - Work O(rows · bits of the keys), span O(bits · log rows). Deterministic. Sums are those of {@link aggregate}.
+ * - Work O(rows · bits of the keys), span O(bits · log rows). Deterministic. All other sums are computed as by {@link
+ *   aggregate}.
  *
  * @throws {@link TableError} `tables/keys` for no key or more than four, and the errors of {@link aggregate}.
  * @example
@@ -87,7 +89,7 @@ export async function groupBy(
 
 type Entries = readonly (readonly [string, GroupAggregate])[];
 
-/** Indices of the rows that count, on the device. */
+/** Indices of the chosen rows, on the device. */
 function rowsWhere(table: DeviceTable, chosen: QuestionPart<Bool>): Column<'u32'> {
   const { context, rows } = table;
   return isEveryRow(chosen) ? sequence(rows) : bitPlaces(packBits(flagsOf(table, chosen), { context }), { context });

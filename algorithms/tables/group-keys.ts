@@ -10,19 +10,22 @@ import { bitsPart, combineParts, constantPart, mapPart, type QuestionPart, views
 import { hostColumn } from './rows.ts';
 import type { DeviceTable, TableColumn } from './table.ts';
 
-/** Rows sorted by group. */
+/** Chosen rows of a table, sorted so that each group is contiguous. */
 export interface GroupedRows {
-  /** Equal for neighbouring rows if and only if they are in the same group. */
+  /** Keys of the sorted rows. Adjacent rows have equal keys if and only if they are in the same group. */
   readonly keys: Table;
-  /** Indices of the rows or, if a payload was sorted along with the keys, the payload. */
+  /** Indices of the sorted rows. If a payload was sorted along with the keys, the payload instead. */
   readonly rows: Column<'u32'>;
-  /** The key of rows that do not count, if they are sorted with the others. It is above all keys of groups. */
+  /** The key of rows that are not chosen, if these were sorted too. It is above the keys of all groups. */
   readonly rest: number | undefined;
-  /** The key columns of groups, decoded from `keys` as read. */
+  /** Decodes the key columns of the groups, given the contents of `keys`. */
   decode(keys: { readonly [name: string]: Uint32Array } | Uint32Array, groups: number): readonly HostColumn[];
 }
 
-/** A key as a digit of one number, from 0 to range − 1. If the key has nulls, the last value is null. */
+/**
+ * A key column as a digit of a combined number. The digit is from 0 to range − 1. If the column has nulls, the last
+ * digit stands for null.
+ */
 interface Digit {
   readonly column: TableColumn;
   readonly range: bigint;
@@ -35,7 +38,10 @@ function digitOf(column: TableColumn): Digit {
 
 export const word = (value: bigint): QuestionPart<U32> => constantPart('u32', Number(value & 0xffffffffn));
 
-/** Codes that identify groups, if these and one code for rows that do not count fit in 32 bits. */
+/**
+ * Integer codes that identify groups. There are codes only if all of them, and one for rows that are not chosen, fit in
+ * 32 bits.
+ */
 export interface GroupCodes {
   readonly code: QuestionPart<U32>;
   readonly bits: number;
@@ -69,13 +75,13 @@ function digitPart({ column, range }: Digit, stride: bigint): QuestionPart<U32> 
   });
 }
 
-/** A value of every row that may be sorted along with its code. */
+/** A value of every row that may be sorted along with the row's code. */
 export interface Payload {
   readonly value: QuestionPart<U32>;
   readonly bits: number;
 }
 
-/** Sorts rows by code. A payload is packed into the word of its code if both fit. */
+/** Sorts rows by code. The payload is packed into the word of the code if both fit. */
 export function sortByCodes(table: DeviceTable, codes: GroupCodes, payload: Payload | undefined): GroupedRows {
   const { context, rows } = table;
   const { code, bits } = codes;
@@ -114,7 +120,7 @@ function unpacked({ context }: DeviceTable, sorted: Column<'u32'>, bits: number)
   return viewsOf(context, sorted.length, ['u32', 'u32'], both) as [Column<'u32'>, Column<'u32'>];
 }
 
-/** The keys of groups, decoded from their codes. */
+/** Decodes the key columns of groups from their codes. */
 export function decodeCodes({ digits }: GroupCodes, codes: Uint32Array): readonly HostColumn[] {
   return digits.map((digit, k) => decodeDigit(digit, strideAt(digits, k), codes, codes.length));
 }
@@ -130,7 +136,7 @@ function decodeDigit({ column, range }: Digit, stride: bigint, codes: Uint32Arra
   const low = new Uint32Array(groups);
   const high = new Int32Array(groups);
   const min = column.bounds.min;
-  // Digits are below 2^32, so adding one to the low word carries at most once.
+  // Digits are below 2^32, so adding one to the low word of the minimum carries at most once.
   const [baseLow, baseHigh] = [Number(min & 0xffffffffn), Number(BigInt.asIntN(32, min >> 32n))];
   for (let i = 0; i < groups; i++) {
     const digit = Math.floor(codes[i]! / by) % every;
@@ -142,7 +148,7 @@ function decodeDigit({ column, range }: Digit, stride: bigint, codes: Uint32Arra
   return hostColumn(column, wordsFor(column, low, high), valid);
 }
 
-/** The words in the form in which a column stores them. */
+/** Converts words to the array type in which a column of this type stores them. */
 export function wordsFor(
   { key }: Pick<TableColumn, 'key'>,
   low: Uint32Array,
@@ -153,8 +159,8 @@ export function wordsFor(
 }
 
 /**
- * Sorts the rows that count by any keys, with one stable sort per key, from the last key to the first. Within a key,
- * nulls are sorted last.
+ * Sorts the chosen rows by any keys, with one stable sort per key, from the last key to the first. Nulls come last
+ * within a key.
  */
 export function sortByKeys(table: DeviceTable, columns: readonly TableColumn[], ids: Column<'u32'>): GroupedRows {
   const { context } = table;

@@ -10,15 +10,19 @@ import { type IntegerValue, pairConstant, wideOf } from './integers.ts';
 import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
 import { type ValueOperand, validityOf } from './values.ts';
 
-/** Values of 32 bits that are sorted along with the key, so that they need not be gathered from all over the table. */
+/**
+ * Values of up to 32 bits that are sorted along with the keys. Otherwise they would have to be gathered from all over
+ * the table afterwards.
+ */
 export interface Travelling {
   readonly payload: Payload;
-  /** The operand, made from the sorted values. */
+  /** Makes the operand of the aggregates from the sorted values. */
   moved(values: Column<'u32'>): ValueOperand;
 }
 
 /**
- * The operand to sort along, if all aggregates have the same operand and its values have 32 bits and are never null.
+ * The operand to sort along with the keys. Undefined unless all aggregates have the same operand, and its values have
+ * at most 32 bits and are never null.
  */
 export function travelling(
   expressions: readonly (Expression | undefined)[],
@@ -46,7 +50,7 @@ function travellingFloats(operand: ValueOperand & { readonly family: 'f32' }): T
   };
 }
 
-/** Integers counted from their minimum. */
+/** Integers are sorted along as differences from their minimum, if these have at most 32 bits. */
 function travellingIntegers(operand: ValueOperand & { readonly family: 'integer' }): Travelling | undefined {
   const { min, max } = operand.bounds;
   const bits = (max - min).toString(2).length;

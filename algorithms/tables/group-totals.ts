@@ -11,7 +11,7 @@ import type { TableColumn } from './table.ts';
 import { countTotal, extremumTotal, floatSum, floatSumTotal, sumOfWords, sumTotal, type Total } from './totals.ts';
 import { countsWhere, isEveryRow, orderedValues, type ValueOperand } from './values.ts';
 
-/** An aggregate over a group of rows. */
+/** An aggregate that can be computed for groups of rows. */
 export type GroupAggregate =
   | { readonly kind: 'count'; readonly of?: Expression }
   | { readonly kind: 'sum' | 'avg' | 'min' | 'max'; readonly of: Expression };
@@ -21,14 +21,14 @@ export type GroupAggregates = { readonly [name: string]: GroupAggregate };
 type Entry = readonly [string, GroupAggregates[string]];
 type Arrays = readonly (Uint32Array | Int32Array | Float32Array)[];
 
-/** Totals of every group, and how aggregates are derived from them. */
+/** The totals to compute for every group, and how aggregates are derived from these. */
 export interface GroupTotals {
   readonly totals: readonly Total[];
-  /** The column of an aggregate, from the words of all totals. */
+  /** Makes the column of an aggregate from the words of all totals. */
   finish(aggregate: number, words: readonly Arrays[], groups: number): HostColumn;
 }
 
-/** The distinct totals that the aggregates need, at least one. */
+/** Plans the totals that the aggregates need, each once. There is at least one. */
 export function totalsOfGroups(
   rows: number,
   entries: readonly Entry[],
@@ -108,7 +108,7 @@ function sumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | und
   return hostColumn({ ...pair, kind: pair.scale > 0 ? 'decimal' : 'i64' }, [low, high], valid);
 }
 
-/** Sums in two words. Throws if a sum does not fit. */
+/** Converts sums in three words to two words. Throws if a sum does not fit. */
 function wideWords([low, high, top]: Arrays): readonly [Uint32Array, Int32Array] {
   const lo = new Uint32Array(low!.length).map((_, i) => low![i]!);
   if (high === undefined) return [lo, Int32Array.from(low!, (sum) => sum >> 31)];
@@ -145,7 +145,7 @@ function extremumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array 
   return hostColumn(column, wordsFor(column, low, high), valid);
 }
 
-/** The column type for values of an operand. */
+/** Makes a column with the type of an operand. */
 function columnLike(
   operand: ValueOperand,
 ): Pick<TableColumn, 'kind' | 'key' | 'dictionary' | 'scale'> & { readonly isSigned: boolean } {

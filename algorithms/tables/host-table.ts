@@ -1,15 +1,15 @@
 /**
- * Valid rows, one bit each: row i is bit `i % 32` of word `i >> 5`, as in Arrow. Bits beyond the last row are ignored.
- * Without a validity, all rows are valid.
+ * Which rows are valid (not null), one bit per row: row i is bit `i % 32` of word `i >> 5`, as in Arrow. Bits beyond
+ * the last row are ignored. If a column has no validity, all its rows are valid.
  */
 export type Validity = Uint32Array;
 
-/** Fields that all columns have. */
+/** Fields that columns of all types have. */
 export interface HostColumnBase {
   readonly validity?: Validity | undefined;
 }
 
-/** A column on the host, as file readers make it. Values of rows that are not valid are ignored. */
+/** A column on the host, as made by file readers. Values of rows that are not valid are ignored. */
 export type HostColumn = HostColumnBase &
   (
     | { readonly type: 'u32'; readonly values: Uint32Array | Uint16Array | Uint8Array }
@@ -18,17 +18,20 @@ export type HostColumn = HostColumnBase &
     | { readonly type: 'u64'; readonly values: BigUint64Array }
     | { readonly type: 'i64'; readonly values: BigInt64Array }
     | { readonly type: 'f64'; readonly values: Float64Array }
-    /** 0 is false, anything else true. */
+    /** 0 means false, any other value true. */
     | { readonly type: 'bool'; readonly values: Uint8Array }
-    /** Days since 1970-01-01. */
+    /** Dates as days since 1970-01-01. */
     | { readonly type: 'date'; readonly values: Int32Array }
-    /** Numbers `values · 10^−scale`. */
+    /** Decimal numbers: a row has the value `values · 10^−scale`. */
     | { readonly type: 'decimal'; readonly values: BigInt64Array | Int32Array; readonly scale: number }
-    /** Row i is `dictionary[codes[i]]`. The dictionary may be in any order, but must not contain a string twice. */
+    /**
+     * Strings: row i has the string `dictionary[codes[i]]`. The dictionary may be in any order, but must not contain a
+     * string twice.
+     */
     | { readonly type: 'string'; readonly codes: Uint32Array; readonly dictionary: readonly string[] }
   );
 
-/** Columns of equal length, by name. */
+/** A table on the host: columns of equal length, by name. */
 export type HostTable = { readonly [name: string]: HostColumn };
 
 export type ColumnKind = HostColumn['type'];
@@ -39,7 +42,7 @@ export type ColumnKind = HostColumn['type'];
  */
 export type CellValue = number | bigint | boolean | string | Decimal | null;
 
-/** The number `units · 10^−scale`. */
+/** A decimal number with the value `units · 10^−scale`. */
 export interface Decimal {
   readonly units: bigint;
   readonly scale: number;

@@ -1,5 +1,5 @@
 /**
- * For queries on tables: selects the rows that meet a condition, and computes aggregates over them.
+ * Queries on tables: selects the rows that satisfy a condition, and computes aggregates over them.
  *
  * @packageDocumentation
  */

@@ -18,15 +18,15 @@ import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } f
 import type { TableColumn } from './table.ts';
 
 /**
- * An integer inside a functor, in as few words as its bounds need. Pairs are unsigned or two's complement, depending on
- * their bounds.
+ * An integer in a functor, in as few words as its bounds need. Pairs of words are unsigned or two's complement,
+ * depending on the bounds.
  */
 export type IntegerValue =
   | { readonly kind: 'i32'; readonly value: I32Value }
   | { readonly kind: 'u32'; readonly value: U32Value }
   | { readonly kind: 'pair'; readonly value: Wide };
 
-/** A number for every row, with the value `integer · 10^−scale`. */
+/** A number for every row, as part of a question. Its value is `integer · 10^−scale`. */
 export interface IntegerPart {
   readonly part: QuestionPart<IntegerValue>;
   readonly bounds: Bounds;
@@ -34,7 +34,7 @@ export interface IntegerPart {
   readonly validity: readonly (Column<'u32'> | undefined)[];
 }
 
-/** The integers of a column. Values of other types are represented by the integers that order them. */
+/** A column as integers. Values of types other than integers are represented by integers with the same order. */
 export function integersOf({ key, words, bounds, scale, validity }: TableColumn): IntegerPart {
   const narrow = isWithin(bounds, I32);
   const part = mapPart(`${key}${narrow ? 'n' : ''}`, columnsPart(words), ([low, high]): IntegerValue => {
@@ -71,7 +71,7 @@ const operations = {
   mul: { symbol: '·', bounds: multiplyBounds },
 } as const;
 
-/** Exact addition, subtraction and multiplication of integers. Throws if a result may need more than 64 bits. */
+/** Adds, subtracts or multiplies integers exactly. Throws if a result may need more than 64 bits. */
 export function computeIntegers(kind: 'add' | 'sub' | 'mul', left: IntegerPart, right: IntegerPart): IntegerPart {
   if (kind !== 'mul' && left.scale !== right.scale) {
     const scale = Math.max(left.scale, right.scale);
@@ -83,7 +83,7 @@ export function computeIntegers(kind: 'add' | 'sub' | 'mul', left: IntegerPart, 
   if (!narrow && !isWithin(bounds, I64)) throw overflow(`A result of ${symbol}`, bounds);
   const halves = isWithin(left.bounds, I32) && isWithin(right.bounds, I32);
   const name = `${kind}${narrow ? 'n' : halves ? 'h' : ''}`;
-  // The low words are correct modulo 2^32 regardless of the high words.
+  // If the result fits in an i32, the low words suffice: they are correct modulo 2^32 whatever the high words are.
   const part = combineParts(name, [signed(left), signed(right)], ([a, b]): IntegerValue => {
     if (narrow) return { kind: 'i32', value: lowOf(a!)[kind](lowOf(b!)) };
     if (kind === 'mul' && halves) return { kind: 'pair', value: mulI32({ a: lowOf(a!), b: lowOf(b!) }) };
@@ -93,14 +93,14 @@ export function computeIntegers(kind: 'add' | 'sub' | 'mul', left: IntegerPart, 
   return { part, bounds, scale, validity: [...left.validity, ...right.validity] };
 }
 
-/** The same numbers with more decimals. */
+/** The same numbers with a larger scale, that is, with more decimal places. */
 export function rescaled(integers: IntegerPart, scale: number): IntegerPart {
   if (integers.scale === scale) return integers;
   const factor = integerConstant(10n ** BigInt(scale - integers.scale), scale - integers.scale);
   return computeIntegers('mul', integers, factor);
 }
 
-/** The code of integers that must be signed 64-bit integers. */
+/** Converts integers to signed pairs of words. They must fit in signed 64-bit integers. */
 function signed({ part, bounds }: IntegerPart): QuestionPart<IntegerValue> {
   if (isWithin(bounds, I64)) return part;
   throw overflow('A u64 from 2^63 on, of which something is computed,', bounds);
@@ -119,7 +119,7 @@ function lowOf({ kind, value }: IntegerValue): I32Value {
   return bitsToI32(kind === 'u32' ? value : value.lo);
 }
 
-/** An integer in two words. */
+/** Converts an integer to two words. */
 export function wideOf({ kind, value }: IntegerValue): Wide {
   if (kind === 'i32') return i64OfI32(value);
   return kind === 'u32' ? u64OfU32(value) : value;
@@ -135,7 +135,7 @@ const DOMAINS: readonly (readonly [Domain, Bounds])[] = [
   ['u64', U64],
 ];
 
-/** The first domain that contains all bounds. */
+/** The first domain of the list that contains all given bounds, and the bounds of that domain. */
 export function domainOf(...bounds: readonly Bounds[]): readonly [Domain, Bounds] {
   const found = DOMAINS.find(([, all]) => bounds.every((each) => isWithin(each, all)));
   if (found !== undefined) return found;
@@ -158,14 +158,14 @@ export function sameInteger(domain: Domain, a: IntegerValue, b: IntegerValue): B
   return eq64({ a: wideOf(a), b: wideOf(b) });
 }
 
-/** A constant in the form of the integers of a domain, so that its value does not change the code. */
+/** A constant in the integer type of a domain. It is passed as a uniform, so another value needs no new compilation. */
 export function constantIn(domain: Domain, value: bigint): QuestionPart<IntegerValue> {
   if (domain === 'i64' || domain === 'u64') return pairConstant(value);
   const word = constantPart('u32', Number(value & 0xffffffffn));
   return mapPart('', word, (made): IntegerValue => ({ kind: 'u32', value: made }));
 }
 
-/** The integer as an i32, in which it must fit. */
+/** Converts an integer to an i32. It must fit. */
 export function asI32(value: IntegerValue): I32Value {
   return lowOf(value);
 }

@@ -20,7 +20,7 @@ import { flagsOf } from './selection.ts';
 import type { DeviceTable, TableColumn } from './table.ts';
 import { orderedValues, type ValueOperand, validityOf, valueOperand } from './values.ts';
 
-/** Joined rows of two tables: row `left[i]` with row `right[i]`. */
+/** Pairs of rows of two tables: row `left[i]` is joined with row `right[i]`. */
 export interface JoinedRows {
   readonly left: Column<'u32'>;
   readonly right: Column<'u32'>;
@@ -31,10 +31,11 @@ export interface JoinedRows {
  * by right row. Null equals nothing; NaN equals itself. Strings of different dictionaries, integers of different widths
  * and decimals of different scales can be joined; other types must be the same.
  *
- * The right rows are sorted by value. Every left row finds its first and last partner by binary search, in parallel,
- * and is expanded to all of them. The call waits once, for the number of pairs.
+ * The right rows are sorted by value. For every left row, a binary search finds its first and last partner, in
+ * parallel. The left row is then expanded to all its partners. The call waits for the device once, for the number of
+ * pairs.
  *
- * - Work O(right · bits + left · log right + pairs), span O(log). Deterministic.
+ * - Work O(right · bits + left · log right + pairs), span O(log rows). Deterministic.
  *
  * Source: the parallel binary search of Purcell (Sorting and Searching, 2005), as `lowerBound` and `upperBound`.
  *
@@ -85,7 +86,7 @@ function operandOf(table: DeviceTable, name: string): ValueOperand {
   return valueOperand(table, { kind: 'column', name });
 }
 
-/** Indices of the rows that have a value. */
+/** Indices of the rows whose operand is not null. */
 function validRows(table: DeviceTable, operand: ValueOperand): Column<'u32'> {
   const { context, rows } = table;
   const validity = validityOf(operand);
@@ -93,11 +94,11 @@ function validRows(table: DeviceTable, operand: ValueOperand): Column<'u32'> {
   return bitPlaces(packBits(flagsOf(table, bitsPart(validity)), { context }), { context });
 }
 
-/** Integers of both sides that are equal if and only if the values are. */
+/** Integer keys for both sides of a join, which are equal if and only if the values are. */
 interface CommonKeys {
   readonly mine: QuestionPart<IntegerValue>;
   readonly others: QuestionPart<IntegerValue>;
-  /** Whether their low words are enough to distinguish them. */
+  /** Whether the low words of the keys are enough to distinguish them. */
   readonly narrow: boolean;
 }
 
@@ -120,7 +121,10 @@ function commonKeys(left: DeviceTable, ours: ValueOperand, theirs: ValueOperand)
 
 const NOWHERE = 2 ** 32 - 1;
 
-/** Codes translated to another dictionary. Strings that are not in it get a code that no row has. */
+/**
+ * Translates codes from one dictionary to another. A string that is missing in the other dictionary gets a code that no
+ * row has.
+ */
 function translated(
   { context }: DeviceTable,
   { dictionary, words }: TableColumn,

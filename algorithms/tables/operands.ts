@@ -5,14 +5,14 @@ import { computeFloats, type FloatPart, floatConstant, floatsOf } from './floats
 import { computeIntegers, type IntegerPart, integerConstant, integersOf } from './integers.ts';
 import { columnOf, type DeviceTable, type TableColumn } from './table.ts';
 
-/** An expression over a table: a literal, numbers that allow arithmetic, or a column of another type. */
+/** An expression over the columns of a table: a literal, numbers that allow arithmetic, or a column of another type. */
 export type Operand =
   | { readonly family: 'literal'; readonly value: LiteralValue }
   | ({ readonly family: 'integer'; readonly column: TableColumn | undefined } & IntegerPart)
   | ({ readonly family: 'f32'; readonly column: TableColumn | undefined } & FloatPart)
   | { readonly family: 'f64' | 'string' | 'bool' | 'date'; readonly column: TableColumn };
 
-/** Determines the type of an expression. Throws if it cannot be computed. */
+/** Determines the type of an expression. Throws if the expression cannot be computed. */
 export function operandOf(table: DeviceTable, expression: Expression): Operand {
   switch (expression.kind) {
     case 'column':

@@ -11,13 +11,13 @@ import { combineParts, constantPart, type QuestionPart, rowPart, viewsOf } from 
 import type { DeviceTable } from './table.ts';
 import { isEveryRow } from './values.ts';
 
-/** Maximum number of bits found by one pass. */
+/** Maximum number of bits that one pass finds. */
 const MAX_BITS = 11;
 const NONE = 2 ** 32 - 1;
 
 /**
- * A place to find among the sorted integers: the bits found so far, and the rank among integers with these leading
- * bits.
+ * The state of the search for one place among the sorted integers: the leading bits found so far, and the rank among
+ * the integers with these bits.
  */
 interface Sought {
   readonly prefix: bigint;
@@ -25,12 +25,12 @@ interface Sought {
 }
 
 /**
- * The integers at given places, from 0, in the sorted order of the rows that count. `placesOf` gives the places, once
- * the number of these rows is known.
+ * Finds the integers at given places, from 0, in the sorted order of the included rows. `placesOf` returns the places,
+ * given the number of included rows.
  *
- * Finds bits from the top, without a sort. Each pass counts the values of the next digit among the integers with the
- * leading bits found so far; these counts give the digit at the place. Leading bits that are 0 by the bounds are
- * skipped. Govindaraju et al. find one bit per pass; a histogram finds eleven.
+ * Finds the bits of an integer from the top, without a sort. Each pass counts the values of the next digit among the
+ * integers with the leading bits found so far. These counts give the digit at the place. Leading bits that must be 0 by
+ * the bounds of the column are skipped. Govindaraju et al. find one bit per pass; here a histogram finds eleven.
  */
 export async function integersAt(
   table: DeviceTable,
@@ -67,13 +67,16 @@ function learn({ prefix, rank }: Sought, counts: Uint32Array, digits: number): S
   return { prefix: (prefix << BigInt(digits)) | BigInt(digit), rank: left };
 }
 
-/** Input of a pass: a digit of integers with a given prefix. The `left` lowest bits are below the digit. */
+/**
+ * Input of a pass over all rows: a digit of the integers that have a given prefix. The digit has `left` lower bits
+ * below it.
+ */
 interface Pass {
   readonly prefix: bigint;
   readonly digits: number;
   readonly left: number;
   readonly isFirst: boolean;
-  /** Whether integers differ in more than 32 bits. */
+  /** Whether integers differ in more than 32 bits, so that they need two words. */
   readonly wide: boolean;
 }
 
@@ -85,8 +88,8 @@ async function countDigits(
 ): Promise<Uint32Array> {
   const bins = 2 ** pass.digits;
   const digit = pass.wide ? wideDigit(part, bounds.min, pass) : narrowDigit(part, bounds.min, pass);
-  // The first pass counts rows that do not count in bins after the digits. Skipping them would need a branch that is
-  // hard to predict.
+  // The first pass counts excluded rows in extra bins after those of the digits. Skipping them would need a branch that
+  // is hard to predict.
   const spare = pass.isFirst && !isEveryRow(counts) ? SPARE : 0;
   const others = [rowPart, constantPart('u32', bins)] as const;
   const name = `counted ${spare > 0}`;
@@ -103,12 +106,12 @@ async function countDigits(
   return read.subarray(0, bins);
 }
 
-/** Number of bins for rows that do not count. With a single bin, additions would wait for each other. */
+/** Number of bins for excluded rows. With a single bin, additions would wait for each other. */
 const SPARE = 16;
 
 /**
- * The digit of an integer, or NONE if the integer does not have the prefix of the pass. All integers are less than 2³²
- * above `min`.
+ * The digit of an integer. NONE if the integer does not have the prefix of the pass. For integers that are less than
+ * 2³² above `min`.
  */
 function narrowDigit(
   part: QuestionPart<IntegerValue>,

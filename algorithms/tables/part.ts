@@ -14,30 +14,30 @@ export interface Constant {
   readonly value: UniformValue;
 }
 
-/** Inputs of a part at one row. */
+/** The inputs of a part of a question at one row, as values in a functor. */
 export interface RowInputs {
   readonly row: U32;
   readonly values: Values;
-  /** For each column of bits, the word that contains the row's bit. */
+  /** For each column of bits, the word that contains the bit of the row. */
   readonly words: readonly U32[];
   readonly constants: Values;
 }
 
 /**
- * A part of a question, computed for every row: its columns, its constants and its code. Parts with the same
- * `structure` have the same code.
+ * A part of a question (a condition or an expression), computed for every row: its columns, its constants and its code.
+ * Parts with the same `structure` have the same code.
  */
 export interface QuestionPart<T> {
   readonly structure: string;
-  /** Columns with an element per row. */
+  /** Columns with one element per row. */
   readonly columns: readonly Column[];
-  /** Columns with a bit per row. */
+  /** Columns with one bit per row. */
   readonly bits: readonly Column<'u32'>[];
   readonly constants: readonly Constant[];
   readonly emit: (inputs: RowInputs) => T;
 }
 
-/** Combines parts into one. */
+/** Combines the results of several parts in one part. */
 export function combineParts<A, T>(
   name: string,
   parts: readonly QuestionPart<A>[],
@@ -63,7 +63,7 @@ export function combineParts<A, T>(
   };
 }
 
-/** A part computed from another. */
+/** A part that converts the result of another part. */
 export function mapPart<A, T>(name: string, part: QuestionPart<A>, change: (made: A) => T): QuestionPart<T> {
   return combineParts(name, [part], ([made]) => change(made!));
 }
@@ -82,12 +82,12 @@ export function constantPart<T extends ScalarType>(type: T, value: number | bool
   };
 }
 
-/** A part that depends neither on rows nor on constants. */
+/** A part whose result is the same for all rows and needs no constants. */
 export function fixedPart<T>(name: string, make: () => T): QuestionPart<T> {
   return { structure: name, columns: [], bits: [], constants: [], emit: make };
 }
 
-/** The index of the row. */
+/** The part that gives the index of the row. */
 export const rowPart: QuestionPart<U32> = {
   structure: 'row',
   columns: [],
@@ -96,7 +96,7 @@ export const rowPart: QuestionPart<U32> = {
   emit: ({ row }) => row,
 };
 
-/** Whether the bits of the row are set in all columns of bits. Each distinct column is read once. */
+/** Whether the bit of the row is set in every column of bits. Each distinct column is read only once. */
 export function bitsPart(columns: readonly (Column<'u32'> | undefined)[]): QuestionPart<Bool> {
   const bits = [...new Set(columns.filter((each) => each !== undefined))];
   if (bits.length === 0) return fixedPart('true', () => bool(true));
@@ -113,7 +113,7 @@ export function bitsPart(columns: readonly (Column<'u32'> | undefined)[]): Quest
   };
 }
 
-/** Emits the code of a part at a row, in a fused program. */
+/** Emits the code of a part for one row into a fused program. */
 export function emitPart<T>({ columns, bits, constants, emit }: QuestionPart<T>, row: U32, loader: Loader): T {
   const uniforms = constants.map(({ type, value }) => loader.uniform(type, value));
   const values = loader.load(columns, row);
@@ -121,7 +121,7 @@ export function emitPart<T>({ columns, bits, constants, emit }: QuestionPart<T>,
   return emit({ row, values, words, constants: uniforms });
 }
 
-/** A part as columns, which are views: of every row, or of the rows listed in a column. */
+/** The results of a part as columns, which are views, for every row or for the rows whose indices a column lists. */
 export function viewsOf(
   context: Context,
   rows: Column['length'],

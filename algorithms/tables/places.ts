@@ -19,7 +19,7 @@ import { lowWord } from './order-statistics.ts';
 import { combineParts, emitPart, type QuestionPart } from './part.ts';
 import type { DeviceTable } from './table.ts';
 
-/** An order statistic that the device can find without the host. */
+/** The plan of an order statistic that the device finds without waiting for the host. */
 export interface SoughtPlan {
   readonly integers: IntegerPart;
   readonly counts: QuestionPart<Bool>;
@@ -27,28 +27,28 @@ export interface SoughtPlan {
   readonly finish: (found: readonly bigint[]) => CellValue;
 }
 
-/** The place among the sorted values: the median (one or two values), or the k-th from an end. */
+/** The place to find among the sorted values: the median (one or two values), or the k-th value from an end. */
 export type Place =
   | { readonly kind: 'median'; readonly k?: undefined }
   | { readonly kind: 'smallest' | 'largest'; readonly k: number };
 
-/** Maximum number of bits found by one pass. */
+/** Maximum number of bits that one pass finds. */
 const MAX_BITS = 11;
-/** Number of bins for rows that do not count. With a single bin, additions would wait for each other. */
+/** Number of bins for excluded rows. With a single bin, additions would wait for each other. */
 const SPARE = 16;
 const NONE = 2 ** 32 - 1;
 
 /**
- * Whether the device can find a place among these integers by itself, which is so if they differ in at most 32 bits.
+ * Whether the device can find a place among these integers by itself. It can if the integers differ in at most 32 bits.
  */
 export function isFoundOnDevice({ bounds: { min, max } }: IntegerPart): boolean {
   return max - min < 2n ** 32n;
 }
 
 /**
- * Finds an integer digit by digit from the top, as `integersAt` does, but keeps the digits on the device, so that
- * nothing waits. The result is one row: the number of rows that count, the integer at the place minus the minimum, the
- * number of integers up to it, and the smallest integer above it.
+ * Finds an integer digit by digit from the top, as `integersAt` does, but keeps the digits on the device, so that the
+ * host need not wait. The result has one row: the number of included rows, the integer at the place minus the minimum,
+ * the number of integers that are not above it, and the smallest integer above it.
  */
 export function placeOnDevice(table: DeviceTable, { integers, counts, place }: SoughtPlan): FoundPlace {
   const { context, rows } = table;
@@ -74,18 +74,18 @@ export function placeOnDevice(table: DeviceTable, { integers, counts, place }: S
   return { count: count!, found: known!.prefix, ...neighbourhood(context, rows, row, known!.prefix) };
 }
 
-/** Columns of one row each. */
+/** Result of the search, in columns of one row each. */
 export interface FoundPlace {
   readonly [name: string]: Column<'u32'>;
   readonly count: Column<'u32'>;
   readonly found: Column<'u32'>;
-  /** Number of integers that are not above the one found. */
+  /** Number of integers that are not above the found integer. */
   readonly upTo: Column<'u32'>;
-  /** The smallest integer above the one found. */
+  /** The smallest integer above the found integer. */
   readonly above: Column<'u32'>;
 }
 
-/** The integers of a place, from the values read. */
+/** The integers at a place, computed from the values that were read. */
 export function integersFound(
   { integers, place }: SoughtPlan,
   { count, found, upTo, above }: { readonly [K in 'count' | 'found' | 'upTo' | 'above']: number },
@@ -96,7 +96,7 @@ export function integersFound(
   return both.map((offset) => integers.bounds.min + BigInt(offset));
 }
 
-/** State of the search: the leading bits of the integer at the place, and its rank among integers with these bits. */
+/** State of the search: the leading bits found so far, and the rank of the place among integers with these bits. */
 interface Known {
   readonly rank: Column<'u32'>;
   readonly prefix: Column<'u32'>;
@@ -105,7 +105,7 @@ interface Known {
 const MODES = { median: 0, smallest: 1, largest: 2 } as const;
 
 function rankUniforms({ kind, k = 0 }: Place): { readonly mode: number; readonly k: number } {
-  // If k exceeds the number of rows, the host notices from `count`.
+  // If k exceeds the number of rows, the result is meaningless. The host detects this from `count`.
   return { mode: MODES[kind], k: Math.min(k, NONE) };
 }
 
@@ -131,7 +131,7 @@ const learn = fn(
   },
 );
 
-/** For a row: its integer minus the minimum, and whether it counts. */
+/** Returns a function that computes for a row its integer minus the minimum, and whether the row is included. */
 function rowOf(
   { part, bounds }: IntegerPart,
   counts: QuestionPart<Bool>,
@@ -143,7 +143,10 @@ function rowOf(
   });
 }
 
-/** For each value of the next digit, the number of integers with the known leading bits and a digit up to it. */
+/**
+ * For each value of the next digit, the number of integers that have the known leading bits and a digit up to this
+ * value.
+ */
 function countsUpTo(
   context: Context,
   rows: number,
@@ -168,7 +171,7 @@ function countsUpTo(
 
 const around = product({ upTo: plus(u32), above: minimum(u32) });
 
-/** Number of integers that are not above the one found, and the smallest one above it. */
+/** Counts the integers that are not above the found integer, and finds the smallest integer above it. */
 function neighbourhood(
   context: Context,
   rows: number,

@@ -11,7 +11,7 @@ import { columnsPart, mapPart, type QuestionPart } from './part.ts';
 import { columnOf, type DeviceTable } from './table.ts';
 
 export interface PointColumnsOptions {
-  /** The valid points. Default: all. */
+  /** Which points are valid (not null). Default: all. */
   readonly validity?: Validity | undefined;
 }
 
@@ -19,7 +19,7 @@ const POINT_COLUMNS: Kind = someOptions<PointColumnsOptions>({ validity: optiona
 
 /**
  * Coordinates of points as columns for {@link inPolygons}. Each coordinate is snapped to the nearest step of the
- * domain, as vertices of polygons are. A point outside the domain, or with NaN as a coordinate, is in no polygon.
+ * domain, like the vertices of polygons. A point outside the domain, or with NaN as a coordinate, is in no polygon.
  *
  * @throws {@link TableError} `tables/length` for columns of different lengths.
  * @example
@@ -47,14 +47,14 @@ export function pointColumns(
   };
 }
 
-/** One coordinate of points in steps of a domain. */
+/** A column of one coordinate of points, in steps of a domain. */
 export type StepColumn = HostColumn & { readonly type: 'u32'; readonly values: Uint32Array };
 
 function stepsOf(coordinates: ArrayLike<number>, from: number, size: number): Uint32Array {
   return Uint32Array.from(coordinates, (at) => nearestStep(at, from, size));
 }
 
-/** Whether polygons contain the points of two columns, and in which rows both coordinates are valid. */
+/** Whether any polygon contains the point given by two columns, and in which rows both coordinates are valid. */
 export function heldPart(
   table: DeviceTable,
   names: readonly [x: string, y: string],
@@ -83,15 +83,15 @@ interface HeldView {
 const views = new WeakMap<MaqTreeWithEdges['table'], HeldView[]>();
 
 /**
- * The view of a tree and two columns. Returns the same view every time, so that prepared questions find their commands
- * again.
+ * The view that tests the points of two columns against a tree. Equal arguments give the same view, so that prepared
+ * questions can reuse their recorded commands.
  */
 function heldView(tree: MaqTreeWithEdges, x: Column<'u32'>, y: Column<'u32'>): Column<'bool'> {
   const known = views.get(tree.table) ?? [];
   const found = known.find((each) => each.x === x && each.y === y);
   if (found !== undefined) return found.view;
   const view = heldPoints(tree, { x, y });
-  // Keeps the views made last.
+  // Keeps only the latest views.
   views.set(tree.table, [...known.slice(1 - MAX_VIEWS), { x, y, view }]);
   return view;
 }

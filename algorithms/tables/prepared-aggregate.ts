@@ -15,28 +15,31 @@ import { type FoundPlace, integersFound, isFoundOnDevice, placeOnDevice, type So
 import type { DeviceTable } from './table.ts';
 import { type ReducedTotals, reducedTotals, wordsOfTotals } from './totals.ts';
 
-/** A prepared question: computes aggregates over the rows for which a condition is true, by default over all rows. */
+/**
+ * A prepared question: a function that computes aggregates over the rows for which a condition is true, by default over
+ * all rows.
+ */
 export interface PreparedAggregate<A extends Aggregates> {
   (where?: Condition): Promise<{ readonly [K in keyof A]: CellValue }>;
   dispose(): void;
   [Symbol.dispose](): void;
 }
 
-/** Maximum number of cached pipelines, one for each structure of a condition. */
+/** Maximum number of cached pipelines. There is one for each structure of a condition. */
 const MAX_PIPELINES = 16;
 
 /**
- * Prepares {@link aggregate} for many short questions to one table. The first question of a kind records its commands;
- * later ones replay them with other constants. All results are read together.
+ * Prepares {@link aggregate} for many short questions to one table. The first question with a given structure records
+ * its commands, and later questions replay them with other constants. All results are read together.
  *
- * Conditions that differ only in constants share a pipeline, as long as constants compared with an integer column are
- * in the range of its type. Pipelines for the 16 latest structures are cached. Medians, `smallest` and `largest` of
- * integers and f32 are found by the device in the same pipeline. Quantiles, distinct counts, and order statistics of
- * values with more than 32 bits are found as in {@link aggregate}.
+ * Conditions that differ only in constants share a pipeline, as long as a constant that is compared with an integer
+ * column is in the range of the column's type. Pipelines for the 16 latest structures are cached. Medians, `smallest`
+ * and `largest` of integers and f32 are found by the device in the same pipeline. Quantiles, distinct counts, and order
+ * statistics of values with more than 32 bits are found as in {@link aggregate}.
  *
  * - Gives the same answers and errors as {@link aggregate}, on every backend. It is faster below about 2^20 rows; see
  *   the guide to prepared pipelines.
- * - The table must live as long as questions are asked. Call `dispose` to free the memory.
+ * - The table must live as long as questions are asked. Call `dispose` to free the memory of the pipelines.
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(10, 24, 37, 99, 192, 200, 200, 232) } });
@@ -59,7 +62,7 @@ export function prepareAggregate<A extends Aggregates>(table: DeviceTable, aggre
     const read = chosen === undefined ? [] : [...chosen.columns, ...chosen.bits].map(numberOf);
     const key = `${chosen?.structure} ${read}`;
     const known = pipelines.get(key) ?? preparePipeline(table, aggregates, chosen);
-    // The pipeline used last is dropped last.
+    // Moves the pipeline to the end of the map, because the least recently used pipeline is evicted first.
     pipelines.delete(key);
     pipelines.set(key, known);
     if (pipelines.size > MAX_PIPELINES) drop(pipelines.keys().next().value!);
@@ -78,9 +81,9 @@ export function prepareAggregate<A extends Aggregates>(table: DeviceTable, aggre
   return Object.assign(ask, { dispose, [Symbol.dispose]: dispose });
 }
 
-/** The pipeline of conditions with one structure. */
+/** The pipeline for all conditions with one structure. */
 export interface Pipeline {
-  /** Undefined if the device has nothing to compute. */
+  /** Runs the recorded commands. Undefined if the device has nothing to compute. */
   readonly run: Prepared<Constants> | undefined;
   readonly plans: readonly AggregatePlan[];
   readonly totals: ReducedTotals | undefined;

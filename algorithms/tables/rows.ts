@@ -18,10 +18,10 @@ export interface ReadRowsOptions {
 const READ_ROWS: Kind = someOptions<ReadRowsOptions>({ names: optional(someNames) });
 
 /**
- * Reads rows of a table to the host, given their indices. Columns have the types of the host table. Indices past the
+ * Reads rows of a table to the host, given their indices. Columns have the types of the host table. Indices beyond the
  * last row are not allowed.
  *
- * - Work O(ids), span O(1). Deterministic. Accepts device counts.
+ * - Work O(ids), span O(1). Deterministic. The number of indices may be known only on the device.
  *
  * @throws {@link TableError} `tables/unknown-column`.
  * @example
@@ -56,7 +56,7 @@ const bitAt = fn('bitAt', { id: u32, words: array(u32) }, bool, ({ id, words }) 
   words.at(id.shr(5)).shr(id.and(31)).and(1).ne(0),
 );
 
-/** A host column, made from the integers that represent its values and from flags of the valid rows. */
+/** Makes a host column from the integers that represent its values, and from flags of the valid rows. */
 export function hostColumn(
   { kind, dictionary, scale }: Pick<TableColumn, 'kind' | 'dictionary' | 'scale'>,
   [low, high]: readonly (Uint32Array | Int32Array)[],
@@ -93,7 +93,10 @@ function signed(low: number, high: number): bigint {
   return BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low >>> 0));
 }
 
-/** The validity of a column, from flags that are not 0 for valid rows. A column without null has no validity. */
+/**
+ * The validity of a column, from flags that are not 0 for valid rows. If all rows are valid, the result has no
+ * validity.
+ */
 export function validityOf(flags: Uint8Array | Uint32Array | undefined): Pick<HostColumn, 'validity'> {
   if (flags === undefined || !flags.includes(0)) return {};
   const validity = new Uint32Array(Math.ceil(flags.length / 32));
@@ -101,7 +104,7 @@ export function validityOf(flags: Uint8Array | Uint32Array | undefined): Pick<Ho
   return { validity };
 }
 
-/** Pairs of words, low word first, as 64-bit integers are laid out in memory. */
+/** Interleaves two words per integer, low word first, which is the memory layout of 64-bit integers. */
 function interleaved(low: Uint32Array, high: Uint32Array | Int32Array): ArrayBuffer {
   const words = new Uint32Array(2 * low.length);
   for (let i = 0; i < low.length; i++) {

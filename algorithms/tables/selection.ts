@@ -16,21 +16,23 @@ import type { Condition } from './expressions.ts';
 import { bitsPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import type { DeviceTable } from './table.ts';
 
-/** Chosen rows of a table, one bit each: row i is bit `i % 32` of word `i >> 5`. Bits beyond the last row are 0. */
+/**
+ * Rows chosen from a table, one bit per row: row i is bit `i % 32` of word `i >> 5`. Bits beyond the last row are 0.
+ */
 export interface Selection {
   readonly table: DeviceTable;
   readonly words: Column<'u32'>;
 }
 
 /**
- * The rows for which a condition is true, in one launch.
+ * Selects the rows for which a condition is true, in one launch.
  *
  * Follows SQL's three-valued logic: comparisons with null are unknown, and rows for which the condition is unknown are
  * not chosen. NaN equals itself and is greater than all other values; −0 equals 0. A literal is compared with integers
- * and decimals as a real number; for a column of f32 or f64 it is first rounded to this type. Arithmetic on integers is
- * exact. It throws if the bounds of the columns do not guarantee that a result fits in 64 bits. Operations on f32 are
- * rounded one by one, in the order of the tree, so Σ aᵢ·xᵢ is added from left to right. Changing a constant needs no
- * new compilation.
+ * and decimals as a real number. It is rounded first if it is compared with a column of f32 or f64. Arithmetic on
+ * integers is exact. The call throws if the bounds of the columns do not guarantee that a result fits in 64 bits.
+ * Operations on f32 are rounded one by one, in the order of the tree, so Σ aᵢ·xᵢ is added from left to right. Changing
+ * a constant needs no new compilation.
  *
  * - Work O(rows), span O(1). Deterministic: the same bits on every backend.
  *
@@ -49,7 +51,7 @@ export function selectRows(table: DeviceTable, condition: Condition): Selection 
   return { table, words: packBits(flags, { context: table.context }) };
 }
 
-/** A condition as flags, in a view. */
+/** The truth of a condition for every row, as a view. */
 export function flagsOf({ context, rows }: DeviceTable, truth: QuestionPart<Bool>): Column<'bool'> {
   const [flags] = viewsOf(
     context,
@@ -60,10 +62,10 @@ export function flagsOf({ context, rows }: DeviceTable, truth: QuestionPart<Bool
   return flags as Column<'bool'>;
 }
 
-/** A condition or a selection. Undefined means all rows. */
+/** Which rows to use: those of a condition or a selection. Undefined means all rows. */
 export type Where = Condition | Selection | undefined;
 
-/** The code that tells whether a row is chosen. */
+/** The part of a question that tells whether a row is chosen. */
 export function chosenBy(table: DeviceTable, where: Where): QuestionPart<Bool> | undefined {
   if (where === undefined) return undefined;
   if (!('words' in where)) return truthOf(table, where);
@@ -97,7 +99,7 @@ export function union(a: Selection, b: Selection): Selection {
 }
 
 /**
- * The rows that were not chosen, including those for which the condition was unknown.
+ * The rows that a selection did not choose, including rows for which its condition was unknown.
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
@@ -154,7 +156,7 @@ export const bitsIn: Functor<{ word: typeof u32 }, typeof u32> = fn('bitsIn', { 
 );
 
 /**
- * The indices of the chosen rows, ascending. Only the device knows the length of this column.
+ * The indices of the chosen rows, ascending. The length of this column is known only on the device.
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
