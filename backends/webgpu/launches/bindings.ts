@@ -3,12 +3,15 @@ import type { Memory } from '../memory/memory.ts';
 import type { BufferPart } from '../memory/part.ts';
 
 /**
- * `update` is for words that are both read and written; `spine` for words that workgroups of one dispatch use to
- * communicate.
+ * How a kernel accesses a buffer. `update` reads and writes words. `spine` is for atomic words with which the
+ * workgroups of one dispatch communicate.
  */
 export type Access = 'read' | 'write' | 'update' | 'atomic' | 'spine';
 
-/** A range of the parts of a device buffer, as a kernel binds it. */
+/**
+ * A range of parts (GPU buffers) of a device buffer that a kernel binds as one array: `count` parts from part `first`
+ * on.
+ */
 export interface Binding {
   readonly memory: Memory;
   readonly access: Access;
@@ -17,27 +20,28 @@ export interface Binding {
 }
 
 /**
- * The storage buffers of one kernel. A binding of several parts looks like a single array of words that starts at its
- * first part.
+ * The storage buffers of one kernel. In WGSL, a binding of several parts is accessed as one array of words that starts
+ * at the first part.
  */
 export interface Bindings {
-  /** Binds a buffer, or `count` of its parts starting at `first`; returns the index of the binding. */
+  /** Binds a buffer, or only `count` parts from part `first` on. Returns the number of the binding. */
   bind(memory: Memory, access: Access, first?: number, count?: number): number;
   /**
-   * Makes a buffer readable by fours too: `quad_n(q)` is the four words from 4q on, `quad_n_x(q)` … `quad_n_w(q)` one
-   * of them. Returns whether that is possible: the buffer must be a single part with a multiple of four words.
+   * Lets the kernel also read four words of binding n at once: `quad_n(q)` returns the words 4q … 4q + 3, and
+   * `quad_n_x(q)` … `quad_n_w(q)` return one of them. Returns whether this is possible: the binding must be a single
+   * part with a multiple of four words.
    */
   readByFours(slot: number): boolean;
-  /** Number of storage buffers in use. */
+  /** Number of GPU buffers that are bound. */
   readonly size: number;
   readonly parts: readonly BufferPart[];
-  /** Everything about the bindings that affects compiled code. */
+  /** Identifies the WGSL declarations of the bindings, for the cache of pipelines. */
   key(): string;
-  /** One letter a storage buffer, as {@link Compiler.kernel} expects. */
+  /** The access to each GPU buffer, one letter each, as {@link Compiler.kernel} expects. */
   access(): string;
   /**
-   * WGSL declarations of the buffers, and of functions that read and write them: `load_n`, `store_n`, `add_n`, `peek_n`
-   * …
+   * WGSL declarations of the buffers, and of functions that read and write the words of binding n: `load_n`, `store_n`,
+   * `add_n`, `peek_n` …
    */
   declarations(): string;
 }
@@ -112,7 +116,7 @@ fn quad_${slot}(quad: u32) -> vec4<u32> { return ${name}[quad]; }
 ${words.join('\n')}`;
 }
 
-/** Adds to a word; returns whether the sum overflowed 32 bits. */
+/** WGSL of `carry_n(word, value)`, which adds to a word and returns whether the sum overflowed 32 bits. */
 function carrier(slot: number, name: string): string {
   return `fn carry_${slot}(word: u32, value: u32) -> bool { return atomicAdd(&${name}[word], value) > ~value; }`;
 }

@@ -10,22 +10,23 @@ import type { Engine } from './engine.ts';
 import type { SlotPlace } from './recorder.ts';
 
 /**
- * Plans of commands, by signature. The signature determines everything a kernel does for a command, except the buffers,
- * the values of uniforms and the epochs of the spine. A command with a known signature repeats the recorded steps.
+ * Cached plans, by the signature of the command. A plan is the list of steps (dispatches, copies and so on) with which
+ * a command was executed. A command with a known signature repeats these steps with other buffers, uniform values and
+ * spine epochs; the signature determines everything else.
  */
 export type CommandPlans = Structures<KnownCommand>;
 
 /**
- * A known command. Its steps are recorded when it comes the second time, because most commands that do not recur come
- * only once.
+ * A command that was executed before. Its plan is recorded at the second execution, so that commands that are executed
+ * once cost nothing.
  */
 interface KnownCommand {
   readonly plan: CommandPlan | undefined;
 }
 
-/** Bound of the words in all signatures and steps: about 10 MB. */
+/** Maximum size of all cached signatures and plans, in words: about 10 MB. */
 const MAX_WORDS = 2 ** 21;
-/** Memory of a step, in words. */
+/** Estimated size of a step, in words. */
 const STEP_WORDS = 256;
 
 export function createCommandPlans(): CommandPlans {
@@ -34,10 +35,13 @@ export function createCommandPlans(): CommandPlans {
 
 const SEEN_ONCE: KnownCommand = { plan: undefined };
 
-/** A kernel's call, given the engine and a function that replaces the uniforms of its programs by traced ones. */
+/**
+ * Executes a command on an engine. The function `traced` replaces the uniforms of a program by traced ones and must be
+ * applied to every program of the command.
+ */
 export type TracedRun = (engine: Engine, traced: <P extends Program | undefined>(program: P) => P) => void;
 
-/** Runs a command by its plan if it has one, otherwise by its kernel. */
+/** Executes a command by its plan if it has one, else by `run`. */
 export function runPlanned(engine: Engine, plans: CommandPlans, signature: CommandSignature, run: TracedRun): void {
   const { list, memories, uniforms } = signature;
   const known = plans.get(list);
@@ -59,7 +63,7 @@ function holds({ guards }: CommandPlan, uniforms: readonly (number | boolean)[])
   return true;
 }
 
-/** Repeats the steps of a plan with other buffers and uniforms. */
+/** Executes the steps of a plan with the given buffers and uniform values. */
 function play(
   engine: Engine,
   { steps }: CommandPlan,

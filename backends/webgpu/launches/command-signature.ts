@@ -22,15 +22,15 @@ import { NumberList } from '../../../primitives/structures.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';
 
 /**
- * Writes down everything about commands that determines their launches: the structure of their modules, their lengths,
- * offsets and capacities, which arrays share a buffer, and the lengths of the buffers. The rest is data: the buffers
- * themselves and the values of uniforms.
+ * The signature of a command: a list of numbers that determines its launches. It contains the numbers of the modules,
+ * lengths, offsets and capacities, which arrays share a buffer, and the lengths of the buffers. The buffers themselves
+ * and the values of uniforms are not part of the list; they are collected in `memories` and `uniforms`.
  */
 export class CommandSignature {
   readonly list: NumberList = new NumberList();
-  /** The buffers, each once, in the order in which the commands mention them. */
+  /** The different buffers of the command, in the order of their first use. */
   readonly memories: Memory[] = [];
-  /** The values of uniforms, program by program, in the order of their modules. */
+  /** The values of uniforms, program by program, in the order in which the modules declare them. */
   readonly uniforms: (number | boolean)[] = [];
   readonly #pool: Pick<MemoryPool, 'resolve'>;
 
@@ -130,7 +130,7 @@ const BOUNDARIES: readonly Boundary[] = ['clamp', 'wrap', 'reflect', 'constant']
 const FORMS: readonly ScanForm['kind'][] = ['compact', 'runs'];
 const COMBINATIONS: readonly Store['combine'][] = ['add', 'and', 'or', 'xor', 'min', 'max'];
 
-/** Writes down the call of each kernel. */
+/** For each kind of command, a function that appends its data to a signature. */
 export const signatures = {
   forEach(to: CommandSignature, extent: Length, program: Program, stores: readonly Store[]): void {
     to.number(0);

@@ -1,6 +1,6 @@
-/** The duration of one command. */
+/** The time that a command took on the device. */
 export interface CommandTime {
-  /** The kernel and the name of its functor, such as `scan fillBits`. */
+  /** The name of the kernel and of its functor, such as `scan fillBits`. */
   readonly command: string;
   readonly milliseconds: number;
 }

@@ -6,18 +6,21 @@ import type { ParameterSlot } from './recorder.ts';
 import { type Guard, TracedUniform, type UniformWord } from './traced-uniform.ts';
 
 /**
- * A part of a memory of a command. The memories are the command's buffers, followed by temporary memory; or it is a
- * part of the spine.
+ * A part (GPU buffer) that a command uses. `memory` is the number of a memory: first the command's buffers, then its
+ * temporary memory are numbered. For the spine, `memory` is {@link SPINE}.
  */
 export interface PartPlace {
   readonly memory: number;
   readonly part: number;
 }
 
-/** Replaces the index of a memory if the part belongs to the spine. */
+/** Stands for the spine (the memory in which workgroups communicate) in {@link PartPlace}. */
 export const SPINE = -1;
 
-/** What a command does, with all numbers except the values of uniforms and the epochs of the spine. */
+/**
+ * A step of a plan. It has all numbers that a repetition needs, except the values of uniforms and the epochs of the
+ * spine.
+ */
 export type TraceStep =
   | { readonly kind: 'allocate'; readonly words: number }
   | { readonly kind: 'release'; readonly memory: number }
@@ -32,17 +35,20 @@ export type TraceStep =
     }
   | { readonly kind: 'clear'; readonly part: PartPlace; readonly byte: number; readonly bytes: number }
   | { readonly kind: 'parameters'; readonly words: Uint32Array; readonly uniforms: readonly UniformWord[] }
-  /** Copies a word to the parameters that were placed last. */
+  /** Copies a word of device memory into the most recent parameters. */
   | { readonly kind: 'deviceWord'; readonly from: PartPlace; readonly fromByte: number; readonly toByte: number }
   | DispatchStep;
 
 export interface DispatchStep extends TracedDispatch {
   readonly kind: 'dispatch';
-  /** Index of the parameters among those placed by the command. */
+  /** Index of the dispatch's parameters among the `parameters` steps of the plan. */
   readonly parameters: number;
   readonly words: Uint32Array;
   readonly parts: readonly PartPlace[];
-  /** The parts of its last use, and their bind group. */
+  /**
+   * The parts of the most recent repetition, and the bind group made for them, which is reused while the parts stay the
+   * same.
+   */
   bound: readonly BufferPart[];
   group: GPUBindGroup | undefined;
 }
@@ -56,7 +62,7 @@ export interface CommandPlan {
 export class CommandTrace implements CommandPlan, LaunchTrace {
   readonly steps: TraceStep[] = [];
   readonly guards: Guard[] = [];
-  /** Whether the steps contain everything the command did. */
+  /** Whether the steps are complete. After a failed attempt they are not, and no plan is made. */
   complete = true;
   readonly #memories: Memory[];
   readonly #parts = new Map<BufferPart, PartPlace>();
@@ -68,7 +74,10 @@ export class CommandTrace implements CommandPlan, LaunchTrace {
     memories.forEach((memory, number) => void this.#know(memory, number));
   }
 
-  /** A program with traced uniforms. The programs of the command must be passed in order. */
+  /**
+   * Returns the program with traced uniforms. Must be called for all programs of the command, in the order of its
+   * signature.
+   */
   traced<P extends Program | undefined>(program: P): P {
     if (program === undefined) return program;
     const uniforms = new Map<string, number | boolean>();
@@ -79,7 +88,7 @@ export class CommandTrace implements CommandPlan, LaunchTrace {
     return { ...program, uniforms };
   }
 
-  /** An engine that works like another one and records the steps here. */
+  /** Returns an engine that executes commands on `engine` and records their steps in this trace. */
   watch(engine: Engine): Engine {
     const { pool, recorder, spine } = engine;
     const { steps } = this;

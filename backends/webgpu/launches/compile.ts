@@ -3,33 +3,36 @@ import type { Counters } from '../../../primitives/contract/backend.ts';
 import type { BufferPart } from '../memory/part.ts';
 import type { DispatchRecorder, SlotPlace } from './recorder.ts';
 
-/** A compiled kernel. Its storage buffers are bound in the order of its layout. */
+/** A compiled kernel and the layout of its storage buffers. */
 export interface Kernel {
   readonly pipeline: GPUComputePipeline;
   readonly layout: GPUBindGroupLayout;
   readonly layoutKey: string;
 }
 
-/** Pipelines, layouts and bind groups, each made once per structure. */
+/** Creates and caches pipelines, layouts and bind groups. */
 export interface Compiler {
   /**
-   * The kernel for a key; if it is new, it is compiled from the text that `code` returns. `access` has one letter per
-   * storage buffer: r (read only) or w (read and write).
+   * The kernel for a key. If the key is new, the kernel is compiled from the WGSL that `code` returns. `access` has one
+   * letter per storage buffer: r (read only) or w (read and write).
    */
   kernel(key: string, access: string, code: () => string): Kernel;
   storageGroup(kernel: Kernel, parts: readonly BufferPart[]): GPUBindGroup;
-  /** The bind group for the parameters of a command and of a dispatch, which are selected by dynamic offsets. */
+  /**
+   * The bind group for the parameters of a command and of a dispatch. Dynamic offsets select the parameters within
+   * their buffers.
+   */
   parameterGroup(command: SlotPlace, dispatch: SlotPlace): GPUBindGroup;
-  /** Drops all bind groups that refer to a buffer that is about to be destroyed. */
+  /** Drops all bind groups that refer to a GPU buffer. Called before the buffer is destroyed. */
   forget(part: BufferPart): void;
   /** Drops everything. */
   clear(): void;
 }
 
 const COMPUTE = 4;
-/** Maximum number of cached pipelines; a steady loop needs far fewer. */
+/** Maximum number of cached pipelines. Programs that repeat their work need far fewer. */
 const MAX_KERNELS = 2048;
-/** Maximum number of cached bind groups; a steady loop needs far fewer. */
+/** Maximum number of cached bind groups. Programs that repeat their work need far fewer. */
 const MAX_GROUPS = 8192;
 
 export function createCompiler(
@@ -115,13 +118,16 @@ export function createCompiler(
   };
 }
 
-/** A number for two chunks and the bytes bound of each. Ids of chunks count down from −1 to a few hundred below. */
+/**
+ * A number that identifies two chunks (parameter buffers) and the number of bytes bound of each. Ids of chunks are −1
+ * down to a few hundred below.
+ */
 function placesKey(command: SlotPlace, dispatch: SlotPlace): number {
   const commandKey = -command.chunk.id * MAX_BYTES + command.bytes;
   return commandKey * 2 ** 26 + -dispatch.chunk.id * 2 ** 12 + dispatch.bytes;
 }
 
-/** More than the size of a slot. */
+/** A bound above the size of a slot in bytes. */
 const MAX_BYTES = 2 ** 17;
 
 function cached<K, V>(cache: Pick<Map<K, V>, 'get'> & Pick<Cache<K, V>, 'set'>, key: K, make: () => V): V {

@@ -13,7 +13,7 @@ import { type Parameters, parameterDeclarations } from './parameters.ts';
 import type { DispatchRecorder, ParameterSlot } from './recorder.ts';
 import type { UniformWord } from './traced-uniform.ts';
 
-/** The services that kernels use. */
+/** The services and limits that kernels use. */
 export interface Engine {
   readonly limits: Limits;
   readonly pool: MemoryPool;
@@ -23,20 +23,20 @@ export interface Engine {
   readonly tuning: Tuning;
   readonly counters: Counters;
   readonly spine: Spine;
-  /** The subgroups that kernels may use, if any. */
+  /** The sizes of subgroups; undefined if kernels must not use subgroups. */
   readonly subgroups: Subgroups | undefined;
-  /** Bytes of workgroup memory, and the maximum number of threads in a workgroup. */
+  /** Maximum bytes of workgroup memory (`shared`) and maximum threads per workgroup. */
   readonly shared: number;
   readonly threads: number;
-  /** Only on the tape of a loop: if its first word is not 0, kernels do nothing. */
+  /** Only on the tape of a loop: memory whose first word disables all kernels while it is not 0. */
   readonly gate?: Memory | undefined;
-  /** Records the steps of the current command, if they are to be repeated. */
+  /** Records the launches of the current command, if a plan is made for it. */
   readonly trace?: LaunchTrace;
 }
 
-/** Observes launches. */
+/** Receives the launches of a command. */
 export interface LaunchTrace {
-  /** Called when parameters are placed. */
+  /** Called when the parameters of a command were written to a slot. */
   placed(slot: ParameterSlot, uniforms: readonly UniformWord[]): void;
   /** Called when a kernel is dispatched. */
   dispatched(
@@ -47,24 +47,24 @@ export interface LaunchTrace {
   ): void;
 }
 
-/** A dispatch without its data. */
+/** The data of a dispatch that stay the same when it is repeated. */
 export interface TracedDispatch {
   readonly kernel: Kernel;
   readonly access: string;
   readonly groups: readonly [number, number, number];
-  /** Index of the word that is the epoch of the spine. */
+  /** Index of the epoch of the spine among the words of the dispatch; undefined without a spine. */
   readonly epochAt: number | undefined;
 }
 
-/** The text of a kernel, without its parameters and bindings. */
+/** The WGSL of a kernel, without the declarations of its parameters and bindings. */
 export interface KernelText {
   readonly threads: number;
-  /** Functions and workgroup variables. */
+  /** WGSL of the functions and workgroup variables. */
   readonly declarations: string;
   /**
-   * The body of `main(wg: vec3<u32>, t: u32)`; the parameters are the workgroup's id and the thread's index in it. With
-   * `subgroups` there are also `sg`, `sid` and `lane`: the size of a subgroup, its index in the workgroup and the
-   * thread's index in it.
+   * WGSL of the body of `main`. It can use `wg: vec3<u32>`, the id of the workgroup, and `t: u32`, the index of the
+   * thread in the workgroup. With `subgroups` it can also use `sg` (lanes per subgroup), `sid` (index of the subgroup
+   * in the workgroup) and `lane` (index of the thread in the subgroup).
    */
   readonly main: string;
   readonly subgroups?: boolean;
@@ -72,23 +72,23 @@ export interface KernelText {
 }
 
 export interface Launch {
-  /** Everything that affects the code, besides the bindings. */
+  /** Identifies the kernel's WGSL for the cache of pipelines, together with the key of the bindings. */
   readonly key: string;
   readonly parameters: Parameters;
-  /** The placed parameters, if several launches share them. */
+  /** The slot with the command's parameters, if several launches share it. */
   readonly slot?: ParameterSlot | undefined;
   readonly bindings: Bindings;
   readonly code: () => KernelText;
-  /** Number of workgroups, at most 2³²−1. If they exceed the grid of one dispatch, several dispatches follow. */
+  /** Number of workgroups, at most 2³² − 1. If they exceed the largest grid, there are several dispatches. */
   readonly groups: number;
-  /** Additional words for the kernel, at most four. If there is a spine, its epoch comes first. */
+  /** At most four further words for the kernel, including the epoch if there is a spine, which is the first word. */
   readonly words?: readonly number[];
   readonly run?: SpineRun | undefined;
 }
 
 /**
- * Transfers the parameters of a command to the device, for the launches that follow. Words that only the device knows
- * are copied, except those with a binding.
+ * Writes the parameters of a command to a slot, for the launches that follow. Words of device memory are copied into
+ * the slot on the device, unless the kernel reads them from a binding.
  */
 export function placeParameters(
   { recorder, trace }: Engine,
@@ -110,14 +110,15 @@ export function placeParameters(
   return slot;
 }
 
-/** The part of a memory that contains a word, and the word's index in that part. */
+/** The number of the part that contains a word of a memory, and the word's index in this part. */
 function partOf({ parts, shift }: Memory, word: number): { readonly part: number; readonly inPart: number } {
   return parts.length === 1 ? { part: 0, inPart: word } : { part: word >>> shift, inPart: word & (2 ** shift - 1) };
 }
 
 /**
- * Binds the buffers of device words, if there are bindings left and the kernel does not write to them. Copying the
- * words instead would make the device finish its work, copy and start anew, which takes longer than many a launch.
+ * Binds the buffers of parameters that are words of device memory, if there are free bindings and the kernel does not
+ * write these buffers. The alternative is a copy of each word, for which the device must finish its work first; this
+ * often takes longer than a launch.
  */
 function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindings: Bindings): (number | undefined)[] {
   if (deviceWords.length === 0) return [];
@@ -131,8 +132,8 @@ function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindin
 }
 
 /**
- * Records a launch, in as many dispatches as its workgroups need. The last may have a few more workgroups than asked
- * for.
+ * Records a launch, in as many dispatches as the number of workgroups needs. The grid of the last dispatch may have a
+ * few more workgroups than needed.
  */
 export function launch(engine: Engine, { key, parameters, bindings, code, groups, words, ...given }: Launch): void {
   const { compiler, recorder, limits, trace } = engine;
@@ -172,12 +173,12 @@ export function launch(engine: Engine, { key, parameters, bindings, code, groups
   }
 }
 
-/** Index of the first word of the kernel's own in the words of a dispatch. */
+/** Index of the kernel's own words among the words of a dispatch. */
 const OWN_WORDS = 4;
 
 /**
- * A grid of slightly more than `groups` workgroups, or the largest that one dispatch allows, and the number of
- * workgroups in it.
+ * The smallest grid with at least `groups` workgroups and at most `max` along each axis, or the largest grid. `count`
+ * is the number of needed workgroups that the grid includes.
  */
 function gridOf(groups: number, max: number): { grid: [number, number, number]; count: number } {
   const count = Math.min(groups, max ** 3);

@@ -17,42 +17,51 @@ import type { Bindings } from './bindings.ts';
 import { type LengthWords, lengthExpression, type Parameters, parameter } from './parameters.ts';
 import { TracedUniform } from './traced-uniform.ts';
 
-/** A captured array of a program within a command. */
+/** A captured array of a program, linked to the parameters of a command. */
 export interface LinkedArray {
   readonly name: string;
   readonly type: ScalarType;
   readonly storage: Storage;
   readonly pattern: AccessPattern;
   readonly memory: Memory;
-  /** The first element, and the index of the parameter that holds it. */
+  /**
+   * Index of the array's first element in `memory` (`offset`), and index of the kernel parameter with this offset
+   * (`offsetWord`).
+   */
   readonly offset: number;
   readonly offsetWord: number;
   readonly length: LengthWords;
-  /** The length in the program, and whether it is at least the extent. */
+  /** The array's length as the program gives it (`bound`), and whether it is at least the extent (`covers`). */
   readonly bound: Length;
   readonly covers: boolean;
-  /** Whether every index below the extent is below the length. */
+  /**
+   * Whether the program reads the array only below the extent, and the length is at least the extent. Reads then need
+   * no check.
+   */
   readonly isInside: boolean;
-  /** If the array is only read at constant indices: the parameter of each such element. */
+  /**
+   * If the array is only read at constant indices: maps each such index to the kernel parameter with the element's
+   * value.
+   */
   readonly cells: ReadonlyMap<number, number> | undefined;
 }
 
-/** A program whose data has places among the parameters of a command. */
+/** A program, with the indices of the kernel parameters for its offsets, lengths and uniforms. */
 export interface LinkedProgram {
   readonly prefix: string;
   readonly module: Module;
   readonly arrays: readonly LinkedArray[];
   readonly uniforms: ReadonlyMap<string, number>;
-  /** Uniforms that are at least the extent. */
+  /** Names of the uniforms whose values are at least the extent. */
   readonly bounds: ReadonlySet<string>;
 }
 
-/** Log2 of the number of elements in a word. */
+/** Log2 of the number of elements that a storage type packs into a word. */
 export function packing(storage: Storage): number {
   return storage === 'u8' || storage === 'i8' ? 2 : storage === 'u16' || storage === 'i16' ? 1 : 0;
 }
 
-/** Adds a program's offsets, lengths and uniforms to the parameters. */
+/** Links a program: adds its offsets, lengths and uniforms to the kernel parameters. */
 export function linkProgram(
   prefix: string,
   { module, arrays, uniforms }: Program,
@@ -86,13 +95,13 @@ export function linkProgram(
   return { prefix, module, arrays: linked, uniforms: new Map(values), bounds: new Set(bounds.map(([name]) => name)) };
 }
 
-/** Whether a uniform is at least `bound`; false for placeholders that differ from call to call. */
+/** Whether the value of a uniform is at least `bound`. False for uniforms whose values differ from call to call. */
 function isAtLeast(value: number | boolean | TracedUniform | SymbolicUniform, bound: number): boolean {
   if (value instanceof SymbolicUniform) return false;
   return value instanceof TracedUniform ? value.reaches(bound) : (value as number) >= bound;
 }
 
-/** Whether a length is at least the extent. */
+/** Whether a length is known to be at least the extent. */
 export function reaches(length: Length, extent: Extent): boolean {
   if (typeof length === 'number') return capacityOf(extent) <= length;
   if (typeof extent === 'number') return false;
@@ -100,27 +109,30 @@ export function reaches(length: Length, extent: Extent): boolean {
   return buffer === length.buffer && word === length.word && minus >= length.minus && limit <= length.limit;
 }
 
-/** A word past the end of its buffer is also past the array's length, so its value does not matter. */
+/**
+ * Adds a word of device memory to the parameters. A word past the end of the buffer is replaced by 0; it is past the
+ * array's length too, so its value is not used.
+ */
 function cellWord(parameters: Parameters, memory: Memory, word: number): number {
   return word < memory.words ? parameters.cell(memory, word) : parameters.word(0);
 }
 
-/** Arrays that need storage bindings. */
+/** The arrays of a program that need bindings, because their elements are not passed as parameters. */
 export function boundArrays(program: LinkedProgram): readonly LinkedArray[] {
   return program.arrays.filter(({ cells }) => cells === undefined);
 }
 
-/** The binding of each array of a program, by name. */
+/** The number of the binding of each array of a program, by name. */
 export type ArraySlots = ReadonlyMap<string, number>;
 
-/** Binds the arrays of a program, each with all its parts. */
+/** Binds the arrays of a program completely, with all parts of their buffers. */
 export function bindArrays(program: LinkedProgram, bindings: Bindings): ArraySlots {
   return new Map(boundArrays(program).map(({ name, memory }) => [name, bindings.bind(memory, 'read')]));
 }
 
 /**
- * Everything about a linked program that affects compiled code. The places of its parameters follow from the programs
- * linked before it.
+ * Identifies the WGSL of a linked program for the cache of pipelines. Most parameter indices need not be part of the
+ * key, because they follow from the programs that were linked before.
  */
 export function programKey({ prefix, module, arrays, uniforms }: LinkedProgram, slots: ArraySlots): string {
   const [firstUniform] = uniforms.values();
@@ -131,7 +143,7 @@ export function programKey({ prefix, module, arrays, uniforms }: LinkedProgram, 
   return `${prefix}${moduleNumber(module)}(${each.join()};${firstUniform ?? ''})`;
 }
 
-/** Emits the WGSL functions of a linked program: the readers of its arrays, and the module's functions. */
+/** WGSL of a linked program: functions that read its arrays, and the functions of its module. */
 export function emitProgram(
   program: LinkedProgram,
   slots: ArraySlots,
@@ -144,7 +156,7 @@ export function emitProgram(
   return [...readers, functions].join('\n');
 }
 
-/** How functions read the captures of a linked program, for use without {@link emitProgram}. */
+/** WGSL expressions for the captures of a linked program. They call the readers that {@link emitProgram} declares. */
 export function capturesOf({
   prefix,
   arrays,
@@ -159,8 +171,9 @@ export function capturesOf({
 }
 
 /**
- * A reader loads first and then discards elements past the array's length: WebGPU keeps loads inside of buffers, and
- * loads without branches overlap. Kernels themselves discard what they evaluate past the extent.
+ * WGSL of a function that reads an element; past the array's length it returns zero. The function always loads and then
+ * selects, because loads without branches overlap; WebGPU keeps the load inside the buffer. Kernels discard results
+ * past the extent themselves.
  */
 export function emitReader(name: string, array: LinkedArray, slot: number | undefined): string {
   const { type, length, isInside, cells } = array;
@@ -185,12 +198,12 @@ function emitElement({ storage, type, offsetWord }: LinkedArray, slot: number): 
   return `let e = ${at}; let value = ${fromWord(type, value)};`;
 }
 
-/** A 32-bit word as a value of a type. */
+/** WGSL that converts a 32-bit word to a value of a type. */
 export function fromWord(type: ScalarType, word: string): string {
   return type === 'u32' ? word : type === 'bool' ? `(${word} != 0u)` : `bitcast<${type}>(${word})`;
 }
 
-/** A value of a type as a 32-bit word. */
+/** WGSL that converts a value of a type to a 32-bit word. */
 export function toWord(type: ScalarType, value: string): string {
   return type === 'u32' ? value : type === 'bool' ? `select(0u, 1u, ${value})` : `bitcast<u32>(${value})`;
 }

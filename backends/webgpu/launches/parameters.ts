@@ -5,51 +5,53 @@ import { wordOfValue } from '../../../primitives/ir/semantics.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';
 import { TracedUniform, type UniformWord } from './traced-uniform.ts';
 
-/** Indices of the parameters that a length is computed from: the raw count, the number to subtract, and the limit. */
+/** Indices of the three kernel parameters of a length, which is min(limit, max(0, raw − minus)). */
 export interface LengthWords {
   readonly raw: number;
   readonly minus: number;
   readonly limit: number;
 }
 
-/** A parameter that is a word of device memory. */
+/** A kernel parameter whose value is a word of device memory. */
 export interface DeviceWord {
   readonly memory: Memory;
   readonly word: number;
   /**
-   * Index of the parameter that it is copied to before a launch, or, if a kernel reads it from a binding, that holds
-   * its place.
+   * Index of the parameter to which the word is copied before a launch. If the kernel reads the word from a binding
+   * instead, the parameter is the word's index in that binding.
    */
   readonly to: number;
 }
 
-/** Only on a tape: adds one of the call's values to a word. */
+/**
+ * Only on a tape (recorded launches of a prepared pipeline): adds the call's value number `value` to parameter `at`.
+ */
 export interface Patch {
   readonly at: number;
   readonly value: number;
 }
 
 /**
- * The words passed to the launches of one command: offsets, lengths, uniforms. Kernels see them as uniform memory, so
- * none of them affects compiled code.
+ * The kernel parameters of one command: offsets, lengths and uniforms, one word each. They are passed in uniform
+ * memory, so compiled code does not depend on their values.
  */
 export interface Parameters {
   readonly words: readonly number[];
   readonly deviceWords: readonly DeviceWord[];
-  /** If the command is traced: the words that are uniforms. */
+  /** Only if the command is traced: the parameters that are values of uniforms. */
   readonly uniforms: readonly UniformWord[];
-  /** Words to which a value of each call is added. */
+  /** Only on a tape: the parameters to which a value of each call is added. */
   readonly patches: readonly Patch[];
-  /** Adds a word; returns its index. */
+  /** Adds a parameter and returns its index. */
   word(value: number | boolean): number;
-  /** Adds the value of a uniform; an f32 by its bits. */
+  /** Adds the value of a uniform and returns the parameter's index. An f32 is passed by its bits. */
   uniform(type: ScalarType, value: number | boolean | TracedUniform | SymbolicUniform): number;
-  /** Adds the index of the first element of an array in a memory. */
+  /** Adds the index of an array's first element in a memory. */
   offset(memory: Memory, value: number): number;
-  /** Adds a word of device memory; the same word is added only once. */
+  /** Adds a word of device memory, unless it was added before. Returns its index. */
   cell(memory: Memory, word: number): number;
   length(length: Length): LengthWords;
-  /** Changes a word between launches. */
+  /** Changes a parameter between launches. */
   set(at: number, value: number): void;
 }
 
@@ -98,24 +100,24 @@ export function createParameters(pool: MemoryPool): Parameters {
   };
 }
 
-/** Indices from here on are device words; there are fewer other parameters. */
+/** Parameter indices from here on denote words of device memory. There are never as many other parameters. */
 const CELLS = 2 ** 16;
 
-/** The WGSL expression for a parameter word. */
+/** WGSL expression of a kernel parameter. */
 export function parameter(at: number): string {
   if (at >= CELLS) return `cell_${at - CELLS}()`;
   return `P[${at >> 2}].${'xyzw'[at & 3]}`;
 }
 
-/** The WGSL expression `min(limit, max(0, raw − minus))`. */
+/** WGSL expression of a length: `min(limit, max(0, raw − minus))`. */
 export function lengthExpression({ raw, minus, limit }: LengthWords): string {
   return `min(${parameter(limit)}, max(${parameter(raw)}, ${parameter(minus)}) - ${parameter(minus)})`;
 }
 
 /**
- * WGSL declarations of the command's parameters, some of whose device words are read from a binding, and of the
- * dispatch's. The dispatch's words are the index of its first workgroup, the grid's width and height, and a zero that
- * the compiler cannot know; the kernel's own words follow.
+ * WGSL declarations of the parameters of the command (`P`) and of the dispatch (`D`). `bound` gives, for words of
+ * device memory that are read from a binding, the number of that binding. The words of `D` are: the index of the first
+ * workgroup, the grid's width and height, a zero that the compiler cannot know, and up to four words of the kernel.
  */
 export function parameterDeclarations(
   { words, deviceWords }: Parameters,
@@ -130,8 +132,8 @@ export function parameterDeclarations(
 }
 
 /**
- * The WGSL expressions for a workgroup's index across dispatches, for the opaque zero, and for word `at` of the
- * kernel's own four.
+ * WGSL expressions: the number of a workgroup across all dispatches of a launch (`GROUP_NUMBER`), a zero that the
+ * compiler cannot know (`OPAQUE_ZERO`), and word `at` of the kernel's four own words (`dispatchWord`).
  */
 export const GROUP_NUMBER = '(D[0].x + wg.x + D[0].y * (wg.y + D[0].z * wg.z))';
 export const OPAQUE_ZERO = 'D[0].w';

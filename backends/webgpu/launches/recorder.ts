@@ -4,17 +4,17 @@ import { closeErrorScopes, errorScopes, type Failure, refusedError } from '../de
 import { usage } from '../device/usage.ts';
 import type { BufferPart } from '../memory/part.ts';
 
-/** The place of words that are passed to a launch. */
+/** A range of a parameter buffer (chunk) whose words are passed to launches. */
 export interface SlotPlace {
   readonly chunk: BufferPart;
   readonly byteOffset: number;
   readonly bytes: number;
 }
 
-/** Words that are passed to a launch: `data` reaches the device before the launch does. */
+/** A slot whose words the host writes to `data`. They are uploaded before the launches of the submission run. */
 export interface ParameterSlot extends SlotPlace {
   readonly data: Uint32Array;
-  /** Only on a tape: adds a value of each call to a word. */
+  /** Only on a tape (recorded launches of a prepared pipeline): adds the call's value number `value` to word `at`. */
   readonly patch?: (at: number, value: number) => void;
 }
 
@@ -25,24 +25,27 @@ export interface Dispatch {
   readonly offsets: readonly [number, number];
   readonly storage: GPUBindGroup;
   readonly parts: readonly BufferPart[];
-  /** One letter for every part; r means read only. */
+  /** The access to each part, one letter each: r (read only) or w. */
   readonly access: string;
 }
 
-/** A batch of commands submitted to the device together. */
+/** A batch of commands that are submitted to the device together. */
 export interface Submission {
   /**
-   * Settles when the device has accepted or refused them. Rejects with an `OutOfMemoryError` if it had too little
-   * memory for them or for their buffers; any other error fails the backend.
+   * Settles when the device has validated the commands. Rejects with an `OutOfMemoryError` if the device lacked memory
+   * for the commands or for their buffers. Any other error fails the whole backend.
    */
   readonly accepted: Promise<void>;
 }
 
-/** Mapped host memory that commands copy from or to. It must be unmapped when they are submitted. */
+/**
+ * A mapped staging buffer that recorded commands copy from or to. It must be unmapped before these commands are
+ * submitted.
+ */
 export interface Staged {
-  /** Called before the commands are submitted. */
+  /** Called before the commands are submitted; unmaps the buffer. */
   handOver(): void;
-  /** Called once they have been submitted or dropped. */
+  /** Called after the commands were submitted (`handedOver`) or dropped. */
   ended(handedOver: boolean): void;
 }
 
@@ -50,81 +53,93 @@ export interface Staged {
 export interface DispatchRecorder {
   /** The number of the current submission, or of the next one if none is open. */
   readonly submission: number;
-  /** Opens a submission if there is none. Everything that may raise an error of the device must happen inside one. */
+  /**
+   * Opens a submission if none is open. Every call that may raise a device error must be made while a submission is
+   * open.
+   */
   begin(): Submission;
   /**
-   * Makes a call that may raise an error of the device now rather than at submission. On a shared device, errors are
-   * caught in scopes that are closed before it returns, so that the users do not see each other's errors.
+   * Makes a call that may raise a device error at once, not only at submission. On a shared device, the call is
+   * enclosed in error scopes of its own, so that different users of the device do not receive each other's errors.
    */
   watched<T>(call: () => T): T;
-  /** Records the creation of a buffer, for which the device may lack memory. */
+  /**
+   * Records that a GPU buffer was created for the open submission. If the device lacks memory, the buffer is marked as
+   * lost.
+   */
   made(part: BufferPart): void;
-  /** The offset of a slot is a multiple of this many bytes. */
+  /** Slots start at multiples of this number of bytes. */
   readonly alignment: number;
-  /** A zeroed slot for the launches of this submission. */
+  /** Reserves a zeroed slot for launches of the open submission. */
   slot(words: number): ParameterSlot;
-  /** Copies the words of another slot into a new slot; they must fill a slot. */
+  /** Reserves a slot and copies `words` into it. Their number of bytes must be a multiple of `alignment`. */
   place(words: Uint32Array): SlotPlace;
   dispatch(command: Dispatch): void;
   copy(from: BufferPart, fromByte: number, to: BufferPart, toByte: number, bytes: number): void;
   clear(part: BufferPart, byte: number, bytes: number): void;
-  /** The compute pass of this submission, to dispatch in; valid until the next copy or clear. */
+  /** The open compute pass, for dispatches that bypass {@link dispatch}. It is valid until the next copy or clear. */
   pass(): GPUComputePassEncoder;
-  /** Records dispatches made in the pass: the parts that they use, and those that they write. */
+  /**
+   * Reports dispatches that were made directly in {@link pass}: their number, the parts that they use and the parts
+   * that they write.
+   */
   note(dispatches: number, parts: readonly BufferPart[], written: readonly BufferPart[]): void;
-  /** Records a timestamp of the device when everything recorded so far is done. */
+  /** Records a timestamp query: the device writes the time when it has executed everything recorded so far. */
   stamp(set: GPUQuerySet, index: number): void;
-  /** Writes the timestamps of a set to a buffer. */
+  /** Writes the timestamps of a query set to a buffer. */
   resolve(set: GPUQuerySet, to: BufferPart): void;
-  /** Makes staging memory follow the submission of the commands that are being recorded. */
+  /** Registers a staging buffer for the open submission, which will call its methods. */
   stage(staged: Staged): void;
-  /** Writes host words, after everything recorded so far. */
+  /** Writes host words to a part. The write takes effect after everything recorded so far. */
   write(part: BufferPart, byte: number, data: Uint32Array): void;
-  /** Destroys a buffer once the commands recorded so far are submitted. */
+  /** Destroys a GPU buffer once the commands recorded so far are submitted. */
   destroyLater(part: BufferPart): void;
   /**
-   * Ends a command of the backend, and submits if enough is recorded. After a wait, a little is enough at first, so
-   * that the device works while more is recorded.
+   * Call at the end of every backend command: submits if enough is recorded. After a wait, the first batches are small,
+   * so that the device works while more commands are recorded.
    */
   endCommand(): void;
-  /** Avoids submitting while `record` runs, so that the device runs its commands without a pause. */
+  /** Avoids submissions while `record` runs, so that the device executes its commands without pauses. */
   together<T>(record: () => T): T;
-  /** Submits everything recorded. */
+  /** Submits everything that is recorded. */
   flush(): void;
-  /** Submits in a microtask, with everything that has been recorded by then. Resolves after the submission. */
+  /** Submits in a microtask everything that is recorded by then. Resolves after the submission. */
   flushSoon(): Promise<void>;
   /** Resolves when the device has accepted all submissions; see {@link Submission.accepted}. */
   accepted(): Promise<unknown>;
-  /** Drops everything recorded. */
+  /** Drops everything that is recorded and not submitted. */
   drop(): void;
   destroy(): void;
 }
 
 export interface RecorderOptions {
   readonly device: GPUDevice;
-  /** Whether others use the device too. */
+  /** Whether other code uses the device too. */
   readonly shared: boolean;
   readonly failure: Failure;
   readonly counters: Counters;
-  /** Number of commands after which a submission is made even if nobody waits. */
+  /** Number of recorded commands after which they are submitted even if nobody waits. */
   readonly commandsPerSubmission: number;
-  /** Called when the device lacked memory for some commands: the contents of what they made are lost. */
+  /**
+   * Called when the device lacked memory for some commands, so that the contents of the buffers that they write are
+   * lost.
+   */
   readonly onShortage: () => void;
-  /** Finds out why the device did not answer, given the reason that it reported. */
+  /** Finds out why a call to the device failed, given the error of that call. */
   readonly explain: (cause: unknown) => Promise<unknown>;
 }
 
-/** A submission that is open, or that the device has not accepted yet. */
+/** A submission that is open or that the device has not validated yet. */
 interface Flight extends Submission {
-  /** The parts that it writes, and those created for it. */
+  /** The parts that the commands write, and the parts created for the submission. */
   readonly parts: Set<BufferPart>;
-  /** Staging memory that its commands use. */
+  /** The staging buffers that the commands use. */
   readonly staged: Set<Staged>;
-  /** Whether it reads borrowed buffers. */
+  /** Whether the commands read borrowed buffers. */
   borrows: boolean;
-  /** The errors found in the calls made for it. */
+  /** The errors that error scopes caught in calls for this submission. */
   readonly answers: Promise<QuadrilleError | undefined>[];
-  /** The reason if the device lacked memory for its commands, or refused what they read. */
+  /** The reason why the results of the submission are lost: the device lacked memory, or refused a borrowed buffer. */
   shortage: QuadrilleError | undefined;
   accept(outcome: Promise<void>): void;
 }
@@ -134,8 +149,8 @@ function createFlight(): Flight {
   const accepted = new Promise<void>((resolve) => {
     accept = resolve;
   });
-  // Callers may not await it, so a rejection must not count as unhandled; the parts that it writes report the error as
-  // well.
+  // Nobody may await this promise, so its rejection must not count as unhandled. Uses of the written parts report the
+  // error too.
   accepted.catch(() => {});
   return {
     accepted,
@@ -148,11 +163,14 @@ function createFlight(): Flight {
   };
 }
 
-/** Bytes of a buffer of parameters. */
+/** Size of a chunk (a buffer for kernel parameters) in bytes. */
 export const CHUNK_BYTES = 65536;
-/** Number of commands in the first submission after a wait; it doubles from one submission to the next. */
+/** Number of commands in the first submission after a wait. The number doubles with every further submission. */
 const FIRST_COMMANDS = 64;
-/** Before a longer write, recorded commands are submitted. */
+/**
+ * Maximum bytes of a write that is recorded as a copy from a chunk. For a longer write, the recorded commands are
+ * submitted first.
+ */
 const LARGEST_COPIED_WRITE = CHUNK_BYTES / 4;
 
 export function createRecorder(options: RecorderOptions): DispatchRecorder {
@@ -250,19 +268,20 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
     for (const staged of flight.staged) staged.ended(handedOver);
   };
 
-  /** Evaluates the device's answer about a submission. */
+  /** Decides, from the errors that the device reported for a submission, whether the submission was accepted. */
   const judge = async (
     flight: Flight,
     answer: Promise<(QuadrilleError | undefined)[]>,
     before: Promise<void> | undefined,
   ): Promise<void> => {
-    // An earlier failure is the cause of this one. It is reported elsewhere.
+    // An error of an earlier submission may cause this one's, so it is handled first. It is reported elsewhere.
     await before?.catch(() => {});
     try {
       const errors = (await answer).filter((error) => error !== undefined);
       const shortage = errors.find((error) => error instanceof OutOfMemoryError);
       if (shortage !== undefined) spoil(flight, shortage);
-      // Commands that use memory which could not be allocated are refused too; that error is a consequence.
+      // After a shortage, the device also refuses commands that use the missing buffers. Such errors are consequences
+      // and are ignored.
       else if (flight.shortage === undefined && errors.length > 0) {
         if (flight.borrows) spoil(flight, refusedError(errors[0]!));
         else failure.fail(errors[0]);
@@ -275,7 +294,7 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
     failure.guard();
   };
 
-  /** Marks everything that a submission and all later ones write as lost. */
+  /** Marks all parts that this submission and later ones write as lost. */
   const spoil = (flight: Flight, shortage: QuadrilleError): void => {
     if (open !== undefined) reset(false);
     const flights = [...underWay];
@@ -302,7 +321,7 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
     return { part, data: new Uint32Array(CHUNK_BYTES / 4), used: 0 };
   };
 
-  /** The chunk with room for `bytes` more bytes. */
+  /** The first chunk that has room for `bytes` bytes. */
   const chunkFor = (bytes: number): (typeof chunks)[number] => {
     begin();
     if ((chunks[chunk]?.used ?? 0) + bytes > CHUNK_BYTES) chunk++;

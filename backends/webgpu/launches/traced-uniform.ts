@@ -1,21 +1,24 @@
 import type { ScalarType } from '../../../primitives/ir/ir.ts';
 
-/** A parameter that is the value of a uniform. */
+/** A kernel parameter that is the value of a uniform. */
 export interface UniformWord {
   readonly at: number;
-  /** Index of the uniform among those of the command. */
+  /** Index of the uniform among all uniforms of the command. */
   readonly uniform: number;
   readonly type: ScalarType;
 }
 
-/** A condition under which recorded steps may be repeated: whether a uniform reaches a bound. */
+/**
+ * A condition for repeating the steps of a plan: the comparison of a uniform with a bound must have the same result as
+ * when the steps were recorded.
+ */
 export interface Guard {
   readonly uniform: number;
   readonly bound: number;
   readonly reaches: boolean;
 }
 
-/** The value of a uniform in a traced command; converts to its number. */
+/** The value of a uniform while the steps of a command are recorded. */
 export class TracedUniform {
   readonly value: number | boolean;
   readonly uniform: number;
@@ -27,7 +30,7 @@ export class TracedUniform {
     this.uniform = uniform;
   }
 
-  /** Whether the value is at least `bound`. Records a guard, because the code may depend on it. */
+  /** Whether the value is at least `bound`. Records a guard, because the recorded steps may depend on the answer. */
   reaches(bound: number): boolean {
     const reaches = (this.value as number) >= bound;
     this.#guards.push({ uniform: this.uniform, bound, reaches });

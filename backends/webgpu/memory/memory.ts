@@ -4,45 +4,51 @@ import { usage } from '../device/usage.ts';
 import type { DispatchRecorder } from '../launches/recorder.ts';
 import type { BufferPart } from './part.ts';
 
-/** A device buffer: one part, or as many as bindings need; every part except the last has `1 << shift` words. */
+/**
+ * The memory of a device buffer: one part (GPU buffer), or several if it is longer than a binding. Every part but the
+ * last has `1 << shift` words.
+ */
 export interface Memory extends DeviceBuffer {
   readonly parts: readonly BufferPart[];
-  /** Log2 of the words of a part: word w is in part `w >> shift`. */
+  /** Log2 of the number of words per part. Word w is in part `w >> shift`. */
   readonly shift: number;
-  /** Only on a tape: the index of the call's value that says where the memory starts. */
+  /**
+   * Only on a tape (recorded launches of a prepared pipeline): the memory is an input that may start anywhere in its
+   * buffer. This is the index of the call's value that is the offset.
+   */
   readonly offsetValue?: number;
-  /** Only on a tape: the words are the call's values, starting at this index. */
+  /** Only on a tape: the words are values that each call passes, from this index on. */
   readonly valuesFrom?: number;
-  /** Only on a tape: called when the memory is read by fours, so it must start at a multiple of four. */
+  /**
+   * Only on a tape: called when a kernel reads four words at once. The memory must then start at a multiple of four
+   * words.
+   */
   readonly onFours?: () => void;
 }
 
-/** A pool of GPU buffers by size class. */
+/** A pool of GPU buffers, grouped by size class. */
 export interface MemoryPool {
   readonly live: { buffers: number; bytes: number };
-  /** Words of a part, for buffers that need several. */
+  /** Words per part of buffers that need several parts. */
   readonly partWords: number;
-  /** Bounds the total number of bytes allocated from now on. */
+  /** Sets the limit of the total number of allocated bytes. It applies to later allocations. */
   keepWithin(bytes: number): void;
   allocate(words: number): Memory;
   release(buffer: DeviceBuffer): void;
-  /** Wraps `bytes` bytes of a buffer of the user's, starting at a byte where bindings may start. */
+  /** Wraps `bytes` bytes of a GPU buffer of the user, from byte `byte` on, which must be a valid start of a binding. */
   borrow(gpu: GPUBuffer, byte: number, bytes: number): Memory;
   /** Whether a GPU buffer was created by this pool. */
   isOwn(gpu: GPUBuffer): boolean;
-  /** Memory for a tape. It does not count as in use, and is given up if memory runs short. */
+  /** Reserves memory for a tape. It does not count as in use, and its owner must free it when memory runs short. */
   reserve(words: number): Memory;
   giveUp(memory: Memory): void;
-  /** Runs a command; if it throws, releases what it allocated. */
+  /** Runs a command. If the command throws, releases the memory that it allocated. */
   attempt(command: () => void): void;
-  /**
-   * The memory of an unreleased buffer. Throws if the buffer was released, or, with the reason, if its contents are
-   * lost.
-   */
+  /** The memory of a buffer. Throws if the buffer was released, or the reason if its contents are lost. */
   resolve(buffer: DeviceBuffer): Memory;
   /** Whether the contents of a buffer are lost. */
   isLost(buffer: DeviceBuffer): boolean;
-  /** Destroys the buffers that are not in use. */
+  /** Destroys the GPU buffers that are not in use. */
   trim(): void;
   destroy(): void;
 }
@@ -51,17 +57,17 @@ export interface PoolOptions {
   readonly device: GPUDevice;
   readonly counters: Counters;
   readonly bindingBytes: number;
-  /** Additional usages of the GPU buffers, besides those that kernels need. */
+  /** Usage flags of GPU buffers in addition to those that kernels need. */
   readonly usage: number;
-  /** Makes a call that may raise an error of the device. */
+  /** Makes a call that may raise a device error; see {@link DispatchRecorder.watched}. */
   readonly watched: DispatchRecorder['watched'];
   /** Called for every GPU buffer that is created. */
   readonly madePart: (part: BufferPart) => void;
   /** Destroys a GPU buffer once no recorded command needs it. */
   readonly destroyPart: (part: BufferPart) => void;
-  /** Drops everything that refers to a borrowed part. */
+  /** Drops all cached objects that refer to a borrowed part. */
   readonly forgetPart: (part: BufferPart) => void;
-  /** Frees reserved memory, because memory is short. */
+  /** Frees reserved memory. Called when memory runs short. */
   readonly giveUpReserved: () => void;
 }
 
@@ -69,8 +75,8 @@ const STORAGE = usage.storage | usage.copySource | usage.copyDestination;
 const SMALLEST = 256;
 
 /**
- * Device memory of 32-bit words, from a pool with four size classes per octave. Released buffers are reused
- * immediately: commands take effect in order, so earlier commands still see the old contents.
+ * A pool of device memory, with four size classes per octave. Released GPU buffers are reused immediately. This is safe
+ * because commands take effect in order, so earlier commands still see the old contents.
  */
 export function createMemoryPool(options: PoolOptions): MemoryPool {
   const { device, counters, bindingBytes, watched, madePart, destroyPart, forgetPart, giveUpReserved } = options;
@@ -107,8 +113,8 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
   };
 
   /**
-   * The oldest buffer is reused first, so that a loop gets the same buffers in every round and can reuse their bind
-   * groups.
+   * Returns a GPU buffer to the pool. The oldest buffer is reused first, so that a loop gets the same buffers in every
+   * round and can reuse their bind groups.
    */
   const putBack = (part: BufferPart): void => {
     const pooled = free.get(part.bytes) ?? [];
@@ -233,7 +239,7 @@ function partSizes(bytes: number, bindingBytes: number, partBytes: number): numb
   return rest === 0 ? sizes : [...sizes, sizeClass(rest, bindingBytes)];
 }
 
-/** The size rounded up to a quarter of its octave, so that buffers of similar sizes are interchangeable. */
+/** Rounds a size in bytes up to a quarter of its octave, so that buffers of similar sizes are interchangeable. */
 export function sizeClass(bytes: number, max: number): number {
   const size = Math.max(bytes, SMALLEST);
   const step = Math.max(64, 2 ** (Math.floor(Math.log2(size - 1)) - 2));

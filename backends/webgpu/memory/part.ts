@@ -1,21 +1,27 @@
 import type { QuadrilleError } from '../../../primitives/errors.ts';
 
-/** One GPU buffer of the pool. */
+/** A GPU buffer. Long device buffers consist of several. */
 export interface BufferPart {
   readonly id: number;
   readonly gpu: GPUBuffer;
   readonly bytes: number;
-  /** The last submission that used it. */
+  /** Number of the last submission that used the buffer. */
   lastUse: number;
-  /** The reason why its contents are lost, if they are. */
+  /** The reason why the contents are lost; undefined if they are not. */
   spoiled?: QuadrilleError;
-  /** Called before commands write to it and before it is destroyed: reads that still wait are then started. */
+  /**
+   * Called before a command writes to the buffer and before the buffer is destroyed, to start pending reads of the old
+   * contents.
+   */
   beforeWrite?: (() => void) | undefined;
   /**
-   * Where it starts in the user's GPU buffer, if it is borrowed; borrowed buffers are only read, and neither pooled nor
-   * destroyed.
+   * Only for borrowed memory: the first byte in the user's GPU buffer. Borrowed memory is only read, and neither pooled
+   * nor destroyed.
    */
   readonly borrowedAt?: number;
-  /** Only on a tape: the index of the buffer that a call provides. There is no GPU buffer then. */
+  /**
+   * Only on a tape (recorded launches of a prepared pipeline): the part is a placeholder without a GPU buffer, and this
+   * is the index of the buffer that each call provides.
+   */
   readonly stand?: number;
 }

@@ -1,17 +1,17 @@
 import type { Memory } from './memory.ts';
 import type { BufferPart } from './part.ts';
 
-/** Words of one part of a buffer. */
+/** A range of words within one part (GPU buffer) of a memory. */
 export interface WordRange {
   readonly part: BufferPart;
-  /** First word within the part. */
+  /** Index of the first word in the part. */
   readonly word: number;
   readonly words: number;
-  /** Position of the words in the whole range. */
+  /** Offset of the first word from the start of the range that was split. */
   readonly at: number;
 }
 
-/** Splits a range of words into pieces, at the boundaries of parts, none longer than `max`. */
+/** Splits a range of words of a memory into pieces that lie within one part and have at most `max` words. */
 export function* rangesOf(
   memory: Memory,
   word: number,

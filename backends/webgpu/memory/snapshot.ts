@@ -2,7 +2,7 @@ import type { ArrayBinding, DeviceBuffer, Extent, Length, Program } from '../../
 import type { Engine } from '../launches/engine.ts';
 import type { Memory } from './memory.ts';
 
-/** The inputs of a command, separate from its outputs. */
+/** The inputs of a command, none of which is in a buffer that the command writes. */
 export interface Inputs<P> {
   readonly extent: Extent;
   readonly programs: P;
@@ -10,8 +10,9 @@ export interface Inputs<P> {
 }
 
 /**
- * Lets a command read the previous contents of buffers that it also writes. Such buffers are copied, because WebGPU
- * forbids reading and writing one buffer in the same dispatch, and because a command may take several dispatches.
+ * Copies the buffers that a command both reads and writes, so that it reads the contents from before the command.
+ * WebGPU forbids reading and writing one buffer in the same dispatch, and a command may consist of several dispatches.
+ * Call `release` after the command.
  */
 export function separate<P extends readonly Program[]>(
   { pool, recorder }: Engine,

@@ -39,7 +39,7 @@ import {
   valueNumbers,
 } from './tape.ts';
 
-/** Thrown if a script cannot be played from a tape; its commands are then issued one by one. */
+/** Thrown if no tape can be made for a script. Its commands are then issued one by one. */
 export class Unplayable extends Error {
   static {
     Unplayable.prototype.name = 'Unplayable';
@@ -47,8 +47,8 @@ export class Unplayable extends Error {
 }
 
 /**
- * Runs the commands of a script on an engine that records what would go to the device. Returns the tape and the memory
- * reserved for it.
+ * Makes a tape: runs the commands of a script (recorded commands of a prepared pipeline) on an engine that records the
+ * launches instead of executing them. Returns the tape and its reserved memory.
  */
 export function capture(
   engine: Engine,
@@ -72,7 +72,7 @@ export function capture(
     for (const [at, step] of script.steps.entries()) {
       if (step.kind === 'allocate') arena.allocate(step.buffer);
       else if (step.kind === 'release') arena.release(step.buffer);
-      // Data that differs from call to call would have to be uploaded before.
+      // The data of a write may differ from call to call, and a tape contains no uploads.
       else if (step.kind === 'write') throw new Unplayable();
       else run(at === last ? taping : gated, rebound(step, { reading: arena.resolve, writing: arena.resolve }));
     }
@@ -105,13 +105,13 @@ function run(engine: Engine, given: KernelCommand): void {
       histogram(engine, given.command);
       break;
     case 'weightedHistogram':
-      // Sums over several bindings need temporary memory.
+      // Sums that need several bindings would need temporary memory.
       if (!bindsSums(engine, given.command)) throw new Unplayable();
       weightedHistogram(engine, given.command);
       break;
     case 'relax': {
       const layout = layoutGrids(engine, given.command);
-      // Grids too large for a workgroup need temporary memory round by round.
+      // Grids that are too large for a workgroup need temporary memory in every round.
       if (layout === undefined) throw new Unplayable();
       relax(engine, given.command, layout);
       break;
@@ -129,7 +129,10 @@ function run(engine: Engine, given: KernelCommand): void {
   }
 }
 
-/** The memory of a tape: reserved when commands allocate it, and reused by later commands after its release. */
+/**
+ * The memory of a tape while it is captured. Allocations of commands reserve memory; released memory is reused by later
+ * commands of the script.
+ */
 function createArena({ pool, limits }: Engine, { inputs, results, block }: Script, layout: TapeLayout) {
   const reserved: Memory[] = [];
   const numbers = new Map<BufferPart, number>();
@@ -218,7 +221,7 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
 
 type Arena = ReturnType<typeof createArena>;
 
-/** Replaces the recorder: writes down everything that kernels would hand to the device. */
+/** Replacements of the recorder, the compiler and the spine that record launches, copies and clears for the tape. */
 function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberOf: (part: BufferPart) => number) {
   const commands: TapeCommand[] = [];
   const dispatches: TapeDispatch[] = [];
@@ -233,8 +236,9 @@ function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberO
     const number = numberOf(part);
     const isBrought = number >= 0 && number < partNumbers.own(layout);
     const isResult = number >= layout.inputs && number < layout.inputs + layout.results;
-    // The buffer of a call may be shorter than on the tape, or start elsewhere. Copies to results of a loop would run
-    // even after the loop has ended.
+    // Copies and clears of inputs are impossible, because a call's input may be shorter or have another offset than on
+    // the tape. Copies to results of a loop are impossible, because they would be executed even after the loop has
+    // ended.
     if (isBrought && (isGated || !isResult)) throw new Unplayable();
     return { part: number, byte };
   };
@@ -320,7 +324,10 @@ interface Patch {
   readonly value: number;
 }
 
-/** Writes the lengths of tables that only the device knows into the block: one launch of one row. */
+/**
+ * Adds a launch of one row that computes the lengths of tables that only the device knows, and writes them to the
+ * script's block of words.
+ */
 function fillLengths(engine: Engine, layout: TapeLayout, arena: Arena): void {
   const { counted } = layout;
   const numbers = counted.map((_, k) => k);

@@ -9,13 +9,16 @@ import type { TapeLayout } from './tape.ts';
 const [ALLOCATE, RELEASE, WRITE, COMMAND] = [0, 1, 2, 3];
 const [VALUE, SYMBOL] = [0, 1];
 
-/** Writes down everything about a script that determines its tape. Scripts with equal lists share a tape. */
+/**
+ * Returns a list of numbers that determines the tape of a script (recorded commands of a prepared pipeline). Scripts
+ * with equal lists share a tape.
+ */
 export type ScriptSignature = (script: Script, layout: TapeLayout) => NumberList;
 
-/** The returned list is overwritten by the next call. */
+/** The function that this returns reuses one list: every call overwrites the result of the previous call. */
 export function createScriptSignature(): ScriptSignature {
   const standIns = new Map<DeviceBuffer, Memory>();
-  // Buffers of scripts have a length but no memory.
+  // Buffers of scripts are placeholders without memory.
   const resolve = (buffer: DeviceBuffer): Memory => {
     const { id, words } = buffer;
     const standIn = standIns.get(buffer) ?? { id, words, parts: [], shift: 31 };

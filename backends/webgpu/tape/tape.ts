@@ -1,21 +1,21 @@
 import type { Kernel } from '../launches/compile.ts';
 
 /**
- * The dispatches, copies and clears of a script as they go to the device, to be repeated in every call. Everything they
- * work on has an index ({@link partNumbers}), so that scripts of equal structure share a tape. The values of a call are
- * added to its parameters.
+ * The dispatches, copies and clears of a script (recorded commands of a prepared pipeline), which every call repeats.
+ * GPU buffers are represented by numbers ({@link partNumbers}), so that scripts of equal structure share a tape. A call
+ * provides buffers for these numbers, and values that are added to the parameters.
  */
 export interface Tape {
   readonly commands: readonly TapeCommand[];
   readonly dispatches: readonly TapeDispatch[];
-  /** The parameters of all launches, before the values of a call are added. */
+  /** The parameters of all launches, in blocks, before the values of a call are added. */
   readonly blocks: readonly ParameterBlock[];
-  /** Sizes in words of the memories that live within a call. */
+  /** Sizes in words of the temporary memories of a call. */
   readonly reserved: readonly number[];
-  /** Number of runs of the spine, and its words. */
+  /** Number of dispatches that use the spine (memory in which workgroups communicate), and its size in words. */
   readonly runs: number;
   readonly spineWords: number;
-  /** Inputs that are read by fours. */
+  /** Numbers of the inputs from which kernels read four words at once. */
   readonly readByFours: ReadonlySet<number>;
 }
 
@@ -29,9 +29,9 @@ export type TapeCommand =
     }
   | { readonly kind: 'clear'; readonly at: TapePlace; readonly bytes: number };
 
-/** A byte of a part or of the parameters. */
+/** A byte in a part (GPU buffer) or in a block of parameters. */
 export interface TapePlace {
-  /** The index of the part; if negative, it is a block of parameters: {@link blockOf}. */
+  /** The number of the part. A negative number stands for a block of parameters; see {@link blockOf}. */
   readonly part: number;
   readonly byte: number;
 }
@@ -42,11 +42,11 @@ export interface TapeDispatch {
   readonly command: TapeSlot;
   readonly dispatch: TapeSlot;
   readonly parts: readonly number[];
-  /** Whether none of its parts come from the call, so that its bind group is always the same. */
+  /** Whether the dispatch uses only memory of the tape, so that its bind group is the same in all calls. */
   readonly isOwn: boolean;
 }
 
-/** Parameters within a block. */
+/** The position of parameters within a block. */
 export interface TapeSlot {
   readonly block: number;
   readonly byteOffset: number;
@@ -56,22 +56,26 @@ export interface TapeSlot {
 export interface ParameterBlock {
   readonly words: Uint32Array;
   readonly bytes: number;
-  /** The words to which the values of a call are added, and the index of each value. */
+  /** The words (`at`) to which values of a call (`value`) are added, by index. */
   readonly patches: readonly { readonly at: number; readonly value: number }[];
 }
 
 /**
- * Numbers of inputs, results and words of a script's block. They determine the indices of parts and of a call's values.
+ * The numbers of inputs, results and words of a script's block. The numbers of parts and the indices of a call's values
+ * follow from them.
  */
 export interface TapeLayout {
   readonly inputs: number;
   readonly results: number;
   readonly words: number;
-  /** For a tape whose lengths only the device knows: the block's words with the lengths of tables; otherwise empty. */
+  /**
+   * Only for a tape whose lengths only the device knows: indices of the block's words that are lengths of tables. Else
+   * empty.
+   */
   readonly counted: readonly number[];
 }
 
-/** The indices of the parts that a call provides; those of reserved memory start at `own`. */
+/** The numbers of the parts that a call provides. The numbers of reserved memory start at `own`. */
 export const partNumbers = {
   input: (_: TapeLayout, at: number): number => at,
   result: ({ inputs }: TapeLayout, at: number): number => inputs + at,
@@ -81,8 +85,8 @@ export const partNumbers = {
 };
 
 /**
- * The indices of a call's values: the words of the block, offsets of inputs, three values for each count, and the
- * epoch.
+ * Indices of the values that a call provides: first the words of the block, then the offsets of inputs, three values
+ * for each count (word, minus, limit), and the epoch.
  */
 export const valueNumbers = {
   offset: ({ words }: TapeLayout, input: number): number => words + input,
@@ -90,7 +94,10 @@ export const valueNumbers = {
   epoch: ({ words, inputs, counted }: TapeLayout): number => words + inputs + 3 * counted.length,
 };
 
-/** Converts between the index of a block of parameters and the part of a {@link TapePlace}. */
+/**
+ * These two functions convert between the index of a parameter block and the number that represents it in
+ * {@link TapePlace}.
+ */
 export function partOfBlock(block: number): number {
   return -1 - block;
 }

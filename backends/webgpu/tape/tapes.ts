@@ -9,44 +9,47 @@ import { capture, Unplayable } from './capture.ts';
 import { createScriptSignature } from './script-signature.ts';
 import { blockOf, partNumbers, type Tape, type TapeLayout, type TapePlace, valueNumbers } from './tape.ts';
 
-/** The tapes of prepared pipelines. */
+/** Makes, keeps and plays the tapes of prepared pipelines. */
 export interface Tapes {
-  /** Plays a script; returns false if it must be issued command by command. */
+  /** Plays a call of a script. Returns false if the caller must issue the commands one by one. */
   play(script: Script, call: ScriptCall): boolean;
-  /** Makes the tape for lengths that the host knows, if there is enough memory. */
+  /** Makes the tape that is used if the host knows all lengths, provided that there is enough memory. */
   prepare(script: Script): void;
   bytesOf(script: Script): number;
   forget(script: Script): void;
-  /** Frees the memory of all tapes; a tape is made again when it is next played. */
+  /** Frees the memory of all tapes. A tape is made again when it is next played. */
   giveUp(): void;
-  /** Drops everything that refers to a buffer that is about to be destroyed. */
+  /** Drops all bind groups that refer to a GPU buffer. Called before the buffer is destroyed. */
   forgetPart(part: BufferPart): void;
-  /** Frees all tapes, and drops those cached for scripts of the same structure. */
+  /** Frees all tapes and empties the cache of tapes by structure. */
   clear(): void;
 }
 
-/** The tapes of one script: one for lengths that the host knows, and one for other lengths. */
+/**
+ * The tapes of one script: one for calls whose lengths the host knows (key false), and one for calls with counts on the
+ * device (key true).
+ */
 interface ScriptTapes {
   readonly tapes: Map<boolean, Playable>;
-  /** Whether the script cannot be played. */
+  /** Whether no tape can be made for the script. */
   unplayable: boolean;
 }
 
-/** A tape with its own memory. */
+/** A tape with the memory and bind groups that playing it needs. */
 interface Playable {
   readonly tape: Tape;
   readonly layout: TapeLayout;
   readonly reserved: readonly Memory[];
-  /** The parts of that memory, in the order of their indices. */
+  /** The parts (GPU buffers) of the reserved memory, in the order of their numbers. */
   readonly own: readonly BufferPart[];
   readonly bytes: number;
-  /** Bind groups of the dispatches that use only these parts. */
+  /** Bind groups of the dispatches that use only reserved memory. */
   readonly ownGroups: (GPUBindGroup | undefined)[];
-  /** Bind groups by the parts that calls provided. */
+  /** Cached bind groups, by the ids of the parts that a call provides. */
   readonly bound: Map<string, Bound>;
-  /** Bind groups of parameters, by the chunks that the parameters are in. */
+  /** Cached bind groups of parameters, by the ids of the chunks (parameter buffers). */
   readonly parameters: Map<string, readonly GPUBindGroup[]>;
-  /** A word above every count, for lengths that the host knows. */
+  /** A word with the value 2³² − 1. It serves as the count of tables whose lengths the host knows. */
   readonly max: Memory | undefined;
 }
 
@@ -55,18 +58,18 @@ interface Bound {
   readonly storage: readonly GPUBindGroup[];
 }
 
-/** Maximum number of bind groups cached for a tape, one for each set of buffers that it was called with. */
+/** Maximum number of sets of bind groups cached per tape. There is one set for each combination of buffers in calls. */
 const MAX_BOUND = 64;
-/** Bound of the words of all cached tapes: about 4 MB. */
+/** Maximum size of all cached tapes, in words: about 4 MB. */
 const MAX_WORDS = 2 ** 20;
-/** Memory of a dispatch besides its parameters, in words. */
+/** Estimated size of a dispatch without its parameters, in words. */
 const DISPATCH_WORDS = 64;
 
 export function createTapes(engine: Engine): Tapes {
   const { pool, recorder } = engine;
   const known = new Map<Script, ScriptTapes>();
   const repeated = new WeakMap<ScriptCall, Brought>();
-  /** Tapes by the structure of their scripts, including those that scripts no longer use. */
+  /** Cached tapes, by the structure of their scripts. They remain cached when no script uses them any more. */
   const structures = createStructures<Tape>(MAX_WORDS, weightOf);
   const signatureOf = createScriptSignature();
 
@@ -78,7 +81,8 @@ export function createTapes(engine: Engine): Tapes {
     const tapes = known.get(script)?.tapes;
     known.delete(script);
     for (const playable of tapes?.values() ?? []) giveUpTape(playable);
-    // A tape for this script may be in the making; it will join the same map, which must not hold freed tapes.
+    // If a tape for this script is being made right now, it will be added to the same map, so freed tapes must be
+    // removed from the map.
     tapes?.clear();
   };
 
@@ -93,12 +97,12 @@ export function createTapes(engine: Engine): Tapes {
     const made = tapes.tapes.get(isCounted) ?? make(script, isCounted, tapes);
     if (made === undefined) return undefined;
     tapes.tapes.set(isCounted, made);
-    // Making the tape may have freed all others and removed this entry.
+    // Making the tape may have run out of memory, freed all tapes and removed this entry.
     known.set(script, tapes);
     return made;
   };
 
-  /** Captures a script, unless one with the same structure was captured before. */
+  /** Captures a script, unless a script with the same structure was captured before. */
   const captureOnce = (script: Script, layout: TapeLayout): Pick<Playable, 'tape' | 'reserved'> => {
     const structure = signatureOf(script, layout);
     const tape = structures.get(structure);
@@ -179,12 +183,12 @@ function reserveAll(pool: MemoryPool, words: readonly number[]): Memory[] {
   }
 }
 
-/** The data that a call provides, in the order of the tape's indices. */
+/** The parts and values that a call provides, in the order of their numbers on the tape. */
 interface Brought {
   readonly playable: Playable;
   readonly parts: BufferPart[];
   readonly values: Uint32Array;
-  /** Its parameters, in the submission that they were placed for. */
+  /** The uploaded parameters and the bind groups of the call, valid within one submission. */
   placed?: {
     readonly submission: number;
     readonly slots: readonly ParameterSlot[];
@@ -195,7 +199,7 @@ interface Brought {
   };
 }
 
-/** Looks up the data that a call provides; undefined if the tape was not made for it. */
+/** Collects the parts and values that a call provides. Undefined if the tape does not fit the call. */
 function broughtBy(
   { pool }: Engine,
   playable: Playable,
@@ -267,15 +271,15 @@ function playTape(engine: Engine, playable: Playable, brought: Brought): void {
 }
 
 /**
- * Places the parameters of a call, and finds its bind groups. If a call is repeated within a submission and no kernel
- * takes an epoch, the earlier ones are reused.
+ * Uploads the parameters of a call and finds its bind groups. If a call is repeated within a submission and no kernel
+ * needs an epoch, both are reused.
  */
 function place(engine: Engine, playable: Playable, brought: Brought): NonNullable<Brought['placed']> {
   const { recorder, spine } = engine;
   const { tape, layout, own } = playable;
   const { parts, values } = brought;
   const written = brought.placed?.written ?? [...writtenBy(layout, parts), ...own];
-  // Pending reads of parts that will be written are started first.
+  // Pending reads must copy the old contents before the tape overwrites them.
   for (const part of written) part.beforeWrite?.();
   if (tape.runs === 0 && brought.placed?.submission === recorder.submission) return brought.placed;
   recorder.begin();
@@ -296,12 +300,12 @@ function place(engine: Engine, playable: Playable, brought: Brought): NonNullabl
   return brought.placed;
 }
 
-/** The parts that a tape writes: results and the spine. */
+/** The parts of a call that its tape writes: the results and the spine. */
 function writtenBy({ inputs, results, counted }: TapeLayout, parts: readonly BufferPart[]): BufferPart[] {
   return [...parts.slice(inputs, inputs + results), ...parts.slice(inputs + results + counted.length)];
 }
 
-/** Transfers parameters to the device, with the values of a call added. */
+/** Writes a block of parameters to a slot and adds the values of the call. */
 function placeBlock(
   { recorder }: Engine,
   { words, patches }: Tape['blocks'][number],

@@ -11,7 +11,8 @@ import type { StagingSize } from './staging-size.ts';
 /** Copies data from the device to the host. */
 export interface Downloads {
   /**
-   * Passes words to `take`, with their contents after everything recorded so far; later commands do not affect them.
+   * Reads words and passes them to `take`. The words have the contents after all commands recorded so far; later
+   * commands do not affect them.
    */
   read(memory: Memory, word: number, words: number, take: WordSink): Promise<void>;
   /** Destroys the staging buffers that are not in use. */
@@ -26,36 +27,39 @@ export interface DownloadsOptions {
   readonly recorder: DispatchRecorder;
   readonly failure: Failure;
   readonly counters: Counters;
-  /** Finds out why the device did not answer, given the reason that it reported. */
+  /** Finds out why a call to the device failed, given the error of that call. */
   readonly explain: (cause: unknown) => Promise<unknown>;
 }
 
-/** A call of {@link Downloads.read}. */
+/** A pending call of {@link Downloads.read}. */
 interface Read {
   readonly take: WordSink;
   failed: { readonly reason: unknown } | undefined;
 }
 
-/** A range of a read. */
+/** A piece of a read: a range of words in one GPU buffer. */
 interface ReadPiece extends WordRange {
   readonly read: Read;
 }
 
-/** A staging buffer that receives the pieces of one submission, one after another. */
+/** A staging buffer that receives pieces of one submission, one after another. */
 interface Landing extends Staged {
   readonly part: BufferPart;
   readonly pieces: { readonly piece: ReadPiece; readonly from: number }[];
   used: number;
-  /** Resolves when its pieces have been taken. */
+  /** Resolves when all pieces have been passed to their readers. */
   readonly done: Promise<void>;
 }
 
 /**
- * Reads of at most this fraction of a staging buffer's size share a staging buffer of four times that size with other
- * reads of the same submission.
+ * Pieces of at most this fraction of `StagingSize.bytes` are small. Small pieces of the same submission share a staging
+ * buffer with room for four of the largest of them.
  */
 const SMALL = 2 ** -10;
-/** Copies of at least this fraction are submitted at once, so that the device works on them while the host goes on. */
+/**
+ * Pieces of at least this fraction of `StagingSize.bytes` are submitted at once, so that the device copies while the
+ * host continues.
+ */
 const WORTH_SUBMITTING = 2 ** -4;
 
 export function createDownloads(options: DownloadsOptions): Downloads {
@@ -66,9 +70,9 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   const idle: BufferPart[] = [];
   let idleBytes = 0;
   let landingBytes = 0;
-  /** Receives the small pieces of the current submission. */
+  /** The staging buffer that receives the small pieces of the open submission. */
   let shared: Landing | undefined;
-  /** Pieces that wait for staging buffers, in order, with the functions that start them. */
+  /** Pieces that wait for free staging memory, in order, with the functions that start their copies. */
   const waiting = new Map<ReadPiece, () => void>();
   let isClosed = false;
 
@@ -85,7 +89,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     return part;
   };
 
-  /** Returns a staging buffer for reuse: mapping a fresh one costs ten times as much as the copy. */
+  /** Keeps a staging buffer for reuse, because mapping a new one costs ten times as much as the copy. */
   const putBack = (part: BufferPart): void => {
     idle.push(part);
     idleBytes += part.bytes;
@@ -100,7 +104,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     for (const part of idle.splice(0)) destroyPart(part);
   };
 
-  /** Copies a piece to a staging buffer; resolves once it has been taken from there. */
+  /** Records the copy of a piece to a staging buffer. Resolves when the piece has been passed to its reader. */
   const land = (piece: ReadPiece): Promise<void> => {
     const bytes = piece.words * 4;
     const isSmall = bytes <= small;
@@ -112,7 +116,10 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     return copyTo(shared, piece);
   };
 
-  /** The last piece of a long read takes a full-sized buffer like the others. */
+  /**
+   * The size of the staging buffer for a piece. All pieces of a long read except the first get full-sized buffers,
+   * which are reused.
+   */
   const stagingBytes = ({ words, at }: ReadPiece): number =>
     at > 0 ? size.bytes : sizeClass(words * 4, device.limits.maxBufferSize);
 
@@ -133,7 +140,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     const done = new Promise<void>((resolve) => {
       settle = resolve;
     });
-    // Callers may not await it, so a rejection must not count as unhandled.
+    // Nobody may await this promise, so its rejection must not count as unhandled.
     done.catch(() => {});
     const landing: Landing = {
       part,
@@ -145,7 +152,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
       },
       ended(handedOver) {
         if (shared === landing) shared = undefined;
-        // If the submission was dropped, `accepted` rejects with the reason, which everyone who waits receives.
+        // If the submission was dropped, `accepted` rejects with the reason, and so does the promise `done`.
         settle!(handedOver ? finish(landing, accepted, isNew) : accepted.finally(() => leave(landing)));
       },
     };
@@ -155,14 +162,15 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   const leave = ({ part }: Landing): void => {
     landingBytes -= part.bytes;
     part.gpu.destroy();
-    // Deferred, so that nothing starts in the middle of dropping a submission.
+    // Waiting pieces are started later, because this may run in the middle of dropping a submission.
     queueMicrotask(beginMore);
   };
 
   const finish = async (landing: Landing, accepted: Promise<void>, isNew: boolean): Promise<void> => {
     const { part, pieces, used } = landing;
     try {
-      // If the device had no memory for the buffer, mapping it would fail as well, with a less useful error.
+      // Wait until the device has accepted a new buffer. If it lacks memory, mapping the buffer would fail with a less
+      // useful error.
       if (isNew) await accepted;
       await failure.guarded(Promise.all([mapped(part.gpu, MAP_MODE_READ, used), accepted]));
       const words = new Uint32Array(part.gpu.getMappedRange(0, used));
@@ -170,7 +178,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
       part.gpu.unmap();
     } catch (cause) {
       leave(landing);
-      // An error of the commands is more useful than an error of the mapping.
+      // If the commands failed too, this throws their error, which is more useful than that of the mapping.
       await accepted;
       throw await explain(cause);
     }
@@ -200,7 +208,10 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     }
   };
 
-  /** Queues a piece until staging buffers are free. It is copied earlier if its words are about to be overwritten. */
+  /**
+   * Queues a piece until there is free staging memory. The piece is copied earlier if its words are about to be
+   * overwritten.
+   */
   const wait = (piece: ReadPiece): Promise<void> => {
     piece.part.beforeWrite = () => beginAll(piece.part);
     return new Promise((resolve, reject) => {
@@ -223,7 +234,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
 
   const begin = (piece: ReadPiece): Promise<void> => {
     const isSmall = piece.words * 4 <= small;
-    // Borrowed buffers may be overwritten by their owner at any time, so reads of them do not wait.
+    // Reads of borrowed buffers do not wait, because the owner may overwrite the buffer at any time.
     const mayWait = piece.part.borrowedAt === undefined && !isSmall;
     if (mayWait && (waiting.size > 0 || !hasRoom(piece))) return wait(piece);
     const done = land(piece);

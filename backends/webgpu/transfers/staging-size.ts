@@ -1,10 +1,13 @@
-/** The host memory that a device maps for transfers. */
+/** The size of staging memory: mappable buffers for transfers between host and device. */
 export interface StagingSize {
-  /** Number of buffers that uploads use in turn. Pending reads may use the same number of bytes in addition. */
+  /** Number of staging buffers for uploads. Pending reads may use the same number of bytes in addition. */
   readonly buffers: number;
-  /** Bytes of each buffer; longer transfers are split into pieces of this size. */
+  /** Bytes per staging buffer. Longer transfers are split into pieces of this size. */
   readonly bytes: number;
 }
 
-/** 64 MiB each way. Larger buffers are slower; with fewer, readers of files wait for the device. */
+/**
+ * The default: 64 MiB for uploads and as much for reads. Larger buffers are slower; with fewer buffers, reading files
+ * would wait for the device.
+ */
 export const STAGING: StagingSize = { buffers: 4, bytes: 2 ** 24 };

@@ -1,10 +1,11 @@
 import { usage } from '../device/usage.ts';
 
-/** Maps the first bytes of a buffer. */
+/** Maps the first `bytes` bytes of a buffer. */
 export type Mapper = (gpu: GPUBuffer, mode: number, bytes: number) => Promise<unknown>;
 
 /**
- * A failed mapping rejects its promise. On a shared device, the error must not appear anywhere else, hence the scope.
+ * Creates a function that maps buffers. A failed mapping rejects the promise and also raises a device error. On a
+ * shared device, an error scope keeps this error from other users of the device.
  */
 export function createMapper(device: GPUDevice, shared: boolean): Mapper {
   if (!shared) return (gpu, mode, bytes) => gpu.mapAsync(mode, 0, bytes);

@@ -11,27 +11,27 @@ import { createUploads } from './uploads.ts';
 /** Copies between host and device. */
 export interface Transfers {
   write(memory: Memory, word: number, data: Uint32Array): void;
-  /** Fills a buffer that nobody else uses. */
+  /** Fills a buffer from a source. No command may use the buffer before the promise resolves. */
   upload(memory: Memory, source: WordSource): Promise<void>;
-  /** Passes words to `take`, piece by piece. */
+  /** Reads words and passes them to `take`, piece by piece. */
   readTo(memory: Memory, word: number, words: number, take: WordSink): Promise<void>;
   read(memory: Memory, word: number, words: number): Promise<Uint32Array>;
   /** Destroys staging buffers that are not in use. */
   trim(): void;
   destroy(): void;
-  /** Resolves when no source writes to staging memory any more. The device must not be destroyed before that. */
+  /** Resolves when no source is writing to staging memory. The device must not be destroyed earlier. */
   quiet(): Promise<void>;
 }
 
 export interface TransfersOptions {
   readonly device: GPUDevice;
-  /** Whether others use the device too. */
+  /** Whether other code uses the device too. */
   readonly shared: boolean;
   readonly size?: StagingSize | undefined;
   readonly recorder: DispatchRecorder;
   readonly failure: Failure;
   readonly counters: Counters;
-  /** Finds out why the device did not answer, given the reason that it reported. */
+  /** Finds out why a call to the device failed, given the error of that call. */
   readonly explain: (cause: unknown) => Promise<unknown>;
 }
 

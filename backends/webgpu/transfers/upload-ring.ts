@@ -9,32 +9,38 @@ import type { StagingSize } from './staging-size.ts';
 /** A mapped staging buffer. */
 export interface Slab {
   readonly part: BufferPart;
-  /** Bytes from its start that already wait to be copied. */
+  /** Number of bytes at the start that recorded copies will read. */
   readonly used: number;
 }
 
-/** A ring of staging buffers: written by the host, copied from by the device, and mapped again. */
+/**
+ * A ring of staging buffers for uploads. The host writes a mapped buffer, the device copies from it, and then the
+ * buffer is mapped again.
+ */
 export interface UploadRing {
   readonly size: StagingSize;
   /**
-   * A buffer with room that can be written immediately, if there is one. For `bytes` bytes that are otherwise uploaded
-   * another way.
+   * Returns a buffer with room that can be written immediately, or undefined. If undefined, the caller uploads the
+   * `bytes` bytes in another way.
    */
   now(bytes: number): Slab | undefined;
-  /** A whole buffer, as soon as one is free, for {@link room}. Undefined if none can be made. */
+  /** Resolves to an unused buffer as soon as there is one; undefined if no buffer can be created. */
   take(): Promise<Slab | undefined>;
   /**
-   * The first bytes of a buffer's free room, to be followed by {@link copy} or {@link giveUp}. Only these bytes are
-   * mapped: engines count mapped bytes as future garbage, so mapping whole buffers would trigger frequent garbage
-   * collections. Undefined if they cannot be mapped, because the buffer was lost with its device or the host has no
-   * memory.
+   * Returns the next `bytes` free bytes of a buffer as mapped memory. Afterwards the caller must call {@link copy} or
+   * {@link giveUp}. Only these bytes get an ArrayBuffer: JavaScript engines count mapped bytes as garbage to come, so
+   * ranges of whole buffers would trigger frequent garbage collections. Undefined if the range cannot be mapped,
+   * because the device is lost or the host lacks memory.
    */
   room(slab: Slab, bytes: number): ArrayBuffer | undefined;
-  /** Copies the first bytes of a buffer's room to a part; returns whether the buffer is now full. */
+  /** Records the copy of a buffer's next `bytes` bytes to a part. Returns whether the buffer is now full. */
   copy(slab: Slab, part: BufferPart, byte: number, bytes: number): boolean;
-  /** Destroys a buffer whose mapped room was not used: ranges of one mapping must not overlap. */
+  /**
+   * Destroys a buffer whose mapped range was not used. The range cannot be mapped again, because ranges of one mapping
+   * must not overlap.
+   */
   giveUp(slab: Slab): void;
-  /** Destroys the buffers that nobody is writing to. */
+  /** Destroys the buffers that are mapped and unused. */
   trim(): void;
   destroy(): void;
 }
@@ -50,11 +56,11 @@ export interface UploadRingOptions {
 
 interface RingSlab extends Slab, Staged {
   used: number;
-  /** Whether a caller has taken it and may write to it at any time. */
+  /** Whether a caller has taken the buffer and may write to it at any time. */
   taken: boolean;
 }
 
-/** Ranges of a mapping must start at multiples of this. */
+/** WebGPU requires that mapped ranges start at multiples of this number of bytes. */
 const RANGE_ALIGNMENT = 8;
 
 export function createUploadRing({ device, size, mapped, recorder, failure, counters }: UploadRingOptions): UploadRing {
@@ -64,8 +70,8 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
   /** The buffer that has copies in the open submission and room for more. */
   let filling: RingSlab | undefined;
   /**
-   * Bytes uploaded another way for lack of a buffer. A new buffer is made once they have cost as much time as making
-   * it.
+   * Bytes that were uploaded in another way because no buffer was free. A new buffer is created when they reach the
+   * size of a buffer, since they have then cost as much time as its creation.
    */
   let owed = 0;
   let isClosed = false;
@@ -83,7 +89,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
       all.add(slab);
       return slab;
     } catch {
-      // The host has no memory for it; the caller uploads another way.
+      // The host lacks memory for the buffer. The caller uploads in another way.
       gpu?.destroy();
       return undefined;
     }
@@ -108,7 +114,10 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     return slab;
   };
 
-  /** Maps a buffer again after a copy. If the device had no memory for the copy, mapping would fail too. */
+  /**
+   * Maps a buffer again after its copies. If the device lacked memory for the copies, mapping would fail, so the buffer
+   * is dropped.
+   */
   const map = async (slab: RingSlab, accepted: Promise<void> | undefined): Promise<void> => {
     const { gpu } = slab.part;
     try {
@@ -121,7 +130,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     restore(slab);
   };
 
-  /** Makes a mapped buffer without pending copies available again. */
+  /** Makes a mapped buffer available again, after its copies have been executed. */
   const restore = (slab: RingSlab): void => {
     slab.used = 0;
     slab.taken = false;
@@ -144,7 +153,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     return slab;
   };
 
-  /** An available buffer. Drops buffers that the device had no memory for, or that were lost with their device. */
+  /** Takes an available buffer. Drops buffers for which the device had no memory, and buffers of a lost device. */
   const takeReady = (): RingSlab | undefined => {
     for (let slab = ready.pop(); slab !== undefined; slab = ready.pop()) {
       if (slab.part.spoiled === undefined && slab.part.gpu.mapState === 'mapped') return slab;
@@ -153,7 +162,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     return undefined;
   };
 
-  /** Destroys a buffer that cannot be mapped again; waiting callers may get a new one. */
+  /** Destroys a buffer that cannot be mapped again. A waiting caller may get a new buffer instead. */
   const lose = (slab: RingSlab): void => {
     if (filling === slab) filling = undefined;
     drop(slab);
@@ -186,7 +195,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
       try {
         return slab.part.gpu.getMappedRange(slab.used, bytes);
       } catch {
-        // Recorded commands copy from a buffer that is being filled, so it must not be destroyed.
+        // Recorded commands copy from the buffer `filling`, so it must not be destroyed now.
         if (slab === filling) filling = undefined;
         else lose(slab);
         return undefined;

@@ -9,24 +9,27 @@ import type { Slab, UploadRing } from './upload-ring.ts';
 
 /** Copies from the host to the device. */
 export interface GpuUploads {
-  /** Writes words into a buffer, after everything recorded so far. */
+  /** Writes words into a buffer. The write takes effect after all commands recorded so far. */
   write(memory: Memory, word: number, data: Uint32Array): void;
-  /** Fills a buffer that nobody else uses. */
+  /** Fills a buffer from a source. No command may use the buffer before the promise resolves. */
   upload(memory: Memory, source: WordSource): Promise<void>;
-  /** Resolves when no source writes to device memory any more. */
+  /** Resolves when no source is writing to staging memory. */
   quiet(): Promise<void>;
 }
 
-/** Uploads of at least this fraction of a staging buffer use one; for smaller ones `writeBuffer` is as fast. */
+/**
+ * Uploads of at least this fraction of a staging buffer's size use staging buffers. For smaller uploads, `writeBuffer`
+ * is as fast.
+ */
 const MIN_SHARE = 1 / 64;
-/** Sources are split into pieces of about this size or more, so that several reads are pending at a time. */
+/** Minimum size in bytes of the pieces into which sources are split, so that several reads are pending at a time. */
 const MIN_PIECE = 2 ** 20;
 
 export interface UploadsOptions {
   readonly ring: UploadRing;
   readonly recorder: DispatchRecorder;
   readonly failure: Failure;
-  /** Finds out why the device did not answer, given the reason that it reported. */
+  /** Finds out why a call to the device failed, given the error of that call. */
   readonly explain: (cause: unknown) => Promise<unknown>;
 }
 
@@ -46,7 +49,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
         if (slab === undefined || room === undefined) recorder.write(part, byte, unshared(piece));
         else {
           new Uint32Array(room).set(piece);
-          // Submits now, so that the device copies while the host goes on.
+          // A full buffer is submitted at once, so that the device copies while the host continues.
           if (ring.copy(slab, part, byte, length * 4)) recorder.flush();
         }
         done += length;
@@ -54,7 +57,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
     }
   };
 
-  /** Reads from a source into memory; until this settles, the source may write to it. */
+  /** Reads from a source into memory. The source may write to this memory until the promise settles. */
   const read = async (source: WordSource, into: Uint8Array, at: number): Promise<void> => {
     const under = source.read(into, at);
     if (under === undefined) return;
@@ -71,8 +74,8 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
   };
 
   /**
-   * Takes a staging buffer. If it must wait for one that a slow source holds, that wait does not count as waiting for
-   * the device.
+   * Takes a staging buffer, as soon as one is free. While slow sources occupy the buffers, this wait does not count as
+   * a wait for the device, which could hit `hangLimit`.
    */
   const takeSlab = (): Promise<Slab | undefined> => {
     if (reading.size === 0) return failure.guarded(ring.take());
@@ -105,7 +108,8 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
       requireSound(slab.part);
       requireSound(piece.part);
     } catch (cause) {
-      // A mapped range vanishes with its device, and then the source fails.
+      // If the device was lost, the mapped range has length 0. The source fails because of that, so the loss is
+      // reported instead.
       const isGone = room.byteLength === 0;
       ring.giveUp(slab);
       throw isGone ? await explain(cause) : cause;
@@ -113,7 +117,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
     ring.copy(slab, piece.part, piece.word * 4, piece.words * 4);
   };
 
-  /** Reads a piece into host memory first. */
+  /** Reads a piece into ordinary host memory and records a write, without a staging buffer. */
   const bringInPasses = async (source: WordSource, piece: WordRange): Promise<void> => {
     const data = new Uint32Array(piece.words);
     await readPiece(source, piece, data.buffer);
@@ -142,12 +146,15 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
   };
 }
 
-/** Throws the reason if a buffer's contents are lost. */
+/** Throws if the contents of a GPU buffer are lost, with the reason. */
 function requireSound({ spoiled }: BufferPart): void {
   if (spoiled !== undefined) throw spoiled;
 }
 
-/** Copies words in shared memory: Dawn aborts the process when it is given an array on shared memory. */
+/**
+ * Copies the words if they are in shared memory, because Dawn aborts the process when it gets an array on shared
+ * memory.
+ */
 function unshared(data: Uint32Array): Uint32Array {
   const isShared = typeof SharedArrayBuffer !== 'undefined' && data.buffer instanceof SharedArrayBuffer;
   return isShared ? new Uint32Array(data) : data;
