@@ -181,7 +181,7 @@ const fewWords = fc.uint32Array({ minLength: 1, maxLength: 70, max: 300 });
 /** The laws of repeated calls. */
 export const againLaws: readonly Law[] = [
   law(
-    'calls that were made before see the arguments that they are given now',
+    'repeated calls use the arguments of each call',
     [fewWords, fc.array(call, { minLength: 1, maxLength: 12 })],
     async (run, words, made) => {
       const expected: { [name: string]: HostTable } = {};

@@ -16,7 +16,7 @@ const range = (length: number): number[] => [...Array(length).keys()];
 
 export const concatenateLaws: readonly Law[] = [
   law(
-    'concatenate is that of arrays, whatever the order of the fields',
+    'concatenate equals that of arrays, for any order of the fields',
     [payload, presentation, presentation],
     async (run, host, first, second) => {
       const result = await run((context) =>
@@ -30,15 +30,19 @@ export const concatenateLaws: readonly Law[] = [
       assertSameBytes(result, take(host, [...all, ...all, ...all]), 'rows', true);
     },
   ),
-  law('what was cut is whole again', [payload, presentation, cut, cut], async (run, host, how, a, b) => {
-    const result = await run((context) => {
-      const table = present(context, host, how);
-      const [from, to] = [Math.min(a, b), Math.max(a, b)];
-      return concatenate([slice(table, 0, from), slice(table, from, to), slice(table, to)]);
-    });
-    assertSameBytes(result, take(host, range(rowsIn(host))), 'rows', true);
-  }),
-  law('no rows are neutral', [payload, presentation], async (run, host, how) => {
+  law(
+    'concatenating consecutive slices gives the original table',
+    [payload, presentation, cut, cut],
+    async (run, host, how, a, b) => {
+      const result = await run((context) => {
+        const table = present(context, host, how);
+        const [from, to] = [Math.min(a, b), Math.max(a, b)];
+        return concatenate([slice(table, 0, from), slice(table, from, to), slice(table, to)]);
+      });
+      assertSameBytes(result, take(host, range(rowsIn(host))), 'rows', true);
+    },
+  ),
+  law('concatenating a column without rows changes nothing', [payload, presentation], async (run, host, how) => {
     const result = await run((context) => {
       const { number } = present(context, host, how);
       const none = constant(u32, 1, 0);

@@ -20,7 +20,7 @@ const isNegative = fn({ x: i32 }, bool, ({ x }) => x.lt(0));
 const isPositive = fn({ x: f32 }, bool, ({ x }) => x.gt(0));
 
 export const copyIfLaws: readonly Law[] = [
-  law('copyIf filters, removeIf filters the others', [rows, presentation], async (run, host, how) => {
+  law('copyIf keeps the flagged rows, removeIf the others', [rows, presentation], async (run, host, how) => {
     const result = await run((context) => {
       const table = present(context, host, how);
       return { kept: copyIf(table, table.flag), removed: removeIf(table, table.flag) };
@@ -28,7 +28,7 @@ export const copyIfLaws: readonly Law[] = [
     const expected = { kept: take(host, where(host.flag, true)), removed: take(host, where(host.flag, false)) };
     assertSameBytes(result, expected, 'rows', true);
   }),
-  law('partition is the filter and its complement', [rows, presentation], async (run, host, how) => {
+  law('partition equals copyIf and removeIf', [rows, presentation], async (run, host, how) => {
     const result = await run((context) => {
       const table = present(context, host, how);
       return partition(table, table.flag);
@@ -36,7 +36,7 @@ export const copyIfLaws: readonly Law[] = [
     const expected = { selected: take(host, where(host.flag, true)), rejected: take(host, where(host.flag, false)) };
     assertSameBytes(result, expected, 'rows', true);
   }),
-  law('a predicate may be a functor of a row or of a column', [comparable, presentation], async (run, host, how) => {
+  law('a predicate can be a functor of a row or of a column', [comparable, presentation], async (run, host, how) => {
     const result = await run((context) => {
       const table = present(context, host, how);
       return {
@@ -66,7 +66,7 @@ export const copyIfLaws: readonly Law[] = [
     };
     assertSameBytes(result, expected, 'rows', true);
   }),
-  law('copyIf of what copyIf kept keeps it', [rows, presentation], async (run, host, how) => {
+  law('copyIf is idempotent', [rows, presentation], async (run, host, how) => {
     const result = await run((context) => {
       const table = present(context, host, how);
       const once = copyIf(table, table.flag);

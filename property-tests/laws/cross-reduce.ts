@@ -50,7 +50,7 @@ const { fround } = Math;
 
 export const crossReduceLaws: readonly Law[] = [
   law(
-    'of vectors, f32 is rounded in the order of their elements, and the nearest is the first of the nearest',
+    'crossReduce of vectors rounds f32 in the order of their elements, and a nearest-neighbour monoid keeps the first',
     [rows, rows, dimensions, runs, presentation, fc.nat(2 ** 20)],
     async (run, left, right, dimensions, size, how, seed) => {
       const a = Float32Array.from(numbers(left * dimensions, seed, 4096), (value) => value / 97);
@@ -98,7 +98,7 @@ export const crossReduceLaws: readonly Law[] = [
     },
   ),
   law(
-    'of vectors and columns of both sides, the max of each run, in tiles and across them',
+    'crossReduce of vectors and columns of both sides gives the maximum of each run, within tiles and across them',
     [
       fc.oneof(rows, fc.constantFrom(127, 128, 129, 260)),
       fc.oneof(rows, fc.constantFrom(127, 128, 129, 260)),
@@ -134,7 +134,7 @@ export const crossReduceLaws: readonly Law[] = [
     },
   ),
   law(
-    'of vectors that only the device counts, those that there are, in tiles and across them; else the identity',
+    'crossReduce of vectors with device counts uses only the rows there are, and gives the identity for none',
     [
       fc.constantFrom(64, 127, 129, 200),
       fc.constantFrom(64, 128, 130, 300),
@@ -192,7 +192,7 @@ export const crossReduceLaws: readonly Law[] = [
     },
   ),
   law(
-    'columns of both sides are folded in the order of the right rows',
+    'crossReduce folds columns of both sides in the order of the right rows',
     [rows, rows, runs, fc.nat(2 ** 20), fc.integer({ min: 1, max: 9 })],
     async (run, left, right, size, seed, by) => {
       const [m, c] = [numbers(left, seed, 7), numbers(right, seed + 1, 100)];
@@ -231,7 +231,7 @@ export const crossReduceLaws: readonly Law[] = [
     },
   ),
   law(
-    'sums of f32 have the same bytes everywhere; whole numbers have sums of several fields',
+    'crossReduce sums f32 to the same bytes on every backend, and keeps several integer sums per pair',
     [rows, rows, dimensions, runs, fc.nat(2 ** 20)],
     async (run, left, right, dimensions, size, seed) => {
       const a = Int32Array.from(numbers(left * dimensions, seed, 2001), (value) => value - 1000);
@@ -266,7 +266,7 @@ export const crossReduceLaws: readonly Law[] = [
     },
   ),
   law(
-    'device counts on both sides leave the identity where there are no rows',
+    'crossReduce with device counts on both sides gives the identity when there are no rows',
     [fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 70 }), presentation, presentation, fc.nat(2 ** 20)],
     async (run, left, right, how, other, seed) => {
       const [x, y] = [numbers(left, seed, 1000), numbers(right, seed + 1, 1000)];

@@ -25,7 +25,7 @@ const fromRing = fn(
 
 export const expandLaws: readonly Law[] = [
   law(
-    'expand is flatMap, for a capacity that is exact or larger',
+    'expand equals flatMap, for an exact or a larger capacity',
     [rows, presentation, fc.nat({ max: 300 })],
     async (run, host, how, spare) => {
       const expected = flatMap(host.count);
@@ -46,7 +46,7 @@ export const expandLaws: readonly Law[] = [
     },
   ),
   law(
-    'expand by one number makes so many rows of each',
+    'expand by one number makes that many rows of each row',
     [rowsOf({ id: 'u32' }, fewRows), presentation, fc.nat({ max: 5 })],
     async (run, host, how, times) => {
       const capacity = rowsIn(host) * times;
@@ -63,7 +63,7 @@ export const expandLaws: readonly Law[] = [
     },
   ),
   law(
-    'rows may be as uneven as they like: all output from one row, or from the last',
+    'expand handles uneven counts: all output from one row, or from the last',
     [fc.integer({ min: 1, max: 40 }), fc.nat({ max: 39 }), fc.constantFrom(0, 1, 255, 256, 257, 4097, 65537)],
     async (run, length, place, many) => {
       const heavy = place % length;

@@ -33,7 +33,7 @@ const minOfAll = { u32: 0, i32: -(2 ** 31), f32: Number.NaN };
 
 export const extremumLaws: readonly Law[] = [
   law(
-    'minElement and maxElement find the first of the least and of the greatest',
+    'minElement and maxElement find the first minimum and maximum',
     [rowsOf({ u32: 'u32', i32: 'i32', f32: 'normal' }), presentation],
     async (run, host, how) => {
       const result = await run((context) => {
@@ -56,7 +56,7 @@ export const extremumLaws: readonly Law[] = [
     },
   ),
   law(
-    'of 64-bit numbers the words are one number',
+    'minElement and maxElement compare 64-bit numbers as a whole',
     [rowsOf({ lo: 'u32', hi: 'tiny' }), presentation],
     async (run, host, how) => {
       const result = await run((context) => {

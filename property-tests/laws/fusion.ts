@@ -85,7 +85,7 @@ export function takeSteps(first: Words, steps: readonly Step[], finish: (view: W
 
 export const fusionLaws: readonly Law[] = [
   law(
-    'views of views of views are what they are with every step materialized, and leave nothing behind',
+    'nested views equal the same steps each materialized, and leak nothing',
     [rowsOf({ a: 'u32' }), presentation, fc.array(step, { minLength: 6, maxLength: 30 })],
     async (run, { a }, how, steps) => {
       const { last, sum, plain, plainSum } = await run((context) => {
@@ -99,7 +99,7 @@ export const fusionLaws: readonly Law[] = [
     },
   ),
   law(
-    'a chain of views reduces to what it does written out step by step',
+    'a reduction of chained views equals the same steps each materialized',
     [rowsOf({ a: 'u32', idx: 'u32' }), presentation, rowsOf({ b: 'u32' }), presentation],
     async (run, { a, idx }, how, { b }, otherHow) => {
       const within = idx.map((word) => word % (rowsIn({ b }) + 1));

@@ -13,7 +13,7 @@ const payload = rowsOf({ number: 'u32', float: 'f32', flag: 'bool', byte: 'i8', 
 
 export const gatherLaws: readonly Law[] = [
   law(
-    'gather takes the rows that the indices name, zeros where there is none',
+    'gather takes the rows at the indices, and zeros for indices out of range',
     [payload, presentation, rowsOf({ index: 'u32' }), presentation],
     async (run, host, how, { index: words }, indexHow) => {
       const rows = rowsIn(host);
@@ -25,7 +25,7 @@ export const gatherLaws: readonly Law[] = [
     },
   ),
   law(
-    'indices of which a bound is known may pass the end as well: bytes, shorts, and words of which bits are kept',
+    'gather gives zeros for indices with a known bound too: bytes, shorts, and words with masked bits',
     [payload, rowsOf({ byte: 'u8', short: 'u16', word: 'u32' }), presentation],
     async (run, host, indices, how) => {
       const result = await run((context) => {
@@ -39,18 +39,14 @@ export const gatherLaws: readonly Law[] = [
       assertSameBytes(result, { byte: numbers(indices.byte), short: numbers(indices.short), word }, 'rows', true);
     },
   ),
-  law(
-    'gathers compose: taking from what was taken takes through both',
-    [payload, presentation, recipe, recipe],
-    async (run, host, how, first, second) => {
-      const rows = rowsIn(host);
-      const [a, b] = [first, second].map((each) => hostColumn('u32', rows, each).map((word) => word % (rows + 1)));
-      const result = await run((context) => {
-        const taken = gather(present(context, host, how), context.column(a!));
-        return gather(taken, context.column(b!));
-      });
-      const through = Array.from(b!, (place) => a![place] ?? rows);
-      assertSameBytes(result, take(host, through), 'rows', true);
-    },
-  ),
+  law('gathers compose', [payload, presentation, recipe, recipe], async (run, host, how, first, second) => {
+    const rows = rowsIn(host);
+    const [a, b] = [first, second].map((each) => hostColumn('u32', rows, each).map((word) => word % (rows + 1)));
+    const result = await run((context) => {
+      const taken = gather(present(context, host, how), context.column(a!));
+      return gather(taken, context.column(b!));
+    });
+    const through = Array.from(b!, (place) => a![place] ?? rows);
+    assertSameBytes(result, take(host, through), 'rows', true);
+  }),
 ];

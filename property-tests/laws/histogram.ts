@@ -69,7 +69,7 @@ const element = fn(
 
 export const histogramLaws: readonly Law[] = [
   law(
-    'histogram counts, and leaves out what is not below the number of bins',
+    'histogram counts by bin, and ignores values not below the number of bins',
     [rowsOf({ bin: 'u32' }), presentation, fc.constantFrom(1, 3, 256, 5000)],
     async (run, { bin }, how, bins) => {
       const result = await run((context) => histogram(present(context, { bin }, how).bin, bins));
@@ -77,7 +77,7 @@ export const histogramLaws: readonly Law[] = [
     },
   ),
   law(
-    'histograms of runs are those of the slices',
+    'histograms of segments equal the histograms of the slices',
     [rowsOf({ bin: 'tiny' }), fc.constantFrom(1, 2, 3, 64, 255, 256, 257, 1024, 100000), fc.constantFrom(1, 5)],
     async (run, { bin }, segment, bins) => {
       const runs = Math.ceil(bin.length / segment);
@@ -89,7 +89,7 @@ export const histogramLaws: readonly Law[] = [
     },
   ),
   law(
-    'the last run of a device count is as long as the count',
+    'the last segment ends at the device count',
     [rowsOf({ bin: 'tiny' }), fc.constantFrom(1, 7, 256), presentation],
     async (run, { bin }, segment, how) => {
       const result = await run((context) => histogram(present(context, { bin }, how).bin, 4, { segment }));
@@ -97,19 +97,15 @@ export const histogramLaws: readonly Law[] = [
       assertSame(result, countInto(result.length, cells));
     },
   ),
+  law('binOf compares as in f64, for every type', [numbers, someEdges, presentation], async (run, host, edges, how) => {
+    const result = await run((context) => {
+      const { u32, i32, f32, u8 } = present(context, host, how);
+      return { u32: binOf(u32, edges), i32: binOf(i32, edges), f32: binOf(f32, edges), u8: binOf(u8, edges) };
+    });
+    assertSame(result, binsByRule(host, edges));
+  }),
   law(
-    'binOf compares as f64 would, whatever the type',
-    [numbers, someEdges, presentation],
-    async (run, host, edges, how) => {
-      const result = await run((context) => {
-        const { u32, i32, f32, u8 } = present(context, host, how);
-        return { u32: binOf(u32, edges), i32: binOf(i32, edges), f32: binOf(f32, edges), u8: binOf(u8, edges) };
-      });
-      assertSame(result, binsByRule(host, edges));
-    },
-  ),
-  law(
-    'histogramEdges counts what binOf finds, histogramEven does so for even edges',
+    'histogramEdges and histogramEven count the bins of binOf',
     [numbers, fc.constantFrom([0, 1], [-1, 1], [0, 64], [0.1, 0.7], [-5, 2 ** 32]), fc.constantFrom(1, 3, 20)],
     async (run, host, [low, high], bins) => {
       const edges = Array.from({ length: bins + 1 }, (_, i) =>

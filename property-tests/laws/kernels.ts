@@ -67,7 +67,7 @@ const sumAndCount = product({ sum: plus(u32), count: plus(u32) });
 /** The laws of the six kernels and of command order. */
 export const kernelLaws: readonly Law[] = [
   law(
-    'forEach stores by index, by a computed place, guarded, and within its capacity',
+    'forEach stores by index, at computed places, under a guard, and within its capacity',
     [extentSample, fc.nat({ max: 9 }), fewRows],
     async (run, sample, offset, capacity) => {
       const length = lengthOf(sample);
@@ -105,7 +105,7 @@ export const kernelLaws: readonly Law[] = [
     },
   ),
   law(
-    'forEach writes into two places of one buffer, and captured columns are read at their offset and to their length',
+    'forEach writes to two places of one buffer, and reads captured columns by their offset and length',
     [rowsOf({ a: 'u32', bytes: 'i8' }, fewRows), fc.nat({ max: 9 })],
     async (run, { a, bytes }, skipped) => {
       const length = a.length;
@@ -132,7 +132,7 @@ export const kernelLaws: readonly Law[] = [
     },
   ),
   law(
-    'walk stores after every step, as long as there is more, and nothing where there was nothing to walk',
+    'walk stores after every step while there are more, and nothing for walks without a step',
     [extentSample, fc.nat({ max: 9 }), fewRows],
     async (run, sample, offset, capacity) => {
       const length = lengthOf(sample);
@@ -186,7 +186,7 @@ export const kernelLaws: readonly Law[] = [
     },
   ),
   law(
-    'reduce writes its leaves where it is told, and nothing else',
+    'reduce writes its leaves at the given place, and nothing else',
     [extentSample, fc.nat({ max: 5 })],
     async (run, sample, at) => {
       const result = await run((context) => {
@@ -204,7 +204,7 @@ export const kernelLaws: readonly Law[] = [
     },
   ),
   law(
-    'scan gives both prefixes to what it emits, and the total where it is wanted',
+    'scan passes both prefixes to its emit program, and writes the total on request',
     [extentSample, fc.nat({ max: 5 }), fc.boolean()],
     async (run, sample, at, wantsTotal) => {
       const { limit } = sample;
@@ -249,7 +249,7 @@ export const kernelLaws: readonly Law[] = [
     },
   ),
   law(
-    'sort writes keys and payload where they are wanted, by the bits that are wanted',
+    'sort writes keys and payload at the given places, sorted by the given bits',
     [extentSample, word, fc.nat({ max: 32 }), fc.nat({ max: 32 }), fc.constantFrom('keys', 'payload', 'both')],
     async (run, sample, seed, a, b, wanted) => {
       const { limit } = sample;
@@ -299,7 +299,7 @@ export const kernelLaws: readonly Law[] = [
     },
   ),
   law(
-    'commands take effect in the order of their calls, and see what stood there then',
+    'commands take effect in the order of their calls, and read the contents of that moment',
     [rowsOf({ first: 'u32', second: 'u32' }, fewRows)],
     async (run, { first, second }) => {
       const length = first.length;

@@ -38,7 +38,7 @@ const lookUp = fn(
 
 export const mapLaws: readonly Law[] = [
   law(
-    'map is the functor of every row, of packed columns too',
+    'map applies the functor to every row, of packed columns too',
     [rowsOf({ a: 'u32', b: 'i32', x: 'calm', flag: 'bool', small: 'i16', byte: 'u8' }), presentation],
     async (run, host, how) => {
       const { a, b, x, flag, small, byte } = host;
@@ -64,7 +64,7 @@ export const mapLaws: readonly Law[] = [
     assertSame(result.composed, result.chained);
   }),
   law(
-    'captured columns are read whole, as views and with device counts too; past their end there are zeros',
+    'captured columns are read whole, as views and with device counts too, and are zero out of range',
     [rowsOf({ at: 'tiny' }), rowsOf({ table: 'u16' }), presentation, word, fc.boolean()],
     async (run, { at }, { table }, how, offset, negate) => {
       const ring = Int32Array.of(-3, 5, 7);
@@ -81,7 +81,7 @@ export const mapLaws: readonly Law[] = [
     },
   ),
   law(
-    'adjacentDifference undoes inclusiveScan, and is undone by it',
+    'adjacentDifference and inclusiveScan are inverses',
     [rowsOf({ u32: 'u32', i32: 'i8', f32: 'calm' }), presentation],
     async (run, host, how) => {
       const result = await run((context) => {

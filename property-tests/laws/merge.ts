@@ -78,7 +78,7 @@ function pickFields<V>(table: { readonly [name: string]: V }, names: readonly st
 }
 
 export const mergeLaws: readonly Law[] = [
-  law('mergeByKey is the stable sort of both tables', [mergeCase], async (run, each) => {
+  law('mergeByKey equals a stable sort of both tables', [mergeCase], async (run, each) => {
     const { kind, sides, how, along, descending } = each;
     const result = await run((context) => {
       const [a, b] = sides.map((rows, side) => {
@@ -96,7 +96,7 @@ export const mergeLaws: readonly Law[] = [
     assertSameBytes(result, expected, 'merged', true);
   }),
   // The order may differ between backends, so the law checks only the number of rows and that each comes from an input.
-  law('tables that are not sorted give as many rows, each of one of them', [mergeCase], async (run, each) => {
+  law('merging unsorted tables gives as many rows, each from an input', [mergeCase], async (run, each) => {
     const { kind, sides, how, descending } = each;
     const [first, second] = sides.map(rowsIn) as [number, number];
     const result = await run((context) => {

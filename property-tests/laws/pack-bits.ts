@@ -23,7 +23,7 @@ const bitOrNumber = fn({ i: u32, number: u32, words: array(u32) }, u32, ({ i, nu
 );
 
 export const packBitsLaws: readonly Law[] = [
-  law('packBits sets the bits of the rows whose flags hold', [rows, presentation], async (run, { flag }, how) => {
+  law('packBits sets the bits of the flagged rows', [rows, presentation], async (run, { flag }, how) => {
     const { words, places } = await run((context) => {
       const packed = packBits(present(context, { flag }, how).flag);
       return { words: packed, places: bitPlaces(packed) };
@@ -35,7 +35,7 @@ export const packBitsLaws: readonly Law[] = [
     assertSameBytes(words, expected, 'words');
     assertSameBytes(places, Uint32Array.from([...flag.keys()].filter((i) => flag[i])), 'places');
   }),
-  law('bits are found again at their rows', [rows], async (run, host) => {
+  law('packed bits are read back at their rows', [rows], async (run, host) => {
     const { length } = host.flag;
     const result = await run((context) => {
       const { flag, number } = present(context, host, 'stored');

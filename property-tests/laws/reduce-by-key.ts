@@ -59,14 +59,18 @@ function reduceByKeyLaw(name: string, samples: fc.Arbitrary<SampleRows>, totalsO
 }
 
 export const reduceByKeyLaws: readonly Law[] = [
-  reduceByKeyLaw('reduceByKey of exact monoids reduces every run', rowsForAny(exactMonoids), sequentialTotals),
+  reduceByKeyLaw(
+    'reduceByKey of exact monoids equals a plain loop over every run',
+    rowsForAny(exactMonoids),
+    sequentialTotals,
+  ),
   reduceByKeyLaw(
     'reduceByKey of inexact monoids follows the canonical tree',
     rowsForAny(inexactMonoids, fewRows),
     treeTotals,
   ),
   law(
-    'runs of one and of several keys are found where bits differ',
+    'runs of one or several keys start where any bit differs',
     [rowsOf({ a: 'tiny', b: 'f32', c: 'bool', value: 'f32' }), presentation],
     async (run, host, how) => {
       const result = await run((context) => {

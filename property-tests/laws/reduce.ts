@@ -11,7 +11,7 @@ import { inputOf, leavesOf, rowsIn, tableOf } from './rows.ts';
 
 export const reduceLaws: readonly Law[] = [
   law(
-    'reductions of exact monoids are the plain loop',
+    'reductions of exact monoids equal a plain loop',
     [rowsForAny(exactMonoids), presentation],
     async (run, { sample, rows }, how) => {
       const total = leavesOf(rows).reduce(sample.combine, sample.identity);
@@ -29,7 +29,7 @@ export const reduceLaws: readonly Law[] = [
     },
   ),
   law(
-    'the reduction is the last inclusive prefix',
+    'a reduction equals the last inclusive prefix',
     [rowsForAny(exactMonoids), presentation],
     async (run, { sample, rows }, how) => {
       const { total, prefixes } = (await run((context) => {
@@ -40,7 +40,7 @@ export const reduceLaws: readonly Law[] = [
     },
   ),
   law(
-    'count, all and any are those of arrays',
+    'count, all and any equal those of arrays',
     [rowsOf({ flag: 'bool' }), presentation],
     async (run, { flag }, how) => {
       const result = await run((context) => {

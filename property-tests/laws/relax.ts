@@ -104,7 +104,7 @@ const largest = (sizes: readonly Size[]) => ({
 
 export const relaxLaws: readonly Law[] = [
   law(
-    'whole numbers are what they are where every grid is gone through by itself',
+    'relax of integers equals a plain loop over each grid',
     [grids, offsets, boundary, boundary, rounds, fc.nat(2 ** 20), presentation, fc.integer({ min: 1, max: 40 })],
     async (run, sizes, around, x, y, maxRounds, seed, how, bound) => {
       const length = total(sizes);
@@ -143,7 +143,7 @@ export const relaxLaws: readonly Law[] = [
     },
   ),
   law(
-    'fractions are rounded after every operation, and grids stop at the same round',
+    'relax of fractions rounds after every operation and stops each grid at the right round',
     [grids, boundary, fc.integer({ min: 0, max: 120 }), fc.nat(2 ** 20)],
     async (run, sizes, rule, maxRounds, seed) => {
       const state = numbers(total(sizes), seed, 1000).map((value) => Math.fround(value / 7));
@@ -177,7 +177,7 @@ export const relaxLaws: readonly Law[] = [
     },
   ),
   law(
-    'states may be records, and changes too',
+    'relax supports records as states and changes',
     [grids, offsets, boundary, fc.integer({ min: 0, max: 9 }), fc.nat(2 ** 20)],
     async (run, sizes, around, rule, maxRounds, seed) => {
       const length = total(sizes);
@@ -236,7 +236,7 @@ export const relaxLaws: readonly Law[] = [
     },
   ),
   law(
-    'steps without branches and divisions are those of each cell by itself, whatever lies around it',
+    'relax with steps without branches and divisions equals a plain loop over the cells',
     [grids, offsets, boundary, boundary, fc.integer({ min: 0, max: 9 }), fc.nat(2 ** 20), presentation],
     async (run, sizes, around, x, y, maxRounds, seed, how) => {
       const length = total(sizes);
@@ -302,7 +302,7 @@ export const relaxLaws: readonly Law[] = [
     },
   ),
   law(
-    'grids of one size are those whose sizes columns say, and cells behind the last whole one stay what they are',
+    'relax of grids of one size equals grids with sizes in columns, and leaves cells after the last whole grid unchanged',
     [
       fc.record({ width: fc.integer({ min: 1, max: 20 }), height: fc.integer({ min: 1, max: 5 }) }),
       ...[fc.nat(7), fc.nat(30), offsets, boundary, fc.nat(9), fc.nat(2 ** 20)],
@@ -329,7 +329,7 @@ export const relaxLaws: readonly Law[] = [
     },
   ),
   law(
-    'rounds that change nothing end a grid, and the least change may be what is folded',
+    'relax ends grids whose rounds change nothing, and can fold the minimum of the changes',
     [grids, fc.nat(2 ** 20)],
     async (run, sizes, seed) => {
       const state = numbers(total(sizes), seed, 9);

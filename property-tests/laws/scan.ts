@@ -115,7 +115,7 @@ const sums = [-0, 0].map((identity) => monoid({ of: f32, identity, combine: ({ a
 ];
 
 const ownIdentity = law(
-  'exclusive scans begin with the identity of their own monoid, whichever was scanned with before',
+  'exclusive scans start with the identity of their own monoid, whichever monoid ran before',
   [fc.nat({ max: 300 }), fc.boolean()],
   async (run, rows, turned) => {
     const zeros = new Float32Array(rows).fill(-0);
@@ -133,9 +133,9 @@ const exact = rowsForAny(exactMonoids);
 const inexact = rowsForAny(inexactMonoids, fewRows);
 
 export const scanLaws: readonly Law[] = [
-  scanLaw('scans of exact monoids are the plain loop', exact, sequentialPrefixes),
+  scanLaw('scans of exact monoids equal a plain loop', exact, sequentialPrefixes),
   scanLaw('scans of inexact monoids follow the canonical tree', inexact, treePrefixes),
-  segmentedLaw('segmented scans of exact monoids are scans of the segments', exact, sequentialSegments),
+  segmentedLaw('segmented scans of exact monoids equal scans of the segments', exact, sequentialSegments),
   segmentedLaw('segmented scans of inexact monoids follow the canonical tree', inexact, treeSegments),
   ownIdentity,
 ];

@@ -74,7 +74,7 @@ const fewPayload = rowsOf({ number: 'u32', float: 'f32', flag: 'bool', byte: 'i8
 
 export const scatterLaws: readonly Law[] = [
   law(
-    'scatter puts every row at its place and zeros elsewhere',
+    'scatter puts every row at its place, and zeros elsewhere',
     [fewPayload, presentation, someRows, fc.nat()],
     async (run, host, how, length, seed) => {
       const indices = places(rowsIn(host), length, seed);
@@ -94,7 +94,7 @@ export const scatterLaws: readonly Law[] = [
     },
   ),
   law(
-    'scatterIf onto a table leaves the places of unset flags as they were',
+    'scatterIf onto a table keeps the rows of the table where no flagged row goes',
     [fewPayload, presentation, someRows, fc.nat()],
     async (run, host, how, length, seed) => {
       const indices = places(rowsIn(host), length, seed);
@@ -110,7 +110,7 @@ export const scatterLaws: readonly Law[] = [
     },
   ),
   law(
-    'scatter onto a shorter table leaves zeros past it, be it a view or of a device count',
+    'scatter onto a shorter table gives zeros past its end, for views and device counts too',
     [rowsOf({ value: 'u32' }, someRows), presentation, someRows],
     async (run, { value }, how, length) => {
       const result = await run((context) => {
@@ -133,7 +133,7 @@ export const scatterLaws: readonly Law[] = [
     assertSameBytes(result, take(host, [...Array(rows).keys()]), 'rows', true);
   }),
   law(
-    'scatterReduce combines all rows that name an element, in whatever order',
+    'scatterReduce combines all rows with the same target, in any order',
     [
       rowsOf({ value: 'u32', other: 'u32' }),
       recipe,

@@ -24,7 +24,7 @@ export const sequenceLaws: readonly Law[] = [
     },
   ),
   law(
-    'constant and fill give one value to every row, of a device count too',
+    'constant and fill give every row one value, also for a device count',
     [rowsOf({ row: 'u32' }), presentation, word, fc.float({ noNaN: true }), fc.boolean()],
     async (run, host, how, number, float, flag) => {
       const result = await run((context) => {
@@ -52,7 +52,7 @@ export const sequenceLaws: readonly Law[] = [
       });
     },
   ),
-  law('tabulate is the functor of the row numbers', [rowCount], async (run, length) => {
+  law('tabulate applies the functor to the row numbers', [rowCount], async (run, length) => {
     const result = await run(() => tabulate(length, squareAndParity));
     assertSame(result, {
       square: Uint32Array.from({ length }, (_, i) => Math.imul(i, i)),

@@ -12,7 +12,7 @@ const row = fc.oneof(fc.nat({ max: 80 }), fc.constantFrom(255, 256, 1023, 1024, 
 const range = (length: number): number[] => [...Array(length).keys()];
 
 export const sliceLaws: readonly Law[] = [
-  law('slice is that of arrays', [payload, presentation, row, row], async (run, host, how, from, to) => {
+  law('slice equals that of arrays', [payload, presentation, row, row], async (run, host, how, from, to) => {
     const result = await run((context) => {
       const table = present(context, host, how);
       return { between: slice(table, from, to), rest: slice(table, from) };
@@ -21,7 +21,7 @@ export const sliceLaws: readonly Law[] = [
     const expected = { between: take(host, all.slice(from, to)), rest: take(host, all.slice(from)) };
     assertSameBytes(result, expected, 'rows', true);
   }),
-  law('slices of slices add up', [payload, presentation, row, row], async (run, host, how, first, second) => {
+  law('slices of slices compose', [payload, presentation, row, row], async (run, host, how, first, second) => {
     const result = await run((context) => {
       const table = present(context, host, how);
       const twice = slice(slice(table, first), second);
@@ -31,7 +31,7 @@ export const sliceLaws: readonly Law[] = [
     const rest = range(rowsIn(host)).slice(first + second);
     assertSameBytes(result.turned, take(host, rest.toReversed()), 'rows', true);
   }),
-  law('reverse turns the rows around, and twice is none', [payload, presentation], async (run, host, how) => {
+  law('reverse reverses the rows, and twice changes nothing', [payload, presentation], async (run, host, how) => {
     const result = await run((context) => {
       const table = present(context, host, how);
       return { once: reverse(table), twice: reverse(reverse(table)) };

@@ -84,7 +84,7 @@ export const sortLaws: readonly Law[] = [
     assertSameBytes(result, take(pickFields(rows, Object.keys(result)), sortedOrder(each)), 'rows', true);
   }),
   law(
-    'sort gives the keys of sortByKey, and sortPermutation the rows that they come from',
+    'sort returns the keys of sortByKey, and sortPermutation the rows that they come from',
     [sortCase],
     async (run, each) => {
       const { rows, options, how } = each;

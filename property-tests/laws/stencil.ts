@@ -92,7 +92,7 @@ const grid = fc
 
 export const stencilLaws: readonly Law[] = [
   law(
-    'a stencil over a row sees what stands so far on, by the rule of the boundary',
+    'a stencil over a row reads neighbours by their offset, under the boundary rule',
     [cells, presentation, fc.array(offset, { minLength: 1, maxLength: 4 }), boundary, fc.nat(9)],
     async (run, host, how, along, rule, scale) => {
       const list = along.map((dx) => [dx, 0] as const);
@@ -106,7 +106,7 @@ export const stencilLaws: readonly Law[] = [
     },
   ),
   law(
-    'a stencil over a grid sees what stands so many columns and rows on',
+    'a stencil over a grid reads neighbours by their offset in columns and rows',
     [grid, recipe, presentation, offsets, boundary, boundary],
     async (run, [width, length], made, how, list, x, y) => {
       const host = { value: hostColumn('i16', length, made), flag: hostColumn('bool', length, made) };
@@ -121,7 +121,7 @@ export const stencilLaws: readonly Law[] = [
     },
   ),
   law(
-    'of a grid whose last row a device count cuts off, the rest of that row is zero',
+    'a stencil over a grid reads zeros in a last row truncated by a device count',
     [cells, fc.integer({ min: 1, max: 70 }), offsets, fc.constantFrom<Boundary[]>('clamp', 'wrap', 'reflect')],
     async (run, host, width, list, rule) => {
       const functor = weighted(list);
@@ -133,7 +133,7 @@ export const stencilLaws: readonly Law[] = [
     },
   ),
   law(
-    'stencils of stencils see neighbours of neighbours, and fuse into a reduction',
+    'stencils of stencils compose, and fuse into a reduction',
     [cells, presentation, near, near, boundary],
     async (run, host, how, first, second, rule) => {
       const [a, b] = [first, second].map((dx) => fn({ x: neighbours(i32) }, i32, ({ x }) => x.at(dx).add(x.at(0))));

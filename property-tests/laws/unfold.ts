@@ -115,7 +115,7 @@ const upTo = fn({ last: u32, k: u32 }, { more: bool, emits: bool, state: { k: u3
 
 export const unfoldLaws: readonly Law[] = [
   law(
-    'unfold of ranks is expand, for a capacity that is exact or larger',
+    'unfold of ranks equals expand, for an exact or a larger capacity',
     [rowsOf({ count: 'tiny', id: 'u32', float: 'f32' }, fewRows), presentation, fc.nat({ max: 300 })],
     async (run, host, how, spare) => {
       const from = Array.from(host.count, (count, row) => new Array<number>(count).fill(row)).flat();
@@ -130,7 +130,7 @@ export const unfoldLaws: readonly Law[] = [
     },
   ),
   law(
-    'unfold is the loop, whatever the types of the state, and of what is captured',
+    'unfold equals a plain loop, for any types of the state and of captures',
     [wanderers, presentation, maxSteps, rareness, fc.nat({ max: 300 })],
     async (run, host, how, max, rare, spare) => {
       const expected = wandered(host, max, rare);
@@ -151,7 +151,7 @@ export const unfoldLaws: readonly Law[] = [
     },
   ),
   law(
-    'walks may be as uneven as they like: all output from one row, or from the last',
+    'unfold handles uneven walks: all output from one row, or from the last',
     [fc.integer({ min: 1, max: 40 }), fc.nat({ max: 39 }), fc.constantFrom(0, 1, 255, 256, 257, 4097, 65537)],
     async (run, length, place, many) => {
       const heavy = place % length;
@@ -162,7 +162,7 @@ export const unfoldLaws: readonly Law[] = [
     },
   ),
   law(
-    'unfoldReduce is scatterReduce of unfold',
+    'unfoldReduce equals unfold followed by scatterReduce',
     [
       rowsOf({ by: 'u32' }, fewRows),
       recipe,

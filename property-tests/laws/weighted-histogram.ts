@@ -38,7 +38,7 @@ const max = fn({ x: u32 }, u32, ({ x }) => x.or(0xf0000000));
 
 export const weightedHistogramLaws: readonly Law[] = [
   law(
-    'weightedHistogram adds any number of weights by bin in 64 bits',
+    'weightedHistogram sums any number of weights by bin in 64 bits',
     [
       rowsOf({ bin: 'u32', a: 'u32', b: 'u32', c: 'u32' }),
       presentation,
@@ -57,7 +57,7 @@ export const weightedHistogramLaws: readonly Law[] = [
     },
   ),
   law(
-    'weightedHistogram carries from word to word, of views and of one weight twice',
+    'weightedHistogram carries from word to word, for views and for a repeated weight',
     [rowsOf({ bin: 'tiny', x: 'u32' }), presentation],
     async (run, host, how) => {
       const sums = await run((context) => {
@@ -69,7 +69,7 @@ export const weightedHistogramLaws: readonly Law[] = [
       assertSame(sums, sumsByBin(host.bin, 5, { weight, again: weight, bin: host.bin }));
     },
   ),
-  law('weightedHistogram of no weights is nothing, of no rows zeros', [binCount], async (run, count) => {
+  law('weightedHistogram returns nothing for no weights, and zeros for no rows', [binCount], async (run, count) => {
     const sums = await run((context) => {
       const none = context.column(new Uint32Array());
       const of: Named<WideSums> = weightedHistogram(none, count, { none });

@@ -228,7 +228,7 @@ const rows: readonly Row[] = [
   ),
 ].filter(([wrong]) => !taken.includes(wrong));
 
-test('an expansion whose await is forgotten is told', async () => {
+test('an expansion without await is an error that says so', async () => {
   const expanding = () => q.expand({ x }, 1, ofRank) as unknown as q.Column<'u32'>;
   await expect(context.read(expanding())).rejects.toThrow(/read .*promise.*await/);
   expect(() => q.gather(expanding(), x)).toThrow(/gather .*promise as source.*await/);

@@ -64,7 +64,7 @@ export type Row = readonly [wrong: string, call: () => unknown, code: string, na
 /** Declares one test for each wrong call. */
 export function refuses(rows: readonly Row[]): void {
   describe('wrong calls', () => {
-    test('have names of their own', () => {
+    test('have unique names', () => {
       expect(new Set(rows.map(([wrong]) => wrong)).size).toBe(rows.length);
     });
 

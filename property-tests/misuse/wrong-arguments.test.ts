@@ -163,7 +163,7 @@ function mayBeTaken(given: unknown, valid: unknown, name: string): boolean {
 }
 
 describe('every call', () => {
-  test('is one of an export, and every export has one', () => {
+  test('is of an export, and every export has a call', () => {
     const names = Object.keys(tables);
     expect([...exported.keys()].filter((name) => !names.includes(name) && !(name in EXEMPT))).toEqual([]);
     expect(Object.keys(EXEMPT).filter((name) => !exported.has(name))).toEqual([]);
@@ -182,7 +182,7 @@ describe.each(Object.entries(tables))('%s', (name, valid) => {
     await settled((call as Call)(...Object.values(called(args(), undefined, undefined) as Arguments)));
   });
 
-  test('ends in an error that names what is wrong, whatever that is', async () => {
+  test('throws an error that names the wrong argument, for any wrong value', async () => {
     const flaws: string[] = [];
     for (const path of pathsIn(args())) {
       for (const [what, make] of Object.entries(garbage)) {
@@ -202,7 +202,7 @@ describe.each(Object.entries(tables))('%s', (name, valid) => {
     expect(flaws).toEqual([]);
   });
 
-  test('refuses options that it does not have', async () => {
+  test('refuses unknown options', async () => {
     // The parameters of `fn` may have any names.
     const records = name === 'fn' ? [] : pathsIn(args()).filter((path) => isOptions(path, partAt(args(), path)));
     for (const path of records) {

@@ -6,7 +6,7 @@ import { openReference } from '../support/reference-context.ts';
 
 testLaws(againLaws);
 
-test('calls of the same functors are told apart by which of them reads which', async () => {
+test('calls of the same functors are distinguished by which of them reads which', async () => {
   const context = openReference();
   const twice = q.fn('twice', { x: q.u32 }, q.u32, ({ x }) => x.mul(2));
   const weigh = q.fn('weigh', { x: q.u32, y: q.u32, z: q.u32 }, q.u32, ({ x, y, z }) =>

@@ -25,14 +25,14 @@ describe('the canonical tree', () => {
     }
   });
 
-  test.prop([fewRows], { numRuns: caseCount(30) })('puts its brackets by the length alone', (length) => {
+  test.prop([fewRows], { numRuns: caseCount(30) })('depends on the length only', (length) => {
     const one = combineAll(letters(length), bracket) ?? '';
     const other = combineAll(letters(length).toReversed(), bracket) ?? '';
     const shape = (text: string): string => text.replaceAll(/[a-z]/g, '.');
     expect(shape(one)).toBe(shape(other));
   });
 
-  test('is the one that is written down', () => {
+  test('has the documented shape', () => {
     expect(combineAll(letters(6), bracket)).toBe('((((ab)c)d)(ef))');
     const bracketed = prefixes(letters(14), bracket).map(({ inclusive }) => inclusive);
     expect(bracketed[2]).toBe('((ab)c)');
@@ -42,20 +42,20 @@ describe('the canonical tree', () => {
     expect(bracketed[13]).toBe('((((((ab)c)d)(((ef)g)h))(((ij)k)l))(mn))');
   });
 
-  test('skips what holds no element: -0 stays -0', () => {
+  test('skips missing elements: -0 stays -0', () => {
     const add = (a: number, b: number): number => a + b;
     expect(combineAll([-0], add)).toBe(-0);
     expect(prefixes([-0, -0, -0, -0, -0, -0], add).map(({ inclusive }) => inclusive)).toEqual(Array(6).fill(-0));
   });
 });
 
-describe('beyond a million elements, where the tree has a third level', () => {
+describe('above a million elements, where the tree has a third level', () => {
   const values = hostColumn('calm', 2 ** 20 + 1029, { pattern: 'random', seed: 5 });
   const add = (a: number, b: number): number => Math.fround(a + b);
   const total = canonicalTotal([...values], add)!;
   const last = canonicalLastPrefix([...values], add);
 
-  testOnEveryBackend('sums of f32 are those of the tree', async ({ context }) => {
+  testOnEveryBackend('sums of f32 equal those of the tree', async ({ context }) => {
     const column = context.column(values);
     const result = reduce(column, plus(f32));
     expect(await context.read(result)).toEqual(Float32Array.of(total));

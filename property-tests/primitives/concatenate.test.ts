@@ -6,7 +6,7 @@ import { expectRefusal, openReference } from '../support/reference-context.ts';
 
 testLaws(concatenateLaws);
 
-test('refused: nothing at all, other columns, more rows than a column can have', async () => {
+test('refused: no tables, tables with other columns, more rows than a column can have', async () => {
   await using context = openReference();
   const numbers = context.column(Uint32Array.of(1));
   const refuses = (code: string, tables: readonly Table[]): void =>

@@ -8,7 +8,7 @@ const { bool, fn, u32 } = q;
 
 testLaws(copyIfLaws);
 
-test('refuses functors that do not fit the rows', () => {
+test('refuses functors that do not match the rows', () => {
   const context = openReference();
   const x = context.column(Uint32Array.of(1));
   const ofTwo = fn({ x: u32, y: u32 }, bool, ({ x, y }) => x.eq(y));

@@ -16,14 +16,14 @@ describe('crossReduce', () => {
   const contraction = { start: 0, step, value };
   const vectors = (dimensions: number, ...values: number[]) => ({ elements: column(...values), dimensions });
 
-  test('is a product of matrices', async () => {
+  test('computes a matrix product', async () => {
     const a = { a: vectors(2, 1, 2, 3, 4) };
     const b = { b: vectors(2, 5, 7, 6, 8) };
     const product = q.crossReduce(a, b, contraction, q.plus(f32), { run: 1 });
     expect(await context.read(product)).toEqual(Float32Array.of(19, 43, 22, 50));
   });
 
-  test('refuses sides that do not fit', () => {
+  test('refuses sides that do not match', () => {
     const refuse = (code: string, call: () => unknown) => expectRefusal(context, code, call);
     const [a, b] = [{ a: vectors(2, 1, 2) }, { b: vectors(2, 1, 2) }];
     const [flat, odd, none] = [{ b: vectors(1, 1, 2) }, { b: vectors(2, 1, 2, 3) }, { b: vectors(0, 1) }];

@@ -33,7 +33,7 @@ describe.each([
   ['reference', 64],
   ['webgpu', 4],
 ] as const)('on %s, in walks of %i rows', (name, walkRows) => {
-  test('every output row comes from its row, however uneven the counts', async () => {
+  test('every output row comes from its row, for any uneven counts', async () => {
     const context = new Context(await openWalking(name, walkRows));
     const pair = fn({ row: u32, rank: u32 }, { row: u32, rank: u32 }, (row) => row);
     const expands = fc.asyncProperty(unevenCounts, fc.nat(2000), async (counts, spare) => {
@@ -55,7 +55,7 @@ describe.each([
   }, 60_000);
 });
 
-testOnEveryBackend('makes the same rows whatever number of them is expected', async ({ context }) => {
+testOnEveryBackend('makes the same rows for any expected number of rows', async ({ context }) => {
   const pair = fn({ row: u32, rank: u32 }, { row: u32, rank: u32 }, (row) => row);
   const expands = fc.asyncProperty(unevenCounts, fc.nat(8), fc.nat(2000), async (counts, eighths, spare) => {
     const column = context.column(counts);
@@ -74,7 +74,7 @@ testOnEveryBackend('makes the same rows whatever number of them is expected', as
   await fc.assert(expands, { numRuns: caseCount(12) });
 });
 
-test.each([64, 4])('makes more than memory holds, where walks have %i rows too', async (walkRows) => {
+test.each([64, 4])('makes more rows than memory holds, in walks of %i rows', async (walkRows) => {
   const inner = createReferenceBackend({ limits: { memoryBytes: 200_000 } });
   await using context = new Context(createSpillingBackend({ ...inner, walkRows }));
   const counts = context.column(Uint32Array.of(30_000, 0, 30_000));
@@ -88,7 +88,7 @@ test.each([64, 4])('makes more than memory holds, where walks have %i rows too',
 });
 
 test.each([64, 4])(
-  'captures and gathers what memory has no second room for, with walks of %i rows',
+  'captures and gathers columns that fit in memory only once, in walks of %i rows',
   async (walkRows) => {
     const inner = createReferenceBackend({ limits: { memoryBytes: 30_000 } });
     await using context = new Context(createSpillingBackend({ ...inner, walkRows }));
@@ -103,14 +103,14 @@ test.each([64, 4])(
   },
 );
 
-test('fields may be called as what every object has', async () => {
+test('fields can be named like members of every object', async () => {
   await using context = openReference();
   const rows = { constructor: context.column(Uint32Array.of(7)), toString: context.column(Uint32Array.of(1)) };
   const sum = fn({ constructor: u32, rank: u32 }, u32, (row) => row.constructor.add(row.rank));
   expect(await context.read(q.expand(rows, 2, sum, { capacity: 2 }))).toEqual(Uint32Array.of(7, 8));
 });
 
-test('a functor of the rank alone needs nothing of a row', async () => {
+test('a functor of only the rank needs no field of a row', async () => {
   await using context = openReference();
   const x = context.column(Uint32Array.of(5, 6));
   const rank = fn({ rank: u32 }, u32, ({ rank }) => rank);
@@ -119,7 +119,7 @@ test('a functor of the rank alone needs nothing of a row', async () => {
   }
 });
 
-test('refuses rows whose fields do not fit the functor', () => {
+test('refuses rows whose fields do not match the functor', () => {
   const context = openReference();
   const x = context.column(Uint32Array.of(1));
   const expand = (rows: q.Table, functor: q.ExpandFunctor<typeof u32>): (() => unknown) => {
@@ -167,7 +167,7 @@ test('refuses rows whose fields do not fit the functor', () => {
   );
 });
 
-test.each([-1, 0.5])('refuses %d as the number of rows that each makes', (times) => {
+test.each([-1, 0.5])('refuses %d as the number of rows that each row makes', (times) => {
   const context = openReference();
   const x = context.column(Uint32Array.of(1));
   expectRefusal(context, 'column/size', () =>

@@ -8,7 +8,7 @@ const { bool, f32, fn, u32 } = q;
 
 testLaws(histogramLaws);
 
-test.each([0, -1, 0.5, Number.NaN, 2 ** 32])('refuses %d bins, rows a run, ranks or histograms', (size) => {
+test.each([0, -1, 0.5, Number.NaN, 2 ** 32])('refuses %d bins, rows per segment, ranks or histograms', (size) => {
   const context = openReference();
   const x = context.column(Uint32Array.of(1, 2));
   const rows = {
@@ -38,14 +38,14 @@ test.each([[[]], [[1]], [[0, 0]], [[1, 0]], [[0, Number.NaN]], [[0, Number.POSIT
   },
 );
 
-test('refuses even bins between bounds that are crossed', () => {
+test('refuses even bins with crossed bounds', () => {
   const context = openReference();
   const x = context.column(Float32Array.of(1));
   expectRefusal(context, 'histogram/edges', () => q.histogramEven(x, 1, 1, 4));
   expectRefusal(context, 'histogram/edges', () => q.histogramEven(x, 2, 1, 4));
 });
 
-test('refuses elements that are no bin and histogram, and rows whose fields do not fit', () => {
+test('refuses functors without bin and histogram, and rows whose fields do not match', () => {
   const context = openReference();
   const x = context.column(Uint32Array.of(1));
   const rows = {

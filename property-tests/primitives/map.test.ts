@@ -21,7 +21,7 @@ describe('map', () => {
   );
   const given = { x, table: x, by: 1, on: true, scale: 0.5 };
 
-  test('infers what functors written in place take and return', async () => {
+  test('infers the types of inline functors', async () => {
     const sum: q.Column<'u32'> = q.map(
       fn({ x: u32, y: u32 }, u32, ({ x, y }) => x.add(y)),
       {
@@ -42,7 +42,7 @@ describe('map', () => {
     expect(await context.read(both)).toEqual({ half: Float32Array.of(0.5, 1) });
   });
 
-  test('refuses arguments that are missing or of another type, for the type checker and without it', () => {
+  test('refuses arguments that are missing or of another type, at compile time and at run time', () => {
     const { x: _, ...withoutRows } = given;
     const { table: __, ...withoutTable } = given;
     // @ts-expect-error no column for x
@@ -57,17 +57,17 @@ describe('map', () => {
     expect(() => q.map(lookUp, { ...given, on: 1 })).toThrow(code('map/uniform'));
   });
 
-  test.each([0.5, -1 - 2 ** 31, 2 ** 32, Number.NaN])('refuses %d as a uniform of whole numbers', (by) => {
+  test.each([0.5, -1 - 2 ** 31, 2 ** 32, Number.NaN])('refuses %d as an integer uniform', (by) => {
     expect(() => q.map(lookUp, { ...given, by })).toThrow(code('map/uniform'));
   });
 
-  test('takes a negative uniform as the u32 that it stands for, and rounds one of f32', async () => {
+  test('converts a negative uniform to u32, and rounds one of f32', async () => {
     expect(await context.read(q.map(lookUp, { ...given, by: -1 }))).toEqual(Uint32Array.of(1, 2));
     const add = fn({ x: u32, by: q.uniform(f32) }, f32, ({ by }) => by);
     expect(await context.read(q.map(add, { x, by: 0.1 }))).toEqual(Float32Array.of(0.1, 0.1));
   });
 
-  test('refuses to capture a view where no context can store it', () => {
+  test('refuses to capture a view when no context can store it', () => {
     const views = { ...given, x: q.sequence(2), table: q.sequence(9) };
     expect(() => q.map(lookUp, views)).toThrow(code('column/no-context'));
   });

@@ -49,7 +49,7 @@ function three({ fields }: MonoidSample): fc.Arbitrary<Three> {
 describe.each([...exactMonoids, ...inexactMonoids])('$name', (sample) => {
   const combine = operatorOf(sample.monoid);
 
-  test('combines as the same in plain JavaScript', () => {
+  test('combines like the same monoid in plain JavaScript', () => {
     fc.assert(
       fc.property(three(sample), ([a, b]) => {
         expect(combine(a, b)).toEqual(sample.combine(a, b));
@@ -72,7 +72,7 @@ describe.each([...exactMonoids, ...inexactMonoids])('$name', (sample) => {
 describe.each(exactMonoids)('$name', (sample) => {
   const combine = operatorOf(sample.monoid);
 
-  test('is associative to the byte', () => {
+  test('is associative, byte for byte', () => {
     fc.assert(
       fc.property(three(sample), ([a, b, c]) => {
         expect(combine(combine(a, b), c)).toEqual(combine(a, combine(b, c)));
@@ -80,7 +80,7 @@ describe.each(exactMonoids)('$name', (sample) => {
     );
   });
 
-  test('is associative with heads, and starts anew at each', () => {
+  test('is associative with heads, and restarts at each', () => {
     const withHeads = operatorOf(segmented(sample.monoid) as unknown as Monoid<Shape>);
     const heads = fc.tuple(fc.nat({ max: 1 }), fc.nat({ max: 1 }), fc.nat({ max: 1 }));
     fc.assert(
@@ -97,7 +97,7 @@ describe.each(exactMonoids)('$name', (sample) => {
 describe.each(exactMonoids.filter(({ monoid }) => monoid.commutative))('$name', (sample) => {
   const combine = operatorOf(sample.monoid);
 
-  test('commutes to the byte, as it says', () => {
+  test('is commutative, byte for byte, as declared', () => {
     fc.assert(
       fc.property(three(sample), ([a, b]) => {
         expect(combine(a, b)).toEqual(combine(b, a));
@@ -107,7 +107,7 @@ describe.each(exactMonoids.filter(({ monoid }) => monoid.commutative))('$name', 
 });
 
 describe('monoid', () => {
-  test('is exact unless it has an f32 field, or as it is told', () => {
+  test('is exact unless it has an f32 field, or as declared', () => {
     expect([plus(u32), plus(u64), minimum(f32), times(i32)].map(({ exact }) => exact)).toEqual([
       true,
       true,
@@ -119,7 +119,7 @@ describe('monoid', () => {
     expect(segmented(plus(f32)).exact).toBe(false);
   });
 
-  test('commutes only where it is known to', () => {
+  test('is commutative only when known to be', () => {
     const known = [plus(u32), plus(u64), minimum(f32), times(i32), product({ a: plus(u32), b: plus(u64) })];
     expect(known.map(({ commutative }) => commutative)).toEqual(known.map(() => true));
     const left = monoid({ of: u32, identity: 0, combine: ({ a, b }) => select(b, a, a.ne(0)) });
@@ -128,13 +128,13 @@ describe('monoid', () => {
     );
   });
 
-  test('of a scalar type is made once, and so is its segmented form', () => {
+  test('of a scalar type is created once, and so is its segmented form', () => {
     expect(plus(u32)).toBe(plus(u32));
     expect(segmented(plus(u32))).toBe(segmented(plus(u32)));
     expect(monoidProgram(plus(u32))).toBe(monoidProgram(plus(u32)));
   });
 
-  test('refuses an identity that lacks a field, or is none of its type', () => {
+  test('refuses an identity that lacks a field or has another type', () => {
     const combine = fn({ a: u64, b: u64 }, u64, ({ a }) => a);
     const lacking = { shape: u64, identity: { lo: 0 }, combine, exact: true, commutative: false };
     expect(() => monoidProgram(lacking)).toThrow(expect.objectContaining({ code: 'monoid/identity' }));
@@ -145,7 +145,7 @@ describe('monoid', () => {
     expect(() => monoidProgram(flag)).toThrow(FunctorError);
   });
 
-  test('combines columns by the names of its fields, and refuses others', async () => {
+  test('combines columns by the names of its fields, and refuses other names', async () => {
     await using context = openReference();
     const column = (...values: number[]): Column<'u32'> => context.column(Uint32Array.from(values));
     const both = product({ max: maximum(u32), sum: plus(u32) });
@@ -176,7 +176,7 @@ describe('monoid', () => {
     expectRefusal(context, 'scan/kind', () => segmentedScan(sum, heads, plus(u32), { kind: 'inclusve' as never }));
   });
 
-  test('takes a negative identity as the u32 that it stands for', () => {
+  test('converts a negative identity to u32', () => {
     const all = monoid({ of: u32, identity: -1, combine: ({ a, b }) => a.and(b) });
     expect(monoidProgram(all).identity).toEqual([2 ** 32 - 1]);
   });

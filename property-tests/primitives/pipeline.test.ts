@@ -58,7 +58,7 @@ function plainGroupStarts(
 
 testLaws([
   law(
-    'copyIf, sortByKey, reduceByKey, exclusiveScan and gather chain like their loops',
+    'chained copyIf, sortByKey, reduceByKey, exclusiveScan and gather equal plain loops',
     [rowsOf({ key: 'u32', value: 'u32' }), presentation],
     async (run, host, how) => {
       const result = await run((context) => groupStarts(present(context, host, how)));
@@ -66,7 +66,7 @@ testLaws([
     },
   ),
   law(
-    'what a device count feeds feeds on: every primitive takes what every other left',
+    'every primitive accepts tables with device counts from every other',
     [rowsOf({ key: 'tiny', value: 'u32' }), presentation],
     async (run, host, how) => {
       const result = await run((context) => {
@@ -124,7 +124,7 @@ describe('the host', () => {
   const counted = ({ backend }: Context): q.Counters => ({ ...backend.counters });
 
   onEveryBackend((opened) => {
-    test('learns no length before it reads the result: one submission, and nothing read before', async () => {
+    test('reads no length before the result: one submission, and no earlier readback', async () => {
       const { context } = opened();
       const rows = { key: context.column(key), value: context.column(value) };
       await context.sync();

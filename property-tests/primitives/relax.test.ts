@@ -13,7 +13,7 @@ const { bool, f32, fn, neighbours, u32 } = q;
 
 testLaws(relaxLaws);
 
-describe('grids that no kernel has room for', () => {
+describe('grids too large for the kernel', () => {
   test.each(relaxLaws.map((law) => [law.name, law] as const))(
     'round by round: %s',
     async (_, { property }) => {
@@ -29,7 +29,7 @@ describe('grids that no kernel has room for', () => {
 });
 
 onEveryBackend((opened) => {
-  test('the windows of cells of radius 20, 161 × 81 pixels, are the same as on the reference', async () => {
+  test('windows of cells of radius 20, 161 × 81 pixels, give the same bytes as on the reference', async () => {
     const sizes = [161 * 81, 40 * 30, 150 * 80];
     const cells = sizes.reduce((a, b) => a + b);
     const start = Float32Array.from({ length: cells }, (_, i) => (Math.imul(i, 2654435761) >>> 20) / 64);
@@ -50,7 +50,7 @@ onEveryBackend((opened) => {
 });
 
 describe('relax', () => {
-  test('of grids that are larger than all cells there are none', async () => {
+  test('has no grids when they are larger than all cells', async () => {
     const context = openReference();
     const size = { width: 2 ** 20, height: 2 ** 20 };
     const until = fn({ total: u32 }, bool, ({ total }) => total.eq(0));
@@ -78,7 +78,7 @@ describe('relax', () => {
   const column = (...values: number[]) => context.column(Uint32Array.from(values));
   const options = { maxRounds: 3, maxWidth: 8, maxHeight: 8 };
 
-  test('refuses steps that are none', () => {
+  test('refuses invalid steps', () => {
     const grids = { width: column(2), height: column(1) };
     const x = column(1, 2);
     const none = fn({ x: u32 }, u32, ({ x }) => x);
@@ -89,7 +89,7 @@ describe('relax', () => {
     expectRefusal(context, 'relax/step', () => q.relax(grids, two, { x, y: x }, rule, options));
   });
 
-  test('refuses rules that do not fit', () => {
+  test('refuses invalid rules', () => {
     const grids = { width: column(2), height: column(1) };
     const x = column(1, 2);
     const inexact = q.monoid({ of: u32, identity: 0, combine: ({ a, b }) => a.add(b), exact: false });
@@ -107,18 +107,18 @@ describe('relax', () => {
   });
 
   test.each([
-    ['more cells than there are', 3, 1, 16, 16],
+    ['more cells than the state has', 3, 1, 16, 16],
     ['a grid that is too wide', 2, 1, 1, 2],
     ['a grid that is too high', 1, 2, 2, 1],
-    ['sizes whose product passes 32 bits', 65536, 65536, 2 ** 32 - 1, 2 ** 32 - 1],
-  ])('%s are told when the result is read', async (_, width, height, maxWidth, maxHeight) => {
+    ['sizes whose product exceeds 32 bits', 65536, 65536, 2 ** 32 - 1, 2 ** 32 - 1],
+  ])('%s are reported when the result is read', async (_, width, height, maxWidth, maxHeight) => {
     const grids = { width: column(width), height: column(height) };
     const { state, rounds } = q.relax(grids, step, { x: column(1, 2) }, rule, { maxRounds: 3, maxWidth, maxHeight });
     await expect(context.read(state)).rejects.toMatchObject({ name: 'CapacityError' });
     await expect(context.read(rounds)).rejects.toMatchObject({ name: 'CapacityError' });
   });
 
-  test('cells behind the last grid stay what they are', async () => {
+  test('leaves cells after the last grid unchanged', async () => {
     const down = fn({ x: neighbours(u32) }, u32, ({ x }) => x.at(0).sub(1));
     const grids = { width: column(2, 0), height: column(1, 5) };
     const { state, rounds } = q.relax(grids, down, { x: column(5, 6, 7, 8) }, rule, options);

@@ -84,7 +84,7 @@ describe.each(Object.keys(open))('on %s', (name) => {
     fc.nat(3000),
   );
   test.prop([sizes, fc.constantFrom(...Object.keys(runLengths(900)))], { numRuns: costlyCaseCount(10) })(
-    'scans without their form give the same bytes',
+    'scans give the same bytes without their special form',
     async (n, length) => {
       const [inputs, others] = [upload(special, n, length), upload(general, n, length)];
       for (const run of Object.values(primitives)) {
@@ -96,7 +96,7 @@ describe.each(Object.keys(open))('on %s', (name) => {
   );
 });
 
-test('primitives say what their scans are for', async () => {
+test('primitives declare the form of their scans', async () => {
   const forms: (ScanForm | undefined)[] = [];
   const watching = rescanning(createReferenceBackend(), (command) => {
     forms.push(command.form);
@@ -181,7 +181,7 @@ const marks: { readonly [name: string]: { readonly wasm: readonly number[]; read
   'reduceByKey of sums': { wasm: tableLoad(fixed.noHead), wgsl: 'fn values_up_to(' },
 };
 
-describe.each(Object.keys(rewritten))('a rewritten %s', (name) => {
+describe.each(Object.keys(rewritten))('the special form of %s', (name) => {
   const { wasm, wgsl } = marks[name]!;
   const n = 5000;
 
@@ -194,7 +194,7 @@ describe.each(Object.keys(rewritten))('a rewritten %s', (name) => {
     expect(got).toEqual(await reference.read(expected as never));
   }
 
-  test('has the vectors of its form on workers', async () => {
+  test('compiles to its vector code on workers', async () => {
     const isFast = async (change: (command: ScanCommand) => ScanCommand): Promise<boolean> => {
       const modules = await compiledBy(async () =>
         check(rescanning(await createWorkersBackend({ workers: 1 }), change)),
@@ -205,7 +205,7 @@ describe.each(Object.keys(rewritten))('a rewritten %s', (name) => {
     expect(await isFast((command) => command)).toBe(true);
   });
 
-  test('has the kernel of its form on WebGPU', async () => {
+  test('compiles to its kernel on WebGPU', async () => {
     const { gpu, shaders } = listening(await openPooledGpu());
     const openListening = (): Promise<Backend> =>
       createWebGpuBackend({ gpu, adapter: testAdapter(), tuning: lookingBack({}) });

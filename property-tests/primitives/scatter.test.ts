@@ -6,7 +6,7 @@ import { expectRefusal, openReference } from '../support/reference-context.ts';
 
 testLaws(scatterLaws);
 
-test('refuses to scatter onto other columns than the rows have', () => {
+test('refuses to scatter onto columns other than those of the rows', () => {
   const context = openReference();
   const rows = context.column(Uint32Array.of(1, 2));
   const onto = context.column(Float32Array.of(1, 2));
@@ -14,7 +14,7 @@ test('refuses to scatter onto other columns than the rows have', () => {
   expectRefusal(context, 'scatter/onto', () => q.scatter(rows, q.sequence(2), 2, { onto: { rows, onto } }));
 });
 
-test('refuses to combine into a view, a packed column, or one that the rows are read from', () => {
+test('refuses to combine into a view, a packed column, or a column that the rows are read from', () => {
   const context = openReference();
   const rows = context.column(Uint32Array.of(1, 2));
   const packed = context.column(Uint8Array.of(1, 2));

@@ -6,7 +6,7 @@ import { expectRefusal, openReference } from '../support/reference-context.ts';
 
 testLaws(selectKthLaws);
 
-test('refuses places that there are not, and fractions that are none', () => {
+test('refuses places out of range and invalid fractions', () => {
   const context = openReference();
   const [keys, none] = [context.column(Uint32Array.of(5, 6)), context.column(new Uint32Array())];
   for (const k of [2, -1, 0.5, Number.NaN]) expectRefusal(context, 'select/place', () => q.selectKth(keys, k));
@@ -16,14 +16,17 @@ test('refuses places that there are not, and fractions that are none', () => {
   for (const f of [1.1, -0.1, Number.NaN]) expectRefusal(context, 'select/fraction', () => q.quantiles(keys, [f]));
 });
 
-test.each([1, 7, 10, 100, 101, 1000])('whole numbers of places stay whole among %d rows', async (last) => {
-  const context = openReference();
-  const rows = q.sequence(last + 1);
-  const fractions = Array.from({ length: last + 1 }, (_, place) => place / last);
-  expect(await context.read(q.quantiles(context.materialize(rows), fractions))).toEqual(await context.read(rows));
-});
+test.each([1, 7, 10, 100, 101, 1000])(
+  'fractions of whole places select exactly those places among %d rows',
+  async (last) => {
+    const context = openReference();
+    const rows = q.sequence(last + 1);
+    const fractions = Array.from({ length: last + 1 }, (_, place) => place / last);
+    expect(await context.read(q.quantiles(context.materialize(rows), fractions))).toEqual(await context.read(rows));
+  },
+);
 
-test('nothing is read back before the keys are', async () => {
+test('nothing is read back before the result', async () => {
   const context = openReference();
   const { readbacks } = context.backend.counters;
   const odd = q.copyIf(context.column(Uint32Array.of(9, 4, 7, 1)), context.column([true, false, true, true]));
@@ -32,7 +35,7 @@ test('nothing is read back before the keys are', async () => {
   expect(await context.read(median)).toEqual(Uint32Array.of(7));
 });
 
-test('keys of more kinds and lengths than are kept prepared leave no memory behind', async () => {
+test('keys of more kinds and lengths than the cache of prepared selections holds leak nothing', async () => {
   const context = openReference();
   for (let power = 0; power <= 12; power++) {
     for (const make of [Uint32Array, Int32Array, Float32Array, Uint8Array]) {

@@ -6,13 +6,13 @@ import { expectRefusal, openReference } from '../support/reference-context.ts';
 
 testLaws(sequenceLaws);
 
-test('refuses steps and starts that are not whole', () => {
+test('refuses fractional steps and starts', () => {
   const context = openReference();
   expectRefusal(context, 'sequence/number', () => q.sequence(3, 0.5));
   expectRefusal(context, 'sequence/number', () => q.sequence(3, 0, Number.NaN));
 });
 
-test('refuses values that are none of the type, or lack a field', () => {
+test('refuses values of another type or without a field', () => {
   const context = openReference();
   expectRefusal(context, 'sequence/value', () => q.constant(q.u32, 0.5, 3));
   expectRefusal(context, 'sequence/value', () => q.fill(context, q.u32, 2 ** 32, 3));

@@ -18,7 +18,7 @@ test.each([
   expectRefusal(context, 'sort/bits', () => q.sortByKey(keys, { keys }, { bits }));
 });
 
-test('refuses bits past those of 64-bit keys, and what are no keys', () => {
+test('refuses bits beyond those of 64-bit keys, and columns that cannot be keys', () => {
   const context = openReference();
   const keys = context.column(Uint32Array.of(2, 1));
   expectRefusal(context, 'sort/bits', () => q.sort({ lo: keys, hi: keys }, { bits: { from: 0, to: 65 } }));

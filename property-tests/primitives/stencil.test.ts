@@ -14,7 +14,7 @@ describe('stencil', () => {
   const before = fn({ x: neighbours(u32) }, u32, ({ x }) => x.at(-1));
   const above = fn({ x: neighbours(u32) }, u32, ({ x }) => x.at(0, -1));
 
-  test('refuses grids that are none', () => {
+  test('refuses invalid grids', () => {
     expectRefusal(context, 'stencil/rows', () => q.stencil(above, { x }));
     for (const width of [3, 0, 0.5, 8, 2 ** 32]) {
       expectRefusal(context, 'stencil/width', () => q.stencil(above, { x }, { width }));
@@ -22,7 +22,7 @@ describe('stencil', () => {
     expectRefusal(context, 'stencil/boundary', () => q.stencil(before, { x }, { boundary: 'mirror' as never }));
   });
 
-  test('refuses columns and values outside that do not fit the functor', () => {
+  test('refuses columns and outside values that do not match the functor', () => {
     // @ts-expect-error no column for x
     expectRefusal(context, 'map/argument', () => q.stencil(before, {}));
     // @ts-expect-error floats for integers
@@ -38,25 +38,25 @@ describe('stencil', () => {
     expectRefusal(context, 'stencil/outside', () => q.stencil(before, { x }, stranger));
   });
 
-  test('functors that take neighbours are for stencil alone', () => {
+  test('is the only primitive for functors of neighbours', () => {
     expectRefusal(context, 'map/neighbours', () => q.map(before, { x } as never));
     const isAlive = fn({ x: neighbours(u32) }, bool, ({ x }) => x.at(1).gt(0));
     expectRefusal(context, 'map/neighbours', () => q.copyIf({ x }, isAlive as never));
     expectRefusal(context, 'map/neighbours', () => q.expand({ n: x }, x, before as never, { capacity: 4 }));
   });
 
-  test.each([0.5, Number.NaN, 2 ** 31])('refuses %d as an offset, at the line of the author', (dx) => {
+  test.each([0.5, Number.NaN, 2 ** 31])('refuses %d as an offset, with the line of the author', (dx) => {
     const functor = fn({ x: neighbours(u32) }, u32, ({ x }) => x.at(dx));
     expectRefusal(context, 'functor/neighbour', () => q.stencil(functor, { x }));
     expect(() => functor.module).toThrow(/stencil\.test\.ts:\d+/);
   });
 
-  test('refuses a value of the device as an offset', () => {
+  test('refuses a value computed on the device as an offset', () => {
     const functor = fn({ x: neighbours(u32), by: q.uniform(u32) }, u32, ({ x, by }) => x.at(by as never));
     expectRefusal(context, 'functor/neighbour', () => q.stencil(functor, { x, by: 1 }));
   });
 
-  test('neighbours pass on to other functors, and may be asked for inside of branches', async () => {
+  test('passes neighbours on to other functors, and reads them inside branches', async () => {
     const largest = fn('largest', { x: neighbours(u32) }, u32, ({ x }) => q.max(x.at(-1), x.at(0), x.at(1)));
     const rises = fn('rises', { x: neighbours(u32) }, u32, ({ x }) => {
       const result = q.Var(u32(0));
@@ -68,7 +68,7 @@ describe('stencil', () => {
     expectRefusal(context, 'functor/type', () => q.stencil(pair, { p: { x } }));
   });
 
-  test('neighbours do not leave the functor that they belong to', () => {
+  test('refuses neighbours outside the functor that they belong to', () => {
     const outer = fn({ x: neighbours(u32) }, u32, ({ x }) => {
       const inner = fn({ y: u32 }, u32, ({ y }) => y.add(x.at(1)));
       return inner({ y: x.at(0) });
@@ -76,7 +76,7 @@ describe('stencil', () => {
     expectRefusal(context, 'functor/out-of-scope', () => q.stencil(outer, { x }));
   });
 
-  test('is a view, also where no context is known', async () => {
+  test('is a view, also when no context is known', async () => {
     const { liveBuffers, dispatches } = context.backend.counters;
     const sums = q.stencil(before, { x: q.sequence(4) });
     expect(context.backend.counters).toMatchObject({ liveBuffers, dispatches });

@@ -35,7 +35,7 @@ function step<R extends q.Shape>(value: R) {
 const counts = Uint32Array.of(3, 0, 1, 4);
 const expected = Uint32Array.of(0, 1, 2, 0, 0, 1, 2, 3);
 
-testOnEveryBackend('waits for the number of rows where it is given no capacity', async ({ context }) => {
+testOnEveryBackend('waits for the number of rows when no capacity is given', async ({ context }) => {
   for (const times of [0, 1, 700]) {
     const count = context.column(Uint32Array.from({ length: 4 * times }, (_, i) => counts[i % 4]!));
     const { readbacks } = context.backend.counters;
@@ -51,7 +51,7 @@ testOnEveryBackend('waits for the number of rows where it is given no capacity',
   expect(context.backend.counters.liveBuffers).toBe(0);
 });
 
-testOnEveryBackend('makes the same rows whatever number of them is expected', async ({ context }) => {
+testOnEveryBackend('makes the same rows for any expected number of rows', async ({ context }) => {
   const count = context.column(counts);
   for (const guess of [0, 1, 7, 8, 9, 16, 17, 1000]) {
     const { readbacks } = context.backend.counters;
@@ -66,7 +66,7 @@ testOnEveryBackend('makes the same rows whatever number of them is expected', as
   expect(context.backend.counters.liveBuffers).toBe(0);
 });
 
-test('rows that are expected and have no memory are made when their number is known', async () => {
+test('makes rows after their number is known when there is no memory for the expected number', async () => {
   await using context = new Context(createReferenceBackend({ limits: { memoryBytes: 400 } }));
   const count = context.column(counts);
   const rows = await q.unfold({ count }, fromZero, below, { expected: 16 });
@@ -77,24 +77,21 @@ test('rows that are expected and have no memory are made when their number is kn
   assertSame(await context.read(again), expected);
 });
 
-testOnEveryBackend(
-  'of no more than its capacity, whatever that is; every read says what was needed',
-  async ({ context }) => {
-    for (const capacity of [0, 1, 3, 7]) {
-      const count = context.column(counts);
-      const rows = context.scope(() => q.unfold({ count }, fromZero, below, { capacity }));
-      const refused = { code: 'capacity/outgrown', got: 8 };
-      await expect(context.sync(rows)).rejects.toThrow(expect.objectContaining(refused));
-      await expect(context.read(rows)).rejects.toThrow(expect.objectContaining(refused));
-      const { buffer } = destination(rows);
-      assertSame(await context.backend.read(buffer, 0, capacity), expected.subarray(0, capacity));
-      context.dispose(rows, count);
-    }
-    expect(context.backend.counters.liveBuffers).toBe(0);
-  },
-);
+testOnEveryBackend('stores at most its capacity, and every read reports the needed one', async ({ context }) => {
+  for (const capacity of [0, 1, 3, 7]) {
+    const count = context.column(counts);
+    const rows = context.scope(() => q.unfold({ count }, fromZero, below, { capacity }));
+    const refused = { code: 'capacity/outgrown', got: 8 };
+    await expect(context.sync(rows)).rejects.toThrow(expect.objectContaining(refused));
+    await expect(context.read(rows)).rejects.toThrow(expect.objectContaining(refused));
+    const { buffer } = destination(rows);
+    assertSame(await context.backend.read(buffer, 0, capacity), expected.subarray(0, capacity));
+    context.dispose(rows, count);
+  }
+  expect(context.backend.counters.liveBuffers).toBe(0);
+});
 
-testOnEveryBackend('takes views, as rows and captured, where it waits too', async ({ context }) => {
+testOnEveryBackend('accepts views as rows and captures, also when it waits', async ({ context }) => {
   const count = context.column(counts);
   const table = q.map(
     fn({ count: u32 }, u32, ({ count }) => count.mul(10)),
@@ -118,7 +115,7 @@ testOnEveryBackend('takes views, as rows and captured, where it waits too', asyn
 
 const start = fn({ x: u32 }, { k: u32 }, ({ x }) => ({ k: x }));
 
-test('refuses functors that do not fit each other or the rows', () => {
+test('refuses functors that do not match each other or the rows', () => {
   const context = openReference();
   const x = context.column(Uint32Array.of(1));
   const refuse = (code: string, rows: q.Table, from: unknown, through: unknown): void =>
@@ -166,7 +163,7 @@ test.each([-1, 0.5])('refuses %d as a capacity', (capacity) => {
   expectRefusal(context, 'column/size', () => q.unfold({ count }, fromZero, below, { capacity }));
 });
 
-test('refuses to combine into a view, a packed column, or one that the walks read', () => {
+test('refuses to combine into a view, a packed column, or a column that the walks read', () => {
   const context = openReference();
   const count = context.column(counts);
   const reduce = (onto: Column<'u32'>, combine: q.AtomicCombination = 'add'): (() => void) => {

@@ -7,7 +7,7 @@ import { expectRefusal, openReference } from '../support/reference-context.ts';
 testLaws(weightedHistogramLaws);
 testLaws(weightedHistogramLaws, backendsWithout('weightedHistogram'));
 
-test('refuses bins, weights and lengths that do not fit', () => {
+test('refuses bins, weights and lengths that do not match', () => {
   const context = openReference();
   const bins = context.column(Uint32Array.of(1, 2));
   const floats = context.column(Float32Array.of(1, 2)) as never;

@@ -123,7 +123,7 @@ describe.each(quick)('%s', (_, bundle) => {
     await tryAll(await openBundle(made));
   }, 60_000);
 
-  test.each(forNode.map(({ name }) => name))('says of %s that it is not for pages', async (name) => {
+  test.each(forNode.map(({ name }) => name))('reports that %s is not for pages', async (name) => {
     const specifier = name.replace('.', 'quadrille');
     await project.write('for-node.js', `import * as all from '${specifier}';\nconsole.log(all);\n`);
     const said = await bundle(project.folder, 'for-node.js').then(
@@ -139,7 +139,7 @@ test.each([
   ['vite', "import workerUrl from 'quadrille/page-worker.js?url';"],
   ['webpack', "const workerUrl = new URL('quadrille/page-worker.js', import.meta.url);"],
 ] as const)(
-  '%s finds the file of the workers for pages whose policy forbids others',
+  '%s emits the worker file for pages whose policy forbids blob: workers',
   async (name, found) => {
     const forced = small.replace('open(options)', 'open({ ...options, workerUrl })');
     await project.write('strict.js', `${found}\n${forced}`);

@@ -13,16 +13,16 @@ const all = allLaws.map(({ name }) => name);
 
 /** Laws of primitives with one kernel or a few, since shader compilers are slow on a CPU. */
 const few = [
-  'map is the functor of every row, of packed columns too',
-  'reductions of exact monoids are the plain loop',
+  'map applies the functor to every row, of packed columns too',
+  'reductions of exact monoids equal a plain loop',
   'reductions of inexact monoids follow the canonical tree',
-  'scans of exact monoids are the plain loop',
-  'segmented scans of exact monoids are scans of the segments',
-  'copyIf filters, removeIf filters the others',
-  'scatter puts every row at its place and zeros elsewhere',
-  'reduceByKey of exact monoids reduces every run',
+  'scans of exact monoids equal a plain loop',
+  'segmented scans of exact monoids equal scans of the segments',
+  'copyIf keeps the flagged rows, removeIf the others',
+  'scatter puts every row at its place, and zeros elsewhere',
+  'reduceByKey of exact monoids equals a plain loop over every run',
   'sortByKey is a stable permutation in the order of the keys',
-  'histogram counts, and leaves out what is not below the number of bins',
+  'histogram counts by bin, and ignores values not below the number of bins',
 ];
 
 let browser: Browser;
@@ -50,7 +50,7 @@ describe('laws in Chromium', () => {
     ['workers', all, 4],
     ['reference', all, 1],
     ['webgpu', few, 2],
-  ] as const)('hold on %s, with the bytes that Node gives', async (backend, laws, numRuns) => {
+  ] as const)('hold on %s, with the same bytes as in Node', async (backend, laws, numRuns) => {
     const trial = { laws, seed, numRuns };
     const inChromium = page.evaluate(
       ([backend, trial]) => (globalThis as unknown as { run: Run }).run('digests', [backend, trial]),

@@ -47,7 +47,7 @@ function on<N extends keyof Tests>(page: Page, name: N, ...args: Parameters<Test
 const sorted = [1, 2, 3];
 const HEADERS = /Cross-Origin-Opener-Policy: same-origin.*Cross-Origin-Embedder-Policy: require-corp.*credentialless/;
 
-describe('open on a page that is cross-origin isolated', () => {
+describe('open on a cross-origin isolated page', () => {
   test.each([
     ['workers', {}],
     ['workers', { backend: 'workers' }],
@@ -57,7 +57,7 @@ describe('open on a page that is cross-origin isolated', () => {
     ['webgpu', { backend: 'webgpu' }],
     ['webgpu', { backend: 'webgpu', adapter: 'software', failover: 'workers' }],
     ['reference', { backend: 'reference' }],
-  ] as const)('takes %s for %j, without a warning', async (ran, options) => {
+  ] as const)('opens %s for %j, without a warning', async (ran, options) => {
     const page = await openPage();
     expect(await on(page, 'use', options)).toEqual({ ran, warnings: [], sorted });
   });
@@ -72,7 +72,7 @@ describe('open on a page that is cross-origin isolated', () => {
     expect(await on(page, 'use', options as never)).toMatchObject({ code });
   });
 
-  test('lists what there is', async () => {
+  test('lists the available backends', async () => {
     const { auto, entries } = (await on(await openPage(), 'devices')) as DeviceReport;
     expect(entries.map(({ backend, adapter, device }) => [backend, adapter, device])).toEqual([
       ['webgpu', 'hardware', undefined],
@@ -83,7 +83,7 @@ describe('open on a page that is cross-origin isolated', () => {
     expect(entries[auto]!.backend).toBe('workers');
   });
 
-  test('leaves no worker behind when it is closed', async () => {
+  test('leaves no worker when it is closed', async () => {
     const page = await openPage();
     let max = 0;
     page.on('worker', () => {
@@ -98,11 +98,11 @@ describe('open on a page that is cross-origin isolated', () => {
 describe('open on a page without WebGPU', () => {
   const without = 'Object.defineProperty(Navigator.prototype, "gpu", { value: undefined });';
 
-  test('takes workers of itself', async () => {
+  test('chooses workers by default', async () => {
     expect(await on(await openPage({}, without), 'use', {})).toEqual({ ran: 'workers', warnings: [], sorted });
   });
 
-  test('rejects where WebGPU is asked for', async () => {
+  test('rejects when WebGPU is requested', async () => {
     const page = await openPage({}, without);
     expect(await on(page, 'use', { backend: 'webgpu' })).toMatchObject({
       code: 'device/no-adapter',
@@ -122,12 +122,12 @@ describe('open on a page that is not isolated', () => {
     });
   });
 
-  test('takes the reference of itself, with a warning that names them', async () => {
+  test('chooses the reference by default, with a warning that names both headers', async () => {
     const warnings = ['open/reference', expect.stringMatching(HEADERS)];
     expect(await on(await openPage({ isolated: false }), 'use', {})).toEqual({ ran: 'reference', warnings, sorted });
   });
 
-  test('takes WebGPU where it is asked for', async () => {
+  test('opens WebGPU when it is requested', async () => {
     const page = await openPage({ isolated: false });
     expect(await on(page, 'use', { adapter: 'software' })).toEqual({ ran: 'webgpu', warnings: [], sorted });
   });
@@ -136,7 +136,7 @@ describe('open on a page that is not isolated', () => {
 describe('open on a page whose policy', () => {
   const noBlobs = "worker-src 'self'; script-src 'self' 'unsafe-eval'";
 
-  test('forbids blob: workers rejects with an error that says what to allow', async () => {
+  test('forbids blob: workers rejects with an error that states what to allow', async () => {
     const page = await openPage({ policy: noBlobs });
     expect(await on(page, 'use', { backend: 'workers' })).toMatchObject({
       code: 'device/no-threads',
@@ -148,13 +148,13 @@ describe('open on a page whose policy', () => {
     });
   });
 
-  test('forbids blob: workers takes those of a file', async () => {
+  test('forbids blob: workers opens workers from a file', async () => {
     const page = await openPage({ policy: noBlobs });
     const options = { backend: 'workers', workerUrl: '/page-worker.js' } as const;
     expect(await on(page, 'use', options)).toEqual({ ran: 'workers', warnings: [], sorted });
   });
 
-  test('allows WebAssembly alone takes workers, and tells why the reference cannot run', async () => {
+  test('allows only WebAssembly opens workers, and explains why the reference cannot run', async () => {
     const page = await openPage({ policy: "script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:" });
     expect(await on(page, 'use', {})).toEqual({ ran: 'workers', warnings: [], sorted });
     expect(await on(page, 'use', { backend: 'reference' })).toMatchObject({
@@ -163,7 +163,7 @@ describe('open on a page whose policy', () => {
     });
   });
 
-  test('forbids WebAssembly tells so', async () => {
+  test('forbids WebAssembly reports that', async () => {
     const page = await openPage({ policy: "script-src 'self'; worker-src blob:" });
     expect(await on(page, 'use', { backend: 'workers' })).toMatchObject({
       code: 'workers/no-webassembly',
@@ -192,7 +192,7 @@ describe('open in a worker of a page', () => {
     ['workers', { backend: 'workers', workers: 2 }],
     ['webgpu', { adapter: 'software' }],
     ['reference', { backend: 'reference' }],
-  ] as const)('takes %s for %j', async (ran, options) => {
+  ] as const)('opens %s for %j', async (ran, options) => {
     const page = await openPage();
     expect(await inWorker(page, 'use', [options])).toEqual({ ran, warnings: [], sorted });
   });
@@ -202,25 +202,25 @@ describe('workers of a page', () => {
   const busy = { backend: 'workers', workers: 2, spill: false } as const;
 
   test.each([
-    ['as they are', ''],
+    ['unmodified', ''],
     ['in a browser without Atomics.waitAsync', 'delete Atomics.waitAsync;'],
     [
-      'where setTimeout is slow, as in a hidden page',
+      'with a slow setTimeout, as in a hidden page',
       'const { setTimeout: slow } = globalThis; globalThis.setTimeout = (call) => slow(call, 1000);',
     ],
-  ])('count right, %s', async (_, before) => {
+  ])('count correctly, %s', async (_, before) => {
     const sums = await on(await openPage({}, before), 'busy', busy, 12);
     const [expected] = (await on(await openPage(), 'busy', { backend: 'reference' }, 1)) as number[];
     expect(sums).toEqual(new Array(12).fill(expected));
   });
 
-  test('forget kernels, and know new ones before they run them', async () => {
+  test('drop old kernels, and have new ones before they run them', async () => {
     const sums = (await on(await openPage(), 'manyKernels', 300)) as number[];
     const rows = (5000 * 4999) / 2;
     expect(sums).toEqual(Array.from({ length: 300 }, (_, k) => rows + 5000 * k));
   });
 
-  test('take less memory where the device refuses all of it', async () => {
+  test('start with less memory when the device refuses the full size', async () => {
     const refuse = `WebAssembly.Memory = class extends WebAssembly.Memory {
       constructor(wanted) {
         if (wanted.maximum > 16384) throw new RangeError('could not allocate memory');
@@ -233,7 +233,7 @@ describe('workers of a page', () => {
     expect(limits!.memoryBytes).toBeLessThan(2 ** 30);
   });
 
-  test('end a loop that never ends after the limit', async () => {
+  test('stop an endless loop after the hang limit', async () => {
     const page = await openPage();
     expect(await on(page, 'endless', { hangLimit: 500 })).toMatchObject({ code: 'device/hang' });
     await expect.poll(() => page.workers().length, { timeout: 5000 }).toBe(0);
@@ -245,17 +245,17 @@ describe('workers of a page', () => {
     await expect.poll(() => page.workers().length).toBe(0);
   });
 
-  test('that throw cost time alone where others take over', async () => {
+  test('that throw change no result when others take over', async () => {
     const outcome = (await on(await openPage(), 'faulty', { failover: 'workers' })) as Outcome;
     expect(outcome).toEqual({ ran: 'workers', warnings: ['workers to workers: device/worker'], sorted });
   });
 });
 
-test('an error in a functor names no place where all scripts are one', async () => {
+test('an error in a functor names no place when all scripts are one bundle', async () => {
   expect(await on(await openPage(), 'place')).toBe('unknown');
 });
 
-test('the text of the worker is what its source gives', async () => {
+test('the committed text of the page worker equals a fresh build', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'quadrille-page-worker-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const workers = join(import.meta.dirname, '..', '..', 'backends', 'workers');

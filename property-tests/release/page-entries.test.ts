@@ -9,7 +9,7 @@ const forPages = entries().filter(({ pageSource }) => pageSource !== undefined);
 
 describe('entry points for pages', () => {
   test.each(forPages.map(({ name, source, pageSource }) => [name, source, pageSource!]))(
-    '%s exports there what it does in Node',
+    '%s has the same exports on pages as in Node',
     async (_, source, pageSource) => {
       const [inNode, onPage] = await Promise.all([import(source), import(pageSource)]);
       expect(Object.keys(onPage)).toEqual(Object.keys(inNode));
@@ -17,7 +17,7 @@ describe('entry points for pages', () => {
   );
 
   test.each(['iife', 'esm'] as const)(
-    'reach no module of Node, and give esbuild no reason to warn: %s',
+    'import no module of Node, and bundle with esbuild without warnings: %s',
     async (format) => {
       const { warnings, metafile } = await build({
         entryPoints: forPages.map(({ pageSource }) => pageSource!),

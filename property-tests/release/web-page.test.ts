@@ -77,7 +77,7 @@ async function lastInNode(): Promise<Told> {
 }
 
 describe('the page of moving points, in Chromium', () => {
-  test('runs on every backend, where a host sends no headers too, with the bytes that Node has', async () => {
+  test('runs on every backend, even from a host without headers, with the same bytes as in Node', async () => {
     const { page, errors } = await openPage();
     // Its service worker isolates the page and reloads it; then workers are available.
     await framesOf(page, 'workers');
@@ -99,7 +99,7 @@ describe('the page of moving points, in Chromium', () => {
     expect(errors).toEqual([]);
   });
 
-  test('does without workers where service workers are not to be had, says so, and fits a phone', async () => {
+  test('runs without workers when service workers are unavailable, reports that, and fits a phone', async () => {
     const { page, errors } = await openPage({ serviceWorkers: 'block', viewport: { width: 390, height: 844 } });
     await page.locator('html[data-backend=reference]').waitFor({ state: 'attached' });
     await page
@@ -113,7 +113,7 @@ describe('the page of moving points, in Chromium', () => {
     expect(errors).toEqual([]);
   });
 
-  test('stays paused where less motion is wanted, and goes on when asked to', async () => {
+  test('starts paused when reduced motion is preferred, and runs on request', async () => {
     const { page } = await openPage({ reducedMotion: 'reduce' });
     await page
       .locator('#components')

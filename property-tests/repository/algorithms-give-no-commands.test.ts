@@ -9,7 +9,7 @@ const algorithms = fileURLToPath(new URL('../../algorithms', import.meta.url));
 const COMMAND = /\.backend\b(?!\.(limits|walkRows|name)\b)|\{[^{}]*\bbackend\b[^{}]*\} = /;
 
 // `npm run check:imports` checks imports, but a context gives access to its backend without an import.
-test('algorithms ask what a backend is like, and leave its commands to primitives', () => {
+test('algorithms only query properties of a backend, and issue no commands', () => {
   const files = readdirSync(algorithms, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   expect(files).not.toEqual([]);
   const commanding = files.filter((name) => COMMAND.test(readFileSync(join(algorithms, name), 'utf8')));

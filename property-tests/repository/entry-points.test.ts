@@ -70,14 +70,14 @@ function isClass(value: object): boolean {
 
 const functions = await exportedFunctions();
 
-describe('garbage', () => {
-  test('every function is found', () => {
+describe('garbage arguments', () => {
+  test('all functions are found', () => {
     expect(functions.length).toBeGreaterThan(250);
   });
 
   describe.each(functions)('%s', (name, call) => {
     test.prop([args], { numRuns: caseCount(60) })(
-      'ends in an error of the library, or in something else than a promise',
+      'are refused with an error of the library or ignored, and a promise is never accepted',
       async (given) => {
         let result: unknown;
         try {

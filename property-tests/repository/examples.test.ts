@@ -113,13 +113,13 @@ describe('the examples of the docstrings', () => {
     expect(examples.length).toBe(mentions.length);
   });
 
-  test('are there for every function that the package exports', () => {
+  test('exist for every function that the package exports', () => {
     const functions = exportedFunctions();
     expect(functions.length).toBeGreaterThan(150);
     expect(functions.filter(({ hasExample }) => !hasExample)).toEqual([]);
   });
 
-  test.each(examples)('$file:$line of $name gives what it says', async ({ file, text }) => {
+  test.each(examples)('$file:$line of $name evaluates to the value in its comment', async ({ file, text }) => {
     const { body, expected } = runnableOf(text);
     expect(expected, 'the last line must be an expression with its value in a comment behind it').toBeDefined();
     const scope = await scopeOf(file);

@@ -8,7 +8,7 @@ const { peerDependencies, peerDependenciesMeta, devDependencies } = manifest;
 /** Only the property tests import fast-check, and their users have it. */
 const optional = Object.keys(peerDependencies).filter((name) => name !== 'fast-check') as OptionalPackage[];
 
-test('the README tells how many packages come with the library', () => {
+test('the README states how many packages are installed with the library', () => {
   const read = (name: string): string => readFileSync(join(import.meta.dirname, '..', '..', name), 'utf8');
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { dev?: boolean }> };
   // This includes the library itself, whose name in the lock file is ''.
@@ -17,17 +17,17 @@ test('the README tells how many packages come with the library', () => {
 });
 
 describe('optional packages', () => {
-  test('are peers that npm does not install by itself', () => {
+  test('are peers that npm does not install by default', () => {
     expect(Object.keys(peerDependenciesMeta)).toEqual(Object.keys(peerDependencies));
     expect(Object.values(peerDependenciesMeta).every(({ optional }) => optional)).toBe(true);
   });
 
-  test.each(optional)('%s is installed by the command that errors give, as the tests have it', (name) => {
+  test.each(optional)('%s is installed by the command in errors, in the version that the tests use', (name) => {
     expect(installRemedy([name])).toMatch(new RegExp(`npm install ${name}@${devDependencies[name]}$`));
     expect(`^${devDependencies[name]}`).toContain(peerDependencies[name]);
   });
 
-  test('are told from what is missing in them', async () => {
+  test('are distinguished from missing dependencies of their own', async () => {
     const missing = await import('not-installed' as string).catch((error: unknown) => error);
     const own = new Error('broken');
     expect(isMissing(optional, missing)).toBe(false);

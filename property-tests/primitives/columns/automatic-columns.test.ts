@@ -52,7 +52,7 @@ const heldBy = ({ backend: { counters } }: Context): object => ({
 const stencils = (column: U32): U32 => steps(column, 4, (x) => q.stencil(five, { x }));
 
 onEveryBackend((opened) => {
-  test.each(chains)('a chain of %s is what it is step by step, in a few launches', async (_, count, step) => {
+  test.each(chains)('a chain of %s equals its separate steps, in a few launches', async (_, count, step) => {
     const { context } = opened();
     const column = context.column(numbers);
     const before = heldBy(context);
@@ -68,7 +68,7 @@ onEveryBackend((opened) => {
     context.dispose(stored, column);
   });
 
-  test('what was stored is found again by whatever reads it', async () => {
+  test('a stored view is reused by every reader', async () => {
     const { context } = opened();
     const column = context.column(numbers);
     const view = stencils(column);
@@ -86,7 +86,7 @@ onEveryBackend((opened) => {
     context.dispose(view, column);
   });
 
-  test('what was stored is computed anew after what it came from has changed', async () => {
+  test('a stored view is recomputed after its source has changed', async () => {
     const { context } = opened();
     const column = context.column(numbers);
     const view = stencils(column);
@@ -98,7 +98,7 @@ onEveryBackend((opened) => {
     context.dispose(view, column, other, expected);
   });
 
-  test('a view that is captured again and again is written once', async () => {
+  test('a view that is captured repeatedly is stored once', async () => {
     const { context } = opened();
     const column = context.column(numbers);
     const before = heldBy(context);
@@ -119,7 +119,7 @@ onEveryBackend((opened) => {
     context.dispose(changed, column);
   });
 
-  describe('memory is where it was', () => {
+  describe('memory returns to its initial level', () => {
     const inputs: readonly [string, (context: Context) => U32][] = [
       ['a host length', (context) => context.column(numbers)],
       [
@@ -130,7 +130,7 @@ onEveryBackend((opened) => {
     const small = fn('small', { x: u32 }, q.bool, ({ x }) => x.lt(900));
     const numbersOf = (): { x: U32 } => ({ x: q.sequence(ROWS) });
 
-    describe.each(inputs)('of %s', (_, inputOf) => {
+    describe.each(inputs)('for %s', (_, inputOf) => {
       const around = async (use: (context: Context, column: U32) => Promise<void>): Promise<void> => {
         const { context } = opened();
         const column = inputOf(context);
@@ -141,14 +141,14 @@ onEveryBackend((opened) => {
         context.dispose(column);
       };
 
-      test('after the scope that the view was made in', () =>
+      test('after the scope in which the view was made', () =>
         around(async (context, column) => {
           const total = context.scope(() => q.reduce(stencils(column), q.plus(u32)));
           await context.read(total);
           context.dispose(total);
         }));
 
-      test('after the view has left its scope and was disposed of', () =>
+      test('after the view left its scope and was disposed of', () =>
         around(async (context, column) => {
           const { bytes } = heldBy(context) as { bytes: number };
           const view = context.scope(() => {
@@ -170,7 +170,7 @@ onEveryBackend((opened) => {
           expect(() => context.scope(failing)).toThrow('no further');
         }));
 
-      test('after the last of the views that need it was disposed of', () =>
+      test('after the last view that needs it was disposed of', () =>
         around(async (context, column) => {
           const shared = stencils(column);
           const [a, b] = [q.stencil(five, { x: shared }), q.map(affine, { x: shared })] as const;
@@ -185,7 +185,7 @@ onEveryBackend((opened) => {
           context.dispose(b);
         }));
 
-      test('after a view was disposed of that others were made of', () =>
+      test('after a view that other views read was disposed of', () =>
         around(async (context, column) => {
           const view = stencils(column);
           context.dispose(q.reduce(q.map(affine, { x: view }), q.plus(u32)), q.sort(view));
@@ -193,7 +193,7 @@ onEveryBackend((opened) => {
         }));
     });
 
-    test('after what the view came from was disposed of', async () => {
+    test('after the source of the view was disposed of', async () => {
       const { context } = opened();
       const before = heldBy(context);
       const column = context.column(numbers);
@@ -207,7 +207,7 @@ onEveryBackend((opened) => {
 });
 
 onEveryBackend((opened) => {
-  test('a chain costs as much a step however long it is, building and reading', async () => {
+  test('building and reading a chain costs the same per step for any length', async () => {
     const { context } = opened();
     const column = context.column(numbers);
     const cost = async (length: number): Promise<{ built: number; read: number }> => {
@@ -227,7 +227,7 @@ onEveryBackend((opened) => {
     context.dispose(column);
   }, 120_000);
 
-  test('ten thousand maps are built and read', async () => {
+  test('ten thousand chained maps are built and read', async () => {
     const { context } = opened();
     const column = context.column(Uint32Array.of(0, 1, 2));
     const last = steps(column, 10_000, (x) => q.map(affine, { x }));
@@ -263,10 +263,10 @@ function lostAt(last: number): Backend {
   };
 }
 
-describe('where memory is short', () => {
+describe('when memory is short', () => {
   const bytes = 4 * ROWS;
 
-  test('what was stored gives way to what is asked for', async () => {
+  test('stored views are evicted for new columns', async () => {
     await using context = new Context(createReferenceBackend({ limits: { memoryBytes: 4 * bytes } }));
     const view = stencils(context.column(numbers));
     const expected = await context.read(view);
@@ -278,7 +278,7 @@ describe('where memory is short', () => {
     expect(await context.read(view)).toEqual(expected);
   });
 
-  test('a column that is captured again and again is given up once nobody has it', async () => {
+  test('a column captured repeatedly is evicted once nothing uses it', async () => {
     await using context = new Context(createReferenceBackend({ limits: { memoryBytes: 3 * bytes } }));
     const column = context.column(numbers);
     const view = q.map(affine, { x: column });
@@ -292,7 +292,7 @@ describe('where memory is short', () => {
     expect(context.backend.counters.liveBytes).toBeLessThanOrEqual(2 * bytes);
   });
 
-  test('views that fit into memory once only are evaluated where they are read', async () => {
+  test('views that fit into memory only once are evaluated where they are read', async () => {
     await using context = new Context(createReferenceBackend({ limits: { memoryBytes: 2 * bytes + 100 } }));
     const column = context.column(numbers);
     const launches = launchesOf(context);
@@ -306,7 +306,7 @@ describe('where memory is short', () => {
     ['failing over', () => createFailoverBackend(lostAt(3), { standby: async () => createReferenceBackend() })],
   ];
 
-  test.each(others)('%s, chains are what they are step by step', async (_, open) => {
+  test.each(others)('%s, chains equal their separate steps', async (_, open) => {
     await using context = new Context(open());
     const column = context.column(numbers);
     const stepwise = context.scope(() => steps(column, 6, (x) => context.materialize(q.stencil(five, { x }))));
@@ -316,7 +316,7 @@ describe('where memory is short', () => {
   });
 });
 
-test('columns of views that are garbage are given back', async () => {
+test('stored columns of garbage-collected views are freed', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   await using context = new Context(createReferenceBackend());

@@ -21,7 +21,7 @@ const { u32, f32, bool, fn } = q;
 
 testLaws([
   law(
-    'columns of every type come back as they were, however they are presented',
+    'columns of every type are read back unchanged, in every presentation',
     [
       rowsOf({ u32: 'u32', i32: 'i32', f32: 'f32', bool: 'bool', u8: 'u8', i8: 'i8', u16: 'u16', i16: 'i16' }),
       presentation,
@@ -39,7 +39,7 @@ describe('host arrays', () => {
     .tuple(kind, rowCount, recipe)
     .map(([of, rows, each]) => hostColumn(of, rows, each));
 
-  test.prop([array])('become words and are the same again', (data) => {
+  test.prop([array])('are encoded to words and decoded without change', (data) => {
     const { type, storage, words } = encode(data);
     const back = decodedArray(type, data.length);
     sinkOf(back, storage, 0, data.length)(words, 0);
@@ -47,13 +47,16 @@ describe('host arrays', () => {
     expect(encode(asHostArray(type, back)).type).toBe(type);
   });
 
-  test.prop([fc.nat({ max: 3 }), fc.nat({ max: 9 })])('that start anywhere are read from there', (from, length) => {
-    const bytes = Uint8Array.from({ length: 20 }, (_, i) => i).subarray(from, from + length);
-    const { words, storage, type } = encode(bytes);
-    const back = decodedArray(type, length);
-    sinkOf(back, storage, 0, length)(words, 0);
-    expect([...back]).toEqual([...bytes]);
-  });
+  test.prop([fc.nat({ max: 3 }), fc.nat({ max: 9 })])(
+    'that start at any byte offset are read from there',
+    (from, length) => {
+      const bytes = Uint8Array.from({ length: 20 }, (_, i) => i).subarray(from, from + length);
+      const { words, storage, type } = encode(bytes);
+      const back = decodedArray(type, length);
+      sinkOf(back, storage, 0, length)(words, 0);
+      expect([...back]).toEqual([...bytes]);
+    },
+  );
 
   test.each([
     [new Float64Array(1)],
@@ -61,7 +64,7 @@ describe('host arrays', () => {
     [[1, 2] as never],
     ['text' as never],
     [undefined as never],
-  ])('of other kinds are refused: %o', (data) =>
+  ])('of unsupported kinds are refused: %o', (data) =>
     expect(() => encode(data as never)).toThrow(expect.objectContaining({ code: 'column/host-type' })),
   );
 });
@@ -146,7 +149,7 @@ describe.each(Object.entries(ofRows))('%s', (_, primitive) => {
 });
 
 describe.each(Object.entries({ ...ofRows, ...ofOne }))('%s', (_, primitive) => {
-  test('refuses memory that was freed, at the latest where it is read', async () => {
+  test('refuses freed memory, at the latest when it is read', async () => {
     const context = open();
     const freed = four(context);
     context.dispose(freed);
@@ -189,7 +192,7 @@ test.each(Object.entries(ofWrongTypes))('a wrong type is refused: %s', (_, primi
 });
 
 describe('a pipeline', () => {
-  test('refuses what has no context where it must store', () => {
+  test('refuses generators without a context when it must store', () => {
     const views = q.sequence(4);
     for (const use of [() => q.reduce(views, q.plus(u32)), () => q.sort(views), () => q.copyIf(views, isOdd)]) {
       expect(use).toThrow(code('column/no-context'));
@@ -228,7 +231,7 @@ describe('a pipeline', () => {
     for (const use of uses) expect(use).toThrow(code('column/size'));
   });
 
-  test('refuses what is left out: a length, a monoid', () => {
+  test('refuses a missing length and a missing monoid', () => {
     const column = four(open());
     const [scatter, reduce, scan] = [q.scatter, q.reduce, q.exclusiveScan] as unknown as ((
       ...args: unknown[]
@@ -239,7 +242,7 @@ describe('a pipeline', () => {
     expect(() => scan!(column, (a: number) => a)).toThrow(code('monoid/none'));
   });
 
-  test('says what differs and what to do', () => {
+  test('has errors with the difference and a remedy', () => {
     const context = open();
     const counted = q.copyIf(four(context), isOdd);
     expect(() => q.map(both, { x: four(context), y: counted })).toThrow(ArgumentError);
@@ -270,7 +273,7 @@ const halvingBins = fn({ x: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ x
   histogram: rank,
 }));
 
-testOnEveryBackend('a functor may be as long as thousands of operations in a chain', async ({ context }) => {
+testOnEveryBackend('a functor can be a chain of thousands of operations', async ({ context }) => {
   const rounds = 5000;
   const long = fn({ x: u32 }, u32, ({ x }) => {
     let value = x;
@@ -285,7 +288,7 @@ testOnEveryBackend('a functor may be as long as thousands of operations in a cha
   expect(await context.read(q.map(long, { x: q.sequence(4) }))).toEqual(Uint32Array.of(0, 1, 2, 3).map(expected));
 });
 
-testOnEveryBackend('views that loop are computed only where they have rows', async ({ context }) => {
+testOnEveryBackend('views with loops are evaluated only where they have rows', async ({ context }) => {
   const x = context.column(Uint32Array.of(1, 2, 4, 5, 64));
   const view = q.map(halvings, { x });
   const some = q.copyIf(context.column(Uint32Array.of(1, 2, 0, 4, 5, 64)), isNotFive);
@@ -317,7 +320,7 @@ describe('fusion', () => {
       ...(statement.kind === 'loop' ? kindsIn([...statement.body, ...statement.step]) : []),
     ]);
 
-  test('loads a column once an index, however often it is asked for', () => {
+  test('loads a column once per index, for any number of uses', () => {
     const column = four(open());
     const view = q.map(both, { x: column, y: column });
     const { module } = fuse('twice', [], ['u32', 'u32', 'u32', 'u32'], (index, _, loader) => [
@@ -329,7 +332,7 @@ describe('fusion', () => {
     expect(kinds.filter((kind) => kind === 'call')).toHaveLength(1);
   });
 
-  test('loads anew at another index, and where a branch hides what was loaded', () => {
+  test('loads again at another index, and after a branch that hides the first load', () => {
     const column = four(open());
     const { module } = fuse('branches', [], ['u32'], (index, _, loader) => {
       const sum = q.Var(u32(0));
@@ -341,7 +344,7 @@ describe('fusion', () => {
     expect(kindsIn(entryOf(module).body).filter((kind) => kind === 'read')).toHaveLength(3);
   });
 
-  test('loads anew at a variable, which may have been set since', () => {
+  test('loads again at a variable, which may have changed', () => {
     const column = four(open());
     const { module } = fuse('variable', [], ['u32'], (_index, _, loader) => {
       const at = q.Var(u32(0));

@@ -49,7 +49,7 @@ async function taken(context: Context, run: () => Promise<unknown>): Promise<{ b
 }
 
 onEveryBackend((opened, { runs }) => {
-  test('tells a view as stored exactly when memory is taken for it, and changes neither values nor launches', async () => {
+  test('reports a view as stored exactly when memory is allocated for it, and changes neither values nor launches', async () => {
     const { context } = opened();
     const graph = fc.record({
       values: fc.uint32Array({ minLength: 1, maxLength: 300 }),
@@ -102,7 +102,7 @@ onEveryBackend((opened, { runs }) => {
   ];
 
   test.each(chains)(
-    'tells where %s were written, what they are and what they cost',
+    'reports where %s were written, what they are and what they cost',
     async (word, chain, kind, name) => {
       const { context } = opened();
       const column = context.column(numbers);
@@ -126,7 +126,7 @@ onEveryBackend((opened, { runs }) => {
     },
   );
 
-  test('what is stored already is told as reused, and takes no memory', async () => {
+  test('views already stored are reported as reused, without memory', async () => {
     const { context } = opened();
     const column = context.column(numbers);
     const view = stencils(column);
@@ -154,7 +154,7 @@ describe('reasons', () => {
   const reasonsOf = (context: Context, pipeline: () => U32): string[] =>
     q.explain(context, () => context.materialize(pipeline())).views.map(({ reason }) => reason);
 
-  test('of views that are not stored', () => {
+  test('for views that are not stored', () => {
     const context = open();
     const column = context.column(numbers);
     expect(reasonsOf(context, () => q.map(affine, { x: q.map(affine, { x: column }) }))).toEqual([
@@ -172,7 +172,7 @@ describe('reasons', () => {
     expect(reasonsOf(context, () => fourth)[1]).toMatch(/saves \d+ operations .* less than the minimum of 112/);
   });
 
-  test('where memory is short', () => {
+  test('when memory is short', () => {
     const context = open({ memoryBytes: 4 * ROWS * 2 + 100 });
     const column = context.column(numbers);
     const { result, views, text } = q.explain(context, () => q.reduce(stencils(column, 3), q.plus(u32)));
@@ -184,7 +184,7 @@ describe('reasons', () => {
     expect(result.capacity).toBe(1);
   });
 
-  test('of rows that only the device counts, and where memory spills', async () => {
+  test('for rows counted on the device, and when memory spills', async () => {
     await using context = new Context(
       createSpillingBackend(createReferenceBackend({ limits: { memoryBytes: 20_000 } })),
     );
@@ -197,8 +197,8 @@ describe('reasons', () => {
   });
 });
 
-describe('what is explained', () => {
-  test('is what runs between the call and its end, on this context', async () => {
+describe('an explanation', () => {
+  test('covers the commands between the call and its end, on its context', async () => {
     const [context, other] = [open(), open()];
     const [column, others] = [context.column(numbers), other.column(numbers)];
     const before = stencils(column);
@@ -216,7 +216,7 @@ describe('what is explained', () => {
     expect(storedIn(explanation.result).length).toBeGreaterThan(0);
   });
 
-  test('is what the stages of a graph do, too', async () => {
+  test('covers the stages of a graph', async () => {
     const context = open();
     const sums = graph('sums', (g) => {
       const tiles = g.source('tiles', [numbers, numbers]);
@@ -234,7 +234,7 @@ describe('what is explained', () => {
     }
   });
 
-  test('ends with the pipeline, however that ends, and no places are taken then', async () => {
+  test('ends with the pipeline, even if it fails, and records no source places afterwards', async () => {
     const context = open();
     const column = context.column(numbers);
     const failure = new Error('no further');
@@ -251,7 +251,7 @@ describe('what is explained', () => {
     expect(context.automatic.explainers.size).toBe(0);
   });
 
-  test('is told once where it is the same again and again', () => {
+  test('merges repeated entries into one with a count', () => {
     const context = open();
     const column = context.column(numbers);
     const explanation = q.explain(context, () => {

@@ -33,7 +33,7 @@ function inputs(context: Context, rows: number): Inputs {
 const dot = ({ a, b, idx }: Inputs): q.Column<'u32'> =>
   q.reduce(q.map(combine, { x: a, y: q.gather(b, idx) }), q.plus(u32));
 
-describe('what a reduction reads through views', () => {
+describe('a reduction through views', () => {
   const chains: readonly (readonly [string, (inputs: Inputs) => q.Column<'u32'>])[] = [
     ['a transform of a zip with a gather', dot],
     [
@@ -51,7 +51,7 @@ describe('what a reduction reads through views', () => {
   ];
 
   onEveryBackend((opened) => {
-    test.each(chains)('%s costs no launch and no memory more than of a column', async (_, chain) => {
+    test.each(chains)('%s costs no more launches and memory than a reduction of a column', async (_, chain) => {
       const { context } = opened();
       const given = inputs(context, 5000);
       const cost = async (reduction: (inputs: Inputs) => q.Column<'u32'>): Promise<object> => {
@@ -74,7 +74,7 @@ describe('what a reduction reads through views', () => {
   });
 });
 
-test('a reduction of a transform of a gather moves three words a row, and seven where its steps are stored', async () => {
+test('a reduction of a transform of a gather moves three words per row, and seven when its steps are stored', async () => {
   const rows = 300;
   const wordsMoved = async (reduction: (given: Inputs, context: Context) => q.Column<'u32'>): Promise<number> => {
     const { backend, moved } = countingWords();
@@ -182,16 +182,16 @@ function bindingsAndProgram(shader: string): string {
   return [...buffers, ...unguarded].join('\n');
 }
 
-describe('pipelines that are made again', () => {
+describe('pipelines that are built again', () => {
   const moduleOf = (column: q.Column): unknown => column.source.kind === 'view' && column.source.view.module;
 
-  test('are the modules that they were, whatever columns they read', () => {
+  test('share their modules, for any columns', () => {
     const context = new Context(createReferenceBackend());
     const chain = ({ a, b, idx }: Inputs): q.Column => q.map(combine, { x: a, y: q.gather(b, idx) });
     expect(moduleOf(chain(inputs(context, 3)))).toBe(moduleOf(chain(inputs(context, 70))));
   });
 
-  test('are others where they do something else with the same values', async () => {
+  test('have other modules when functors of the same name differ', async () => {
     const context = new Context(createReferenceBackend());
     const { a } = inputs(context, 5);
     const before = fn('beside', { x: q.neighbours(u32) }, u32, ({ x }) => x.at(-1));

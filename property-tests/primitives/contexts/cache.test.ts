@@ -7,7 +7,7 @@ describe('a cache', () => {
   const uses = fc.array(fc.tuple(fc.nat(30), fc.integer({ min: 1, max: 8 })), { maxLength: 300 });
 
   test.prop([uses, fc.integer({ min: 16, max: 64 })])(
-    'holds no more than its bound, and everything that was used since half of it was added',
+    'holds at most its bound, and every entry used since half of the bound was added',
     (list: readonly Use[], max) => {
       const forgotten: { readonly weight: number }[] = [];
       const cache = createCache<number, { readonly key: number; readonly weight: number }>({
@@ -45,7 +45,7 @@ describe('a cache', () => {
     },
   );
 
-  test('tells what it forgets once, and nothing that it still has', () => {
+  test('reports each evicted entry once, and no entry that it still has', () => {
     const forgotten: number[] = [];
     const cache = createCache<number, number>({ max: 10, onForget: (values) => forgotten.push(...values) });
     for (let k = 0; k < 1000; k++) {

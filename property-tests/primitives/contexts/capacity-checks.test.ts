@@ -228,7 +228,7 @@ const opened: readonly { readonly name: string; readonly runs: number; open(): P
 
 describe.each(opened)('on $name', ({ runs, open }) => {
   test(
-    'reads of what derives from lost rows reject, and all others have the right values',
+    'reads of results of lost rows reject, and all others have the right values',
     async () => {
       const elsewhere = new Context(createReferenceBackend());
       const property = fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
@@ -242,7 +242,7 @@ describe.each(opened)('on $name', ({ runs, open }) => {
   );
 });
 
-testOnEveryBackend('one task is not told of what another has lost', async ({ context }) => {
+testOnEveryBackend('rows lost by one task are not reported to another', async ({ context }) => {
   const rows = { x: context.column(Uint32Array.of(3, 3, 3, 3)) };
   const { readbacks } = context.backend.counters;
   const made = q.expand(rows, q.map(few, rows), plusRank, { capacity: 5 });
@@ -269,22 +269,19 @@ testOnEveryBackend('one task is not told of what another has lost', async ({ con
   expect(context.backend.counters.liveBuffers).toBe(0);
 });
 
-testOnEveryBackend(
-  'what was written into a column before it derives from lost rows can still be read',
-  async ({ context }) => {
-    const sums = context.column(Uint32Array.of(7, 0));
-    const before = context.read(sums);
-    const x = context.column(Uint32Array.of(3, 3));
-    const lost = q.expand({ x }, q.map(few, { x }), plusRank, { capacity: 2 });
-    q.scatterReduce(lost, q.constant(u32, 0, lost.length), 'add', sums);
-    await expect(context.read(sums)).rejects.toThrow(outgrown(6) as Error);
-    expect(await before).toEqual(Uint32Array.of(7, 0));
-    context.dispose(sums, x, lost);
-  },
-);
+testOnEveryBackend('contents of a column from before it received lost rows can still be read', async ({ context }) => {
+  const sums = context.column(Uint32Array.of(7, 0));
+  const before = context.read(sums);
+  const x = context.column(Uint32Array.of(3, 3));
+  const lost = q.expand({ x }, q.map(few, { x }), plusRank, { capacity: 2 });
+  q.scatterReduce(lost, q.constant(u32, 0, lost.length), 'add', sums);
+  await expect(context.read(sums)).rejects.toThrow(outgrown(6) as Error);
+  expect(await before).toEqual(Uint32Array.of(7, 0));
+  context.dispose(sums, x, lost);
+});
 
 testOnEveryBackend(
-  'a check ends with the last buffer that derives from it, or when it has passed',
+  'a capacity check ends with the last buffer that depends on it, or when it has passed',
   async ({ context }) => {
     const { counters } = context.backend;
     const x = context.column(Uint32Array.of(1, 2, 3));
@@ -303,7 +300,7 @@ testOnEveryBackend(
   },
 );
 
-test('stages of a graph that share a context fail for their own items alone', async () => {
+test('graph stages that share a context fail only for their own items', async () => {
   const context = new Context(createReferenceBackend());
   const rowsMade = async (x: number): Promise<number> => {
     const rows = { x: context.column(Uint32Array.of(x)) };
@@ -323,7 +320,7 @@ test('stages of a graph that share a context fail for their own items alone', as
   await context.close();
 });
 
-test('a backend may be an instance of a class with members of its own', async () => {
+test('a backend can be an instance of a class with private members', async () => {
   const inner = createReferenceBackend();
   class Counting {
     #calls = 0;

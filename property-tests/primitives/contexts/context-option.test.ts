@@ -87,7 +87,7 @@ const primitives: { readonly [name: string]: (x: U32, options?: q.ContextOption)
 const generator = (): U32 => q.map(hash, { i: q.sequence(ROWS) });
 
 onEveryBackend((opened) => {
-  test.each(Object.entries(primitives))('%s of generators runs in the context that is named', async (_, primitive) => {
+  test.each(Object.entries(primitives))('%s of generators runs in the given context', async (_, primitive) => {
     const { context } = opened();
     const stored = context.materialize(generator());
     const expected = await primitive(stored);
@@ -127,7 +127,7 @@ onEveryBackend((opened) => {
 const open = (): Context => new Context(createReferenceBackend());
 const total = (options?: q.ContextOption): U32 => q.reduce(q.sequence(5), q.plus(u32), options);
 
-test('generators outside of every scope are refused, with what to do', () => {
+test('generators outside of every scope are refused, with a remedy', () => {
   const refusal = expect.objectContaining({
     code: 'column/no-context',
     remedy: expect.stringMatching(/context\.scope.*\{ context \}/),
@@ -145,7 +145,7 @@ test('generators outside of every scope are refused, with what to do', () => {
   );
 });
 
-test('every primitive is here that stores a result', async () => {
+test('this file covers every primitive that stores a result', async () => {
   const here = Object.keys(primitives).map((name) => name.split(' ')[0]!);
   const views = ['adjacentDifference', 'constant', 'gather', 'lowerBound', 'map', 'reverse', 'runHeads', 'sequence'];
   const moreViews = ['slice', 'stencil', 'tabulate', 'upperBound'];
@@ -159,7 +159,7 @@ test('every primitive is here that stores a result', async () => {
   expect(exported.filter((name) => !known.has(name))).toEqual([]);
 });
 
-test('the innermost scope counts, and none after it has ended, however it did', () => {
+test('the innermost scope sets the context, and none does after it has ended or failed', () => {
   const [a, b] = [open(), open()];
   a.scope(() => {
     expect(total().context).toBe(a);
@@ -177,7 +177,7 @@ test('the innermost scope counts, and none after it has ended, however it did', 
   expect(() => total()).toThrow('views without a context');
 });
 
-test('tasks that take turns do not see the scopes of each other', async () => {
+test('concurrent tasks do not see the scopes of each other', async () => {
   const [a, b] = [open(), open()];
   const task = async (context: Context): Promise<void> => {
     for (let turn = 0; turn < 5; turn++) {
@@ -207,7 +207,7 @@ describe.each(Object.entries(primitives))('%s', (name, primitive) => {
   const call = async (x: U32, options?: q.ContextOption): Promise<q.Table> => primitive(x, options);
   const isNamed = expect.stringContaining(name.split(' ')[0]!);
 
-  test('refuses columns of another context than the one that is named', async () => {
+  test('refuses columns of another context than the given one', async () => {
     const before = b.backend.counters.liveBuffers;
     await expect(call(stored, { context: b })).rejects.toMatchObject({ code: 'column/contexts', message: isNamed });
     expect(b.backend.counters.liveBuffers).toBe(before);
@@ -215,7 +215,7 @@ describe.each(Object.entries(primitives))('%s', (name, primitive) => {
     expect(new Set(homes)).toEqual(new Set([a]));
   });
 
-  test('takes the context of its columns in the scope of another', async () => {
+  test('uses the context of its columns inside the scope of another', async () => {
     const made: (q.Table | Promise<q.Table>)[] = [];
     b.scope(() => {
       made.push(primitive(stored));
@@ -238,7 +238,7 @@ describe.each(Object.entries(primitives))('%s', (name, primitive) => {
   });
 });
 
-test.each(testBackends)('a context that is closed is refused: $name', async ({ open }) => {
+test.each(testBackends)('a closed context is refused: $name', async ({ open }) => {
   const context = new Context(await open());
   await context.close();
   for (const [name, primitive] of Object.entries(primitives)) {
@@ -247,7 +247,7 @@ test.each(testBackends)('a context that is closed is refused: $name', async ({ o
   }
 });
 
-test('rows that are stored are counted by flags that are generated', async () => {
+test('stored rows are counted by generated flags', async () => {
   const context = open();
   const rows = context.column(Uint32Array.of(3, 1, 2));
   const flags = q.map(isOdd, { x: q.sequence(3) });
@@ -255,7 +255,7 @@ test('rows that are stored are counted by flags that are generated', async () =>
   expect(await context.read(found)).toEqual({ count: Uint32Array.of(1), all: Uint8Array.of(0), any: Uint8Array.of(1) });
 });
 
-test('generators that are captured are written out in the scope', async () => {
+test('captured generators are stored in the scope', async () => {
   const context = open();
   const lookUp = fn({ x: u32, table: q.array(u32) }, u32, ({ x, table }) => table.at(x));
   const view = context.scope(() => q.map(lookUp, { x: q.sequence(3), table: q.sequence(9, 5) }));

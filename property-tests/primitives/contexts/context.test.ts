@@ -20,7 +20,7 @@ const stored = ({ context, source, capacity }: q.Column): Promise<Uint32Array> =
   context!.backend.read((source as Extract<typeof source, { kind: 'stored' }>).memory.buffer, 0, capacity);
 
 describe('column', () => {
-  testOnEveryBackend('takes what the array holds now, not later', async ({ context }) => {
+  testOnEveryBackend('copies the contents of the array at the call', async ({ context }) => {
     const data = numbers(1, 2, 3);
     const column = context.column(data);
     data.fill(9);
@@ -36,7 +36,7 @@ describe('column', () => {
 });
 
 describe('materialize', () => {
-  test('leaves stored tables alone, and stores a view that stands twice once', async () => {
+  test('returns stored tables unchanged, and stores a repeated view once', async () => {
     const context = open();
     const x = context.column(numbers(1, 2));
     expect(context.materialize(x)).toBe(x);
@@ -48,14 +48,14 @@ describe('materialize', () => {
     expect(context.backend.counters.dispatches).toBe(1);
   });
 
-  test('refuses what lives elsewhere', () => {
+  test('refuses columns of another context', () => {
     const other = open().column(numbers(1));
     expect(() => open().materialize(q.map(twice, { x: other }))).toThrow(code('column/contexts'));
   });
 });
 
 describe('read', () => {
-  testOnEveryBackend('takes tables of several lengths, nested, some known to the device alone', async ({ context }) => {
+  testOnEveryBackend('reads tables of several lengths, nested, some with device counts', async ({ context }) => {
     const result = context.scope(() => {
       const x = context.column(numbers(1, 2, 3));
       return {
@@ -71,7 +71,7 @@ describe('read', () => {
     expect(live(context)).toBe(0);
   });
 
-  testOnEveryBackend('leaves a view and its device count to be read again', async ({ context }) => {
+  testOnEveryBackend('leaves a view and its device count readable again', async ({ context }) => {
     const odd = context.scope(() => q.copyIf(context.column(numbers(5, 6, 7)), isOdd));
     const view = q.map(twice, { x: odd });
     expect(await context.read(view)).toEqual(numbers(10, 14));
@@ -81,13 +81,13 @@ describe('read', () => {
     expect(live(context)).toBe(0);
   });
 
-  test('refuses what lives elsewhere', async () => {
+  test('refuses columns of another context', async () => {
     const other = open().column(numbers(1));
     await expect(open().read(other)).rejects.toThrow(code('column/contexts'));
     await expect(open().count(other)).rejects.toThrow(code('column/contexts'));
   });
 
-  testOnEveryBackend('of a device count too long to be read blindly asks for the count first', async ({ context }) => {
+  testOnEveryBackend('reads a long column with a device count after the count', async ({ context }) => {
     const long = context.scope(() => {
       const column = q.copyIf(
         context.materialize(q.sequence(70_000)),
@@ -101,7 +101,7 @@ describe('read', () => {
 });
 
 describe('scope', () => {
-  test('frees all but what it returns, which goes to the scope around', async () => {
+  test('frees everything except what it returns, which moves to the outer scope', async () => {
     const context = open();
     const outer = context.scope(() => {
       const x = context.column(numbers(3, 1, 2));
@@ -116,7 +116,7 @@ describe('scope', () => {
     expect(await context.read(outer)).toEqual({ inner: numbers(1, 2, 3), view: numbers(2, 4, 6) });
   });
 
-  test('keeps what a view it returns will read, and the count of its rows', async () => {
+  test('keeps what a returned view reads, and its row count', async () => {
     const context = open();
     const view = context.scope(() => {
       const odd = q.copyIf(context.column(numbers(4, 5, 7)), isOdd);
@@ -128,7 +128,7 @@ describe('scope', () => {
     expect(await context.read(rowsAlone)).toEqual(numbers(0, 1));
   });
 
-  test('frees everything where the pipeline throws', () => {
+  test('frees everything when the pipeline throws', () => {
     const context = open();
     const pipeline = (): never => {
       q.sort(context.column(numbers(2, 1)));
@@ -139,7 +139,7 @@ describe('scope', () => {
     expect(live(context)).toBe(0);
   });
 
-  test('refuses an asynchronous pipeline, and frees what it took so far', () => {
+  test('refuses an asynchronous pipeline, and frees what it allocated', () => {
     const context = open();
     const pipeline = async (): Promise<unknown> => context.column(numbers(1));
     expect(() => context.scope(pipeline)).toThrow(code('context/async-scope'));
@@ -152,7 +152,7 @@ describe('scope', () => {
     ['a[0].b', (promise: Promise<unknown>) => ({ a: [{ b: promise }] })],
     ['[key]', (promise: Promise<unknown>) => new Map([['key', promise]])],
     ['a[…]', (promise: Promise<unknown>) => ({ a: new Set([promise]) })],
-  ])('refuses a promise as %s of what a pipeline returns, and frees what it took', async (path, around) => {
+  ])('refuses a promise as %s of the result of a pipeline, and frees what it allocated', async (path, around) => {
     const context = open();
     const pipeline = (): unknown => {
       const column = context.column(numbers(1));
@@ -164,7 +164,7 @@ describe('scope', () => {
     expect(live(context)).toBe(0);
   });
 
-  test('looks for promises neither in objects of classes nor in a circle for ever', () => {
+  test('searches for promises neither in class instances nor endlessly in cycles', () => {
     const context = open();
     const circle: { self?: unknown } = {};
     circle.self = circle;
@@ -189,7 +189,7 @@ describe('scope', () => {
 });
 
 describe('dispose', () => {
-  test('may be done twice', () => {
+  test('can be called twice', () => {
     const context = open();
     const column = context.column(numbers(1));
     context.dispose(column, { column });
@@ -197,7 +197,7 @@ describe('dispose', () => {
     expect(live(context)).toBe(0);
   });
 
-  test('of a view frees what the view took, not what it was made of', async () => {
+  test('of a view frees what the view allocated, not its sources', async () => {
     const context = open();
     const x = context.column(Float32Array.of(3, 1));
     const table = context.column(numbers(7, 8));
@@ -256,7 +256,7 @@ describe('adopt', () => {
     });
   });
 
-  test('leaves alone what lives nowhere', async () => {
+  test('leaves generators without a context unchanged', async () => {
     const views = q.sequence(3);
     expect(await open().adopt(views)).toBe(views);
   });
@@ -269,7 +269,7 @@ describe('a capacity', () => {
     );
 
   onEveryBackend((opened) => {
-    test('that the rows outgrow is reported by every read, count and sync of them, with what was needed', async () => {
+    test('that is exceeded is reported by every read, count and sync of the rows, with the needed capacity', async () => {
       const { context } = opened();
       const waits = [
         (table: q.Table) => context.read(table),
@@ -287,7 +287,7 @@ describe('a capacity', () => {
       context.dispose(four, three);
     });
 
-    test('that is exact or zero is kept to', async () => {
+    test('that is exact or zero is not exceeded', async () => {
       const { context } = opened();
       const exact = tooMany(context, 5);
       expect(await context.read(exact)).toEqual(numbers(0, 1, 0, 1, 2));
@@ -297,7 +297,7 @@ describe('a capacity', () => {
       context.dispose(exact, none);
     });
 
-    test('is watched even when the rows are gone before anyone asks', async () => {
+    test('is checked even when the rows were freed before a read', async () => {
       const { context } = opened();
       const before = live(context);
       const total = context.scope(() => q.reduce(tooMany(context, 3), q.plus(u32)));
@@ -308,7 +308,7 @@ describe('a capacity', () => {
       expect(live(context)).toBe(before);
     });
 
-    test('names the first of several that were outgrown', async () => {
+    test('of several exceeded ones: the first is reported', async () => {
       const { context } = opened();
       const counts = context.column(numbers(2, 3));
       const both = context.scope(() => {
@@ -325,7 +325,7 @@ describe('a capacity', () => {
       context.dispose(both, counts);
     });
 
-    test('left out waits once and is then exact; rows past 2^32 - 2 are an error', async () => {
+    test('that is omitted costs one wait and is then exact; rows past 2^32 - 2 are an error', async () => {
       const { context } = opened();
       const before = live(context);
       const x = context.column(numbers(4, 5));
@@ -346,7 +346,7 @@ describe('a capacity', () => {
 
 describe('abort and close', () => {
   test.each(testBackends)(
-    'on $name: reads under way reject with the reason, and the context can be closed',
+    'on $name: pending reads reject with the reason, and the context can be closed',
     async (each) => {
       const context = new Context(await each.open());
       const sorted = q.sort(context.column(Uint32Array.from({ length: 5000 }, (_, i) => -i)));
@@ -360,7 +360,7 @@ describe('abort and close', () => {
     },
   );
 
-  test.each(testBackends)('on $name: nothing is taken or run after either', async (each) => {
+  test.each(testBackends)('on $name: no allocation or command succeeds afterwards', async (each) => {
     for (const end of ['abort', 'close'] as const) {
       const context = new Context(await each.open());
       if (end === 'abort') context.abort(new DeviceLostError('device/mine', 'enough'));
@@ -389,7 +389,7 @@ describe('abort and close', () => {
 });
 
 describe('a memory limit', () => {
-  test.each(testBackends)('on $name is kept to', async (each) => {
+  test.each(testBackends)('on $name is respected', async (each) => {
     const context = new Context(await each.open({ memoryBytes: 400 }));
     const x = context.column(new Uint32Array(64));
     expect(() => q.sort(x)).toThrow(OutOfMemoryError);

@@ -39,7 +39,7 @@ describe('names of errors', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('are the literals that the source says, minified too', async () => {
+  test('are the literals of the source, even when minified', async () => {
     const outfile = join(await folder, 'errors.mjs');
     // The bundle renames classes internally. Each export keeps the name of the class in the source.
     const contents = classes.map(({ name, file }) => `export { ${name} } from './${file}';`).join('\n');

@@ -60,7 +60,7 @@ onEveryBackend((opened) => {
     expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
   });
 
-  test.each(sizes)('%i rows are read as they were, although they are written to at once', async (rows) => {
+  test.each(sizes)('%i rows are read as they were, although they are overwritten at once', async (rows) => {
     const { context } = opened();
     const column = rare(context, rows);
     const slice = q.slice(column, 1);
@@ -81,7 +81,7 @@ onEveryBackend((opened) => {
   });
 });
 
-describe('while a read is under way', () => {
+describe('during a pending read', () => {
   const wrapped: readonly { readonly name: string; open(): Promise<Backend> }[] = [
     ...testBackends,
     {
@@ -99,7 +99,7 @@ describe('while a read is under way', () => {
     },
   ];
 
-  test.each(wrapped)('on $name: closing rejects it, whatever its size and kind', async ({ open }) => {
+  test.each(wrapped)('on $name: close rejects it, for any size and kind', async ({ open }) => {
     for (const rows of [10, ...sizes]) {
       const context = new Context(await open());
       const column = rare(context, rows);
@@ -112,7 +112,7 @@ describe('while a read is under way', () => {
     }
   });
 
-  test.each(wrapped)('on $name: an abort rejects it, and nothing is left', async ({ open }) => {
+  test.each(wrapped)('on $name: an abort rejects it, and no memory leaks', async ({ open }) => {
     const context = new Context(await open());
     const column = rare(context, 65_537);
     const reason = new Error('enough');
@@ -125,7 +125,7 @@ describe('while a read is under way', () => {
     expect(context.backend.counters).toMatchObject({ liveBuffers: 0, liveBytes: 0 });
   });
 
-  test.each(testBackends)('on $name: what it still holds of released columns does not count as taken', async (each) => {
+  test.each(testBackends)('on $name: memory it holds of released columns does not count as allocated', async (each) => {
     // Memory for three columns, or for two while another is being read. The count needs a little more.
     const rows = 70_000;
     const context = new Context(await each.open({ memoryBytes: 3 * 4 * rows }));
@@ -143,7 +143,7 @@ describe('while a read is under way', () => {
   });
 });
 
-test('reads, writes and releases in any order: every read sees what was there when it was asked for', async () => {
+test('reads, writes and releases in any order: every read returns the contents at its call', async () => {
   const step = fc.record({
     kind: fc.constantFrom('read' as const, 'read' as const, 'add' as const, 'replace' as const, 'turn' as const),
     of: fc.nat(2),
@@ -179,7 +179,7 @@ test('reads, writes and releases in any order: every read sees what was there wh
 const bytesOf = ({ buffer, byteOffset, byteLength }: Uint32Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-test('memory that a read on worker threads still holds is free for others, and counts as long as it is held', async () => {
+test('memory that a pending read on worker threads holds can be reused, and counts as long as it is held', async () => {
   const context = new Context(
     await createWorkersBackend({ workers: 1, inlineNanoseconds: 0, limits: { memoryBytes: 8e6 } }),
   );

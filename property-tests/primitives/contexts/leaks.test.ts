@@ -88,7 +88,7 @@ const inputs: readonly [string, (context: Context) => U32][] = [
 
 onEveryBackend((opened) => {
   describe.each(Object.entries(primitives))('%s', (_, primitive) => {
-    test.each(inputs)('keeps only what it returns, and that until it is freed: of %s', async (_, inputOf) => {
+    test.each(inputs)('holds only its result, until it is freed: for %s', async (_, inputOf) => {
       const { context } = opened();
       const x = inputOf(context);
       const before = held(context);
@@ -125,7 +125,7 @@ describe.each(Object.entries(primitives))('%s', (_, primitive) => {
     return { context: new Context(wrapped), arm: () => (left = last), failed: () => left < 0 };
   }
 
-  test.each(inputs)('leaves nothing behind wherever it fails: of %s', async (_, inputOf) => {
+  test.each(inputs)('leaks nothing, wherever it fails: for %s', async (_, inputOf) => {
     for (let last = 0; ; last++) {
       const { context, arm, failed } = failingAt(last);
       const x = inputOf(context);
@@ -210,7 +210,7 @@ onEveryBackend((opened) => {
     },
   };
 
-  test.each(Object.entries(endings))('%s ends with as much memory as it began with, every time', async (_, ending) => {
+  test.each(Object.entries(endings))('%s ends with as much memory as before, every time', async (_, ending) => {
     const { context } = opened();
     const before = held(context);
     for (let round = 0; round < 3; round++) {
@@ -250,7 +250,7 @@ describe.each(testBackends)('$name', ({ open }) => {
     expect(held(context)).toEqual({ buffers: 0, bytes: 0 });
   };
 
-  test('closed, it leaves no memory, no handles and no listeners, after success and after an abort', async () => {
+  test('after close leaves no memory, no handles and no listeners, after success and after an abort', async () => {
     await useOnce(async () => {});
     const before = attached();
     await useOnce(async () => {});
@@ -270,7 +270,7 @@ describe.each(testBackends)('$name', ({ open }) => {
   });
 });
 
-test('running out of memory leaves what there was', async () => {
+test('running out of memory leaves existing columns unchanged', async () => {
   const context = new Context(createReferenceBackend({ limits: { memoryBytes: 1000 } }));
   const x = context.column(numbers);
   const before = held(context);

@@ -62,12 +62,12 @@ const calls: readonly (readonly [name: string, call: (options: never) => unknown
 ];
 
 describe.each(calls)('%s', (name, call, asked, option) => {
-  test('takes its options', () => {
+  test('accepts its options', () => {
     context.scope(() => expect(() => call({ ...asked, ...option } as never)).not.toThrow());
   });
 
   test.prop([fc.string({ unit: fc.constantFrom(...'desc_ZX7'), minLength: 1 }), fc.anything()])(
-    'refuses others, whatever they are set to',
+    'refuses unknown options of any value',
     (other, value) => {
       expect(() => call({ ...asked, ...option, [other]: value } as never)).toThrow(
         expect.objectContaining({

@@ -103,7 +103,7 @@ function made({ backend: { counters } }: Context): Record<string, number> {
 
 describe.each(testBackends.filter(({ name }) => name !== 'reference'))('a loop on $name', ({ open }) => {
   test.each(Object.entries(turns))(
-    'of %s makes nothing after its second turn',
+    'of %s allocates nothing after its second round',
     async (_, turn) => {
       const context = new Context(createSpillingBackend(await open()));
       try {

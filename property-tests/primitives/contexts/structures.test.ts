@@ -12,7 +12,7 @@ const few = fc.array(fc.oneof(fc.constantFrom(-1, 0, 1, 0.5, 2 ** 32 - 1, 2 ** 5
   maxLength: 200,
 });
 
-test('what was set for a list is found for the same list, and for no other', () => {
+test('a value set for a list is found for equal lists only', () => {
   fc.assert(
     fc.property(fc.array(few, { maxLength: 20 }), few, (lists, sought) => {
       const structures = createStructures<number>(2 ** 20);
@@ -23,7 +23,7 @@ test('what was set for a list is found for the same list, and for no other', () 
   );
 });
 
-test('exact numbers are told apart as Object.is does', () => {
+test('numbers are compared by Object.is', () => {
   const number = fc.constantFrom(0, -0, Number.NaN, 1, 2, Infinity);
   fc.assert(
     fc.property(fc.array(number), fc.array(number), (a, b) => {
@@ -35,7 +35,7 @@ test('exact numbers are told apart as Object.is does', () => {
   );
 });
 
-test('a list that is written anew has nothing of what it had', () => {
+test('a list that is cleared and refilled keeps no value of its old contents', () => {
   const list = listOf([1, 2, 3]);
   const structures = createStructures<string>(100);
   structures.set(list, 'long');
@@ -44,7 +44,7 @@ test('a list that is written anew has nothing of what it had', () => {
   expect(structures.get(list)).toBeUndefined();
 });
 
-test('lists that were not asked for lately are forgotten', () => {
+test('lists that were not used recently are dropped', () => {
   const structures = createStructures<number>(1000, () => 10);
   for (let value = 0; value < 1000; value++) structures.set(listOf([value]), value);
   const kept = Array.from({ length: 1000 }, (_, value) => structures.get(listOf([value])));

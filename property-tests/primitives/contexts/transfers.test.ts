@@ -40,7 +40,7 @@ const backends: readonly { readonly name: string; readonly runs: number; open():
   },
   { name: 'failover', runs: caseCount(60), open: async () => createFailoverBackend(await standby(), { standby }) },
   {
-    name: 'a backend that can neither be read piece by piece nor upload',
+    name: 'a backend without reads in pieces and without uploads',
     runs: caseCount(30),
     open: async () => {
       const { upload: _, lendWords: __, read, ...rest } = await createWorkersBackend({ workers: 1 });
@@ -105,7 +105,7 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
   afterAll(() => context.close());
 
   test(
-    'elements of every kind come back as they were, however they are brought, several at once',
+    'elements of every kind are transferred unchanged, in every way, several at once',
     async () => {
       const many = fc.array(fc.record({ elements, manner, part }), { minLength: 1, maxLength: 5 });
       const property = fc.asyncProperty(many, async (all) => {
@@ -143,7 +143,7 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
     slow,
   );
 
-  test('reads see what was there when they were asked for, whatever is written or freed then', async () => {
+  test('reads return the contents at their call, even after later writes and releases', async () => {
     const length = 1500;
     const data = Uint32Array.from({ length }, (_, i) => Math.imul(i, 2654435761));
     const onto = await context.upload(data);
@@ -159,7 +159,7 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
     expect(context.backend.counters.liveBuffers).toBe(0);
   });
 
-  test('sync waits for reads that are under way, and for the memory of columns released meanwhile', async () => {
+  test('sync waits for pending reads, and for the memory of columns released during them', async () => {
     const { counters } = context.backend;
     const before = [counters.liveBuffers, counters.liveBytes];
     // Workers copy this many words in several slices. On WebGPU, staging buffers of 256 bytes need many rounds anyway.
@@ -174,7 +174,7 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
     }
   });
 
-  test('what a reader throws is thrown, and nothing stays', async () => {
+  test('an error of a reader is passed on, and nothing leaks', async () => {
     const failure = new DeviceLostError('device/elsewhere', 'Of another device.');
     for (const at of [0, 256, 3000]) {
       const reader = readerOf('u32', new Uint32Array(1000));
@@ -190,7 +190,7 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
     context.dispose(column);
   });
 
-  test('a signal ends an upload at once, and memory is free once its reads have settled', async () => {
+  test('an abort ends an upload at once, and memory is freed once its reads have settled', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.nat(3), async (at, after) => {
         const data = Uint32Array.from({ length: 700 }, (_, i) => i);
@@ -232,7 +232,7 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
     );
   });
 
-  test('progress is told up to the end, and what it throws ends the upload', async () => {
+  test('progress is reported to the end, and an error of the callback ends the upload', async () => {
     const told: number[] = [];
     const reader = readerOf('u16', new Uint16Array(801));
     const column = await context.upload(reader, { onProgress: (done, total) => void told.push(done / total) });
@@ -247,7 +247,7 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
     await allFree(context);
   });
 
-  test('lengths that only the device knows are read into arrays that have room for what there is', async () => {
+  test('columns with device counts are read into arrays large enough for their rows', async () => {
     for (const rows of [3000, 70_000]) {
       const kept = context.scope(() =>
         q.copyIf(
@@ -267,7 +267,7 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
     }
   });
 
-  test('memory that is lent is not written to, and is freed with its release', async () => {
+  test('lent memory cannot be written, and is freed by its release', async () => {
     const column = await context.upload(Uint32Array.of(1, 2, 3));
     const [first, second] = await Promise.all([context.lendArray(column), context.lendArray(column)]);
     const add = (): unknown => q.scatterReduce(q.constant(u32, 1, 3), q.sequence(3), 'add', column);
@@ -298,8 +298,8 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
   });
 });
 
-describe.each(backends)('closing in the middle, on $name', ({ open }) => {
-  test.each([0, 1, 2, 3])('rejects at once, and leaves memory to reads that are under way: turn %i', async (turns) => {
+describe.each(backends)('close during a transfer, on $name', ({ open }) => {
+  test.each([0, 1, 2, 3])('rejects at once, and keeps memory for pending reads: turn %i', async (turns) => {
     const context = new Context(await open());
     const column = await context.upload(new Uint32Array(3000));
     let settle: (() => void) | undefined;
@@ -337,7 +337,7 @@ describe('a standby', () => {
   const loss = new DeviceLostError('device/test', 'Lost.');
   const data = Uint32Array.from({ length: 3000 }, (_, i) => i * i);
 
-  test('reads a source again that a column in use came from, and keeps none of its bytes', async () => {
+  test('reads the source of a column in use again, and keeps none of its bytes', async () => {
     const primary = createReferenceBackend();
     const backend = createFailoverBackend(primary, { standby });
     const context = new Context(backend);
@@ -366,7 +366,7 @@ describe('a standby', () => {
     await context.close();
   });
 
-  test('goes on with an upload in the middle', async () => {
+  test('continues an upload that was in progress', async () => {
     const primary = createReferenceBackend();
     const context = new Context(createFailoverBackend(primary, { standby }));
     const reader = readerOf('u32', data);
@@ -380,7 +380,7 @@ describe('a standby', () => {
     await context.close();
   });
 
-  test('says what is lost where a source cannot be read again; the rest goes on', async () => {
+  test('reports columns whose source cannot be read again; the rest works on', async () => {
     const primary = createReferenceBackend();
     const context = new Context(createFailoverBackend(primary, { standby }));
     const reader = readerOf('u32', data);
@@ -410,7 +410,7 @@ describe('a standby', () => {
 });
 
 describe('memory of the workers', () => {
-  test('is filled as a whole, and looked at, without a copy', async () => {
+  test('is filled and read as a whole, without a copy', async () => {
     const context = new Context(await createWorkersBackend({ workers: 2 }));
     const arrays: Float32Array[] = [];
     const column = await context.upload({
@@ -432,7 +432,7 @@ describe('memory of the workers', () => {
 });
 
 describe('WebGPU', () => {
-  test('small reads that are asked for in one turn go in one submission', async () => {
+  test('small reads issued in one turn share one submission', async () => {
     const backend = await openTestBackend();
     const context = new Context(backend);
     const columns = Array.from({ length: 100 }, (_, i) => context.column(Uint32Array.of(i, i + 1)));
@@ -444,7 +444,7 @@ describe('WebGPU', () => {
     await context.close();
   });
 
-  test('transfers of any length make nothing once staging buffers are there', async () => {
+  test('transfers of any length allocate nothing once staging buffers exist', async () => {
     const backend = await openTestBackend({ staging: { buffers: 3, bytes: 4096 } });
     const context = new Context(backend);
     const data = Uint32Array.from({ length: 20_000 }, (_, i) => i);

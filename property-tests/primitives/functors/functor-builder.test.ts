@@ -46,7 +46,7 @@ describe('fn', () => {
     });
   });
 
-  test.prop([integer32, fc.boolean()])('takes and gives records, nested at will', (x, flip) => {
+  test.prop([integer32, fc.boolean()])('accepts and returns records, nested to any depth', (x, flip) => {
     const shape = { a: { b: i32, c: bool }, d: i32 };
     const turn = fn({ v: shape, flip: bool }, shape, ({ v, flip: f }) => ({
       d: v.a.b,
@@ -86,7 +86,7 @@ describe('fn', () => {
     expect(interpretFunctor(odd, { n })).toBe(n > 25 ? 999 : result);
   });
 
-  test('evaluates the end of a For once, and its index is set by nothing else', () => {
+  test('evaluates the end of a For once, and its index cannot be set', () => {
     const rounds = fn({ n: u32 }, u32, ({ n }) => {
       const end = Var(n);
       const count = Var(u32(0));
@@ -99,7 +99,7 @@ describe('fn', () => {
     expect(interpretFunctor(rounds, { n: 5 })).toBe(5);
   });
 
-  test('Let keeps what a variable holds, a plain name sees what it will hold', () => {
+  test('Let keeps the current value of a variable, a plain name reads its later value', () => {
     const both = fn({ x: u32 }, { kept: u32, seen: u32 }, ({ x }) => {
       const v = Var(x);
       const kept = Let(v);
@@ -110,7 +110,7 @@ describe('fn', () => {
     expect(interpretFunctor(both, { x: 4 })).toEqual({ kept: 4, seen: 5 });
   });
 
-  test('reads of captured arrays outside their length give zero', () => {
+  test('reads of captured arrays out of range give zero', () => {
     const at = fn({ i: u32, xs: array(f32), n: uniform(u32) }, f32, ({ i, xs, n }) =>
       xs.at(i.add(n)).add(f32(xs.length())),
     );
@@ -129,7 +129,7 @@ describe('fn', () => {
     expect(interpretFunctor(pairs, { n: 4 })).toBe(10);
   });
 
-  test('calls other functors with their arrays and uniforms under any name', () => {
+  test('calls other functors with arrays and uniforms of other names', () => {
     const pick = fn('pick', { i: u32, from: array(u32), plus: uniform(u32) }, u32, ({ i, from, plus }) =>
       from.at(i).add(plus),
     );
@@ -142,7 +142,7 @@ describe('fn', () => {
     expect(interpretFunctor(both, { i: 1 }, bindings)).toBe(909);
   });
 
-  test('links a functor that several callees share once', () => {
+  test('links a functor shared by several callees once', () => {
     const leaf = fn('leaf', { x: u32 }, u32, ({ x }) => x.mul(x));
     const left = fn('left', { x: u32 }, u32, ({ x }) => leaf({ x }).add(1));
     const right = fn('right', { x: u32 }, u32, ({ x }) => leaf({ x: leaf({ x }) }));
@@ -151,7 +151,7 @@ describe('fn', () => {
     expect(interpretFunctor(top, { x: 3 })).toBe(91);
   });
 
-  test('keeps functors of the same name apart', () => {
+  test('keeps functors of the same name separate', () => {
     const same = (k: number) => fn('same', { x: u32 }, u32, ({ x }) => x.add(k));
     const [one, two] = [same(1), same(2)];
     const top = fn('same', { x: u32 }, u32, ({ x }) => one({ x }).mul(two({ x })));
@@ -160,7 +160,7 @@ describe('fn', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('folds what is made of literals alone', () => {
+  test('folds expressions of only literals', () => {
     const constant = fn({}, u32, () =>
       u32(6)
         .mul(7)
@@ -170,7 +170,7 @@ describe('fn', () => {
     expect(interpretFunctor(constant, {})).toBe(44);
   });
 
-  test('tells calls apart that differ in the bits of a literal uniform alone', () => {
+  test('distinguishes calls that differ only in the bits of a literal uniform', () => {
     const over = fn('over', { x: f32, by: uniform(f32) }, f32, ({ x, by }) => x.div(by));
     const min = fn('min', { x: f32, top: uniform(f32) }, f32, ({ x, top }) => x.min(top));
     const zeros = fn('zeros', { x: f32 }, { a: f32, b: f32 }, ({ x }) => ({
@@ -185,7 +185,7 @@ describe('fn', () => {
     expect(interpretFunctor(bounds, { x: 5 })).toEqual({ a: 5, b: -Infinity });
   });
 
-  test('marks the functors that may be approximated', () => {
+  test('marks fast functors', () => {
     const quick = fn('quick', { x: f32 }, f32, ({ x }) => x.div(3), { fast: true });
     const caller = fn('caller', { x: f32 }, f32, ({ x }) => quick({ x }).add(1));
     expect(caller.module.functions.map(({ fast }) => fast)).toEqual([true, false]);
@@ -205,7 +205,7 @@ function errorOf(functor: { readonly module: unknown }): FunctorError {
   throw new Error('no error');
 }
 
-describe('mistakes that tsc cannot see are told at the line of their author', () => {
+describe('mistakes that tsc cannot detect are reported with the line of the author', () => {
   let line = 0;
   const x: Record<string, () => { readonly module: unknown }> = {
     'functor/javascript-operator: a sum': () =>
@@ -367,7 +367,7 @@ describe('mistakes that tsc cannot see are told at the line of their author', ()
     expect(errorOf(broken).message).toContain('broken');
   });
 
-  test('a result that is not what the functor promises', () => {
+  test('a result of another type than the functor declares', () => {
     line = nextLine();
     const incomplete = fn('incomplete', { x: u32 }, u64, ({ x: v }) => ({ lo: v }) as never);
     expect(errorOf(incomplete).code).toBe('functor/missing-field');
@@ -378,7 +378,7 @@ describe('mistakes that tsc cannot see are told at the line of their author', ()
     expect(errorOf(other).message).toContain(`functor-builder.test.ts:${line}:`);
   });
 
-  test('an identity that is no value of its monoid', () => {
+  test('an identity that is not a value of its monoid', () => {
     line = nextLine();
     const use = () => reduce(sequence(3), monoid({ of: u32, identity: 0.5, combine: ({ a }) => a }));
     expect(use).toThrow(`functor-builder.test.ts:${line}:`);
@@ -396,12 +396,12 @@ describe('mistakes that tsc cannot see are told at the line of their author', ()
     expect(use).toThrow(`functor-builder.test.ts:${line}:`);
   });
 
-  test('a comparison of which nothing depends is told, unless it is returned or kept', () => {
+  test('a comparison that is returned or stored is not reported as unused', () => {
     const kept = fn({ x: u32 }, { a: bool, b: bool }, ({ x: v }) => ({ a: v.gt(1), b: Var(v.eq(2)) }));
     expect(interpretFunctor(kept, { x: 2 })).toEqual({ a: true, b: true });
   });
 
-  test('a body that throws leaves the next functor whole', () => {
+  test('a body that throws does not affect the next functor', () => {
     const bad = fn({ x: u32 }, u32, () => {
       throw new RangeError('mine');
     });

@@ -11,7 +11,7 @@ afterAll(() => backend.close());
 
 describe('random programs on the reference backend', () => {
   test.prop([fuzzCases()], fuzz(200))(
-    'compute what the rules say',
+    'compute what the rules define',
     (program) => expectAsSpecified(backend, program, SPECIFIED),
     fuzzTimeout,
   );

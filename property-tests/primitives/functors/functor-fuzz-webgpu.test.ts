@@ -19,19 +19,19 @@ const numeric: SketchOptions = { ...everything, floats: 'mostly' };
 
 describe('random programs on WebGPU', () => {
   test.prop([fuzzCases(integers)], fuzz(30))(
-    'compute what the rules say of integers',
+    'compute what the rules define for integers',
     (program) => expectAsSpecified(backend, program, PROMISED),
     fuzzTimeout,
   );
 
   test.prop([fuzzCases()], fuzz(20))(
-    'compute what the rules say of f32 too, where all f32 are normal numbers',
+    'compute what the rules define for f32 too, if all f32 are normal numbers',
     (program) => expectAsSpecified(backend, program, PROMISED),
     fuzzTimeout,
   );
 
   test.prop([fuzzCases(numeric)], fuzz(30))(
-    'compute what the rules say of f32 that stay within range',
+    'compute what the rules define for f32 that stay in range',
     (program) => expectAsSpecified(backend, program, PROMISED),
     fuzzTimeout,
   );

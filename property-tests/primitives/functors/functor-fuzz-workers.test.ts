@@ -14,13 +14,13 @@ afterAll(() => backend.close());
 
 describe('random programs on worker threads', () => {
   test.prop([fuzzCases()], fuzz(150))(
-    'compute what the rules say',
+    'compute what the rules define',
     (program) => expectAsSpecified(backend, program, SPECIFIED),
     fuzzTimeout,
   );
 
   test.prop([fuzzCases(straightLine)], fuzz(150))(
-    'compute it with SIMD',
+    'compute the same with SIMD',
     async (program) => {
       expect(explainVectorization(moduleOfSketch(program.sketch))).toEqual({ vectorizes: true });
       await expectAsSpecified(backend, program, SPECIFIED);

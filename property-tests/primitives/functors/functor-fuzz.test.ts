@@ -24,7 +24,7 @@ function runJavaScript(module: Module, { rows, arrays, uniforms }: Inputs): (num
 
 describe('random programs', () => {
   test.prop([fuzzCases()], fuzz(250))(
-    'compute the same as JavaScript and interpreted',
+    'compute the same compiled to JavaScript as interpreted',
     ({ sketch, inputs }) => {
       const module = moduleOfSketch(sketch);
       expectSame(resultTypesOf(sketch), runJavaScript(module, inputs), runInterpreter(module, inputs), SPECIFIED);
@@ -33,7 +33,7 @@ describe('random programs', () => {
   );
 
   test.prop([fuzzCases()], fuzz(200))(
-    'compute the same written by the builder',
+    'compute the same when written with the builder',
     ({ sketch, inputs }) => {
       const expected = runInterpreter(moduleOfSketch(sketch), inputs);
       expectSame(
@@ -47,7 +47,7 @@ describe('random programs', () => {
   );
 
   test.prop([fuzzCases(forText)], fuzz(200))(
-    'compute the same written as text',
+    'compute the same when written as text',
     ({ sketch, inputs }) => {
       const expected = runInterpreter(moduleOfSketch(sketch), inputs);
       expectSame(
@@ -60,7 +60,7 @@ describe('random programs', () => {
     fuzzTimeout,
   );
 
-  test('mostly promise their bytes, use every kind of statement, and differ from row to row', () => {
+  test('mostly have fully specified bytes, use every kind of statement, and differ from row to row', () => {
     const cases: FuzzCase[] = fc.sample(fuzzCases(), { numRuns: 200, seed: 7 });
     const results = cases.map(({ sketch, inputs }) => runInterpreter(moduleOfSketch(sketch), inputs));
     const values = results.flat(2);

@@ -54,27 +54,33 @@ describe('line ends and blanks of WGSL', () => {
     },
   );
 
-  test.prop([fc.array(blanks, { minLength: 6, maxLength: 6 })])('blanks may stand between tokens', async (gaps) => {
+  test.prop([fc.array(blanks, { minLength: 6, maxLength: 6 })])('blanks can stand between tokens', async (gaps) => {
     const tokens = ['fn', ' f(x: u32) -> u32 {', 'return', ' x', '+', '1u', ';}'];
     const text = tokens.map((token, i) => `${token}${gaps[i] ?? ''}`).join('');
     expect(await valueAt(wgsl(text), 5)).toEqual(Uint32Array.of(6));
   });
 
-  test.prop([fc.array(lineEnd, { maxLength: 20 })])('lines in errors count every line end, CRLF as one', (ends) => {
-    // Spaces keep a CR and a following LF from forming a single line end.
-    const apart = ends.map((end) => `${end} `).join('');
-    expect(errorOf(() => wgsl(`${apart}fn f(x: u32) -> u32 { return y; }`)).place).toMatchObject({
-      line: 1 + ends.length,
-    });
-  });
+  test.prop([fc.array(lineEnd, { maxLength: 20 })])(
+    'line numbers in errors count every line end, CRLF as one',
+    (ends) => {
+      // Spaces keep a CR and a following LF from forming a single line end.
+      const apart = ends.map((end) => `${end} `).join('');
+      expect(errorOf(() => wgsl(`${apart}fn f(x: u32) -> u32 { return y; }`)).place).toMatchObject({
+        line: 1 + ends.length,
+      });
+    },
+  );
 
-  test.prop([fc.constantFrom('\u00a0', '\ufeff', '\u3000', '\u2003', '\u0000')])('no other blank is one', (blank) => {
-    const { code, message } = errorOf(() => wgsl(inBody(`return${blank}x;`)));
-    expect(code).toBe('functor/syntax');
-    expect(message).toContain(`U+${blank.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`);
-  });
+  test.prop([fc.constantFrom('\u00a0', '\ufeff', '\u3000', '\u2003', '\u0000')])(
+    'other blanks are refused',
+    (blank) => {
+      const { code, message } = errorOf(() => wgsl(inBody(`return${blank}x;`)));
+      expect(code).toBe('functor/syntax');
+      expect(message).toContain(`U+${blank.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`);
+    },
+  );
 
-  test('block comments nest, over line ends too', async () => {
+  test('block comments nest, across line ends too', async () => {
     const text = inBody(`return x /* a /* b // c */ \u2028 d */ + 1u;`);
     expect(await valueAt(wgsl(text), 5)).toEqual(Uint32Array.of(6));
     const deep = `${'/*'.repeat(100_000)}${'*/'.repeat(100_000)}${inBody('return x;')}`;
@@ -121,14 +127,14 @@ const large: readonly (readonly [what: string, text: string, code: string])[] = 
   ['open comments', '/*'.repeat(MANY), 'functor/syntax'],
 ];
 
-describe('texts without bound', () => {
+describe('texts of extreme size', () => {
   test.each(large)('%s', (_, text, code) => {
     const start = performance.now();
     expect(errorOf(() => wgsl(text)).code).toBe(code);
     expect(performance.now() - start).toBeLessThan(10_000);
   });
 
-  test('what is large and allowed is taken', async () => {
+  test('large texts within the limits are accepted', async () => {
     const sum = wgsl(inBody(`return ${repeat(30_000, () => 'x', ' + ')};`));
     expect(await valueAt(sum, 3)).toEqual(Uint32Array.of(90_000));
     const zeros = wgsl(inBody(`return x + 0x${'0'.repeat(1000)}7u;`));
@@ -143,7 +149,7 @@ describe('texts without bound', () => {
 });
 
 describe('chains of operations', () => {
-  test('of any length are taken by workers', async () => {
+  test('of any length compile on workers', async () => {
     await using workers = new Context(await createWorkersBackend({ workers: 1 }));
     const x = Uint32Array.from({ length: 70 }, (_, i) => i);
     for (const length of [200, 400, 500, 520, 700, 1000, 1300, 2000, 5000]) {
@@ -171,7 +177,7 @@ describe('texts of many functions', () => {
       '\n',
     );
 
-  test('of which each calls the one before take time linear in their length', () => {
+  test('each of which calls the one before compile in linear time', () => {
     const time = (count: number): number => {
       const text = chain(count);
       const from = performance.now();
@@ -187,7 +193,7 @@ describe('texts of many functions', () => {
   /** For each function of a text, the earlier functions that it calls. */
   const calls = fc.array(fc.array(fc.nat(), { maxLength: 3 }), { minLength: 1, maxLength: 8 });
   test.prop([calls, fc.boolean(), fc.nat(9), fc.nat()])(
-    'give what their calls give, in whatever order they stand and whichever is the entry',
+    'compute the result of their calls, in any order and with any entry',
     async (all, isReversed, x, which) => {
       const entry = which % all.length;
       const calleesOf = (i: number): number[] => (i === 0 ? [] : all[i]!.map((callee) => callee % i));
@@ -202,23 +208,23 @@ describe('texts of many functions', () => {
   );
 });
 
-describe('the builder has the same bounds', () => {
+describe('limits of the builder', () => {
   const sizes = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`a${i}`, u32]));
 
-  test('of parameters', () => {
+  test('on parameters', () => {
     expect(errorOf(() => fn(sizes(256), u32, () => u32(1))).code).toBe('functor/parameters');
     expect(() => fn(sizes(255), u32, () => u32(1))).not.toThrow();
     expect(errorOf(() => fn({ x: u32 }, sizes(1024), () => ({}) as never)).code).toBe('functor/parameters');
   });
 
-  test('of terms', async () => {
+  test('on terms', async () => {
     const sum = (terms: number) =>
       fn({ x: u32 }, u32, ({ x }) => Array.from({ length: terms }, () => x).reduce((all, each) => all.add(each)));
     expect(errorOf(() => sum(200_000).module).code).toBe('functor/size');
     expect(await valueAt(sum(30_000) as never, 3)).toEqual(Uint32Array.of(90_000));
   });
 
-  test('of blocks', () => {
+  test('on blocks', () => {
     const nested = fn({ x: u32 }, u32, ({ x }) => {
       const y = Var(x);
       const nest = (depth: number): void => {
@@ -230,7 +236,7 @@ describe('the builder has the same bounds', () => {
     expect(errorOf(() => nested.module).code).toBe('functor/size');
   });
 
-  test('of helpers that call themselves', () => {
+  test('on helpers that call themselves', () => {
     const forever = (x: ReturnType<typeof u32>): ReturnType<typeof u32> => forever(x);
     const { code, cause } = errorOf(() => fn({ x: u32 }, u32, ({ x }) => forever(x)).module);
     expect(code).toBe('functor/size');

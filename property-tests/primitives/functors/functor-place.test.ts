@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { placeIn } from '../../../primitives/functors/place.ts';
 
-describe('the place of an error', () => {
+describe('the source place of an error', () => {
   const own = new URL('../../../primitives/functors/value.ts', import.meta.url);
 
   test.each([
@@ -18,7 +18,7 @@ describe('the place of an error', () => {
     expect(placeIn(lines)).toEqual({ file, line: 3, column: 14 });
   });
 
-  test('is unknown where no frame is the caller’s', () => {
+  test('is unknown when no frame is the caller’s', () => {
     expect(placeIn(`Error\n    at add (${own.href}:9:1)`)).toBeUndefined();
     expect(placeIn(undefined)).toBeUndefined();
   });

@@ -25,7 +25,7 @@ function errorIn(marked: string): { error: FunctorError; line: number; column: n
 const body = (statements: string): string => `fn f(x: u32, y: f32, b: bool) -> u32 {\n  ${statements}\n  return x;\n}`;
 const captures = 'var<storage> xs: array<u32>;\nvar<uniform> n: u32;\nstruct P { x: u32, y: f32 }\n';
 
-describe('errors in text name the place', () => {
+describe('errors in text report the place', () => {
   test.each([
     ['syntax', 'a character that WGSL lacks', body('let a = x ‸# 2u;')],
     ['syntax', 'a missing semicolon', body('let a = x\n  ‸let c = x;')],
@@ -144,13 +144,13 @@ describe('errors in text name the place', () => {
     expect(error.message).toMatch(/^lib\/my\.wgsl:\d+:\d+: .*\.$/);
   });
 
-  test('types that differ are told with what is wanted', () => {
+  test('operands of different types are reported with the expected type', () => {
     expect(errorOf(() => wgsl('fn f(x: u32, y: f32) -> u32 { return x + y; }')).message).toBe(
       'wgsl:1:40: The operands of + have different types. Expected u32, got f32. Convert one of them with u32(…), i32(…) or f32(…).',
     );
   });
 
-  test('a template tag names the file and line of its author', () => {
+  test('a template tag reports the file and line of its author', () => {
     const make = () => wgsl`
       fn f(x: u32, y: f32) -> u32 {
         return x + y;
@@ -170,13 +170,13 @@ describe('errors in text name the place', () => {
     );
   });
 
-  test('a text or entry that is missing is told', () => {
+  test('a missing text or entry is reported', () => {
     expect(errorOf(() => wgsl('')).message).toContain('The text has no function.');
     expect(errorOf(() => wgsl('fn f() -> u32 { return 1u; }', { entry: 'g' })).message).toContain('no function g');
   });
 });
 
-describe('whatever the text', () => {
+describe('for any text', () => {
   const good = `
     struct P { x: u32, y: f32 }
     var<storage> xs: array<u32>; const N = 3;
@@ -203,12 +203,12 @@ describe('whatever the text', () => {
     }
   };
 
-  test('the example is right', () => {
+  test('the unchanged example compiles', () => {
     expect(wgsl(good).functorName).toBe('f');
   });
 
   test.prop([fc.array(edit, { minLength: 1, maxLength: 4 })], { numRuns: caseCount(1000) })(
-    'pieces left out, added and moved give a functor or a FunctorError with a place',
+    'a text with pieces removed, added and moved compiles or throws a FunctorError with a place',
     (edits) => {
       const changed = [...pieces];
       for (const { at, remove, insert } of edits) changed.splice(at, remove, ...insert);
@@ -224,7 +224,10 @@ describe('whatever the text', () => {
     ['branches', `fn f() -> u32 { if true { } ${'else if true { } '.repeat(1e5)} return 1u; }`],
     ['fields', `fn f() -> u32 { return 1u${'.a'.repeat(1e5)}; }`],
     ['comments', `${'/*'.repeat(1e5)}${'*/'.repeat(1e5)} fn f() -> u32 { return 1u; }`],
-  ])('%s without end are no exception', (_, text) => errorOrFunctor(text));
+  ])('unbounded %s compile or throw a FunctorError', (_, text) => errorOrFunctor(text));
 
-  test.prop([fc.string({ unit: 'binary', maxLength: 60 })])('random characters do too', errorOrFunctor);
+  test.prop([fc.string({ unit: 'binary', maxLength: 60 })])(
+    'random characters compile or throw a FunctorError',
+    errorOrFunctor,
+  );
 });

@@ -24,13 +24,13 @@ const morton = `
   }
   fn morton(x: u32, y: u32) -> u32 { return part1by1(x) | (part1by1(y) << 1u); }`;
 
-describe('text', () => {
-  test.prop([word, word])('computes what the builder computes', (x, y) => {
+describe('WGSL text', () => {
+  test.prop([word, word])('computes the same as with the builder', (x, y) => {
     expect(evaluate(morton, [x, y])).toEqual([interpretFunctor(mortonEncode, { x, y })]);
   });
 
   test.prop([fc.array(word, { maxLength: 8 }), fc.integer({ min: 0, max: 12 }), word])(
-    'captures columns and uniforms as the builder does',
+    'captures columns and uniforms as with the builder',
     (xs, n, wanted) => {
       const search = fn('search', { wanted: u32, xs: array(u32), n: uniform(u32) }, u32, (v) => {
         For(0, v.n, (i) => {
@@ -91,7 +91,7 @@ describe('text', () => {
     expect([odd, rounds]).toEqual([expected, Math.min(n, 30)]);
   });
 
-  test.prop([integer32, integer32])('takes structs apart and puts them together', (x, y) => {
+  test.prop([integer32, integer32])('reads and constructs structs', (x, y) => {
     const functor = wgsl(
       `struct Point { x: i32, y: i32, }
        struct Box { low: Point, high: Point }
@@ -148,30 +148,30 @@ describe('text', () => {
     else expect(evaluate(text, [])).toEqual([value]);
   });
 
-  test('reads outside of an array give zero, at negative indices too', () => {
+  test('gives zero for reads out of range, negative indices included', () => {
     const text = 'var<storage> xs: array<i32>; fn f(i: i32) -> i32 { return xs[i]; }';
     expect([-1, 0, 1, 2].map((i) => evaluate(text, [i], { arrays: { xs: [7, 8] } })[0])).toEqual([0, 7, 8, 0]);
   });
 
-  test('let keeps what a variable held', () => {
+  test('let keeps the value of a variable', () => {
     expect(evaluate('fn f(x: u32) -> u32 { var v = x; let old = v; v = 5u; return old * 10u + v; }', [3])).toEqual([
       35,
     ]);
   });
 
-  test('inner names hide outer ones', () => {
+  test('inner names shadow outer ones', () => {
     const text =
       'fn f(x: u32) -> u32 { let a = x; { let a = a + 1u; if true { let a = 7u; _ = a; } _ = a; } return a; }';
     expect(evaluate(text, [3])).toEqual([3]);
   });
 
-  test('picks the entry by name, else the last function', () => {
+  test('selects the entry by name, else the last function', () => {
     const text = 'fn a() -> u32 { return 1u; } fn b() -> u32 { return 2u; }';
     expect([wgsl(text).functorName, wgsl(text, { entry: 'a' }).functorName]).toEqual(['b', 'a']);
     expect(interpretFunctor(wgsl(text, { entry: 'a' }), {})).toBe(1);
   });
 
-  test('becomes part of other functors', () => {
+  test('can be called by other functors', () => {
     const square = wgsl('fn square(x: f32) -> f32 { return x * x; }', { parameters: { x: f32 }, result: f32 });
     const far = fn('far', { x: f32, y: f32 }, bool, ({ x, y }) =>
       square({ x })
@@ -181,7 +181,7 @@ describe('text', () => {
     expect([interpretFunctor(far, { x: 3, y: 4 }), interpretFunctor(far, { x: 3, y: 4.5 })]).toEqual([false, true]);
   });
 
-  test('takes numbers as a template tag', () => {
+  test('accepts numbers in a template', () => {
     const times = (factor: number) => wgsl`fn times(x: u32) -> u32 { return x * ${factor}u; }`;
     expect(interpret(times(6).module, [7])[0]!.value).toBe(42);
   });

@@ -126,13 +126,13 @@ describe('tsc', () => {
     expect(errorsOf(correct.length + i)).toHaveLength(1);
   });
 
-  test('finds nothing else', () => {
+  test('reports no other error', () => {
     expect(errors).toHaveLength(mistakes.length);
   });
 });
 
 describe('a program run by tsx', () => {
-  test('is told its own file and line where a functor is wrong', () => {
+  test('gets the file and line of a wrong functor', () => {
     const file = join(directory, 'property-tests', 'fixtures', 'functor-mistake.ts');
     const output = execFileSync(process.execPath, ['--import', 'tsx', file], { cwd: directory, encoding: 'utf8' });
     expect(output.trim().split('\n')).toEqual([`${file}:12:13`, `${file}:17:16`]);

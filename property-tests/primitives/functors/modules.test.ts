@@ -4,7 +4,7 @@ import { type Module, moduleKey, moduleNumber, oneOf } from '../../../primitives
 import { fc, test } from '../../law-test.ts';
 
 describe('modules', () => {
-  test('of the same structure have the same key, and others another', () => {
+  test('of the same structure have the same key, and others different keys', () => {
     const make = (k: number) => fn('f', { x: f32 }, f32, ({ x }) => x.mul(k));
     expect(moduleKey(make(2).module)).toBe(moduleKey(make(2).module));
     expect(moduleKey(make(0).module)).not.toBe(moduleKey(make(-0).module));
@@ -15,7 +15,7 @@ describe('modules', () => {
   const name = fc.string({ unit: fc.constantFrom(...'01:;,>{}% "au32 '), minLength: 1, maxLength: 6 });
   const names = fc.uniqueArray(name, { minLength: 2, maxLength: 4 });
 
-  test.prop([names, names])('of other names have another key', (some, others) => {
+  test.prop([names, names])('with other names have another key', (some, others) => {
     const taking = (arrays: readonly string[]): Module =>
       fn('f', Object.fromEntries(arrays.map((each) => [each, array(u32)])), u32, (given) =>
         Object.values(given).reduce((sum, each) => sum.add(each.at(0)), u32(0)),
@@ -31,7 +31,7 @@ describe('modules', () => {
     expect(moduleNumber(sum(1))).not.toBe(moduleNumber(sum(2)));
   });
 
-  test('of one structure are one, as long as others do not take too much room', () => {
+  test('of equal structure are shared, within the size limit of the cache', () => {
     const long = (k: number, statements: number): Module =>
       fn('f', { x: u32 }, u32, ({ x }) => {
         let sum = x;

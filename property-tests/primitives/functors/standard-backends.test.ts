@@ -36,7 +36,7 @@ describe.each(Object.keys(backends))('the standard library on %s', (name) => {
 
   describe.each(functors.map((functor) => [functor.functorName, functor] as const))('%s', (_, functor) => {
     test.prop([fc.integer()], { numRuns: costlyCaseCount(4) })(
-      'gives the bytes of the rules',
+      'gives the bytes that the rules define',
       async (seed) => {
         const inputs = drawRows(seed, functor);
         const expected = runInterpreter(functor.module, inputs);

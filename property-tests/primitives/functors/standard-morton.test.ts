@@ -32,22 +32,22 @@ describe('Morton codes', () => {
     expect(unsigned(interpretFunctor(mortonEncode64, { x, y }))).toBe(interleave(x, y, 32));
   });
 
-  test.prop([word])('decode to what they encode', (code) => {
+  test.prop([word])('decode to the encoded numbers', (code) => {
     expect(interpretFunctor(mortonEncode, interpretFunctor(mortonDecode, { code }))).toBe(code);
   });
 
-  test.prop([word64])('of 64 bits decode to what they encode', (bits) => {
+  test.prop([word64])('of 64 bits decode to the encoded numbers', (bits) => {
     const code = ofUnsigned(bits);
     expect(interpretFunctor(mortonEncode64, interpretFunctor(mortonDecode64, { code }))).toEqual(code);
   });
 
-  test.prop([word16, word16, word16])('grow with each coordinate', (a, b, other) => {
+  test.prop([word16, word16, word16])('increase with each coordinate', (a, b, other) => {
     const code = (x: number, y: number): number => interpretFunctor(mortonEncode, { x, y });
     expect(Math.sign(code(a, other) - code(b, other))).toBe(Math.sign(a - b));
     expect(Math.sign(code(other, a) - code(other, b))).toBe(Math.sign(a - b));
   });
 
-  test.prop([word])('squeeze what they spread', (a) => {
+  test.prop([word])('squeezeBits undoes spreadBits', (a) => {
     expect(interpretFunctor(squeezeBits, { a: interpretFunctor(spreadBits, { a }) })).toBe(a & 0xffff);
   });
 });

@@ -44,7 +44,7 @@ describe('bits', () => {
     expect(interpretFunctor(high, { a, b })).toBe(Number((BigInt(a) * BigInt(b)) >> 32n));
   });
 
-  test.prop([word, word])('halves of words are multiplied as i16 and summed', (a, b) => {
+  test.prop([word, word])('dotOfHalves multiplies halves of words as i16 and sums, packHalves packs them', (a, b) => {
     const dot = fn('dot', { a: u32, b: u32 }, i32, (v) => dotOfHalves(v.a, v.b));
     const halves = (each: number): readonly [number, number] => [(each << 16) >> 16, each >> 16];
     const [[p, q], [r, s]] = [halves(a), halves(b)];
@@ -54,7 +54,7 @@ describe('bits', () => {
     expect(interpretFunctor(packed, { low: a | 0, high: b | 0 })).toBe(((a & 0xffff) | (b << 16)) >>> 0);
   });
 
-  test.prop([number])('of an f32 read as integers and back are the same', (x) => {
+  test.prop([number])('of an f32 converted to integers and back are unchanged', (x) => {
     const roundTrip = fn('roundTrip', { x: f32 }, { x: f32, u: u32, i: i32 }, (v) => ({
       x: bitsToF32(bitsToI32(bitsToU32(v.x))),
       u: bitsToU32(v.x),
@@ -65,7 +65,7 @@ describe('bits', () => {
   });
 });
 
-describe('choices', () => {
+describe('selection', () => {
   const chosen = fn('chosen', { a: u64, b: u64, c: bool }, u64, ({ a, b, c }) => select(a, b, c));
 
   test.prop([word, word, word, word, fc.boolean()])(
@@ -79,7 +79,7 @@ describe('choices', () => {
     },
   );
 
-  test('select takes a literal on either side', () => {
+  test('select accepts a literal on either side', () => {
     const left = fn('left', { x: i32, c: bool }, i32, ({ x, c }) => select(-1, x, c));
     const right = fn('right', { x: i32, c: bool }, i32, ({ x, c }) => select(x, 7, c));
     expect([interpretFunctor(left, { x: 5, c: false }), interpretFunctor(left, { x: 5, c: true })]).toEqual([-1, 5]);
@@ -94,7 +94,7 @@ describe('choices', () => {
     expect(() => broken.module).toThrow(FunctorError);
   });
 
-  test.prop([integer32, integer32, integer32])('clamp holds a number between the bounds', (x, p, q) => {
+  test.prop([integer32, integer32, integer32])('clamp limits a number to the bounds', (x, p, q) => {
     const held = fn('held', { x: i32, low: i32, high: i32 }, i32, (v) => clamp(v.x, v.low, v.high));
     const [low, high] = [Math.min(p, q), Math.max(p, q)];
     const result = interpretFunctor(held, { x, low, high });
@@ -103,7 +103,7 @@ describe('choices', () => {
     if (x >= low && x <= high) expect(result).toBe(x);
   });
 
-  test.prop([anyFloat, anyFloat, anyFloat])('min and max of f32 leave NaNs out', (x, y, z) => {
+  test.prop([anyFloat, anyFloat, anyFloat])('min and max of f32 ignore NaNs', (x, y, z) => {
     const extremes = fn('extremes', { x: f32, y: f32, z: f32 }, { min: f32, max: f32 }, (v) => ({
       min: min(v.x, v.y, v.z),
       max: max(v.x, v.y, v.z),
@@ -128,7 +128,7 @@ describe('rounding', () => {
       fc.integer({ min: -20, max: 20 }).map((n) => n / 4),
       number,
     ),
-  ])('goes to the neighbouring whole number', (x) => {
+  ])('floor, ceil, trunc and round give the neighbouring integer', (x) => {
     const got = interpretFunctor(roundings, { x });
     expect(got.floor).toBe(Math.floor(x));
     expect(got.ceil).toBe(Math.ceil(x));

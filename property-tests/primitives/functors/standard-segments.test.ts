@@ -81,41 +81,47 @@ describe.each([
     expect(interpretFunctor(orient, { a: at(b), b: at(c), c: at(a) })).toBe(sign);
   });
 
-  test.prop([triple])('edges cross the row right of a point by the half-open rule', ([from, to, p]) => {
+  test.prop([triple])('edges cross the row to the right of a point by the half-open rule', ([from, to, p]) => {
     const args = { from: at(from), to: at(to), point: at(p) };
     expect(interpretFunctor(crosses, args)).toBe(crossesRight(from, to, p));
     expect(interpretFunctor(crosses, { ...args, from: args.to, to: args.from })).toBe(crossesRight(from, to, p));
   });
 
-  test.prop([triple, point])('closed segments intersect where they have a point in common', ([a, b, c], d) => {
+  test.prop([triple, point])('closed segments intersect when they have a point in common', ([a, b, c], d) => {
     const args = { a: at(a), b: at(b), c: at(c), d: at(d) };
     expect(interpretFunctor(meet, args)).toBe(intersect(a, b, c, d));
     expect(interpretFunctor(meet, { a: args.b, b: args.a, c: args.c, d: args.d })).toBe(intersect(a, b, c, d));
     expect(interpretFunctor(meet, { a: args.c, b: args.d, c: args.a, d: args.b })).toBe(intersect(a, b, c, d));
   });
 
-  test.prop([triple])('a segment meets the ends of itself and every segment from them', ([a, b, c]) => {
+  test.prop([triple])('a segment intersects itself and every segment from one of its ends', ([a, b, c]) => {
     expect(interpretFunctor(meet, { a: at(a), b: at(b), c: at(b), d: at(c) })).toBe(true);
     expect(interpretFunctor(meet, { a: at(a), b: at(b), c: at(a), d: at(a) })).toBe(true);
   });
 });
 
-describe('rows', () => {
-  test.prop([point64, point64, point64])('are met where one end is at or below and the other above', (a, b, c) => {
-    const args = { fromY: ofSigned(a.y), toY: ofSigned(b.y), y: ofSigned(c.y) };
-    expect(interpretFunctor(edgeMeetsRow64, args)).toBe(meetsRow(a.y, b.y, c.y));
-  });
+describe('edges', () => {
+  test.prop([point64, point64, point64])(
+    'intersect a row when one end is at or below it and the other above',
+    (a, b, c) => {
+      const args = { fromY: ofSigned(a.y), toY: ofSigned(b.y), y: ofSigned(c.y) };
+      expect(interpretFunctor(edgeMeetsRow64, args)).toBe(meetsRow(a.y, b.y, c.y));
+    },
+  );
 
-  test.prop([coordinate32, coordinate32, coordinate32])('of 32 bits are met by the same rule', (fromY, toY, y) => {
-    const expected = meetsRow(BigInt(fromY), BigInt(toY), BigInt(y));
-    expect(interpretFunctor(edgeMeetsRow32, { fromY, toY, y })).toBe(expected);
-    expect(interpretFunctor(edgeMeetsRow32, { fromY: y, toY, y })).toBe(toY > y);
-  });
+  test.prop([coordinate32, coordinate32, coordinate32])(
+    'of 32 bits intersect a row by the same rule',
+    (fromY, toY, y) => {
+      const expected = meetsRow(BigInt(fromY), BigInt(toY), BigInt(y));
+      expect(interpretFunctor(edgeMeetsRow32, { fromY, toY, y })).toBe(expected);
+      expect(interpretFunctor(edgeMeetsRow32, { fromY: y, toY, y })).toBe(toY > y);
+    },
+  );
 });
 
 describe('orientation at its limits', () => {
   const limit = 2 ** 30;
-  test('tells one unit at the far corners of the grid of 32 bits', () => {
+  test('distinguishes one unit at the far corners of the 32-bit grid', () => {
     const [a, b] = [
       { x: -limit, y: -limit },
       { x: limit - 1, y: limit - 1 },
@@ -126,7 +132,7 @@ describe('orientation at its limits', () => {
     ]);
   });
 
-  test('tells one unit where the products are at their largest', () => {
+  test('distinguishes one unit where the products are largest', () => {
     const a = { x: -(2 ** 30), y: -(2 ** 30) };
     const span = 2 ** 31 - 1;
     const b = { x: a.x + span, y: a.y + span - 1 };
@@ -135,7 +141,7 @@ describe('orientation at its limits', () => {
     expect(interpretFunctor(orientation32, { a, b: c, c: b })).toBe(-1);
   });
 
-  test('tells one unit at the far corners of the grid of 64 bits', () => {
+  test('distinguishes one unit at the far corners of the 64-bit grid', () => {
     const far = 2n ** 62n - 1n;
     const a = words({ x: -far, y: -far });
     const b = words({ x: far, y: far });
@@ -149,17 +155,20 @@ describe('the half-open rule', () => {
     fc.uniqueArray(fc.integer({ min: -3, max: 3 }), { minLength: 2, maxLength: 2 }),
     fc.integer({ min: -4, max: 4 }),
     fc.integer({ min: -4, max: 4 }),
-  ])('puts points on left and bottom edges of a rectangle in, on right and top edges out', (corners, x, y) => {
-    const [low, high] = corners.sort((p, q) => p - q) as [number, number];
-    const ring = [
-      { x: low, y: low },
-      { x: high, y: low },
-      { x: high, y: high },
-      { x: low, y: high },
-    ];
-    const crossings = ring.filter((from, i) =>
-      interpretFunctor(crossesRightOf32, { from, to: ring[(i + 1) % 4]!, point: { x, y } }),
-    );
-    expect(crossings.length % 2 === 1).toBe(low <= x && x < high && low <= y && y < high);
-  });
+  ])(
+    'puts points on left and bottom edges of a rectangle inside, and on right and top edges outside',
+    (corners, x, y) => {
+      const [low, high] = corners.sort((p, q) => p - q) as [number, number];
+      const ring = [
+        { x: low, y: low },
+        { x: high, y: low },
+        { x: high, y: high },
+        { x: low, y: high },
+      ];
+      const crossings = ring.filter((from, i) =>
+        interpretFunctor(crossesRightOf32, { from, to: ring[(i + 1) % 4]!, point: { x, y } }),
+      );
+      expect(crossings.length % 2 === 1).toBe(low <= x && x < high && low <= y && y < high);
+    },
+  );
 });

@@ -31,28 +31,28 @@ describe('sortable keys', () => {
     },
   );
 
-  test.prop([float])('give f32 back', (x) => {
+  test.prop([float])('decode to the f32', (x) => {
     expect(interpretFunctor(sortableToF32, { key: interpretFunctor(f32ToSortable, { x }) })).toBe(x);
   });
 
-  test.prop([word])('give every bit pattern of an f32 back, NaNs too', (bits) => {
+  test.prop([word])('decode to every bit pattern of an f32, NaNs included', (bits) => {
     const key = interpretFunctor(f32BitsToSortable, { bits });
     expect(interpretFunctor(sortableToF32Bits, { key })).toBe(bits);
   });
 
-  test('put NaNs outside according to their sign', () => {
+  test('put NaNs at the ends, by their sign', () => {
     const key = (bits: number): number => interpretFunctor(f32BitsToSortable, { bits });
     expect(key(0x7fc00000)).toBeGreaterThan(key(0x7f800000));
     expect(key(0xffc00000)).toBeLessThan(key(0xff800000));
   });
 
-  test.prop([integer32, integer32])('order i32 and give them back', (x, y) => {
+  test.prop([integer32, integer32])('order i32 and decode to them', (x, y) => {
     const key = (value: number): number => interpretFunctor(i32ToSortable, { x: value });
     expect(Math.sign(key(x) - key(y))).toBe(Math.sign(x - y));
     expect(interpretFunctor(sortableToI32, { key: key(x) })).toBe(x);
   });
 
-  test.prop([word64, word64])('order i64 and give them back', (a, b) => {
+  test.prop([word64, word64])('order i64 and decode to them', (a, b) => {
     const [x, y] = [BigInt.asIntN(64, a), BigInt.asIntN(64, b)];
     const key = (value: bigint) => interpretFunctor(i64ToSortable, { x: ofSigned(value) });
     expect(unsigned(key(x)) < unsigned(key(y))).toBe(x < y);

@@ -38,7 +38,7 @@ describe('64-bit integers of two words', () => {
     expect(unsigned(interpretFunctor(wide.absI64, { a: args.a }))).toBe(a < 0n ? -a : a);
   });
 
-  test.prop([word64])('are equal to themselves', (a) => {
+  test.prop([word64])('equal themselves', (a) => {
     const args = { a: ofUnsigned(a), b: ofUnsigned(a) };
     expect(interpretFunctor(wide.eq64, args)).toBe(true);
     expect(interpretFunctor(wide.compareU64, args)).toBe(0);
@@ -53,7 +53,7 @@ describe('64-bit integers of two words', () => {
     expect(signed(interpretFunctor(wide.shrI64, args))).toBe(BigInt.asIntN(64, a) >> by);
   });
 
-  test.prop([word, integer32])('extend words with zeros or with their sign', (a, b) => {
+  test.prop([word, integer32])('are made from words by zero or sign extension', (a, b) => {
     const extend = fn('extend', { a: u32, b: i32 }, { a: u64, b: u64 }, (v) => ({
       a: wide.u64OfU32(v.a),
       b: wide.i64OfI32(v.b),
@@ -63,40 +63,43 @@ describe('64-bit integers of two words', () => {
   });
 });
 
-describe('whole products', () => {
+describe('full-width products', () => {
   const unsigned128 = (x: { lo: { lo: number; hi: number }; hi: { lo: number; hi: number } }): bigint =>
     unsigned(x.lo) | (unsigned(x.hi) << 64n);
 
-  test.prop([word, word])('of u32 are the u64 that BigInt gives', (a, b) => {
+  test.prop([word, word])('of u32 equal the u64 of BigInt', (a, b) => {
     expect(unsigned(interpretFunctor(products.mulU32, { a, b }))).toBe(BigInt(a) * BigInt(b));
   });
 
-  test.prop([integer32, integer32])('of i32 are the i64 that BigInt gives', (a, b) => {
+  test.prop([integer32, integer32])('of i32 equal the i64 of BigInt', (a, b) => {
     expect(signed(interpretFunctor(products.mulI32, { a, b }))).toBe(BigInt(a) * BigInt(b));
   });
 
-  test.prop([word64, word64])('of u64 are the 128 bits that BigInt gives, and their low half', (a, b) => {
+  test.prop([word64, word64])('of u64 equal the 128 bits of BigInt, and their low half', (a, b) => {
     const args = { a: ofUnsigned(a), b: ofUnsigned(b) };
     expect(unsigned128(interpretFunctor(products.mulU64, args))).toBe(a * b);
     expect(unsigned(interpretFunctor(products.mul64, args))).toBe(BigInt.asUintN(64, a * b));
   });
 
-  test.prop([word64, word64])('of i64 are the 128 bits that BigInt gives', (x, y) => {
+  test.prop([word64, word64])('of i64 equal the 128 bits of BigInt', (x, y) => {
     const [a, b] = [BigInt.asIntN(64, x), BigInt.asIntN(64, y)];
     const product = unsigned128(interpretFunctor(products.mulI64, { a: ofSigned(a), b: ofSigned(b) }));
     expect(BigInt.asIntN(128, product)).toBe(a * b);
   });
 
-  test.prop([word64, word64, word64, word64, fc.boolean()])('of 128 bits compare', (a0, a1, b0, b1, alike) => {
-    const [a, b] = [a0 | (a1 << 64n), b0 | ((alike ? a1 : b1) << 64n)].map((x) => BigInt.asIntN(128, x)) as [
-      bigint,
-      bigint,
-    ];
-    const args = {
-      a: { lo: ofUnsigned(a0), hi: ofUnsigned(a1) },
-      b: { lo: ofUnsigned(b0), hi: ofUnsigned(alike ? a1 : b1) },
-    };
-    expect(interpretFunctor(products.compareI128, args)).toBe(sign(a - b));
-    expect(interpretFunctor(products.compareI128, { a: args.a, b: args.a })).toBe(0);
-  });
+  test.prop([word64, word64, word64, word64, fc.boolean()])(
+    'of 128 bits compare as BigInt',
+    (a0, a1, b0, b1, alike) => {
+      const [a, b] = [a0 | (a1 << 64n), b0 | ((alike ? a1 : b1) << 64n)].map((x) => BigInt.asIntN(128, x)) as [
+        bigint,
+        bigint,
+      ];
+      const args = {
+        a: { lo: ofUnsigned(a0), hi: ofUnsigned(a1) },
+        b: { lo: ofUnsigned(b0), hi: ofUnsigned(alike ? a1 : b1) },
+      };
+      expect(interpretFunctor(products.compareI128, args)).toBe(sign(a - b));
+      expect(interpretFunctor(products.compareI128, { a: args.a, b: args.a })).toBe(0);
+    },
+  );
 });

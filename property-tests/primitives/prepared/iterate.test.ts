@@ -29,7 +29,7 @@ const one = fn({ x: u32 }, u32, () => 1);
 const opened: readonly { readonly name: string; readonly runs: number; open(): Promise<Backend> }[] = [
   ...testBackends,
   {
-    name: 'webgpu that looks back',
+    name: 'webgpu with look-back scans',
     runs: costlyCaseCount(8),
     open: () => openTestBackend({ tuning: lookingBack({}) }),
   },
@@ -39,12 +39,12 @@ const opened: readonly { readonly name: string; readonly runs: number; open(): P
     open: () => openTestBackend({ limits: { storageBuffers: 4 } }),
   },
   {
-    name: 'workers that run nothing here',
+    name: 'workers without inline commands',
     runs: costlyCaseCount(10),
     open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 }),
   },
   {
-    name: 'workers that run some of it here, and fuse the rest',
+    name: 'workers with some inline commands and fusion',
     runs: costlyCaseCount(10),
     open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 300, fusedRows: 16 }),
   },
@@ -76,7 +76,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
   }, 120_000);
   afterAll(() => context.close());
 
-  test('columns of host data that a step makes are made in every round', async () => {
+  test('uploads columns of host data in every round', async () => {
     const step = context.prepare({ x: input(u32, 10) }, ({ x }) => {
       const table = context.column(Uint32Array.of(7, 9));
       return { x: q.gather(table, q.map(isOdd, { x })), table };
@@ -93,7 +93,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     step.dispose();
   });
 
-  test('is the plain loop, up to the round at which its rule holds, whatever the batch', async () => {
+  test('equals a plain loop up to the round at which its rule holds, for any batch', async () => {
     const step = context.prepare(
       { x: input(u32, 300), by: input(u32, 300), min: uniform(u32) },
       ({ x: before, by, min }) => {
@@ -125,7 +125,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     step.dispose();
   }, 240_000);
 
-  test('takes lengths that change from round to round', async () => {
+  test('handles lengths that change from round to round', async () => {
     const step = context.prepare({ x: input(u32, 300), by: uniform(u32) }, ({ x: before, by }) => {
       const lower = context.materialize(q.map(down, { x: before, by }));
       const x = q.copyIf(lower, q.map(isLeft, { x: lower }));
@@ -149,7 +149,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     step.dispose();
   }, 240_000);
 
-  test('shrinks by lengths that the host knows, and sorts in every round', async () => {
+  test('handles lengths that shrink on the host, and sorts in every round', async () => {
     const step = context.prepare({ x: input(u32, 300) }, ({ x }) => ({ x: q.sort(q.slice(x, 1)) }));
     const data = new Uint32Array(300).map((_, i) => Math.imul(i, 2654435761));
     const { result, rounds: done } = await context.iterate(
@@ -164,7 +164,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     step.dispose();
   }, 120_000);
 
-  test('names the round in which a capacity was outgrown', async () => {
+  test('reports the round in which a capacity was exceeded', async () => {
     const step = context.prepare({ x: input(u32, 100) }, ({ x }) => ({
       x: q.expand({ x }, q.map(both, { x }), plusRank, { capacity: 100 }),
     }));
@@ -182,7 +182,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     step.dispose();
   }, 120_000);
 
-  test('goes on where its step is disposed of meanwhile, which is freed after that', async () => {
+  test('continues when its step is disposed of meanwhile, and frees it afterwards', async () => {
     const { counters } = context.backend;
     const before = [counters.liveBuffers, counters.liveBytes];
     const table = context.column(Uint32Array.of(1, 2, 3));
@@ -202,7 +202,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
   }, 120_000);
 
-  test('gives results that know their lengths although what these were taken from is disposed of', async () => {
+  test('returns results whose device counts outlive the tables they came from', async () => {
     await context.sync();
     const { counters } = context.backend;
     const before = [counters.liveBuffers, counters.liveBytes];
@@ -228,7 +228,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
   });
 
-  test('is told of rows that were lost in columns around its step', async () => {
+  test('reports rows that were lost in captured columns', async () => {
     const x = context.column(Uint32Array.of(1, 2, 3));
     const lost = q.expand({ x }, q.map(both, { x }), plusRank, { capacity: 5 });
     const step = context.prepare({ x: input(u32, 3) }, ({ x: last }) => ({
@@ -240,7 +240,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     step.dispose();
   });
 
-  test('leaves nothing at the moment at which it fails', async () => {
+  test('has freed all memory at the moment it fails', async () => {
     const { counters } = context.backend;
     const x = context.column(new Uint32Array(300).fill(2 ** 31));
     const step = context.prepare({ x: input(u32, 300) }, ({ x: last }) => {
@@ -261,7 +261,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     step.dispose();
   }, 120_000);
 
-  test('tells its progress, ends at an abort, and leaves nothing behind', async () => {
+  test('reports progress, ends at an abort, and leaks nothing', async () => {
     const { counters } = context.backend;
     const step = context.prepare({ x: input(u32, 100) }, ({ x }) => ({ x: q.inclusiveScan(x, q.plus(u32)) }));
     const x = context.column(new Uint32Array(100).fill(1));
@@ -282,7 +282,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
   }, 120_000);
 });
 
-test('a loop goes on where the device is lost at any of its calls', async () => {
+test('a loop continues when the device is lost at any of its calls', async () => {
   const expected = await runLoop(createReferenceBackend());
   for (let at = 1; at < 120; at += 3) {
     const backend = createFailoverBackend(lostBefore(createReferenceBackend(), at), {
@@ -308,7 +308,7 @@ async function runLoop(backend: Backend): Promise<unknown> {
   return { x, done };
 }
 
-test('a state with as many rows as a table of the round before had is refused', async () => {
+test('a state whose columns would share a row count with a table of the previous round is refused', async () => {
   await using context = new Context(createReferenceBackend());
   const x = context.column(Uint32Array.of(9, 0, 7, 4));
   const step = context.prepare({ x: input(u32, 4), y: input(u32, 4) }, ({ x }) => ({
@@ -338,8 +338,8 @@ describe('iterate refuses', () => {
   test.each<readonly [string, () => Promise<unknown>, string]>([
     ...wrongSteps,
     ['no step', () => context.iterate(((args: never) => args) as never, { x } as never, once), 'argument/type'],
-    ['no most', () => context.iterate(good, { x }, {} as never), 'argument/type'],
-    ['no rounds', () => context.iterate(good, { x }, { maxRounds: 0 }), 'argument/type'],
+    ['no maxRounds', () => context.iterate(good, { x }, {} as never), 'argument/type'],
+    ['maxRounds of 0', () => context.iterate(good, { x }, { maxRounds: 0 }), 'argument/type'],
     ['wrong arguments', () => context.iterate(good, {} as never, once), 'prepare/argument'],
   ])('%s', async (_, run, code) => {
     await expect(run()).rejects.toMatchObject({ code });
@@ -350,7 +350,7 @@ describe.each([
   { name: 'reference', open: async (): Promise<Backend> => createReferenceBackend() },
   { name: 'workers', open: (): Promise<Backend> => createWorkersBackend({ workers: 2 }) },
 ])('on $name', ({ open }) => {
-  test('a loop of short rounds gives timers their turn: one of them ends it by its signal', async () => {
+  test('a loop of short rounds lets timers run: one of them aborts it', async () => {
     const context = new Context(await open());
     try {
       const step = context.prepare({ x: input(u32, 10) }, ({ x }) => ({ x: q.map(both, { x }) }));
@@ -368,7 +368,7 @@ describe.each([
   });
 });
 
-test('on WebGPU the host looks once a batch, and rounds beyond the last one are issued ahead', async () => {
+test('on WebGPU the host checks once per batch, and issues rounds past the last one ahead', async () => {
   const context = new Context(await openTestBackend({}));
   const step = context.prepare({ x: input(u32, 100) }, ({ x: before }) => {
     const x = context.materialize(q.map(down, { x: before, by: 1 }));

@@ -144,7 +144,7 @@ function capped(context: Context, data: Uint32Array, how: Call['how']): Words {
 }
 
 const looking = {
-  name: 'webgpu that looks back',
+  name: 'webgpu with look-back scans',
   runs: costlyCaseCount(6),
   open: () => openTestBackend({ tuning: lookingBack({}) }),
 };
@@ -162,17 +162,17 @@ const opened: readonly { readonly name: string; readonly runs: number; open(): P
     open: async () => createSpillingBackend(createReferenceBackend({ limits: { memoryBytes: 60_000 } })),
   },
   {
-    name: 'workers that run nothing here',
+    name: 'workers without inline commands',
     runs: caseCount(20),
     open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 }),
   },
   {
-    name: 'workers that run some of it here, and fuse the rest',
+    name: 'workers with some inline commands and fusion',
     runs: caseCount(20),
     open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 1500, fusedRows: 64 }),
   },
   {
-    name: 'workers of few kernels',
+    name: 'workers with few cached kernels',
     runs: costlyCaseCount(4),
     open: () => createWorkersBackend({ workers: 1, keptKernels: 2 }),
   },
@@ -198,7 +198,7 @@ describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) =>
   }, 120_000);
   afterAll(() => context.close());
 
-  test('gives the bytes of the pipeline itself, whatever lengths, places and uniforms its calls have', async () => {
+  test('equals the plain pipeline, for any lengths, offsets and uniforms of its calls', async () => {
     const { counters } = context.backend;
     const before = [counters.liveBuffers, counters.liveBytes];
     const property = fc.asyncProperty(
@@ -210,7 +210,7 @@ describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) =>
     expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
   }, 240_000);
 
-  test('makes nothing anew in the steady state, and keeps every result until it is disposed of', async () => {
+  test('allocates and compiles nothing in the steady state, and keeps every result until it is disposed of', async () => {
     const prepared = context.prepare({ x: input(u32, 300), by: uniform(u32) }, ({ x, by }) =>
       q.inclusiveScan(q.sort(q.map(plusBy, { x, by })), q.plus(u32)),
     );
@@ -237,7 +237,7 @@ describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) =>
     );
   }, 120_000);
 
-  test('loses no rows unnoticed: results that derive from a capacity that was outgrown say so, others do not', async () => {
+  test('reports an exceeded capacity in the results that depend on it, and only in those', async () => {
     const prepared = context.prepare({ x: input(u32, 50) }, ({ x }) => {
       const made = q.expand({ x }, q.map(few, { x }), plusRank, { capacity: 40 });
       return { made: q.sort(made), sum: q.reduce(made, q.plus(u32)), rows: q.sort(x) };
@@ -253,7 +253,7 @@ describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) =>
     prepared.dispose();
   });
 
-  test('is told of rows that were lost before it', async () => {
+  test('reports rows that were lost before it', async () => {
     const prepared = context.prepare({ x: input(u32, 50), y: input(u32, 50) }, ({ x, y }) => ({
       x: q.sort(x),
       y: q.sort(y),
@@ -267,7 +267,7 @@ describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) =>
     prepared.dispose();
   });
 
-  test('gives results that know their lengths although what these were taken from is disposed of', async () => {
+  test('returns results whose device counts outlive the tables they came from', async () => {
     await context.sync();
     const { counters } = context.backend;
     const before = [counters.liveBuffers, counters.liveBytes];
@@ -289,7 +289,7 @@ describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) =>
     expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
   });
 
-  test('is told of rows that were lost in columns around it', async () => {
+  test('reports rows that were lost in captured columns', async () => {
     const x = context.column(new Uint32Array(9).fill(3));
     const lost = q.expand({ x }, q.map(few, { x }), plusRank, { capacity: 10 });
     const prepared = context.prepare({ x: input(u32, 50) }, ({ x: rows }) => ({
@@ -321,7 +321,7 @@ describe('preparing', () => {
       'prepare/waits',
     ],
     [
-      'a decision by a length',
+      'a branch on a length',
       () => context.prepare(declared, ({ x: rows }) => ((rows.length as number) > 3 ? rows : x)),
       'prepare/decision',
     ],
@@ -340,16 +340,16 @@ describe('preparing', () => {
       'prepare/written',
     ],
     ['no inputs', () => context.prepare(undefined as never, () => x), 'argument/type'],
-    ['an input that is none', () => context.prepare({ x: u32 as never }, () => x), 'argument/type'],
+    ['an invalid input', () => context.prepare({ x: u32 as never }, () => x), 'argument/type'],
     ['no function', () => context.prepare(declared, 7 as never), 'argument/type'],
     ['packing a float', () => input(q.f32, 4, { storage: 'u8' }), 'prepare/storage'],
-    ['packing a field that there is not', () => input({ a: u32 }, 4, { storage: { b: 'u8' } }), 'prepare/storage'],
-    ['a capacity that is none', () => input(u32, -1), 'argument/type'],
+    ['packing a missing field', () => input({ a: u32 }, 4, { storage: { b: 'u8' } }), 'prepare/storage'],
+    ['an invalid capacity', () => input(u32, -1), 'argument/type'],
   ])('refuses %s', (_, prepare, code) => {
     expect(prepare).toThrow(expect.objectContaining({ code }));
   });
 
-  test('an asynchronous pipeline fails once: what it waits for is no rejection of its own', async () => {
+  test('an asynchronous pipeline fails once, without an unhandled rejection', async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): void => void unhandled.push(reason);
     process.on('unhandledRejection', note);
@@ -369,7 +369,7 @@ describe('preparing', () => {
     }
   });
 
-  test('says which lengths differ, and that a length of the pipeline is passed on', () => {
+  test('reports the lengths that differ, and accepts a length passed on from the pipeline', () => {
     const wrong = () => context.prepare(declared, ({ x: rows }) => q.map(sumOf, { x: rows, y: q.constant(u32, 1, 4) }));
     expect(wrong).toThrow("got 4. If you chose the length of one of them, pass the other's column.length instead");
     const right = context.prepare(declared, ({ x: rows }) =>
@@ -378,7 +378,7 @@ describe('preparing', () => {
     right.dispose();
   });
 
-  test('tells a pipeline that waits so', async () => {
+  test('refuses a wait inside the pipeline', async () => {
     let reading: Promise<unknown> | undefined;
     const prepared = context.prepare(declared, ({ x: rows }) => {
       reading = context.read(q.sort(rows));
@@ -395,19 +395,19 @@ describe('preparing', () => {
   const other = new Context(createReferenceBackend());
   test.each<[string, () => unknown, string]>([
     ['no arguments', () => sorted(undefined as never), 'argument/type'],
-    ['one missing', () => sorted({ x } as never), 'prepare/argument'],
-    ['one too many', () => sorted({ x, by: 1, z: 2 } as never), 'prepare/argument'],
+    ['a missing argument', () => sorted({ x } as never), 'prepare/argument'],
+    ['an extra argument', () => sorted({ x, by: 1, z: 2 } as never), 'prepare/argument'],
     ['a uniform of another type', () => sorted({ x, by: true as never }), 'prepare/argument'],
     ['a column of another type', () => sorted({ x: q.constant(q.f32, 1, 3) as never, by: 1 }), 'prepare/column'],
     ['a packed column', () => sorted({ x: bytes, by: 1 }), 'prepare/column'],
-    ['a view where a column is packed', () => packed({ x: q.map(low, { x }) }), 'prepare/column'],
+    ['a view for a packed column', () => packed({ x: q.map(low, { x }) }), 'prepare/column'],
     ['too many rows', () => sorted({ x: context.column(new Uint32Array(5)), by: 1 }), 'prepare/capacity'],
     ['a column of another context', () => sorted({ x: other.column(new Uint32Array(2)), by: 1 }), 'column/contexts'],
   ])('refuses a call with %s', (_, given, code) => {
     expect(given).toThrow(expect.objectContaining({ code }));
   });
 
-  test('reads columns from around it as they are at each call', async () => {
+  test('reads captured columns as they are at each call', async () => {
     const table = context.column(Uint32Array.of(10, 20, 30, 40, 50, 60, 70, 80));
     const prepared = context.prepare({ x: input(u32, 4) }, ({ x: rows }) => ({
       found: context.materialize(q.map(lookUp, { x: rows, table })),
@@ -427,7 +427,7 @@ describe('preparing', () => {
     prepared.dispose();
   });
 
-  test('makes what it makes of nothing, or of columns around it, in each call', async () => {
+  test('computes results without inputs, or of captured columns, in each call', async () => {
     const table = context.column(Uint32Array.of(3, 1, 2));
     const prepared = context.prepare({ x: input(u32, 4) }, ({ x: rows }) => {
       const counts = q.fill(context, u32, 0, 4);
@@ -450,7 +450,7 @@ describe('preparing', () => {
   test.each<[string, (context: Context, around: Words, x: Words) => q.Table]>([
     ['in a scope', (outer, around) => outer.scope(() => q.sort(around))],
     ['stored in a scope', (outer, around) => outer.scope(() => outer.materialize(q.map(low, { x: around })))],
-    ['by primitives that are given the context', (outer, around) => q.selectKth(around, 1, { context: outer })],
+    ['by primitives with a context option', (outer, around) => q.selectKth(around, 1, { context: outer })],
     ['by primitives that consist of others', (_, around) => q.minElement(around).value],
     [
       'by another prepared pipeline',
@@ -458,13 +458,13 @@ describe('preparing', () => {
     ],
     ['by one that was prepared before', (_, around) => sortedBefore({ x: around })],
     [
-      'by another prepared pipeline that takes columns of this one',
+      'by another prepared pipeline that captures columns of this one',
       (outer, around, x) =>
         outer.prepare({ x: input(u32, 8) }, ({ x: rows }) => outer.materialize(q.map(lookUp, { x: rows, table: x })))({
           x: around,
         }),
     ],
-  ])('reads columns from around it anew %s', async (_, pipeline) => {
+  ])('reads captured columns again %s', async (_, pipeline) => {
     const around = context.column(Uint32Array.of(3, 1, 2));
     const { liveBuffers } = context.backend.counters;
     const prepared = context.prepare({ x: input(u32, 4) }, ({ x: rows }) => ({
@@ -486,7 +486,7 @@ describe('preparing', () => {
     context.dispose(around);
   });
 
-  test('inside of another one is part of that', async () => {
+  test('called inside another becomes part of it', async () => {
     const inner = context.prepare({ x: input(u32, 4), by: uniform(u32) }, ({ x: rows, by }) =>
       q.sort(q.map(plusBy, { x: rows, by })),
     );
@@ -495,7 +495,7 @@ describe('preparing', () => {
     expect(await context.read(outer({ x, by: 7 }))).toEqual(await context.read(plain));
   });
 
-  test('takes packed columns and records', async () => {
+  test('accepts packed columns and records', async () => {
     const sum = fn({ a: u32, b: q.i32, c: q.f32, d: bool }, q.f32, ({ a, b, c, d }) =>
       q
         .f32(a)
@@ -517,7 +517,7 @@ describe('preparing', () => {
   });
 });
 
-test('pipelines that are nearly alike are told apart, however often they are prepared', async () => {
+test('nearly equal pipelines are distinguished, however often they are prepared', async () => {
   const context = new Context(await openTestBackend({}));
   const inputs = { t: input({ x: u32, y: u32 }, 5), by: uniform(u32), min: uniform(u32) };
   type Given = { readonly x: Words; readonly y: Words } & Uniforms;
@@ -564,7 +564,7 @@ test('pipelines that are nearly alike are told apart, however often they are pre
   await context.close();
 });
 
-test('a prepared pipeline goes on where the device is lost at any of its calls', async () => {
+test('a prepared pipeline continues when the device is lost at any of its calls', async () => {
   const expected = await runCalls(createReferenceBackend());
   for (let at = 1; at < 60; at++) {
     const backend = createFailoverBackend(lostBefore(createReferenceBackend(), at), {

@@ -53,7 +53,7 @@ async function expectNothing(context: Context, before: () => Promise<void>, work
 
 describe.each(opened)('on $name', ({ replays, open }) => {
   test(
-    'replays leave nothing and make nothing, and the last gives what the first gave',
+    'replays allocate nothing, and the last replay returns the same bytes as the first',
     async () => {
       const context = new Context(await open());
       const declared = { x: input(u32, 300), by: uniform(u32) };
@@ -87,7 +87,7 @@ describe.each(opened)('on $name', ({ replays, open }) => {
   );
 
   test(
-    'rounds of a loop leave nothing and make nothing, with a rule and without',
+    'rounds of a loop allocate nothing, with and without an until rule',
     async () => {
       const context = new Context(await open());
       const step = context.prepare({ x: input(u32, 300) }, ({ x: before }) => ({
