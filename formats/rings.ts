@@ -2,23 +2,24 @@ import { CapacityError, GeometryError } from '../primitives/errors.ts';
 import { describeFeature, type FeaturePlace } from './feature.ts';
 import { resizedFloats } from './resized.ts';
 
-/** Vertices under construction: two columns that grow. */
+/** Two columns of coordinates to which vertices are appended. `length` is the number of vertices. */
 export interface Vertices {
   x: Float64Array;
   y: Float64Array;
   length: number;
 }
 
-/** Starts with no vertices. */
+/** Columns without vertices. */
 export function emptyVertices(): Vertices {
   return { x: new Float64Array(1024), y: new Float64Array(1024), length: 0 };
 }
 
-/** Maximum number of vertices: 1 GiB of coordinates, eight times the largest known real file. */
+/** Maximum number of vertices. It corresponds to 1 GiB of coordinates, eight times the largest known real file. */
 const MAX_VERTICES = 2 ** 26;
 
 /**
- * Appends the positions of a ring; elevations and all other numbers after the first two are ignored.
+ * Appends the positions of a ring from parsed JSON. Only the first two numbers of a position are used; elevations are
+ * ignored.
  *
  * @throws GeometryError if the ring is not an array of positions, or a coordinate is not a finite number.
  */
@@ -65,8 +66,8 @@ function grow(vertices: Vertices, at: FeaturePlace): void {
 }
 
 /**
- * Drops the copies of the first vertex that close the ring which starts at `start`. Returns false if there were none,
- * because the ring was open.
+ * Removes vertices that repeat the first one from the end of the ring that begins at `start`. Returns false if there
+ * were none, which means that the ring was not closed.
  */
 export function dropClosingVertex(vertices: Vertices, start: number): boolean {
   const { x, y } = vertices;
@@ -77,14 +78,17 @@ export function dropClosingVertex(vertices: Vertices, start: number): boolean {
   return vertices.length < before;
 }
 
-/** Maximum width of a flat ring relative to its length: far less than a grid step. */
+/**
+ * Maximum width of a flat ring divided by its length. It is far below a step of the grid to which polygons are snapped.
+ */
 const FLAT = 2 ** -40;
 
 /**
- * Whether all vertices of the ring from `start` on lie on one line, except for rounding, so that no cell can be inside.
+ * Whether all vertices of the ring that begins at `start` lie on one line, except for rounding, so that it encloses no
+ * area.
  *
- * The signed area does not decide this: for a bow-tie it is 0, although both halves are inside. A ring along a bent
- * line and back also encloses nothing, but it is not found, because that would need comparing all its edges.
+ * The signed area is not used, because that of a bow-tie is 0, although both halves are inside. A ring that follows a
+ * bent line there and back also encloses no area, but is not detected, because this would require comparing all edges.
  *
  * O(vertices).
  */
@@ -97,7 +101,7 @@ export function isFlat(vertices: Vertices, start: number): boolean {
     const [toX, toY] = [x[v]! - fromX, y[v]! - fromY];
     if (Math.abs(toX) + Math.abs(toY) > Math.abs(alongX) + Math.abs(alongY)) [alongX, alongY] = [toX, toY];
   }
-  // For a horizontal or vertical line the product is 0, and the vertices must match exactly.
+  // If the longest direction is horizontal or vertical, the tolerance is 0, so coordinates must match exactly.
   const tolerance = FLAT * Math.abs(alongX * alongY);
   for (let v = start + 1; v < length; v++) {
     if (Math.abs(alongX * (y[v]! - fromY) - alongY * (x[v]! - fromX)) > tolerance) return false;
@@ -106,9 +110,9 @@ export function isFlat(vertices: Vertices, start: number): boolean {
 }
 
 /**
- * Whether the ring begins with a horizontal and a vertical edge, in either order, and is not so long along the first
- * edge that a line through all vertices could pass its end. Such a ring is not flat. Outlines of pixels begin this way,
- * and there are millions of them.
+ * A fast test that finds most rings that are not flat. It is true if the first two edges are horizontal and vertical,
+ * in either order, and no vertex is too far away along the first edge. Outlines of pixels pass this test, and there are
+ * millions of them.
  */
 function beginsSquarely({ x, y, length }: Vertices, start: number): boolean {
   const [along, across] = y[start] === y[start + 1] ? [x, y] : [y, x];
@@ -116,13 +120,13 @@ function beginsSquarely({ x, y, length }: Vertices, start: number): boolean {
   const side = Math.abs(along[start + 1]! - from);
   const turns = across[start] === across[start + 1] && along[start + 1] === along[start + 2];
   if (length - start < 3 || side === 0 || !turns || across[start + 1] === across[start + 2]) return false;
-  // Half of the length that a flat ring would need, because the test rounds.
+  // A flat ring would reach twice this distance. The factor 2 allows for rounding in the test.
   const far = side / (2 * FLAT);
   for (let v = start + 2; v < length; v++) if (Math.abs(along[v]! - from) > far) return false;
   return true;
 }
 
-/** Whether an edge of the ring from `start` on spans more than 180 degrees of longitude. */
+/** Whether an edge of the ring that begins at `start` spans more than 180 degrees of longitude. */
 export function jumpsAntimeridian({ x, length }: Vertices, start: number): boolean {
   for (let v = start, u = length - 1; v < length; u = v++) {
     if (Math.abs(x[v]! - x[u]!) > 180) return true;
@@ -131,9 +135,9 @@ export function jumpsAntimeridian({ x, length }: Vertices, start: number): boole
 }
 
 /**
- * Reads the ring from `start` on as crossing the antimeridian: adds multiples of 360 to its longitudes so that no edge
- * spans more than 180 degrees. If this is impossible, leaves it unchanged and returns false: the ring goes round a
- * pole, or would lose its area (a box around the world).
+ * Unwraps the ring that begins at `start`, on the assumption that it crosses the antimeridian: adds multiples of 360 to
+ * its longitudes, so that no edge spans more than 180 degrees. This is impossible if the ring goes round a pole, or if
+ * it would lose its area (such as a box around the world). Then the ring is left unchanged, and the result is false.
  */
 export function unwrapRing(vertices: Vertices, start: number): boolean {
   const { x, length } = vertices;
@@ -145,8 +149,8 @@ export function unwrapRing(vertices: Vertices, start: number): boolean {
 }
 
 /**
- * Moves the ring from `start` on by whole turns so that its first vertex lies within the longitudes of an outer ring,
- * if possible. So the holes of an unwrapped polygon follow it across the antimeridian.
+ * Moves the ring that begins at `start` by full turns, so that its first vertex lies within the longitudes of an outer
+ * ring, if possible. After an outer ring has been unwrapped, this moves its holes to the same side of the antimeridian.
  */
 export function followOuterRing(vertices: Vertices, start: number, outer: readonly [number, number]): void {
   const [left, right] = outer;
@@ -156,13 +160,13 @@ export function followOuterRing(vertices: Vertices, start: number, outer: readon
   for (let v = start; v < vertices.length; v++) vertices.x[v] = vertices.x[v]! + (turned - first);
 }
 
-/** `longitude` plus the whole number of turns that brings it nearest to `centre`. */
+/** The longitude nearest to `centre` that differs from `longitude` by full turns. */
 function nearestTurn(longitude: number, centre: number): number {
   const turns = Math.round((longitude - centre) / 360);
   return turns === 0 ? longitude : longitude - 360 * turns;
 }
 
-/** Minimum and maximum longitude of the ring from `start` on. */
+/** Minimum and maximum longitude of the ring that begins at `start`. */
 export function longitudeRange({ x, length }: Vertices, start: number): [number, number] {
   let [left, right] = [x[start]!, x[start]!];
   for (let v = start; v < length; v++) {

@@ -5,18 +5,19 @@ import { unwritable, writeFailed } from './output-errors.ts';
 import { sweepTemporaries, temporaryName } from './temporary-files.ts';
 import { UsageError } from './usage-error.ts';
 
-/** A folder of output files that appear together, or not at all. */
+/** A folder of output files that appear together and complete, or not at all. */
 export interface StagedFolder {
   /**
-   * Writes a file whole.
+   * Writes a file with the given content.
    *
-   * @throws QuadrilleError `output/write-failed` when the disk refuses.
+   * @throws QuadrilleError `output/write-failed` if the file system reports an error, such as a full disk.
    */
   write(name: string, content: string | Uint8Array): Promise<void>;
-  /** Moves the files to their final names, in order. */
+  /** Moves the files to their final names, in alphabetical order. */
   commit(): Promise<void>;
   /**
-   * Removes everything that has not been committed, and the folder if it was made for it. Does nothing after `commit`.
+   * Removes all files that have not been committed, and the folder if this process created it. Has no effect after
+   * `commit`.
    */
   discard(): Promise<void>;
   /** Same as `discard`, but synchronous, for a process that is about to exit. */
@@ -24,10 +25,10 @@ export interface StagedFolder {
 }
 
 /**
- * Makes a folder, or uses an empty one. Files are collected in a hidden folder inside it until all are complete. Hidden
- * folders left by killed processes of this machine are removed.
+ * Creates an output folder, or uses an existing empty one. Until all files are complete, they are collected in a hidden
+ * folder inside it. Hidden folders that killed processes of this machine left there are removed.
  *
- * @throws UsageError `output/unwritable` if the folder cannot be made, `output/not-empty` if it contains files.
+ * @throws UsageError `output/unwritable` if the folder cannot be created, `output/not-empty` if it contains files.
  */
 export async function stageFolder(path: string): Promise<StagedFolder> {
   const isNew = await makeFolder(path);
@@ -70,7 +71,7 @@ export async function stageFolder(path: string): Promise<StagedFolder> {
       try {
         if (isNew) rmdirSync(path);
       } catch {
-        // Another process has put something into the folder.
+        // Another process has put a file into the folder, so it stays.
       }
     },
   };
@@ -78,7 +79,7 @@ export async function stageFolder(path: string): Promise<StagedFolder> {
 
 const NAME_ANOTHER = 'Name an empty folder, or a new one in an existing folder that you may write to.';
 
-/** Makes a folder if it does not exist. Returns whether it did. */
+/** Creates a folder, unless it exists. Returns whether it was created. */
 async function makeFolder(path: string): Promise<boolean> {
   try {
     await mkdir(path);

@@ -7,7 +7,7 @@ import { cellText } from './tables/write/cell-text.ts';
 import { UsageError } from './usage-error.ts';
 import { countText, escapeXml, HAIRLINE, INK, MUTED, shorten, text } from './zonal-plot/page.ts';
 
-/** Collects rows for a picture of a table. */
+/** Collects the rows of a table for a chart. */
 export interface TablePicture {
   add(rows: { readonly rows: number; readonly columns: HostTable }): void;
   /** A standalone SVG. */
@@ -19,10 +19,11 @@ const [WIDTH, MARGIN, TOP] = [760, 36, 88];
 const LONGEST_TITLE = 56;
 
 /**
- * With keys: a bar chart of the first numeric column that is not a key, one bar per row, labelled by the keys. Without
- * keys: a histogram of the first numeric column. Nulls and numbers that are not finite are left out and counted.
+ * Starts a chart of the first numeric column that is not a key. With keys, it is a bar chart with one bar per row,
+ * labelled by the keys. Without keys, it is a histogram. Nulls and numbers that are not finite are not drawn; the
+ * subtitle states their number.
  *
- * The picture does not depend on how the rows are split.
+ * The chart does not depend on how the rows are divided among calls of `add`.
  *
  * @throws UsageError `plot/no-numbers` if there is no numeric column.
  */
@@ -44,7 +45,7 @@ export function tablePicture(
   return keys === undefined ? histogramOf(title, field) : barsOf(title, field, keys);
 }
 
-/** The numbers of a column as f64, row by row; NaN for null. */
+/** The numbers of a column as f64, with NaN for null. */
 function numbersOf(field: TableField, columns: HostTable, rows: number): Float64Array {
   const { validity, ...column } = columns[field.name]!;
   const { values } = column as { values: ArrayLike<number | bigint> };
@@ -97,7 +98,7 @@ function left(missing: number): string {
 async function barChart(bars: readonly Bar[], label: string, height: number): Promise<string> {
   const { Plot, document } = await loadPlot();
   const { axisX, barX, gridX, plot, ruleX, text: textMark } = Plot;
-  // Shortened names may be equal.
+  // Names are shortened, so two bars may have the same name. Bars are therefore placed by number.
   const numbered = bars.map((bar, place) => ({ ...bar, place }));
   const chart = plot({
     document,
@@ -125,8 +126,8 @@ const MAX_BINS = 64;
 const CHART_HEIGHT = 320;
 
 /**
- * The bin width is the smallest power of two for which the maximum number of bins covers all numbers. Bins of half the
- * width merge into them.
+ * Draws a histogram. The bin width is the smallest power of two with which 64 bins cover all numbers. When the width
+ * doubles, pairs of bins are merged.
  */
 function histogramOf(title: string, field: TableField): TablePicture {
   let [power, counts, count, missing] = [0, new Map<number, number>(), 0, 0];
@@ -136,7 +137,7 @@ function histogramOf(title: string, field: TableField): TablePicture {
     const wasOne = !(min < max);
     [min, max] = [Math.min(min, value), Math.max(max, value)];
     if (wasOne) {
-      // All numbers so far are equal.
+      // Up to now, all numbers were equal, so they are all in the same bin.
       power = powerFor(min, max);
       const other = value === min ? max : min;
       counts = count === 0 ? new Map() : new Map([[Math.floor(other / 2 ** power), count]]);
@@ -189,7 +190,7 @@ function histogramOf(title: string, field: TableField): TablePicture {
   };
 }
 
-/** The smallest power of two for which few enough bins cover the range. */
+/** Exponent of the smallest power of two with which 64 bins cover the range. */
 function powerFor(min: number, max: number): number {
   if (min === max) return Math.max(MIN_POWER, Math.floor(Math.log2(Math.abs(min))) - 4);
   let power = Math.max(MIN_POWER, Math.floor(Math.log2(max / 2 - min / 2)) - 6);
@@ -197,7 +198,7 @@ function powerFor(min: number, max: number): number {
   return power;
 }
 
-/** Narrower bins could not be distinguished. */
+/** Minimum exponent of the bin width. The edges of narrower bins could not be represented. */
 const MIN_POWER = -1000;
 
 function page(title: string, subtitle: string, chartHeight: number, chart: string): string {

@@ -1,12 +1,12 @@
-/** Text for a file, in chunks of any size. */
+/** The text of a file, in chunks of any size. */
 export type TextChunks = Iterable<string> | AsyncIterable<string>;
 
-/** Text or bytes for a file. */
+/** The contents of a file, in chunks of text or bytes. */
 export type FileChunks = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
 const CHUNK_CHARACTERS = 65_536;
 
-/** Joins short pieces of text into chunks of about 64 Ki characters, so that writing costs few calls. */
+/** Joins short strings into chunks of about 64 Ki characters, to reduce the number of write calls. */
 export function* inChunks(pieces: Iterable<string>): Generator<string, void, undefined> {
   let chunk = '';
   for (const piece of pieces) {

@@ -2,10 +2,10 @@ import { availableParallelism } from 'node:os';
 import type { QuadrilleError } from '../primitives/errors.ts';
 import { type FlatError, restoreError } from './flat-error.ts';
 
-/** The reply of a thread: an answer or an error. */
+/** The message by which a thread replies to a request: an answer or an error. */
 export type ThreadReply<Answer> = Answer | { readonly error: FlatError };
 
-/** The interface that a pool needs of a thread. Node's `Worker` has it. */
+/** The methods of a thread that a pool uses. `Worker` of Node has them. */
 export interface PoolThread {
   on(event: 'message' | 'messageerror' | 'error' | 'exit', listener: (value: unknown) => void): unknown;
   postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
@@ -14,36 +14,36 @@ export interface PoolThread {
   terminate(): Promise<unknown>;
 }
 
-/** Threads that each answer one request after the other, by messages. */
+/** A pool of threads. Each thread answers one request at a time, by messages. */
 export interface ThreadPool<Request, Answer> {
   readonly threads: number;
   /**
-   * Sends a request to one of the threads, in the order of the calls. An abort settles the call immediately; the thread
-   * finishes its work and the answer is dropped.
+   * Sends a request to one of the threads. Requests are started in the order of the calls. After an abort, the call
+   * rejects immediately; the thread finishes its work, and the answer is discarded.
    *
-   * @param place - Subject of the request, for errors.
+   * @param place - What the request is about, such as a file, for error messages.
    * @param transfer - Buffers to transfer to the thread.
-   * @throws The error that the thread replies. The error made by `died`, if the thread died during the request (another
-   * replaces it; other requests continue), or if no thread exists or can be started. The error made by `closed`, if the
-   * pool is closed.
+   * @throws The error in the thread's reply. The error created by `died`, if the thread died during the request (a new
+   * thread replaces it, and other requests are not affected), or if no thread can be started. The error created by
+   * `closed`, if the pool is closed.
    */
   run(request: Request, place: string, transfer: readonly ArrayBuffer[], signal?: AbortSignal): Promise<Answer>;
-  /** Starts all threads before there is work. */
+  /** Starts all threads now, instead of when requests are waiting. */
   start(): void;
-  /** Ends the threads. Requests in progress and waiting requests fail. Resolves when all threads have ended. */
+  /** Ends the threads. Requests that are waiting or in progress are rejected. Resolves when all threads have ended. */
   close(): Promise<void>;
 }
 
-/** Options of a pool. */
+/** Options of a pool. `died` and `closed` create the errors of rejected requests. */
 export interface ThreadPoolOptions {
-  /** Default: one per core. */
+  /** Maximum number of threads. Default: one per core. */
   readonly threads?: number | undefined;
   start(): PoolThread;
   died(place: string, cause: unknown): QuadrilleError;
   closed(place: string): QuadrilleError;
 }
 
-/** A request that waits for a thread or is being processed by one. */
+/** A request that is waiting or in progress. */
 interface PoolTask<Request, Answer> {
   readonly request: Request;
   readonly place: string;
@@ -51,13 +51,13 @@ interface PoolTask<Request, Answer> {
   readonly settle: (reply: { readonly answer: Answer } | { readonly failed: unknown }) => void;
 }
 
-/** A thread and its current request. */
+/** A thread, and its request in progress if there is one. */
 interface Thread<Request, Answer> {
   readonly worker: PoolThread;
   task: PoolTask<Request, Answer> | undefined;
 }
 
-/** Makes a pool. Threads start when there is work, and do not keep the process alive without work. */
+/** Creates a pool. Threads are started when requests are waiting. Idle threads do not keep the process alive. */
 export function createThreadPool<Request, Answer extends object>({
   threads: max,
   start,
@@ -84,7 +84,7 @@ export function createThreadPool<Request, Answer extends object>({
     thread.worker.on('error', (error) => {
       failure = error;
     });
-    // `exit` comes last, whatever ended the thread.
+    // `exit` is the last event of a thread, for whatever reason it ends.
     thread.worker.on('exit', (code) => {
       threads.delete(thread);
       if (thread.task !== undefined) {
@@ -101,12 +101,12 @@ export function createThreadPool<Request, Answer extends object>({
   const finish = (thread: Thread<Request, Answer>, reply: Parameters<PoolTask<Request, Answer>['settle']>[0]): void => {
     const { task } = thread;
     thread.task = undefined;
-    // Messages from a thread that is being terminated must not keep the process from waiting for its end.
+    // A thread that is being terminated must stay referenced, so that the process waits until it has ended.
     if (closed === undefined) thread.worker.unref();
     task?.settle(reply);
   };
 
-  /** Gives waiting requests to idle threads, and starts threads if there are too few. */
+  /** Sends waiting requests to idle threads. Starts further threads, up to the maximum. */
   const feed = (): void => {
     for (const task of waiting) {
       if (closed !== undefined) return;
@@ -116,7 +116,7 @@ export function createThreadPool<Request, Answer extends object>({
       try {
         thread = idle ?? startThread();
       } catch (cause) {
-        // Existing threads will take the work; without any, nothing would.
+        // If other threads exist, they will handle the request later. Otherwise it is rejected.
         if (threads.size > 0) return;
         waiting.delete(task);
         task.settle({ failed: died(task.place, cause) });
@@ -150,7 +150,7 @@ export function createThreadPool<Request, Answer extends object>({
       try {
         while (closed === undefined && threads.size < size) startThread().worker.unref();
       } catch {
-        // New work fails because there are no threads.
+        // Ignored, because the next request will fail with the same error if there are no threads.
       }
     },
     async run(request, place, transfer, signal) {

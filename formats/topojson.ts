@@ -18,13 +18,13 @@ import { overMemory } from './memory.ts';
 import { UsageError } from './usage-error.ts';
 
 /**
- * Lists the polygon features of one object of a parsed TopoJSON topology: each member of a GeometryCollection is a
- * feature; any other object is a single feature. Points and lines are counted and left out. Arcs are expanded by
- * topojson-client, one ring at a time.
+ * Lists the polygon features in one object of a parsed TopoJSON topology. If the object is a GeometryCollection, each
+ * of its members is a feature; otherwise the object itself is a feature. Points and lines are counted but not listed.
+ * The package topojson-client expands the arcs, one ring at a time.
  *
  * @param layer - Name of the object. May be omitted if there is only one.
- * @throws UsageError if there are several objects and none is named, or the named one does not exist.
- * @throws FormatError if the topology is malformed or an arc is missing; for features, while iterating.
+ * @throws UsageError if `layer` does not exist, or is omitted although there are several objects.
+ * @throws FormatError if the topology is malformed. Malformed features and missing arcs are reported while iterating.
  * @throws OutOfMemoryError `memory/limit` if the expanded arcs exceed the memory limit.
  */
 export function topoJsonFeatures(
@@ -41,18 +41,18 @@ export function topoJsonFeatures(
 
 /** Memory limit for expanded arcs. */
 export interface TopologyRoom {
-  /** Maximum bytes. Default: unlimited. */
+  /** Maximum bytes of memory. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
-  /** Whether the vertices of all features are held together, rather than those of one. */
+  /** Whether the vertices of all features are in memory at the same time, or only those of one feature. */
   readonly holdsAll?: boolean | undefined;
 }
 
-/** Whether a parsed JSON text claims to be TopoJSON. */
+/** Whether the `type` of a parsed JSON text is that of TopoJSON. */
 export function isTopoJson(root: JsonObject): boolean {
   return root.type === 'Topology';
 }
 
-/** The checked part of a topology. An arc is checked when a ring first uses it. */
+/** A topology, and which of its arcs have been checked. An arc is checked when a ring first uses it. */
 interface CheckedTopology {
   readonly topology: Topology;
   readonly arcs: readonly unknown[];
@@ -101,12 +101,15 @@ function chooseObject(root: JsonObject, layer: string | undefined, file: string)
   throw malformed(`The layer ${JSON.stringify(name)} is not an object.`, file);
 }
 
-/** Growing columns of coordinates, and the copies made while counting. */
+/** Bytes of memory per vertex in columns, including copies while columns grow and vertices are counted. */
 const BYTES_PER_VERTEX = 64;
-/** A position as topojson-client makes it, an array of two numbers. */
+/** Bytes of memory per position as created by topojson-client: an array of two numbers. */
 const BYTES_PER_POSITION = 128;
 
-/** Throws, before any arc is expanded, if arcs are used so often that a small file would fill the memory. */
+/**
+ * Throws if expanding the arcs would take too much memory. A small file can refer to the same arc many times, so this
+ * is checked before any arc is expanded.
+ */
 function requireVertexRoom(
   { arcs }: CheckedTopology,
   layer: JsonObject,
@@ -130,8 +133,8 @@ function requireVertexRoom(
 }
 
 /**
- * Number of vertices of the arcs that a geometry uses, counted once per use. Malformed arcs are reported when they are
- * read.
+ * Number of vertices in all arcs that a geometry refers to. An arc counts as often as it is used. Malformed arcs are
+ * ignored here, because they are reported when they are expanded.
  */
 function referencedVertices(arcs: readonly unknown[], geometry: unknown): number {
   const pending: unknown[] = [geometry];
@@ -166,7 +169,10 @@ function readFeature(topology: CheckedTopology, geometry: unknown, index: number
   return { id, properties, polygons, found };
 }
 
-/** A feature that throws when it is read, so that a reader can continue with the next one. */
+/**
+ * A feature whose `id` throws an error when it is read. So the reader can skip this feature and continue with the next
+ * one.
+ */
 function unreadable(error: FormatError): RawFeature {
   return {
     get id(): unknown {
@@ -178,7 +184,10 @@ function unreadable(error: FormatError): RawFeature {
   };
 }
 
-/** Walks nested collections with an explicit stack, so that deep nesting cannot overflow the call stack. */
+/**
+ * Iterates over the polygons of a geometry. Walks nested collections with an explicit stack, so that deep nesting
+ * cannot overflow the call stack.
+ */
 function* expandPolygons(
   topology: CheckedTopology,
   geometry: JsonObject,
@@ -214,8 +223,8 @@ function expandRing(topology: CheckedTopology, ring: unknown, at: FeaturePlace):
 }
 
 /**
- * Maximum vertices of a ring. A ring may use an arc any number of times, so a small file could ask for more than fits
- * in memory.
+ * Maximum number of vertices in a ring. A ring may refer to the same arc any number of times, so a small file could
+ * require more memory than there is.
  */
 const MAX_RING_VERTICES = 2 ** 24;
 

@@ -1,6 +1,6 @@
 import { QuadrilleError } from '../primitives/errors.ts';
 
-/** An invalid command line or option. */
+/** The error for an invalid command line or option. */
 export class UsageError extends QuadrilleError {
   static {
     UsageError.prototype.name = 'UsageError';

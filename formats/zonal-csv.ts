@@ -5,15 +5,16 @@ import { inChunks } from './text-chunks.ts';
 import { statisticsOf } from './zonal-statistics.ts';
 
 /**
- * The histograms as CSV in long form, with one row per bin and the header `zone,lower,upper,count`.
+ * Writes the histograms of all zones as CSV in long form, with one row per bin and the header `zone,lower,upper,count`.
  *
- * For every zone, in input order: its non-empty bins in ascending order, then one row each for the cells without data
- * (`zone,nodata,,n`), below the first edge (`zone,below,,n`) and above the last (`zone,above,,n`) if there are any. The
- * counts of a zone add up to its cells. A zone without cells has no row: `--stats` lists it.
+ * Zones are in input order. For each zone, its non-empty bins are listed in ascending order. Then, unless their count
+ * is 0, follow one row for cells without data (`zone,nodata,,n`), one for cells below the first edge (`zone,below,,n`)
+ * and one for cells above the last edge (`zone,above,,n`). The counts of a zone add up to the number of its cells. A
+ * zone without cells has no row here, but appears in the output of `--stats`.
  *
- * Fields are quoted as in RFC 4180. Lines end in a single line feed, which tools on every system read and `sort`,
- * `diff` and `awk` need. Numbers are printed by `String`: the shortest text that reads back as the same f64. The text
- * comes in chunks of about 64 KiB, so that a large result is never in memory as one string.
+ * Fields are quoted as in RFC 4180. Lines end with a line feed, which `sort`, `diff` and `awk` require. Numbers have as
+ * few digits as needed to restore the f64. The text is generated in chunks of about 64 KiB, so that a large result is
+ * never in memory as one string.
  *
  * @example
  * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
@@ -30,10 +31,11 @@ export function zonalCsv(histogram: ZonalHistogram): Generator<string, void, und
 }
 
 /**
- * The statistics as CSV, with one row per zone and the header `zone,cells,nodata,min,max,mean,sum`.
+ * Writes the statistics of all zones as CSV, with one row per zone and the header `zone,cells,nodata,min,max,mean,sum`.
  *
- * `cells` includes `nodata`; `min` to `sum` are over the rest, and empty if there is none. Every zone has a row; for
- * zones outside the raster, `cells` is 0.
+ * `cells` counts all cells of a zone, and `nodata` those of them without data. `min`, `max`, `mean` and `sum` are
+ * computed from the cells with data, and empty if there are none. Every zone has a row; for zones outside the raster,
+ * `cells` is 0.
  *
  * @throws ArgumentError `zonal/no-statistics` if the histogram has no statistics.
  * @example

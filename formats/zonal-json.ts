@@ -4,19 +4,19 @@ import { requireArguments } from '../primitives/arguments.ts';
 import { aRecord, aText, type Kind } from '../primitives/kinds.ts';
 import { inChunks } from './text-chunks.ts';
 
-/** Facts about a zonal run besides its result. */
+/** Facts about a zonal run, besides its result. */
 export interface ZonalRun {
-  /** Files as the user named them. */
+  /** Paths of the files as given by the user. */
   readonly zones: string;
   readonly raster: string;
   /** The backend, such as `workers` or `webgpu (NVIDIA H200)`. */
   readonly backend: string;
-  /** All notes, from reading to counting. */
+  /** All notes of the run, on reading and on counting. */
   readonly notes: readonly Note[];
 }
 
 /**
- * The whole result as one JSON object:
+ * Writes the whole result as one JSON object:
  *
  * ```json
  * {
@@ -37,9 +37,10 @@ export interface ZonalRun {
  * }
  * ```
  *
- * Zones keep their input order, one per line. Counts are numbers up to 2^53 − 1, and decimal strings beyond, because
- * numbers would lose digits. `min` to `sum` are null if no cell of the zone carries data. `stats` is null if the
- * histogram has no statistics. Infinite values are the strings "Infinity" and "-Infinity". The text comes in chunks.
+ * Zones are in input order, one per line. Counts are numbers up to 2^53 − 1, and decimal strings beyond, because
+ * numbers would lose digits. `min`, `max`, `mean` and `sum` are null if no cell of the zone has data. `stats` is null
+ * if the histogram has no statistics. Infinite values are the strings "Infinity" and "-Infinity". The text is generated
+ * in chunks.
  *
  * @example
  * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
@@ -98,7 +99,7 @@ function statistics({ statistics }: ZonalHistogram, zone: number): Record<string
   };
 }
 
-/** JSON has only finite numbers. */
+/** Formats a number. Infinite values become strings and NaN becomes null, because JSON has only finite numbers. */
 function number(value: number): number | string | null {
   if (Number.isNaN(value)) return null;
   return Number.isFinite(value) ? value : String(value);

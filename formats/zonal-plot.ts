@@ -12,24 +12,28 @@ import { statisticsOf } from './zonal-statistics.ts';
 /** Input of a plot. */
 export interface ZonalPlot {
   readonly histogram: ZonalHistogram;
-  /** The zones of the histogram, in the same order, in the coordinates of their file. */
+  /** The zones of the histogram in the same order, in the coordinate system of their file. */
   readonly polygons: Polygons;
-  /** Georeference of the raster: the map shows the zones there, and moves longitudes to its range. */
+  /**
+   * Grid of the raster. The map shows only its extent, and its longitudes determine by how many turns zones are
+   * shifted.
+   */
   readonly grid: RasterGrid;
   readonly title: string;
-  /** Maximum number of histograms, of the zones with the most cells. Default 24. */
+  /** Maximum number of histograms to draw. The zones with the most cells are drawn. Default 24. */
   readonly facets?: number | undefined;
 }
 
 /**
- * Draws a zonal histogram as a standalone SVG: a map of the mean of every zone, above small multiples of the histograms
- * in the same colours. The colour scale is perceptually uniform and safe for the colour-blind.
+ * Draws a zonal histogram as a standalone SVG: a map in which the colour of a zone shows its mean, above a grid of
+ * small histograms in the same colours. The colour scale is perceptually uniform and suits colour-blind readers.
  *
- * Geographic coordinates are drawn equirectangular, true to scale in the middle of the map; others are not projected.
- * The map is cropped to zones with cells; a few zones far from all others get separate frames. Zones without data are
- * grey. With many zones, the colour scale ends at the 2nd and 98th percentile of the means, so that a few outliers do
- * not wash out the rest; the legend shows this by ≤ and ≥. With few zones, or if all means are equal, the scale also
- * spans the bins. If it is still a single value, everything has one colour.
+ * Geographic coordinates are drawn in an equirectangular projection that is true to scale in the middle of the map.
+ * Other coordinates are not projected. The map is cropped to zones with cells; a few zones far from all others are
+ * drawn in separate frames. Zones without data are grey. With many zones, the colour scale ends at the 2nd and 98th
+ * percentile of the means, so that outliers do not make all other zones look alike; the legend then has ≤ and ≥ at the
+ * ends. With few zones, or if all means are equal, the scale also covers the bins. If it is still a single value,
+ * everything has one colour.
  *
  * @throws ArgumentError `zonal/no-statistics` if the histogram has no statistics.
  * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not

@@ -24,11 +24,14 @@ import { isTopoJson, topoJsonFeatures } from './topojson.ts';
 
 /** Options for reading zones. */
 export interface ZoneOptions {
-  /** Object of a TopoJSON file. May be omitted if the file has only one. A GeoJSON file has at most one, its `name`. */
+  /**
+   * Name of the object to read from a TopoJSON file; may be omitted if there is only one. For a GeoJSON file, only the
+   * `name` of its FeatureCollection is accepted, and makes no difference.
+   */
   readonly layer?: string | undefined;
-  /** Property that names the zones, instead of the features' `id`. */
+  /** Property whose values name the zones. Default: the features' `id`. */
   readonly id?: string | undefined;
-  /** Coordinate system to assume, regardless of what the file states. */
+  /** Coordinate system of the zones, instead of the system that the file states. */
   readonly crs?: string | undefined;
   /**
    * How to read a ring whose longitudes jump by more than 180°. `as-written` (default) keeps the long edge; `unwrap`
@@ -42,7 +45,7 @@ export interface ZoneOptions {
 
 /** Options for parsing zones from a text. */
 export interface ParseZonesOptions extends ZoneOptions {
-  /** Name of the text in errors. Default `zones`. */
+  /** Name of the text in error messages. Default `zones`. */
   readonly file?: string | undefined;
 }
 
@@ -56,7 +59,7 @@ const ZONE_OPTIONS: FieldKinds<ZoneOptions> = {
 const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
 const PARSE_OPTIONS: Kind = someOptions<ParseZonesOptions>({ ...ZONE_OPTIONS, file: optional(aText) });
 
-/** Zones and the notes of their reader. */
+/** Zones, and the notes on reading them. */
 export interface ReadZones {
   readonly zones: Zones;
   readonly notes: readonly Note[];
@@ -65,24 +68,26 @@ export interface ReadZones {
 /**
  * Reads zones from a GeoJSON or TopoJSON file. The format is detected from the content.
  *
- * Every feature (in TopoJSON: every member of the layer) is one zone, in the file's order. It is named by its `id`, by
- * the property `options.id`, or by its index if it has no id. Zones with equal names stay separate. The polygons of a
- * multipolygon or a collection are its parts. Rings may have any direction and nesting. Open rings are closed, and
- * closing vertices are not stored. Coordinates are OGC:CRS84 unless `options.crs` or an old-style `crs` member of the
- * file names another system, or a latitude is out of range. Points and lines are left out; features with nothing else
- * are not zones.
+ * Every feature (in TopoJSON: every member of the layer) becomes one zone, in the file's order. It is named by the
+ * property `options.id` if given, else by its `id`, else by its index. Zones with equal names stay separate. The
+ * polygons of a multipolygon or a collection become parts of one zone. Rings may have any direction and nesting. Open
+ * rings are closed, and closing vertices are not stored. The coordinate system is `options.crs`, else that of the
+ * file's `crs` member (an old style of GeoJSON), else OGC:CRS84 unless a latitude is out of range. Points and lines are
+ * left out. A feature that has only points and lines is not a zone.
  *
  * Noted, not refused: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are
  * left out), `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`, `zones/duplicate-names`,
  * `zones/crs-unknown`, for longitudes `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped`,
  * `zones/antimeridian-kept`.
  *
- * @throws FormatError if the file is missing, not JSON (with line and column), neither of the two formats, has points
- * or lines but no polygons (`format/not-polygon`), or lacks the property `options.id`.
+ * @throws FormatError if the file is missing, is not JSON (the error has line and column), or is neither GeoJSON nor
+ * TopoJSON; also if it has points or lines but no polygons (`format/not-polygon`), or if a feature lacks the property
+ * `options.id`.
  * @throws GeometryError if a coordinate is not a finite number; `place.record` is the feature's index.
  * @throws OutOfMemoryError `memory/limit` if the text, its values or its vertices would take more than
  * `options.memoryBytes`.
- * @throws UsageError if the layer is unknown, or if there are several and none is chosen; the message lists them.
+ * @throws UsageError if the requested layer does not exist, or if the file has several layers and none is requested;
+ * the message lists the layers.
  * @example
  * const { zones, notes } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
  * zones.names[0]; // '04015'
@@ -93,7 +98,7 @@ export async function readZones(file: string, options: ZoneOptions = {}): Promis
 }
 
 /**
- * Reads zones from the text of a GeoJSON or TopoJSON file, as {@link readZones} does.
+ * Reads zones from the text of a GeoJSON or TopoJSON file, like {@link readZones}.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [0, 2], [0, 0]]] }');
@@ -109,7 +114,8 @@ export function parseZones(text: string, options: ParseZonesOptions = {}): ReadZ
   const columns = readColumns(features, options, isGeographicCrs(assumed), file);
   const doubtful = stated === undefined && !mayBeLatitudes(columns.vertices);
   if (!doubtful) return readZonesOf(columns, assumed, doubtful, file);
-  // Only after reading all coordinates is it known that they are not longitudes. Their jumps then mean nothing.
+  // The coordinates turned out not to be longitudes and latitudes. So the features are read again, without notes on
+  // jumps of longitudes.
   const again = listFeatures(root, options, file).features;
   return readZonesOf(readColumns(again, options, false, file), undefined, doubtful, file);
 }
@@ -135,7 +141,7 @@ function listFeatures(root: unknown, options: ZoneOptions, file: string): RawFea
   });
 }
 
-/** Columns under construction. */
+/** Columns to which zones are appended. */
 interface Columns {
   readonly names: string[];
   readonly polygonRings: number[];
@@ -145,7 +151,7 @@ interface Columns {
   readonly tally: NoteTally;
 }
 
-/** How to read the rings of a file. */
+/** How to treat rings whose longitudes jump. */
 interface RingRules {
   readonly geographic: boolean;
   readonly unwrap: boolean;
@@ -192,7 +198,7 @@ function readPolygons(columns: Columns, feature: RawFeature, rules: RingRules, a
       if (outer === undefined) outer = longitudeRange(columns.vertices, start);
       else followOuterRing(columns.vertices, start, outer);
     }
-    // A part without rings is dropped.
+    // A part without rings is omitted.
     if (columns.ringParts.length > columns.polygonRings.at(-1)! && columns.ringParts.at(-1) === part) part++;
   }
 }

@@ -1,22 +1,22 @@
 import { FormatError } from '../../primitives/errors.ts';
 import type { LabelType } from './result-set.ts';
 
-/** The description of voxels in the header of a NIfTI volume. */
+/** The size of a NIfTI volume and the storage of its voxels, from the header. */
 export interface NiftiHeader {
-  /** Columns, rows and slices: the first three dimensions, x fastest. */
+  /** Numbers of columns, rows and slices: the first three dimensions of the volume. Voxels are stored row by row. */
   readonly width: number;
   readonly height: number;
   readonly slices: number;
   /** Type of the voxels in the file. */
   readonly stored: StoredType;
   readonly littleEndian: boolean;
-  /** Position of the first voxel. */
+  /** Byte offset of the first voxel in the file. */
   readonly offset: number;
 }
 
 type StoredType = LabelType | 'f32' | 'f64';
 
-/** Enough bytes for a header of either version. */
+/** Length of the longer header (version 2). These bytes also contain a header of version 1. */
 export const NIFTI_HEADER_BYTES = 540;
 
 const TYPES: ReadonlyMap<number, StoredType> = new Map([
@@ -35,8 +35,9 @@ const SIZES: Readonly<Record<StoredType, number>> = { u8: 1, i8: 1, u16: 2, i16:
 /**
  * Reads the header of a single-file NIfTI-1 or NIfTI-2 volume (`n+1`, `n+2`), in either byte order.
  *
- * @throws FormatError if it is not NIfTI, is one of a pair of files, has a fourth dimension, has voxels that cannot be
- * labels, or a scale (`scl_slope` other than 0 or 1, `scl_inter` other than 0), which labels do not have.
+ * @throws FormatError if the bytes are not NIfTI, or the volume cannot be read as labels: it is stored as a pair of
+ * files, has a fourth dimension, has voxels of an unsupported type, or a scale (`scl_slope` other than 0 or 1,
+ * `scl_inter` other than 0).
  */
 export function readNiftiHeader(bytes: Uint8Array, file: string): NiftiHeader {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -48,7 +49,7 @@ export function readNiftiHeader(bytes: Uint8Array, file: string): NiftiHeader {
   throw malformed('The file is no NIfTI volume.', 'a header of 348 or 540 bytes', 'something else', file);
 }
 
-/** Positions of the members of a header, and how to read them. */
+/** Byte offsets of the members of a header, and how to read them, for one version of the format. */
 interface Layout {
   readonly magic: number;
   readonly pairMagic: string;
@@ -127,24 +128,24 @@ function readDimensions(
   return [width, height, slices];
 }
 
-/** A volume of 1,600³ voxels. */
+/** Maximum number of voxels, such as 1,600³. */
 const MAX_VOXELS = 2 ** 32;
 const MAX_SLICES = 2 ** 16;
 
-/** Bytes of one slice in the file. */
+/** Size of one slice in the file, in bytes. */
 export function sliceBytes({ width, height, stored }: NiftiHeader): number {
   return width * height * SIZES[stored];
 }
 
-/** Type of a volume's labels after reading: floats become i32. */
+/** Type of a volume's labels in memory. It is that of the file, except that labels stored as floats become i32. */
 export function labelTypeOf({ stored }: NiftiHeader): LabelType {
   return stored === 'f32' || stored === 'f64' ? 'i32' : stored;
 }
 
 /**
- * The labels of a slice in little-endian order, from its bytes in the file.
+ * Converts the bytes of a slice in the file to little-endian labels of the type {@link labelTypeOf}.
  *
- * @throws FormatError if a float is not a 32-bit integer.
+ * @throws FormatError if a voxel stored as a float is not a 32-bit integer.
  */
 export function niftiLabels(header: NiftiHeader, slice: Uint8Array, place: string): Uint8Array {
   const { stored, littleEndian } = header;

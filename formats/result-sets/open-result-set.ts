@@ -15,13 +15,13 @@ import { kindOf, stemOf } from './file-kind.ts';
 import { openNifti } from './nifti-volume.ts';
 import { type ResultSet, type ResultSetFormat, type TileParameters, type TileSource, tileKinds } from './result-set.ts';
 
-/** Options for reading a result set. */
+/** Options for opening a result set. */
 export interface ResultSetOptions
   extends Pick<TileParameters, 'geometryColumn' | 'idColumn' | 'regions' | 'memoryBytes'> {
   /**
-   * Format of the files, instead of detecting it from their extensions. In a folder, files with an extension of this
-   * format are read, except JSON files with content of another format. If there are none, files with unknown extensions
-   * are read, and for text also `.txt`.
+   * Format of the files. Default: detected from the files' extensions. In a folder, only files with an extension of
+   * this format are read. JSON files whose content has another format are skipped. If no file has such an extension,
+   * files with unknown extensions are read; for text formats, also `.txt`.
    */
   readonly format?: ResultSetFormat | undefined;
 }
@@ -29,14 +29,14 @@ export interface ResultSetOptions
 /**
  * Lists the tiles of a result set: one file, or a folder with one file per tile (without subfolders).
  *
- * The format is detected from the files' extensions, and for JSON from the content: `.geojson`, `.json` GeoJSON or
- * COCO; `.wkt`; `.csv`, `.tsv` with a column of WKT; `.txt` boundaries, `id x,y x,y …`; `.png` labels; `.nii`,
- * `.nii.gz` label volumes, one slice per tile. Tiles are named by their file's name without the extension. Slices are
- * named `slice-000017`, with `volume/` in front in a folder of volumes. Images of a COCO file are named by their
- * `file_name` without its extension.
+ * The format is detected from the files' extensions: `.geojson` and `.json` (GeoJSON or COCO, according to the
+ * content), `.wkt`, `.csv` and `.tsv` (with a column of WKT), `.txt` (boundaries `id x,y x,y …`), `.png` (label
+ * images), `.nii` and `.nii.gz` (label volumes, one slice per tile). A tile is named by its file's name without the
+ * extension. A slice is named `slice-000017`, or `volume/slice-000017` in a folder of volumes. An image of a COCO file
+ * is named by its `file_name` without the extension.
  *
- * Polygons are not read before `load()`. Listing reads the names in the folder, the headers of volumes, and COCO files
- * once. Noted: `result-set/other-files`, which are left out.
+ * Polygons are not read before `load()`. Listing reads only the names in the folder, the headers of volumes, and the
+ * whole of COCO files. Noted: `result-set/other-files`, for files that are left out.
  *
  * @throws FormatError if the path does not exist, no file has a known extension or the requested format, or the files
  * of a folder have several formats; also if a volume or a COCO file is malformed.

@@ -18,35 +18,35 @@ import { createThreadPool, type PoolThread } from '../thread-pool.ts';
 import type { ParsedTile, ParseRequest, TileBytes } from './parse-messages.ts';
 import { type PolygonTile, someParameters, type TileParameters } from './result-set.ts';
 
-/** Threads that parse tiles, into polygons or into the result of their worker. */
+/** A pool of worker threads that parse tiles. The result of a tile is of type `Tile`, by default polygons. */
 export interface ParsePool<Tile = PolygonTile> {
   readonly threads: number;
   /**
-   * Parses a tile on one of the threads, in the order of the calls, as `parseTile` does on the caller's.
+   * Parses a tile on one of the threads, like `parseTile`. Tiles are started in the order of the calls.
    *
-   * Bytes are transferred to the thread: the caller's array is empty afterwards if it covers its whole buffer;
-   * otherwise it is copied. A file is read by the thread. An abort settles the call immediately; the thread finishes
-   * its work and the answer is dropped.
+   * Bytes are transferred to the thread: if the array covers its whole buffer, it is empty after the call; otherwise
+   * the bytes are copied. A file is read by the thread. After an abort, the call rejects immediately; the thread
+   * finishes its work, and the result is discarded.
    *
-   * @throws FormatError and GeometryError as in `parseTile`. DeviceLostError, with the tile's place, if the thread died
-   * during the work (another replaces it; other tiles continue), if no thread exists or can be started, or if the pool
-   * was closed.
+   * @throws FormatError and GeometryError as in `parseTile`. DeviceLostError, which names the tile, if its thread died
+   * (a new thread replaces it, and other tiles are not affected), if no thread can be started, or if the pool was
+   * closed.
    */
   parse(source: TileBytes, parameters: TileParameters, signal?: AbortSignal): Promise<Tile>;
-  /** Ends the threads. Tiles in progress and waiting tiles fail. Resolves when all threads have ended. */
+  /** Ends the threads. Tiles that are waiting or being parsed are rejected. Resolves when all threads have ended. */
   close(): Promise<void>;
 }
 
-/** Number of threads, and how to start a thread with another worker. */
+/** Options for a pool of parsing threads. `start` starts a thread, which may run another worker than the default. */
 export interface ParsePoolOptions {
-  /** Default: one per core. */
+  /** Maximum number of threads. Default: one per core. */
   readonly threads?: number | undefined;
   readonly start?: (() => PoolThread) | undefined;
 }
 
 /**
- * Makes a pool of worker threads that parse tiles. Threads start when there is work, and do not keep the process alive
- * without work.
+ * Creates a pool of worker threads that parse tiles. Threads are started when tiles are waiting. Idle threads do not
+ * keep the process alive.
  *
  * @example
  * const pool = createParsePool({ threads: 2 });
@@ -64,7 +64,7 @@ export function createParsePool<Tile = PolygonTile>(options: ParsePoolOptions = 
     died: threadDied,
     closed: poolClosed,
   });
-  // Threads started by the caller may take other parameters.
+  // A worker that the caller provides may need other parameters, so they are not checked here.
   const kinds = options.start === undefined ? PARSE : { ...PARSE, parameters: someRecord };
   return {
     threads: pool.threads,
@@ -87,14 +87,14 @@ const PARSE = {
   signal: optional(aSignal),
 };
 
-/** Starts a parsing thread. An unbuilt source runs through a loader. */
+/** Starts a parsing thread. If the package runs from TypeScript source, a boot script installs a loader first. */
 export function startParser(): PoolThread {
   const entry = import.meta.url.endsWith('.ts') ? './parse-worker-boot.mjs' : './parse-worker.js';
-  // Threads do not inherit the flags of the process: loaders would be set up twice, and some flags are refused.
+  // Do not pass the flags of the process on: loaders would be installed twice, and threads reject some flags.
   return new Worker(new URL(entry, import.meta.url), { execArgv: [] });
 }
 
-/** The bytes in a buffer of their own, which can be transferred to another thread. */
+/** The bytes as an array that covers its whole buffer, so that the buffer can be transferred to another thread. */
 function movable(bytes: Uint8Array): Uint8Array {
   const own = bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength;
   return own ? bytes : Uint8Array.from(bytes);

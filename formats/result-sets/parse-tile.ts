@@ -9,14 +9,14 @@ import { type PolygonTile, type ResultSetFormat, someParameters, type TileParame
 import { parseWkt } from './wkt.ts';
 
 /**
- * Reads the polygons of one tile from its bytes. A pure function without Node modules, so it runs in worker threads and
- * in browsers. The same bytes give the same columns.
+ * Reads the polygons of one tile from its bytes. The result depends only on the arguments. No Node modules are used, so
+ * the function runs in worker threads and in browsers.
  *
- * Noted, merged by kind: `polygons/unclosed-rings` (which are closed), `polygons/short-rings` (of fewer than three
- * vertices, left out), `polygons/zero-area-rings`, `polygons/empty`, `polygons/other-geometry` (left out),
+ * Noted, with one note per code: `polygons/unclosed-rings` (which are closed), `polygons/short-rings` (with fewer than
+ * three vertices, left out), `polygons/zero-area-rings`, `polygons/empty`, `polygons/other-geometry` (left out),
  * `polygons/duplicate-ids`, `polygons/crowd`.
  *
- * @throws FormatError and GeometryError of the format's reader, with the line or the record; OutOfMemoryError
+ * @throws FormatError or GeometryError of the format's reader, which names the line or the record; OutOfMemoryError
  * `memory/limit` if the tile takes more than `parameters.memoryBytes`.
  * @example
  * const bytes = new TextEncoder().encode('a 0,0 4,0 4,3 0,3\n');

@@ -1,6 +1,6 @@
 import { FormatError } from '../../primitives/errors.ts';
 
-/** A PNG before its data is unpacked. */
+/** The header of a PNG and its data, which is still compressed. */
 export interface PngChunks {
   readonly width: number;
   readonly height: number;
@@ -11,25 +11,25 @@ export interface PngChunks {
   /** Samples per pixel. */
   readonly samples: number;
   readonly interlaced: boolean;
-  /** Bytes of a row, without its filter byte. */
+  /** Number of bytes in a row of pixels, without the filter byte in front of it. */
   readonly stride: number;
-  /** The compressed data, in parts. */
+  /** The compressed data: the contents of all IDAT chunks. */
   readonly data: readonly Uint8Array[];
-  /** Red, green and blue of each index, if there is a palette. */
+  /** The palette as triples of red, green and blue; undefined if there is none. */
   readonly palette: Uint8Array | undefined;
 }
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const CHUNK = { IHDR: 0x49484452, PLTE: 0x504c5445, IDAT: 0x49444154, IEND: 0x49454e44 };
-/** Bit in the type of optional chunks. */
+/** Bit that is set in the type of an optional chunk. */
 const ANCILLARY = 0x20000000;
 
 /**
- * Finds the data of a PNG of labels. Optional chunks (colour profiles, texts) are skipped; checksums of the others are
- * verified.
+ * Reads the chunks of a PNG with labels. Optional chunks (colour profiles, texts) are skipped. The checksums of
+ * required chunks are verified.
  *
- * @throws FormatError if the file is damaged, has colours or transparency, or is interlaced with fewer than 8 bits; or
- * if its data is too short or too long for its pixels.
+ * @throws FormatError if the file is damaged, has colours or transparency, or is interlaced with fewer than 8 bits;
+ * also if it has too little or far too much data for its pixels.
  */
 export function readPngChunks(bytes: Uint8Array, file: string): PngChunks {
   const header = readHeader(bytes, file);
@@ -40,9 +40,9 @@ export function readPngChunks(bytes: Uint8Array, file: string): PngChunks {
 }
 
 /**
- * Same as {@link readPngChunks}, for a PNG with any colours.
+ * Reads the chunks of a PNG with any colour type, like {@link readPngChunks}.
  *
- * @throws FormatError if the file is damaged, or its data is too short or too long for its pixels.
+ * @throws FormatError if the file is damaged, or has too little or far too much data for its pixels.
  */
 export function readPngImage(bytes: Uint8Array, file: string): PngChunks {
   return withData(readHeader(bytes, file), bytes, file);
@@ -98,11 +98,11 @@ const COLOURS: Readonly<Record<number, ColourType>> = {
 interface Chunk {
   readonly type: number;
   readonly body: Uint8Array;
-  /** Length, type, body and checksum. */
+  /** All bytes of the chunk: length, type, body and checksum. */
   readonly whole: Uint8Array;
 }
 
-/** The required chunks, with verified checksums. */
+/** Iterates over the required chunks, and verifies their checksums. */
 function* criticalChunks(bytes: Uint8Array, file: string): Generator<Chunk> {
   const view = viewOf(bytes);
   for (let at = SIGNATURE.length, type = 0; type !== CHUNK.IEND; ) {
@@ -119,7 +119,7 @@ function* criticalChunks(bytes: Uint8Array, file: string): Generator<Chunk> {
   }
 }
 
-/** The file without optional chunks. */
+/** Copies a PNG without its optional chunks. */
 export function withoutAncillary(bytes: Uint8Array, file: string): Uint8Array {
   const pieces = [bytes.subarray(0, SIGNATURE.length), ...[...criticalChunks(bytes, file)].map(({ whole }) => whole)];
   const kept = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
@@ -131,12 +131,12 @@ export function withoutAncillary(bytes: Uint8Array, file: string): Uint8Array {
   return kept;
 }
 
-/** Maximum compression ratio of deflate. */
+/** Maximum compression ratio of deflate: a byte expands to at most this many bytes. */
 const BEST_RATIO = 1032;
 
 /**
- * Throws for data that is too short for the pixels, and for data that is far too long, which would only fill the
- * memory.
+ * Throws if there is too little data for the pixels. Also throws if there is so much more than needed that
+ * decompressing would only fill the memory.
  */
 function checkData(packed: number, unpacked: number, got: string, file: string): void {
   const stored = 2 * unpacked + 65_536;
@@ -149,7 +149,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** CRC-32 of some bytes. */
+/** CRC-32 of the bytes `from … to − 1`. */
 function checksum(bytes: Uint8Array, from: number, to: number): number {
   let value = -1;
   for (let at = from; at < to; at++) value = TABLE[(value ^ bytes[at]!) & 0xff]! ^ (value >>> 8);
@@ -169,7 +169,7 @@ function notLabels(got: string, file: string): FormatError {
   });
 }
 
-/** The error for a PNG that cannot be read. */
+/** The error for a PNG that is damaged or truncated. */
 export function damagedPng(got: string, file: string, cause?: unknown): FormatError {
   return new FormatError('format/bad-png', 'The PNG is damaged or cut off.', {
     expected: 'a whole PNG',

@@ -5,11 +5,11 @@ import { type LabelRows, type Labels, rowsOf } from './label-rows.ts';
 import { damagedPng, type PngChunks, readPngChunks, withoutAncillary } from './png-chunks.ts';
 
 /**
- * The labels of a PNG with one sample per pixel, of 1 to 16 bits: grey values or palette indices. Data is unpacked row
- * by row, with two rows in memory. An interlaced PNG is unpacked as a whole, because its rows are not in order.
+ * Opens a PNG whose grey values or palette indices of 1 to 16 bits are labels. Only two rows are decompressed at a
+ * time. An interlaced PNG is decompressed as a whole, because its rows are not stored in order.
  *
  * @throws FormatError if the file is damaged, has colours or transparency, or is interlaced with fewer than 8 bits.
- * @throws OutOfMemoryError `memory/limit` if its rows, or the whole image if it is interlaced, take more than
+ * @throws OutOfMemoryError `memory/limit` if two rows, or the whole of an interlaced image, take more than
  * `memoryBytes`.
  */
 export function openPngLabels(
@@ -33,9 +33,9 @@ export function openPngLabels(
   return { width, height, each: (visit) => eachRow(png, visit, file) };
 }
 
-/** Memory of a whole image during decoding: unpacked chunks, their concatenation, and samples. */
+/** Bytes of memory per byte of an interlaced image: decompressed pieces, their concatenation, and decoded samples. */
 const WHOLE_FACTOR = 4;
-/** Two rows of up to two bytes per pixel, samples, and the same again while columns grow. */
+/** Bytes of memory per pixel of a row: two rows of up to two bytes, their samples, and copies while arrays grow. */
 const ROW_FACTOR = 12;
 
 function decodeWhole(bytes: Uint8Array, file: string): Labels {
@@ -46,12 +46,12 @@ function decodeWhole(bytes: Uint8Array, file: string): Labels {
   }
 }
 
-/** Number of compressed bytes unpacked at a time. They expand to at most 16 MiB. */
+/** Number of compressed bytes that are decompressed at a time. They expand to at most 16 MiB. */
 const PIECE = 2 ** 14;
 
 function eachRow(png: PngChunks, visit: (row: Labels) => void, file: string): void {
   const { height, stride } = png;
-  // Byte 0 is the row's filter.
+  // The first byte of each line is the number of its filter.
   let [line, above] = [new Uint8Array(1 + stride), new Uint8Array(1 + stride)];
   const samples = samplesOf(png);
   let [filled, rows] = [0, 0];
@@ -75,7 +75,7 @@ function eachRow(png: PngChunks, visit: (row: Labels) => void, file: string): vo
   throw damagedPng(`${rows} of ${height} rows`, file);
 }
 
-/** Unpacks compressed data piece by piece. */
+/** Decompresses data piece by piece, to bound the memory. */
 function* inflated(data: readonly Uint8Array[], file: string): Generator<Uint8Array> {
   let ready: Uint8Array[] = [];
   const inflate = new Unzlib((unpacked) => ready.push(unpacked));
@@ -94,7 +94,7 @@ function* inflated(data: readonly Uint8Array[], file: string): Generator<Uint8Ar
   yield* push(new Uint8Array(0), true);
 }
 
-/** Reverses the filter of a row. Returns false for an unknown filter. */
+/** Undoes the PNG filter of a row in place. Its number is in byte 0. Returns false for an unknown filter. */
 export function unfilter(line: Uint8Array, above: Uint8Array, pixel: number): boolean {
   const filter = line[0]!;
   if (filter > 4) return false;
@@ -115,7 +115,7 @@ export function unfilter(line: Uint8Array, above: Uint8Array, pixel: number): bo
   return true;
 }
 
-/** Paeth's predictor: of left, above and upper left, the one nearest to left + above − upper left. */
+/** Paeth predictor of PNG: whichever of left, above and upper left is nearest to left + above − upper left. */
 function nearest(left: number, above: number, corner: number): number {
   const [toLeft, toAbove] = [Math.abs(above - corner), Math.abs(left - corner)];
   const toCorner = Math.abs(left + above - 2 * corner);
@@ -123,7 +123,7 @@ function nearest(left: number, above: number, corner: number): number {
   return toAbove <= toCorner ? above : corner;
 }
 
-/** Extracts the samples of rows. Every row overwrites those of the last. */
+/** Returns a function that extracts the samples of a row. Each call may overwrite the result of the previous call. */
 export function samplesOf({
   width,
   depth,

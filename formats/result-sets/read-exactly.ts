@@ -1,7 +1,10 @@
 import type { FileHandle } from 'node:fs/promises';
 import { FormatError } from '../../primitives/errors.ts';
 
-/** Fills the bytes from a position in a file. Throws if the file has become shorter. */
+/**
+ * Reads `bytes.length` bytes from a position in a file. Throws if the file ends earlier, because it was truncated after
+ * opening.
+ */
 export async function readExactly(
   handle: FileHandle,
   bytes: Uint8Array,

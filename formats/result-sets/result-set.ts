@@ -17,55 +17,55 @@ export type { TextColumn } from '../../algorithms/text-column.ts';
 
 /** The polygons of one image tile. */
 export interface PolygonTile {
-  /** Names of the polygons in their file; their indices if the file has no names. */
+  /** Names of the polygons in their file; if the file has no names, their indices. */
   readonly ids: TextColumn;
   readonly polygons: Polygons;
   readonly notes: readonly Note[];
-  /** Columns and rows of a label image. */
+  /** Width and height of a label image in pixels; undefined for other formats. */
   readonly size?: { readonly width: number; readonly height: number } | undefined;
 }
 
 /** The formats of result sets. */
 export type ResultSetFormat = 'geojson' | 'wkt' | 'csv' | 'boundaries' | 'png' | 'nifti' | 'coco';
 
-/** Whether tiles of a format are label images. */
+/** Whether tiles of a format are label images rather than outlines. */
 export function isLabelFormat(format: ResultSetFormat): boolean {
   return format === 'png' || format === 'nifti';
 }
 
-/** A tile that has not been read yet: a file of a folder, a slice of a volume, an image of a collection. */
+/** A tile that has not been read yet: a file of a folder, a slice of a volume, or an image of a COCO file. */
 export interface TileSource {
   /**
-   * Pairs the tile with that of the other result set. It is the file's name without its extensions, the number of a
-   * slice, or an image's name.
+   * Tiles of two result sets are paired by this name. It is the name of the file without extensions, the number of the
+   * slice, or the name of the image.
    */
   readonly name: string;
-  /** Name in errors: the file, and the slice or image in it. */
+  /** Name in error messages: the file, with the slice or image if it has several. */
   readonly place: string;
   readonly format: ResultSetFormat;
-  /** The file, if it contains just this tile. A thread that parses the tile can then read it itself. */
+  /** Path of the file, if it contains only this tile. A worker thread can then read the file itself. */
   readonly file?: string | undefined;
-  /** Reads the tile's own bytes from disk, or cuts them out of the volume. */
+  /** Reads the bytes of this tile, from a file or from a volume in memory. */
   load(signal?: AbortSignal): Promise<Uint8Array>;
-  /** Parameters of `parseTile` in `formats/result-sets/parse-tile.ts`, which can be sent to a worker thread. */
+  /** Parameters of `parseTile` for this tile. They can be sent to a worker thread. */
   readonly parameters: TileParameters;
 }
 
-/** Plain data that describes how to parse a tile's bytes. */
+/** Parameters for parsing the bytes of a tile, as plain data without functions. */
 export interface TileParameters {
   readonly format: ResultSetFormat;
   readonly place: string;
-  /** Columns, rows and type of the labels, if the bytes are bare labels. */
+  /** Size and type of the labels, if the bytes are labels without a header. */
   readonly labels?: { readonly width: number; readonly height: number; readonly type: LabelType } | undefined;
-  /** Columns of a CSV file with the WKT and with the ids. Default: found by their headers. */
+  /** Names of the columns of a CSV file that contain the WKT and the ids. Default: detected from the header. */
   readonly geometryColumn?: string | undefined;
   readonly idColumn?: string | undefined;
   /**
-   * What forms one polygon of a label image: each 4-connected component of a label (`components`, default), or all
-   * pixels of a label (`labels`).
+   * What forms one polygon of a label image: a 4-connected component of equal labels (`components`, default), or all
+   * pixels with the same label (`labels`).
    */
   readonly regions?: 'components' | 'labels' | undefined;
-  /** Maximum bytes for reading the tile, besides the tile itself. Default: unlimited. */
+  /** Maximum bytes of memory for parsing the tile, not counting its own bytes. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
 }
 
@@ -77,7 +77,7 @@ const aLabelSize: Kind = aRecord<NonNullable<TileParameters['labels']>>({
   type: aWord(['u8', 'i8', 'u16', 'i16', 'u32', 'i32']),
 });
 
-/** The parameters that are also options of a result set. */
+/** Checks for the parameters that are also options of `openResultSet`. */
 export const tileKinds: Pick<
   FieldKinds<TileParameters>,
   'format' | 'geometryColumn' | 'idColumn' | 'regions' | 'memoryBytes'
@@ -89,14 +89,14 @@ export const tileKinds: Pick<
   memoryBytes: optional(aPositive()),
 };
 
-/** Parameters for parsing a tile and making its side. */
+/** Check for the parameters of parsing a tile. */
 export const someParameters: Kind = someOptions<TileParameters>({
   ...tileKinds,
   place: aText,
   labels: optional(aLabelSize),
 });
 
-/** One side of a comparison: its tiles, ordered by name. */
+/** One of the two sets of polygons in a comparison, as a list of tiles ordered by name. */
 export interface ResultSet {
   readonly path: string;
   readonly format: ResultSetFormat;

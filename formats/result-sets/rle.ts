@@ -3,7 +3,8 @@ import { linkCorners } from './link-corners.ts';
 import type { TileColumns } from './tile-columns.ts';
 
 /**
- * A mask in COCO's notation: lengths of runs down the columns, alternately background and foreground, background first.
+ * A mask as run lengths in COCO's notation. Runs go down the columns, and are alternately background and foreground,
+ * beginning with background.
  */
 export interface RunLengths {
   readonly width: number;
@@ -11,21 +12,21 @@ export interface RunLengths {
   readonly counts: readonly number[];
 }
 
-/** Position of an annotation, and its name in errors. */
+/** Name and position of an annotation, for error messages. */
 export interface AnnotationPlace {
   readonly called: string;
   readonly place: { readonly file: string; readonly record: number };
 }
 
-/** Maximum pixels of a mask, so that positions with a sign bit are exact in f64. */
+/** Maximum number of pixels in a mask. Keys, which are twice a position plus a sign bit, are then exact in f64. */
 const MAX_PIXELS = 2 ** 50;
 
 /**
  * Appends the boundary of a mask as rings to the current polygon.
  *
- * Works on the runs alone: O(r log r) for r runs, regardless of the size of the mask. A run consists of at most three
- * rectangles: the rest of its first column, whole columns, and the start of its last column. The corners of the mask
- * are those corners of rectangles that do not cancel.
+ * O(r log r) for r runs, regardless of the size of the mask. A run consists of at most three rectangles: the rest of
+ * its first column, complete columns, and the start of its last column. A corner of the mask is a point where the
+ * corners of these rectangles do not cancel.
  *
  * @throws FormatError if the runs do not add up to the mask's pixels.
  */
@@ -53,8 +54,8 @@ function checkRuns({ width, height, counts }: RunLengths, { called, place }: Ann
 }
 
 /**
- * Corners of the rectangles of all runs, sorted by row and column: twice the position in the grid of points, plus 1 for
- * the upper left and lower right corner of a rectangle.
+ * The corners of the rectangles of all runs, as numbers sorted by row and column. A number is 2 · (row · (width + 1) +
+ * column), plus 1 for the upper left and lower right corner of a rectangle.
  */
 function rectangleCorners({ width, height, counts }: RunLengths): Float64Array {
   const keys: number[] = [];
@@ -87,7 +88,10 @@ function addRun(from: number, to: number, height: number, rectangle: Rectangle):
   rectangle(last, 0, last + 1, bottom);
 }
 
-/** The points at which corners of rectangles do not cancel; a point is repeated if its sum is ±2. */
+/**
+ * Finds the points at which the corners of rectangles do not cancel: upper left and lower right count +1, the other two
+ * −1. A point with sum ±2 is listed twice.
+ */
 function uncancelled(
   keys: Float64Array,
   stride: number,
@@ -109,11 +113,11 @@ function uncancelled(
 }
 
 /**
- * Decodes run lengths from COCO's compressed text. A character minus `0` has five bits of a number; the sixth bit says
- * that more follow. The highest bit of the last character is the sign. From the fourth run on, numbers are differences
- * to the run two before.
+ * Decodes run lengths from COCO's compressed text. A character code minus 48 contains five bits of a number; the sixth
+ * bit is set if another character follows. The fifth bit of the last character is the sign. From the fourth run on, a
+ * number is the difference to the run two positions earlier.
  *
- * @throws FormatError if a character is not in the alphabet, or a number is truncated or exceeds 53 bits.
+ * @throws FormatError if a character is not allowed, or a number is truncated or needs more than 53 bits.
  */
 export function decodeCounts(text: string, annotation: AnnotationPlace): number[] {
   const counts: number[] = [];

@@ -9,11 +9,14 @@ import { parseTile } from './parse-tile.ts';
 import type { TileParameters } from './result-set.ts';
 import { bytesOf } from './tile-bytes.ts';
 
-/** What the worker makes of a tile. */
+/** Parameters of a thread that prepares a tile of one set for the comparison. */
 export interface SideParameters extends TileParameters {
   readonly pixelSize: number;
   readonly fill: FillRule | undefined;
-  /** Label images become regions of pixels and are not traced, because both sides of all tiles are label images. */
+  /**
+   * Whether label images are compared as regions of pixels, without tracing outlines. True if all tiles of both sets
+   * are label images.
+   */
   readonly countsLabels: boolean;
 }
 
@@ -32,7 +35,7 @@ port.on('message', ({ source, parameters }: ParseRequest & { readonly parameters
   port.postMessage({ tile } satisfies SideReply, buffersOf(tile));
 });
 
-// The bytes cannot be read here, because they were transferred elsewhere before.
+// The message cannot be deserialized, because its buffer had already been transferred to another thread.
 port.on('messageerror', (error) => port.postMessage({ error: flattenError(error) } satisfies SideReply));
 
 function readSide(bytes: Uint8Array, { pixelSize, fill, countsLabels, ...parameters }: SideParameters): TileSide {

@@ -3,15 +3,15 @@ import { fileError } from '../file-error.ts';
 import { unpackedPrefix } from '../gzip.ts';
 import { beginsArray, beginsObject, elementsOf, membersOf, skipJsonSpace } from './json-spans.ts';
 
-/** Number of bytes examined at the start of a file. */
+/** Number of bytes at the start of a file that are examined. */
 const PREFIX = 65_536;
 
-/** Whether a JSON file is COCO or GeoJSON, judged by its first keys; undefined if they do not decide. */
+/** Detects from its first keys whether a JSON file is COCO or GeoJSON; undefined if the keys do not reveal this. */
 export async function sniffJson(file: string): Promise<'coco' | 'geojson' | undefined> {
   const bytes = await prefixOf(file);
   const start = skipJsonSpace(bytes, bytes[0] === 0xef ? 3 : 0);
   if (!beginsArray(bytes, start)) return kindOfObject(bytes, start);
-  // COCO detections are a bare array of annotations, which refer to an image.
+  // COCO detections are a bare array of annotations, so examine its first element.
   for (const first of elementsOf(bytes, start)) return kindOfObject(bytes, first.start);
   return undefined;
 }
@@ -31,7 +31,8 @@ const GEOJSON_KEYS: ReadonlySet<string> = new Set(['features', 'geometry', 'coor
 const COCO_KEYS: ReadonlySet<string> = new Set(['images', 'annotations', 'categories', 'info', 'licenses', 'image_id']);
 
 /**
- * Keys of GeoJSON decide before those of COCO: GeoJSON may have foreign keys, and COCO may have a "type" of its own.
+ * Keys of GeoJSON take precedence over keys of COCO, because GeoJSON may contain foreign keys. A "type" is checked by
+ * its value, because COCO may also have this key.
  */
 function kindOfObject(bytes: Uint8Array, start: number): 'coco' | 'geojson' | undefined {
   if (!beginsObject(bytes, start)) return undefined;

@@ -4,10 +4,9 @@ import { readBoundedSync } from '../read-bounded.ts';
 import type { TileBytes } from './parse-messages.ts';
 
 /**
- * Reads the bytes of a tile synchronously, and unpacks them if they are gzipped. For a thread that has nothing else to
- * do.
+ * Reads the bytes of a tile, and decompresses them if they are gzipped. Synchronous, for worker threads.
  *
- * @throws OutOfMemoryError `memory/limit` if a file has, or unpacks to, more than `max` bytes.
+ * @throws OutOfMemoryError `memory/limit` if the file has more than `max` bytes, before or after decompression.
  */
 export function bytesOf(source: TileBytes, max: number = Number.POSITIVE_INFINITY): Uint8Array {
   if (source instanceof Uint8Array) return source;

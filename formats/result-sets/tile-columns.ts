@@ -6,33 +6,36 @@ import { resizedBytes, resizedFloats } from '../resized.ts';
 import { isFlat } from '../rings.ts';
 import type { PolygonTile } from './result-set.ts';
 
-/** A tile's columns under construction. Each array grows; the number of entries used is counted separately. */
+/**
+ * Columns to which the polygons of a tile are appended. Arrays have room for more entries; the number of used entries
+ * is stored next to each array.
+ */
 export interface TileColumns {
   idBytes: Uint8Array;
   idLength: number;
   idStarts: Uint32Array;
   polygonRings: Uint32Array;
-  /** Number of polygons begun. */
+  /** Number of polygons, including the current one. */
   polygons: number;
   ringVertices: Uint32Array;
   rings: number;
   x: Float64Array;
   y: Float64Array;
   vertices: number;
-  /** The rings that begin a further part of a polygon, ascending. */
+  /** Indices, in ascending order, of rings that begin the second or a later part of a polygon. */
   readonly furtherParts: number[];
   readonly tally: NoteTally;
   readonly bounds: TileBounds;
 }
 
-/** Memory limit of a tile, and its name in errors. */
+/** Memory limit of a tile, and its name in error messages. */
 export interface TileBounds {
   readonly place?: string | undefined;
-  /** Maximum bytes. Default: unlimited. */
+  /** Maximum bytes of memory. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
 }
 
-/** An empty tile, with room for about the expected number of vertices, within the memory limit. */
+/** An empty tile. Memory is allocated for about `vertices` vertices, but not more than the memory limit allows. */
 export function emptyTile(vertices = 0, bounds: TileBounds = {}): TileColumns {
   const { x, y } = takeSpare(Math.ceil(Math.min(vertices, maxVertices(bounds))) + 16);
   return {
@@ -52,12 +55,10 @@ export function emptyTile(vertices = 0, bounds: TileBounds = {}): TileColumns {
   };
 }
 
-/** Two f64, plus the old columns while these grow, plus the pixel columns made from them. */
+/** Bytes of memory per vertex: two f64, the old columns while they grow, and the pixel columns made from them. */
 const BYTES_PER_VERTEX = 40;
 
-/**
- * Coordinates under construction are as large as a tile's text. One pair of arrays is reused between tiles, for speed.
- */
+/** Memory of coordinates is as large as a tile's text. For speed, the arrays of one tile are kept for the next one. */
 let spare: Pick<TileColumns, 'x' | 'y'> | undefined;
 const LARGEST_SPARE = 2 ** 20;
 
@@ -72,7 +73,7 @@ function keepSpare({ x, y }: Pick<TileColumns, 'x' | 'y'>): void {
   if (x.length <= LARGEST_SPARE) spare = { x, y };
 }
 
-/** Begins a polygon with the name in the bytes `from … to − 1`, which are UTF-8. */
+/** Begins a polygon. Its name is the UTF-8 text in the bytes `from … to − 1`. */
 export function beginPolygon(columns: TileColumns, bytes: Uint8Array, from: number, to: number): void {
   const end = columns.idLength + to - from;
   if (end > columns.idBytes.length)
@@ -90,18 +91,18 @@ export function beginPolygon(columns: TileColumns, bytes: Uint8Array, from: numb
 
 const encoder = new TextEncoder();
 
-/** Begins a polygon with a text or number as its name. */
+/** Begins a polygon whose name is a string or a number. */
 export function beginPolygonNamed(columns: TileColumns, name: string | number): void {
   const bytes = encoder.encode(String(name));
   beginPolygon(columns, bytes, 0, bytes.length);
 }
 
-/** Begins a part of the current polygon: a polygon of a multipolygon, a collection or a COCO segmentation. */
+/** Begins a part of the current polygon, such as a polygon of a multipolygon. The next rings belong to this part. */
 export function beginPart({ polygonRings, polygons, rings, furtherParts }: TileColumns): void {
   if (rings > polygonRings[polygons]! && furtherParts.at(-1) !== rings) furtherParts.push(rings);
 }
 
-/** Appends a vertex to the ring under construction. */
+/** Appends a vertex to the current ring. */
 export function addVertex(columns: TileColumns, x: number, y: number): void {
   if (columns.vertices === columns.x.length) growVertices(columns);
   columns.x[columns.vertices] = x;
@@ -109,12 +110,12 @@ export function addVertex(columns: TileColumns, x: number, y: number): void {
   columns.vertices++;
 }
 
-/** Doubles the room for vertices when all of it is used. */
+/** Enlarges full columns of vertices, to twice their size if memory allows. */
 export function growVertices(columns: TileColumns): void {
   resizeVertices(columns, columns.x.length + 1);
 }
 
-/** Makes room for `needed` vertices, and twice as many if memory allows. */
+/** Enlarges the columns of vertices to at least `needed` entries; to twice their size if memory allows. */
 function resizeVertices(columns: TileColumns, needed: number): void {
   const max = maxVertices(columns.bounds);
   if (needed > max) {
@@ -135,18 +136,18 @@ function maxVertices({ memoryBytes = Number.POSITIVE_INFINITY }: TileBounds): nu
   return memoryBytes / BYTES_PER_VERTEX;
 }
 
-/** Makes room for `vertices` more vertices. */
+/** Makes room for `vertices` more vertices, enlarging the columns if needed. */
 export function reserveVertices(columns: TileColumns, vertices: number): void {
   const needed = columns.vertices + vertices;
   if (needed > columns.x.length) resizeVertices(columns, needed);
 }
 
-/** Uses the given arrays for vertices, while there are none. Numbers can then be appended from where they are. */
+/** Makes the given arrays the columns of vertices, if these are empty. Rings in the arrays then need not be copied. */
 export function adoptVertices(columns: TileColumns, x: Float64Array, y: Float64Array): void {
   if (columns.vertices === 0 && x.length > 0) Object.assign(columns, { x, y });
 }
 
-/** Appends a whole ring that is known to be valid: at least three vertices, no closing vertex, some area. */
+/** Appends a ring that is known to be valid: it has at least three vertices, no closing vertex, and a nonzero area. */
 export function appendPlainRing(
   columns: TileColumns,
   x: Float64Array,
@@ -169,10 +170,11 @@ export function appendPlainRing(
 }
 
 /**
- * Ends the ring under construction of the current polygon. Drops its closing vertices, and the whole ring if fewer than
- * three vertices remain.
+ * Completes the current ring. Removes vertices at its end that repeat the first one. Removes the whole ring if fewer
+ * than three vertices remain.
  *
- * @param closes - Whether the format requires the first vertex to be repeated at the end. If so, its absence is noted.
+ * @param closes - Whether the format requires the first vertex to be repeated at the end. If true, a ring without this
+ * repetition is noted.
  */
 export function endRing(columns: TileColumns, closes: boolean): void {
   const start = columns.ringVertices[columns.rings]!;
@@ -205,9 +207,9 @@ function dropClosing(columns: TileColumns, start: number): void {
   columns.vertices = end;
 }
 
-/** Ends the current polygon. */
+/** Completes the current polygon. */
 export function endPolygon(columns: TileColumns): void {
-  // A part without rings is dropped.
+  // A part without rings is removed.
   if (columns.furtherParts.at(-1) === columns.rings) columns.furtherParts.pop();
   if (columns.polygonRings[columns.polygons] === columns.rings) note(columns, 'polygons/empty');
   columns.polygonRings[columns.polygons] = columns.rings;
@@ -222,13 +224,13 @@ export function dropPolygon(columns: TileColumns): void {
   columns.idLength = columns.idStarts[columns.polygons]!;
 }
 
-/** Counts an oddity of the current polygon. */
+/** Counts a note on the current polygon. */
 export function note(columns: TileColumns, code: string): void {
   const { idBytes, idStarts, polygons } = columns;
   columns.tally.add(code, textAt({ bytes: idBytes, starts: idStarts }, polygons - 1));
 }
 
-/** The columns cut to their length, and their notes. */
+/** Returns the polygons and their notes. The arrays are cut to the used length. */
 export function finishTile(columns: TileColumns): PolygonTile {
   const { polygons, rings, tally } = columns;
   const ids = { bytes: columns.idBytes.slice(0, columns.idLength), starts: columns.idStarts.slice(0, polygons + 1) };
@@ -242,7 +244,7 @@ export function finishTile(columns: TileColumns): PolygonTile {
   return { ids, polygons: finished, notes: tally.notes(SENTENCES) };
 }
 
-/** The part of every ring; nothing if all polygons have one part. */
+/** Number of the part to which each ring belongs. Omitted if every polygon has a single part. */
 function ringPartsOf({ furtherParts, polygonRings, rings }: TileColumns): { readonly ringParts?: Uint32Array } {
   if (furtherParts.length === 0) return {};
   const ringParts = new Uint32Array(rings);
@@ -258,7 +260,7 @@ function ringPartsOf({ furtherParts, polygonRings, rings }: TileColumns): { read
   return { ringParts };
 }
 
-/** The coordinates cut to their length. Full arrays, such as adopted ones, are returned as they are. */
+/** The coordinates, cut to the used length. Arrays without unused entries are returned without a copy. */
 function finishVertices({ x, y, vertices }: TileColumns): Pick<TileColumns, 'x' | 'y'> {
   if (x.length === vertices) return { x, y };
   keepSpare({ x, y });

@@ -6,39 +6,42 @@ import { createParsePool, type ParsePool } from './parse-pool.ts';
 import type { TileSource } from './result-set.ts';
 import type { SideParameters } from './side-worker.ts';
 
-/** Reads several tiles in parallel. */
+/** Parses tiles in parallel, for a comparison. */
 export interface TileParser {
-  /** Number of tiles read in parallel. */
+  /** Number of tiles to parse at the same time. */
   readonly lanes: number;
   parse(tile: TileSource, signal: AbortSignal): Promise<TileSide>;
   close(): Promise<void>;
 }
 
-/** Options for parsing tiles. */
+/** Options for parsing the tiles of a comparison. */
 export interface TileParserOptions {
   /** Number of threads. Default: one per core. */
   readonly workers: number | undefined;
   readonly pixelSize: number;
-  /** Which points are inside a polygon whose parts overlap. Default `union`. */
+  /** Which points are inside a polygon whose parts overlap. Default `union`: the points of any part. */
   readonly fill?: FillRule | undefined;
-  /** Label images become regions of pixels and are not traced, because both sides of all tiles are label images. */
+  /**
+   * Whether label images are compared as regions of pixels, without tracing outlines. True if all tiles of both sets
+   * are label images.
+   */
   readonly countsLabels?: boolean | undefined;
-  /** Maximum bytes for reading a tile. Default: unlimited. */
+  /** Maximum bytes of memory for parsing a tile. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
-  /** Starts a thread; replaced by tests. */
+  /** Starts a thread. Tests replace this function. */
   readonly start?: (() => Worker) | undefined;
 }
 
 /**
- * Parses tiles on worker threads, down to regions of pixels, which are transferred here. Parsed polygons would take
- * several times their memory, and snapping them would take as long as all other work of the main thread. If a thread
- * dies, its tile is read once more.
+ * Creates a parser that works on threads. A thread converts a tile to regions of pixels, which are transferred to the
+ * calling thread. Polygons are not transferred, because they take several times the memory, and converting them would
+ * take as long as all other work of the main thread. If a thread dies, its tile is parsed once more.
  */
 export function openTileParser(options: TileParserOptions): TileParser {
   const { workers, pixelSize, fill, countsLabels = false, memoryBytes, start = startSideParser } = options;
   const pool = createParsePool<TileSide>({ threads: workers, start });
   return {
-    // One tile is read from disk while the others are parsed.
+    // One more than the number of threads, so that the next tile is loaded while all threads parse.
     lanes: pool.threads + 1,
     async parse(tile, signal): Promise<TileSide> {
       const parameters: SideParameters = { ...tile.parameters, pixelSize, fill, countsLabels, memoryBytes };
@@ -63,9 +66,9 @@ async function read(
   return pool.parse(source, parameters, signal);
 }
 
-/** An unbuilt source runs through a loader. */
+/** Starts a thread. If the package runs from TypeScript source, a boot script installs a loader first. */
 export function startSideParser(): Worker {
   const entry = import.meta.url.endsWith('.ts') ? './side-worker-boot.mjs' : './side-worker.js';
-  // Threads do not inherit the flags of the process: loaders would be set up twice, and some flags are refused.
+  // Do not pass the flags of the process on: loaders would be installed twice, and threads reject some flags.
   return new Worker(new URL(entry, import.meta.url), { execArgv: [] });
 }

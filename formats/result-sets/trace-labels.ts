@@ -10,22 +10,26 @@ import { beginPolygonNamed, emptyTile, endPolygon, finishTile } from './tile-col
 
 export type { Labels } from './label-rows.ts';
 
-/** Layout of the pixels of an image, and how to trace them. */
+/** Size of a label image, and how to trace it. */
 export interface TraceLabelsOptions {
   readonly width: number;
   readonly height: number;
-  /** Whether a polygon is a connected component of a label (default), or a whole label. */
+  /**
+   * Whether a polygon is a 4-connected component of equal labels (`components`, default), or all pixels with the same
+   * label (`labels`).
+   */
   readonly regions?: RegionKind | undefined;
 }
 
 /**
- * Traces a label image into polygons whose rings run along the edges of pixels: pixel (column, row) is the square from
+ * Converts a label image to polygons whose rings follow the edges of pixels. Pixel (column, row) is the square from
  * (column, row) to (column + 1, row + 1).
  *
- * There is one polygon per 4-connected component of a label, including holes. It is named `7` if label 7 has one
- * component, and `7#1`, `7#2` … if it has several. With `regions: 'labels'` there is one polygon per label. Polygons
- * are ordered by their first pixels. The polygons represent the image exactly: a pixel's centre is inside a polygon, by
- * the even-odd rule, if and only if it belongs to its region. Rings may touch themselves and each other at corners.
+ * By default, there is one polygon, possibly with holes, per 4-connected component of equal labels. It is named `7` if
+ * label 7 has a single component, and `7#1`, `7#2` … if there are several. With `regions: 'labels'`, there is one
+ * polygon per label. Polygons are ordered by their first pixels. They represent the image exactly: by the even-odd
+ * rule, a pixel's centre is inside a polygon if and only if the pixel belongs to the polygon's region. Rings may touch
+ * themselves and each other at corners.
  *
  * O(pixels + corners), sequential, deterministic.
  *
@@ -48,7 +52,7 @@ const ARGUMENTS = {
   }),
 };
 
-/** Traces regions as {@link traceLabels} does. Memory grows with the corners. */
+/** Converts regions of pixels to polygons, like {@link traceLabels}. Memory grows with the number of corners. */
 export function traceRegions({ regions, labels }: LabelledRegions): PolygonTile {
   const { corners, starts } = findCorners(regions);
   const columns = emptyTile(corners.x.length);
@@ -62,7 +66,7 @@ export function traceRegions({ regions, labels }: LabelledRegions): PolygonTile 
   return finishTile(columns);
 }
 
-/** Corners of all regions; those of region `r` are `starts[r] … starts[r + 1] − 1`. */
+/** The corners of all regions, region by region. Region `r` has the corners `starts[r] … starts[r + 1] − 1`. */
 function findCorners(regions: LabelRegions): { corners: Corners; starts: Uint32Array } {
   const starts = new Uint32Array(regions.area.length + 2);
   eachCorner(regions, (region, _x, _y, turn) => {
@@ -71,7 +75,8 @@ function findCorners(regions: LabelRegions): { corners: Corners; starts: Uint32A
   for (let region = 1; region < starts.length; region++) starts[region]! += starts[region - 1]!;
   const count = starts[starts.length - 1]!;
   const corners = { x: new Uint32Array(count), y: new Uint32Array(count), turn: new Int8Array(count) };
-  // Filling moves the start of region r, which is counted from 1 here, to its end, which is the start of region r + 1.
+  // Here regions count from 1. `starts[r]` is the next free position of region r; in the end, it is the start of region
+  // r + 1.
   eachCorner(regions, (region, x, y, turn) => {
     for (let times = Math.abs(turn); times > 0; times--) {
       const at = starts[region]!++;
@@ -85,10 +90,10 @@ function findCorners(regions: LabelRegions): { corners: Corners; starts: Uint32A
 
 type Visit = (region: number, x: number, y: number, turn: number) => void;
 
-/** Visits the corners of all regions, row by row, by examining the four pixels around every grid point. */
+/** Visits the corners of all regions, row by row. Examines the four pixels around every grid point. */
 function eachCorner(regions: LabelRegions, visit: Visit): void {
   const { width, height } = regions;
-  // The region of every pixel in two rows, from 1. Background is 0, also beyond both ends.
+  // The region of every pixel in two rows, counted from 1. 0 is the background, and what lies outside the image.
   let [above, below] = [new Uint32Array(width + 1), new Uint32Array(width + 1)];
   for (let y = 0; y <= height; y++) {
     [above, below] = [below, above];
@@ -113,8 +118,8 @@ function paintRow({ height, rowRuns, start, end, region }: LabelRegions, y: numb
 }
 
 /**
- * Visits a point once for every region that has a corner there. A region with several pixels at the point is visited at
- * the first.
+ * Visits a grid point once for every region that has a corner there. `turn` sums up all pixels of the region around the
+ * point.
  */
 function visitPoint(
   upperLeft: number,
@@ -125,8 +130,7 @@ function visitPoint(
   y: number,
   visit: Visit,
 ): void {
-  // A pixel turns the boundary of its region by +1 on this diagonal and by −1 on the other; turns of pixels in one
-  // region add up.
+  // The upper left and lower right pixel add +1 to the turn of their region, the other two pixels −1.
   const pair = upperRight === lowerLeft ? -2 : -1;
   if (upperLeft > 0) {
     const turn =

@@ -24,12 +24,13 @@ import {
 } from './tile-columns.ts';
 
 /**
- * Reads a text with one geometry per line in well-known text (OGC 06-103r4), with or without the prefix `SRID=…;`.
+ * Reads well-known text (OGC 06-103r4) with one geometry per line. The prefix `SRID=…;` is allowed.
  *
- * `POLYGON`, `MULTIPOLYGON` and collections of them become one polygon each, named by its index among the geometries;
- * `EMPTY` ones have no rings. Only the first two numbers of `Z`, `M` and `ZM` positions are used. Geometries of other
- * kinds, also inside collections, are left out and noted as `polygons/other-geometry`. Keywords may be in any case;
- * blank lines and lines that begin with `#` are skipped, and a line may end with `;`.
+ * Every `POLYGON`, `MULTIPOLYGON` or collection of these becomes one polygon, named by its index among the geometries.
+ * An `EMPTY` geometry becomes a polygon without rings. Only the first two numbers of `Z`, `M` and `ZM` positions are
+ * used. Points, lines and other geometries are left out, also from collections, and noted as `polygons/other-geometry`.
+ * Keywords may be in lower or upper case. Blank lines and lines that begin with `#` are skipped. A line may end with
+ * `;`.
  *
  * O(bytes).
  *
@@ -53,7 +54,9 @@ export function parseWkt(bytes: Uint8Array, file: string, memoryBytes?: number):
   }
 }
 
-/** A position has at least two numbers of four digits and a separator. */
+/**
+ * Minimum bytes of a typical position, to estimate the number of vertices: two numbers of four digits and a separator.
+ */
 const BYTES_A_VERTEX = 9;
 
 function endLine(cursor: ByteCursor, file: string): void {
@@ -70,10 +73,13 @@ export function skipSpace(cursor: ByteCursor): void {
   cursor.at = at;
 }
 
-/** Reads a geometry into the current polygon, and ends it, or drops it if the geometry is of another kind. */
+/**
+ * Reads a geometry as the current polygon, and completes it. If the geometry is a point, a line or another kind, the
+ * polygon is removed.
+ */
 export function readGeometry(cursor: ByteCursor, columns: TileColumns, file: string): void {
   skipSrid(cursor, file);
-  // Collections are read without recursion, by counting open parentheses.
+  // Nested collections are read without recursion; `depth` counts the collections that are still open.
   let [depth, polygons, others] = [0, 0, 0];
   do {
     const kind = readKeyword(cursor, file);
@@ -99,7 +105,10 @@ export function readGeometry(cursor: ByteCursor, columns: TileColumns, file: str
   else endPolygon(columns);
 }
 
-/** Skips the parentheses that end collections, and the comma before the next member. Returns how many stay open. */
+/**
+ * Skips the parentheses that close collections, up to the comma before the next member. Returns the number of
+ * collections that are still open.
+ */
 function closeCollections(cursor: ByteCursor, depth: number, file: string): number {
   let open = depth;
   while (open > 0) {
@@ -136,7 +145,7 @@ const KINDS: ReadonlySet<string> = new Set([
   ...OTHER_KINDS.split(' '),
 ]);
 
-/** Reads the kind of a geometry, and an optional `Z`, `M` or `ZM` after it, with or without a blank. */
+/** Reads the keyword of a geometry. Skips `Z`, `M` or `ZM` after it, which may be attached or separated by a blank. */
 function readKeyword(cursor: ByteCursor, file: string): string {
   skipSpace(cursor);
   const start = cursor.at;
@@ -162,7 +171,7 @@ function readEmpty(cursor: ByteCursor): boolean {
 
 const LONGEST_WORD = 24;
 
-/** The letters at the cursor in upper case, up to the length of a keyword. */
+/** Reads the letters at the cursor, and returns them in upper case. Stops at the maximum length of a keyword. */
 function readLetters(cursor: ByteCursor): string {
   const { bytes, end, at: start } = cursor;
   const limit = Math.min(end, start + LONGEST_WORD);
@@ -170,7 +179,7 @@ function readLetters(cursor: ByteCursor): string {
   return textBetween(bytes, start, cursor.at).toUpperCase();
 }
 
-/** Reads rings in parentheses: at depth 1 those of a polygon, at depth 2 those of the polygons of a multipolygon. */
+/** Reads rings in parentheses: with depth 1 the rings of a polygon, with depth 2 the polygons of a multipolygon. */
 function readRings(cursor: ByteCursor, columns: TileColumns, depth: 1 | 2, file: string): void {
   take(cursor, char.open, file);
   if (depth === 1) beginPart(columns);
@@ -181,7 +190,10 @@ function readRings(cursor: ByteCursor, columns: TileColumns, depth: 1 | 2, file:
   } while (separated(cursor, file));
 }
 
-/** Skips the comma before the next member, or the parenthesis that ends the list. */
+/**
+ * Skips the comma after a member, or the closing parenthesis. Returns whether it was a comma, so that another member
+ * follows.
+ */
 function separated(cursor: ByteCursor, file: string): boolean {
   skipSpace(cursor);
   if (peek(cursor) === char.comma) {
@@ -218,7 +230,7 @@ function skipGap(cursor: ByteCursor, file: string): void {
 
 const NO_NUMBER: ReadonlySet<string> = new Set(['NAN', 'INF', 'INFINITY']);
 
-/** Skips optional third and fourth numbers, which are not coordinates of the plane. */
+/** Skips the third and fourth number of a position (height and measure), if there are any. */
 function skipMeasures(cursor: ByteCursor, file: string): void {
   for (let more = 0; more < 2; more++) {
     if (endsPosition(cursor)) return;
@@ -260,7 +272,7 @@ function malformed(cursor: ByteCursor, file: string, expected: string): Error {
   if (at < end) {
     return malformedText(cursor, file, 'The geometry is not well-known text.', expected, 'Write one geometry a line.');
   }
-  // More of the text follows a field, which must not appear in the error.
+  // In a CSV, other fields follow the geometry. Cut the text at its end, so that the error does not show them.
   const inside = { bytes: bytes.subarray(0, end), end, at };
   const remedy = 'Check that the text is complete, and not cut at some length.';
   return malformedText(inside, file, 'The geometry ends too early.', expected, remedy);

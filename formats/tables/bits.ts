@@ -1,4 +1,4 @@
-/** Words for `bits` bits, all 0. */
+/** Memory for `bits` bits, all 0, as 32-bit words. Bits are stored from the lowest to the highest of a word. */
 export function bitWords(bits: number): Uint32Array<ArrayBuffer> {
   return new Uint32Array(Math.ceil(bits / 32));
 }
@@ -7,7 +7,7 @@ export function isSet(words: Uint32Array, bit: number): boolean {
   return ((words[bit >>> 5]! >>> (bit & 31)) & 1) === 1;
 }
 
-/** Sets the bits from `from` to `to`. */
+/** Sets the bits `from … to − 1` to 1. */
 export function setBits(words: Uint32Array, from: number, to: number): void {
   for (let at = from; at < to; ) {
     const [word, bit] = [at >>> 5, at & 31];
@@ -17,7 +17,7 @@ export function setBits(words: Uint32Array, from: number, to: number): void {
   }
 }
 
-/** Number of ones among the bits from `from` to `to`. */
+/** Number of 1 bits among the bits `from … to − 1`. */
 export function countBits(words: Uint32Array, from: number, to: number): number {
   let count = 0;
   for (let at = from; at < to; ) {
@@ -36,7 +36,7 @@ export function popcount(word: number): number {
   return Math.imul((sums + (sums >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** Copies bits, lowest first, into words whose bits there are 0. */
+/** Copies `count` bits from index `start` of `from` to index `first` of `to`. The target bits must be 0. */
 export function copyBits(to: Uint32Array, first: number, from: Uint32Array, start: number, count: number): void {
   for (let done = 0; done < count; ) {
     const [source, target] = [start + done, first + done];
@@ -47,7 +47,7 @@ export function copyBits(to: Uint32Array, first: number, from: Uint32Array, star
   }
 }
 
-/** {@link copyBits} from bytes, with the lowest bit of each byte first. */
+/** Like {@link copyBits}, but from bytes; the lowest bit of a byte comes first. */
 export function copyByteBits(to: Uint32Array, first: number, from: Uint8Array, start: number, count: number): void {
   for (let done = 0; done < count; ) {
     const [source, target] = [start + done, first + done];

@@ -4,18 +4,18 @@ import { isWide, narrowInto, type WideIntegers, widenInto } from './narrow.ts';
 import { arrayOf, type CellArray, type Chunk, sliceOf } from './rebatch.ts';
 import type { TableBatch } from './table-file.ts';
 
-/** Options for copying rows. */
+/** Options for copying rows into batches. */
 export interface CopyOptions {
   readonly rowsPerBatch: number;
   /** Total number of rows. */
   readonly rows: number;
-  /** Whether 64-bit integers and decimals become 32-bit ones in batches where all of them fit. */
+  /** Whether a batch stores 64-bit integers and decimals as 32-bit ones, if all of them fit. */
   readonly narrow: boolean;
 }
 
 /**
- * Chunks as batches of `rowsPerBatch` rows each, except the last. Rows are copied before the next chunk is requested,
- * which may reuse the memory of the one before. Fresh memory would cost more than the copy.
+ * Copies chunks of rows into batches of `rowsPerBatch` rows; the last batch may be smaller. A chunk is copied before
+ * the next one is requested, so the reader can reuse its memory. This is faster than allocating memory for every chunk.
  */
 export async function* copiedBatches(
   chunks: AsyncIterable<Chunk>,
@@ -53,7 +53,7 @@ function columnCopy(head: HostColumn, rows: number, narrow: boolean): ColumnCopy
   let validity: Uint32Array | undefined;
   let made = 0;
 
-  /** Copies the value that did not fit in 32 bits and those before it to 64 bits. */
+  /** Called for the first value that does not fit in 32 bits: converts the column to 64 bits. */
   function widen(): void {
     const wide = new own(rows) as WideIntegers;
     widenInto(values as Int32Array, made, wide);

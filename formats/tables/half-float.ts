@@ -1,4 +1,4 @@
-/** The value of an IEEE 754 half-precision number. */
+/** Converts an IEEE 754 half-precision number, given by its 16 bits. */
 export function halfFloat(bits: number): number {
   const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
   const size = exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15);

@@ -1,9 +1,9 @@
 /**
- * Unpacks a block of LZ4 (https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md) into `out`, from `start` on.
- * Matches may refer to bytes before it.
+ * Decompresses a block of LZ4 (https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md) into `out`, beginning at
+ * `start`. The block may refer to bytes before `start`, which were decompressed earlier.
  *
  * @returns The end position in `out`.
- * @throws RangeError if it is damaged, or longer than `out`.
+ * @throws RangeError if the block is damaged or does not fit in `out`.
  */
 function unpackLz4Block(bytes: Uint8Array, out: Uint8Array, start: number): number {
   let [at, to] = [0, start];
@@ -35,7 +35,7 @@ function unpackLz4Block(bytes: Uint8Array, out: Uint8Array, start: number): numb
   return to;
 }
 
-/** Unpacks a block of LZ4 to `length` bytes. */
+/** Decompresses a block of LZ4 to exactly `length` bytes. */
 export function unpackLz4(bytes: Uint8Array, length: number): Uint8Array {
   const out = new Uint8Array(length);
   if (unpackLz4Block(bytes, out, 0) !== length) throw cutOff();
@@ -46,8 +46,8 @@ const FRAME_MAGIC = 0x184d2204;
 const CHECKSUM_BYTES = 4;
 
 /**
- * Unpacks a frame of LZ4 (https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md) to `length` bytes. Checksums are
- * ignored.
+ * Decompresses a frame of LZ4 (https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md) to exactly `length` bytes.
+ * Checksums are not verified.
  */
 export function unpackLz4Frame(bytes: Uint8Array, length: number): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -6,10 +6,10 @@ export function isWide(values: ArrayBufferView): values is WideIntegers {
 }
 
 /**
- * Writes 64-bit integers as 32-bit integers from `first` on. Works on words, because bigint values would each become an
- * object.
+ * Converts 64-bit integers to 32-bit integers, and writes them to `into` from index `first` on. Works on 32-bit words,
+ * because every bigint would allocate an object.
  *
- * @returns Whether all of them fit. If not, the output is invalid.
+ * @returns Whether all integers fit. If not, the contents of `into` from `first` on are invalid.
  */
 export function narrowInto(values: WideIntegers, into: Int32Array, first: number): boolean {
   const words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
@@ -22,7 +22,7 @@ export function narrowInto(values: WideIntegers, into: Int32Array, first: number
   return true;
 }
 
-/** Reverses {@link narrowInto} for `count` integers. */
+/** Converts `count` 32-bit integers back to 64-bit integers; the inverse of {@link narrowInto}. */
 export function widenInto(narrow: Int32Array, count: number, into: WideIntegers): void {
   const words = new Int32Array(into.buffer, into.byteOffset, 2 * count);
   for (let i = 0; i < count; i++) {

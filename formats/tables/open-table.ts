@@ -9,20 +9,21 @@ import type { TableFile, TableFormat, TableOptions } from './table-file.ts';
 /**
  * Opens a table in a file, to be read batch by batch. The format is detected from the content:
  *
- * - Parquet: flat columns in all encodings, and all compressions except LZO. A row group is a batch.
- * - Arrow IPC, the file format and the stream format, without compression of buffers. A record batch is a batch.
- * - CSV after RFC 4180, also gzipped: quotes, LF or CR LF, a byte-order mark. It is read once when opened, to find the
- *   number of rows and the types of its columns. All cells decide the type: bool, i32, i64, u64, f64, date, timestamp,
- *   else string. An empty field is null; a quoted empty one is the empty string in a column of strings. Digits after a
- *   leading zero are a string, and so are integers that no type holds exactly.
+ * - Parquet: flat columns in all encodings, and all compressions except LZO. Each row group is one batch.
+ * - Arrow IPC, the file format and the stream format, also with buffers compressed by LZ4 or Zstandard. Each record
+ *   batch is one batch.
+ * - CSV according to RFC 4180, also gzipped; lines end with LF or CR LF. Opening reads the whole file once, to find the
+ *   number of rows and the types of the columns. A column has the first of these types that fits all its cells: bool,
+ *   i32, i64, u64, f64, date, timestamp, string. An empty field is null; a quoted empty field is an empty string in a
+ *   column of strings. Digits with a leading zero are a string, and so are integers that no type holds exactly.
  *
- * Strings become codes of one dictionary for the whole file. Nulls become validity bits; a column without nulls in a
- * batch has none. Decimals of up to 18 digits are integers with a scale, dates are days, timestamps are i64 in the unit
- * of the field. Columns of other kinds (lists, records, bytes, intervals, times of day) are named in `unread`; the
- * others are read.
+ * Strings become codes of a dictionary, which each column has for the whole file. Nulls become validity bits, which are
+ * omitted if a batch has no nulls in the column. Decimals of up to 18 digits are integers with a scale, dates are days,
+ * and timestamps are i64 in the unit of the field. Columns of other types (lists, records, bytes, intervals, times of
+ * day) are not read, but listed in `unread`.
  *
- * Memory is bounded by a row group, a record batch or a block of a CSV, plus the distinct strings, not by the file.
- * O(bytes of the columns read).
+ * Memory is proportional to a row group, a record batch or a block of a CSV, plus the distinct strings. O(bytes of the
+ * columns read).
  *
  * @param path - Path of a file on disk.
  * @throws FormatError if the file does not exist, or is damaged, truncated or not supported; codes `format/…` and
@@ -40,7 +41,7 @@ export async function openTable(path: string, options: TableOptions = {}): Promi
   requireArguments('openTable', { path, options }, ARGUMENTS);
   options.signal?.throwIfAborted();
   const format = options.format ?? (await formatOf(path));
-  // Each reader is loaded on demand, because loading takes longer than reading a small file.
+  // Each reader is imported only when needed, because importing takes longer than reading a small file.
   if (format === 'csv') return (await import('./csv/csv.ts')).openCsv(await fileInput(path), options);
   const source = await openFileBytes(path);
   try {
@@ -86,7 +87,7 @@ const ARGUMENTS = {
 const MAGIC_BYTES = 8;
 const PARQUET_MAGIC = 'PAR1';
 const ARROW_MAGIC = 'ARROW1';
-/** Precedes every message of a stream. */
+/** Marker in front of every message of an Arrow stream. */
 const CONTINUATION = '\xff\xff\xff\xff';
 
 async function formatOf(path: string): Promise<TableFormat> {

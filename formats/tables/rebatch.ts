@@ -2,21 +2,21 @@ import type { HostColumn, HostTable } from '../../algorithms/tables/host-table.t
 import { bitWords, copyBits, setBits } from './bits.ts';
 import type { BatchOptions, TableBatch } from './table-file.ts';
 
-/** Options of commands for reading rows. */
+/** Options for reading rows inside this package, such as by the commands. */
 export interface ReadOptions extends BatchOptions {
-  /** Whether 64-bit integers and decimals may come as 32-bit ones, in batches where all of them fit. */
+  /** Whether a batch may store 64-bit integers and decimals as 32-bit ones, if all of them fit. */
   readonly narrow?: boolean | undefined;
 }
 
-/** Rows as a reader delivers them together. */
+/** Some rows, as a reader returns them: a row group, a record batch or a block of a CSV. */
 export interface Chunk {
   readonly rows: number;
   readonly columns: HostTable;
 }
 
 /**
- * Regroups chunks into batches of `rowsPerBatch` rows each, except the last; without it, passes chunks on. Chunks
- * without rows are dropped.
+ * Regroups chunks of rows into batches of `rowsPerBatch` rows; the last batch may be smaller. If `rowsPerBatch` is
+ * undefined, every chunk becomes a batch. Chunks without rows are dropped.
  */
 export async function* rebatched(
   chunks: AsyncIterable<Chunk>,
@@ -48,7 +48,7 @@ export async function* rebatched(
   if (pendingRows > 0) yield next(joined(pending, pendingRows));
 }
 
-/** `rows` rows of a chunk from `from` on. They share its memory if possible. */
+/** The rows `from … from + rows − 1` of a chunk. They share the memory of the chunk if possible. */
 export function sliceOf(chunk: Chunk, from: number, rows: number): Chunk {
   if (from === 0 && rows === chunk.rows) return chunk;
   return { rows, columns: mapped(chunk.columns, (column) => columnSlice(column, from, rows)) };
@@ -71,7 +71,7 @@ function bitSlice(words: Uint32Array, from: number, bits: number): Uint32Array {
   return slice;
 }
 
-/** Concatenates chunks. A single chunk is returned as it is. */
+/** Concatenates chunks of rows. A single chunk is returned without a copy. */
 export function joined(chunks: readonly Chunk[], rows: number): Chunk {
   if (chunks.length === 1) return chunks[0]!;
   return { rows, columns: mapped(chunks[0]!.columns, (_, name) => joinedColumn(chunks, name, rows)) };

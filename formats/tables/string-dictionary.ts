@@ -2,13 +2,13 @@ import { CapacityError } from '../../primitives/errors.ts';
 
 /** The distinct strings of a column, in order of first occurrence. */
 export interface StringDictionary {
-  /** Only grows; existing codes stay valid. */
+  /** The string of each code. Strings are only appended, so codes stay valid. */
   readonly strings: readonly string[];
   /**
-   * The code of the UTF-8 from `from` to `to`. A new string is added. Expected O(bytes).
+   * The code of the UTF-8 string in the bytes `from … to − 1`. A new string is appended. Expected O(bytes).
    *
-   * @returns −1 if it is not UTF-8.
-   * @throws CapacityError `format/too-many-strings` beyond 2 GiB of text.
+   * @returns −1 if the bytes are not valid UTF-8.
+   * @throws CapacityError `format/too-many-strings` if all strings together exceed 2 GiB.
    */
   codeOf(bytes: Buffer, from: number, to: number): number;
 }
@@ -17,20 +17,20 @@ const FIRST_BYTES = 2 ** 12;
 const FIRST_SLOTS = 2 ** 8;
 const MAX_BYTES = 2 ** 31 - 1;
 
-// A byte-order mark is part of the text.
+// `ignoreBOM` keeps a byte-order mark, which is part of the string.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export function stringDictionary(file: string, column: string): StringDictionary {
   const strings: string[] = [];
   let text: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
-  /** End of each string in the text. */
+  /** Position in `text` after each string. */
   let ends = new Uint32Array(FIRST_SLOTS);
   let hashes = new Uint32Array(FIRST_SLOTS);
-  /** Hash table with linear probing: code + 1 at the hash of its string. */
+  /** Hash table with linear probing. A slot contains a code + 1, or 0 if it is empty. */
   let slots = new Uint32Array(FIRST_SLOTS);
-  // A new seed for each dictionary, so that no file can be crafted whose strings all fall into one slot.
+  // The random seed prevents crafted files whose strings all have the same hash.
   const seed = Math.floor(Math.random() * 2 ** 32);
-  /** For the last string looked up: whether it has bytes above 127. */
+  /** Bitwise or of all bytes of the last string hashed. If it is below 128, the string is ASCII. */
   let high = 0;
 
   function hashOf(bytes: Buffer, from: number, to: number): number {
@@ -72,7 +72,7 @@ export function stringDictionary(file: string, column: string): StringDictionary
     return code;
   }
 
-  /** Doubles the slots and reinserts every code. */
+  /** Doubles the number of slots, and inserts every code again. */
   function spread(): void {
     slots = new Uint32Array(2 * slots.length);
     const mask = slots.length - 1;

@@ -1,7 +1,7 @@
 import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/errors.ts';
 import type { TableField, UnreadField } from './table-file.ts';
 
-/** The error for bytes that violate the format. */
+/** The error for a file that violates its format. */
 export function damaged(what: string, fault: string, place: ErrorPlace, cause?: unknown): FormatError {
   return new FormatError('format/damaged-table', `${what} is damaged: ${fault}.`, {
     remedy: 'Copy, download or write the file again.',
@@ -10,7 +10,10 @@ export function damaged(what: string, fault: string, place: ErrorPlace, cause?: 
   });
 }
 
-/** Passes our own errors on, and reports errors of libraries as damage. */
+/**
+ * Returns errors of this package unchanged. Converts any other error, such as that of a library, to one that reports
+ * damage.
+ */
 export function asDamage(error: unknown, what: string, place: ErrorPlace): unknown {
   if (error instanceof QuadrilleError) return error;
   const fault = error instanceof Error ? error.message.replace(/\.$/, '') : 'it cannot be read';
@@ -27,7 +30,7 @@ export function unsupported(sentence: string, got: string, file: string, remedy:
   });
 }
 
-/** The fields with these names, in this order; all fields without names. */
+/** The fields with the given names, in the order of the names. Without names, all fields. */
 export function chosenFields(
   file: string,
   fields: readonly TableField[],
@@ -59,7 +62,7 @@ function unreadColumn(file: string, { name, what }: UnreadField): FormatError {
   });
 }
 
-/** Throws if columns share a name, because a table is a record of columns. */
+/** Throws if two columns have the same name, because a table is a record with column names as keys. */
 export function checkNames(file: string, names: readonly string[]): void {
   const seen = new Set<string>();
   for (const name of names) {

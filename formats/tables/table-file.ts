@@ -3,24 +3,24 @@ import type { HostTable } from '../../algorithms/tables/host-table.ts';
 /** Type of the cells of a column. */
 export type FieldType =
   | { readonly type: 'u32' | 'i32' | 'f32' | 'u64' | 'i64' | 'f64' | 'bool' | 'date' | 'string' }
-  /** Numbers of up to 18 digits: integers times 10^−scale. */
+  /** Decimal numbers of up to 18 digits, stored as integers: the value is the integer times 10^−scale. */
   | { readonly type: 'decimal'; readonly scale: number }
-  /** Times since 1970-01-01, in columns of i64. With `utc` they are moments, otherwise local times. */
+  /** Times since 1970-01-01, stored as i64. With `utc`, they are points in time, otherwise local times. */
   | { readonly type: 'timestamp'; readonly unit: TimestampUnit; readonly utc: boolean };
 
 export type TimestampUnit = 's' | 'ms' | 'us' | 'ns';
 
-/** A column of a file. */
+/** A column of a table file: its name and type. */
 export type TableField = FieldType & {
   readonly name: string;
   /** Whether cells may be null. */
   readonly nullable: boolean;
 };
 
-/** A column of a file that cannot be read. */
+/** A column of a file whose type is not supported. */
 export interface UnreadField {
   readonly name: string;
-  /** Description of its contents, such as `lists`. */
+  /** Description of the column's contents, such as `lists`. */
   readonly what: string;
 }
 
@@ -29,58 +29,62 @@ export type TableFormat = 'parquet' | 'arrow' | 'csv';
 
 /** A table in a file, which can be read batch by batch, several times. */
 export interface TableFile {
-  /** Name of the file in errors. */
+  /** Name of the file in error messages. */
   readonly file: string;
   readonly format: TableFormat;
   /** The columns that can be read, in the order of the file. */
   readonly fields: readonly TableField[];
-  /** The columns that cannot be read, and why. */
+  /** The columns that cannot be read, with a description of their contents. */
   readonly unread: readonly UnreadField[];
-  /** Number of rows; undefined if it is only known at the end. */
+  /** Number of rows; undefined if it is unknown before the end of the file is reached. */
   readonly rows: number | undefined;
-  /** Reads the rows, in order. Several passes give the same rows, with the same codes for the same strings. */
+  /** Reads the rows in order. Can be called several times; strings have the same codes each time. */
   batches(options?: BatchOptions): AsyncGenerator<TableBatch, void, undefined>;
-  /** Closes the file. A second call does nothing. */
+  /** Closes the file. Has no effect if it is already closed. */
   close(): Promise<void>;
 }
 
-/** The part of a table to read, and how. */
+/** Which columns of a table to read, and in which batches. */
 export interface BatchOptions {
-  /** Names of columns to read. Default: all that can be read. Parquet and Arrow skip the data of other columns. */
+  /**
+   * Names of columns to read. Default: all readable columns. Parquet and Arrow do not read the data of other columns.
+   */
   readonly columns?: readonly string[] | undefined;
   /**
-   * Number of rows of every batch except the last. Default: row groups of Parquet, record batches of Arrow, blocks of
-   * CSV.
+   * Number of rows in every batch except the last. Default: a batch is a row group of Parquet, a record batch of Arrow,
+   * or 65,536 rows of CSV.
    */
   readonly rowsPerBatch?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Some rows of a table. */
+/** A batch of consecutive rows. */
 export interface TableBatch {
-  /** Index of the first row, from 0. */
+  /** Index of the batch's first row in the table, from 0. */
   readonly first: number;
   readonly rows: number;
   /**
-   * Columns by name, in the requested order. Timestamps are columns of i64. The dictionary of a string column is shared
-   * by the whole file. It grows during reading; existing codes stay valid.
+   * Columns by name, in the requested order. Timestamps are columns of i64. The dictionary of a string column is the
+   * same object in all batches. Strings may be appended to it while further batches are read; existing codes stay
+   * valid.
    */
   readonly columns: HostTable;
 }
 
-/** A column type for CSV that replaces detection. */
+/** A type that the user declares for a CSV column, instead of the detected one. */
 export type DeclaredType = Exclude<FieldType['type'], 'decimal' | 'timestamp'> | `decimal(${number})` | 'timestamp';
 
 /** Options for opening a table. */
 export interface TableOptions {
-  /** Default: detected from the content. Text is assumed to be CSV. */
+  /** Format of the file. Default: detected from the content; any text is assumed to be CSV. */
   readonly format?: TableFormat | undefined;
-  /** For CSV: types of columns, by name. Default: the type as which all cells can be read. */
+  /** For CSV: types of columns, by name. Default: the narrowest type to which all cells can be converted. */
   readonly types?: { readonly [column: string]: DeclaredType } | undefined;
-  /** For CSV: the delimiter. Default: the most frequent of `,` `;` tab and `|` in the first line. */
+  /** For CSV: the delimiter. Default: the one of `,` `;` tab and `|` that occurs most often in the first line. */
   readonly delimiter?: string | undefined;
   /**
-   * For CSV: whether the first line has the names of the columns. Default true. Without names, columns are `column1`, …
+   * For CSV: whether the first line contains the names of the columns. Default true. If false, columns are named
+   * `column1`, `column2`, …
    */
   readonly header?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;

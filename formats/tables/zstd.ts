@@ -1,12 +1,12 @@
-/** Unpacks bytes to a known length. */
+/** Decompresses bytes. The decompressed length must be known. */
 export type Unpack = (bytes: Uint8Array, length: number) => Uint8Array;
 
-/** Maximum memory of the decoder, which does not check whether it got any. */
+/** Maximum decompressed length, because the decoder does not notice when it runs out of memory. */
 const MAX_BYTES = 2 ** 29;
 
 let loading: Promise<Unpack> | undefined;
 
-/** Loads the decoder of Zstandard. */
+/** Loads the decoder of Zstandard once, when it is first needed. */
 export function loadZstd(): Promise<Unpack> {
   loading ??= load();
   return loading;

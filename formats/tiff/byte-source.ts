@@ -2,19 +2,19 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { FormatError } from '../../primitives/errors.ts';
 import { fileError } from '../file-error.ts';
 
-/** Random-access bytes: a file, or memory. */
+/** Bytes that can be read at any position: a file, or an array in memory. */
 export interface ByteSource {
-  /** Name of the source in errors. */
+  /** Name of the source in error messages. */
   readonly file: string;
   readonly size: number;
-  /** For a file: its descriptor, with which other threads can read it. */
+  /** Descriptor of the file, through which other threads can read it; undefined for bytes in memory. */
   readonly descriptor?: number;
-  /** Reads exactly `length` bytes; the caller may change them. */
+  /** Reads exactly `length` bytes. The caller may modify the result. */
   read(offset: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
-/** Opens a regular file for reading at any offset. */
+/** Opens a regular file for reading at any position. */
 export async function openFileBytes(file: string): Promise<ByteSource> {
   let [handle, isFolder]: [FileHandle | undefined, boolean] = [undefined, false];
   try {
@@ -59,7 +59,7 @@ function fileBytes(file: string, handle: FileHandle, size: number): ByteSource {
   };
 }
 
-/** Reads bytes in memory like a file. */
+/** A source of bytes that are in memory. */
 export function bytesInMemory(bytes: Uint8Array, file = 'memory'): ByteSource {
   let open = true;
   return {
@@ -85,7 +85,7 @@ function checkRange(file: string, size: number, offset: number, length: number, 
   if (!(offset >= 0 && length >= 0 && offset + length <= size)) throw truncated(file, size, offset, length);
 }
 
-/** The error for bytes missing in a file. */
+/** The error for a file that ends before bytes that it should contain. */
 export function truncated(file: string, size: number, offset: number, length: number, what = 'The file'): FormatError {
   return new FormatError('format/truncated', `${what} needs bytes beyond the end of the file.`, {
     expected: `bytes ${offset} to ${offset + length}`,

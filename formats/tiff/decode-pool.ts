@@ -4,24 +4,24 @@ import { DeviceLostError } from '../../primitives/errors.ts';
 import { createThreadPool } from '../thread-pool.ts';
 import { decodeRun, type RunRequest } from './decode-run.ts';
 
-/** Threads that decode blocks straight into the cells of windows, which are shared with the caller. */
+/** Threads that decode blocks directly into the cells of a window. The cells are in memory shared with the caller. */
 export interface DecodePool {
-  /** Number of runs that keep all threads busy. */
+  /** Number of runs to decode at the same time, so that all threads are busy. A run is a group of adjacent blocks. */
   readonly lanes: number;
-  /** Decodes a run. Falls back to this thread if no thread is available, or if the thread died. */
+  /** Decodes a run on a thread. If no thread is available or the thread dies, decodes it on the calling thread. */
   decode(request: RunRequest): Promise<void>;
-  /** Starts the threads before there is work. */
+  /** Starts all threads now, instead of with the first runs. */
   start(): void;
   close(): Promise<void>;
 }
 
-/** More threads would only wait for memory and the disk. */
+/** Default maximum number of threads. More threads would only wait for memory and the disk. */
 const MAX_THREADS = 16;
 
 /**
- * Makes a pool, whose threads start with the first runs.
+ * Creates a pool of decoding threads. They are started with the first runs.
  *
- * @param threads - Default: one per core.
+ * @param threads - Maximum number of threads. Default: one per core, at most 16.
  */
 export function createDecodePool(threads?: number, start: () => Worker = startDecoder): DecodePool {
   const pool = createThreadPool<RunRequest, object>({
@@ -45,9 +45,9 @@ export function createDecodePool(threads?: number, start: () => Worker = startDe
   };
 }
 
-/** Starts a decoding thread. An unbuilt source runs through a loader. */
+/** Starts a decoding thread. If the package runs from TypeScript source, a boot script installs a loader first. */
 export function startDecoder(): Worker {
   const entry = import.meta.url.endsWith('.ts') ? './decode-worker-boot.mjs' : './decode-worker.js';
-  // Threads do not inherit the flags of the process: loaders would be set up twice, and some flags are refused.
+  // Do not pass the flags of the process on: loaders would be installed twice, and threads reject some flags.
   return new Worker(new URL(entry, import.meta.url), { execArgv: [] });
 }

@@ -8,21 +8,26 @@ import type { Piece } from './pieces.ts';
 import { blockOf, copyPiece } from './place-cells.ts';
 import { wordsOver } from './samples.ts';
 
-/** Pieces for a thread to read, decode and place in the cells of a window. */
+/**
+ * A request to a thread: read and decode some pieces (blocks or rows of blocks), and copy their cells to shared memory.
+ */
 export interface RunRequest {
-  /** The file, open for reading. */
+  /** Descriptor of the open file. */
   readonly descriptor: number;
   readonly file: string;
   readonly size: number;
   readonly coding: BlockCoding;
   readonly pieces: readonly Piece[];
-  /** The window of the cells, row by row. If undefined, `starts` gives the start of every piece's block. */
+  /**
+   * The window that `cells` represents row by row. If undefined, cells are stored block by block, and `starts` has the
+   * index of the first cell of every piece's block.
+   */
   readonly window: Window | undefined;
   readonly starts?: readonly number[] | undefined;
   readonly cells: SharedArrayBuffer;
 }
 
-/** Reads, decodes and places the pieces of a run. Blocks the calling thread. */
+/** Reads and decodes the pieces of a run, and copies their cells. Synchronous, for worker threads. */
 export function decodeRun(request: RunRequest): void {
   const { coding, pieces, window, starts, cells, file } = request;
   const start = pieces[0]!.offset;
@@ -37,7 +42,7 @@ export function decodeRun(request: RunRequest): void {
   });
 }
 
-/** The last buffer, reused because runs have similar sizes. */
+/** Buffer for compressed bytes. It is kept for the next run, because runs have similar sizes. */
 let buffer = new Uint8Array(0);
 
 function readBytes({ descriptor, file, size }: RunRequest, offset: number, length: number): Uint8Array {

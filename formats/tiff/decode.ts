@@ -9,10 +9,10 @@ import { undoDifferences, undoFloatDifferences } from './predictor.ts';
 import { LITTLE_ENDIAN_MACHINE, swappedBytes, type Words, wordsOver } from './samples.ts';
 
 /**
- * Decodes a block, or rows of an uncompressed one, into its samples in this machine's byte order. Deflate runs on
- * libuv's thread pool, the others on this thread.
+ * Decodes a block, or some rows of an uncompressed block, to samples in the machine's byte order. Deflate is
+ * decompressed on libuv's thread pool, other compressions on the calling thread.
  *
- * @param size - Expected number of bytes.
+ * @param size - Expected number of decompressed bytes.
  * @throws FormatError if the block decodes to fewer bytes, or cannot be decoded.
  */
 export async function decodeBlock(
@@ -29,7 +29,7 @@ export async function decodeBlock(
   return toSamples(bytes, size, coding, file, block);
 }
 
-/** Same, on the calling thread. */
+/** Like {@link decodeBlock}, but synchronous. */
 export function decodeBlockNow(
   packed: Uint8Array,
   size: number,
@@ -70,12 +70,16 @@ function inflateNow(packed: Uint8Array, size: number, coding: BlockCoding, file:
   }
 }
 
-/** A last strip may be padded to the size of the others. */
+/**
+ * Options of zlib. More than `size` bytes are allowed, because the last strip may be padded to the size of the others.
+ */
 function inflateOptions(size: number, coding: BlockCoding): InflateOptions {
   return { chunkSize: size + CHUNK_SLACK, maxOutputLength: coding.blockRows * rowBytes(coding) + CHUNK_SLACK };
 }
 
-/** Large enough that the whole output fits in one chunk and zlib notices its end, so it makes no second chunk. */
+/**
+ * Extra bytes in the first chunk of zlib. With them, zlib recognizes the end of the data and allocates no second chunk.
+ */
 const CHUNK_SLACK = 64;
 
 function notInflated(file: string, block: number, cause: unknown): FormatError {

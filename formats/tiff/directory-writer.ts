@@ -1,8 +1,8 @@
 import { TAG, type TagName } from './directory.ts';
 
 /**
- * A tag to write: `ascii` takes a string, the others numbers. `long8` is for BigTIFF; a `rational` is written in
- * millionths.
+ * A tag to write with its values. `ascii` takes a string, the other types take numbers. `long8` is only allowed in
+ * BigTIFF. A `rational` is written as a fraction with denominator 1,000,000.
  */
 export type Field =
   | {
@@ -12,7 +12,10 @@ export type Field =
     }
   | { readonly tag: TagName; readonly type: 'ascii'; readonly text: string };
 
-/** Encodes an image file directory for position `offset`. Values that do not fit in its entries follow it. */
+/**
+ * Encodes an image file directory that will be stored at byte `offset`. Values that do not fit in its entries are
+ * appended.
+ */
 export function encodeDirectory(
   fields: readonly Field[],
   offset: number,
@@ -56,7 +59,7 @@ function countOf(field: Field): number {
   return field.type === 'ascii' ? field.text.length + 1 : field.values.length;
 }
 
-/** Bytes of a field outside the entries, padded to a word boundary. */
+/** Number of bytes that a field needs after the entries, padded to an even number; 0 if its values fit in the entry. */
 function outsideBytes(field: Field, inlineBytes: number): number {
   const bytes = countOf(field) * TYPES[field.type].bytes;
   return bytes <= inlineBytes ? 0 : bytes + (bytes % 2);
@@ -86,7 +89,7 @@ function putRational(view: DataView, at: number, value: number, littleEndian: bo
   view.setUint32(at + 4, isSmall ? MILLION : 1, littleEndian);
 }
 
-/** The first bytes of a TIFF whose directory is at `offset`. */
+/** The header of a TIFF whose first directory is at byte `offset`. */
 export function encodeHeader(offset: number, littleEndian: boolean, big: boolean): Uint8Array {
   const view = new DataView(new ArrayBuffer(big ? 16 : 8));
   view.setUint16(0, littleEndian ? 0x4949 : 0x4d4d);

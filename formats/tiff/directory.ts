@@ -2,7 +2,7 @@ import { FormatError } from '../../primitives/errors.ts';
 import { viewOf } from '../bytes.ts';
 import { type ByteSource, truncated } from './byte-source.ts';
 
-/** Tags of TIFF 6.0, GeoTIFF 1.1 and GDAL that this reader uses. */
+/** Numbers of the tags that this package uses, from TIFF 6.0, GeoTIFF 1.1 and GDAL. */
 export const TAG = {
   newSubfileType: 254,
   imageWidth: 256,
@@ -40,22 +40,22 @@ export const TAG = {
 export type TagName = keyof typeof TAG;
 
 /**
- * An image file directory of a TIFF. Values are read on request. Their size is checked against the file's size before
- * memory is allocated.
+ * An image file directory of a TIFF. Values are read when requested. Before memory is allocated for them, their size is
+ * compared with the size of the file.
  */
 export interface TiffDirectory {
-  /** Position in the file. */
+  /** Byte offset of the directory in the file. */
   readonly offset: number;
   readonly littleEndian: boolean;
   /** Number of values of a tag; 0 if the tag is absent. */
   count(tag: TagName): number;
-  /** The first values of a numeric tag, at most `max`; undefined if the tag is absent. */
+  /** The values of a numeric tag, at most the first `max`; undefined if the tag is absent. */
   numbers(tag: TagName, max?: number): Promise<Float64Array | undefined>;
-  /** First value of a numeric tag. */
+  /** The first value of a numeric tag; undefined if the tag is absent. */
   number(tag: TagName): Promise<number | undefined>;
-  /** Text of an ASCII tag up to its first NUL, at most `max` bytes. */
+  /** The text of an ASCII tag up to its first NUL, at most `max` bytes; undefined if the tag is absent. */
   text(tag: TagName, max?: number): Promise<string | undefined>;
-  /** The next directory; undefined after the last one. */
+  /** Reads the next directory; undefined after the last one. */
   next(): Promise<TiffDirectory | undefined>;
 }
 
@@ -80,7 +80,7 @@ async function readDirectoryAt(source: ByteSource, { littleEndian, big, offset }
   };
 }
 
-/** Position of the next directory, read after the entries of this one; 0 if there is none. */
+/** Reads the byte offset of the next directory, which follows the entries of this one; 0 if there is none. */
 async function readNext(source: ByteSource, littleEndian: boolean, big: boolean, at: number): Promise<number> {
   const bytes = big ? 8 : 4;
   if (at + bytes > source.size) return 0;
@@ -88,13 +88,13 @@ async function readNext(source: ByteSource, littleEndian: boolean, big: boolean,
   return big ? wide(view, 0, littleEndian) : view.getUint32(0, littleEndian);
 }
 
-/** More values than any tag has, except the offsets and sizes of blocks. */
+/** Default maximum number of values of a tag. Only the offsets and sizes of blocks may need more. */
 const MAX_VALUES = 65536;
 
 interface Header {
   readonly littleEndian: boolean;
   readonly big: boolean;
-  /** Position of the first directory. */
+  /** Byte offset of the first directory. */
   readonly offset: number;
 }
 
@@ -125,14 +125,14 @@ function notTiff(file: string, head: DataView): FormatError {
   });
 }
 
-/** Position of a tag's values: in the entry itself or elsewhere in the file. */
+/** An entry of a directory. `offset` is the position of its values: in the entry itself or elsewhere in the file. */
 interface Entry {
   readonly type: number;
   readonly count: number;
   readonly offset: number;
 }
 
-/** More entries than any file has, so that a damaged BigTIFF cannot ask for gigabytes. */
+/** Maximum number of entries. Real files have fewer; a damaged BigTIFF could cause an allocation of gigabytes. */
 const MAX_ENTRIES = 65535;
 
 async function readEntries(
@@ -199,7 +199,7 @@ async function readNumbers(
   return Float64Array.from({ length: count }, (_, i) => type.get(view, i * type.bytes, littleEndian));
 }
 
-/** Exceeds the text length of any number. */
+/** Default maximum length of a text in bytes, enough for any number written as text. */
 const MAX_TEXT = 1024;
 
 async function readText(
@@ -226,7 +226,7 @@ function badTag(file: string, tag: TagName): FormatError {
   return damaged(file, `its tag ${tag} has no values of a type it may have`);
 }
 
-/** The error for a TIFF that contradicts itself or the standard. */
+/** The error for a TIFF that contradicts itself or violates the standard. */
 export function damaged(file: string, reason: string): FormatError {
   return new FormatError('format/damaged-tiff', `The TIFF is damaged: ${reason}.`, {
     remedy: 'Copy or download the file again, or rewrite it with gdal_translate.',
@@ -234,7 +234,9 @@ export function damaged(file: string, reason: string): FormatError {
   });
 }
 
-/** A 64-bit unsigned number as f64. It is exact up to 2^53, and exceeds any file size beyond. */
+/**
+ * Reads a 64-bit unsigned number as f64. It is exact up to 2^53. Greater numbers exceed the size of any file anyway.
+ */
 function wide(view: DataView, at: number, littleEndian: boolean): number {
   return Number(view.getBigUint64(at, littleEndian));
 }

@@ -3,19 +3,19 @@ import { deflateBytes } from '../deflate.ts';
 import type { Predictor } from './layout.ts';
 import { LITTLE_ENDIAN_MACHINE, swappedBytes, type Words } from './samples.ts';
 
-/** How a block is compressed. */
+/** How the samples of a block are encoded and compressed. */
 export interface Packing {
   readonly sample: Sample;
   readonly littleEndian: boolean;
   readonly compression: 'none' | 'deflate';
   readonly level: number;
   readonly predictor: Predictor;
-  /** Words per row of the block, and interleaved samples per cell. */
+  /** Number of words per row of a block, and number of interleaved samples per cell. */
   readonly rowWords: number;
   readonly interleaved: number;
 }
 
-/** Compresses the samples of a block, which it may modify. */
+/** Encodes and compresses the samples of a block. May modify `words`. */
 export async function encodeBlock(words: Words, packing: Packing): Promise<Uint8Array> {
   const bytes = toBytes(words, packing);
   return packing.compression === 'none' ? bytes : deflateBytes(bytes, { level: packing.level });

@@ -3,14 +3,14 @@ import type { Note } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import type { TiffDirectory } from './directory.ts';
 
-/** The georeference of a raster, without its size. */
+/** Position, cell size and coordinate system of a raster, without its width and height. */
 export type Georeference = Omit<RasterGrid, 'width' | 'height'>;
 
 /**
- * Reads the georeference of the cells and their coordinate system from the tags and keys of GeoTIFF 1.1 (OGC 19-008r4).
- * If cells represent points instead of areas, a point is the centre of its cell.
+ * Reads the position, the cell size and the coordinate system from the tags and keys of GeoTIFF 1.1 (OGC 19-008r4). If
+ * the file says that cells represent points, each point is the centre of a cell.
  *
- * @throws FormatError if there is no georeference, or one that does not fit a grid of upright rectangles.
+ * @throws FormatError if the file is not georeferenced, or if its cells are not upright rectangles.
  */
 export async function readGeoreference(directory: TiffDirectory, file: string, notes: Note[]): Promise<Georeference> {
   const keys = await readKeys(directory);
@@ -85,7 +85,7 @@ function badPlacement(what: string, got: string, file: string): FormatError {
   });
 }
 
-/** The GeoTIFF keys used here, and their values. */
+/** Numbers of the GeoTIFF keys that are read. The values of keys follow. */
 const KEY = { modelType: 1024, rasterType: 1025, geodeticCrs: 2048, angularUnit: 2054, projectedCrs: 3072 } as const;
 const PIXEL_IS_POINT = 2;
 const MODEL_PROJECTED = 1;
@@ -93,7 +93,7 @@ const MODEL_GEOGRAPHIC = 2;
 const USER_DEFINED = 32767;
 const DEGREES: ReadonlySet<number | undefined> = new Set([undefined, 9102, 9122]);
 
-/** Keys whose value is in the directory itself, such as codes and types. */
+/** Reads the keys whose value is stored in the key directory itself, such as codes and types. */
 async function readKeys(directory: TiffDirectory): Promise<ReadonlyMap<number, number>> {
   const words = (await directory.numbers('geoKeyDirectory')) ?? new Float64Array();
   const keys = new Map<number, number>();

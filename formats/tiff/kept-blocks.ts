@@ -1,12 +1,15 @@
 import type { Words } from './samples.ts';
 
-/** A cache of decoded blocks for further windows, least recently used first out. */
+/** A cache of decoded blocks for later windows. The least recently used block is removed first. */
 export interface KeptBlocks {
   has(block: number): boolean;
   get(block: number, bytes: number, decode: () => Promise<Words>): Promise<Words>;
 }
 
-/** @param limit - Maximum bytes of cached blocks, or a single larger block. */
+/**
+ * @param limit - Maximum bytes of all cached blocks. A single larger block is also cached.
+ * @param limit - Maximum bytes of cached blocks, or a single larger block.
+ */
 export function keptBlocks(limit: number): KeptBlocks {
   const blocks = new Map<number, { readonly words: Promise<Words>; readonly bytes: number }>();
   let held = 0;

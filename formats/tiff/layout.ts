@@ -7,10 +7,13 @@ import { damaged, type TiffDirectory } from './directory.ts';
 /** Compression of blocks. */
 export type Compression = 'none' | 'lzw' | 'deflate' | 'packbits';
 
-/** Encoding of the samples in a block: differences along the row, or differences of the bytes of floats. */
+/**
+ * Predictor applied to the samples of a block before compression: differences along the row (2), or differences of the
+ * bytes of floats (3).
+ */
 export type Predictor = 'none' | 'difference' | 'float';
 
-/** Contents and encoding of a block. */
+/** How the samples of a block are stored. */
 export interface BlockCoding {
   readonly sample: Sample;
   readonly littleEndian: boolean;
@@ -18,27 +21,30 @@ export interface BlockCoding {
   readonly predictor: Predictor;
   readonly blockColumns: number;
   readonly blockRows: number;
-  /** Number of interleaved samples in a block, and the band's index among them. */
+  /** Number of bands that are interleaved in a block, and the index of this band among them. */
   readonly interleaved: number;
   readonly position: number;
 }
 
-/** Positions of the cells of one band in the file. */
+/** Where the cells of one band are stored in the file. */
 export interface BandLayout extends BlockCoding {
   readonly width: number;
   readonly height: number;
   readonly tiled: boolean;
-  /** Blocks per row of blocks, and blocks of this band. */
+  /** Number of blocks side by side, and total number of blocks of this band. */
   readonly blocksAcross: number;
   readonly blocks: number;
-  /** Position and length of each block of this band; both 0 for a block that was never written. */
+  /**
+   * Byte offset and length of each block of this band. Both are 0 for a block that is omitted from the file (sparse
+   * files).
+   */
   readonly offsets: Float64Array;
   readonly byteCounts: Float64Array;
 }
 
 /**
- * Determines the positions of a band's cells. Throws for encodings that this reader does not support, naming them.
- * Checks that every block lies inside the file, and is long enough to decode to its declared size.
+ * Determines where the cells of a band are stored. Throws for encodings that are not supported; the error names them.
+ * Checks that every block lies inside the file, and has enough bytes for its decompressed size.
  */
 export async function readLayout(source: ByteSource, directory: TiffDirectory, band: number): Promise<BandLayout> {
   const { file } = source;
@@ -104,7 +110,7 @@ async function readSample(directory: TiffDirectory, samples: number, band: numbe
   throw unsupported('sample-type', `samples of type ${name}`, file);
 }
 
-/** Name of a sample type: `u16`, `f64`, `4-bit unsigned`, `complex f32`. */
+/** Name of a sample type in error messages, such as `u16`, `f64`, `4-bit unsigned` or `complex f32`. */
 function describeSample(format: number, bits: number): string {
   const whole = bits === 8 || bits === 16 || bits === 32 || bits === 64;
   if (format === 1 || format === 4) return whole ? `u${bits}` : `${bits}-bit unsigned`;
@@ -231,7 +237,7 @@ async function readBlocks(
   return { offsets, byteCounts };
 }
 
-/** Maximum number of bytes that one byte of a compressed block can expand to. */
+/** Maximum number of decompressed bytes per compressed byte. */
 const MAX_EXPANSION: Readonly<Record<Compression, number>> = { none: 1, packbits: 64, deflate: 1032, lzw: 4096 };
 
 function checkBlock(
@@ -253,7 +259,7 @@ function checkBlock(
   throw damaged(source.file, `block ${block} has ${byteCount} bytes, too few to decode to ${bytes}`);
 }
 
-/** Number of rows in a block: tiles are padded below the raster's last row, strips end there. */
+/** Number of rows stored in a block. The last strip ends with the raster's last row; tiles are padded. */
 export function decodedRows(
   { tiled, blockRows, blocksAcross }: Pick<BandLayout, 'tiled' | 'blockRows' | 'blocksAcross'>,
   height: number,
@@ -262,7 +268,7 @@ export function decodedRows(
   return tiled ? blockRows : Math.min(blockRows, height - Math.floor(block / blocksAcross) * blockRows);
 }
 
-/** Bytes per row of a block. */
+/** Number of bytes in a row of a block, after decompression. */
 export function rowBytes({ blockColumns, interleaved, sample }: BlockCoding): number {
   return blockColumns * interleaved * SAMPLE_BYTES[sample];
 }

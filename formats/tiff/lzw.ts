@@ -1,14 +1,14 @@
-/** Codes 256 and 257 of TIFF's LZW. */
+/** Control codes of LZW in TIFF: clear the table (256) and end of data (257). */
 const CLEAR = 256;
 const END = 257;
 const TABLE = 4096;
 
 /**
- * Unpacks one LZW block of TIFF 6.0 (high bit first, codes of 9 to 12 bits, widened one code early) until `size` bytes
- * are there.
+ * Decompresses an LZW block of TIFF 6.0 to at most `size` bytes. Codes have 9 to 12 bits, the high bit first; TIFF
+ * widens them one code earlier than other formats.
  *
- * Table entries are not stored as strings. An entry is the string of an earlier code plus the byte after it, which are
- * adjacent in the output already. So an entry is a position and a length in the output.
+ * Entries of the table are not stored as strings. The string of an entry is that of the previous code plus one byte,
+ * and occurs in the output. So an entry consists of a position and a length in the output.
  *
  * Welch, "A technique for high-performance data compression", Computer 17(6), 1984; TIFF 6.0, section 13.
  *

@@ -6,16 +6,16 @@ import { readDirectory, type TiffDirectory } from './directory.ts';
 import { type BandLayout, readLayout } from './layout.ts';
 import { windowReader } from './windows.ts';
 
-/** Determines which cells of a band have data, besides the nodata value. */
+/** A mask that determines which cells of a band have data, in addition to the nodata value. */
 export interface BandMask {
-  /** Name in notes, as in "… marks cells without data". */
+  /** Name of the mask in notes, such as `The mask in the file`. */
   readonly name: string;
-  /** For every cell of a window, row by row: 0 if it has no data. */
+  /** Reads a window, row by row. A cell has no data if its value is 0. */
   read(window: Window, signal: AbortSignal | undefined): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
-/** The band that is masked. */
+/** The band for which masks are searched. */
 export interface MaskedBand {
   readonly source: ByteSource;
   readonly directory: TiffDirectory;
@@ -27,10 +27,10 @@ export interface MaskedBand {
 }
 
 /**
- * The masks of a band: the transparency mask in the file, the mask in a `.msk` file next to it, and the alpha band.
- * Masks of reduced images (overviews) are ignored.
+ * Finds the masks of a band: transparency masks in the file, the mask in a neighbouring `.msk` file, and the alpha
+ * band. Masks of overviews (reduced images) are ignored.
  *
- * @param path - Path of the file; undefined if it is in memory, without a `.msk` file.
+ * @param path - Path of the file; undefined for bytes in memory, which have no `.msk` file.
  */
 export async function findMasks(of: MaskedBand, path: string | undefined, notes: Note[]): Promise<BandMask[]> {
   const masks: BandMask[] = [];
@@ -47,7 +47,7 @@ export async function findMasks(of: MaskedBand, path: string | undefined, notes:
   }
 }
 
-/** Bits of the tag NewSubfileType. */
+/** Bits of the tag NewSubfileType: overview (1) and mask (4). */
 const REDUCED = 1;
 const MASK = 4;
 
@@ -67,7 +67,7 @@ async function internalMasks(of: MaskedBand, notes: Note[]): Promise<BandMask[]>
   return masks;
 }
 
-/** More directories than any file has. Directories may form a cycle. */
+/** Maximum number of directories. Real files have fewer, but in a damaged file directories may form a cycle. */
 const MAX_DIRECTORIES = 4096;
 
 async function followingDirectories(first: TiffDirectory) {
@@ -99,7 +99,7 @@ async function maskBeside(of: MaskedBand, path: string, notes: Note[]): Promise<
   }
 }
 
-/** A mask of the band's size. A mask of another size is noted and ignored. */
+/** Opens a mask. If its size differs from that of the band, adds a note and returns undefined. */
 async function maskIn(
   of: MaskedBand,
   source: ByteSource,
@@ -126,7 +126,7 @@ async function maskIn(
 
 type MaskRead = BandMask['read'];
 
-/** Any value except 0 means data, for all types. */
+/** Converts the values of a mask of any type to bytes: 0 stays 0, any other value means data. */
 function wholeValues(read: (window: Window, signal: AbortSignal | undefined) => Promise<ArrayLike<number>>): MaskRead {
   return async (window, signal) => {
     const values = await read(window, signal);
@@ -134,7 +134,10 @@ function wholeValues(read: (window: Window, signal: AbortSignal | undefined) => 
   };
 }
 
-/** Reads a 1-bit mask, eight cells to a byte, as cells. Rows begin at whole bytes; the high bit comes first. */
+/**
+ * Reads a mask of one bit per cell and converts it to one byte per cell. Each row begins at a whole byte; the high bit
+ * comes first.
+ */
 function readsBits(read: MaskRead): MaskRead {
   return async ({ column, row, columns, rows }, signal) => {
     const first = column >> 3;
@@ -150,7 +153,7 @@ function readsBits(read: MaskRead): MaskRead {
   };
 }
 
-/** The directory of a 1-bit image as that of an image of bytes, each with eight cells of a row. */
+/** Describes a 1-bit image as an image of bytes, with eight cells per byte, so that it can be read as one. */
 function bytesOfBits(directory: TiffDirectory): TiffDirectory {
   const inBytes = async (tag: 'imageWidth' | 'tileWidth'): Promise<Float64Array | undefined> =>
     (await directory.numbers(tag, 1))?.map((cells) => Math.ceil(cells / 8));
@@ -162,7 +165,7 @@ function bytesOfBits(directory: TiffDirectory): TiffDirectory {
   return { ...directory, numbers, number: async (tag) => (await numbers(tag, 1))?.[0] };
 }
 
-/** Values of the tag ExtraSamples for an alpha band: unassociated, or premultiplied. */
+/** Values of the tag ExtraSamples that mean an alpha band: premultiplied (1) or not (2). */
 const ALPHA: ReadonlySet<number> = new Set([1, 2]);
 
 async function alphaMask(of: MaskedBand): Promise<BandMask | undefined> {

@@ -3,8 +3,8 @@ import type { Note } from '../../algorithms/notes.ts';
 import { parseNumber } from './nodata.ts';
 
 /**
- * Scale and offset of a band, from 1, from GDAL's metadata. Undefined if there are none, or if they change nothing.
- * Adds a note if they are not numbers.
+ * Scale and offset of a band (counted from 1) in GDAL's metadata. Undefined if there are none, or if they would not
+ * change any value. Adds a note if they are not usable numbers.
  */
 export function readScaling(metadata: string | undefined, band: number, notes: Note[]): Scaling | undefined {
   const scale = numberOf(itemOf(metadata, 'scale', band), 1);
@@ -24,8 +24,8 @@ function numberOf(text: string | undefined, otherwise: number): number | undefin
 }
 
 /**
- * The text of the item of GDAL's metadata with a role for a band: `<Item name="SCALE" sample="0"
- * role="scale">0.1</Item>`.
+ * Finds an item in GDAL's metadata by its role and band, such as `<Item name="SCALE" sample="0"
+ * role="scale">0.1</Item>`, and returns its text.
  */
 function itemOf(metadata = '', role: string, band: number): string | undefined {
   for (const [, attributes, text] of metadata.matchAll(/<Item\b([^>]*)>([^<]*)<\/Item>/g)) {

@@ -3,8 +3,8 @@ import type { Note } from '../../algorithms/notes.ts';
 import { SAMPLE_RANGE } from './samples.ts';
 
 /**
- * The nodata value given by a text, rounded to the band's type: to the nearest f32, or to the nearest integer.
- * Undefined, with a note, if the band cannot hold the value: out of range, NaN for integers, not a number.
+ * Parses a nodata value, and rounds it to the band's type: to the nearest f32, or to the nearest integer. If no cell of
+ * the band can have this value, adds a note and returns undefined.
  */
 export function readNodata(text: string | undefined, sample: Sample, notes: Note[]): number | undefined {
   if (text === undefined || text.trim() === '') return undefined;
@@ -19,7 +19,7 @@ export function readNodata(text: string | undefined, sample: Sample, notes: Note
   return rounded;
 }
 
-/** The number in a text, including infinities and NaN; undefined if it is not a number. */
+/** Parses a decimal number, infinity or NaN; undefined if the text is none of these. */
 export function parseNumber(text: string): number | undefined {
   const word = WORDS.get(text.toLowerCase());
   if (word !== undefined) return word;

@@ -1,6 +1,6 @@
 /**
- * Unpacks one PackBits block (TIFF 6.0, section 9) until `size` bytes are there: runs of equal bytes and runs of
- * literal bytes.
+ * Decompresses a PackBits block (TIFF 6.0, section 9) to at most `size` bytes. The block consists of runs of equal
+ * bytes and runs of literal bytes.
  *
  * @returns The bytes; fewer than `size` if the block ends too early.
  */

@@ -1,27 +1,30 @@
 import type { Window } from '../../algorithms/geometry/raster.ts';
 import { type BandLayout, type Compression, decodedRows, rowBytes } from './layout.ts';
 
-/** A unit of reading and decoding: a block, or some rows of an uncompressed block. */
+/** A unit that is read and decoded at once: a block, or some rows of an uncompressed block. */
 export interface Piece {
   readonly block: number;
   /** First column of the block in the raster. */
   readonly left: number;
-  /** Rows of the raster in the piece. */
+  /** First row of the piece in the raster, and the row after its last one. */
   readonly top: number;
   readonly bottom: number;
-  /** Position of the piece in the file, and its decoded size. */
+  /** Byte offset of the piece in the file, its stored length, and its decompressed length. */
   readonly offset: number;
   readonly packedBytes: number;
   readonly bytes: number;
-  /** Whether only this window needs cells of this block. */
+  /** Whether the window contains all cells of the piece. If not, its block is cached for the next window. */
   readonly whole: boolean;
 }
 
-/** Maximum bytes of an uncompressed block, or of a run of blocks, in one read. A larger block is read alone. */
+/**
+ * Maximum bytes that are read at once, of an uncompressed block or of a run of blocks. A larger block is read alone.
+ */
 const RUN_BYTES = 4 * 2 ** 20;
 /**
- * Maximum decoded bytes of a run. A larger block is decoded alone. Without decoding threads, deflate runs on libuv's
- * threads. The other codecs block the caller, which can do other work between two runs.
+ * Maximum decompressed bytes of a run. A larger block is decoded alone. Without decoding threads, deflate runs on
+ * libuv's threads, where large runs do no harm. The other compressions block the calling thread, which can do other
+ * work only between two runs.
  */
 export const RUN_DECODED_BYTES: Readonly<Record<Compression, number>> = {
   none: RUN_BYTES,
@@ -30,7 +33,7 @@ export const RUN_DECODED_BYTES: Readonly<Record<Compression, number>> = {
   packbits: 2 ** 20,
 };
 
-/** The pieces that overlap a window. */
+/** Lists the pieces that intersect a window. */
 export function* listPieces(window: Window, layout: BandLayout): Generator<Piece> {
   const { blockColumns, blockRows, blocksAcross } = layout;
   if (window.columns === 0 || window.rows === 0) return;
@@ -66,7 +69,7 @@ function wholeBlock(window: Window, layout: BandLayout, block: number, left: num
   };
 }
 
-/** The rows of an uncompressed block that the window needs. Other rows are not read. */
+/** Divides the rows of an uncompressed block that the window needs into pieces. Other rows are not read. */
 function* listRows(window: Window, layout: BandLayout, block: number, left: number, top: number): Generator<Piece> {
   const first = Math.max(top, window.row);
   const last = Math.min(top + layout.blockRows, window.row + window.rows);
@@ -79,19 +82,22 @@ function* listRows(window: Window, layout: BandLayout, block: number, left: numb
   }
 }
 
-/** Number of rows of a block decoded together: all rows, but for uncompressed blocks at most those of one read. */
+/**
+ * Number of rows of a block that are decoded at once: all rows of a compressed block; of an uncompressed block, at most
+ * the rows of one read.
+ */
 export function rowsAtOnce(layout: BandLayout): number {
   if (layout.compression !== 'none') return layout.blockRows;
   return Math.min(layout.blockRows, Math.max(1, Math.floor(RUN_BYTES / rowBytes(layout))));
 }
 
-/** Pieces that are close together in the file, in file order. */
+/** A run: pieces that are close together in the file, in the order of the file. */
 export type PieceRun = readonly Piece[];
 
-/** A gap of this many bytes between two pieces is cheaper to read than to skip. */
+/** Maximum gap between two pieces of a run. Reading so few bytes costs less than another read call. */
 const GAP_BYTES = 16 * 2 ** 10;
 
-/** Groups existing pieces into runs. */
+/** Groups pieces into runs of at most `decodedBytes` decompressed bytes. No piece may belong to an omitted block. */
 export function groupRuns(pieces: Piece[], decodedBytes: number): PieceRun[] {
   pieces.sort((a, b) => a.offset - b.offset);
   const runs: Piece[][] = [];

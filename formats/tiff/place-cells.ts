@@ -6,7 +6,7 @@ import type { Words } from './samples.ts';
 type BlockLayout = Pick<BlockCoding, 'blockColumns' | 'blockRows' | 'interleaved' | 'position'>;
 type Place = Pick<Piece, 'left' | 'top' | 'bottom'>;
 
-/** Copies the samples of a piece to their positions in the window. */
+/** Copies the samples of a piece, as far as they lie in the window, to their positions in the window. */
 export function copyPiece(target: Words, window: Window, layout: BlockLayout, piece: Place, words: Words): void {
   const { blockColumns, interleaved, position } = layout;
   const { fromRow, toRow, fromColumn, toColumn } = overlap(window, layout, piece);
@@ -24,12 +24,12 @@ export function copyPiece(target: Words, window: Window, layout: BlockLayout, pi
   }
 }
 
-/** The whole block of a piece, including cells beyond the raster. */
+/** The block to which a piece belongs, as a window. It may extend beyond the raster. */
 export function blockOf({ left, top }: Place, { blockColumns, blockRows }: BlockLayout): Window {
   return { column: left, row: Math.floor(top / blockRows) * blockRows, columns: blockColumns, rows: blockRows };
 }
 
-/** Fills the cells of a piece that was never written. */
+/** Fills the cells of a piece whose block is omitted from the file. */
 export function fillPiece(cells: Cells, window: Window, layout: BlockLayout, piece: Place, value: number): void {
   const { fromRow, toRow, fromColumn, toColumn } = overlap(window, layout, piece);
   for (let row = fromRow; row < toRow; row++) {

@@ -1,18 +1,18 @@
 import { LITTLE_ENDIAN_MACHINE, type Words } from './samples.ts';
 
 /**
- * Undoes TIFF's horizontal differencing (predictor 2, TIFF 6.0 section 14) in place: every sample holds its difference
- * from the sample `stride` before it in its row, modulo the word's size.
+ * Undoes TIFF's horizontal differencing (predictor 2, TIFF 6.0 section 14) in place. Each stored value is the
+ * difference from the sample `stride` positions earlier in the row, modulo the word size.
  */
 export function undoDifferences(words: Words, rowWords: number, stride: number): void {
   for (let row = 0; row + rowWords <= words.length; row += rowWords) addUp(words, row, row + rowWords, stride);
 }
 
-/** Adds to every word from `from` to `to` the word `stride` before it. */
+/** In the range `from … to − 1`, adds to every word the word `stride` positions earlier. */
 function addUp(words: Words, from: number, to: number, stride: number): void {
   for (let first = from; first < from + stride; first++) {
     let sum = 0;
-    // The sum is kept in a variable, because the next step would wait for it in memory.
+    // Keep the sum in a variable. Reading it back from the array would make each step wait for the previous write.
     for (let at = first; at < to; at += stride) {
       sum = (sum + words[at]!) | 0;
       words[at] = sum;
@@ -21,10 +21,11 @@ function addUp(words: Words, from: number, to: number, stride: number): void {
 }
 
 /**
- * Undoes TIFF's floating-point predictor (predictor 3, Adobe TIFF Technical Note 3): a row contains the high bytes of
- * all its floats, then the next bytes, down to the low bytes, as differences from the byte `stride` positions before.
+ * Undoes TIFF's floating-point predictor (predictor 3, Adobe TIFF Technical Note 3). A row contains the high bytes of
+ * all its floats, then the second bytes, and so on down to the low bytes. Each byte is stored as the difference from
+ * the byte `stride` positions earlier.
  *
- * @returns The floats' bits, in this machine's order.
+ * @returns The bits of the floats, in the machine's byte order.
  */
 export function undoFloatDifferences(bytes: Uint8Array, rowWords: number, stride: number): Uint32Array {
   const inWords = LITTLE_ENDIAN_MACHINE && stride === 1 && rowWords % 4 === 0 && bytes.byteOffset % 4 === 0;
@@ -46,7 +47,7 @@ function undoByBytes(bytes: Uint8Array, rowWords: number, stride: number): Uint3
   return words;
 }
 
-/** Same, four bytes at a time. */
+/** Fast variant for one sample per cell, which adds four bytes at a time. */
 function undoByWords(bytes: Uint8Array, rowWords: number): Uint32Array {
   const packed = new Uint32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
   const words = new Uint32Array(packed.length);
@@ -64,14 +65,14 @@ function undoByWords(bytes: Uint8Array, rowWords: number): Uint32Array {
   return words;
 }
 
-/** Adds the four bytes of two words, each modulo 256. */
+/** Adds the four bytes of two words separately, each modulo 256. */
 function addBytes(a: number, b: number): number {
   return ((a & 0x7f7f7f7f) + (b & 0x7f7f7f7f)) ^ ((a ^ b) & 0x80808080);
 }
 
 /**
- * Combines a row of bytes, grouped by rank with high bytes first, into words. `quarter` words hold the bytes of one
- * rank.
+ * Assembles the floats of a row from its bytes, which are grouped by rank: all high bytes first. The bytes of one rank
+ * fill `quarter` words.
  */
 function spreadBytes(packed: Uint32Array, words: Uint32Array, row: number, quarter: number): void {
   for (let i = 0, to = row; i < quarter; i++, to += 4) {

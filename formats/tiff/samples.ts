@@ -1,6 +1,6 @@
 import type { Cells, Sample } from '../../algorithms/geometry/raster.ts';
 
-/** Code of TIFF's tag SampleFormat: unsigned, signed, floating point. */
+/** Value of TIFF's tag SampleFormat for each type: 1 unsigned, 2 signed, 3 floating point. */
 export const SAMPLE_FORMAT: Readonly<Record<Sample, 1 | 2 | 3>> = {
   u8: 1,
   i8: 2,
@@ -11,7 +11,7 @@ export const SAMPLE_FORMAT: Readonly<Record<Sample, 1 | 2 | 3>> = {
   f32: 3,
 };
 
-/** Minimum and maximum of the integer types. */
+/** Minimum and maximum value of each integer type. */
 export const SAMPLE_RANGE: Readonly<Record<Exclude<Sample, 'f32'>, readonly [number, number]>> = {
   u8: [0, 2 ** 8 - 1],
   i8: [-(2 ** 7), 2 ** 7 - 1],
@@ -21,7 +21,7 @@ export const SAMPLE_RANGE: Readonly<Record<Exclude<Sample, 'f32'>, readonly [num
   i32: [-(2 ** 31), 2 ** 31 - 1],
 };
 
-/** The array types for cells of each sample type. */
+/** The typed array for cells of each sample type. */
 export const CELL_ARRAYS: {
   readonly u8: typeof Uint8Array;
   readonly i8: typeof Int8Array;
@@ -40,16 +40,19 @@ export const CELL_ARRAYS: {
   f32: Float32Array,
 };
 
-/** The first bytes of a buffer as cells of a sample type. */
+/** A typed array over the start of a buffer, for `length` cells of a sample type. */
 export function cellsOver(sample: Sample, buffer: ArrayBufferLike, length: number): Cells {
   const Cells = CELL_ARRAYS[sample] as new (buffer: ArrayBufferLike, offset: number, length: number) => Cells;
   return new Cells(buffer, 0, length);
 }
 
-/** Unsigned words as wide as a sample, for moving samples bit by bit, so that NaN payloads survive. */
+/**
+ * Unsigned words of the same size as a sample. Copying words instead of floats preserves all bits, such as NaN
+ * payloads.
+ */
 export type Words = Uint8Array | Uint16Array | Uint32Array;
 
-/** The bytes as words of 1, 2 or 4 bytes in the machine's order. Copies them if they are not aligned. */
+/** Views bytes as words of 1, 2 or 4 bytes in the machine's byte order. Copies them if they are not aligned. */
 export function wordsOver(bytes: Uint8Array, size: 1 | 2 | 4): Words {
   if (size === 1) return bytes;
   const aligned = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes);
@@ -59,10 +62,10 @@ export function wordsOver(bytes: Uint8Array, size: 1 | 2 | 4): Words {
     : new Uint32Array(aligned.buffer, aligned.byteOffset, count);
 }
 
-/** Whether this machine stores the low byte of a number first. */
+/** Whether this machine is little-endian. */
 export const LITTLE_ENDIAN_MACHINE: boolean = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 
-/** The bytes with the byte order of every word reversed. */
+/** Copies bytes, reversing the byte order of every word of `size` bytes. */
 export function swappedBytes(bytes: Uint8Array, size: 1 | 2 | 4): Uint8Array {
   if (size === 1) return bytes;
   const swapped = Buffer.from(bytes);

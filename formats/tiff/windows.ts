@@ -9,49 +9,51 @@ import { groupRuns, listPieces, type Piece, type PieceRun, RUN_DECODED_BYTES } f
 import { blockOf, copyPiece, fillPiece } from './place-cells.ts';
 import { cellsOver, type Words, wordsOver } from './samples.ts';
 
-/** Reads windows of one band. Decodes only blocks that overlap them. */
+/** Reads windows of one band. Decodes only blocks that intersect the window. */
 export interface WindowReader {
-  /** Reads a window. The cells of unwanted blocks are not written. */
+  /** Reads a window. Blocks for which `isWanted` returns false are skipped; their cells are undefined. */
   read(window: Window, signal: AbortSignal | undefined, isWanted?: (part: Window) => boolean): Promise<Cells>;
-  /** Same for a window of whole blocks, block by block. Unwanted blocks are left out. */
+  /**
+   * Reads a window that consists of complete blocks. Cells are returned block by block. Unwanted blocks are omitted.
+   */
   readBlocks(
     window: Window,
     signal: AbortSignal | undefined,
     isWanted?: (part: Window) => boolean,
   ): Promise<BlockCells>;
-  /** Takes back cells, to be reused for another window. */
+  /** Returns cells that the caller no longer needs, so that their memory is reused for another window. */
   reuse(cells: Cells): void;
-  /** Starts the decoding threads before a window is read, if the band is worth it. */
+  /** Starts the decoding threads before the first window is read, if the band is large enough for them. */
   start(): void;
   /** Ends the threads. */
   close(): Promise<void>;
 }
 
-/** Input of a reader of windows. */
+/** Source, layout and limits of a reader of windows. */
 export interface WindowReaderOptions {
   readonly source: ByteSource;
   readonly layout: BandLayout;
-  /** Value of the cells of blocks that were never written. */
+  /** Value of the cells in blocks that are omitted from the file (sparse files). */
   readonly fill: number;
-  /** Maximum bytes of decoded blocks cached for other windows. */
+  /** Maximum bytes of the cache for decoded blocks. */
   readonly keepBytes: number;
-  /** Number of decoding threads; 0 for none. Default: one per core, for windows that are worth it. */
+  /** Number of decoding threads; 0 decodes on the calling thread. Default: one per core, for large windows. */
   readonly threads?: number | undefined;
 }
 
-/** Threads are started from this many bytes of a window on. */
+/** Size of a window in bytes from which decoding threads are started. */
 const WORTH_THREADS = 4 * 2 ** 20;
 
-/** Decoded bytes of a run on a thread, small enough that all threads end at about the same time. */
+/** Maximum decompressed bytes of a run on a thread. It is small, so that all threads finish at about the same time. */
 const THREAD_RUN_BYTES = 2 * 2 ** 20;
 
-/** Maximum number of buffers kept for reuse. */
+/** Maximum number of buffers that are kept for reuse. */
 const MAX_SPARE = 2;
 
 /**
- * Makes a reader of windows. Adjacent blocks in the file are read together as runs, several runs at a time, by threads
- * if the source is a file. A block that extends beyond a window is decoded here and cached for the next, within
- * `keepBytes`, or alone if it is larger.
+ * Creates a reader of windows. Blocks that are adjacent in the file are grouped into runs, and each run is read at
+ * once. Several runs are read at the same time, by threads if the source is a file. A block that extends beyond the
+ * window is decoded on the calling thread, and cached for the next window within the limit `keepBytes`.
  */
 export function windowReader({ source, layout, fill, keepBytes, threads }: WindowReaderOptions): WindowReader {
   const kept = keptBlocks(keepBytes);
@@ -68,8 +70,8 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
     return poolFor(bytes) === undefined ? new ArrayBuffer(bytes) : new SharedArrayBuffer(room);
   };
   /**
-   * Shared cells have room for any window of that size, so that they can be reused. Pages that are not written take no
-   * memory.
+   * Allocates cells. Shared memory is allocated for `room` cells, so that it can be reused for any window of that size.
+   * Unused pages take no physical memory.
    */
   const takeCells = (length: number, room = length): Cells => {
     const size = SAMPLE_BYTES[layout.sample];
@@ -124,7 +126,10 @@ function checkWindow({ column, row, columns, rows }: Window, { width, height }: 
   });
 }
 
-/** Cells are placed row by row in a window, or block by block; `startOf` then gives the start of each block. */
+/**
+ * Where decoded cells are placed: row by row in a window, or block by block. In the second case, `startOf` has the
+ * index of each block's first cell.
+ */
 type PlaceOfCells = { readonly window: Window } | { readonly startOf: ReadonlyMap<number, number> };
 
 interface Reading {
@@ -136,13 +141,16 @@ interface Reading {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The window or block into which a piece is copied, and its start among the cells. */
+/** The window or block into which a piece is copied, and the index of its first cell. */
 function placeOf(piece: Piece, place: PlaceOfCells, layout: BandLayout): { start: number; window: Window } {
   if ('window' in place) return { start: 0, window: place.window };
   return { start: place.startOf.get(piece.block)!, window: blockOf(piece, layout) };
 }
 
-/** Concatenates the blocks of some pieces. */
+/**
+ * Assigns consecutive positions to the blocks of some pieces. `starts` has the position of every block of the window; 0
+ * if the block is unwanted.
+ */
 function standBlocks(window: Window, layout: BandLayout, pieces: readonly Piece[]) {
   const { blockColumns, blockRows, blocksAcross } = layout;
   const startOf = new Map<number, number>();
@@ -161,7 +169,7 @@ function standBlocks(window: Window, layout: BandLayout, pieces: readonly Piece[
   return { starts, startOf, length };
 }
 
-/** Fills the pieces that were never written, and returns those to read. */
+/** Fills the cells of omitted blocks. Returns the remaining pieces, which must be read. */
 function unfilled({ layout, cells, place }: Reading, pieces: readonly Piece[], fill: number): Piece[] {
   return pieces.filter((piece) => {
     if (layout.byteCounts[piece.block] !== 0) return true;
@@ -171,12 +179,12 @@ function unfilled({ layout, cells, place }: Reading, pieces: readonly Piece[], f
   });
 }
 
-/** The part of the raster in a piece. */
+/** The rows and columns of the raster that a piece contains. */
 function partOf({ left, top, bottom }: Piece, { blockColumns }: BandLayout): Window {
   return { column: left, row: top, columns: blockColumns, rows: bottom - top };
 }
 
-/** Number of runs in progress without decoding threads: one is read while another is decoded. */
+/** Number of runs at the same time without decoding threads: one is read while another is decoded. */
 const LANES = 2;
 
 async function readHere(reading: Reading, pieces: Piece[]): Promise<void> {
@@ -207,13 +215,15 @@ async function readOnThreads(
   );
 }
 
-/** A layout without the data of every block, of which there may be millions. */
+/**
+ * The part of a layout that decoding needs, without the offsets and lengths of blocks, of which there may be millions.
+ */
 function codingOf(layout: BandLayout): BlockCoding {
   const { sample, littleEndian, compression, predictor, blockColumns, blockRows, interleaved, position } = layout;
   return { sample, littleEndian, compression, predictor, blockColumns, blockRows, interleaved, position };
 }
 
-/** Reads runs, several at a time, until one fails or the signal is aborted. Settles when none is in progress. */
+/** Reads runs, several at a time, until one fails or the signal is aborted. Settles when no read is in progress. */
 async function forEachRun(
   { signal }: Reading,
   runs: readonly PieceRun[],

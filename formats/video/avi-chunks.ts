@@ -1,20 +1,23 @@
 import { FormatError } from '../../primitives/errors.ts';
 import type { ByteSource } from '../tiff/byte-source.ts';
 
-/** A chunk of a RIFF file: four letters, a size, and that many bytes. A list has a type and contains other chunks. */
+/**
+ * A chunk of a RIFF file: four letters, a size, and `size` bytes. A RIFF or LIST chunk has a type and contains other
+ * chunks.
+ */
 export interface Chunk {
   readonly id: string;
-  /** Type of a RIFF or a LIST. */
+  /** Type of a RIFF or LIST chunk; undefined for other chunks. */
   readonly list: string | undefined;
-  /** Positions of its header and of its bytes. */
+  /** Byte offsets of the chunk's header and of its contents. */
   readonly at: number;
   readonly start: number;
   readonly size: number;
-  /** Position of the next chunk; for a list, of the first chunk in it. */
+  /** Byte offset of the next chunk; for a RIFF or LIST chunk, of the first chunk inside it. */
   readonly next: number;
 }
 
-/** The chunk at a position in a file; undefined if the file ends before the chunk's header does. */
+/** Reads the header of the chunk at a byte offset; undefined if the file ends before or within this header. */
 export async function chunkAt(source: ByteSource, at: number): Promise<Chunk | undefined> {
   if (at + 8 > source.size) return undefined;
   const head = Buffer.from(await source.read(at, Math.min(12, source.size - at)));
@@ -24,12 +27,15 @@ export async function chunkAt(source: ByteSource, at: number): Promise<Chunk | u
   return { id, list, at, start: at + 8, size, next: list === undefined ? afterChunk(at, size) : at + 12 };
 }
 
-/** Chunks are padded to an even size. */
+/** Byte offset after a chunk, which is padded to an even size. */
 export function afterChunk(at: number, size: number): number {
   return at + 8 + size + (size % 2);
 }
 
-/** The end of a list. A list that was never finished, as by a recorder that lost its power, has no size. */
+/**
+ * Byte offset after a list. Undefined if its size is unknown, because a recorder stopped before it could write the
+ * size.
+ */
 export function endOfList({ start, size }: Chunk): number | undefined {
   return size === 0 || size === UNKNOWN_SIZE ? undefined : start + size;
 }

@@ -3,36 +3,36 @@ import type { ByteSource } from '../tiff/byte-source.ts';
 import { afterChunk, type Chunk, chunkAt, damagedAvi } from './avi-chunks.ts';
 import { noFrames } from './video-error.ts';
 
-/** A stream of an AVI, as described by the file's header. */
+/** A stream (images, audio, …) of an AVI, as described in the file's header. */
 export interface AviStream {
-  /** `vids`, `auds`, `txts`, `mids`. */
+  /** `vids` (images), `auds` (audio), `txts` (text) or `mids` (MIDI). */
   readonly type: string;
-  /** Units per second, and number of units. */
+  /** Number of frames or samples per second, and in total. */
   readonly rate: number | undefined;
   readonly length: number;
-  /** Its BITMAPINFO, for a stream of images. */
+  /** Description of the stream's contents. For images, it is a BITMAPINFO structure. */
   readonly format: Buffer;
-  /** Position of the format in the file. */
+  /** Byte offset of this description in the file. */
   readonly formatAt: number;
 }
 
-/** The header of an AVI, before its frames. */
+/** The header of an AVI, without the frames. */
 export interface AviHead {
   readonly streams: readonly AviStream[];
-  /** The list of frames. */
+  /** The list chunk that contains the frames. */
   readonly movi: Chunk;
 }
 
-/** More streams than any video has; stream numbers have two digits. */
+/** Maximum number of streams, because stream numbers in chunk names have two digits. */
 const MAX_STREAMS = 100;
 
-/** The format of a stream is a header of 40 bytes and a palette. */
+/** Maximum bytes of a stream's description. That of images has 40 bytes and a palette. */
 const MAX_FORMAT = 2 ** 16;
 
 /**
  * Reads the header of an AVI.
  *
- * @throws FormatError if the file ends before its frames, or has no list of them.
+ * @throws FormatError if the file ends before its frames, or has no list of frames.
  */
 export async function readAviHead(source: ByteSource): Promise<AviHead> {
   const { file } = source;
@@ -54,7 +54,7 @@ export async function readAviHead(source: ByteSource): Promise<AviHead> {
   }
 }
 
-/** Rates are fractions: a scale of 1001 and a rate of 30000 mean 29.97 per second. */
+/** Reads the header of a stream. Its rate is a fraction: rate 30000 and scale 1001 mean 29.97 frames per second. */
 async function readStreamHead(source: ByteSource, chunk: Chunk): Promise<Partial<AviStream>> {
   if (chunk.size < 36) throw damagedAvi(`the head of a stream has ${chunk.size} bytes`, source.file, chunk.at);
   const head = await readChunk(source, chunk);

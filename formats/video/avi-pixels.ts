@@ -8,35 +8,38 @@ import type { Grey, VideoChannel } from './video.ts';
 import { CONVERT, checkSize, frameChanged, noChannel } from './video-error.ts';
 import { greyChannelNotes, PALETTE_NOTE } from './video-notes.ts';
 
-/** How frames of an AVI are converted to grey values. */
+/** Decoder of an AVI's frames, which converts them to grey values. */
 export interface AviPixels {
   readonly width: number;
   readonly height: number;
   readonly bits: 8 | 16;
   readonly notes: readonly Note[];
-  /** Whether all frames have the same number of bytes. */
+  /** Whether frames are uncompressed, so that all have the same number of bytes. */
   readonly isRaw: boolean;
   decode(bytes: Uint8Array, place: ErrorPlace): Grey;
 }
 
-/** The header of a bitmap. */
+/** The header of a bitmap (BITMAPINFO), which describes the frames. */
 interface BitmapHead {
   readonly file: string;
   readonly width: number;
   readonly height: number;
-  /** Whether the first row is the top one, which a negative height means. */
+  /**
+   * Whether rows are stored from the top. A negative height in the file means this; otherwise they are stored from the
+   * bottom.
+   */
   readonly topDown: boolean;
   readonly depth: number;
-  /** `RGB` for 0, else four letters. */
+  /** The four letters of the codec, or `RGB` for uncompressed RGB. */
   readonly coding: string;
-  /** Blue, green, red and an unused byte for every index. */
+  /** The palette: blue, green, red and an unused byte per colour. */
   readonly palette: Uint8Array;
 }
 
 /**
- * Determines the encoding of a stream's frames.
+ * Creates the decoder for the frames of a stream.
  *
- * @throws FormatError if the encoding is not supported; the error names its four letters.
+ * @throws FormatError if the codec is not supported; the error contains its four letters.
  */
 export async function aviPixels(stream: AviStream, file: string, channel: VideoChannel): Promise<AviPixels> {
   const head = readBitmapHead(stream, file);
@@ -73,16 +76,19 @@ function codingName(code: number, letters: string): string {
   return code === 0 || letters === 'DIB ' || letters === 'RGB ' || letters === 'RAW ' ? 'RGB' : letters;
 }
 
-/** Positions of the grey values in an uncompressed frame. */
+/** Layout of an uncompressed frame, and how to take grey values from its rows. */
 interface RawRows {
   readonly sampleBytes: 1 | 2;
   readonly rowBytes: number;
   readonly topDown: boolean;
-  /** Bytes of chroma after the rows of a frame. */
+  /** Number of bytes with chroma after the rows of luma. */
   readonly chromaBytes?: number;
   readonly isLuma?: boolean;
   readonly notes: readonly Note[];
-  /** Reads a row that starts at a byte of a frame. */
+  /**
+   * Converts the row that starts at byte `from` of a frame to grey values, which are written to `to` from index `at`
+   * on.
+   */
   take(bytes: Uint8Array, from: number, to: Grey, at: number): void;
 }
 
@@ -114,7 +120,7 @@ function colourRows({ width, depth, topDown }: BitmapHead, channel: VideoChannel
 
 function paletteRows({ width, palette, topDown }: BitmapHead, channel: VideoChannel): RawRows {
   const isGrey = palette.length === 0 || isGreyPalette(palette, BGRX);
-  // Without a palette, indices are used as grey values.
+  // If there is no palette, the indices themselves are the grey values.
   const table = palette.length === 0 ? undefined : paletteTable(palette, BGRX, channel);
   const take: RawRows['take'] = (bytes, from, to, at) => {
     if (table === undefined) to.set(bytes.subarray(from, from + width), at);
@@ -136,20 +142,23 @@ function wideGreyRows({ width }: BitmapHead, channel: VideoChannel): RawRows {
   return { sampleBytes: 2, rowBytes: 2 * width, topDown: true, notes: greyChannelNotes(channel), take };
 }
 
-/** A plane of luma, followed by chroma for every second row and column. */
+/** Frames with a plane of luma, followed by planes of chroma, which have one sample per `factor` × `factor` pixels. */
 function planeRows(head: BitmapHead, factor: number): RawRows {
   const { width, height } = head;
   const chromaBytes = 2 * Math.ceil(width / factor) * Math.ceil(height / factor);
   return { ...greyRows(head, 'grey'), chromaBytes, isLuma: true };
 }
 
-/** Two pixels in four bytes; every second byte is luma. */
+/** Frames in which four bytes describe two pixels. Every second byte is luma, beginning with byte `first`. */
 function pairRows({ width }: BitmapHead, first: number): RawRows {
   const take: RawRows['take'] = (bytes, from, to, at) => takeSamples(bytes, from + first, 2, to, at, width);
   return { sampleBytes: 1, rowBytes: 4 * Math.ceil(width / 2), topDown: true, isLuma: true, notes: [], take };
 }
 
-/** Rows are padded to a multiple of four bytes, except by some programs; the size of the frame decides. */
+/**
+ * Converts an uncompressed frame to grey values. Rows are padded to a multiple of four bytes, but some programs omit
+ * this padding. So the number of bytes in the frame decides.
+ */
 function decodeRows(bytes: Uint8Array, head: BitmapHead, rows: RawRows, place: ErrorPlace): Grey {
   const { width, height } = head;
   const { rowBytes, chromaBytes = 0, sampleBytes, topDown } = rows;

@@ -10,8 +10,8 @@ import { CONVERT, cutOff, frameChanged, noFrames, placedError } from './video-er
 import { noteOnce } from './video-notes.ts';
 
 /**
- * Opens an AVI. Walks the chunks in file order and enters lists, so it needs neither an index nor the sizes of lists.
- * So it also reads files over 2 GiB with several RIFFs (OpenDML), and files that were never finished.
+ * Opens an AVI. Visits all chunks in the order of the file, also those inside lists, so that neither an index nor the
+ * sizes of lists are needed. Therefore AVIs over 2 GiB (OpenDML) and AVIs of interrupted recordings can be read, too.
  */
 export async function openAvi(bytes: ByteSource, channel: VideoChannel): Promise<VideoReader> {
   const source = withSmallReads(bytes);
@@ -35,7 +35,7 @@ export async function openAvi(bytes: ByteSource, channel: VideoChannel): Promise
   };
 }
 
-/** State of a walk over the chunks of an AVI. */
+/** State while the chunks of an AVI are visited. */
 interface Walk {
   readonly source: ByteSource;
   readonly head: AviHead;
@@ -111,7 +111,7 @@ function repeatedNote(count: number): Note {
   return { code: 'video/repeated-frames', message, count };
 }
 
-/** The chunks with the frames of the stream, in file order. */
+/** The chunks that contain the frames of the stream, in the order of the file. */
 async function* frameChunks({ source, head, number, notes }: Walk): AsyncGenerator<Chunk, void, undefined> {
   const { file, size } = source;
   let frame = 0;
@@ -122,7 +122,7 @@ async function* frameChunks({ source, head, number, notes }: Walk): AsyncGenerat
       const chunk = await chunkAt(source, at);
       if (chunk === undefined)
         throw cutOff(`${end - at} more bytes of frames`, `${Math.max(0, size - at)} bytes`, { file, frame, byte: at });
-      // Lists that were never finished, or whose size is slightly wrong, end at the index.
+      // If the size of the list is missing or slightly wrong, the list ends at the index or at the next RIFF chunk.
       if (chunk.id === 'idx1' || chunk.id === 'RIFF') break;
       const kind = kindOf(chunk, head.streams.length, number);
       if (kind === undefined) throw damagedAvi('there is no chunk where a frame was to start', file, at, frame);
@@ -140,12 +140,12 @@ async function* frameChunks({ source, head, number, notes }: Walk): AsyncGenerat
 type ChunkKind = 'list' | 'frame' | 'palette' | 'other';
 
 /**
- * Chunks of a stream: its number, then `db` or `dc` for frames, `pc` for palettes, `wb` for audio, `tx` for text, `ix`
- * for indices.
+ * Name of a stream's chunk: two digits for the stream, and `db` or `dc` for a frame, `pc` for a palette, `wb` for
+ * audio, `tx` for text, or `ix` for an index.
  */
 const STREAM_CHUNK = /^(?:(\d\d)(db|dc|pc|wb|tx|sb|ix)|ix(\d\d))$/;
 
-/** The kind of a chunk among frames; undefined if it is not allowed there. */
+/** The kind of a chunk in the list of frames; undefined if such a chunk is not allowed there. */
 function kindOf({ id, list }: Chunk, streams: number, number: number): ChunkKind | undefined {
   if (list !== undefined) return id === 'LIST' && list === 'rec ' ? 'list' : undefined;
   if (id === 'JUNK') return 'other';
@@ -156,7 +156,7 @@ function kindOf({ id, list }: Chunk, streams: number, number: number): ChunkKind
   return kind === 'pc' ? 'palette' : kind === 'db' || kind === 'dc' ? 'frame' : undefined;
 }
 
-/** The next list of frames. Files over 1 or 2 GiB continue in further RIFFs. */
+/** Finds the next list of frames. Files over 1 or 2 GiB have further RIFF chunks, each with a list of frames. */
 async function nextMovi(
   source: ByteSource,
   from: number,

@@ -3,38 +3,38 @@ import { fileError } from '../file-error.ts';
 import { resizedBytes } from '../resized.ts';
 import type { VideoStream } from './video.ts';
 
-/** Sequential bytes from a pipe or a file. */
+/** Bytes that are read sequentially from a pipe or a file. */
 export interface ByteStream {
   readonly file: string;
-  /** Number of bytes consumed or skipped. */
+  /** Number of bytes consumed so far, including skipped bytes. */
   readonly offset: number;
-  /** Up to `length` of the next bytes, without consuming them. */
+  /** Returns the next bytes, at most `length`, without consuming them. */
   peek(length: number, signal: AbortSignal): Promise<Uint8Array>;
   /**
-   * The next bytes; fewer if the stream ends before. Memory is allocated for the bytes that arrive, not for those
-   * requested.
+   * Returns and consumes the next `length` bytes; fewer if the stream ends earlier. For large lengths, memory is
+   * allocated only as bytes arrive, because a damaged file may state any length.
    */
   take(length: number, signal: AbortSignal): Promise<Uint8Array>;
-  /** Skips bytes and returns how many there were. */
+  /** Skips up to `length` bytes. Returns the number of bytes skipped, which is less only at the end of the stream. */
   skip(length: number, signal: AbortSignal): Promise<number>;
   /**
-   * The next bytes up to a line feed, which is consumed but not returned; undefined if there is none within `max`
+   * Returns the next line, without its line feed, and consumes both; undefined if there is no line feed within `max`
    * bytes.
    */
   line(max: number, signal: AbortSignal): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** Up to this size memory is allocated immediately. For longer pieces it grows with the bytes that arrive. */
+/** Up to this size, memory is allocated immediately. For larger sizes, it grows with the bytes that arrive. */
 const FIRST_BYTES = 2 ** 24;
 const LINE_FEED = 10;
 
-/** Reads a Node stream piece by piece. Closing this destroys the stream. */
+/** Reads from a Node stream. `close` destroys the Node stream. */
 export function byteStream(source: VideoStream, file: string): ByteStream {
   const pieces = source[Symbol.asyncIterator]();
   let piece: Uint8Array = new Uint8Array(0);
   let [at, offset] = [0, 0];
-  /** Waits for a byte. Returns whether there is one. */
+  /** Waits until a byte is available. Returns false at the end of the stream. */
   const more = async (signal: AbortSignal): Promise<boolean> => {
     while (at === piece.length) {
       const { value, done } = await abortable(pieces.next(), signal).catch((error) => {
@@ -107,7 +107,7 @@ export function byteStream(source: VideoStream, file: string): ByteStream {
   };
 }
 
-/** Resolves as the promise, unless the signal is aborted before. */
+/** Waits for a promise. Rejects as soon as the signal is aborted. */
 async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   let end: (() => void) | undefined;

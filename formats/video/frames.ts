@@ -3,7 +3,7 @@ import { UsageError } from '../usage-error.ts';
 import type { Grey, Video, VideoFrame, VideoReader } from './video.ts';
 import { noFrames } from './video-error.ts';
 
-/** Makes a video from the reader of its format. */
+/** Creates a video from the reader of its format. */
 export function videoOf(name: string, reader: VideoReader): Video {
   const { format, width, height, bits, frameCount, frameRate, pixelSize, notes } = reader;
   const closing = new AbortController();
@@ -23,7 +23,7 @@ export function videoOf(name: string, reader: VideoReader): Video {
   };
 }
 
-/** Number of frames read ahead. */
+/** Number of frames that are read ahead of the consumer. */
 const AHEAD = 2;
 
 async function* numbered(
@@ -46,14 +46,14 @@ async function* numbered(
       yield { index, width, height, grey };
     }
   } finally {
-    // Pending reads are ended first, because the generator returns only then.
+    // First abort pending reads, because `return` of the generator waits for them.
     const closed = close();
     await frames.return().catch(() => {});
     await closed;
   }
 }
 
-/** A failure is thrown where the frame is awaited, if anyone still waits. */
+/** Prevents an unhandled rejection if the consumer stops before the promise is awaited. Awaiting it still throws. */
 function quietly<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

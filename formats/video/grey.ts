@@ -1,9 +1,6 @@
 import type { Grey, VideoChannel } from './video.ts';
 
-/**
- * Positions of the colours in interleaved samples: `step` samples per pixel, with these indices for red, green and
- * blue.
- */
+/** Layout of interleaved samples: `step` samples per pixel, and the index of red, green and blue among them. */
 export interface PixelOrder {
   readonly step: number;
   readonly red: number;
@@ -14,15 +11,15 @@ export interface PixelOrder {
 export const RGB: PixelOrder = { step: 3, red: 0, green: 1, blue: 2 };
 
 /**
- * Rec. 601's luma, (19595 R + 38470 G + 7471 B) / 2^16 rounded, for samples of 8 or 16 bits. The weights are 0.299,
- * 0.587 and 0.114 as integers that sum to 2^16, so grey pixels keep their value, and every engine gives the same
- * result.
+ * Luma of Rec. 601 for samples of 8 or 16 bits: (19595 R + 38470 G + 7471 B) / 2^16, rounded. The integer weights
+ * approximate 0.299, 0.587 and 0.114. Their sum is 2^16, so grey pixels keep their value. Integer arithmetic gives the
+ * same result on every engine.
  */
 function luma(red: number, green: number, blue: number): number {
   return (19595 * red + 38470 * green + 7471 * blue + 0x8000) >>> 16;
 }
 
-/** Copies a channel of `count` pixels, from index `from` of the samples to index `at` of `to`. */
+/** Copies a channel of `count` pixels. Reads `samples` from index `from` on, and writes `to` from index `at` on. */
 export function takeChannel(
   samples: Grey,
   from: number,
@@ -49,20 +46,20 @@ function takeLuma(
   }
 }
 
-/** Copies every `step`-th sample. */
+/** Copies every `step`-th sample, `count` in total, beginning at index `from`. */
 export function takeSamples(samples: Grey, from: number, step: number, to: Grey, at: number, count: number): void {
   if (step === 1) to.set(samples.subarray(from, from + count), at);
   else for (let pixel = 0, next = from; pixel < count; pixel++, next += step) to[at + pixel] = samples[next]!;
 }
 
-/** Grey values for the indices of a palette of red, green and blue. Indices beyond the palette are black. */
+/** The grey value of every index of a palette. Indices without a colour are black. */
 export function paletteTable(colours: Uint8Array, order: PixelOrder, channel: VideoChannel): Uint8Array {
   const table = new Uint8Array(256);
   takeChannel(colours, 0, order, channel, table, 0, Math.min(256, Math.floor(colours.length / order.step)));
   return table;
 }
 
-/** Whether all colours of a palette are grey. */
+/** Whether red, green and blue are equal in all colours of a palette. */
 export function isGreyPalette(colours: Uint8Array, { step, red, green, blue }: PixelOrder): boolean {
   for (let at = 0; at + step <= colours.length; at += step) {
     if (colours[at + red] !== colours[at + green] || colours[at + green] !== colours[at + blue]) return false;

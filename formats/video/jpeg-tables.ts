@@ -1,6 +1,6 @@
 /**
- * The segment DHT of the typical Huffman tables of ITU-T T.81, K.3.3: the sizes and values of luma and chroma, DC and AC. Frames of
- * Motion JPEG may leave it out.
+ * The standard Huffman tables of ITU-T T.81, K.3.3, as a DHT segment: for luma and chroma, DC and AC. Frames of Motion
+ * JPEG may omit these tables.
  */
 export function standardTables(): Uint8Array {
   const tables = Buffer.from(TABLES, 'base64');

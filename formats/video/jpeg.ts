@@ -4,26 +4,28 @@ import { standardTables } from './jpeg-tables.ts';
 import type { VideoChannel } from './video.ts';
 import { CONVERT, frameChanged } from './video-error.ts';
 
-/** The required size of frames. */
+/** Size that every frame must have, in pixels. */
 interface FrameSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** Data from the segments before the image data of a JPEG. */
+/** Data from the segments of a JPEG that precede the image data. */
 interface JpegHead extends FrameSize {
   readonly components: number;
-  /** Whether the components are red, green and blue, by Adobe's marker; else luma and chroma. */
+  /**
+   * Whether the components are red, green and blue, according to Adobe's marker. Otherwise they are luma and chroma.
+   */
   readonly isRgb: boolean;
   readonly hasTables: boolean;
-  /** Position of the segment before the image data. */
+  /** Byte offset of the SOS segment, which begins the image data. */
   readonly scanAt: number;
 }
 
-/** Decodes frames of Motion JPEG to grey values: luma as stored, or a colour by the formula of JFIF. */
+/** Decodes a frame of Motion JPEG to grey values: its luma, or one colour channel computed by the formula of JFIF. */
 export type JpegDecoder = (bytes: Uint8Array, place: ErrorPlace) => Uint8Array;
 
-/** Loads the decoder and configures it for frames of a size. */
+/** Loads the JPEG decoder, and configures it for frames of the given size. */
 export async function jpegDecoder(size: FrameSize, channel: VideoChannel): Promise<JpegDecoder> {
   const { decode } = await import('jpeg-js');
   const pixels = size.width * size.height;
@@ -32,7 +34,7 @@ export async function jpegDecoder(size: FrameSize, channel: VideoChannel): Promi
     const head = readHead(bytes, place);
     checkHead(head, size, bytes, place);
     const { isRgb, components } = head;
-    // Without the transform, the first of three samples is luma.
+    // For grey, the conversion to RGB is omitted: the first of the three samples is luma.
     const colorTransform = components === 3 && !isRgb && channel !== 'grey';
     try {
       const options = {
@@ -54,7 +56,10 @@ export async function jpegDecoder(size: FrameSize, channel: VideoChannel): Promi
 }
 
 const MARKER = { start: 0xd8, end: 0xd9, scan: 0xda, tables: 0xc4, adobe: 0xee };
-/** Baseline, extended and progressive. The other types are lossless or arithmetic. */
+/**
+ * Markers of supported frames: baseline, extended and progressive. The other markers mean lossless or arithmetic
+ * coding.
+ */
 const FRAMES: readonly number[] = [0xc0, 0xc1, 0xc2];
 const OTHER_FRAMES: readonly number[] = [0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf];
 
@@ -95,7 +100,7 @@ function readFrame(segment: Buffer, place: ErrorPlace): Pick<JpegHead, 'width' |
   return { height: segment.readUInt16BE(1), width: segment.readUInt16BE(3), components };
 }
 
-/** A block of 64 pixels takes at least one bit. */
+/** Maximum number of pixels per byte, because a block of 64 pixels takes at least one bit. */
 const MAX_PIXELS_A_BYTE = 512;
 
 function checkHead({ width, height }: JpegHead, size: FrameSize, bytes: Uint8Array, place: ErrorPlace): void {

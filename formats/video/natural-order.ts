@@ -1,5 +1,6 @@
 /**
- * Compares names with numbers by value: `frame2` before `frame10`. Equal numbers are ordered by their leading zeros.
+ * Compares names so that numbers in them are ordered by value: `frame2` before `frame10`. Among equal numbers, leading
+ * zeros decide.
  */
 export function compareNatural(a: string, b: string): number {
   const [left, right] = [partsOf(a), partsOf(b)];
@@ -10,7 +11,7 @@ export function compareNatural(a: string, b: string): number {
   return left.length - right.length || compareText(a, b);
 }
 
-/** Runs of digits, and the text between them. */
+/** Splits a name into runs of digits and the text between them. */
 function partsOf(name: string): string[] {
   return name.match(/\d+|\D+/g) ?? [];
 }
@@ -21,7 +22,7 @@ function compareParts(a: string, b: string): number {
   return left.length - right.length || compareText(left, right);
 }
 
-/** By code units, so that the result does not depend on the locale. */
+/** Compares by code units, so that the order does not depend on the locale. */
 function compareText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

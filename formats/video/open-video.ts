@@ -18,22 +18,23 @@ import { openY4m, Y4M_MAGIC } from './y4m.ts';
 /**
  * Opens a video, to be read frame by frame as grey values. The format is detected from the content:
  *
- * - AVI: uncompressed, of 8 bits with a palette or grey (Y800, GREY), 16 bits of grey (Y16), RGB of 24 and 32 bits, and
- *   YUV (I420, YV12, NV12, NV21, YUY2, UYVY); Motion JPEG, also without Huffman tables (640 × 480 pixels take about 10
- *   ms). No index is needed; files with several RIFFs (OpenDML) are supported.
- * - TIFF and BigTIFF of several pages, in the order of their directories: 8 and 16 bits, grey, RGB or palette; strips
- *   or tiles; uncompressed, deflate, LZW, PackBits. Stacks that ImageJ wrote with one directory are read, and its frame
- *   interval and pixel size, or those of OME.
- * - A folder of PNGs, by the numbers in their names.
+ * - AVI, uncompressed: 8 bits with a palette or grey (Y800, GREY), 16 bits of grey (Y16), RGB of 24 and 32 bits, YUV
+ *   (I420, YV12, NV12, NV21, YUY2, UYVY). AVI with Motion JPEG, also without Huffman tables (640 × 480 pixels take
+ *   about 10 ms). No index is needed. Files over 2 GiB (OpenDML) are supported.
+ * - TIFF and BigTIFF with several pages, which are read in the order of their directories: 8 and 16 bits; grey, RGB or
+ *   palette; strips or tiles; uncompressed, deflate, LZW or PackBits. Large stacks of ImageJ, which have a single
+ *   directory, are also read. Frame interval and pixel size are taken from the metadata of ImageJ or OME.
+ * - A folder of PNGs, ordered by the numbers in their names.
  * - Y4M, from a file or a stream: 8 to 16 bits, grey or any chroma.
  *
- * Grey values are those of the file. For RGB, `channel` is used: `grey` is Rec. 601's luma, (19595 R + 38470 G + 7471 B
- * + 2^15) / 2^16 rounded down, the same on every engine. For YUV and Motion JPEG, luma is used unchanged; other
- * channels are not supported for YUV, and follow JFIF for Motion JPEG. Signed samples are shifted by half their range.
- * If 0 is white, values are inverted; PNGs of fewer than 8 bits are scaled to 8. Values of 10 or 12 bits are kept
- * unscaled in 16. Samples of f32 are not supported, because they have no fixed range.
+ * Grey values of the file are used unchanged. For RGB, `channel` selects the value: `grey` is the luma of Rec. 601,
+ * (19595 R + 38470 G + 7471 B + 2^15) / 2^16 rounded down, which is equal on every engine. For YUV and Motion JPEG,
+ * `grey` is the stored luma. The other channels are not supported for YUV; for Motion JPEG, they are computed by the
+ * formula of JFIF. Signed samples are shifted by half their range. If 0 means white, values are inverted. PNGs of fewer
+ * than 8 bits are scaled to 8 bits. Values of 10 or 12 bits are stored in 16 bits without scaling. Samples of f32 are
+ * not supported, because they have no fixed range.
  *
- * Memory is bounded by a few frames, not by the video. O(pixels) per frame.
+ * Memory is proportional to a few frames, not to the length of the video. O(pixels) per frame.
  *
  * Noted, not refused: `video/grey` (a channel of a grey video), `video/colour-palette`, `video/transparency-ignored`,
  * `video/bit-depth`, `video/signed-values`, `video/interlaced`, `video/other-streams` (audio), `video/other-pages`,
@@ -77,7 +78,7 @@ async function openPath(path: string, channel: VideoChannel, signal: AbortSignal
     throw fileError(path, error);
   });
   if (found.isDirectory()) return openPngFolder(path, channel);
-  // Pipes and devices do not allow random access.
+  // Pipes and devices can only be read sequentially.
   if (!found.isFile()) return openStream(createReadStream(path), path, channel, signal);
   const bytes = await openFileBytes(path);
   try {
@@ -103,7 +104,7 @@ const OPENERS: readonly (readonly [isMagic: (magic: string) => boolean, open: Op
   [(magic) => TIFF_MAGICS.includes(magic.slice(0, 4)), openTiff],
 ];
 
-/** In both byte orders, also for BigTIFF. */
+/** Magic numbers of TIFF and BigTIFF in both byte orders. */
 const TIFF_MAGICS: readonly string[] = ['II*\0', 'MM\0*', 'II+\0', 'MM\0+'];
 
 async function openStream(
@@ -134,7 +135,7 @@ function notVideo(magic: string, file: string): FormatError {
   });
 }
 
-/** The error for a stream that is not Y4M, the only format read from streams. */
+/** The error for a stream that is not Y4M, because other formats cannot be read from a stream. */
 function notY4m(magic: string, file: string): FormatError {
   return new FormatError('format/not-video', 'The stream is not a supported video.', {
     expected: `Y4M, which begins with ${Y4M_MAGIC}`,

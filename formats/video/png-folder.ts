@@ -10,7 +10,7 @@ import type { Grey, VideoChannel, VideoReader } from './video.ts';
 import { frameChanged, placedError } from './video-error.ts';
 import { noteOnce } from './video-notes.ts';
 
-/** Opens a folder of PNGs. Each file is a frame; the order is that of the numbers in their names. */
+/** Opens a folder of PNGs. Each file is a frame. Frames are ordered by the numbers in the names. */
 export async function openPngFolder(folder: string, channel: VideoChannel): Promise<VideoReader> {
   const { names, notes } = await listFrames(folder);
   const first = await readFrame(folder, names, 0, channel);
@@ -41,7 +41,7 @@ function othersNote(count: number): Note[] {
 
 const LAST_NUMBER = /\d+(?=\D*$)/;
 
-/** Notes gaps in the numbers of the names: frames may be lost. */
+/** The note on gaps in the numbers of the names, which may mean that frames are missing. */
 function missingNote(names: readonly string[]): Note[] {
   const counted = new Set(names.map((name) => name.replace(LAST_NUMBER, ''))).size === 1;
   const numbers = counted ? names.map((name) => Number(LAST_NUMBER.exec(name)?.[0] ?? Number.NaN)) : [];

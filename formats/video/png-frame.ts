@@ -9,7 +9,7 @@ import type { Grey, VideoChannel } from './video.ts';
 import { checkSize } from './video-error.ts';
 import { ALPHA_NOTE, greyChannelNotes, PALETTE_NOTE } from './video-notes.ts';
 
-/** Decodes a frame from a PNG. */
+/** A frame decoded from a PNG. */
 export interface PngFrame {
   readonly width: number;
   readonly height: number;
@@ -18,7 +18,10 @@ export interface PngFrame {
   readonly notes: readonly Note[];
 }
 
-/** Decodes a PNG of any colours. 16-bit values stay as they are; fewer than 8 bits are scaled to 0 … 255. */
+/**
+ * Decodes a PNG with any colour type to grey values. 16-bit values are kept. Values of fewer than 8 bits are scaled to
+ * 0 … 255.
+ */
 export async function decodePng(bytes: Uint8Array, file: string, channel: VideoChannel): Promise<PngFrame> {
   const png = readPngImage(bytes, file);
   const { width, height, depth } = png;
@@ -36,7 +39,7 @@ type PlaceRow = (samples: Grey, row: number) => void;
 const PALETTE = 3;
 const TRUE_COLOURS: readonly number[] = [2, 6];
 
-/** Converts the samples of a row to grey values. */
+/** Returns a function that converts the samples of a row to grey values and stores them in the frame. */
 function placeRow(
   { width, colour, depth, samples: step, palette }: PngChunks,
   channel: VideoChannel,
@@ -55,7 +58,7 @@ function placeRow(
   };
 }
 
-/** Scales values of a few bits to 8 bits. */
+/** Table that scales values of `depth` bits to 8 bits. */
 function spreadTable(depth: number): Uint8Array {
   const max = 2 ** depth - 1;
   return Uint8Array.from({ length: max + 1 }, (_, value) => (255 / max) * value);
@@ -83,10 +86,10 @@ async function eachRow(png: PngChunks, file: string, place: PlaceRow): Promise<v
   }
 }
 
-/** Extra room in which zlib notices the end of the data. */
+/** Extra bytes in the output buffer of zlib, so that it recognizes the end of the data without another buffer. */
 const SLACK = 64;
 
-/** Rows of an interlaced PNG are not in order, so it is decoded as a whole. */
+/** Decodes an interlaced PNG as a whole, because its rows are not stored in order. */
 function eachDecodedRow(
   { width, height, depth, samples: step }: PngChunks,
   bytes: Uint8Array,

@@ -1,9 +1,9 @@
 import type { ByteSource } from '../tiff/byte-source.ts';
 
-/** Minimum bytes per read. */
+/** Number of bytes to read from the source for a small request. */
 const WINDOW_BYTES = 4096;
 
-/** The same source, with adjacent small reads served by one read: headers of chunks, entries of directories. */
+/** Wraps a source so that small reads at nearby positions, such as headers of chunks, are served by one larger read. */
 export function withSmallReads(source: ByteSource): ByteSource {
   let start = 0;
   let window: Uint8Array = new Uint8Array(0);

@@ -3,17 +3,17 @@ import { FormatError } from '../../primitives/errors.ts';
 import type { TiffDirectory } from '../tiff/directory.ts';
 import { quoted } from './quoted.ts';
 
-/** Metadata about all frames, from the first directory of a TIFF. */
+/** Metadata of a TIFF video, from its first directory. */
 export interface TiffMetadata {
   readonly frameRate: number | undefined;
   readonly pixelSize: number | undefined;
-  /** Number of frames stated by ImageJ. */
+  /** Number of frames according to ImageJ's metadata. */
   readonly images: number | undefined;
 }
 
 const MAX_DESCRIPTION = 2 ** 20;
 
-/** Reads the metadata that ImageJ or OME wrote into the description, and the resolution. */
+/** Reads the metadata that ImageJ or OME wrote into the tag ImageDescription, and the resolution tags. */
 export async function readMetadata(directory: TiffDirectory, file: string, notes: Note[]): Promise<TiffMetadata> {
   const text = await descriptionOf(directory);
   const resolution = await resolutionOf(directory, notes);
@@ -23,11 +23,11 @@ export async function readMetadata(directory: TiffDirectory, file: string, notes
 }
 
 async function descriptionOf(directory: TiffDirectory): Promise<string> {
-  // Damaged metadata does not affect the frames.
+  // Damaged metadata is ignored, because the frames can be read without it.
   return (await directory.text('imageDescription', MAX_DESCRIPTION).catch(() => undefined)) ?? '';
 }
 
-/** Horizontal resolution in pixels per unit. */
+/** Horizontal resolution in pixels per unit of length. Adds a note if the vertical resolution is different. */
 async function resolutionOf(directory: TiffDirectory, notes: Note[]): Promise<number | undefined> {
   const [x, y] = await Promise.all([
     directory.number('xResolution').catch(() => undefined),
@@ -46,8 +46,8 @@ function positive(value: number | undefined): number | undefined {
 }
 
 /**
- * Lines of `name=value`. Stacks with sections only are read as frames, because ImageJ calls frames of an imported video
- * sections.
+ * Parses ImageJ's metadata, which are lines `name=value`. A stack with several sections but one frame is accepted,
+ * because ImageJ stores the frames of an imported video as sections.
  */
 function readImageJ(text: string, resolution: number | undefined, file: string): TiffMetadata {
   const values = new Map(text.split('\n').map((line) => line.trim().split('=', 2) as [string, string | undefined]));
@@ -62,10 +62,10 @@ function readImageJ(text: string, resolution: number | undefined, file: string):
   };
 }
 
-/** Frames are numbered in u32. */
+/** Maximum number of images, because frames are numbered in u32. */
 const MAX_IMAGES = 2 ** 32 - 1;
 
-/** A count of ImageJ, by its name; undefined if absent. */
+/** A count in ImageJ's metadata, such as the number of channels; undefined if it is absent. */
 function countOf(name: string, text: string | undefined, file: string): number | undefined {
   if (text === undefined) return undefined;
   const count = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
@@ -79,7 +79,7 @@ function countOf(name: string, text: string | undefined, file: string): number |
   });
 }
 
-/** Attributes of the first `Pixels` element. */
+/** Parses OME-XML: the attributes of the first `Pixels` element. */
 function readOme(text: string, file: string): TiffMetadata {
   const pixels = /<Pixels\s[^>]*>/.exec(text)?.[0] ?? '';
   const attribute = (name: string): string | undefined =>
@@ -100,7 +100,7 @@ function readOme(text: string, file: string): TiffMetadata {
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, ms: 1e-3, min: 60, h: 3600 };
 
-/** Micrometres per unit, by the names that ImageJ and OME write. The letter µ occurs in several encodings. */
+/** Micrometres per unit, for the names of units that ImageJ and OME write. The letter µ occurs in several encodings. */
 function micrometres(unit = ''): number | undefined {
   if (/^(microns?|um|micromet(er|re)s?|(\u00c2?\u00b5|\u00ce\u00bc|\u03bc|\\u00b5)m)$/i.test(unit)) return 1;
   return UNITS[unit.toLowerCase()];
@@ -114,7 +114,7 @@ interface StackSizes {
   readonly frames: number;
 }
 
-/** Throws for stacks whose pages are not consecutive frames. */
+/** Throws if the pages of a stack are not just the frames of a video, but also channels or sections. */
 function checkStack({ channels, slices, frames }: StackSizes, file: string): void {
   if (channels === 1 && (slices === 1 || frames === 1)) return;
   throw new FormatError('format/unsupported-stack', 'The pages of the TIFF are not frames alone.', {
@@ -125,10 +125,16 @@ function checkStack({ channels, slices, frames }: StackSizes, file: string): voi
   });
 }
 
-/** Pixels coarser than 1000 dpi are not from a microscope. */
+/**
+ * Maximum pixel size in µm, which corresponds to 1000 dpi. Larger pixels mean a resolution for printing, not that of a
+ * microscope.
+ */
 const MAX_PIXEL_SIZE = 25.4;
 
-/** From the tags ResolutionUnit and XResolution. Most programs write 72 or 300 dpi without meaning it. */
+/**
+ * Pixel size in µm according to the tags ResolutionUnit and XResolution. Resolutions for printing, such as 72 or 300
+ * dpi, are noted and ignored.
+ */
 async function printedSize(
   directory: TiffDirectory,
   resolution: number | undefined,

@@ -9,31 +9,31 @@ import type { Grey, VideoChannel } from './video.ts';
 import { checkSize } from './video-error.ts';
 import { ALPHA_NOTE, greyChannelNotes, PALETTE_NOTE } from './video-notes.ts';
 
-/** How the pixels of a page are converted to grey values. */
+/** A page of a TIFF: where its pixels are stored, and how they are converted to grey values. */
 export interface TiffPage {
   readonly width: number;
   readonly height: number;
   readonly bits: 8 | 16;
-  /** One layout if samples are interleaved, else one per band that is read. */
+  /** A single layout if the bands are interleaved, else one layout per band. */
   readonly layouts: readonly BandLayout[];
   readonly colours: Colours;
-  /** Bits to invert, for signed samples and if 0 is white. */
+  /** Bits of each sample to invert: the sign bit of signed samples, and all bits if 0 means white. */
   readonly turned: number;
-  /** Grey values for the indices of a palette. */
+  /** The grey value of every palette index; undefined without a palette. */
   readonly table: Uint8Array | undefined;
   readonly notes: readonly Note[];
 }
 
 type Colours = 'grey' | 'RGB' | 'palette';
 
-/** PhotometricInterpretation. */
+/** Meaning of the tag PhotometricInterpretation. */
 const COLOURS: Readonly<Record<number, Colours>> = { 0: 'grey', 1: 'grey', 2: 'RGB', 3: 'palette' };
 const OTHER_COLOURS: Readonly<Record<number, string>> = { 4: 'a mask', 5: 'CMYK', 6: 'YCbCr', 8: 'CIE Lab' };
 const WHITE_IS_ZERO = 0;
 
 /**
- * Reads how a page is stored. Signed samples become unsigned by adding half their range, which keeps their order:
- * -32768 becomes 0. If 0 is white, values are subtracted from the maximum of the type.
+ * Reads how the pixels of a page are stored. Signed samples become unsigned by adding half their range: −32768 becomes
+ * 0. If 0 means white, values are subtracted from the maximum of their type.
  */
 export async function readPage(source: ByteSource, directory: TiffDirectory, channel: VideoChannel): Promise<TiffPage> {
   const { file } = source;
@@ -74,7 +74,7 @@ async function readLayouts(source: ByteSource, directory: TiffDirectory, colours
   return layouts;
 }
 
-/** 2^bits reds, then greens, then blues, of 16 bits each. */
+/** Reads the palette. The tag ColorMap contains 2^bits values of red, then of green, then of blue, of 16 bits each. */
 async function readPalette(directory: TiffDirectory, bits: 8 | 16, file: string): Promise<Uint8Array> {
   if (bits === 16) throw unsupported('colours', 'a palette of 16 bits', file);
   const map = await directory.numbers('colorMap', 768);
@@ -82,7 +82,7 @@ async function readPalette(directory: TiffDirectory, bits: 8 | 16, file: string)
   return Uint8Array.from({ length: 768 }, (_, i) => map[(i % 3) * 256 + Math.floor(i / 3)]! >> 8);
 }
 
-/** All blocks of a video must exist and not share bytes, so that memory for a frame is bounded by the file's size. */
+/** Throws if a block is omitted or if blocks overlap. So the memory for a frame is bounded by the size of the file. */
 function checkBlocks({ byteCounts }: BandLayout, { file, size }: ByteSource): void {
   let sum = 0;
   for (const [block, bytes] of byteCounts.entries()) {
@@ -104,7 +104,7 @@ function extraNotes(samples: number, colours: Colours): Note[] {
   return [{ code: 'video/other-samples', message: `The last ${extra} of ${samples} samples a pixel are not read.` }];
 }
 
-/** Reads and decodes a page. `shift` is added to the positions of its blocks. */
+/** Reads and decodes a page. `shift` is added to the byte offsets of its blocks. */
 export async function decodePage(
   source: ByteSource,
   page: TiffPage,
@@ -126,7 +126,7 @@ async function decodeBlocks(source: ByteSource, layout: BandLayout, shift: numbe
   const { offsets, byteCounts, blocks } = layout;
   const [start, end] = extentOf(layout);
   const packed = byteCounts.reduce((sum, bytes) => sum + bytes, 0);
-  // Adjacent blocks are read together.
+  // If the blocks are adjacent in the file, read all of them at once.
   const together = end - start <= packed + packed / 8 ? await source.read(start + shift, end - start) : undefined;
   const each = Array.from({ length: blocks }, async (_, block) => {
     const [offset, bytes] = [offsets[block]!, byteCounts[block]!];
@@ -137,13 +137,13 @@ async function decodeBlocks(source: ByteSource, layout: BandLayout, shift: numbe
   return settled(each);
 }
 
-/** Waits for all, so that no work continues after a failure. */
+/** Waits until all promises have settled, also after a failure, so that no read continues in the background. */
 async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(promises);
   return Promise.all(promises);
 }
 
-/** The range of a layout's blocks in the file. */
+/** Byte range in the file that contains all blocks of a layout. */
 export function extentOf({ offsets, byteCounts }: BandLayout): [start: number, end: number] {
   let [start, end] = [Number.POSITIVE_INFINITY, 0];
   for (const [block, offset] of offsets.entries()) {
@@ -178,7 +178,7 @@ function copyBlock(
   }
 }
 
-/** Interleaves three planes into three samples per pixel. */
+/** Combines three planes (red, green, blue) to three interleaved samples per pixel. */
 function interleave(planes: readonly Grey[]): Grey {
   const { length } = planes[0]!;
   const samples = planes[0] instanceof Uint16Array ? new Uint16Array(3 * length) : new Uint8Array(3 * length);
@@ -188,7 +188,7 @@ function interleave(planes: readonly Grey[]): Grey {
   return samples;
 }
 
-/** How to convert unsupported pages. */
+/** Remedy in errors about unsupported pages. */
 export const TIFF_REMEDY =
   'Convert it to 8 or 16 bits of grey or RGB, for example in ImageJ (Image > Type) or with tiffcp -c none.';
 

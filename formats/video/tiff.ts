@@ -8,7 +8,7 @@ import { decodePage, extentOf, readPage, TIFF_REMEDY, type TiffPage } from './ti
 import type { Grey, VideoChannel, VideoReader } from './video.ts';
 import { cutOff, frameChanged, noFrames, placedError } from './video-error.ts';
 
-/** Opens a TIFF with several pages. Each page is a frame; the order is that of the directories. */
+/** Opens a TIFF with several pages. Each page is a frame. Frames are in the order of the directories. */
 export async function openTiff(bytes: ByteSource, channel: VideoChannel): Promise<VideoReader> {
   const source = withSmallReads(bytes);
   const { file } = source;
@@ -30,7 +30,7 @@ export async function openTiff(bytes: ByteSource, channel: VideoChannel): Promis
     const page = await readPage(source, first, channel);
     const metadata = await readMetadata(first, file, notes);
     const { count, others } = await countPages(root);
-    // ImageJ writes stacks larger than 4 GiB with one directory, followed by consecutive images.
+    // For stacks over 4 GiB, ImageJ writes a single directory. The other images follow the first one without gaps.
     const isContiguous = count === 1 && others === 0 && (metadata.images ?? 1) > 1 && isPlain(page);
     const frameCount = isContiguous ? metadata.images : count;
     notes.push(...page.notes, ...othersNote(others), ...countNote(metadata.images, frameCount));
@@ -44,7 +44,7 @@ interface Stack {
   readonly frameCount: number | undefined;
 }
 
-/** Whether a page is one contiguous piece of uncompressed bytes. */
+/** Whether the pixels of a page are uncompressed and stored without gaps. */
 function isPlain({ layouts }: TiffPage): boolean {
   const [layout] = layouts;
   if (layouts.length !== 1 || layout!.compression !== 'none' || layout!.tiled) return false;
@@ -66,7 +66,7 @@ function countNote(announced: number | undefined, count: number | undefined): No
 
 const REDUCED_OR_MASK = 0b101;
 
-/** Directories of frames, in order. */
+/** Directories of frames in order. Directories of masks and reduced images are skipped. */
 async function* framesOf(
   root: TiffDirectory,
   skipped?: () => void,
@@ -77,7 +77,10 @@ async function* framesOf(
   }
 }
 
-/** All directories. Detects a cyclic chain by remembering every 2^n-th position (Brent's algorithm). */
+/**
+ * Iterates over all directories. Throws if they form a cycle, which Brent's algorithm detects: it compares with one
+ * earlier position, which is replaced after 1, 2, 4 … steps.
+ */
 async function* directoriesOf(root: TiffDirectory): AsyncGenerator<TiffDirectory, void, undefined> {
   let [kept, steps, power] = [root.offset, 0, 1];
   for (let directory: TiffDirectory | undefined = root; directory !== undefined; ) {
@@ -90,7 +93,10 @@ async function* directoriesOf(root: TiffDirectory): AsyncGenerator<TiffDirectory
 
 class CircleError extends Error {}
 
-/** The number of pages; undefined if a directory cannot be read, which is reported when its frame is read. */
+/**
+ * Counts the pages. The count is undefined if a directory is damaged; the error is thrown later, when its frame is
+ * read.
+ */
 async function countPages(
   root: TiffDirectory,
 ): Promise<{ readonly count: number | undefined; readonly others: number }> {
@@ -145,7 +151,7 @@ async function* readContiguous(
   }
 }
 
-/** Adds the frame's number to errors that occur while it is read. */
+/** Adds the frame's number to an error that occurs while the frame is read. */
 async function atFrame<T>({ file }: ByteSource, frame: number, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

@@ -1,13 +1,13 @@
 import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/errors.ts';
 
-/** Maximum size of a frame: pixels along a side, and in total. */
+/** Maximum size of a frame: number of pixels along a side, and in total. */
 const MAX_SIDE: number = 2 ** 16 - 1;
 const MAX_PIXELS: number = 2 ** 28;
 
-/** Remedy: convert to a supported format. */
+/** Remedy in errors about unsupported formats. */
 export const CONVERT = 'Convert it, for example with ffmpeg -i INPUT -pix_fmt gray -c:v rawvideo OUTPUT.avi.';
 
-/** Throws for frames without pixels, and for frames larger than any camera's. */
+/** Throws if a frame has no pixels, or more than any camera provides. */
 export function checkSize(width: number, height: number, place: ErrorPlace): void {
   const whole = [width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= MAX_SIDE);
   if (whole && width * height <= MAX_PIXELS) return;
@@ -49,7 +49,7 @@ export function noFrames(got: string, place: ErrorPlace): FormatError {
   });
 }
 
-/** The error for a missing channel. */
+/** The error for a channel that a video does not have. */
 export function noChannel(channel: string, got: string, place: ErrorPlace): FormatError {
   return new FormatError('format/unsupported-channel', `The channel ${channel} cannot be taken out of this video.`, {
     expected: 'pixels of red, green and blue',
@@ -60,8 +60,8 @@ export function noChannel(channel: string, got: string, place: ErrorPlace): Form
 }
 
 /**
- * The same error with a more precise place and, if it had a remedy, another remedy: code shared with other formats does
- * not know of frames. Errors of other libraries are returned unchanged.
+ * Adds a more precise place to an error and, if `remedy` is given, replaces its remedy. This is needed for errors of
+ * code that is shared with other formats and does not know frames. Errors of libraries are returned unchanged.
  */
 export function placedError(error: unknown, place: ErrorPlace, remedy?: string): unknown {
   if (!(error instanceof QuadrilleError)) return error;

@@ -11,19 +11,19 @@ export const PALETTE_NOTE: Note = {
   message: 'Pixels are indices of a palette with colours; the colours are taken, not the indices.',
 };
 
-/** The note that a channel of a grey video is its grey values. */
+/** The note that a channel was requested of a grey video, whose grey values are used instead. */
 export function greyChannelNotes(channel: VideoChannel): Note[] {
   if (channel === 'grey') return [];
   return [{ code: 'video/grey', message: `The video is grey: its channel ${channel} is its grey values.` }];
 }
 
-/** The note that values do not use the full range of their type. */
+/** The note that values have fewer bits than their type, such as 12 of 16. */
 export function depthNote(bits: number): Note {
   const message = `Grey values have ${bits} bits, and go from 0 to ${2 ** bits - 1}.`;
   return { code: 'video/bit-depth', message };
 }
 
-/** Adds a note unless there is already one with its code. */
+/** Adds a note, unless the list has a note with the same code. */
 export function noteOnce(notes: Note[], note: Note): void {
   if (!notes.some(({ code }) => code === note.code)) notes.push(note);
 }

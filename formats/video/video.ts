@@ -1,68 +1,69 @@
 import type { HostFrame } from '../../algorithms/cell-tracking/frame.ts';
 import type { Note } from '../../algorithms/notes.ts';
 
-/** A grey frame of a video. */
+/** A frame of a video, as grey values. */
 export interface VideoFrame extends HostFrame {
-  /** Index of the frame, from 0. */
+  /** Index of the frame in the video, from 0. */
   readonly index: number;
-  /** Grey values row after row from the top, of 8 or 16 bits. */
+  /** Grey values of 8 or 16 bits, row by row from the top. */
   readonly grey: Uint8Array | Uint16Array;
 }
 
-/** Supported containers. */
+/** Supported formats of videos. */
 export type VideoFormat = 'avi' | 'tiff' | 'png' | 'y4m';
 
-/** The channel to read from coloured pixels. */
+/** The value to take from coloured pixels: their luma (`grey`) or one colour. */
 export type VideoChannel = 'grey' | 'red' | 'green' | 'blue';
 
 /** A video that is read frame by frame, as grey values. */
 export interface Video {
-  /** Name for messages: the path, or `standard input`. */
+  /** Name of the video in messages: its path, or `standard input`. */
   readonly name: string;
   readonly format: VideoFormat;
   readonly width: number;
   readonly height: number;
-  /** Bits of a grey value: 8 gives a `Uint8Array`, 16 a `Uint16Array`. */
+  /** Bits of a grey value. With 8, frames are `Uint8Array`s; with 16, `Uint16Array`s. */
   readonly bits: 8 | 16;
-  /** Stated by the file; undefined if it is only known at the end, as in Y4M. */
+  /** Number of frames that the file states; undefined if it states none, as in Y4M. */
   readonly frameCount: number | undefined;
-  /** Frames per second, if the file states it. */
+  /** Frames per second; undefined if the file does not state them. */
   readonly frameRate: number | undefined;
-  /** Micrometres per pixel, if the file states it: resolution of a TIFF, metadata of ImageJ or OME. */
+  /** Micrometres per pixel, from the metadata of ImageJ or OME or the resolution of a TIFF; undefined if unknown. */
   readonly pixelSize: number | undefined;
-  /** Notes so far. Some, such as repeated frames, are found while frames are read. */
+  /** Notes on the video. Some are added while frames are read, such as that on repeated frames. */
   readonly notes: readonly Note[];
   /**
-   * Frames in order from the first. The caller owns each array. The file is closed after the last frame, after an
-   * error, and if the loop is left early. Up to two frames are read ahead. Can be called only once.
+   * Reads the frames in order. The caller owns the array of each frame. The file is closed after the last frame, after
+   * an error, and if the caller leaves the loop early. Up to two frames are read ahead. This method can be called only
+   * once.
    *
-   * @throws FormatError if a frame cannot be read, with its index; earlier frames are delivered first. An aborted
-   * signal ends the iteration with its reason.
+   * @throws FormatError if a frame cannot be read; the error names its index, and earlier frames are delivered first.
+   * After an abort, the iteration throws the signal's reason.
    */
   frames(options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<VideoFrame>;
-  /** Closes the file; a second call does nothing. */
+  /** Closes the file. Has no effect if it is already closed. */
   close(): Promise<void>;
 }
 
-/** A readable Node stream, such as `process.stdin`. The type is declared here for programs without Node's types. */
+/** A readable Node stream, such as `process.stdin`. Declared here, so that programs need not install Node's types. */
 export interface VideoStream extends AsyncIterable<Uint8Array> {
   destroy(): unknown;
 }
 
 /** Options for opening a video. */
 export interface VideoOptions {
-  /** The channel to read from coloured pixels. Default `grey`, which is Rec. 601's luma. */
+  /** The value to take from coloured pixels. Default `grey`, which is the luma of Rec. 601. */
   readonly channel?: VideoChannel | undefined;
-  /** Aborts the opening. */
+  /** Aborts opening the video. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Grey values of a frame. */
 export type Grey = Uint8Array | Uint16Array;
 
-/** The header of a video as found by the reader of its format, and how to read its frames. */
+/** What the reader of a format returns: the properties of the video, and a method to read its frames. */
 export interface VideoReader extends Omit<Video, 'frames' | 'name'> {
   readonly notes: Note[];
-  /** Grey values of all frames. `signal` aborts waiting. */
+  /** Reads the grey values of all frames in order. `signal` aborts waiting for data. */
   read(signal: AbortSignal): AsyncGenerator<Grey, void, undefined>;
 }

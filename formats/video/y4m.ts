@@ -8,7 +8,7 @@ import { ALPHA_NOTE, depthNote, greyChannelNotes } from './video-notes.ts';
 
 export const Y4M_MAGIC = 'YUV4MPEG2';
 
-/** Opens YUV4MPEG2. Reads luma as grey and skips chroma. */
+/** Opens a YUV4MPEG2 stream. Luma is used as grey values, and chroma is skipped. */
 export async function openY4m(stream: ByteStream, channel: VideoChannel, signal: AbortSignal): Promise<VideoReader> {
   const head = await readHead(stream, signal);
   const { width, height, samples, file } = head;
@@ -40,13 +40,13 @@ interface Y4mHead {
   readonly file: string;
   readonly width: number;
   readonly height: number;
-  /** Frames per second, as written. */
+  /** Frames per second as written in the header, such as `30:1`. */
   readonly rate: string | undefined;
   readonly isInterlaced: boolean;
   readonly samples: Samples;
 }
 
-/** Bits of a sample, and the columns and rows that share chroma. Grey has no chroma. */
+/** How samples are stored: their bits, and how many columns and rows share a chroma sample. Grey has no chroma. */
 interface Samples {
   readonly name: string;
   readonly bits: number;
@@ -82,14 +82,14 @@ async function readHead(stream: ByteStream, signal: AbortSignal): Promise<Y4mHea
   };
 }
 
-/** Width or height of a frame, from the parameter with this letter. */
+/** Width or height of a frame, from the header parameter `W` or `H`. */
 function sideOf(letter: string, side: string, text: string | undefined, place: ErrorPlace): number {
   if (text !== undefined && /^\d{1,9}$/.test(text)) return Number(text);
   const got = text === undefined ? `no ${letter}` : quoted(letter + text);
   throw badHead(`the ${side} of a frame in pixels, such as ${letter}480, in the first line`, got, place);
 }
 
-/** 0:0 means an unknown rate. */
+/** Frames per second from a fraction such as `30:1`; undefined for `0:0`, which means an unknown rate. */
 function rateOf(text = ''): number | undefined {
   const [rate, scale] = fractionOf(text) ?? [0, 0];
   return rate > 0 && scale > 0 ? rate / scale : undefined;
@@ -104,7 +104,7 @@ const CHROMA: Readonly<Record<string, readonly [number, number]>> = {
   ...{ 410: [4, 4], 411: [4, 1], 420: [2, 2], 422: [2, 1], 440: [1, 2], 444: [1, 1] },
 };
 
-/** `420`, `420jpeg`, `422p10`, `444alpha`, `mono`, `mono16`. */
+/** Parses the colour space of the header, such as `420`, `420jpeg`, `422p10`, `444alpha`, `mono` or `mono16`. */
 function samplesOf(name: string): Samples | undefined {
   const [, mono, monoBits, layout, variant, planeBits] = CODING.exec(name) ?? [];
   if (mono === undefined && layout === undefined) return undefined;
@@ -147,7 +147,7 @@ async function readFrameHead(stream: ByteStream, place: ErrorPlace, signal: Abor
   throw badHead('a line FRAME', line === undefined ? 'other bytes' : quoted(line), place);
 }
 
-/** Samples of two bytes, low byte first. */
+/** Converts little-endian samples of two bytes to numbers. */
 function wordsOf(bytes: Uint8Array): Uint16Array {
   const { buffer, byteOffset, length } = LITTLE_ENDIAN_MACHINE ? bytes : swappedBytes(bytes, 2);
   return new Uint16Array(buffer, byteOffset, length / 2);
@@ -158,7 +158,7 @@ function badHead(expected: string, got: string, place: ErrorPlace): FormatError 
   return new FormatError('format/damaged-y4m', 'The YUV4MPEG2 is damaged.', { expected, got, remedy, place });
 }
 
-/** Pipes of PowerShell convert bytes as text. */
+/** The error for a stream that was converted as text, as pipes of PowerShell do. */
 function changedOnTheWay(line: string, place: ErrorPlace): FormatError {
   return new FormatError('format/damaged-y4m', 'The YUV4MPEG2 was changed on the way, as if it were text.', {
     expected: 'a first line that ends with a line feed alone',

@@ -1,22 +1,25 @@
 import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
 
-/** The bars of one zone's histogram, in columns. */
+/** The bars of one zone's histogram. Bar `i` extends from `lower[i]` to `upper[i]`. */
 export interface Bars {
   readonly zone: number;
   readonly lower: readonly number[];
   readonly upper: readonly number[];
-  /** Fraction of the zone's cells with data, by bar. */
+  /** For each bar, its cells as a fraction of the zone's cells with data. */
   readonly share: readonly number[];
 }
 
-/** Common data of the histograms of the chosen zones. */
+/** The histograms of several zones, and their common range of values. */
 export interface BarSet {
   readonly zones: readonly Bars[];
   readonly low: number;
   readonly high: number;
-  /** Whether all bars have equal widths, so that their heights can be compared. */
+  /**
+   * Whether all bars have the same width, so that heights can be shares. Otherwise heights are shares per unit of
+   * value.
+   */
   readonly even: boolean;
-  /** Whether bins were merged for drawing. */
+  /** Whether neighbouring bins were merged into one bar. */
   readonly merged: boolean;
 }
 
@@ -29,7 +32,7 @@ interface Bin {
   readonly count: number;
 }
 
-/** Makes bars from the bins of some zones. If there are too many bins to distinguish, they are merged. */
+/** Converts the bins of some zones to bars. If there are too many bins to distinguish, neighbouring bins are merged. */
 export function barsOf(histogram: ZonalHistogram, zones: readonly number[]): BarSet {
   const binsByZone = zones.map((zone) => binsOf(histogram, zone));
   const bins = widenValues(binsByZone, histogram.binning.kind === 'unique');
@@ -69,7 +72,10 @@ function firstAtLeast(sorted: Uint32Array, value: number): number {
   return low;
 }
 
-/** Unique values have no width, so their bars get the width of the narrowest gap between two values. */
+/**
+ * Gives the bins of unique values a width, because a single value has none. The width is the smallest gap between two
+ * values.
+ */
 function widenValues(binsByZone: Bin[][], unique: boolean): Bin[][] {
   if (!unique) return binsByZone;
   const values = Float64Array.from(new Set(binsByZone.flat().map(({ lower }) => lower))).sort();

@@ -2,23 +2,25 @@ import type { ZonalBins } from '../../algorithms/zonal/types.ts';
 import type { Plotting } from '../plot-packages.ts';
 import { niceStep, valueText } from './page.ts';
 
-/** Maps values to colours. If both ends are equal, or NaN because there are no values, all values have one colour. */
+/**
+ * A colour scale. If `low` and `high` are equal, or NaN because there are no values, all values have the same colour.
+ */
 export interface Colors {
-  /** Values at the ends of the scale. Values beyond take the colour of the end. */
+  /** Values at both ends of the scale. Values outside have the colour of the nearer end. */
   readonly low: number;
   readonly high: number;
-  /** Whether some mean lies below or above the ends. */
+  /** Whether some mean is below `low`, and whether some mean is above `high`. */
   readonly clipsLow: boolean;
   readonly clipsHigh: boolean;
   colorOf(value: number): string;
 }
 
-/** Whether there is a scale, rather than one colour for all. */
+/** Whether colours vary with the value. */
 export function isScale({ low, high }: Colors): boolean {
   return low < high;
 }
 
-/** A mean with as many digits as distinguish colours. */
+/** Formats a mean with as many digits as are needed to distinguish values of different colours. */
 export function meanText(mean: number, colors: Colors): string {
   const spread = isScale(colors) ? colors.high - colors.low : Math.abs(mean);
   return valueText(mean, niceStep(spread / 400));
@@ -26,17 +28,17 @@ export function meanText(mean: number, colors: Colors): string {
 
 const MANY_ZONES = 50;
 const FEW_ZONES = 5;
-/** Means with a smaller relative difference count as equal. */
+/** Maximum relative difference at which two means count as equal. */
 const ROUNDING = 1e-9;
 const ONE_COLOR = '#64809c';
 
 /**
- * A colour scale for the means of zones (NaN for a zone without data) and for the bars of their histograms. Viridis is
- * perceptually uniform and keeps its order for all common kinds of colour blindness. Its palest end is left out,
- * because it would vanish on white.
+ * Chooses a colour scale for the means of zones (NaN for a zone without data) and for the bars of histograms. The
+ * palette is viridis, which is perceptually uniform and stays ordered for readers with common kinds of colour
+ * blindness. Its palest end is omitted, because it would be invisible on white.
  *
- * The scale spans the means. With few or equal means, this would exaggerate small differences and give nearly all bars
- * the colours of the ends, so the scale then also spans the bins that contain cells.
+ * The scale normally covers the means. If there are only a few means or they are equal, this would exaggerate small
+ * differences, and give nearly all bars the colours of the two ends. Then the scale also covers all bins with cells.
  */
 export function chooseColors(means: Float64Array, bins: BinEnds, { scale }: Scales): Colors {
   const sorted = means.filter((mean) => Number.isFinite(mean)).sort();

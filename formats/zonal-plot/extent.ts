@@ -10,7 +10,7 @@ export interface MapExtent {
 
 const EMPTY: MapExtent = { left: Infinity, right: -Infinity, bottom: Infinity, top: -Infinity };
 
-/** The smallest rectangle around all given ones; undefined if they are empty. */
+/** The smallest rectangle that contains all given ones; undefined if all of them are empty. */
 export function unionOf(extents: Iterable<MapExtent>): MapExtent | undefined {
   let union = EMPTY;
   for (const { left, right, bottom, top } of extents) {
@@ -24,7 +24,7 @@ export function unionOf(extents: Iterable<MapExtent>): MapExtent | undefined {
   return union.left <= union.right ? union : undefined;
 }
 
-/** The intersection of two rectangles; `a` if it is empty. */
+/** The intersection of two rectangles; if they do not intersect, `a`. */
 export function intersectionOf(a: MapExtent, b: MapExtent): MapExtent {
   const shared = {
     left: Math.max(a.left, b.left),
@@ -35,7 +35,7 @@ export function intersectionOf(a: MapExtent, b: MapExtent): MapExtent {
   return shared.left < shared.right && shared.bottom < shared.top ? shared : a;
 }
 
-/** The bounds of every ring, as written. */
+/** The bounds of every ring, in the coordinates of the file. */
 export function ringExtents({ ringVertices, x, y }: Polygons): MapExtent[] {
   return Array.from({ length: ringVertices.length - 1 }, (_, ring) => {
     const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
@@ -54,7 +54,7 @@ function range(values: Float64Array, start: number, end: number): [low: number, 
   return [low, high];
 }
 
-/** An extent moved along x. */
+/** A rectangle moved along x by `shift`. */
 export function moved({ left, right, bottom, top }: MapExtent, shift: number): MapExtent {
   return { left: left + shift, right: right + shift, bottom, top };
 }

@@ -5,14 +5,14 @@ import { type Colors, meanText } from './colors.ts';
 import type { Drawing } from './map.ts';
 import { countText, HAIRLINE, HALO, INK, MUTED, niceStep, niceTicks, printable, shorten, valueText } from './page.ts';
 
-/** Small multiples and their heading. */
+/** A grid of small histograms, with a heading and a caption. */
 export interface Histograms extends Drawing {
   readonly heading: string;
   readonly caption: string;
 }
 
 const MAX_COLUMNS = 6;
-/** Height of the bars relative to the width of a panel, unless that is too high. */
+/** Height of the bars divided by the width of a histogram. The height is limited to TALLEST. */
 const SHAPE = 0.435;
 const TALLEST = 320;
 const LINE_HEIGHT = 12;
@@ -21,7 +21,10 @@ const AXIS_HEIGHT = 30;
 const TICK_WIDTH = 80;
 const TICK_HEIGHT = 40;
 
-/** Histograms of the zones with the most cells, side by side on the same scales; undefined if no zone has data. */
+/**
+ * Draws the histograms of the zones with the most cells, side by side and with the same axes. Undefined if no zone has
+ * data.
+ */
 export function drawHistograms(
   histogram: ZonalHistogram,
   means: Float64Array,
@@ -41,7 +44,7 @@ export function drawHistograms(
   };
 }
 
-/** Zones with cells in bins, by number of cells, descending. */
+/** The zones with cells in bins, in descending order of the number of cells. */
 function rankZones({ bins, cells }: ZonalHistogram): number[] {
   const zones = [...new Set(bins.zone)];
   return zones.sort((a, b) => Number(cells[b]! - cells[a]!) || a - b);
@@ -88,7 +91,7 @@ function drawBars(
     marginRight: 2,
     x: { domain: [bars.low, bars.high], label: null, inset: 1 },
     y: { domain: [0, Math.max(...rects.map(({ height }) => height))], label: null },
-    // With a single band, padding between bands would only shrink it.
+    // With a single column, padding would only make it narrower.
     fx: { axis: null, paddingInner: columns === 1 ? 0 : 0.14, paddingOuter: 0 },
     fy: { axis: null, paddingInner: rows === 1 ? 0 : above / (barHeight + above), paddingOuter: 0 },
     marks: [
@@ -96,7 +99,7 @@ function drawBars(
       axisY({ ticks: yTicks, tickSize: 0, color: MUTED, ...(bars.even ? { tickFormat: '.0%' } : {}) }),
       axisX(niceTicks(bars.low, bars.high, xTicks), { tickSize: 3, color: MUTED, tickFormat: tickText(bars, xTicks) }),
       rect(rects, { ...facet, x1: 'lower', x2: 'upper', y1: 0, y2: 'height', fill: 'color', inset: 0.25 }),
-      // The line needs a light outline, because it is dark and so are some bars.
+      // The dark line has a light outline, so that it is visible on dark bars.
       ruleX(labels, { ...facet, x: 'mean', stroke: HALO, strokeWidth: 3.5, strokeOpacity: 0.85 }),
       ruleX(labels, { ...facet, x: 'mean', stroke: INK, strokeWidth: 1 }),
       ruleY([0], { stroke: MUTED }),
@@ -108,7 +111,10 @@ function drawBars(
   return { svg: `<g font-size="10" text-anchor="middle" fill="currentColor">${contentOf(chart)}</g>`, height };
 }
 
-/** Without its frame and style sheet, which are for a chart on a web page and would move a part of a drawing. */
+/**
+ * The contents of a chart without its `<svg>` element and style sheet, which are meant for web pages and would shift a
+ * part of a drawing.
+ */
 function contentOf(chart: Element): string {
   chart.querySelector('style')?.remove();
   return chart.innerHTML;
@@ -128,11 +134,11 @@ function tickText({ low, high }: BarSet, ticks: number): (value: number) => stri
 interface Label {
   readonly column: number;
   readonly row: number;
-  /** Undefined if the mean lies outside the drawing. */
+  /** Mean of the zone; undefined if it lies outside the axis. */
   readonly mean: number | undefined;
   readonly name: string;
   readonly figures: string;
-  /** Empty if all cells are in bins. */
+  /** Percentage of cells outside the bins; an empty text if all cells are in bins. */
   readonly outside: string;
 }
 

@@ -8,12 +8,13 @@ const BARS = 60;
 const STOPS = 24;
 const KEY_WIDTH = 84;
 const ONLY_KEY_WIDTH = 112;
-/** Fraction of the ramp at each end that is reserved for the end's label. */
+/** Fraction of the scale at each end that is reserved for the label of the end. */
 const END_ROOM = 0.18;
 
 /**
- * The colour scale with the number of zones at each colour above it. Its right end is at x = 0. If the map shows zones
- * without data, a grey key stands next to it. If all zones have one colour, a key replaces the scale.
+ * Draws the colour scale, with small bars above it for the number of zones per colour. The right end is at x = 0. If
+ * the map shows zones without data, a grey box with a label is added. If all zones have the same colour, a box with a
+ * label replaces the scale.
  */
 export function drawLegend(means: Float64Array, colors: Colors, showsNoData: boolean): string {
   const top = BARS_HEIGHT + 2;
@@ -62,7 +63,7 @@ function ramp({ low, high, colorOf }: Colors, left: number, top: number): string
   );
 }
 
-/** Labels at both ends, which show if the scale is clipped, and at round values between them. */
+/** Labels at both ends of the scale, with ≤ or ≥ if values lie beyond, and at round values between them. */
 function ticks(colors: Colors, left: number, top: number): string {
   const { low, high, clipsLow, clipsHigh } = colors;
   const step = niceStep((high - low) / 4);

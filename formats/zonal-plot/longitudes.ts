@@ -1,12 +1,12 @@
 import type { MapExtent } from './extent.ts';
 
 /**
- * Full turns, in degrees, by which rings are moved so that their map is narrow. The circle of longitudes is cut in the
- * middle of the widest gap between the rings shown. So a map of the United States shows the Aleutians beyond 180° in
- * the west, next to the other islands.
+ * For each ring, the multiple of 360° by which it is moved, so that the map is as narrow as possible. The circle of
+ * longitudes is cut in the middle of the widest gap between the rings shown. So a map of the United States shows the
+ * Aleutians beyond 180° in the west, next to the other islands.
  *
- * @param rings - Bounds of all rings, as written.
- * @param shown - Whether a ring determines the cut. Other rings are moved accordingly.
+ * @param rings - Bounds of all rings, in the coordinates of the file.
+ * @param shown - Whether a ring is shown and so influences the cut. The other rings are moved by the same rule.
  */
 export function unrollLongitudes(rings: readonly MapExtent[], shown: (ring: number) => boolean): Float64Array {
   const cut = widestGap(rings.filter((extent, ring) => shown(ring) && extent.left <= extent.right));
@@ -15,7 +15,7 @@ export function unrollLongitudes(rings: readonly MapExtent[], shown: (ring: numb
   );
 }
 
-/** The middle of the widest gap between intervals on the circle of longitudes; −180 if there is no gap. */
+/** The longitude in the middle of the widest gap between intervals; −180 if there is no gap. */
 function widestGap(intervals: readonly MapExtent[]): number {
   const arcs = intervals
     .map(({ left, right }) => ({ start: wrap(left), length: right - left }))
@@ -30,7 +30,7 @@ function widestGap(intervals: readonly MapExtent[]): number {
   return cut;
 }
 
-/** A longitude in [−180, 180). */
+/** Adds full turns to a longitude, so that it lies in [−180, 180). */
 function wrap(longitude: number): number {
   return longitude - 360 * Math.floor((longitude + 180) / 360);
 }

@@ -8,7 +8,7 @@ import { countText, escapeXml, HAIRLINE, NO_DATA, px } from './page.ts';
 import { regionsOf } from './regions.ts';
 import { drawRing, type Frame, fitFrame } from './ring-path.ts';
 
-/** A part of a drawing. */
+/** A part of a drawing: SVG elements and their height in pixels. */
 export interface Drawing {
   readonly svg: string;
   readonly height: number;
@@ -16,9 +16,9 @@ export interface Drawing {
 
 /** A drawn map. */
 export interface ZoneMap extends Drawing {
-  /** Whether zones without data are visible. */
+  /** Whether the map shows zones without data, so that the legend must explain their grey. */
   readonly showsNoData: boolean;
-  /** Outlying regions, drawn in separate frames with their own scales. */
+  /** Number of outlying regions, which are drawn in separate frames with their own scales. */
   readonly insets: number;
 }
 
@@ -26,12 +26,13 @@ const TALLEST = 680;
 const INSET_HEIGHT = 130;
 const INSET_WIDTH = 240;
 const GAP = 12;
-/** From this many zones on, borders are thin, so that they do not hide the colours. */
+/** With more zones than this, borders are thin, so that they do not hide the colours. */
 const MANY_ZONES = 400;
 
 /**
- * A map of the zones in the colours of their means, cropped to zones with cells, at most `width` wide. A few zones far
- * from all others are drawn in separate frames below, so that the others are not drawn too small.
+ * Draws a map of at most `width` pixels, in which the colour of a zone shows its mean. The map is cropped to zones with
+ * cells. A few zones that are far from all others are drawn in separate frames below, because otherwise the main map
+ * would be too small.
  */
 export function drawMap(
   polygons: Polygons,
@@ -60,13 +61,13 @@ export function drawMap(
   };
 }
 
-/** The zones in their drawn positions: rings moved by whole turns, and the bounds of the zones. */
+/** The zones at the positions where they are drawn: `shifts` is added to the x coordinates of each ring. */
 interface Layer {
   readonly polygons: Polygons;
   readonly shifts: Float64Array;
-  /** Bounds by zone; undefined if a zone has no vertices. */
+  /** Bounds of each zone after shifting; undefined if the zone has no vertices. */
   readonly bounds: readonly (MapExtent | undefined)[];
-  /** The bounds of zones with cells or, if there are none, of all zones. */
+  /** Bounds of the zones with cells; if there are none, of all zones. */
   readonly shown: readonly MapExtent[];
 }
 
@@ -89,7 +90,10 @@ function layOut(polygons: Polygons, grid: RasterGrid, cells: BigUint64Array): La
   return { polygons, shifts, bounds, shown };
 }
 
-/** The part of a region that the raster covers, whose longitudes may differ by a turn. */
+/**
+ * The part of a region that the raster covers. Longitudes of the raster may differ by full turns, so the raster is
+ * moved first.
+ */
 function clipToRaster(region: MapExtent, grid: RasterGrid): MapExtent {
   const raster = rasterExtent(grid);
   if (!grid.geographic) return intersectionOf(region, raster);
@@ -134,14 +138,17 @@ function drawFrame(
   }
   const border = means.length > MANY_ZONES ? 0.3 : 0.75;
   const size = `width="${px(frame.width)}" height="${px(frame.height)}"`;
-  // A nested svg clips its contents.
+  // The nested `<svg>` clips zones that extend beyond the frame.
   const svg =
     `<svg ${size} fill-rule="evenodd" stroke="#fff" stroke-width="${border}" stroke-linejoin="round">\n` +
     `<title>${title}</title>\n${paths.join('\n')}\n</svg><rect ${size} fill="none" stroke="${HAIRLINE}"/>`;
   return { svg, showsNoData };
 }
 
-/** The rings of a zone as one path, filled even-odd. If its parts overlap, a path for each part. */
+/**
+ * The SVG paths of a zone. All its rings form one path, which is filled by the even-odd rule. If parts of the zone
+ * overlap, each part needs its own path.
+ */
 function zonePaths({ polygons, shifts, bounds }: Layer, frame: Frame, zone: number, byPart: boolean): string[] {
   const box = bounds[zone];
   const { left, right, bottom, top } = frame.extent;

@@ -1,13 +1,13 @@
-/** Width of the whole drawing. */
+/** Width of the whole drawing in pixels. */
 export const WIDTH = 1120;
 export const MARGIN = 36;
 
 export const INK = '#1b1e24';
 export const MUTED = '#5c6470';
 export const HAIRLINE = '#d8dce2';
-/** Outline of dark lines, which makes them visible on dark ground. */
+/** Colour of the outline around dark lines, which makes them visible on dark bars. */
 export const HALO = '#fff';
-/** Fill of zones without data. */
+/** Colour of zones without data. */
 export const NO_DATA = '#e9ebee';
 
 interface TextStyle {
@@ -19,13 +19,13 @@ interface TextStyle {
   readonly anchor?: 'start' | 'middle' | 'end';
 }
 
-/** A line of SVG text. */
+/** An SVG element with one line of text. */
 export function text(content: string, { x, y, size, weight = 400, fill = INK, anchor = 'start' }: TextStyle): string {
   const style = `font-size="${size}" font-weight="${weight}" fill="${fill}" text-anchor="${anchor}"`;
   return `<text x="${px(x)}" y="${px(y)}" ${style}>${escapeXml(content)}</text>`;
 }
 
-/** Text escaped for XML. Characters that XML cannot contain become U+FFFD. */
+/** Escapes text for XML. Characters that XML does not allow are replaced by U+FFFD. */
 export function escapeXml(content: string): string {
   return printable(content)
     .replaceAll('&', '&amp;')
@@ -34,28 +34,28 @@ export function escapeXml(content: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** Text without line breaks, control characters and broken surrogates, which an SVG cannot show. */
+/** Replaces line breaks, control characters and unpaired surrogates, which an SVG cannot display. */
 export function printable(content: string): string {
   return content.replaceAll(/\s+/gu, ' ').replaceAll(/[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu, '\uFFFD');
 }
 
-/** Text cut to a number of characters. If it was cut, it ends in an ellipsis. */
+/** Shortens a text to `longest` characters. A shortened text ends with an ellipsis. */
 export function shorten(content: string, longest: number): string {
   const characters = [...content];
   return characters.length > longest ? `${characters.slice(0, longest - 1).join('')}…` : content;
 }
 
-/** A coordinate, to a hundredth of a pixel. */
+/** Formats a coordinate in pixels, rounded to a hundredth. */
 export function px(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
 
-/** A count with thousands separators. */
+/** Formats a count with thousands separators. */
 export function countText(count: number | bigint): string {
   return count.toLocaleString('en-US');
 }
 
-/** A value with the digits needed to distinguish neighbouring values. */
+/** Formats a value with as many digits as are needed to distinguish values that differ by `step`. */
 export function valueText(value: number, step: number): string {
   const magnitude = Math.max(Math.abs(value), step);
   const text =
@@ -69,16 +69,16 @@ function fixed(value: number, decimals: number): string {
   return value.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
-/** Multiples of a round step within a range, about `count` of them. */
+/** About `count` positions of ticks within a range: the multiples of a round step. */
 export function niceTicks(low: number, high: number, count: number): number[] {
   const step = niceStep((high - low) / count);
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
-  // Twelve digits hide that multiples of 0.1 are not exact.
+  // Rounding to twelve digits hides floating-point errors, such as in 3 · 0.1.
   return Array.from({ length: last - first + 1 }, (_, k) => Number(((first + k) * step).toPrecision(12)));
 }
 
-/** The smallest of 1, 2 and 5 times a power of ten that is not below `rough`. */
+/** The smallest number of the form 1, 2 or 5 times a power of ten that is at least `rough`. */
 export function niceStep(rough: number): number {
   const power = 10 ** Math.floor(Math.log10(rough));
   return power * ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10);

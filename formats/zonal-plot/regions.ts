@@ -1,18 +1,20 @@
 import { type MapExtent, unionOf } from './extent.ts';
 
-/** The main region contains at least this fraction of the zones … */
+/** Outlying zones are drawn separately if the main region contains at least this fraction of all zones, */
 const MAX_ZONES = 0.95;
-/** … and can be drawn this much larger if it stands alone … */
+/** and if the main region can be drawn larger by at least this factor without them. */
 const GAIN = 1.4;
-/** … and the others are separated by this fraction of the whole map. */
+/** Two regions are separate if their distance is at least this fraction of the whole map's longer side. */
 const APART = 0.03;
 const MAX_INSETS = 6;
 
 /**
- * Splits the bounds of zones into a main region with nearly all of them, and a few outlying ones that would make it
- * small, such as Alaska, Hawaii and the islands for the conterminous states.
+ * Divides zones, given by their bounds, into a main region with nearly all of them and a few outlying regions. On a
+ * common map, the outlying regions would make the main region small, as Alaska and Hawaii do to the conterminous United
+ * States.
  *
- * @returns The main region first; a single region if separate ones gain nothing; none if there are no zones.
+ * @returns The bounds of the regions, the main one first. A single region if dividing has no advantage; no region if
+ * there are no zones.
  */
 export function regionsOf(zones: readonly MapExtent[]): MapExtent[] {
   const whole = unionOf(zones);
@@ -24,7 +26,7 @@ export function regionsOf(zones: readonly MapExtent[]): MapExtent[] {
   return worthwhile ? clusters.map(({ extent }) => extent) : [whole];
 }
 
-/** Size of an extent on a page with an aspect ratio of 3 : 2. */
+/** Size of an extent, for comparison, on a page with an aspect ratio of 3 : 2. */
 function sizeOf({ left, right, bottom, top }: MapExtent): number {
   return Math.max((right - left) / 1.5, top - bottom);
 }
@@ -34,10 +36,10 @@ interface Cluster {
   readonly zones: number;
 }
 
-/** Squares along each side of the grid that determines which zones touch. */
+/** Number of columns and rows of the grid that determines which zones touch. */
 const SQUARES = 256;
 
-/** Groups zones that share squares of a fine grid, or lie in neighbouring ones. */
+/** Groups zones that touch: their bounds occupy the same or neighbouring squares of a fine grid. */
 function connected(zones: readonly MapExtent[], whole: MapExtent): Cluster[] {
   const scaleX = SQUARES / (whole.right - whole.left || 1);
   const scaleY = SQUARES / (whole.top - whole.bottom || 1);
@@ -63,7 +65,10 @@ function connected(zones: readonly MapExtent[], whole: MapExtent): Cluster[] {
   return [...members.values()].map((group) => ({ extent: unionOf(group)!, zones: group.length }));
 }
 
-/** Numbers, from 1, the groups of occupied squares that touch at a side or a corner. */
+/**
+ * Finds the groups of occupied squares that touch at a side or a corner. Returns the group of every square, numbered
+ * from 1.
+ */
 function labelComponents(occupied: Uint8Array): Uint16Array {
   const labels = new Uint16Array(occupied.length);
   let label = 0;
@@ -91,10 +96,13 @@ function neighbours(square: number): number[] {
   return found;
 }
 
-/** With more clusters than this, zones are scattered and no region is the main one. */
+/** Maximum number of clusters. With more clusters, zones are scattered, so there is no main region. */
 const MAX_CLUSTERS = 200;
 
-/** Repeatedly joins the nearest two clusters until all are apart and there are few enough. */
+/**
+ * Repeatedly merges the two nearest clusters, until all are at least `near` apart and there are few enough for separate
+ * frames.
+ */
 function mergeNear(clusters: readonly Cluster[], near: number): Cluster[] {
   if (clusters.length > MAX_CLUSTERS) return [{ extent: unionOf(clusters.map(({ extent }) => extent))!, zones: 0 }];
   const merged = [...clusters];

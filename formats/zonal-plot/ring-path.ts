@@ -1,6 +1,6 @@
 import type { MapExtent } from './extent.ts';
 
-/** Maps coordinates to pixels. */
+/** A rectangle of the page, and the scale by which it shows an extent of the map. */
 export interface Frame {
   /** The extent that the frame shows. */
   readonly extent: MapExtent;
@@ -11,7 +11,7 @@ export interface Frame {
   readonly scaleY: number;
 }
 
-/** The largest frame of at most the given sides that shows an extent with a margin. */
+/** The largest frame of at most `width` × `height` pixels that shows an extent with a margin. */
 export function fitFrame(shown: MapExtent, geographic: boolean, width: number, height: number): Frame {
   const pad = 0.015 * Math.max(shown.right - shown.left, shown.top - shown.bottom) || 1;
   const extent = {
@@ -20,7 +20,8 @@ export function fitFrame(shown: MapExtent, geographic: boolean, width: number, h
     bottom: shown.bottom - pad,
     top: shown.top + pad,
   };
-  // Near the poles, a degree of longitude is too short to draw.
+  // Latitude at which the map is true to scale. It is limited, because near the poles a degree of longitude is too
+  // short.
   const middle = Math.min(80, Math.abs(extent.bottom + extent.top) / 2);
   const aspect = geographic ? Math.cos((middle * Math.PI) / 180) : 1;
   const [spanX, spanY] = [extent.right - extent.left, extent.top - extent.bottom];
@@ -29,14 +30,17 @@ export function fitFrame(shown: MapExtent, geographic: boolean, width: number, h
   return { extent, scaleX, scaleY, width: spanX * scaleX, height: spanY * scaleY };
 }
 
-/** Positions are rounded to a tenth of a pixel. Equal consecutive vertices are drawn once. */
+/**
+ * Positions are rounded to a tenth of a pixel, to shorten the paths. Consecutive vertices at the same position are
+ * drawn once.
+ */
 const STEPS_PER_PIXEL = 10;
 
 /**
- * A ring as an SVG path in relative steps; empty if it lies outside the frame. A ring too small to see is drawn as a
- * dot.
+ * The SVG path of a ring, in relative coordinates. Empty if the ring lies outside the frame. A ring that is too small
+ * to see becomes a dot.
  *
- * @param shift - Added to x.
+ * @param shift - Number that is added to all x coordinates.
  */
 export function drawRing(x: Float64Array, y: Float64Array, shift: number, frame: Frame): string {
   const { extent, scaleX, scaleY } = frame;

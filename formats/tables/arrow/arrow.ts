@@ -11,10 +11,10 @@ import { type CodeMap, type ColumnData, hostColumn, textCodes } from './columns.
 import { type Message, type Region, readIndex } from './messages.ts';
 import { type ArrowField, Type, tableFieldOf } from './schema.ts';
 
-/** Maximum unpacked size of a buffer in a valid file. */
+/** Maximum size of a decompressed buffer. Larger sizes mean a damaged file. */
 const MAX_BUFFER_BYTES = 2 ** 31 - 1;
 
-/** Opens an Arrow file or stream. Reads only the headers of its messages. */
+/** Opens an Arrow IPC file or stream. Reads only the headers of its messages. */
 export async function openArrow(source: ByteSource): Promise<TableFile> {
   const { file } = source;
   const { fields, isRecent, messages } = await readIndex(source);
@@ -68,7 +68,10 @@ export async function openArrow(source: ByteSource): Promise<TableFile> {
     }
   }
 
-  /** Maps the strings of a dictionary to codes of the file. */
+  /**
+   * Reads the strings of an Arrow dictionary. Returns, for each of them, its code in the dictionary that is used for
+   * the whole file.
+   */
   async function codeMap(field: ArrowField, message: Message): Promise<CodeMap> {
     const values: ArrowField = { ...field, dictionary: undefined };
     const data = await dataOf(source, message, places([values], isRecent, message), values);
@@ -107,7 +110,7 @@ function joined(first: CodeMap, second: CodeMap): CodeMap {
   return all;
 }
 
-/** Indices of a column's node and buffers among those of a batch. */
+/** Where a column is stored in a batch: the index of its node, and its first buffer and number of buffers. */
 interface Place {
   readonly node: number;
   readonly buffer: number;
@@ -129,7 +132,7 @@ function places(fields: readonly ArrowField[], isRecent: boolean, { variadic }: 
   return found;
 }
 
-/** Number of a column's own buffers, without those of its children. */
+/** Number of buffers of a column, not counting its child columns. */
 function ownBuffers({ typeId, isDense }: ArrowField, isRecent: boolean): number {
   switch (typeId) {
     case Type.null:
@@ -183,7 +186,7 @@ async function bytesOf(
   if (unpack === undefined || length === 0) return bytes;
   const unpacked = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigInt64(0, true));
   const rest = bytes.subarray(LENGTH_BYTES);
-  // Buffers that compression would not shrink are stored uncompressed.
+  // The length −1 marks a buffer that is stored uncompressed, because compression would not have made it smaller.
   if (unpacked === -1) return rest;
   if (!(unpacked >= 0 && unpacked <= MAX_BUFFER_BYTES)) throw new RangeError(`a buffer would have ${unpacked} bytes`);
   const whole = unpack(rest, unpacked) as Uint8Array<ArrayBuffer>;

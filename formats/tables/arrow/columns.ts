@@ -6,19 +6,19 @@ import type { FieldType } from '../table-file.ts';
 import type { Node } from './messages.ts';
 import { type ArrowField, Type } from './schema.ts';
 
-/** The buffers of a column in a batch, each at offset 0 of its own memory. */
+/** The node and the buffers of a column in a record batch. */
 export interface ColumnData {
   readonly node: Node;
   readonly buffers: readonly Uint8Array<ArrayBuffer>[];
 }
 
-/** Maps the codes of a dictionary; −1 means null. */
+/** Maps the codes of an Arrow dictionary to those of the dictionary for the whole file. −1 means null. */
 export type CodeMap = Int32Array;
 
 /**
- * A column of a batch on the host.
+ * Converts a column of a record batch to a host column.
  *
- * @throws RangeError if its buffers are too short, or point beyond themselves.
+ * @throws RangeError if a buffer is too short, or contains offsets beyond its end.
  */
 export function hostColumn(
   field: ArrowField,
@@ -100,7 +100,7 @@ function typed<A>(Class: TypedClass<A>, bytes: Uint8Array<ArrayBuffer> | undefin
   if (length === 0) return new Class(new ArrayBuffer(0), 0, 0);
   if (bytes === undefined || bytes.length < length * Class.BYTES_PER_ELEMENT)
     throw new RangeError('its values are cut off');
-  // Unpacked buffers may be unaligned.
+  // Decompressed buffers may be unaligned, and typed arrays must be aligned, so copy.
   if (bytes.byteOffset % Class.BYTES_PER_ELEMENT !== 0) return typed(Class, bytes.slice(), length);
   return new Class(bytes.buffer, bytes.byteOffset, length);
 }
@@ -114,7 +114,7 @@ function flagsOf(bytes: Uint8Array, length: number): Uint8Array {
 
 const MILLISECONDS = 86_400_000n;
 
-/** Dates stored as milliseconds. */
+/** Converts dates stored in milliseconds to days. */
 function daysOf(times: BigInt64Array, validity: Uint32Array | undefined): Int32Array {
   const days = new Int32Array(times.length);
   for (let row = 0; row < days.length; row++) {
@@ -127,7 +127,7 @@ function daysOf(times: BigInt64Array, validity: Uint32Array | undefined): Int32A
   return days;
 }
 
-/** Decimals of several words, whose values must fit in the first word. */
+/** Converts decimals of several 64-bit words to one word. Throws if a value does not fit. */
 function narrowed(
   bytes: Uint8Array<ArrayBuffer>,
   words: number,
@@ -148,7 +148,7 @@ function narrowed(
   return values;
 }
 
-/** Codes of texts; 0 for nulls. */
+/** The dictionary codes of strings; 0 for nulls. */
 export function textCodes(
   { typeId }: ArrowField,
   buffers: readonly Uint8Array<ArrayBuffer>[],
@@ -185,7 +185,10 @@ function offsetsOf([offsets, text]: readonly Uint8Array<ArrayBuffer>[], length: 
 const VIEW_BYTES = 16;
 const SHORT_TEXT = 12;
 
-/** Short texts are stored in their views, others in one of the data buffers. */
+/**
+ * Locates the strings of a column of views. A view of 16 bytes contains a short string, or refers to one in a data
+ * buffer.
+ */
 function viewsOf([given, ...data]: readonly Uint8Array<ArrayBuffer>[], length: number): TextRange {
   const views = bufferOf(given ?? new Uint8Array(0));
   if (views.length < length * VIEW_BYTES) throw new RangeError('its values are cut off');
@@ -222,7 +225,7 @@ function mappedCodes(
     if (code === undefined) throw new RangeError('a code is not in its dictionary');
     if (code >= 0) codes[row] = code;
     else {
-      // A null in the dictionary is a null of the column.
+      // The dictionary may contain a null. Its rows are marked as null in the column.
       valid = valid === undefined || valid === validity ? allButNulls(validity, length) : valid;
       valid[row >>> 5]! &= ~(1 << (row & 31));
     }

@@ -12,24 +12,24 @@ import type { ByteSource } from '../../tiff/byte-source.ts';
 import { asDamage, damaged } from '../table-errors.ts';
 import { type ArrowField, fieldsOf } from './schema.ts';
 
-/** The parts of an Arrow file. */
+/** The schema and the list of messages of an Arrow file or stream. */
 export interface ArrowIndex {
   readonly fields: readonly ArrowField[];
-  /** Whether unions have no validity bits, as since version 5. */
+  /** Whether the metadata has version 5 or later, in which unions have no validity bits. */
   readonly isRecent: boolean;
-  /** Dictionaries and record batches, in reading order. */
+  /** Dictionary batches and record batches, in the order in which they must be read. */
   readonly messages: readonly Message[];
 }
 
-/** A dictionary or a record batch. */
+/** A dictionary batch or a record batch. */
 export interface Message {
-  /** Set for a dictionary. */
+  /** Id of the dictionary; undefined for a record batch. */
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | undefined;
   readonly rows: number;
   readonly at: number;
   readonly nodes: readonly Node[];
   readonly regions: readonly Region[];
-  /** Number of data buffers of each column of views. */
+  /** Number of data buffers of each column of string or binary views. */
   readonly variadic: readonly number[];
   readonly compression: 'lz4' | 'zstd' | undefined;
 }
@@ -39,7 +39,7 @@ export interface Node {
   readonly nulls: number;
 }
 
-/** Position of a buffer in the file. */
+/** Byte range of a buffer in the file. */
 export interface Region {
   readonly start: number;
   readonly length: number;
@@ -47,17 +47,17 @@ export interface Region {
 
 const ARROW_MAGIC = 'ARROW1';
 const MAGIC_BYTES = 8;
-/** Length of the footer, and the magic. */
+/** Bytes at the end of a file: the length of the footer (4) and `ARROW1` (6). */
 const TAIL_BYTES = 10;
 const BLOCK_BYTES = 24;
 
 const SCHEMA = 1;
 const DICTIONARY_BATCH = 2;
 const RECORD_BATCH = 3;
-/** MetadataVersion.V5. */
+/** Value of `MetadataVersion.V5` in Arrow's Schema.fbs. */
 const RECENT = 4;
 
-/** Reads the list of messages without their contents. */
+/** Reads the schema and the list of messages, without the contents of the messages. */
 export async function readIndex(source: ByteSource): Promise<ArrowIndex> {
   const { file, size } = source;
   const magic = Buffer.from(await source.read(0, Math.min(MAGIC_BYTES, size))).toString(
@@ -115,7 +115,7 @@ async function readStreamIndex(source: ByteSource): Promise<ArrowIndex> {
   return { ...index, messages };
 }
 
-/** A message of any kind. Kind 0 is the end of a stream. */
+/** A message of any kind, and the position of the next one. Kind 0 is the end of a stream. */
 interface Found {
   readonly kind: number;
   readonly table: FlatTable | undefined;
@@ -126,7 +126,7 @@ interface Found {
 async function readMessage(source: ByteSource, at: number, end: number): Promise<Found> {
   if (!(at >= 0 && at + 4 <= end)) throw new RangeError(`a message would begin at byte ${at}`);
   const head = viewOf(await source.read(at, Math.min(8, end - at)));
-  // Before version 0.15 there was no marker before the length.
+  // Arrow before version 0.15 wrote the length of a message without a marker in front.
   const isMarked = head.getInt32(0, true) === -1;
   const length = head.getInt32(isMarked ? 4 : 0, true);
   const start = at + (isMarked ? 8 : 4);

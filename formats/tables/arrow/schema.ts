@@ -11,7 +11,7 @@ import {
 } from '../../polygon-layers/flatbuffer.ts';
 import type { FieldType, TableField, TimestampUnit } from '../table-file.ts';
 
-/** Type numbers in Arrow's Schema.fbs. */
+/** Numbers of data types in Arrow's Schema.fbs. */
 export const Type = {
   null: 1,
   int: 2,
@@ -41,22 +41,22 @@ export const Type = {
   largeListView: 26,
 } as const;
 
-/** A column as Arrow describes it. */
+/** A column as described in an Arrow schema. */
 export interface ArrowField {
   readonly name: string;
   readonly nullable: boolean;
   readonly typeId: number;
-  /** Bits of an integer, a float or a decimal. */
+  /** Number of bits of an integer, a float or a decimal. */
   readonly bits: number;
   readonly isSigned: boolean;
-  /** Unit of dates and times; 0 is the coarsest. */
+  /** Unit of dates and timestamps, numbered as in Schema.fbs; 0 is the coarsest. */
   readonly unit: number;
-  /** Set if the values are codes of a dictionary. */
+  /** Set if the column contains codes of a dictionary. */
   readonly dictionary: DictionaryEncoding | undefined;
-  /** The type on the host, or a description of an unsupported type. */
+  /** Type of the host column; a description such as `lists` if the type is not supported. */
   readonly type: FieldType | string;
   readonly children: readonly ArrowField[];
-  /** Whether a union has offsets. */
+  /** Whether a union is dense, and so has a buffer of offsets. */
   readonly isDense: boolean;
 }
 
@@ -69,10 +69,10 @@ export interface DictionaryEncoding {
 const MAX_FIELDS = 100_000;
 const DEEPEST = 64;
 
-/** The columns of a schema. */
+/** The columns that a schema describes. */
 export function fieldsOf(schema: FlatTable): ArrowField[] {
   if (u16Field(schema, 0, 0) !== 0) throw new RangeError('its numbers have the high byte first, which is not read');
-  // Tables of a message may be shared, so a small message could describe more fields than fit in memory.
+  // A message may refer to the same table many times, so a small file could describe more fields than fit in memory.
   const budget = { left: MAX_FIELDS };
   return tablesOf(schema, 1).map((field) => fieldOf(field, budget, 0));
 }
@@ -123,7 +123,7 @@ function encodingOf(encoding: FlatTable): DictionaryEncoding {
 const MAX_DIGITS = 18;
 const UNITS: readonly TimestampUnit[] = ['s', 'ms', 'us', 'ns'];
 
-/** Descriptions of unsupported columns. */
+/** Descriptions of unsupported types, by type number. */
 const OTHERS: { readonly [typeId: number]: string } = {
   [Type.null]: 'nothing but nulls of no type',
   [Type.binary]: 'bytes',
@@ -166,7 +166,7 @@ function decimalOf(precision: number, scale: number, bits: number): FieldType | 
   return isSound ? { type: 'decimal', scale } : 'decimals of an unsound kind';
 }
 
-/** The field of a table; undefined if it is not supported. */
+/** Converts a column of the schema to a field of the table; undefined if its type is not supported. */
 export function tableFieldOf({ name, nullable, type }: ArrowField): TableField | undefined {
   return typeof type === 'string' ? undefined : { ...type, name, nullable };
 }

@@ -7,20 +7,20 @@ import { dropBlanks, NO_NUMBER, skipBlanks } from './infer.ts';
 import { ESCAPED, type Fields, PLAIN, unescaped } from './scan.ts';
 import { parseTime } from './times.ts';
 
-/** A column of a CSV that is read. */
+/** A column of a CSV that is to be read. */
 export interface CsvColumn {
   readonly field: TableField;
   readonly index: number;
   readonly dictionary: StringDictionary | undefined;
 }
 
-/** Stores a cell at a row; false if the cell is not of the type. */
+/** Parses a cell and stores its value at a row. Returns false if the cell is not valid for the type. */
 type Store = (bytes: Buffer, from: number, to: number, row: number) => boolean;
 
 /**
- * The cells of a column in some rows.
+ * Parses the cells of a column.
  *
- * @param fault - Makes the error for a row whose cell is not of the type.
+ * @param fault - Creates the error for a row whose cell is not valid for the column's type.
  */
 export function cellsOf(fields: Fields, column: CsvColumn, fault: (row: number) => Error): HostColumn {
   const { rows } = fields;
@@ -188,7 +188,7 @@ function storeNarrow(values: Int32Array | Uint32Array, bytes: Buffer, from: numb
 
 const SAFE_DIGITS = 15;
 
-/** A 64-bit integer, or a decimal with `scale` decimals. */
+/** Parses and stores a 64-bit integer, or a decimal with `scale` digits after the point. */
 function storeWide(
   values: BigInt64Array | BigUint64Array,
   scale: number,

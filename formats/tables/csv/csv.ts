@@ -21,7 +21,7 @@ import {
 
 const DEFAULT_ROWS = 2 ** 16;
 
-/** Opens a CSV. Reads it once to find the types of its columns and the number of rows. */
+/** Opens a CSV. Reads it once, to determine the types of its columns and the number of rows. */
 export async function openCsv(input: LayerInput, options: TableOptions): Promise<TableFile> {
   const { file } = input;
   const head = await readHead(input, options);
@@ -60,7 +60,7 @@ export async function openCsv(input: LayerInput, options: TableOptions): Promise
   };
 }
 
-/** Information from the start of a CSV. */
+/** The column names and the delimiter, from the first line of a CSV. */
 interface Head {
   readonly names: readonly string[];
   readonly delimiter: number;
@@ -105,7 +105,7 @@ function textOf({ bytes, starts, ends, kinds }: Fields, at: number, file: string
   }
 }
 
-/** Position after the byte-order mark. */
+/** Position after the byte-order mark, if there is one. Throws if the bytes are not text in UTF-8. */
 function startOf(bytes: Buffer, file: string): number {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 3;
   const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
@@ -123,7 +123,7 @@ function startOf(bytes: Buffer, file: string): number {
 
 const DELIMITERS = [',', ';', '\t', '|'];
 
-/** The most frequent delimiter in the first line, outside quotes. */
+/** The delimiter that occurs most often in the first line, outside quotes. */
 function likelyDelimiter(bytes: Buffer): number {
   const counts = new Map(DELIMITERS.map((each) => [each.charCodeAt(0), 0]));
   let isQuoted = false;
@@ -135,11 +135,11 @@ function likelyDelimiter(bytes: Buffer): number {
   return [...counts].reduce((best, each) => (each[1] > best[1] ? each : best))[0];
 }
 
-/** Blocks of the file. Each begins with the unread rest of the block before. */
+/** A block of the file, preceded by the bytes of the previous block that were not used. */
 interface CsvBlock {
   readonly bytes: Buffer;
   readonly last: boolean;
-  /** Position from which bytes are left for the next block; undefined if all were used. */
+  /** Position of the first byte that was not used and belongs to the next block; undefined if all were used. */
   left: number | undefined;
 }
 
@@ -153,14 +153,14 @@ async function* recordsIn(input: LayerInput, signal?: AbortSignal): AsyncGenerat
     const whole: CsvBlock = { bytes: Buffer.concat(parts), last: false, left: undefined };
     yield whole;
     const rest = whole.bytes.subarray(whole.left ?? 0);
-    // A record longer than the available bytes is scanned again when there are twice as many.
+    // If no row was complete, wait until twice as many bytes are available before scanning again.
     wanted = rest.length === bytes ? 2 * bytes : 0;
     [parts, bytes] = [[rest], rest.length];
   }
   if (bytes > 0) yield { bytes: Buffer.concat(parts), last: true, left: undefined };
 }
 
-/** The fields of all rows except the header, block by block. */
+/** Scans the file block by block, and yields the fields of all rows after the header. */
 async function* rowsOf(input: LayerInput, head: Head, signal?: AbortSignal): AsyncGenerator<Fields> {
   const { file } = input;
   const reading: Reading = { file, delimiter: head.delimiter, columns: head.names.length, line: 1 };
@@ -169,7 +169,7 @@ async function* rowsOf(input: LayerInput, head: Head, signal?: AbortSignal): Asy
   for await (const block of recordsIn(input, signal)) {
     let at = isFirst ? startOf(block.bytes, file) : 0;
     if (isFirst && head.names.length === 1) {
-      // Empty lines before the first row are skipped.
+      // With a single column, an empty line is a null. But empty lines at the start of the file are skipped.
       const skipped = skipEmptyLines(block.bytes.subarray(at));
       reading.line += block.bytes.subarray(at, at + skipped).filter((byte) => byte === 10).length;
       at += skipped;
@@ -243,7 +243,7 @@ function inferColumn(
   if (nulls < rows) hasCells[index] = true;
 }
 
-/** The narrowest type that fits all cells. */
+/** The narrowest of the possible types, given as bits. */
 function inferred(possible: number): FieldType {
   if (possible & infer.BOOL) return { type: 'bool' };
   if (possible & infer.I32) return { type: 'i32' };

@@ -1,6 +1,6 @@
 import { parseTime } from './times.ts';
 
-/** The types as which a cell can be read, as bits. Text is always possible. */
+/** The types to which a cell may be converted, as bits of a mask. Strings are always possible. */
 export const BOOL: number = 1;
 export const I32: number = 2;
 export const I64: number = 4;
@@ -15,21 +15,21 @@ const ZERO = 48;
 const SPACE = 32;
 const TAB = 9;
 
-/** Position of the first byte from `from` on that is not a blank. */
+/** Position of the first byte at or after `from` that is not a blank; `to` if there is none. */
 export function skipBlanks(bytes: Buffer, from: number, to: number): number {
   let at = from;
   while (at < to && (bytes[at] === SPACE || bytes[at] === TAB)) at++;
   return at;
 }
 
-/** Position after the last byte before `to` that is not a blank. */
+/** Position after the last byte in `from … to − 1` that is not a blank; `from` if there is none. */
 export function dropBlanks(bytes: Buffer, from: number, to: number): number {
   let at = to;
   while (at > from && (bytes[at - 1] === SPACE || bytes[at - 1] === TAB)) at--;
   return at;
 }
 
-/** The types among `possible` as which a cell can be read. The cell has no blanks around it. */
+/** Which of the types `possible` a cell can be converted to, as bits. The cell must not have surrounding blanks. */
 export function typesOf(bytes: Buffer, from: number, to: number, possible: number): number {
   const first = bytes[from]!;
   if (first <= 57) {
@@ -41,7 +41,7 @@ export function typesOf(bytes: Buffer, from: number, to: number, possible: numbe
   return possible & (NO_NUMBER.test(text) ? F64 : 0);
 }
 
-/** Words for NaN and infinity. */
+/** The notations of NaN and infinity that are accepted in cells. */
 export const NO_NUMBER: RegExp = /^[+-]?(nan|inf|infinity)$/i;
 
 function timeTypes(bytes: Buffer, from: number, to: number): number {
@@ -64,7 +64,7 @@ function numberTypes(bytes: Buffer, from: number, to: number): number {
     value = value * 10 + digit;
   }
   const digits = at - start;
-  // A leading zero belongs to a name, and would be lost in a number.
+  // Digits with a leading zero are a code or a name, not a number, which would lose the zero.
   if (digits > 1 && bytes[start] === ZERO) return 0;
   if (at < to)
     return isFraction(bytes, start, at, to)
@@ -73,7 +73,7 @@ function numberTypes(bytes: Buffer, from: number, to: number): number {
         ? F64
         : 0;
   if (digits === 0) return 0;
-  // Integers have no −0.
+  // −0 can only be a float, because integers have no negative zero.
   if (isNegative && value === 0) return F64;
   if (digits <= SAFE_DIGITS) {
     const narrow = value <= MAX_I32 + (isNegative ? 1 : 0) ? I32 : 0;
@@ -88,7 +88,10 @@ function wideTypes(text: string): number {
   return types | (BigInt(Number(text)) === value ? F64 : 0);
 }
 
-/** Whether the digits before `from` continue with a fraction or an exponent. */
+/**
+ * Whether the bytes from `from` on complete a decimal number: a fraction, an exponent, or both. Its digits begin at
+ * `start`.
+ */
 function isFraction(bytes: Buffer, start: number, from: number, to: number): boolean {
   const hasPoint = bytes[from] === 46;
   let at = hasPoint ? skipDigits(bytes, from + 1, to) : from;

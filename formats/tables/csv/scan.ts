@@ -1,35 +1,35 @@
 import { FormatError } from '../../../primitives/errors.ts';
 
-/** Positions of the fields of some rows, row after row. */
+/** The byte ranges of the fields of some rows. Fields are stored row by row. */
 export interface Fields {
   readonly bytes: Buffer;
   rows: number;
   readonly columns: number;
   starts: Uint32Array;
   ends: Uint32Array;
-  /** How each field is written. */
+  /** For each field: PLAIN, QUOTED or ESCAPED. */
   kinds: Uint8Array;
-  /** Line in which each row begins, from 1. */
+  /** Number of the line in which each row begins, from 1. */
   lines: Uint32Array;
 }
 
 /** Kinds of fields. */
 export const PLAIN = 0;
 const QUOTED = 1;
-/** Quoted, and contains doubled quotes. */
+/** The field is quoted, and contains doubled quotes. */
 export const ESCAPED = 2;
 
-/** The syntax of a CSV, and the position reached. */
+/** The syntax of a CSV, and the number of the line that was reached. */
 export interface Reading {
   readonly file: string;
   readonly delimiter: number;
-  /** Undefined until the first row is found. */
+  /** Number of columns; undefined until the first row has been read. */
   readonly columns: number | undefined;
-  /** Number of the next line. */
+  /** Number of the next line, from 1. */
   line: number;
 }
 
-/** Maximum length of a record. A longer one has an open quote, or a file without line ends. */
+/** Maximum length of a record in bytes. A longer record means an unclosed quote or a file without line ends. */
 export const LONGEST_RECORD: number = 2 ** 24;
 
 const QUOTE = 34;
@@ -39,13 +39,13 @@ const RETURN = 13;
 const FIRST_ROWS = 1024;
 
 /**
- * Finds the fields of the complete rows in the bytes, after RFC 4180. Quoted fields may contain line ends and doubled
- * quotes. Lines end in LF or CR LF; the last line may end with the file. Empty lines are skipped, unless there is only
- * one column.
+ * Finds the fields of all complete rows in the bytes, according to RFC 4180. Quoted fields may contain line ends and
+ * doubled quotes. Lines end with LF or CR LF, which the last line may lack. Empty lines are skipped, unless there is
+ * only one column.
  *
- * @param last - Whether the file ends after the bytes.
+ * @param last - Whether these are the last bytes of the file.
  * @param maxRows - Maximum number of rows to find.
- * @returns The fields, and the start of the next row.
+ * @returns The fields, and the position of the next row.
  * @throws FormatError `csv/ragged-row`, `csv/open-quote`, `csv/bad-quote`.
  */
 export function scanRows(
@@ -155,7 +155,7 @@ function grow(fields: Fields): Fields {
   return fields;
 }
 
-/** The bytes of a field, with doubled quotes reduced to one. */
+/** The bytes of a field, with each doubled quote replaced by a single one. */
 export function unescaped(bytes: Buffer, from: number, to: number): Buffer {
   const text = Buffer.allocUnsafe(to - from);
   let length = 0;

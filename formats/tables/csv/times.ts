@@ -2,18 +2,18 @@
 export interface Time {
   /** Days since 1970-01-01. */
   readonly days: number;
-  /** Microseconds of the day. Subtracting an offset can move it outside the day. */
+  /** Microseconds since midnight. May be negative or exceed a day, because the UTC offset has been subtracted. */
   readonly micros: number;
   readonly isDate: boolean;
-  /** Whether it has an offset from UTC, which was subtracted. */
+  /** Whether the text states its offset from UTC, which has then been subtracted. */
   readonly isUtc: boolean;
 }
 
 /**
- * Reads `YYYY-MM-DD`, alone or with `HH:MM`, `:SS` and up to six decimals of a second, after a `T` or a blank, and `Z`
- * or an offset such as `+01:00`.
+ * Parses a date `YYYY-MM-DD`, or a time `YYYY-MM-DDTHH:MM` with optional seconds, up to six decimals of a second, and
+ * `Z` or an offset such as `+01:00`. A blank may replace the `T`.
  *
- * @returns undefined if it is not a date or time.
+ * @returns undefined if the text is not a date or time.
  */
 export function parseTime(bytes: Buffer, from: number, to: number): Time | undefined {
   const length = to - from;
@@ -45,7 +45,10 @@ export function parseTime(bytes: Buffer, from: number, to: number): Time | undef
   return { days, micros, isDate: false, isUtc: at < to };
 }
 
-/** Minutes by which a clock is ahead of UTC. */
+/**
+ * Parses an offset from UTC such as `+01:00` or `Z`. Returns the minutes by which the clock is ahead of UTC; undefined
+ * if the text is not an offset.
+ */
 function offsetOf(bytes: Buffer, from: number, to: number): number | undefined {
   if (bytes[from] === 90) return to === from + 1 ? 0 : undefined;
   const found = /^([+-])(\d\d)(?::?(\d\d))?$/.exec(bytes.toString('latin1', from, Math.min(to, from + 8)));
@@ -54,7 +57,7 @@ function offsetOf(bytes: Buffer, from: number, to: number): number | undefined {
   return found[1] === '-' ? -minutes : minutes;
 }
 
-/** NaN if a byte is not a digit. */
+/** Parses `count` digits as a number; NaN if one of the bytes is not a digit. */
 function digitsAt(bytes: Buffer, from: number, count: number): number {
   let value = 0;
   for (let at = from; at < from + count; at++) {
@@ -66,12 +69,13 @@ function digitsAt(bytes: Buffer, from: number, count: number): number {
 
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Days from 1970-01-01 to a day of the Gregorian calendar; NaN if the day does not exist. */
+/** Days from 1970-01-01 to a date of the Gregorian calendar; NaN if the date does not exist. */
 function daysOf(year: number, month: number, day: number): number {
   const leaps = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const max = month === 2 && leaps ? 29 : (MONTH_DAYS[month - 1] ?? Number.NaN);
   if (!(day >= 1 && day <= max) || Number.isNaN(year)) return Number.NaN;
-  // Years begin in March, so that the leap day comes last (Hinnant, chrono-compatible low-level date algorithms).
+  // Let years begin in March, so that a leap day is the last day of a year (Hinnant, chrono-compatible low-level date
+  // algorithms).
   const shifted = month <= 2 ? year - 1 : year;
   const era = Math.floor(shifted / 400);
   const ofEra = shifted - era * 400;

@@ -3,7 +3,10 @@ import type { CompressionCodec } from 'hyparquet/src/types.js';
 import { unpackLz4 } from '../lz4.ts';
 import { loadZstd, type Unpack } from '../zstd.ts';
 
-/** The supported codecs, loaded when first needed. Each throws if the bytes do not unpack to the given length. */
+/**
+ * The supported codecs. They are loaded when first needed. A codec throws if the bytes do not decompress to the given
+ * length.
+ */
 export const CODECS: { readonly [codec in CompressionCodec]?: () => Promise<Unpack> } = {
   UNCOMPRESSED: async () => (bytes) => bytes,
   GZIP: async () => (bytes, length) => gunzip(bytes, length),
@@ -16,7 +19,7 @@ export const CODECS: { readonly [codec in CompressionCodec]?: () => Promise<Unpa
 
 let snappy: Promise<Unpack> | undefined;
 
-/** Gzip streams, and zlib streams from old writers. */
+/** Decompresses a gzip stream, or a zlib stream, which some old writers use instead. */
 function gunzip(bytes: Uint8Array, length: number): Uint8Array {
   const bounds = { maxOutputLength: Math.max(1, length) };
   return bytes[0] === 0x78 ? inflateSync(bytes, bounds) : gunzipSync(bytes, bounds);
@@ -26,7 +29,7 @@ async function loadSnappy(): Promise<Unpack> {
   const { snappyUncompressor } = await import('hysnappy');
   const unpack = snappyUncompressor();
   return (bytes, length) => {
-    // The decoder unpacks as much as the bytes say.
+    // The decoder ignores `length` and trusts the length in the bytes, so check that they agree.
     if (snappyLength(bytes) !== length) throw new RangeError('its compressed length is another');
     return unpack(bytes, length);
   };
@@ -42,8 +45,8 @@ function snappyLength(bytes: Uint8Array): number {
 }
 
 /**
- * Hadoop's frames: blocks preceded by their unpacked and packed lengths, big-endian. Some writers name this codec but
- * omit the frames.
+ * Decompresses LZ4 in Hadoop's framing: each block is preceded by its decompressed and its compressed length,
+ * big-endian. Some writers name this codec but omit the framing, so the bytes are then read as a plain block.
  */
 function unpackHadoopLz4(bytes: Uint8Array, length: number): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -10,17 +10,17 @@ import { readHybrid, readValidity } from './hybrid.ts';
 import { gather, newValues, type PlainColumn, readPlain, requireBytes, type Values, valueBytes } from './plain.ts';
 import { checkedStruct } from './thrift-check.ts';
 
-/** Maximum size of a page in a valid file. */
+/** Maximum size of a decompressed page. Larger sizes mean a damaged file. */
 const MAX_PAGE_BYTES = 2 ** 28;
 
-/** Memory that is reused for the next row group or page, because fresh memory costs more than the work in it. */
+/** Memory that is reused for the next row group or page, because allocating memory takes longer than filling it. */
 export interface ReadingMemory {
-  /** Memory for the cells of a column. The cells of the row group before are lost. */
+  /** Memory for the values of a column. If memory is reused, this invalidates the values of the previous row group. */
   values(field: TableField, rows: number): Values;
   codes(count: number): Uint32Array;
 }
 
-/** Memory for one reader. Without `reuse`, each row group gets memory of its own. */
+/** Creates the memory for one pass. Without `reuse`, every row group gets new memory for its values. */
 export function readingMemory(reuse: boolean): ReadingMemory {
   const values = new Map<string, Values>();
   let codes = new Uint32Array(0);
@@ -39,7 +39,7 @@ export function readingMemory(reuse: boolean): ReadingMemory {
   };
 }
 
-/** A column of a row group under construction. */
+/** State while a column of a row group is read. */
 interface Reading {
   readonly column: PlainColumn;
   readonly memory: ReadingMemory;
@@ -47,16 +47,16 @@ interface Reading {
   readonly rows: number;
   readonly values: Values;
   readonly validity: Uint32Array | undefined;
-  /** The values of the pages' dictionary codes. */
+  /** The values to which the codes of the pages refer; undefined if no dictionary page was read. */
   dictionary: Values | undefined;
   /** Number of rows read so far. */
   row: number;
 }
 
 /**
- * Reads the pages of a column of a row group.
+ * Decodes the pages of a column in a row group.
  *
- * @throws RangeError, or what a library throws, if they are damaged.
+ * @throws RangeError, or an error of a library, if a page is damaged.
  */
 export function readColumn(
   column: PlainColumn,
@@ -96,7 +96,7 @@ export function readColumn(
   return hostColumn(reading);
 }
 
-/** A field of another type may be anything, for example a number with a fraction. */
+/** Whether a value is a non-negative integer. In a damaged file, a field may have another type. */
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
@@ -118,7 +118,7 @@ function readDictionary(reading: Reading, header: PageHeader, page: Buffer): voi
   const { column } = reading;
   const count = header.dictionary_page_header?.num_values ?? -1;
   const bytes = unpacked(reading, page, header.uncompressed_page_size);
-  // Minimum bytes of a value, so that a false number of values cannot allocate too much memory.
+  // A value takes at least this many bytes. So a wrong number of values cannot cause a huge allocation.
   const min = valueBytes(column.element) ?? 4;
   if (!(isCount(count) && count * min <= bytes.length))
     throw new RangeError(`its dictionary would have ${count} values`);
@@ -165,7 +165,10 @@ function readSecondVersion(reading: Reading, header: PageHeader, page: Buffer): 
   readValues(reading, head!.encoding, isPacked ? unpacked(reading, rest, length) : rest, 0, rows, valid);
 }
 
-/** Reads the values of a page, and places them in the rows that are not null. */
+/**
+ * Decodes the values of a page, and distributes them to the rows that are not null. `valid` is the number of these
+ * rows.
+ */
 function readValues(reading: Reading, encoding: string, bytes: Buffer, at: number, rows: number, valid: number): void {
   const { row, values, validity } = reading;
   const into = values.subarray(row, row + rows) as Values;
@@ -175,7 +178,7 @@ function readValues(reading: Reading, encoding: string, bytes: Buffer, at: numbe
     decode(reading, encoding, bytes, at, dense);
     const places = new Uint32Array(rows);
     for (let i = 0, next = 0; i < rows; i++) if (isSet(validity!, row + i)) places[i] = next++;
-    // The values of null rows do not matter.
+    // Null rows get an arbitrary value, which is never used.
     if (valid > 0) gather(dense, places, into);
     else new Uint8Array(into.buffer, into.byteOffset, into.byteLength).fill(0);
   }
@@ -214,7 +217,7 @@ function readCodes({ dictionary, memory }: Reading, bytes: Buffer, at: number, i
   gather(dictionary, codes, into);
 }
 
-/** Reads flags stored as runs, after their length. */
+/** Decodes booleans stored as runs, which are preceded by their length in bytes. */
 function readRuns(_: PlainColumn, bytes: Buffer, at: number, into: Values): void {
   requireBytes(bytes, at, 4);
   const end = at + 4 + bytes.readUInt32LE(at);
@@ -224,7 +227,7 @@ function readRuns(_: PlainColumn, bytes: Buffer, at: number, into: Values): void
   (into as Uint8Array).set(flags);
 }
 
-/** The first bytes of all values, then their second bytes, and so on. */
+/** Decodes BYTE_STREAM_SPLIT: the first bytes of all values, then their second bytes, and so on. */
 function readStreams(column: PlainColumn, bytes: Buffer, at: number, into: Values): void {
   const width = valueBytes(column.element);
   if (width === undefined || column.element.type === 'INT96') throw new RangeError('its values cannot be split');
@@ -242,7 +245,7 @@ function hostColumn({ column, values, validity, rows }: Reading): HostColumn {
   return { ...cellsOf(column.field, values, column.dictionary?.strings ?? []), ...valid } as HostColumn;
 }
 
-/** The values as a host column of their type. */
+/** A host column with the given values. */
 function cellsOf(field: TableField, values: Values, dictionary: readonly string[]): object {
   if (field.type === 'string') return { type: 'string', codes: values, dictionary };
   if (field.type === 'decimal') return { type: 'decimal', scale: field.scale, values };

@@ -1,7 +1,7 @@
 import { deltaBinaryUnpack } from 'hyparquet/src/delta.js';
 import { type PlainColumn, requireBytes, storeBytes, type Values } from './plain.ts';
 
-/** Reads integers stored as differences: INT32 and INT64. */
+/** Decodes DELTA_BINARY_PACKED: integers of type INT32 or INT64, stored as differences. */
 export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
   if (into.length === 0) return;
   const reader = readerOf(bytes, start);
@@ -10,7 +10,8 @@ export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, in
   else if (into.BYTES_PER_ELEMENT === 4) {
     const words = new Int32Array(into.buffer, into.byteOffset, into.length);
     deltaBinaryUnpack(reader, words.length, words);
-    // If so, all values lack this bit, because they are sums that start with the first one.
+    // The library lost the highest bit of the first value. All values are sums that include the first one, so the bit
+    // is wrong in all of them.
     if (hasWideFirst(bytes, start)) for (let i = 0; i < words.length; i++) words[i]! ^= 2 ** 31;
   } else {
     const narrow = new Int32Array(into.length);
@@ -19,22 +20,22 @@ export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, in
   }
 }
 
-/** Varints before the first value: values per block, miniblocks per block, total number of values. */
+/** Number of varints before the first value: values per block, miniblocks per block, total number of values. */
 const HEADER_NUMBERS = 3;
 
 /**
- * Whether the first value takes 33 bits, whose highest bit hyparquet drops. DuckDB writes u32 as positive numbers;
- * other writers write the i32 with the same bits.
+ * Whether the first value takes 33 bits, of which hyparquet drops the highest. This happens for u32 values of 2^31 and
+ * more written by DuckDB. Other writers store the i32 with the same bits.
  */
 function hasWideFirst(bytes: Buffer, start: number): boolean {
   let at = start;
   for (let numbers = 0; numbers < HEADER_NUMBERS; at++) if (bytes[at]! < 128) numbers++;
-  // A byte has 7 bits and a flag for another byte. The sign is the lowest bit.
+  // A byte of a varint contains 7 bits, and a flag that another byte follows. The lowest bit of the number is its sign.
   const isLong = bytes.subarray(at, at + 4).every((byte) => byte >= 128);
   return isLong && (bytes[at + 4]! & 16) !== 0;
 }
 
-/** Reads byte arrays preceded by their lengths, which are stored as differences. */
+/** Decodes DELTA_LENGTH_BYTE_ARRAY: the lengths of all byte arrays, stored as differences, then their bytes. */
 export function readDeltaLengths(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
   if (into.length === 0) return;
   const lengths = new Int32Array(into.length);
@@ -46,7 +47,10 @@ export function readDeltaLengths(column: PlainColumn, bytes: Buffer, start: numb
   }
 }
 
-/** Reads byte arrays that share a prefix with the one before. */
+/**
+ * Decodes DELTA_BYTE_ARRAY: each byte array is the length of the prefix it shares with the previous array, and a
+ * suffix.
+ */
 export function readDeltaPrefixes(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
   if (into.length === 0) return;
   const [prefixes, suffixes] = [new Int32Array(into.length), new Int32Array(into.length)];
@@ -64,7 +68,7 @@ export function readDeltaPrefixes(column: PlainColumn, bytes: Buffer, start: num
   }
 }
 
-/** Unpacks lengths and returns the position after them. */
+/** Decodes lengths that are stored as differences. Returns the position after them. */
 function unpackLengths(bytes: Buffer, start: number, lengths: Int32Array): number {
   const reader = readerOf(bytes, start);
   deltaBinaryUnpack(reader, lengths.length, lengths);

@@ -9,11 +9,11 @@ import { checkedStruct } from './thrift-check.ts';
 
 const PARQUET_MAGIC = 'PAR1';
 const ENCRYPTED_MAGIC = 'PARE';
-/** Length of the metadata, and the magic. */
+/** Bytes at the end of a file: the length of the metadata (4) and the magic number (4). */
 const TAIL_BYTES = 8;
 const MAGIC_BYTES = 4;
 
-/** Maximum rows of a row group, whose columns are held in memory. */
+/** Maximum number of rows in a row group, because the columns of a row group are held in memory. */
 const MAX_ROWS = 2 ** 28;
 
 export interface ParquetFooter {
@@ -26,7 +26,7 @@ export interface ParquetFooter {
 export interface ParquetField {
   readonly field: TableField;
   readonly element: SchemaElement;
-  /** Its index among the columns of every row group. */
+  /** Index of the column in every row group. */
   readonly index: number;
 }
 
@@ -35,14 +35,14 @@ export interface RowGroup {
   readonly chunks: readonly ColumnChunk[];
 }
 
-/** Position of the pages of a column. */
+/** Byte range of the pages of a column in a row group, and their codec. */
 export interface ColumnChunk {
   readonly codec: string;
   readonly start: number;
   readonly length: number;
 }
 
-/** Reads the metadata at the end of a Parquet file, and checks it against the file. */
+/** Reads the metadata at the end of a Parquet file, and checks that it fits the file's size. */
 export async function readFooter(source: ByteSource): Promise<ParquetFooter> {
   const { file, size } = source;
   if (size < MAGIC_BYTES + TAIL_BYTES) throw damaged('The file', `it has ${size} bytes`, { file });
@@ -100,7 +100,7 @@ function isLeaf(element: SchemaElement): boolean {
   return element.num_children === undefined || element.num_children === 0;
 }
 
-/** The position after an element's descendants. */
+/** Index of the schema element after the descendants of an element. */
 function behind(schema: readonly SchemaElement[], start: number): number {
   let at = start;
   for (let open = 1; open > 0; open--, at++) {
@@ -131,7 +131,7 @@ function chunkOf(
     Number(data.total_compressed_size),
   ];
   const start = dictionary > 0 && dictionary < page ? dictionary : page;
-  // A field of another type may be a number with a fraction.
+  // In a damaged file, a field may have another type, such as a number with a fraction.
   const isWhole = Number.isSafeInteger(start) && Number.isSafeInteger(length);
   if (!(isWhole && start >= MAGIC_BYTES && length >= 0 && start + length <= end)) {
     throw new RangeError(`the column ${data.path_in_schema.join('.')} would lie at ${start} with ${length} bytes`);
@@ -139,7 +139,7 @@ function chunkOf(
   return { codec: data.codec, start, length };
 }
 
-/** The type of a column, or a description of an unsupported type. */
+/** The type of a column; a description such as `lists` if the type is not supported. */
 function fieldTypeOf(element: SchemaElement): FieldType | string {
   const { type, converted_type: converted, logical_type: logical } = element;
   if (element.repetition_type === 'REPEATED' || converted === 'LIST' || logical?.type === 'LIST') return 'lists';
@@ -215,7 +215,7 @@ function decimalOf({
   return isSound ? { type: 'decimal', scale: exact.scale } : 'decimals of an unsound kind';
 }
 
-/** Loads the codec that unpacks the pages of columns. */
+/** Loads the codec that decompresses the pages of a column. */
 export function codecOf(
   codec: string,
   field: string,

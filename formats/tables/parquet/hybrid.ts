@@ -1,15 +1,15 @@
 import { copyByteBits, countBits, setBits } from '../bits.ts';
 
 /**
- * Runs of Parquet's hybrid of run lengths and packed bits: `count` times `value` or, if `value` is −1, the values
- * packed at `at`.
+ * Called for each run of Parquet's RLE/bit-packing hybrid, with the index of its first value. A run consists of `count`
+ * times the same `value` or, if `value` is −1, of `count` packed values that begin at byte `at`.
  */
 type VisitRun = (first: number, count: number, value: number, at: number) => void;
 
 /**
- * Visits the runs of `count` values of `width` bits between `start` and `end`.
+ * Visits the runs in the bytes `start … end − 1`, until `count` values of `width` bits have been visited.
  *
- * @throws RangeError if there are fewer.
+ * @throws RangeError if the bytes contain fewer values.
  */
 function visitRuns(bytes: Uint8Array, start: number, end: number, width: number, count: number, visit: VisitRun): void {
   const valueBytes = (width + 7) >> 3;
@@ -26,7 +26,7 @@ function visitRuns(bytes: Uint8Array, start: number, end: number, width: number,
     const isPacked = (head & 1) === 1;
     const length = isPacked ? Math.floor(head / 2) * 8 : Math.floor(head / 2);
     const taken = Math.min(length, count - first);
-    // The last run may be cut off after the last value.
+    // The last run may be padded to eight values. Only the bytes of the needed values must exist.
     const min = isPacked ? Math.ceil((taken * width) / 8) : valueBytes;
     if (at + min > end) throw new RangeError('its runs are cut off');
     let value = -1;
@@ -40,7 +40,7 @@ function visitRuns(bytes: Uint8Array, start: number, end: number, width: number,
   }
 }
 
-/** Reads `count` values of up to 32 bits into `into`. */
+/** Decodes `count` values of up to 32 bits each into `into`. */
 export function readHybrid(
   bytes: Uint8Array,
   start: number,
@@ -57,7 +57,7 @@ export function readHybrid(
   });
 }
 
-/** For widths of up to 24 bits, which with one more byte fit in 32 bits. */
+/** Unpacks values of up to 24 bits: a value and the rest of a byte fit in a 32-bit integer. */
 function unpack(bytes: Uint8Array, start: number, width: number, into: Uint32Array, first: number, count: number) {
   const mask = (1 << width) - 1;
   let [at, held, bits] = [start, 0, 0];
@@ -87,9 +87,9 @@ function unpackWide(bytes: Uint8Array, start: number, width: number, into: Uint3
 }
 
 /**
- * Reads levels of one bit as validity, from row `row` on.
+ * Decodes definition levels of one bit as validity bits, which are written from row `row` on.
  *
- * @returns How many of them are 1.
+ * @returns Number of rows that are not null.
  */
 export function readValidity(
   bytes: Uint8Array,

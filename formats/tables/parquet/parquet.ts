@@ -9,7 +9,7 @@ import { type ReadingMemory, readColumn, readingMemory } from './column.ts';
 import { codecOf, type ParquetField, type RowGroup, readFooter } from './footer.ts';
 import type { PlainColumn } from './plain.ts';
 
-/** Opens a Parquet file. Reads only its metadata. */
+/** Opens a Parquet file. Reads only the metadata at its end. */
 export async function openParquet(source: ByteSource): Promise<TableFile> {
   const { file } = source;
   const { fields, unread, groups } = await readFooter(source);
@@ -31,7 +31,7 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
     for (const [i, group] of groups.entries()) {
       signal?.throwIfAborted();
       const bytes = await ahead;
-      // The next row group is read while this one is processed.
+      // Start to read the next row group, while this one is decoded.
       ahead = bytesOf(source, groups[i + 1], chosen);
       const columns: [string, HostColumn][] = [];
       for (const [at, field] of chosen.entries()) {
@@ -74,7 +74,7 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
         columns,
       );
       const chosen = names.map(({ name }) => fields.find(({ field }) => field.name === name)!);
-      // Row groups that become parts of batches are copied, so that their memory can be reused.
+      // If batches are larger than row groups, row groups are copied into batches. Their own memory can then be reused.
       const isCopied =
         rowsPerBatch !== undefined && groups.length > 1 && groups.every(({ rows }) => rows < rowsPerBatch);
       const chunks = groupsOf(chosen, readingMemory(isCopied), signal);
@@ -84,7 +84,7 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
   };
 }
 
-/** The bytes of columns of a row group. */
+/** Reads the bytes of the chosen columns of a row group. */
 async function bytesOf(
   source: ByteSource,
   group: RowGroup | undefined,
@@ -93,7 +93,8 @@ async function bytesOf(
   if (group === undefined) return [];
   const reading = chosen.map(({ index }) => source.read(group.chunks[index]!.start, group.chunks[index]!.length));
   const all = Promise.all(reading);
-  // A failure is thrown where the bytes are awaited, if anyone still waits.
+  // The error is thrown where the bytes are awaited. This handler only prevents an unhandled rejection if the consumer
+  // stops earlier.
   all.catch(() => {});
   return (await all).map((bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 }

@@ -4,7 +4,7 @@ import { halfFloat } from '../half-float.ts';
 import type { StringDictionary } from '../string-dictionary.ts';
 import type { TableField } from '../table-file.ts';
 
-/** Arrays for the cells of a column. */
+/** Array types for the values of a column. */
 export type Values =
   | Uint8Array<ArrayBuffer>
   | Int32Array<ArrayBuffer>
@@ -28,19 +28,22 @@ const ARRAYS: { readonly [type in TableField['type']]: new (length: number) => V
   string: Uint32Array,
 };
 
-/** Cells of a column, all 0. */
+/** An array for the values of a column, filled with 0. */
 export function newValues({ type }: TableField, length: number): Values {
   return new ARRAYS[type](length);
 }
 
-/** An empty column of a field. */
+/** A host column without rows, of the field's type. */
 export function emptyColumn(field: TableField): HostColumn {
   if (field.type === 'string') return { type: 'string', codes: new Uint32Array(0), dictionary: [] };
   const values = newValues(field, 0);
   return { ...field, type: field.type === 'timestamp' ? 'i64' : field.type, values } as HostColumn;
 }
 
-/** `into[i] = from[places[i]]`, bit for bit. Works on words, because 64-bit values would each become an object. */
+/**
+ * Sets `into[i]` to `from[places[i]]` for all i, bit for bit. Works on 32-bit words, because every bigint would
+ * allocate an object.
+ */
 export function gather(from: Values, places: Uint32Array, into: Values): void {
   if (into.BYTES_PER_ELEMENT === 1) {
     for (let i = 0; i < into.length; i++) into[i] = from[places[i]!]!;
@@ -62,14 +65,14 @@ function wordsOf({ buffer, byteOffset, byteLength }: Values): Uint32Array {
   return new Uint32Array(buffer, byteOffset, byteLength / 4);
 }
 
-/** How a column's values are stored in Parquet, and their type in the table. */
+/** A column: its type in the table, its schema element in Parquet, and its dictionary if it contains strings. */
 export interface PlainColumn {
   readonly field: TableField;
   readonly element: SchemaElement;
   readonly dictionary: StringDictionary | undefined;
 }
 
-/** Bytes of a value; undefined if lengths vary or a value takes less than a byte. */
+/** Size of a value in bytes; undefined if values have different lengths or take less than a byte. */
 export function valueBytes({ type, type_length: length }: SchemaElement): number | undefined {
   if (type === 'FIXED_LEN_BYTE_ARRAY') return length ?? 0;
   return type === undefined ? undefined : BYTES[type];
@@ -78,9 +81,9 @@ export function valueBytes({ type, type_length: length }: SchemaElement): number
 const BYTES: { readonly [type: string]: number | undefined } = { INT32: 4, FLOAT: 4, INT64: 8, DOUBLE: 8, INT96: 12 };
 
 /**
- * Reads `into.length` consecutive values.
+ * Decodes `into.length` consecutive values in PLAIN encoding.
  *
- * @throws RangeError if there are fewer.
+ * @throws RangeError if the bytes contain fewer values.
  */
 export function readPlain(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
   const { field, element } = column;
@@ -108,7 +111,7 @@ function readBits(bytes: Buffer, start: number, into: Uint8Array): void {
   for (let i = 0; i < into.length; i++) into[i] = (bytes[start + (i >> 3)]! >> (i & 7)) & 1;
 }
 
-/** Decimals of 32 bits. */
+/** Converts decimals of 32 bits to 64 bits. */
 function widen(bytes: Buffer, start: number, into: BigInt64Array): void {
   for (let i = 0; i < into.length; i++) into[i] = BigInt(bytes.readInt32LE(start + 4 * i));
 }
@@ -116,7 +119,7 @@ function widen(bytes: Buffer, start: number, into: BigInt64Array): void {
 const DAY_OF_1970 = 2_440_588n;
 const NANOSECONDS = 86_400_000_000_000n;
 
-/** Nanoseconds of the day, and the Julian day number. */
+/** Converts INT96 timestamps (nanoseconds of the day, and the Julian day number) to nanoseconds since 1970. */
 function readInt96(bytes: Buffer, start: number, into: BigInt64Array): void {
   for (let i = 0; i < into.length; i++) {
     const at = start + 12 * i;
@@ -134,7 +137,7 @@ function readFixed(field: TableField, bytes: Buffer, start: number, width: numbe
   }
 }
 
-/** An integer in two's complement, big-endian. */
+/** Converts a big-endian integer in two's complement. */
 function bigEndian(bytes: Buffer, from: number, to: number): bigint {
   if (from === to) throw new RangeError('a decimal has no bytes');
   let value = BigInt(bytes.readInt8(from));
@@ -155,7 +158,7 @@ function readByteArrays(column: PlainColumn, bytes: Buffer, start: number, into:
   }
 }
 
-/** A text as its code, or a decimal. */
+/** Stores a byte array as one value: a string as its code in the dictionary, or a decimal. */
 export function storeBytes(
   { dictionary }: PlainColumn,
   bytes: Buffer,

@@ -1,11 +1,12 @@
 /**
- * Checks a struct of Thrift's compact protocol before it is given to a library that trusts lengths: lists must be as
- * long as stated, numbers have at most ten bytes, and nesting is no deeper than in Parquet.
+ * Checks a struct in Thrift's compact protocol before it is passed to a library, because the library trusts all
+ * lengths. Lists must be as long as stated, numbers must have at most ten bytes, and structs must not be nested deeper
+ * than in Parquet.
  *
  * O(bytes).
  *
- * @returns The end position.
- * @throws RangeError if it is malformed.
+ * @returns The position after the struct.
+ * @throws RangeError if the struct is malformed.
  */
 export function checkedStruct(bytes: Uint8Array, start: number, end: number): number {
   return skipStruct({ bytes, end }, start, 0);
@@ -60,7 +61,7 @@ function skipList(region: Region, start: number, depth: number): number {
   const isLong = head >> 4 === 15;
   const length = isLong ? numberAt(region, start + 1) : head >> 4;
   let at = isLong ? skipNumber(region, start + 1) : start + 1;
-  // An element takes at least one byte.
+  // An element takes at least one byte, so a longer list than the remaining bytes is damaged.
   checked(region, at, length);
   if (type === LIST) throw new RangeError('its metadata have lists of lists');
   const element = type === TRUE || type === FALSE ? BYTE : type;

@@ -23,7 +23,10 @@ import { emptyColumn } from '../parquet/plain.ts';
 import type { TableField } from '../table-file.ts';
 import type { Rows, RowsWriter } from './text-writers.ts';
 
-/** An Arrow IPC file with one record batch per call. Decimals have 128 bits, which all readers support. */
+/**
+ * Writes an Arrow IPC file, with one record batch per call of `add`. Decimals are written with 128 bits, which all
+ * readers support.
+ */
 export function arrowRows(fields: readonly TableField[]): RowsWriter {
   const none: Rows = { rows: 0, columns: Object.fromEntries(fields.map((field) => [field.name, emptyColumn(field)])) };
   return arrowFile(none, ({ rows, columns }, batches) =>
@@ -96,7 +99,7 @@ function buffersOf(column: HostColumn, length: number): object {
   }
 }
 
-/** 128-bit decimals: two words each, low word first. */
+/** Converts decimals to 128 bits: two words per value, the low word first. */
 function wideDecimals(units: BigInt64Array | Int32Array, length: number): BigUint64Array {
   const words = new BigInt64Array(2 * length);
   for (let row = 0; row < length; row++) {

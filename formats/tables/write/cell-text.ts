@@ -2,15 +2,18 @@ import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import { isSet } from '../bits.ts';
 import type { TableField, TimestampUnit } from '../table-file.ts';
 
-/** The text of a cell at a row that is not null. */
+/** Formats the cell at a row as text. The cell must not be null. */
 export type CellText = (row: number) => string;
 
-/** Whether the cell at a row is null. */
+/** Returns a function that tells whether the cell at a row is null. */
 export function nullsOf({ validity }: HostColumn): (row: number) => boolean {
   return validity === undefined ? () => false : (row) => !isSet(validity, row);
 }
 
-/** Numbers, dates and times of a column as text: the shortest that reads back as the same value. Dates and times are ISO 8601. */
+/**
+ * Returns a function that formats the cells of a column. Numbers have as few digits as needed to restore the value.
+ * Dates and times are written as in ISO 8601.
+ */
 export function cellText(field: TableField, column: HostColumn): CellText {
   if (column.type === 'string') return (row) => column.dictionary[column.codes[row]!]!;
   const { values } = column;
@@ -27,7 +30,7 @@ function realText(value: number): string {
   return Object.is(value, -0) ? '-0.0' : String(value);
 }
 
-/** The fewest digits that distinguish a number from other f32. */
+/** Formats an f32 with as few digits as needed to distinguish it from other f32 numbers. */
 function shortF32(value: number): string {
   if (value === 0 || !Number.isFinite(value)) return realText(value);
   for (let digits = 6; digits < 9; digits++) {
@@ -44,11 +47,12 @@ function decimalText(units: bigint, scale: number): string {
 }
 
 /**
- * The text of a day counted from 1970-01-01, in the Gregorian calendar. Years of more than four digits have a sign, as
- * in ISO 8601.
+ * Formats a number of days since 1970-01-01 as a date of the Gregorian calendar. Years of more than four digits have a
+ * sign, as in ISO 8601.
  */
 function dateText(days: number): string {
-  // Years begin in March, so that the leap day comes last (Hinnant, chrono-compatible low-level date algorithms).
+  // Let years begin in March, so that a leap day is the last day of a year (Hinnant, chrono-compatible low-level date
+  // algorithms).
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
   const ofEra = shifted - era * 146_097;

@@ -8,14 +8,17 @@ export interface Rows {
   readonly columns: HostTable;
 }
 
-/** Writes a table piece by piece. */
+/** Converts a table to text or bytes, batch by batch. */
 export interface RowsWriter {
   begin(): string | Uint8Array;
   add(rows: Rows): string | Uint8Array;
   end(): string | Uint8Array;
 }
 
-/** CSV after RFC 4180, lines ending in a line feed. Null is an empty field, an empty string two quotes. */
+/**
+ * Writes CSV according to RFC 4180, except that lines end with a line feed. Null is an empty field, an empty string is
+ * `""`.
+ */
 export function csvRows(fields: readonly TableField[]): RowsWriter {
   const line = (cells: readonly string[]): string => `${cells.join(',')}\n`;
   return {
@@ -31,12 +34,15 @@ function csvCell(field: TableField, column: HostColumn): CellText {
   return (row) => (isNull(row) ? '' : text(row));
 }
 
-/** Leading and trailing blanks are quoted too, because some readers strip them. */
+/**
+ * Quotes a string where RFC 4180 requires it, if it is empty, or if it begins or ends with a blank, which some readers
+ * would strip.
+ */
 function quoted(text: string): string {
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A JSON array with one object per row, each on its own line. */
+/** Writes a JSON array with one object per row, each on its own line. */
 export function jsonRows(fields: readonly TableField[]): RowsWriter {
   let separator = '\n';
   const line = (cells: readonly string[]): string => {
@@ -47,7 +53,7 @@ export function jsonRows(fields: readonly TableField[]): RowsWriter {
   return { begin: () => '[', add: (rows) => linesOf(fields, rows, jsonCell, line), end: () => '\n]\n' };
 }
 
-/** One object per row, each on its own line. */
+/** Writes JSON lines: one object per row, each on its own line. */
 export function jsonLines(fields: readonly TableField[]): RowsWriter {
   const line = (cells: readonly string[]): string => `${objectOf(fields, cells)}\n`;
   return { begin: () => '', add: (rows) => linesOf(fields, rows, jsonCell, line), end: () => '' };
@@ -58,12 +64,14 @@ function objectOf(fields: readonly TableField[], cells: readonly string[]): stri
 }
 
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
-/** Decimals of up to 15 digits survive a round trip through f64. */
+/**
+ * Greatest decimal, without its point, that is written as a number. Up to 15 digits survive conversion to f64 and back.
+ */
 const MAX_EXACT_DECIMAL = 10n ** 15n - 1n;
 
 /**
- * Integers and decimals with more digits than an f64 holds are strings, and so are NaN and infinities, which JSON does
- * not have.
+ * Formats a cell as JSON. Numbers with more digits than an f64 holds become strings. NaN and infinities also do,
+ * because JSON has no notation for them.
  */
 function jsonCell(field: TableField, column: HostColumn): CellText {
   const [text, isNull] = [cellText(field, column), nullsOf(column)];

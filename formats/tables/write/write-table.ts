@@ -10,7 +10,7 @@ import { arrowRows } from './arrow-rows.ts';
 import { aField, rowsOf } from './batch-kind.ts';
 import { csvRows, jsonLines, jsonRows, type Rows, type RowsWriter } from './text-writers.ts';
 
-/** Formats of written tables. `ndjson` has one object per line. */
+/** Formats in which tables can be written. `ndjson` has one JSON object per line. */
 export type WrittenTableFormat = 'csv' | 'json' | 'ndjson' | 'arrow';
 
 const WRITERS: { readonly [format in WrittenTableFormat]: (fields: readonly TableField[]) => RowsWriter } = {
@@ -31,7 +31,7 @@ const ENDINGS: { readonly [ending: string]: WrittenTableFormat } = {
 
 /** Options for writing a table. */
 export interface WriteTableOptions {
-  /** Default: detected from the extension of the path. */
+  /** Format of the file. Default: indicated by the extension of the path. */
   readonly format?: WrittenTableFormat | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -48,14 +48,16 @@ const ARGUMENTS = {
 };
 
 /**
- * Writes rows as CSV, JSON, JSON lines or an Arrow IPC file, batch by batch. The file appears only when it is complete.
+ * Writes batches of rows as CSV, JSON, JSON lines or an Arrow IPC file. The file appears under its name when it is
+ * complete.
  *
- * Nulls are empty fields, `null`, or validity bits. Numbers are the shortest text that reads back as the same value.
- * 64-bit integers and decimals are exact; in JSON, integers beyond 2⁵³ − 1 and decimals of more than 15 digits are
- * strings, and so are NaN and infinities. Dates and times are ISO 8601. In CSV an empty string is `""`, which
- * {@link openTable} distinguishes from null. In Arrow, each batch is a record batch.
+ * Nulls become empty fields in CSV, `null` in JSON, and validity bits in Arrow. Numbers in text have as few digits as
+ * needed to restore the value. 64-bit integers and decimals are exact. In JSON, integers beyond 2⁵³ − 1 and decimals of
+ * more than 15 digits are strings, and so are NaN and infinities. Dates and times are written as in ISO 8601. In CSV,
+ * an empty string is `""`, which {@link openTable} distinguishes from null. In Arrow, each batch becomes one record
+ * batch.
  *
- * @param fields - The columns that are written, in order; batches may have others.
+ * @param fields - The columns to write, in order. Batches may have further columns, which are ignored.
  * @throws ArgumentError if a batch lacks a field; UsageError `output/unwritable`, `output/unknown-format`;
  * QuadrilleError `output/write-failed`; the signal's reason.
  * @example
@@ -82,7 +84,8 @@ export async function writeTable(
 }
 
 /**
- * The chunks of the file that {@link writeTable} would write, to be written anywhere.
+ * Returns the contents of the file that {@link writeTable} would write, in chunks. The caller can send them to any
+ * destination.
  *
  * @example
  * const columns = { fare: { type: 'f64', values: Float64Array.of(2.5, NaN) } } as const;
@@ -135,7 +138,7 @@ function formatOf(path: string): WrittenTableFormat {
 }
 
 /**
- * The fields of host columns, for writing them.
+ * Derives the fields that {@link writeTable} needs from the columns of a table in memory.
  *
  * @example
  * fieldsOfTable({ fare: { type: 'f64', values: Float64Array.of(2.5) } }); // [{ type: 'f64', name: 'fare', nullable: false }]
