@@ -42,8 +42,8 @@ export interface GeoTiffOptions {
   /** Maximum decoded bytes of one block. Default 512 MiB. */
   readonly maxBlockBytes?: number | undefined;
   /**
-   * Number of threads that read and decode blocks, into cells on a `SharedArrayBuffer`; 0 decodes on the calling
-   * thread. Default: one thread per core, started by the first window of 4 MiB or more.
+   * Number of threads that read and decode blocks, into cells on a `SharedArrayBuffer`; 0 starts no threads. Default:
+   * one thread per core, started by the first window of 4 MiB or more.
    */
   readonly threads?: number | undefined;
   /**

@@ -137,7 +137,7 @@ export function sliceBytes({ width, height, stored }: NiftiHeader): number {
   return width * height * SIZES[stored];
 }
 
-/** Type of a volume's labels in memory. It is that of the file, except that labels stored as floats become i32. */
+/** Type of a volume's labels in memory: the type in the file, except that floats become i32. */
 export function labelTypeOf({ stored }: NiftiHeader): LabelType {
   return stored === 'f32' || stored === 'f64' ? 'i32' : stored;
 }

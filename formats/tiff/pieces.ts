@@ -13,7 +13,10 @@ export interface Piece {
   readonly offset: number;
   readonly packedBytes: number;
   readonly bytes: number;
-  /** Whether the window contains all cells of the piece. If not, its block is cached for the next window. */
+  /**
+   * Whether no other window needs the piece, so that it need not be cached. Always true for rows of uncompressed
+   * blocks.
+   */
   readonly whole: boolean;
 }
 

@@ -11,7 +11,7 @@ import { cellsOver, type Words, wordsOver } from './samples.ts';
 
 /** Reads windows of one band. Decodes only blocks that intersect the window. */
 export interface WindowReader {
-  /** Reads a window. Blocks for which `isWanted` returns false are skipped; their cells are undefined. */
+  /** Reads a window. Blocks for which `isWanted` returns false are skipped; their cells have arbitrary values. */
   read(window: Window, signal: AbortSignal | undefined, isWanted?: (part: Window) => boolean): Promise<Cells>;
   /**
    * Reads a window that consists of complete blocks. Cells are returned block by block. Unwanted blocks are omitted.
@@ -37,7 +37,7 @@ export interface WindowReaderOptions {
   readonly fill: number;
   /** Maximum bytes of the cache for decoded blocks. */
   readonly keepBytes: number;
-  /** Number of decoding threads; 0 decodes on the calling thread. Default: one per core, for large windows. */
+  /** Number of decoding threads; 0 starts no threads. Default: one per core, for large windows. */
   readonly threads?: number | undefined;
 }
 

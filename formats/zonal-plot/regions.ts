@@ -1,10 +1,10 @@
 import { type MapExtent, unionOf } from './extent.ts';
 
-/** Outlying zones are drawn separately if the main region contains at least this fraction of all zones, */
+/** Minimum fraction of all zones in the main region. With fewer, outlying zones are not drawn separately. */
 const MAX_ZONES = 0.95;
-/** and if the main region can be drawn larger by at least this factor without them. */
+/** Minimum factor by which the main region must become larger if outlying zones are drawn separately. */
 const GAIN = 1.4;
-/** Two regions are separate if their distance is at least this fraction of the whole map's longer side. */
+/** Minimum distance between two regions, as a fraction of the longer side of the whole map. */
 const APART = 0.03;
 const MAX_INSETS = 6;
 

@@ -10,8 +10,8 @@ export interface Time {
 }
 
 /**
- * Parses a date `YYYY-MM-DD`, or a time `YYYY-MM-DDTHH:MM` with optional seconds, up to six decimals of a second, and
- * `Z` or an offset such as `+01:00`. A blank may replace the `T`.
+ * Parses a date `YYYY-MM-DD`, or a time `YYYY-MM-DDTHH:MM`. Seconds are optional and may have six decimals; `Z` or an
+ * offset such as `+01:00` is optional, too. A blank may replace the `T`.
  *
  * @returns undefined if the text is not a date or time.
  */
