@@ -2,8 +2,8 @@ import { requireArguments } from '../primitives/arguments.ts';
 import { anArrayOf, anInstance, aRecord, aText, aWhole, type Kind } from '../primitives/kinds.ts';
 
 /**
- * Texts as columns. Text `i` is the UTF-8 in `bytes[starts[i] … starts[i + 1] − 1]`; `starts` has one more entry than
- * there are texts.
+ * A list of texts as two arrays. Text `i` is the UTF-8 in `bytes[starts[i] … starts[i + 1] − 1]`. The last element of
+ * `starts` is the end of the last text.
  */
 export interface TextColumn {
   readonly bytes: Uint8Array;
@@ -15,11 +15,11 @@ export const aTextColumn: Kind = aRecord<TextColumn>({
   starts: anInstance(Uint32Array),
 });
 
-// A byte-order mark is part of the text.
+// With `ignoreBOM: true` a byte-order mark stays in the text.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * The text of a row. O(its length).
+ * The text of a row. O(length of the text).
  *
  * @example
  * const ids = textColumnOf(['nucleus', 'ä']);
@@ -50,7 +50,8 @@ export function textColumnOf(texts: readonly string[]): TextColumn {
 }
 
 /**
- * Rows whose text already occurs in an earlier row, in order.
+ * The rows whose text occurs in an earlier row too, ascending. Expected O(bytes): texts are hashed in place, without
+ * making strings.
  *
  * Expected O(bytes): texts are hashed in place, without making strings.
  */
@@ -58,7 +59,7 @@ export function repeatedRows({ bytes, starts }: TextColumn): number[] {
   const rows = starts.length - 1;
   const mask = tableSize(rows) - 1;
   const table = new Uint32Array(mask + 1);
-  // A new seed for each call, so that no file can be crafted whose texts all fall into one slot.
+  // A new seed for each call, so that nobody can craft a file whose texts all have the same hash.
   const seed = Math.floor(Math.random() * 2 ** 32);
   const repeated: number[] = [];
   for (let row = 0; row < rows; row++) {
@@ -71,7 +72,7 @@ export function repeatedRows({ bytes, starts }: TextColumn): number[] {
   return repeated;
 }
 
-/** A power of two, at least twice the rows. */
+/** Size of the hash table: a power of two, at least twice the number of rows. */
 function tableSize(rows: number): number {
   return 2 ** (Math.ceil(Math.log2(Math.max(1, rows))) + 1);
 }

@@ -1,11 +1,11 @@
 /**
- * Maps numbers to integers with the same order; all kinds of columns are stored as integers on a device. For floats,
- * all NaNs map to one key, which is the largest, and −0 maps to the key of 0.
+ * Functions of this file map numbers to integer keys with the same order, because columns of all types are stored as
+ * integers on a device. For floats, all NaNs map to one key, which is the largest, and −0 maps to the key of 0.
  */
 
 const NAN_KEY = 0x7fffffff;
 
-/** Keys of f32, as i32. */
+/** The keys of f32 numbers, as i32. */
 export function keysOfF32(values: Float32Array): Int32Array {
   const bits = new Int32Array(values.buffer, values.byteOffset, values.length);
   const keys = new Int32Array(values.length);
@@ -13,7 +13,7 @@ export function keysOfF32(values: Float32Array): Int32Array {
   return keys;
 }
 
-/** The bits of the smallest f32 magnitude that is not zero; infinity if all are zero. */
+/** The bits of the smallest f32 magnitude that is not zero. The bits of infinity if all numbers are zero. */
 export function smallestMagnitude(values: Float32Array): number {
   const bits = new Int32Array(values.buffer, values.byteOffset, values.length);
   let smallest = 0x7f800000;
@@ -45,7 +45,7 @@ export function f32OfKey(key: number): number {
 
 const NAN_KEY_64 = 2n ** 63n - 1n;
 
-/** Keys of f64, as i64 in words. */
+/** The keys of f64 numbers, as i64 in two words. */
 export function keysOfF64(values: Float64Array): Pairs<Int32Array> {
   const words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
   const lo = new Uint32Array(values.length);
@@ -72,13 +72,13 @@ export function f64OfKey(key: bigint): number {
   return scratch.getFloat64(0);
 }
 
-/** 64-bit words in two arrays. */
+/** 64-bit integers as two arrays of words. */
 export interface Pairs<High> {
   readonly lo: Uint32Array;
   readonly hi: High;
 }
 
-/** 64-bit integers in words. */
+/** Splits 64-bit integers into two arrays of words. */
 export function pairsOf(values: BigInt64Array | BigUint64Array): Pairs<Uint32Array> {
   const words = new Uint32Array(values.buffer, values.byteOffset, 2 * values.length);
   const lo = new Uint32Array(values.length);

@@ -9,7 +9,7 @@ import { tableError } from './errors.ts';
 import { type ColumnKind, type HostColumn, type HostTable, rowsOf } from './host-table.ts';
 import { keysOfF32, keysOfF64, pairsOf, smallestMagnitude } from './sortable.ts';
 
-/** The integer type in which the values of a column are ordered. */
+/** The integer type that gives the values of a column their order. */
 export type KeyType = 'u32' | 'i32' | 'u64' | 'i64';
 
 /** A column on a device, stored as integers with the order of its values; see {@link createTable}. */
@@ -17,21 +17,21 @@ export interface TableColumn {
   readonly name: string;
   readonly kind: ColumnKind;
   readonly key: KeyType;
-  /** The integers in words, low word first. */
+  /** The words of the integers, low word first. There are one or two columns. */
   readonly words: readonly Column<'u32' | 'i32'>[];
-  /** The bits of the valid rows; undefined if all rows are valid. */
+  /** Which rows are valid (not null), one bit per row. Undefined if all rows are valid. */
   readonly validity: Column<'u32'> | undefined;
-  /** Bounds of the integers of all rows. */
+  /** Minimum and maximum of the integers of all rows. */
   readonly bounds: Bounds;
-  /** For f32: the bits of the smallest magnitude that is not zero, if known. */
+  /** Only for f32: the bits of the smallest magnitude that is not zero, if known. */
   readonly smallestMagnitude?: number | undefined;
-  /** The strings of the codes, sorted. */
+  /** The strings of the codes, sorted. Empty for columns of other types. */
   readonly dictionary: readonly string[];
-  /** For decimals: the number of decimals. */
+  /** For decimals, the number of decimal places. */
   readonly scale: number;
 }
 
-/** Columns of equal length on a device, by name. All belong to one context. */
+/** Columns of equal length on a device, by name. All columns belong to one context. */
 export interface DeviceTable {
   readonly context: Context;
   readonly rows: number;
@@ -41,12 +41,12 @@ export interface DeviceTable {
 /**
  * Uploads a table to a device.
  *
- * Every column is stored as integers with the order of its values, in one or two words. For f32 and f64 these are the
- * bits, flipped for negative numbers, with one NaN, which is the largest, and one zero. For strings they are the
- * indices in the sorted dictionary. So comparing, selecting by rank, grouping and joining use the same exact code for
- * all types, on all backends.
+ * Every column is stored as integers with the order of its values, in one or two words. For f32 and f64, the integers
+ * are the bits of the numbers, inverted for negative numbers. All NaNs become the same largest integer, and both zeros
+ * the same integer. For strings, the integers are indices into the sorted dictionary. So comparing, selecting by rank,
+ * grouping and joining use the same exact code for all types, on all backends.
  *
- * - The table belongs to the current scope, as all columns do; {@link disposeTable} frees it.
+ * - The table belongs to the current scope, like all columns. {@link disposeTable} frees it.
  *
  * @throws {@link TableError} `tables/length` if columns differ in length, `tables/validity` if a validity is too short,
  * `tables/dictionary` if a code has no string or a string has two codes.
@@ -84,7 +84,7 @@ export function disposeTable(table: DeviceTable): void {
   }
 }
 
-/** A column by its name. Throws an error that lists the existing names. */
+/** The column with a name. If there is none, throws an error that lists the existing names. */
 export function columnOf({ columns }: DeviceTable, name: string): TableColumn {
   if (Object.hasOwn(columns, name)) return columns[name]!;
   throw tableError('unknown-column', `The table has no column '${name}'.`, {
@@ -119,7 +119,7 @@ function upload(context: Context, name: string, given: HostColumn, keys: Keys, r
 
 type Words = Uint32Array | Int32Array | Uint16Array | Int16Array | Uint8Array | Int8Array;
 
-/** A column as integers, on the host. */
+/** The integers of a column on the host, before they are uploaded. */
 interface Keys {
   readonly key: KeyType;
   readonly words: readonly Words[];

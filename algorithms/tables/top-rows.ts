@@ -15,10 +15,10 @@ import { countsWhere, orderedValues, valueOperand } from './values.ts';
 
 /** Options of {@link topRows}. */
 export interface TopRowsOptions {
-  /** Name of the column to order by. */
+  /** Name of the column by which rows are ordered. */
   readonly by: string;
   readonly k: number;
-  /** Takes the rows with the smallest values instead of the largest. */
+  /** Whether to take the rows with the smallest values instead of the largest. Default false. */
   readonly ascending?: boolean;
   readonly where?: Where;
 }
@@ -32,13 +32,13 @@ const OPTIONS: FieldKinds<TopRowsOptions> = {
 
 /**
  * The indices of the k rows with the largest (or smallest) values of a column, best first. Among equal values, lower
- * indices come first. Rows without a value do not count. If fewer than k rows count, the result is shorter.
+ * indices come first. Rows in which the value is null are left out. If fewer than k rows remain, the result is shorter.
  *
- * The k-th value is found digit by digit, as in {@link aggregate}, and only rows up to it are sorted.
+ * The k-th value is found digit by digit, as in {@link aggregate}, and only the rows up to that value are sorted.
  *
- * - Work O(rows · passes + found · bits), span O(log rows). Deterministic.
+ * - Work O(rows · passes + rows found · bits), span O(log rows). Deterministic.
  *
- * Source: Govindaraju et al. 2004, whose k-th largest number is the bound.
+ * Source: Govindaraju et al. 2004, whose method finds the k-th largest number.
  *
  * @throws {@link TableError} `tables/unknown-column`, and the errors of conditions.
  * @example
@@ -68,7 +68,7 @@ export async function topRows(table: DeviceTable, options: TopRowsOptions): Prom
   });
 }
 
-/** Whether a row counts and its value is not beyond the k-th value. */
+/** Whether a row is included and its value is not beyond the k-th value. */
 function upTo(
   { part, bounds }: IntegerPart,
   counts: QuestionPart<Bool>,
@@ -82,7 +82,7 @@ function upTo(
   return combineParts('up to', [counts, isBeyond], ([holds, beyond]) => holds!.and(beyond!.not()));
 }
 
-/** Unsigned words that sort in the order of the integers, or in reverse. */
+/** Words that, as unsigned integers, sort in the order of the given integers or in reverse. */
 function orderOf(
   { part, bounds }: IntegerPart,
   ascending: boolean,

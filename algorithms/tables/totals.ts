@@ -15,21 +15,21 @@ import type { DeviceTable } from './table.ts';
 
 type Values = readonly Value<ScalarType>[];
 
-/** A total over rows: the element of each row, and the monoid that adds elements up. */
+/** A total over rows, such as a sum: the element that each row contributes, and the monoid that combines elements. */
 export interface Total {
-  /** Totals with the same name are the same. */
+  /** Identifies a total: totals with the same name are computed once. */
   readonly name: string;
-  /** The element of a row. Rows that do not count add the identity. */
+  /** The element of a row. Rows that are not included contribute the identity. */
   readonly element: QuestionPart<Values>;
   readonly monoid: AnyMonoid;
 }
 
-/** Number of rows that count. */
+/** Counts the included rows. */
 export function countTotal(counts: QuestionPart<Bool>): Total {
   return { name: 'count', element: mapPart('n', counts, (holds): Values => [u32(holds)]), monoid: plus(u32) };
 }
 
-/** The integer types in which sums are added up. */
+/** The integer types in which sums are computed. */
 const sums = {
   i32: { of: plus(i32), words: 1 },
   i64: { of: plus(u64), words: 2 },
@@ -58,7 +58,7 @@ const sums = {
   },
 } as const;
 
-/** Sum of integers, in as many words as `rows` rows may need. */
+/** Sums integers, in as many words as the sum of `rows` rows may need. */
 export function sumTotal({ part, bounds }: IntegerPart, counts: QuestionPart<Bool>, rows: number): Total {
   const max = BigInt(rows);
   const total: Bounds = { min: max * minOf(bounds.min, 0n), max: max * maxOf(bounds.max, 0n) };
@@ -85,7 +85,7 @@ function signOf(high: U32): U32 {
   return u32(0).sub(high.shr(31));
 }
 
-/** The integer in the words of a sum. The last word is signed. */
+/** The integer whose words are the result of a sum. The last word is signed. */
 export function sumOfWords(words: readonly number[]): bigint {
   const total = words.reduceRight((above, word) => (above << 32n) | BigInt(word >>> 0), 0n);
   return BigInt.asIntN(32 * words.length, total);
@@ -106,7 +106,7 @@ function wideExtremum(combine: typeof minI64, identity: bigint): AnyMonoid {
   return monoid({ of: u64, identity: { lo, hi }, combine, commutative: true, name: 'extremum' });
 }
 
-/** Minimum or maximum of integers; the identity if no row counts. */
+/** Minimum or maximum of integers. The result is the identity of the monoid if no row is included. */
 export function extremumTotal(kind: 'min' | 'max', integers: IntegerPart, counts: QuestionPart<Bool>): Total {
   const [domain] = domainOf(integers.bounds);
   const of = extrema[kind][domain];
@@ -134,18 +134,19 @@ function wordsIn(domain: Domain, value: IntegerValue): Values {
   return [lo, hi];
 }
 
-/** The integer in the words of a minimum or maximum. */
+/** The integer whose words are the result of a minimum or maximum. */
 export function integerOfWords(isSigned: boolean, words: readonly number[]): bigint {
   const integer = sumOfWords(words);
   return isSigned ? integer : BigInt.asUintN(32 * words.length, integer);
 }
 
-/** A sum and its rounding error. The pair adds f32 with about twice the digits. */
+/** A sum of f32 with its accumulated rounding error. Both together have about twice the digits of f32. */
 const compensated = monoid({
   of: { sum: f32, lost: f32 },
   identity: { sum: 0, lost: 0 },
   combine: ({ a, b }) => {
-    // The rounding error of a sum is a float. It is found by Knuth's branch-free sequence (TAOCP 4.2.2, theorem B).
+    // The rounding error of an f32 addition is itself an f32. Knuth's sequence of operations without branches computes
+    // it (TAOCP 4.2.2, theorem B).
     const sum = a.sum.add(b.sum);
     const ofB = sum.sub(a.sum);
     const ofA = sum.sub(ofB);
@@ -154,7 +155,7 @@ const compensated = monoid({
   name: 'compensatedSum',
 });
 
-/** Compensated sum of f32, in the canonical tree. */
+/** Compensated sum of f32. Rows are combined in a fixed order, so the bits are the same on every backend. */
 export function floatSumTotal({ part }: FloatPart, counts: QuestionPart<Bool>): Total {
   const element = combineParts<F32 | Bool, Values>('float sum', [part, counts], ([value, holds]) => [
     select(f32(0), value as F32, holds as Bool),
@@ -163,12 +164,15 @@ export function floatSumTotal({ part }: FloatPart, counts: QuestionPart<Bool>): 
   return { name: 'sum', element, monoid: compensated };
 }
 
-/** The f64 value of a compensated sum. */
+/** The value of a compensated sum, in f64. */
 export function floatSum([sum, lost]: readonly number[]): number {
   return Number.isFinite(sum) ? sum! + lost! : sum!;
 }
 
-/** Counts, means and sums of squared distances from the mean, combined as in Chan, Golub and LeVeque (1979). */
+/**
+ * Count, mean and sum of squared distances from the mean. Two such triples are combined as in Chan, Golub and LeVeque
+ * (1979).
+ */
 const moments = monoid({
   of: { count: u32, mean: f32, squares: f32 },
   identity: { count: 0, mean: 0, squares: 0 },
@@ -185,7 +189,7 @@ const moments = monoid({
   name: 'moments',
 });
 
-/** Count, mean and sum of squared distances of f32, in the canonical tree. */
+/** Count, mean, and sum of squared distances from the mean, of f32. Rows are combined in a fixed order. */
 export function momentsTotal({ part }: FloatPart, counts: QuestionPart<Bool>): Total {
   const element = combineParts<F32 | Bool, Values>('moments', [part, counts], ([value, holds]) => [
     u32(holds as Bool),
@@ -197,7 +201,7 @@ export function momentsTotal({ part }: FloatPart, counts: QuestionPart<Bool>): T
 
 const products = new Map<string, AnyMonoid>();
 
-/** Totals side by side, as one monoid over a record. */
+/** Combines the monoids of several totals into one monoid over a record, so that one pass computes all totals. */
 export function monoidOf(totals: readonly Total[]): AnyMonoid {
   const name = totals.map(({ monoid: of }) => numberOf(of)).join();
   const known = products.get(name) ?? product(Object.fromEntries(totals.map(({ monoid: of }, i) => [`t${i}`, of])));
@@ -213,7 +217,7 @@ function numberOf(of: AnyMonoid): number {
   return number;
 }
 
-/** The elements of all totals for a row, concatenated. */
+/** Combines the elements of several totals for a row, concatenated. */
 export function elementOf(totals: readonly Total[]): {
   readonly types: readonly ScalarType[];
   readonly part: QuestionPart<Values>;
@@ -229,19 +233,20 @@ export function elementOf(totals: readonly Total[]): {
   };
 }
 
-/** Columns arranged in the record of a monoid. */
+/** Arranges columns as the record that a monoid combines. */
 export function tableOf(of: AnyMonoid, columns: readonly Column[]): never {
   return assemble<Column>(of.shape as Shape & Scalar<ScalarType>, columns) as never;
 }
 
 /**
- * Totals of up to this many words share a pass, even if only some of them depend on order. A second read of the columns
- * would take longer.
+ * Maximum number of words of all totals for one pass. With more, totals that depend on the order of rows get a pass of
+ * their own. With fewer, a second read of the columns would take longer.
  */
 const MAX_WORDS = 8;
 
 /**
- * Reduced totals. A few share one pass; of many, exact totals share one pass and those that depend on order another.
+ * Totals after reduction. Few totals share one pass. If there are many, exact totals share one pass, and totals that
+ * depend on the order of rows share another.
  */
 export interface ReducedTotals {
   readonly totals: readonly (readonly Total[])[];
@@ -264,7 +269,7 @@ function reduceTotals({ context, rows }: DeviceTable, totals: readonly Total[]):
 
 type Read = ArrayLike<number> | { readonly [name: string]: Read };
 
-/** The words of totals, by name, from the values read. */
+/** Words of all totals by name, from the values that were read. */
 export function wordsOfTotals({ totals }: ReducedTotals, read: unknown): Map<string, readonly number[]> {
   const words = new Map<string, readonly number[]>();
   totals.forEach((some, pass) => {

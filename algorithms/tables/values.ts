@@ -11,7 +11,7 @@ import { bitsPart, combineParts, mapPart, type QuestionPart } from './part.ts';
 import { f32OfKey, f64OfKey } from './sortable.ts';
 import type { DeviceTable } from './table.ts';
 
-/** An operand with a value per row. */
+/** An operand that has a value for every row, that is, not a literal. */
 export type ValueOperand = Exclude<Operand, { readonly family: 'literal' }>;
 
 export function valueOperand(table: DeviceTable, expression: Expression): ValueOperand {
@@ -27,7 +27,7 @@ export function validityOf(operand: ValueOperand): readonly (Column<'u32'> | und
   return 'validity' in operand ? operand.validity : [operand.column.validity];
 }
 
-/** Whether a row counts: it is chosen, and the operand is not null there. */
+/** Whether a row is included: it is chosen, and the operand is not null there. */
 export function countsWhere(
   chosen: QuestionPart<Bool> | undefined,
   operand: ValueOperand | undefined,
@@ -39,12 +39,12 @@ export function countsWhere(
   return combineParts('and', [chosen, valid], ([a, b]) => a!.and(b!));
 }
 
-/** Whether all rows count, which needs no code. */
+/** Whether all rows are included. Then no code is needed to test rows. */
 export function isEveryRow(counts: QuestionPart<Bool>): boolean {
   return counts.structure === 'true';
 }
 
-/** The values of an operand as integers of the same order, and how to convert an integer back. */
+/** The values of an operand as integers with the same order, and the conversion of an integer back to a value. */
 export interface Ordered {
   readonly integers: IntegerPart;
   cellOf(integer: bigint): CellValue;
@@ -81,7 +81,7 @@ function cellOfKey(family: 'f64' | 'string' | 'bool' | 'date', dictionary: reado
   }
 }
 
-/** An integer as a cell of its column: a number if it has 32 bits, a bigint if it has 64, or a decimal. */
+/** Converts an integer to a cell value: a number for 32-bit columns, a bigint for 64-bit columns, or a decimal. */
 function integerCell(operand: ValueOperand & { readonly family: 'integer' }, integer: bigint): CellValue {
   const { column, scale } = operand;
   if (scale > 0 || column?.kind === 'decimal') return { units: integer, scale };

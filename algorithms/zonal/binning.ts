@@ -10,13 +10,13 @@ import { isReversed, scaledValue } from './scaling.ts';
 import type { Binning } from './types.ts';
 import { ABSENT } from './window-plan.ts';
 
-/** The bins of a job. Bin i holds values with `edges[i] ≤ value < edges[i + 1]`; edges are f64. */
+/** The bins of a job. Bin i has the values with `edges[i] ≤ value < edges[i + 1]`. Edges are f64. */
 export interface BinEdges {
   readonly lower: Float64Array;
   readonly upper: Float64Array;
 }
 
-/** Number of bins of a binning. Binning by unique values, or without bins, counts as one bin for all values. */
+/** Number of bins of a binning. For unique values, or without bins, it is 1: a single bin for all values. */
 export function binCount(binning: Binning): number {
   if (hasOneBin(binning)) return 1;
   return binning.kind === 'edges'
@@ -24,7 +24,7 @@ export function binCount(binning: Binning): number {
     : requireEvenBins(binning.low, binning.high, binning.width);
 }
 
-/** Whether all numbers are counted together. */
+/** Whether all values go into a single bin. */
 function hasOneBin(binning: Binning): binning is Extract<Binning, { kind: 'unique' | 'none' }> {
   return binning.kind === 'unique' || binning.kind === 'none';
 }
@@ -70,17 +70,18 @@ function evenBinEdges(low: number, high: number, width: number): Float64Array {
 }
 
 /**
- * Rounds a sum of decimals to the decimal it means: 0.15 instead of 0.15000000000000002 for three times 0.05. So
- * computed edges equal edges that are written out. `decimals` is the number of decimals of the summands.
+ * Rounds a sum of decimal numbers to the decimal number that is meant, such as 0.15 instead of 0.15000000000000002 for
+ * 3 · 0.05. So computed edges equal edges that are written out. `decimals` is the number of decimal places of the
+ * summands.
  */
 function meant(sum: number, decimals: number): number {
   return decimals > MAX_DECIMALS ? sum : Number(sum.toFixed(decimals));
 }
 
-/** Maximum argument of `toFixed`. */
+/** Maximum argument that `toFixed` accepts. */
 const MAX_DECIMALS = 100;
 
-/** Slots of a zone's histogram: first its bins, then nodata, below and above. */
+/** Positions (slots) in the histogram of a zone: first its bins, then nodata, below and above. */
 export interface Slots {
   readonly bins: number;
   readonly nodata: number;
@@ -93,7 +94,7 @@ export function slotsFor(bins: number): Slots {
   return { bins, nodata: bins, below: bins + 1, above: bins + 2, count: bins + 3 };
 }
 
-/** Captured values of a classifier's functor. */
+/** Parameters of a classifier that its functor gets, as values in a functor. */
 export interface Captured extends CapturedSearch {
   readonly slotTable?: ArrayValue<'u32'>;
   readonly nodataKey?: U32;
@@ -103,30 +104,30 @@ export interface Captured extends CapturedSearch {
 }
 
 /**
- * Maps the cells of one band to slots, inside functors. Cells are given as they are stored: 8 or 16 bits zero-extended,
- * or the 32 bits of the sample.
+ * Maps the cells of a band to slots of the histogram, in functors. Cells are given as they are stored: 8 or 16 bits
+ * with zeros above, or the 32 bits of the sample.
  */
 export interface Classifier {
   readonly slots: Slots;
-  /** Parameters that the functor must capture besides the cells, and their values. */
+  /** Parameters that the functor needs besides the cells, and (in `captures`) their values. */
   readonly parameters: Parameters;
   readonly captures: { readonly [name: string]: Column | number };
-  /** The slot of a stored cell. */
+  /** The slot of the histogram to which a stored cell belongs. */
   slotOf(raw: U32, captured: Captured): U32;
-  /** Whether a stored cell carries data. */
+  /** Whether a stored cell has data. */
   isData(raw: U32, captured: Captured): Bool;
-  /** For f32 only: whether a cell with this sign and exponent (its upper 9 bits) may be nodata. */
+  /** Only for f32: whether a cell with this sign and exponent (its upper 9 bits) may be nodata. */
   mayLackData(head: U32, captured: Captured): Bool;
 }
 
-/** Input of a classifier. */
+/** What a classifier must know about a band. */
 export interface ClassifiedBand {
   readonly sample: Sample;
   readonly nodata: number | undefined;
   readonly scaling?: Scaling | undefined;
 }
 
-/** Makes a classifier for bins. Its tables are columns of the context. */
+/** Makes a classifier for bins. Its tables are columns of the context, which the caller frees. */
 export function createClassifier(context: Context, band: ClassifiedBand, { lower, upper }: BinEdges): Classifier {
   const { sample } = band;
   const edges = edgesOf(lower, upper);
@@ -143,7 +144,7 @@ function edgesOf(lower: Float64Array, upper: Float64Array): Float64Array {
   return edges;
 }
 
-/** For 8- and 16-bit samples: looks values up in a table of all values. */
+/** Classifier for 8- and 16-bit samples: looks up the slot in a table of all possible values. */
 function tableClassifier(
   context: Context,
   sample: 'u8' | 'i8' | 'u16' | 'i16',
@@ -166,13 +167,14 @@ function tableClassifier(
     parameters: { slotTable: array(u32), nodataKey: uniform(u32) },
     captures: { slotTable: context.column(table), nodataKey },
     slotOf: (raw, { slotTable }) => slotTable!.at(raw),
-    // Scaling turns these samples into numbers or infinities, never into NaN. So only nodata is missing data.
+    // Scaling turns integer samples into numbers or infinities, never into NaN. So only the nodata value is missing
+    // data.
     isData: (raw, { nodataKey }) => raw.ne(nodataKey!),
     mayLackData: () => bool(true),
   };
 }
 
-/** The slot of a value, in f64. The functors follow the same rule. */
+/** The slot of a value, computed on the host in f64. The functors follow the same rule. */
 function slotOfNumber(value: number, edges: Float64Array, slots: Slots): number {
   if (Number.isNaN(value)) return slots.nodata;
   if (value < edges[0]!) return slots.below;
@@ -187,7 +189,10 @@ function slotOfNumber(value: number, edges: Float64Array, slots: Slots): number 
   return first;
 }
 
-/** For 32-bit samples: searches the edges, in words whose order is the order of the values. */
+/**
+ * Classifier for 32-bit samples: searches the edges. Cells and edges are converted to u32 words with the order of the
+ * values.
+ */
 function searchClassifier(
   context: Context,
   sample: 'u32' | 'i32' | 'f32',
@@ -196,7 +201,7 @@ function searchClassifier(
   slots: Slots,
 ): Classifier {
   const thresholds = scaling === undefined ? thresholdsOf(sample, edges) : scaledThresholds(sample, scaling, edges);
-  // With a negative scale, words are inverted: larger stored values mean smaller numbers.
+  // With a negative scale, larger stored values mean smaller numbers. Inverting the words corrects the order.
   const turned = isReversed(scaling) ? 0xffffffff : 0;
   const keyOf = (raw: U32): U32 => (turned === 0 ? orderedKey(sample, raw) : orderedKey(sample, raw).xor(turned));
   const marked = nodata !== undefined && isValueOf(sample, nodata);
@@ -229,7 +234,10 @@ function searchClassifier(
   };
 }
 
-/** Signs and exponents of an f32 nodata value. Zero has both signs. */
+/**
+ * Sign and exponent of an f32 nodata value, and which of these bits to compare. A nodata value of zero matches both
+ * signs.
+ */
 function headsWithout(nodata: number | undefined): { readonly nodataHead: number; readonly nodataHeadBits: number } {
   if (nodata === undefined) return { nodataHead: ABSENT, nodataHeadBits: 0 };
   scratch.setFloat32(0, nodata);
@@ -237,19 +245,19 @@ function headsWithout(nodata: number | undefined): { readonly nodataHead: number
   return { nodataHead: (scratch.getUint32(0) >>> 23) & nodataHeadBits, nodataHeadBits };
 }
 
-/** Whether a 32-bit cell carries data. It is given as stored and as an ordered word. */
+/** Whether a 32-bit cell has data. `raw` is the stored cell, `key` the cell as an ordered word. */
 function isDataKey(sample: Sample, raw: U32, key: U32, { nodataKey, hasNodata }: Captured): Bool {
   const isData = key.ne(nodataKey!).or(hasNodata!.eq(0));
   return sample === 'f32' ? isData.and(isNotANumber(raw).not()) : isData;
 }
 
-/** Whether a cell can hold this number. NaN is always nodata. */
+/** Whether a cell can have this value. NaN is always nodata. */
 function isValueOf(sample: 'u32' | 'i32' | 'f32', value: number): boolean {
   if (sample === 'u32') return value === value >>> 0;
   return value === (sample === 'i32' ? value | 0 : Math.fround(value));
 }
 
-/** Maps a stored cell to a u32 with the order of the sample's values. −0 becomes 0. */
+/** Maps a stored cell to an ordered word: a u32 that has the order of the sample's values. −0 becomes 0. */
 export function orderedKey(sample: Sample, raw: U32): U32 {
   if (sample === 'i32') return raw.xor(0x80000000);
   if (sample !== 'f32') return raw;
@@ -260,7 +268,7 @@ function isNotANumber(raw: U32): Bool {
   return raw.and(0x7fffffff).gt(0x7f800000);
 }
 
-/** Same as {@link orderedKey}, for a number on the host. */
+/** Same as {@link orderedKey} for a number on the host. */
 function orderedWord(sample: Sample, value: number): number {
   if (sample === 'i32') return (value ^ 0x80000000) >>> 0;
   if (sample !== 'f32') return value >>> 0;
@@ -279,12 +287,12 @@ export function valueOfOrderedWord(sample: Sample, word: number): number {
   return scratch.getFloat32(0);
 }
 
-/** Converts between the bits of an f32 and its number. */
+/** Memory for conversions between f32 numbers and their bits. */
 const scratch = new DataView(new ArrayBuffer(4));
 
 /**
- * For each edge, the ordered word of the smallest value that is not below the edge. Edges above all values are left
- * out.
+ * For each edge, the ordered word of the smallest value that is not below the edge. Edges above all possible values are
+ * left out.
  */
 function thresholdsOf(sample: 'u32' | 'i32' | 'f32', edges: Float64Array): Uint32Array {
   const [min, max] = sample === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
@@ -294,21 +302,21 @@ function thresholdsOf(sample: 'u32' | 'i32' | 'f32', edges: Float64Array): Uint3
   return Uint32Array.from(reachable, (edge) => orderedWord(sample, Math.max(min, Math.ceil(edge))));
 }
 
-/** Same as {@link thresholdsOf}, for scaled values. */
+/** Same as {@link thresholdsOf} for scaled values. */
 function scaledThresholds(sample: 'u32' | 'i32' | 'f32', scaling: Scaling, edges: Float64Array): Uint32Array {
   const thresholds = Array.from(edges, (edge) => minWordReaching(sample, scaling, edge));
   return Uint32Array.from(thresholds.filter((word) => word !== undefined));
 }
 
-/** The minimum and maximum ordered word of a sample. */
+/** The minimum and maximum ordered word that values of a sample type have. */
 function wordRange(sample: Sample): readonly [min: number, max: number] {
   return sample === 'f32' ? [orderedWord(sample, -Infinity), orderedWord(sample, Infinity)] : [0, 2 ** 32 - 1];
 }
 
 /**
- * The smallest word whose scaled value is not below an edge, for u32, i32 or f32; undefined if all values are below.
- * With a negative scale, words are inverted first. Rounding preserves the order of values, so bisection finds the word
- * exactly.
+ * The smallest ordered word whose scaled value is not below an edge, for u32, i32 or f32. Undefined if all values are
+ * below. With a negative scale, words are inverted first. Rounding preserves the order of values, so bisection finds
+ * the word exactly.
  */
 function minWordReaching(sample: Sample, scaling: Scaling, edge: number): number | undefined {
   const [min, max] = wordRange(sample);
@@ -334,7 +342,7 @@ function minF32NotBelow(edge: number): number {
   return scratch.getFloat32(0);
 }
 
-/** Cells as a column of their stored bits. */
+/** A column with the stored bits of cells. */
 export function cellColumn(context: Context, cells: Cells): Column<'u32'> {
   const { buffer, byteOffset, length } = cells;
   switch (cells.BYTES_PER_ELEMENT) {

@@ -1,19 +1,19 @@
 import type { BlockCells, Cells, RasterSource } from '../geometry/raster.ts';
 import { meetsZones, type WindowPlan } from './window-plan.ts';
 
-/** Cells of a window, and the position of each tile among them. */
+/** The cells of a window, and where each tile is stored. */
 export interface PlacedCells {
   readonly cells: Cells;
-  /** Position of each tile's first cell; tiles are in row order. */
+  /** Index of the first cell of each tile, in row order of the tiles. */
   readonly tileStarts: Uint32Array;
   /** Distance in cells from one row of a tile to the next. */
   readonly pitch: number;
 }
 
 /**
- * Reads the cells that a window's zones need. If the raster can read single blocks and no tile crosses a block border,
- * reads block by block; otherwise row by row. In the first case the cells of a tile are close together, and blocks
- * without zones take no memory.
+ * Reads the cells that the zones of a window need. Reads block by block if the raster can read single blocks and no
+ * tile crosses a border of blocks. Then the cells of a tile are close together, and blocks without zones take no
+ * memory. Otherwise reads row by row.
  */
 export async function readCells(raster: RasterSource, plan: WindowPlan, signal: AbortSignal): Promise<PlacedCells> {
   const isWanted = meetsZones(plan);
@@ -44,7 +44,7 @@ function isCutAlongBlocks(
   );
 }
 
-/** Places cells that are stored row by row in the window. */
+/** Finds the tiles of a window whose cells are stored row by row. */
 export function placeRows({ window, tile, tileColumns, tileRows }: WindowPlan, cells: Cells): PlacedCells {
   const pitch = window.columns;
   const tileStarts = Uint32Array.from({ length: tileColumns * tileRows }, (_, at) => {

@@ -21,18 +21,18 @@ import type { PlacedCells } from './cell-places.ts';
 import { type InsidePairs, type Pairs, pairsOf } from './tile-pairs.ts';
 import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
-/** Words per edge in the table of edges. */
+/** Number of words per edge in the table of edges. */
 const EDGE_STRIDE = 12;
 
-/** The edges of all zones on the device, concatenated in one column. */
+/** The edges of all zones on the device, in one column. Their crossings with rows of cells are computed from it. */
 export interface EdgeTable {
   readonly edges: Column<'u32'>;
   readonly count: number;
-  /** Number of crossings in all rows before each row. */
+  /** For each row, the number of crossings in all rows above it. */
   readonly crossingsBefore: Float64Array;
 }
 
-/** Puts row crossings on the device. */
+/** Uploads the edges, with the numbers from which their crossings are computed. */
 export function uploadEdges(context: Context, crossings: RowCrossings, rasterRows: number): EdgeTable {
   const count = crossings.zone.length;
   const words = new Uint32Array(Math.max(1, count) * EDGE_STRIDE);
@@ -42,9 +42,9 @@ export function uploadEdges(context: Context, crossings: RowCrossings, rasterRow
     const rest = crossings.rest[edge]!;
     const firstRow = crossings.firstRow[edge]!;
     const rows = crossings.rows[edge]!;
-    // At most 2 below the exact slope, so that the quotient computed from it is never too large.
+    // The slope is at most 2 units below its exact value, so that the quotient computed from it is never too large.
     const slope = Math.max(0, Math.floor((rest / height) * 2 ** 32) - 1);
-    // Written word by word for speed: the table of a large job has millions of edges.
+    // Assigned word by word for speed, because the table of a large job has millions of edges.
     const at = edge * EDGE_STRIDE;
     words[at] = crossings.zone[edge]!;
     words[at + 1] = firstRow;
@@ -66,7 +66,10 @@ function setPair(words: Uint32Array, at: number, value: number): void {
   words[at + 1] = Math.floor(value / 2 ** 32);
 }
 
-/** Number of crossings before each row, from the numbers of edges that start and end in each row. */
+/**
+ * For each row, the number of crossings in all rows above it. `changes` is the number of edges that start in a row
+ * minus the number that end there.
+ */
 function integrateTwice(changes: Float64Array): Float64Array {
   const before = new Float64Array(changes.length);
   let open = 0;
@@ -107,9 +110,9 @@ type CrossingParameters = {
 type Toggle = { readonly word: typeof u32; readonly bits: typeof u32 };
 
 /**
- * The bit that a crossing flips in its zone's bitmap: the bit of the first cell to its right. A crossing east of the
- * window flips the first bit past the row, which may be the next row's first bit; the parity beyond the window is then
- * even, so no bit is set there.
+ * The bit that a crossing flips in the bitmap of its zone: the bit of the first cell to its right. A crossing east of
+ * the window flips the bit after the last one of the row, which may be the first bit of the next row. This sets no bit
+ * there, because each row has an even number of crossings.
  */
 const toggle: Functor<CrossingParameters, Toggle> = fn(
   'toggle',
@@ -137,7 +140,7 @@ const toggle: Functor<CrossingParameters, Toggle> = fn(
     const row = from.add(k).sub(firstRow).sub(field(ZONE_FIELDS.firstTileRow).mul(tile));
     const left = field(ZONE_FIELDS.firstTileColumn).mul(tile);
     const across = column.sub(left);
-    // Columns west of the bitmap have wrapped below zero.
+    // A column west of the bitmap is negative, so as u32 it is at least 2³¹.
     const bit = select(across.min(width).min(columns.sub(left)), u32(0), across.ge(0x80000000));
     return {
       word: field(ZONE_FIELDS.word)
@@ -149,7 +152,8 @@ const toggle: Functor<CrossingParameters, Toggle> = fn(
 );
 
 /**
- * ⌊(start + k · rest) / height⌋ for an edge. The first guess is at most 3 too small and is corrected in exact integers.
+ * ⌊(start + k · rest) / height⌋ for an edge. The first guess is at most 3 too small, and is corrected in exact
+ * integers.
  */
 function quotientAt(edges: ArrayValue<'u32'>, at: U32, k: U32): U32 {
   const pair = (field: number): U64 => ({ lo: edges.at(at.add(field)), hi: edges.at(at.add(field + 1)) });
@@ -180,29 +184,34 @@ function quotientAt(edges: ArrayValue<'u32'>, at: U32, k: U32): U32 {
   return quotient;
 }
 
-/** Bitmaps of a window's zones: one bit for each cell of a zone's tiles, set if the cell's centre is in the zone. */
+/**
+ * Bitmaps of the zones in a window. There is one bit for each cell of a zone's tiles, which is set if the cell's centre
+ * is in the zone.
+ */
 export interface Coverage {
   readonly plan: WindowPlan;
-  /** The table of the window's zones. */
+  /** The table of the zones in the window; see {@link planWindow}. */
   readonly zones: Column<'u32'>;
   readonly masks: Column<'u32'>;
   /**
-   * Positions of the window's cells: the first cell of each tile, and the distance from one row of a tile to the next.
+   * Where the window's cells are stored: the index of each tile's first cell, and the distance from one row of a tile
+   * to the next.
    */
   readonly tileStarts: Column<'u32'>;
   readonly pitch: number;
-  /** All pairs of a zone and a tile in the rectangle around it. */
+  /** Pairs of each zone and each tile in the rectangle of tiles around it. */
   readonly pairs: Pairs & InsidePairs;
-  /** Number of masked cells in each zone of the window; undefined without a mask. */
+  /** For each zone of the window, its number of cells that the raster's mask hides. Undefined without a mask. */
   readonly hiddenCounts?: Column<'u32'> | undefined;
 }
 
 /**
- * Finds the cells whose centres lie in each zone. Every crossing of an edge with a row flips one bit; a cell is inside
- * if the number of flips up to it is odd. Each row has an even number of crossings, so a single XOR scan covers all
- * rows of all zones. A zone whose parts overlap has one bitmap per sheet; their union is the zone.
+ * Finds the cells whose centres are in each zone. Every crossing of an edge with a row flips one bit. A cell is inside
+ * if the number of flips up to the cell is odd. Each row has an even number of crossings, so a single XOR scan covers
+ * all rows of all zones. A zone whose parts overlap has one bitmap per sheet (group of parts that do not overlap). The
+ * zone is the union of these bitmaps.
  *
- * - Work O(crossings + words), span O(log). No cell is tested against an edge. Exact.
+ * - Work O(crossings + words), span O(log words). No cell is tested against an edge. Exact.
  *
  * Source: the even-odd rule by scan conversion, which replaces step 4 (testing every cell against every edge) of Zhang
  * and Wang, High-Performance Zonal Histogramming on Large-Scale Geospatial Rasters, 2014.
@@ -269,7 +278,7 @@ const wordOfSheet = fn(
   },
 );
 
-/** ORs the bitmap of every further sheet into the bitmap of its zone. */
+/** Combines the bitmap of every further sheet into the bitmap of its zone, by OR. */
 function uniteSheets(context: Context, plan: WindowPlan, zones: Column<'u32'>, masks: Column<'u32'>): void {
   const row = sequence(plan.furtherOf.length, plan.zones.length);
   const zone = context.column(plan.furtherOf);
@@ -285,7 +294,7 @@ const wordCount = fn('wordCount', { row: u32, zones: array(u32), tile: uniform(u
   zones.at(row.mul(ZONE_STRIDE).add(ZONE_FIELDS.tiles)).mul(tile).mul(tile.shr(5)),
 );
 
-/** Turns flips into parities: bit i of the result is the XOR of bits 0 to i of the input. */
+/** Turns flips into bits of cells inside: bit i of the result is the XOR of bits 0 to i of the input. */
 function fillBits(context: Context, toggles: Column<'u32'>): Column<'u32'> {
   const masks = context.stored('u32', toggles.length);
   scanResults('fillBits', {

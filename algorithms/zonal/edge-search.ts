@@ -4,7 +4,7 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import type { ArrayValue, U32 } from '../../primitives/functors/value.ts';
 import type { Column, Context } from '../../primitives/index.ts';
 
-/** Captured values of the functor of an edge search. */
+/** Parameters of an edge search that its functor gets, as values in a functor. */
 export interface CapturedSearch {
   readonly searchTable?: ArrayValue<'u32'>;
   readonly searchBase?: U32;
@@ -13,20 +13,24 @@ export interface CapturedSearch {
   readonly edgeCount?: U32;
 }
 
-/** Counts, inside functors, the edges that are at most a key, in a fixed number of steps without branches. */
+/**
+ * A search in sorted edges, for use in functors. It counts the edges that are at most a key, in a fixed number of steps
+ * without branches.
+ */
 export interface EdgeSearch {
   readonly parameters: Parameters;
   readonly captures: { readonly [name: string]: Column | number };
-  /** Number of edges ≤ `key`. */
+  /** The number of edges that are at most `key`. */
   countReached(key: U32, captured: CapturedSearch): U32;
 }
 
-/** Maximum number of cells in the lookup table. */
+/** Maximum number of intervals in the lookup table. */
 const MAX_CELLS = 2 ** 16;
 
 /**
- * Creates a search in increasing u32 edges. The range from the first to the last edge is cut into cells of equal size.
- * A table gives the number of edges before each cell, and a short bisection searches the edges inside the cell.
+ * Creates a search in increasing u32 edges. The range from the first to the last edge is cut into intervals of equal
+ * size. A table has the number of edges before each interval, and a short bisection searches the edges inside the
+ * interval.
  */
 export function createEdgeSearch(context: Context, edges: Uint32Array): EdgeSearch {
   const { words, ...plan } = planEdgeSearch(edges);
@@ -49,7 +53,7 @@ export function createEdgeSearch(context: Context, edges: Uint32Array): EdgeSear
     countReached(key, { searchTable, searchBase, searchShift, searchCells, edgeCount }) {
       const cell = key.sub(searchBase!).shr(searchShift!).min(searchCells!);
       let reached = searchTable!.at(cell);
-      // The edges follow the table of cells.
+      // In the table, the edges follow the numbers for the intervals.
       const first = searchCells!.add(1);
       for (let step = 2 ** (steps - 1); step >= 1; step /= 2) {
         const edge = searchTable!.at(first.add(reached).add(step - 1));
@@ -64,10 +68,11 @@ interface EdgeSearchPlan {
   readonly base: number;
   readonly shift: number;
   readonly cells: number;
-  /** Steps of the bisection. */
+  /** Number of steps of the bisection. */
   readonly steps: number;
   /**
-   * The number of edges before each cell and in total; then the edges; then padding, as far as the bisection may read.
+   * The number of edges before each interval, and the number of all edges; then the edges; then padding, because the
+   * bisection may read beyond the last edge.
    */
   readonly words: Uint32Array;
 }
@@ -82,7 +87,7 @@ function planEdgeSearch(edges: Uint32Array): EdgeSearchPlan {
   for (let at = edges.length - 1; at >= 0; at--) before[(edges[at]! - base) >>> shift] = at;
   let max = 0;
   for (let cell = cells - 1; cell >= 0; cell--) {
-    // A cell without edges has the same count as the next cell.
+    // An interval without edges has the same number as the next interval.
     const first = Math.min(before[cell]!, before[cell + 1]!);
     max = Math.max(max, before[cell + 1]! - first);
     before[cell] = first;

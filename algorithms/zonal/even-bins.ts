@@ -1,7 +1,7 @@
 /**
- * Number of bins of this width in a range; undefined if the width does not divide the range. Numbers are taken as the
- * decimals that they print as. So 0:255:0.00001 makes 25,500,000 bins, although the quotient in f64 is not a whole
- * number. A quotient within 1e-9 of a whole number also counts as whole (0:1:0.3333333333333333).
+ * Number of bins of a given width in a range. Undefined if the width does not divide the range. Numbers are taken as
+ * the decimal numbers that they print as. So 0:255:0.00001 makes 25,500,000 bins, although the quotient in f64 is not a
+ * whole number. A quotient within 1e-9 of a whole number also counts as whole (0:1:0.3333333333333333).
  */
 export function evenBinCount(low: number, high: number, width: number): number | undefined {
   if (!(high > low) || !(width > 0)) return undefined;
@@ -11,7 +11,7 @@ export function evenBinCount(low: number, high: number, width: number): number |
   return Math.abs(quotient - bins) <= 1e-9 ? bins : decimalQuotient(low, high, width);
 }
 
-/** The quotient in exact decimals; undefined if it is not whole. */
+/** The quotient (high − low) / width, computed in exact decimals. Undefined if it is not a whole number. */
 function decimalQuotient(low: number, high: number, width: number): number | undefined {
   const decimals = Math.max(...[low, high, width].map(decimalsOf));
   const range = shifted(high, decimals) - shifted(low, decimals);
@@ -26,7 +26,7 @@ function shifted(value: number, places: number): bigint {
   return BigInt(whole + fraction) * 10n ** BigInt(places + Number(exponent) - fraction.length);
 }
 
-/** Number of decimals of a number. */
+/** Number of decimal places of a number as it prints. */
 export function decimalsOf(value: number): number {
   const [digits = '', exponent = '0'] = String(value).split('e');
   return Math.max(0, (digits.split('.')[1]?.length ?? 0) - Number(exponent));

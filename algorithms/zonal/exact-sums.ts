@@ -2,24 +2,29 @@ import { type Cells, SAMPLE_BYTES, type Sample, type Scaling } from '../geometry
 import { scaledValue } from './scaling.ts';
 
 /**
- * Exact sums of f32 values. The 254 exponents are cut into groups of 32. A 24-bit significand, shifted left by its
- * exponent's position in the group, is a 64-bit integer, and a sum of billions of them fits 96 bits. So the sums of the
- * groups are integers: nothing is rounded, and order does not matter.
+ * Number of groups for exact sums of f32 values. Values are divided into groups by their exponents, 32 exponents per
+ * group. In units of its group, a value is a 64-bit integer: its 24-bit significand, shifted left by its exponent's
+ * position in the group. A sum of billions of values fits 96 bits. So each group has an integer sum: nothing is
+ * rounded, and order does not matter.
  */
 const GROUPS = 9;
 
-/** Added to the biased exponent of an f32, so that one group covers the magnitudes from 2⁻¹⁶ to 2¹⁶. */
+/**
+ * Added to the biased exponent of an f32 before it is divided by 32. One group then has the magnitudes from 2⁻¹⁶ to
+ * 2¹⁶.
+ */
 export const GROUP_OFFSET = 17;
 
-/** One unit of group 0 is 2^−UNIT_BITS. */
+/** Group 0 has the unit 2^−UNIT_BITS. */
 const UNIT_BITS = 149n + 1n + BigInt(GROUP_OFFSET);
 
-/** Number of cells that {@link homeGroup} samples. */
+/** Number of cells that {@link homeGroup} examines. */
 const LOOKS = 4096;
 
 /**
- * Picks the home group of a window: the one that, together with the group below, holds most of the sampled values. The
- * choice does not change the sums; cells in other groups only take longer.
+ * Picks the home group of a window, that is, the group of exponents that is summed fastest. Together with the next
+ * lower group it has most of the examined values. The choice does not change the sums; values of other groups only take
+ * longer.
  */
 export function homeGroup(cells: Cells, nodata: number | undefined): number {
   const met = new Uint32Array(GROUPS);
@@ -36,13 +41,16 @@ export function homeGroup(cells: Cells, nodata: number | undefined): number {
   return home;
 }
 
-/** The signed integer of three words, scaled from units of `group` to units of group 0. */
+/** The signed integer with the given three words, converted from units of `group` to units of group 0. */
 export function groupSum(low: number, middle: number, high: number, group: number): bigint {
   const words = (BigInt(high | 0) << 64n) | (BigInt(middle) << 32n) | BigInt(low);
   return words << BigInt(32 * group);
 }
 
-/** The sum of all digits of a zone; see {@link WIDE_COUNTERS}. */
+/**
+ * The sum of all counters of a zone for values outside the home group and the next lower one; see {@link
+ * WIDE_COUNTERS}.
+ */
 export function wideSum(digits: Uint32Array, from: number): bigint {
   let sum = 0n;
   for (let at = 0; at < WIDE_COUNTERS; at++) {
@@ -56,29 +64,31 @@ export function wideSum(digits: Uint32Array, from: number): bigint {
   return sum;
 }
 
-/** Bytes of a shifted significand. */
+/** Number of bytes of a significand after its shift in the group. */
 export const WIDE_BYTES = 7;
 
 /**
- * Number of counters in a zone for cells outside the home groups: one for each group, sign and byte. Even a window full
- * of such cells cannot overflow them.
+ * Number of counters per zone for values outside the home group and the next lower one: one for each group, sign and
+ * byte. Even a window full of such values cannot overflow a counter.
  */
 export const WIDE_COUNTERS: number = GROUPS * 2 * WIDE_BYTES;
 
-/** Sum and extremes of a zone's values, accumulated over windows. */
+/** Sum, count, minimum and maximum of a zone's values, accumulated over windows. */
 export interface ExactSum {
   /**
-   * Integer sum: for integers in units of 1, for f32 in units of group 0. Signed integers are counted from their
-   * minimum, so that they are not negative.
+   * The exact sum. For integers in units of 1, for f32 in the unit of group 0. From signed integers, the minimum of
+   * their type is subtracted, so that the summands are not negative.
    */
   readonly sum: bigint;
-  /** Number of values added. */
+  /** Number of values in the sum. */
   readonly count: bigint;
   readonly minimum: number;
   readonly maximum: number;
 }
 
-/** Sum and mean of values, each rounded once to f64. For scaled values, the exact products are summed. */
+/**
+ * Sum and mean of values, each rounded once to f64. For scaled values, the exact products with the scale are summed.
+ */
 export function roundSum(sample: Sample, { sum, count, minimum, maximum }: ExactSum, scaling?: Scaling): RoundedSum {
   if (sample === 'f32') {
     if (minimum === -Infinity || maximum === Infinity) return infinite(scaledValue(scaling, minimum + maximum));
@@ -88,19 +98,22 @@ export function roundSum(sample: Sample, { sum, count, minimum, maximum }: Exact
   return roundScaled({ numerator: sum - count * bias, denominator: 1n }, count, scaling);
 }
 
-/** A sum and a mean in f64. */
+/** A sum and a mean, rounded to f64. */
 interface RoundedSum {
   readonly sum: number;
   readonly mean: number;
 }
 
-/** A fraction of integers. */
+/** A fraction of two integers. */
 interface Fraction {
   readonly numerator: bigint;
   readonly denominator: bigint;
 }
 
-/** Sum and mean of `count` values, from the exact sum of their stored values, each rounded once to f64. */
+/**
+ * Sum and mean of `count` scaled values, computed from the exact sum of their stored values. Each is rounded once to
+ * f64.
+ */
 function roundScaled({ numerator, denominator }: Fraction, count: bigint, scaling: Scaling | undefined): RoundedSum {
   if (scaling === undefined) return { sum: ratio(numerator, denominator), mean: ratio(numerator, denominator * count) };
   const [scale, offset] = [fractionOf(scaling.scale), fractionOf(scaling.offset)];
@@ -110,7 +123,7 @@ function roundScaled({ numerator, denominator }: Fraction, count: bigint, scalin
   return { sum: ratio(products + offsets, below), mean: ratio(products + offsets, below * count) };
 }
 
-/** A finite f64 as a fraction. */
+/** Converts a finite f64 to an exact fraction. */
 function fractionOf(value: number): Fraction {
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, value);
@@ -124,19 +137,19 @@ function fractionOf(value: number): Fraction {
     : { numerator: signed, denominator: 1n << BigInt(-power) };
 }
 
-/** NaN if both infinities occurred. */
+/** The result if a value is infinite. `sum` is NaN if both infinities occurred. */
 function infinite(sum: number): RoundedSum {
   return { sum, mean: sum };
 }
 
 /**
- * The f64 nearest to a fraction, ties to even, also for subnormal results. Infinite if the fraction exceeds the largest
- * f64.
+ * The f64 nearest to a fraction, rounded half to even, also for subnormal results. Infinite if the fraction exceeds the
+ * largest f64.
  */
 export function ratio(numerator: bigint, denominator: bigint): number {
   if (numerator === 0n) return 0;
   const magnitude = numerator < 0n ? -numerator : numerator;
-  // The unit for a quotient of 53 bits, or fewer for subnormal results.
+  // The unit in which the quotient has 53 bits, or fewer for subnormal results.
   let unit = Math.max(MIN_UNIT, bitLength(magnitude) - bitLength(denominator) - 53);
   if (inUnits(magnitude, denominator, unit).quotient >= 2n ** 53n) unit++;
   const { quotient, rest, divisor } = inUnits(magnitude, denominator, unit);
@@ -145,10 +158,10 @@ export function ratio(numerator: bigint, denominator: bigint): number {
   return numerator < 0n ? -rounded : rounded;
 }
 
-/** The smallest positive f64 is 2^MIN_UNIT. */
+/** Binary exponent of the smallest positive f64. */
 const MIN_UNIT = -1074;
 
-/** Divides a fraction by 2^unit: quotient, remainder and divisor. */
+/** Divides a fraction by 2^unit. Returns the integer quotient, the remainder and the divisor. */
 function inUnits(numerator: bigint, denominator: bigint, unit: number) {
   const dividend = unit < 0 ? numerator << BigInt(-unit) : numerator;
   const divisor = unit < 0 ? denominator : denominator << BigInt(unit);

@@ -7,7 +7,7 @@ import type { Coverage } from './coverage.ts';
 import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
 /**
- * The masked cells of a window as bits, one bit per cell. Rows are padded to whole tiles.
+ * Bits of the cells of a window that the raster's mask hides, one bit per cell. Rows are padded to whole tiles.
  *
  * @param mask - 0 for a cell without data, row by row of the window.
  */
@@ -50,14 +50,15 @@ const hiddenWord = fn(
     const word = field(ZONE_FIELDS.word).add(row.mul(across).mul(perRow)).add(right);
     const windowRow = field(ZONE_FIELDS.firstTileRow).mul(tile).add(row);
     const windowWord = field(ZONE_FIELDS.firstTileColumn).mul(perRow).add(right);
-    // Rows below the window have no mask; their bits are 0 in the bitmap anyway.
+    // The mask has no rows below the window, so its last row is read there. This is harmless, because the bitmap has
+    // only 0 bits there.
     const bits = masks.at(word).and(hidden.at(windowRow.min(rows.sub(1)).mul(pitch).add(windowWord)));
     return { word, bits, zone, count: popcount(bits) };
   },
 );
 
 /**
- * Removes masked cells from the zones of a window, and counts them for each zone.
+ * Removes the cells that the raster's mask hides from the zones of a window, and counts them for each zone.
  *
  * - Work O(words of the bitmaps). Exact.
  *
@@ -78,7 +79,7 @@ export function hideCells(context: Context, coverage: Coverage, hidden: Column<'
   return { ...coverage, hiddenCounts };
 }
 
-/** Counts masked cells as cells without data. */
+/** Adds the cells that the raster's mask hides to the cells without data. */
 export function addHidden({ plan, hiddenCounts }: Coverage, slots: Slots, counts: Column<'u32'>): void {
   if (hiddenCounts === undefined) return;
   scatterReduce(hiddenCounts, sequence(plan.zones.length, slots.nodata, slots.count), 'add', counts);

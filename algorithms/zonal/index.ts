@@ -1,5 +1,5 @@
 /**
- * For histograms and statistics of the raster cells in polygonal zones: {@link zonalHistogram}.
+ * Histograms and statistics of the raster cells in polygonal zones: {@link zonalHistogram}.
  *
  * @packageDocumentation
  */

@@ -3,7 +3,7 @@ import { bytesText } from '../bytes-text.ts';
 import { type RasterSource, SAMPLE_BYTES, type Window } from '../geometry/raster.ts';
 import { planWindow, type WindowPlan, type WindowSize, windowsOf, type ZoneBoxes } from './window-plan.ts';
 
-/** Maximum number of cells in a window, limited by the counters of the statistics. */
+/** Maximum number of cells per window, so that the counters of the statistics do not overflow. */
 const WINDOW_CELLS = 2 ** 24;
 
 /**
@@ -16,24 +16,24 @@ const WINDOW_BYTES = 3 * 2 ** 24;
 export interface WindowLimits {
   /** Side of a tile in cells. */
   readonly tile: number;
-  /** Bytes that counting one window may take. */
+  /** Maximum bytes of device memory for counting one window. */
   readonly memoryBytes: number;
-  /** Bytes that counting a window takes, from its plan. */
+  /** Number of bytes of device memory for counting a window with this plan. */
   bytesOf(plan: WindowPlan): number;
 }
 
-/** A window to count, and the number of raster cells that are done once it is counted. */
+/** A window to count, and the number of raster cells that are done after it, including cells that were not read. */
 export interface PlannedWindow {
   readonly plan: WindowPlan;
   readonly passedCells: number;
 }
 
 /**
- * The windows of a raster that contain part of a zone, in file order. A window is made of whole blocks, and is halved
- * while it is too large or counting it would take more than `memoryBytes`. Parts of one block follow each other, so
- * that the block is decoded once.
+ * The windows of a raster that contain part of a zone, in file order. A window is made of whole blocks. It is halved
+ * until it is small enough and counting it takes at most `memoryBytes`. Parts of one block follow each other, so that
+ * the block is decoded once.
  *
- * @throws OutOfMemoryError `zonal/window-memory-bytes` while iterating, if a single tile takes more.
+ * @throws OutOfMemoryError `zonal/window-memory-bytes` while iterating, if counting a single tile takes more.
  */
 export function* jobWindows(
   raster: RasterSource,
@@ -50,7 +50,7 @@ export function* jobWindows(
   }
 }
 
-/** Windows of whole blocks; blocks that are too large are cut into parts. */
+/** Cuts the raster into windows of whole blocks. A block that is too large is cut into several windows. */
 function* cutWindows(raster: RasterSource, tile: number): Generator<Window> {
   const max = Math.min(WINDOW_CELLS, WINDOW_BYTES / SAMPLE_BYTES[raster.sample]);
   for (const blocks of windowsOf(raster, windowSize(raster, max))) yield* cutLarge(blocks, max, tile);
@@ -74,7 +74,7 @@ function* fitWindow(window: Window, boxes: ZoneBoxes, zones: number, limits: Win
   for (const half of halves) yield* fitWindow(half, boxes, zones, limits);
 }
 
-/** Halves a window along tile borders; undefined if it is a single tile. */
+/** Cuts a window into two halves along borders of tiles. Undefined if it has only one tile. */
 function halve(window: Window, tile: number): [Window, Window] | undefined {
   const { row, column, rows, columns } = window;
   if (rows > tile) {
@@ -100,7 +100,7 @@ function tooSmall(memoryBytes: number, bytes: number, zones: number): OutOfMemor
   });
 }
 
-/** Size of a window of whole blocks with at most `max` cells, or of one block if a block is larger. */
+/** Size of a window of whole blocks with at most `max` cells. If a block has more cells, the size of one block. */
 function windowSize({ width, height, blockColumns, blockRows }: RasterSource, max: number): WindowSize {
   const columns =
     width * blockRows <= max

@@ -5,25 +5,29 @@ import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type Sheets, sheetsOf } from '../geometry/sheets.ts';
 import type { ZoneBoxes } from './window-plan.ts';
 
-/** Zones on a raster's grid, repeated at every turn of longitude at which they may reach the raster. */
+/**
+ * Zones on the grid of a raster. Longitudes wrap around, so a zone has a copy at every turn at which it may reach the
+ * raster.
+ */
 export interface PlacedZones {
   readonly polygons: SnappedPolygons;
   /** For each zone, the shifts of its copies along the columns, in grid steps. Empty if the zone has no geometry. */
   readonly shifts: readonly (readonly number[])[];
   readonly fill: FillRule;
-  /** Zones whose parts overlap, ascending. */
+  /** Indices of the zones whose parts overlap, ascending. */
   readonly overlapping: Uint32Array;
-  /** The sheets of zones whose parts are united; undefined if there are none. */
+  /** Sheets of the zones whose parts are united (groups of parts that do not overlap). Undefined if there are none. */
   readonly sheets: Sheets | undefined;
   /** Bounding boxes of the sheets of all zones. */
   readonly boxes: ZoneBoxes;
 }
 
 /**
- * Places snapped zones on a raster. On a geographic raster, longitudes are taken modulo 360.
+ * Places zones, whose vertices have been snapped to the grid, on a raster. On a geographic raster, longitudes are taken
+ * modulo 360.
  *
  * @param zones - Names of the zones in errors.
- * @throws GeometryError `geometry/longitudes` where the longitudes of the raster or of a zone span more than two turns.
+ * @throws GeometryError `geometry/longitudes` if the longitudes of the raster or of a zone span more than two turns.
  */
 export function placeZones(
   polygons: SnappedPolygons,
@@ -41,12 +45,15 @@ export function placeZones(
   return { polygons, shifts, fill, overlapping, sheets, boxes: sheetBoxes(polygons, shifts, sheets) };
 }
 
-/** Grid steps per 360 degrees of longitude; undefined unless the raster is geographic. */
+/** Number of grid steps in 360 degrees of longitude. Undefined unless the raster is geographic. */
 export function stepsOfTurn({ geographic, stepX }: RasterGrid): number | undefined {
   return geographic ? Math.round((360 / Math.abs(stepX)) * STEPS_PER_CELL) : undefined;
 }
 
-/** Longitudes wrap around, but a range above 720 degrees means that the coordinates are not longitudes. */
+/**
+ * Maximum range of longitudes in degrees. Longitudes wrap around, but a larger range means that the coordinates are not
+ * longitudes.
+ */
 const MAX_DEGREES = 720;
 
 function tooWide(what: string, degrees: number, place: ErrorPlace): GeometryError {
@@ -80,7 +87,10 @@ function longitudeShifts(
   });
 }
 
-/** A box for every sheet, at every turn at which its zone is placed. */
+/**
+ * A bounding box for every sheet (group of parts that do not overlap), at every turn of longitude at which its zone is
+ * placed.
+ */
 function sheetBoxes(
   polygons: SnappedPolygons,
   shifts: readonly (readonly number[])[],
@@ -113,7 +123,7 @@ function sheetBoxes(
   return boxes;
 }
 
-/** Minimum and maximum column and row of each sheet. */
+/** Minimum and maximum column and row of each sheet (group of parts that do not overlap), in grid steps. */
 function sheetRanges({ polygonRings, ringVertices, column, row }: SnappedPolygons, sheets: Sheets | undefined) {
   const zones = polygonRings.length - 1;
   const filled = (value: number): Float64Array => new Float64Array(zones + (sheets?.furtherOf.length ?? 0)).fill(value);
@@ -132,7 +142,7 @@ function sheetRanges({ polygonRings, ringVertices, column, row }: SnappedPolygon
   return ranges;
 }
 
-/** The range of a zone's vertices. */
+/** The range of indices of a zone's vertices. */
 export function verticesOf(
   { polygonRings, ringVertices }: Pick<Polygons, 'polygonRings' | 'ringVertices'>,
   zone: number,
@@ -140,7 +150,7 @@ export function verticesOf(
   return [ringVertices[polygonRings[zone]!]!, ringVertices[polygonRings[zone + 1]!]!];
 }
 
-/** Minimum and maximum of a range of numbers. Of an empty range, the minimum is Infinity and the maximum −Infinity. */
+/** Minimum and maximum of some elements of an array. For an empty range of elements, Infinity and −Infinity. */
 export function rangeOf(numbers: Float64Array, from: number, to: number): [min: number, max: number] {
   let min = Infinity;
   let max = -Infinity;

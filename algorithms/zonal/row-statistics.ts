@@ -30,8 +30,8 @@ type UniformWord = ReturnType<typeof uniform<'u32'>>;
 type RowFunctor<R extends Shape, P extends Parameters> = (classifier: Classifier, sample: Sample) => Functor<P, R>;
 
 /**
- * Statistics of a row of integers: minimum and maximum as ordered words, the sum of the ordered words as a u64, and the
- * number of values.
+ * Statistics of a row of integers: minimum and maximum as ordered words (u32 with the order of the values), the sum of
+ * the ordered words as a u64, and the number of values.
  */
 export const rowOfIntegers: RowFunctor<Integers, RowParameters> = perClassifier((classifier, sample) =>
   fn(
@@ -47,7 +47,7 @@ export const rowOfIntegers: RowFunctor<Integers, RowParameters> = perClassifier(
         max.set(max.max(value));
         lo.set(lo.add(value));
         data.set(data.add(1));
-        // A sum of 32 values of 16 bits cannot carry.
+        // Only 32-bit values can carry: the sum of 32 values of 16 bits fits in one word.
         if (sample === 'u32' || sample === 'i32') hi.set(hi.add(u32(lo.lt(value))));
       });
       return { min, max, lo, hi, data };
@@ -56,12 +56,13 @@ export const rowOfIntegers: RowFunctor<Integers, RowParameters> = perClassifier(
 );
 
 /**
- * Statistics of a row of f32: minimum and maximum as ordered words; the sums of the values in group `home` and in the
- * group below, as i64 in units of these groups; whether there are values in other groups; the number of values.
+ * Statistics of a row of f32: minimum and maximum as ordered words (u32 with the order of the values); the number of
+ * values; and the sums of two groups of exponents, `home` and the next lower one, as i64 in the units of these groups.
+ * `wide` is not 0 if there are values in other groups.
  *
- * Neighbouring values mostly have the same sign and exponent. The significands of such a run are added as they are,
- * which cannot overflow for 32 values, and the sum is shifted once. The minimum and maximum are those of the stored
- * words.
+ * Adjacent values mostly have the same sign and exponent. The significands of such a run are added without a shift,
+ * which cannot overflow for 32 values, and only their sum is shifted. The minimum and maximum of a run are found among
+ * its stored words.
  */
 export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((classifier) => {
   return fn(
@@ -101,7 +102,7 @@ export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((c
   );
 });
 
-/** No f32 has this sign and exponent. */
+/** Initial value, which is not the sign and exponent of any f32. */
 const NO_HEAD = 0x200;
 
 type Total = ReturnType<typeof Var<'u32'>>;
@@ -122,11 +123,11 @@ function startRun(run: RunOfValues, head: U32): void {
   run.max.set(0);
 }
 
-/** Adds a run of values with the same sign and exponent. */
+/** Adds a run of values with the same sign and exponent to the totals of a row. */
 function addRun(totals: Totals, run: RunOfValues, home: U32): void {
   If(run.count.ne(0), () => {
     const { min, max, lo, hi, data, belowLo, belowHi, wide } = totals;
-    // Among negative values, the larger word is the smaller value.
+    // Among negative values, the larger stored word is the smaller value, so both are compared again as ordered words.
     const [one, other] = [orderedRaw('f32', run.min), orderedRaw('f32', run.max)];
     min.set(min.min(one.min(other)));
     max.set(max.max(one.max(other)));
@@ -148,19 +149,19 @@ function addRun(totals: Totals, run: RunOfValues, home: U32): void {
   });
 }
 
-/** The sum of a run as an i64 in units of its group; 0 if its values are infinite. */
+/** The sum of a run as an i64 in the unit of its group. It is 0 if the values of the run are infinite. */
 function termOf({ head, count, sum }: RunOfValues): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
   const exponent = head.and(0xff);
   const implicit = select(u32(0), count.shl(23), exponent.ne(0));
   const significands = select(sum.add(implicit), u32(0), exponent.eq(0xff));
   const { group, lo, hi } = placed(significands, exponent);
-  // Negates in two's complement: inverts all bits and adds one.
+  // Negates the sum of negative values in two's complement: inverts all bits and adds one.
   const sign = head.shr(8);
   const turn = u32(0).sub(sign);
   return { group, lo: lo.xor(turn).add(sign), hi: hi.xor(turn).add(select(u32(0), sign, lo.eq(0))) };
 }
 
-/** The magnitude of a value as a u64 in units of its group; 0 if the value is infinite. */
+/** The magnitude of a value as a u64 in the unit of its group. It is 0 if the value is infinite. */
 function magnitudeOf(raw: U32): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
   const exponent = raw.shr(23).and(0xff);
   const implicit = select(u32(0), u32(0x800000), exponent.ne(0));
@@ -168,7 +169,7 @@ function magnitudeOf(raw: U32): { readonly group: U32; readonly lo: U32; readonl
   return placed(significand, exponent);
 }
 
-/** A sum of significands with one exponent, as a u64 in units of its group. */
+/** Shifts a sum of significands with the same exponent, so that it is a u64 in the unit of its group. */
 function placed(significands: U32, exponent: U32): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
   const place = exponent.max(1).add(GROUP_OFFSET);
   const shift = place.and(31);
@@ -179,7 +180,10 @@ function placed(significands: U32, exponent: U32): { readonly group: U32; readon
   };
 }
 
-/** Byte `byte` of the magnitude of a cell outside the home groups, and the counter to which it is added. */
+/**
+ * Byte number `byte` of the magnitude of a value, and the counter to which it is added. Only for values outside the
+ * home group and the next lower one; see {@link WIDE_COUNTERS}.
+ */
 export const wideDigit: Functor<
   { readonly zone: Word; readonly raw: Word; readonly byte: UniformWord; readonly home: UniformWord },
   { readonly counter: Word; readonly value: Word }
@@ -199,14 +203,14 @@ export const wideDigit: Functor<
   },
 );
 
-/** Position of a row's cells, and a mask of those in the zone. */
+/** A row of 32 cells: the index of its first cell, and a mask of the cells that are in the zone. */
 interface CellRow {
   readonly cell: U32;
   readonly mask: U32;
   readonly cells: ArrayValue<'u32'>;
 }
 
-/** Calls `body` for each cell of a row that is in the zone and carries data. */
+/** Calls `body` for each cell of a row that is in the zone and has data. */
 function forEachValue(classifier: Classifier, captured: Captured, row: CellRow, body: (raw: U32) => void): void {
   forEachCell(row, (raw) => {
     If(classifier.isData(raw, captured), () => body(raw));
@@ -220,7 +224,7 @@ function forEachCell({ cell, mask, cells }: CellRow, body: (raw: U32) => void): 
   });
 }
 
-/** Caches one functor per classifier, which is of one sample type. */
+/** Caches one functor per classifier. A classifier has only one sample type. */
 function perClassifier<F extends object>(
   define: (classifier: Classifier, sample: Sample) => F,
 ): (classifier: Classifier, sample: Sample) => F {

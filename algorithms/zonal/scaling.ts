@@ -1,7 +1,7 @@
 import type { Scaling } from '../geometry/raster.ts';
 import type { ZonalBins } from './types.ts';
 
-/** The scaled value of a stored value. Product and sum are each rounded to f64, as GDAL does. */
+/** The scaled value of a stored value. The product and the sum are each rounded to f64, as in GDAL. */
 export function scaledValue(scaling: Scaling | undefined, stored: number): number {
   return scaling === undefined ? stored : stored * scaling.scale + scaling.offset;
 }
@@ -12,8 +12,8 @@ export function isReversed(scaling: Scaling | undefined): boolean {
 }
 
 /**
- * Replaces unique stored values by their scaled values, ascending in each zone. Values that become equal by rounding
- * are merged. Values that become infinite count as above or below all bins.
+ * Replaces unique stored values by their scaled values, ascending within each zone. Values that are equal after
+ * rounding are merged. Values that become infinite are counted as above or below all bins.
  */
 export function scaleUnique({ zone, lower, count }: ZonalBins, scaling: Scaling): ZonalBins {
   const order = Uint32Array.from(zone.keys());

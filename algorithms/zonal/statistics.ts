@@ -17,49 +17,58 @@ import { WIDE_BYTES, WIDE_COUNTERS } from './exact-sums.ts';
 import { rowOfFloats, rowOfIntegers, wideDigit } from './row-statistics.ts';
 import { type ZoneRows, zoneCells, zoneRows } from './zone-cells.ts';
 
-/** Statistics of one window: a row for every zone that has cells in it. */
+/** Statistics of one window, with a row for every zone that has cells in the window. */
 export type WindowStatistics = {
   readonly zone: Column<'u32'>;
-  /** Minimum and maximum as ordered words; ABSENT and 0 if no cell carries data. */
+  /**
+   * Minimum and maximum as ordered words (u32 with the order of the values). If no cell has data, they are ABSENT and
+   * 0.
+   */
   readonly min: Column<'u32'>;
   readonly max: Column<'u32'>;
   /**
-   * For integers: sums of ordered words as u64, which a window of 2²⁴ cells cannot overflow. For f32: two of the words
-   * of {@link FloatSums}.
+   * For integers, the sums of ordered words as u64, which a window of 2²⁴ cells cannot overflow. For f32, the lower two
+   * words of the sum of the home group; see {@link FloatSums}.
    */
   readonly lo: Column<'u32'>;
   readonly hi: Column<'u32'>;
   readonly floats?: FloatSums;
 };
 
-/** The reduced rows of cells: zone, mask of cells in the zone, and number of those that carry data. */
+/**
+ * Rows of 32 cells after reduction: the zone, a mask of the cells in the zone, and the number of those that have data.
+ */
 export type CountedRows = {
   readonly zone: Column<'u32'>;
   readonly mask: Column<'u32'>;
   readonly data: Column<'u32'>;
 };
 
-/** Statistics of a window, and the rows they were reduced from. */
+/** Statistics of a window, and the rows of cells from which they were computed. */
 interface RowTotals {
   readonly statistics: WindowStatistics;
   readonly counted: CountedRows;
 }
 
-/** Sums of f32 values as three-word integers, in units of the home group and of the group below. */
+/**
+ * Further words of the sums of f32 values: three-word integers for the home group of exponents and for the next lower
+ * group, in the units of these groups. The lower two words of the former are in {@link WindowStatistics}.
+ */
 type FloatSums = {
   readonly top: Column<'u32'>;
   readonly belowLo: Column<'u32'>;
   readonly belowHi: Column<'u32'>;
   readonly belowTop: Column<'u32'>;
-  /** Sums in all other groups: {@link WIDE_COUNTERS} for each zone of the window. */
+  /** Sums of all other groups, in {@link WIDE_COUNTERS} counters for each zone of the window. */
   readonly digits: Column<'u32'>;
 };
 
 /**
- * Minimum, maximum and sum of the cells of every zone in a window. Each row of 32 cells is reduced first, then the
- * adjacent rows of each zone. All arithmetic is exact, in integers. The rows are returned too, for {@link countCells}.
+ * Computes minimum, maximum and sum of the cells of every zone in a window. Reduces each row of 32 cells first, then
+ * the adjacent rows of each zone. All arithmetic is exact, in integers. The rows are returned too, for {@link
+ * countCells}.
  *
- * @param home - The home group of f32 values; see {@link homeGroup}.
+ * @param home - For f32, the group of exponents that is summed fastest; see {@link homeGroup}.
  */
 export function windowStatistics(
   context: Context,
@@ -109,7 +118,7 @@ function integerStatistics(
   classifier: Classifier,
 ): RowTotals {
   const row = rowOfIntegers(classifier, sample);
-  // Stored, because the reduction reads every row several times.
+  // Materialized, because the reduction reads every row several times.
   const { data, ...found } = context.materialize(
     map(row, { cell, mask, cells, ...classifier.captures } as never) as IntegerRow,
   );
@@ -172,7 +181,7 @@ function add96(a: Words, b: Words): Words {
   ];
 }
 
-/** Extends the sums of a row to three words by their signs. */
+/** Extends the sums of a row from two to three words by their signs. */
 const widenRow = fn(
   'widenRow',
   { min: u32, max: u32, lo: u32, hi: u32, belowLo: u32, belowHi: u32 },
@@ -198,7 +207,7 @@ function floatStatistics(
 ): RowTotals {
   const { zone, cell, mask } = rows;
   const row = map(rowOfFloats(classifier, 'f32'), { cell, mask, cells, home, ...classifier.captures } as never);
-  // Stored, because the reduction reads every row several times.
+  // Materialized, because the reduction reads every row several times.
   const { wide, data, ...sums } = context.materialize(row as FloatRow);
   const { keys, values } = reduceByKey(zone, map(widenRow, sums), addFloats);
   const wideRows = copyIf(rows, map(isWide, { wide }));
@@ -208,7 +217,7 @@ function floatStatistics(
   return { statistics, counted: { zone, mask, data } };
 }
 
-/** Adds up the cells outside the home groups, byte by byte, in counters of {@link WIDE_COUNTERS}. */
+/** Sums the values outside the home group and the next lower one, byte by byte; see {@link WIDE_COUNTERS}. */
 function wideDigits(
   context: Context,
   zones: number,

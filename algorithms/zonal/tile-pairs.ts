@@ -4,19 +4,22 @@ import { type Column, type Context, map } from '../../primitives/index.ts';
 import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
 /**
- * Pairs of a zone and a tile, in order of the zones: the zone's index in the window, and the positions of the tile's
- * cells and bits.
+ * Pairs of a zone and a tile, in the order of the zones: the zone's index in the window, and where the tile's cells and
+ * bits are stored.
  */
 export type Pairs = {
   readonly zone: Column<'u32'>;
-  /** Position of the tile's first cell. */
+  /** Index of the tile's first cell. */
   readonly cell: Column<'u32'>;
-  /** The tile's first word in the bitmaps, and the distance in words from one row of the zone's bitmap to the next. */
+  /**
+   * Index of the tile's first word in the bitmaps, and the distance in words from one row of the zone's bitmap to the
+   * next.
+   */
   readonly word: Column<'u32'>;
   readonly pitch: Column<'u32'>;
 };
 
-/** Pairs of a zone and a tile that lies inside it, both by their index in the window. */
+/** Pairs of a zone and a tile inside the zone, both as indices in the window. */
 export type InsidePairs = { readonly zone: Column<'u32'>; readonly tile: Column<'u32'> };
 
 const placePair = fn(
@@ -43,7 +46,7 @@ const placePair = fn(
   },
 );
 
-/** All pairs of a zone and a tile in the rectangle around it. */
+/** Pairs each zone with all tiles in the rectangle of tiles around the zone. */
 export function pairsOf(
   context: Context,
   plan: WindowPlan,

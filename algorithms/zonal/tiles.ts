@@ -6,14 +6,14 @@ import { type Column, type Context, copyIf, map, sequence } from '../../primitiv
 import type { Coverage } from './coverage.ts';
 import type { InsidePairs, Pairs } from './tile-pairs.ts';
 
-/** Position of a tile relative to a zone. */
+/** Positions of a tile relative to a zone: outside, inside or on its boundary. */
 const OUTSIDE = 0;
 const INSIDE = 1;
 const BOUNDARY = 2;
 
 /**
- * Whether all, some or none of the cells of a pair's tile lie in its zone. Bits beyond the window are never set, so a
- * tile that the window cuts is never INSIDE.
+ * The position of a tile relative to its zone: whether all, some or none of its cells are in the zone. Bits of cells
+ * outside the window are never set, so a tile that extends beyond the window is never INSIDE.
  */
 const relationOf = forTile((tile) =>
   fn('relationOf', { word: u32, pitch: u32, masks: array(u32) }, u32, ({ word, pitch, masks }) => {
@@ -34,7 +34,8 @@ const relationOf = forTile((tile) =>
 );
 
 /**
- * Caches one functor per tile size. The size is a constant in the functor, because every row of cells divides by it.
+ * Caches one functor per tile size. The size is a constant in the functor, because the functor divides by it for every
+ * row of cells.
  */
 function forTile<F>(define: (tile: number) => F): (tile: number) => F {
   const known = new Map<number, F>();
@@ -48,7 +49,10 @@ function forTile<F>(define: (tile: number) => F): (tile: number) => F {
 const isInside = fn('isInside', { relation: u32 }, bool, ({ relation }) => relation.eq(INSIDE));
 const isBoundary = fn('isBoundary', { relation: u32 }, bool, ({ relation }) => relation.eq(BOUNDARY));
 
-/** Step 2: pairs each zone with the tiles around it, and returns the tiles inside it and the tiles on its boundary. */
+/**
+ * Step 2 of the method: classifies the tiles around each zone. Returns the pairs of a zone and a tile inside it, and
+ * the pairs of a zone and a tile on its boundary.
+ */
 export function pairTiles(context: Context, coverage: Coverage): { inside: InsidePairs; boundary: Pairs } {
   return context.scope(() => {
     const { tile, ...pairs } = coverage.pairs;
@@ -94,7 +98,7 @@ const wordRow = forTile((tile) =>
 );
 
 /**
- * The rows of 32 cells in the tiles of pairs, as a view: the position of the first cell, and a mask of the cells in the
+ * The rows of 32 cells in tiles on boundaries, as a view: the index of the first cell, and a mask of the cells in the
  * zone.
  */
 export function wordRows(
@@ -130,7 +134,10 @@ const tileRow = fn(
   },
 );
 
-/** The rows of whole tiles, as a view: the tile's index among those given, and the position of the row's first cell. */
+/**
+ * The rows of cells of whole tiles, as a view: the number of the tile in `tiles`, and the index of the row's first
+ * cell.
+ */
 export function tileRows(
   context: Context,
   { plan, tileStarts, pitch }: Coverage,

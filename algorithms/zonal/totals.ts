@@ -10,20 +10,23 @@ import { ABSENT } from './window-plan.ts';
 export interface WindowTotals {
   readonly counts: Uint32Array;
   readonly statistics?: WindowStatistics;
-  /** The home group of the f32 sums. */
+  /** The home group of exponents that the f32 sums use; see {@link homeGroup}. */
   readonly home?: number;
   readonly unique?: UniqueRows;
 }
 
-/** A row for every zone that has cells in the window. */
+/** Statistics with a row for every zone that has cells in the window. */
 interface WindowStatistics {
   readonly zone: Uint32Array;
-  /** {@link ABSENT} and 0 if no cell of the zone has data. */
+  /**
+   * Minimum and maximum as ordered words (u32 with the order of the values). If no cell has data, they are {@link
+   * ABSENT} and 0.
+   */
   readonly min: Uint32Array;
   readonly max: Uint32Array;
   readonly lo: Uint32Array;
   readonly hi: Uint32Array;
-  /** For f32 only; see {@link groupSum} and {@link wideSum}. */
+  /** Only for f32: the words of the exact sums; see {@link groupSum} and {@link wideSum}. */
   readonly floats?: FloatSums;
 }
 
@@ -32,33 +35,33 @@ interface FloatSums {
   readonly belowLo: Uint32Array;
   readonly belowHi: Uint32Array;
   readonly belowTop: Uint32Array;
-  /** Digits of every zone of the window. */
+  /** Counters of every zone in the window for values outside the home group and the next lower one. */
   readonly digits: Uint32Array;
 }
 
-/** Sums over all windows. Exact while counts stay below 2⁵³. */
+/** Sums over all windows. They are exact while counts are below 2⁵³. */
 export interface Totals {
-  /** Adds the results of a window. `zones` maps the window's zones to zones of the job. */
+  /** Adds the results of a window. `zones` has the number in the job of each zone of the window. */
   add(zones: Uint32Array, window: WindowTotals): void;
-  /** The sums over all windows. */
+  /** Returns the result of the job: the sums over all windows. */
   finish(): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'statistics'>;
 }
 
-/** What the totals count. */
+/** What the totals count, and the limits of their memory. */
 export interface TotalsOptions {
   readonly zones: number;
   readonly sample: Sample;
-  /** Scaling of the stored values, if there is one. */
+  /** Scaling of the stored values. Undefined if stored values are the values themselves. */
   readonly scaling?: Scaling | undefined;
   readonly binning: Binning;
   readonly slots: Slots;
   readonly edges: BinEdges;
   readonly statistics: boolean;
-  /** Bytes that pairs of zone and value may take. */
+  /** Maximum bytes of memory for pairs of zone and unique value. */
   readonly memoryBytes: number;
 }
 
-/** Creates totals with all counts 0. */
+/** Creates totals in which all counts are 0. */
 export function createTotals(options: TotalsOptions): Totals {
   const { zones, sample, scaling, binning, slots, edges, statistics, memoryBytes } = options;
   const counts = createCounts(zones, slots);
@@ -161,7 +164,7 @@ function collectBins(counts: Float64Array, zones: number, slots: Slots, edges: B
   return { zone, lower, upper, count: count.column };
 }
 
-/** Number of non-empty bins. */
+/** Number of bins that are not empty, of all zones. */
 function countBins(counts: Float64Array, zones: number, slots: Slots): number {
   let filled = 0;
   for (let zone = 0; zone < zones; zone++) {
@@ -172,8 +175,8 @@ function countBins(counts: Float64Array, zones: number, slots: Slots): number {
 }
 
 /**
- * A column of u64 that is written in words. Making a bigint for each of a million bins would take longer than counting
- * them.
+ * A column of u64 that is written in 32-bit words. Creating a bigint for each of a million bins would take longer than
+ * the counting.
  */
 function createU64Column(rows: number): { readonly column: BigUint64Array; set(row: number, value: number): void } {
   const column = new BigUint64Array(rows);

@@ -13,15 +13,20 @@ import {
 import { SAMPLES, type Sample } from '../geometry/raster.ts';
 import { type Note, someNotes } from '../notes.ts';
 
-/** How values are assigned to bins. */
+/** How values are assigned to the bins of a histogram. */
 export type Binning =
-  /** `count` bins between `low` and `high`. Edges are `low + i · width`; the last is exactly `high`. */
+  /**
+   * `count` bins of equal width between `low` and `high`. Edges are `low + i · width`; the last edge is exactly `high`.
+   */
   | { readonly kind: 'even'; readonly low: number; readonly high: number; readonly width: number }
-  /** Strictly increasing edges. There is one bin less than edges. */
+  /** Bins between consecutive edges, which must strictly increase. */
   | { readonly kind: 'edges'; readonly edges: readonly number[] }
-  /** A bin for every value that occurs. */
+  /** One bin for every value that occurs. */
   | { readonly kind: 'unique' }
-  /** No bins: counts the cells with and without data, and takes statistics. No cell counts as below or above. */
+  /**
+   * No bins: only counts the cells with and without data, and computes statistics. No cell is counted as below or
+   * above.
+   */
   | { readonly kind: 'none' };
 
 const BINNINGS: { readonly [K in Binning['kind']]: Kind } = {
@@ -35,52 +40,54 @@ const aBinningKind: Kind = aRecord<Pick<Binning, 'kind'>>({ kind: aWord(Object.k
 export const aBinning: Kind = (given, path, homes) =>
   aBinningKind(given, path, homes) ?? BINNINGS[(given as Binning).kind](given, path, homes);
 
-/** Exact statistics of each zone's cells that carry data, as columns with one row per zone. */
+/** Exact statistics of the cells of each zone that have data, as columns with one row per zone. */
 export interface ZoneStatistics {
-  /** NaN if no cell of the zone carries data. */
+  /** Minimum and maximum of the values. NaN if no cell of the zone has data. */
   readonly minimum: Float64Array;
   readonly maximum: Float64Array;
   /**
-   * The f64 nearest to the exact sum, ties to even, also for subnormal sums. For scaled values, the exact products are
-   * summed. NaN if no cell carries data, or if both infinities occur.
+   * The f64 nearest to the exact sum, rounded half to even, also for subnormal sums. For scaled values, the exact
+   * products with the scale are summed. NaN if no cell has data, or if both infinities occur.
    */
   readonly sum: Float64Array;
-  /** The f64 nearest to the exact mean of the cells that carry data. It is rounded once, not derived from `sum`. */
+  /** The f64 nearest to the exact mean of the cells that have data. It is rounded once, not computed from `sum`. */
   readonly mean: Float64Array;
 }
 
-/** Non-empty bins of all zones, ordered by zone and then by bin, as columns. */
+/** Bins that are not empty, of all zones, as columns. Ordered by zone and then by bin. */
 export interface ZonalBins {
   readonly zone: Uint32Array;
-  /** Lower edge of the bin. With unique binning, the value itself. */
+  /** Lower edge of the bin. For unique values, the value itself. */
   readonly lower: Float64Array;
-  /** Upper edge of the bin. With unique binning, the value itself. */
+  /** Upper edge of the bin. For unique values, the value itself. */
   readonly upper: Float64Array;
   readonly count: BigUint64Array;
 }
 
-/** Result of a zonal histogram. For every zone, bins, nodata, below and above add up to `cells`. */
+/**
+ * Result of a zonal histogram. For every zone, the counts of its bins, `nodata`, `below` and `above` add up to `cells`.
+ */
 export interface ZonalHistogram {
   readonly names: readonly string[];
   readonly binning: Binning;
   readonly sample: Sample;
   readonly bins: ZonalBins;
-  /** Number of cells whose centre lies in the zone, including nodata. */
+  /** Number of cells whose centre is in the zone, including cells without data. */
   readonly cells: BigUint64Array;
   readonly nodata: BigUint64Array;
   readonly below: BigUint64Array;
   readonly above: BigUint64Array;
-  /** Undefined if the job did not ask for statistics. */
+  /** Statistics of all zones. Undefined if the job did not ask for statistics. */
   readonly statistics: ZoneStatistics | undefined;
-  /** Step of the integer grid in the raster's coordinates, along x and y. */
+  /** Size of a step of the integer grid in the raster's coordinates, along x and y. */
   readonly gridStep: readonly [x: number, y: number];
-  /** Zones whose overlapping parts were united, ascending; undefined if there are none. */
+  /** Indices of the zones whose overlapping parts were united, ascending. Undefined if there are none. */
   readonly united?: Uint32Array | undefined;
   /** Notes on zones that the raster does not cover, and on zones whose parts overlap. */
   readonly notes: readonly Note[];
 }
 
-/** A histogram that has statistics. */
+/** A histogram that includes statistics. */
 export type WithStatistics = ZonalHistogram & { readonly statistics: ZoneStatistics };
 
 const someBins: Kind = aRecord<ZonalBins>({

@@ -7,18 +7,18 @@ import type { ZonalBins } from './types.ts';
 /** Number of cells for each pair of zone and value, as columns sorted by zone and then by value, without duplicates. */
 export interface UniqueRows {
   readonly zone: Uint32Array;
-  /** Ordered words of the values. */
+  /** The values as ordered words (u32 with the order of the values). */
   readonly value: Uint32Array;
   readonly count: Uint32Array | Float64Array;
 }
 
-/** Bytes of a pair in these columns, with 64 bits for the count. */
+/** Bytes of a row in these columns: 64 bits for zone and value, and 64 bits for the final count. */
 export const BYTES_PER_PAIR = 16;
 
-/** Accumulates pairs over all windows. */
+/** Collects pairs of zone and value over all windows, with their numbers of cells. */
 export interface UniqueTotals {
   /**
-   * Adds the pairs of a window. `members` maps the window's zones to zones of the job.
+   * Adds the pairs of a window. `members` has the number in the job of each zone of the window.
    *
    * @throws OutOfMemoryError `zonal/unique-memory-bytes` if all pairs together take more than `memoryBytes`.
    */
@@ -27,8 +27,8 @@ export interface UniqueTotals {
 }
 
 /**
- * Keeps sorted runs. A run is merged with the one before once it has at least half its length, so n pairs from w
- * windows are merged in O(n log w).
+ * Creates an empty collection. It keeps sorted runs of pairs, and merges a run with the preceding one once it has at
+ * least half of that one's length. So n pairs from w windows are merged in O(n log w).
  */
 export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueTotals {
   const runs: UniqueRows[] = [];
@@ -61,7 +61,7 @@ export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueT
 
 const NONE: UniqueRows = { zone: new Uint32Array(0), value: new Uint32Array(0), count: new Uint32Array(0) };
 
-/** Merges two sorted tables. Counts of equal pairs are added. */
+/** Merges two sorted tables of pairs. The counts of equal pairs are added. */
 function mergeRows(a: UniqueRows, b: UniqueRows): UniqueRows {
   const max = a.zone.length + b.zone.length;
   const zone = new Uint32Array(max);

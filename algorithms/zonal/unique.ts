@@ -6,14 +6,20 @@ import type { Coverage } from './coverage.ts';
 import { ABSENT, type WindowPlan } from './window-plan.ts';
 import { orderedFunctor, zoneCells, zoneRows } from './zone-cells.ts';
 
-/** Every finite value that occurs in a zone of the window, as an ordered word, with its number of cells. */
+/**
+ * Every finite value that occurs in a zone of the window, as an ordered word (u32 with the order of the values), and
+ * its number of cells.
+ */
 export type UniqueCounts = {
   readonly zone: Column<'u32'>;
   readonly value: Column<'u32'>;
   readonly count: Column<'u32'>;
 };
 
-/** Counts the values of every zone in a window by sorting its cells and reducing runs of equal ones. */
+/**
+ * Counts how often each value occurs in every zone of a window. Sorts the cells by zone and value, then counts runs of
+ * equal cells.
+ */
 export function windowUnique(
   context: Context,
   sample: Sample,
@@ -38,10 +44,10 @@ const isPresentAndFinite = fn('isPresentAndFinite', { zone: u32, raw: u32 }, boo
   zone.ne(ABSENT).and(raw.and(0x7fffffff).lt(0x7f800000)),
 );
 
-/** Bytes per cell during the sort: zone and value, a second copy for the sort, and the runs. */
+/** Bytes per cell during the sort: for zone and value, for their second copy, and for the runs. */
 const BYTES_PER_CELL = 32;
 
-/** Upper bound of the bytes that {@link windowUnique} takes. */
+/** Upper bound of the bytes of device memory that {@link windowUnique} takes. */
 export function uniqueBytes({ words }: WindowPlan): number {
   return words * 32 * BYTES_PER_CELL;
 }

@@ -25,8 +25,8 @@ import { pairTiles, tileRows, wordRows } from './tiles.ts';
 import { ABSENT } from './window-plan.ts';
 
 /**
- * The histograms of a window's zones, concatenated. After {@link coverZones}, performs steps 2 to 4 of Zhang and Wang
- * 2014 as a chain of primitives. It runs unchanged on every backend and does not wait.
+ * Computes the histograms of the zones in a window, concatenated. After {@link coverZones}, performs steps 2 to 4 of
+ * Zhang and Wang 2014 as a chain of primitives. Runs unchanged on every backend and does not wait for the device.
  */
 export function windowHistogram(
   context: Context,
@@ -44,16 +44,16 @@ export function windowHistogram(
   });
 }
 
-/** Histograms of the tiles that need one. */
+/** Histograms of the tiles that are inside a zone. */
 interface TileHistograms {
-  /** Index of each tile's histogram, for all tiles of the window. */
+  /** For each tile of the window, the index of its histogram. */
   readonly place: Column<'u32'>;
   readonly counts: Column<'u32'>;
 }
 
 /**
- * Step 1: the histogram of every tile that lies inside a zone. It is computed once, even if the tile lies in several
- * zones.
+ * Step 1 of the method: computes the histogram of every tile that is inside a zone. It is computed once, even if the
+ * tile is inside several zones.
  */
 function tileHistograms(
   context: Context,
@@ -91,7 +91,7 @@ function defineSlotOfTileCell(classifier: Classifier) {
   );
 }
 
-/** Step 4: counts the cells of boundary tiles that are in the zone. */
+/** Step 4 of the method: counts the cells of boundary tiles that are in the zone. */
 function countBoundaryTiles(
   context: Context,
   coverage: Coverage,
@@ -146,8 +146,8 @@ const slotAndCount = fn(
 );
 
 /**
- * Step 3: adds the histograms of tiles inside a zone to the zone's histogram, bin by bin, over the pairs in order of
- * zones.
+ * Step 3 of the method: adds the histograms of tiles inside a zone to the histogram of the zone. Bins are added one
+ * after another, over all pairs of a zone and a tile in the order of the zones.
  */
 function addInsideTiles(
   context: Context,
@@ -166,7 +166,7 @@ function addInsideTiles(
     offset: length.word,
   });
   if (plan.pairZone.length === 0) return;
-  // Stored, because the reduction reads every row several times.
+  // Materialized, because the reduction reads every row several times.
   const rows = context.materialize(
     map(slotAndCount, {
       index: sequence(scaleLength(context, length, slots.count)),

@@ -1,23 +1,23 @@
 import type { RasterGrid, Window } from '../geometry/raster.ts';
 
-/** Boxes of the cells that the rings of each zone can reach. The last column and row are exclusive. */
+/** Boxes of the cells that the rings of each zone can reach. The last column and the last row are exclusive. */
 export interface ZoneBoxes {
   readonly firstColumn: Float64Array;
   readonly endColumn: Float64Array;
   readonly firstRow: Float64Array;
   readonly endRow: Float64Array;
   /**
-   * The zone, or the further sheet of a zone, that each box belongs to; sheets are numbered after all zones. With
-   * longitudes that wrap around, several boxes may belong to the same one.
+   * The zone of each box, or the further sheet of a zone (a group of parts that do not overlap). Sheets are numbered
+   * after all zones. If longitudes wrap around, several boxes may belong to the same zone or sheet.
    */
   readonly zone: Uint32Array;
-  /** The zone of each further sheet, if there are any. */
+  /** The zone of each further sheet. Undefined if there are none. */
   readonly furtherOf?: Uint32Array | undefined;
 }
 
-/** Words of a row in the table of a window's zones; see {@link planWindow}. */
+/** Index of each word of a zone in the table of a window's zones; see {@link planWindow}. */
 export const ZONE_FIELDS = {
-  /** First word of the zone's bitmap. */
+  /** Index of the first word of the zone's bitmap. */
   word: 0,
   firstTileRow: 1,
   firstTileColumn: 2,
@@ -26,44 +26,47 @@ export const ZONE_FIELDS = {
 } as const;
 export const ZONE_STRIDE = 5;
 
-/** Marks a zone that is not in the window. */
+/** Number that stands for a zone that is not in the window. */
 export const ABSENT: number = 2 ** 32 - 1;
 
 /**
- * The zones in a window, each with the rectangle of tiles around it. The tiles serve as a grid file, as in Zhang and
- * Wang 2014.
+ * The zones in a window, each with the rectangle of tiles around it. The tiles are the grid file of Zhang and Wang
+ * 2014.
  */
 export interface WindowPlan {
   readonly window: Window;
   readonly tile: number;
   readonly tileColumns: number;
   readonly tileRows: number;
-  /** Zones of the job that are in the window, in order. */
+  /** Numbers in the job of the zones that are in the window, ascending. */
   readonly zones: Uint32Array;
   /**
-   * For each zone and further sheet of the job, its row in the table, or {@link ABSENT}. The row of a zone is also its
-   * index in the window.
+   * For each zone and each further sheet of the job, its row in `table`, or {@link ABSENT} if it is not in the window.
+   * The row of a zone is also its index in the window.
    */
   readonly local: Uint32Array;
-  /** {@link ZONE_STRIDE} words for each zone of the window, then as many for each further sheet. */
+  /**
+   * {@link ZONE_STRIDE} words for each zone of the window, followed by as many for each further sheet (group of parts
+   * that do not overlap).
+   */
   readonly table: Uint32Array;
   /** For each further sheet in the window, the index of its zone in the window. */
   readonly furtherOf: Uint32Array;
   /**
-   * Pairs of a zone and a tile, in order of the zones: the zone's index in the window, and the tile's index in the
-   * zone's rectangle.
+   * Pairs of a zone and a tile, in the order of the zones: the zone's index in the window, and (in `pairRank`) the
+   * tile's index in the zone's rectangle of tiles.
    */
   readonly pairZone: Uint32Array;
   readonly pairRank: Uint32Array;
-  /** Words of the bitmaps of all zones. A bitmap has one bit for each cell of each pair. */
+  /** Number of words of the bitmaps of all zones. A bitmap has one bit for each cell of each pair. */
   readonly words: number;
-  /** Words of the bitmaps of further sheets, which follow those of the zones. */
+  /** Number of words of the bitmaps of further sheets, which follow the bitmaps of the zones. */
   readonly furtherWords: number;
 }
 
 const NO_SHEETS = new Uint32Array();
 
-/** Pairs a window's tiles with the zones whose boxes they meet. */
+/** Plans a window: pairs its tiles with the zones whose boxes overlap them. */
 export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, tile: number): WindowPlan {
   const { furtherOf = NO_SHEETS } = boxes;
   const bySheet = tilesBySheet(window, boxes, tile);
@@ -123,7 +126,7 @@ function furtherSheets(bySheet: ReadonlyMap<number, unknown>, zoneCount: number)
   return Uint32Array.from([...bySheet.keys()].filter((sheet) => sheet >= zoneCount)).sort();
 }
 
-/** The tiles around the sheets of every zone. */
+/** The rectangle of tiles around all sheets of each zone. */
 function tilesByZone(
   bySheet: ReadonlyMap<number, TileRectangle>,
   zoneCount: number,
@@ -164,8 +167,8 @@ function uniteTiles(a: TileRectangle, b: TileRectangle): TileRectangle {
 }
 
 /**
- * Returns a predicate: whether a part of the raster touches a tile of any zone. Cells outside these tiles are never
- * read.
+ * Returns a function that tells whether a part of the raster overlaps a tile of any zone. Cells outside these tiles are
+ * never read.
  */
 export function meetsZones({ window, tile, tileColumns, tileRows, table }: WindowPlan): (part: Window) => boolean {
   const met = new Uint8Array(tileColumns * tileRows);
@@ -195,7 +198,7 @@ export interface WindowSize {
   readonly columns: number;
 }
 
-/** Cuts a raster into windows of at most the given size, row band by row band. */
+/** Cuts a raster into windows of at most the given size, from left to right and then from top to bottom. */
 export function* windowsOf({ width, height }: RasterGrid, size: WindowSize): Generator<Window> {
   for (let row = 0; row < height; row += size.rows) {
     for (let column = 0; column < width; column += size.columns) {

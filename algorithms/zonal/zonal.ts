@@ -51,14 +51,14 @@ export interface ZonalJob {
   readonly fill?: FillRule | undefined;
   /** Whether to compute minimum, maximum, sum and mean. Default true. */
   readonly statistics?: boolean | undefined;
-  /** Side of the tiles in cells: a multiple of 32 up to 4,096. Default 64. */
+  /** Side length of the tiles in cells: a multiple of 32 up to 4,096. Default 64. */
   readonly tile?: number | undefined;
   /**
-   * Maximum bytes for the counters of all zones, and again for the windows being counted with their bitmaps. Windows
-   * become smaller to fit; if the counters do not fit, that is an error. Default 1 GiB.
+   * Maximum bytes for the counters of all zones, and as many again for the windows that are being counted with their
+   * bitmaps. Windows are made smaller to fit. If the counters do not fit, that is an error. Default 1 GiB.
    */
   readonly memoryBytes?: number | undefined;
-  /** Maximum bytes of decoded windows that wait in channels. Default 256 MiB. */
+  /** Maximum bytes of decoded windows that wait to be counted. Default 256 MiB. */
   readonly channelBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called with the number of cells done so far and the number of cells of the raster. */
@@ -66,17 +66,18 @@ export interface ZonalJob {
 }
 
 /**
- * Counts, for every zone, the values of the raster cells whose centres lie in it. The raster is streamed in windows.
- * Windows and blocks of the file that contain no part of a zone are not read.
+ * Counts, for every zone, the values of the raster cells whose centres are in the zone. The raster is streamed in
+ * windows. Windows and blocks of the file that contain no part of a zone are not read.
  *
  * A cell belongs to a zone if its centre is in one of the zone's parts by the even-odd rule. Edges are half-open in map
  * space: left and bottom edges belong to the zone. The test is done in integers, on a grid of 2⁻²⁰ of a cell. Zones may
- * overlap. The parts of a zone may overlap too, which gives a note; `fill: 'even-odd'` applies the even-odd rule to all
- * rings of the zone together. For every zone, bins, nodata, below and above add up to its cells. Results are the same
- * bytes on every backend.
+ * overlap. The parts of a zone may overlap too; the result then has a note. `fill: 'even-odd'` applies the even-odd
+ * rule to all rings of the zone together. For every zone, the counts of bins, nodata, below and above add up to the
+ * number of its cells. Results have the same bytes on every backend.
  *
  * A cell has no data if its stored value is `raster.nodata` or the raster's mask is 0. Bins, minimum, maximum and
- * unique values use scaled values, which are `stored × scale + offset` in f64. Sums use the exact products.
+ * unique values use scaled values, which are `stored × scale + offset` in f64. Sums use the exact products with the
+ * scale.
  *
  * With every binning, ±Infinity counts as above or below, NaN as nodata, and −0 as 0.
  *
@@ -128,7 +129,10 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   };
 }
 
-/** A window can be as small as one tile, and a tile of this side has as many cells as the statistics can count. */
+/**
+ * Maximum side of a tile in cells. A window may be a single tile, and a tile of this side has as many cells as the
+ * statistics can count.
+ */
 const MAX_TILE = 4096;
 
 const aTileSide: Kind = where(
@@ -150,12 +154,15 @@ const aJob: Kind = someOptions<ZonalJob>({
   onProgress: optional(aFunction),
 });
 
-/** While the device counts one window, the host prepares the next and adds up the previous. */
+/**
+ * Number of windows that are counted at the same time. While the device counts one, the host prepares the next or adds
+ * up the preceding one.
+ */
 const WINDOWS_UNDER_WAY = 2;
 
 /**
  * Bytes needed to count a window: the bitmaps, including those of sheets; the histograms of zones and tiles; the rows
- * that add tile histograms to zones, stored and then reduced; and, if wanted, statistics and unique values.
+ * that add tile histograms to zones, before and after their reduction; and, if wanted, statistics and unique values.
  */
 function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
   const pairs = plan.pairZone.length;
@@ -167,7 +174,8 @@ function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
 }
 
 /**
- * Words for the rows of cells, the statistics of each row, and those of each zone. There are no more zones than rows.
+ * Number of words for statistics: rows of cells, the statistics of each row, and the statistics of each zone. There are
+ * no more zones than rows.
  */
 function statisticsWords({ words, zones }: WindowPlan, sample: Sample): number {
   return sample === 'f32' ? 19 * words + WIDE_COUNTERS * zones.length : 12 * words;
@@ -177,12 +185,12 @@ function wantsStatistics({ statistics }: ZonalJob): boolean {
   return statistics ?? true;
 }
 
-/** Whether rows of cells are reduced. Without bins, the rows are also used to count cells. */
+/** Whether rows of cells must be reduced. Without bins, the rows are also used to count cells. */
 function wantsRows(job: ZonalJob): boolean {
   return wantsStatistics(job) || job.binning.kind === 'none';
 }
 
-/** Owns the columns that all windows share, and counts all windows. */
+/** Counts all windows. Makes the columns that all windows share, and frees them afterwards. */
 async function countWindows(
   context: Context,
   job: ZonalJob,
@@ -207,11 +215,11 @@ async function countWindows(
 
 interface LoadedWindow extends PlannedWindow {
   readonly placed: PlacedCells;
-  /** 0 for a cell without data; undefined if there is no mask. */
+  /** The raster's mask in the window, one byte per cell: 0 for a cell without data. Undefined if it hides no cell. */
   readonly mask: Uint8Array | undefined;
 }
 
-/** Reads windows ahead within the channel's bounds and counts them one by one. */
+/** Reads windows ahead, within the bounds of the queue between the stages, and counts them one by one. */
 async function streamWindows(
   context: Context,
   job: ZonalJob,
@@ -255,12 +263,12 @@ async function streamWindows(
     };
     signal?.addEventListener('abort', stop, { once: true });
     subscription.add(() => signal?.removeEventListener('abort', stop));
-    // Shared columns and the raster must live until the last window no longer uses them.
+    // Waits, because the shared columns and the raster are still used until the last window is done.
   }).finally(underWay.settled);
   onProgress?.(cellsInAll, cellsInAll);
 }
 
-/** Tracks promises until they settle. */
+/** Collects promises, and waits until all of them have settled. */
 function watchPromises(): { watch<T>(work: Promise<T>): Promise<T>; settled(): Promise<void> } {
   const pending = new Set<Promise<unknown>>();
   return {
@@ -274,7 +282,7 @@ function watchPromises(): { watch<T>(work: Promise<T>): Promise<T>; settled(): P
   };
 }
 
-/** Unwraps an error from the graph errors around it. */
+/** The original error inside errors of the graph that wrap it. */
 function innermost(error: unknown): unknown {
   const isOurs = error instanceof Error && error.name === 'GraphError' && error.cause !== undefined;
   return isOurs ? innermost(error.cause) : error;

@@ -12,8 +12,8 @@ import { wordRows } from './tiles.ts';
 import { ABSENT } from './window-plan.ts';
 
 /**
- * Rows of 32 cells that contain cells of a zone: the zone, the position of the first cell, and a mask of the cells in
- * the zone.
+ * Rows of 32 cells that contain cells of a zone: the zone, the index of the first cell, and a mask of the cells in the
+ * zone.
  */
 export type ZoneRows = {
   readonly zone: Column<'u32'>;
@@ -21,7 +21,7 @@ export type ZoneRows = {
   readonly mask: Column<'u32'>;
 };
 
-/** The rows of all zones of a window, ordered by zone and stored. */
+/** The rows of all zones of a window, ordered by zone, as materialized columns. */
 export function zoneRows(context: Context, coverage: Coverage): ZoneRows {
   return context.scope(() => {
     const { active, ...rows } = wordRows(context, coverage, coverage.pairs);
@@ -30,8 +30,8 @@ export function zoneRows(context: Context, coverage: Coverage): ZoneRows {
 }
 
 /**
- * The cells of rows, as a view: the zone ({@link ABSENT} for a cell that is outside or has no data) and the stored
- * bits.
+ * The cells of rows, as a view: the zone and the stored bits. The zone is {@link ABSENT} for a cell that is outside its
+ * zone or has no data.
  */
 export function zoneCells(
   context: Context,
@@ -49,7 +49,7 @@ export function zoneCells(
 
 const cellFunctor = memoized(defineCellFunctor);
 
-/** The zone and bits of cell `index % 32` of row `index / 32`. */
+/** Defines the functor that gives zone and bits of cell `index % 32` in row `index / 32`. */
 function defineCellFunctor(classifier: Classifier) {
   const parameters = { index: u32, zone: array(u32), cell: array(u32), mask: array(u32), cells: array(u32) };
   return fn(
@@ -67,12 +67,12 @@ function defineCellFunctor(classifier: Classifier) {
   );
 }
 
-/** Maps stored bits to words with the order of the values. */
+/** Functor that maps stored bits to ordered words (u32 with the order of the values). */
 export function orderedFunctor(sample: Sample): Functor<{ readonly raw: Scalar<'u32'> }, Scalar<'u32'>> {
   return fn('ordered', { raw: u32 }, u32, ({ raw }) => orderedRaw(sample, raw));
 }
 
-/** Same as {@link orderedFunctor}, inside a functor. */
+/** Same as {@link orderedFunctor}, for use in a functor. */
 export function orderedRaw(sample: Sample, raw: U32): U32 {
   if (sample === 'i8') return raw.xor(0x80);
   if (sample === 'i16') return raw.xor(0x8000);

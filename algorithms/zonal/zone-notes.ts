@@ -4,7 +4,7 @@ import type { RasterGrid } from '../geometry/raster.ts';
 import { type Note, noteTally } from '../notes.ts';
 import { type PlacedZones, rangeOf, stepsOfTurn, verticesOf } from './placement.ts';
 
-/** The note `zonal/overlapping-parts`: the number of zones with overlapping parts, and how they are treated. */
+/** The note `zonal/overlapping-parts`: the number of zones whose parts overlap, and how these zones are treated. */
 export function partNotes({ names }: Pick<Zones, 'names'>, { overlapping, fill }: PlacedZones): Note[] {
   const tally = noteTally();
   for (const zone of overlapping) tally.add('zonal/overlapping-parts', names[zone]!);
@@ -13,8 +13,8 @@ export function partNotes({ names }: Pick<Zones, 'names'>, { overlapping, fill }
 
 /**
  * Notes on zones that the raster does not cover: `zonal/zones-outside` for zones outside the raster,
- * `zonal/zones-partly-outside` for zones that extend beyond it, `zonal/zones-without-cells` for zones on the raster
- * that contain no cell centre. If all zones are outside, the note gives the extents of zones and raster.
+ * `zonal/zones-partly-outside` for zones that extend beyond the raster, `zonal/zones-without-cells` for zones on the
+ * raster that contain no cell centre. If all zones are outside, the note gives the extents of zones and raster.
  */
 export function zoneNotes(
   { names, polygons }: Pick<Zones, 'names' | 'polygons'>,
@@ -34,7 +34,7 @@ export function zoneNotes(
     else if (reachesBeyond(placed, zone, grid)) tally.add('zonal/zones-partly-outside', name);
   }
   const notes = tally.notes(SENTENCES);
-  // If all zones are outside, there is at most one note.
+  // If all zones are outside, there is only one note, so the extents are added once.
   return anyMeets ? notes : notes.map((note) => ({ ...note, message: `${note.message} ${extents(polygons, grid)}` }));
 }
 
@@ -45,19 +45,19 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'zonal/zones-without-cells': (n) => `No centre of a cell lies in ${n === 1 ? '1 zone' : `${n} zones`} on the raster`,
 };
 
-/** Whether the box of a zone overlaps the raster at some turn of longitude. A shared edge is no overlap. */
+/** Whether the box of a zone overlaps the raster at some turn of longitude. Sharing only an edge is no overlap. */
 function meets({ polygons, shifts }: PlacedZones, zone: number, grid: RasterGrid): boolean {
   const vertices = verticesOf(polygons, zone);
   const [top, bottom] = rangeOf(polygons.row, ...vertices);
   const [left, right] = rangeOf(polygons.column, ...vertices);
   const [width, height] = [grid.width * STEPS_PER_CELL, grid.height * STEPS_PER_CELL];
   if (top >= height || bottom <= 0) return false;
-  // A raster around the whole globe has nothing to its left or right.
+  // A raster around the whole globe has no left and right end, so only the rows decide.
   if (width >= (stepsOfTurn(grid) ?? Infinity)) return true;
   return shifts[zone]!.some((shift) => left + shift < width && right + shift > 0);
 }
 
-/** Whether a ring of the zone extends beyond the raster at every turn of longitude. */
+/** Whether a ring of the zone extends beyond the raster, at every turn of longitude. */
 function reachesBeyond({ polygons }: PlacedZones, zone: number, grid: RasterGrid): boolean {
   const { polygonRings, ringVertices, column, row } = polygons;
   const [width, height] = [grid.width * STEPS_PER_CELL, grid.height * STEPS_PER_CELL];
@@ -77,13 +77,13 @@ function fits(left: number, right: number, width: number, turn: number | undefin
   return width >= turn || turnedLeft + (right - left) <= width;
 }
 
-/** A box in the coordinates of the files. */
+/** A bounding box in the coordinates of the files. */
 interface FileExtent {
   readonly x: readonly [min: number, max: number];
   readonly y: readonly [min: number, max: number];
 }
 
-/** Describes the extents of zones and raster, and says if they would overlap with x and y swapped. */
+/** Describes the extents of zones and raster in words. Adds a hint if they would overlap with x and y swapped. */
 function extents(polygons: Polygons, grid: RasterGrid): string {
   const raster = rasterExtent(grid);
   const zones = extentOf(polygons, 0, polygons.x.length);
@@ -109,12 +109,12 @@ function describeExtent({ x, y }: FileExtent): string {
   return `x from ${short(x[0])} to ${short(x[1])} and y from ${short(y[0])} to ${short(y[1])}`;
 }
 
-/** Nine digits are a decimetre for longitudes and a centimetre for metres. */
+/** Prints a coordinate with nine digits, which are a decimetre for longitudes and a centimetre for metres. */
 function short(coordinate: number): string {
   return String(Number(coordinate.toPrecision(9)));
 }
 
-/** Whether a zone's box overlaps the raster once x and y are swapped. */
+/** Whether the box of some zone overlaps the raster if x and y are swapped. */
 function swappedMeets(polygons: Polygons, raster: FileExtent, geographic: boolean): boolean {
   for (let zone = 0; zone + 1 < polygons.polygonRings.length; zone++) {
     const { x, y } = extentOf(polygons, ...verticesOf(polygons, zone));
