@@ -32,11 +32,11 @@ export interface WorkersOptions {
   readonly workers?: number | undefined;
   readonly limits?: Partial<Limits> | undefined;
   /**
-   * Commands with a shorter estimated time, in nanoseconds in the worst case, run on the calling thread while the
-   * workers are idle, because waking them takes longer. A caller that waits for at most 2,400,000 ns of work helps the
-   * workers, but only for as long as this option says. Default 300,000; 0 leaves every command to the workers. A
-   * functor with a loop without a fixed bound always runs on the workers, for example a `While`, or a `For` up to an
-   * element of a column.
+   * A command runs on the calling thread if the workers are idle and its estimated worst-case time is below this many
+   * nanoseconds: waking the workers would take longer. A caller that waits for at most 2,400,000 ns of work helps the
+   * workers, but at most for this time. Default 300,000; 0 leaves every command to the workers. A functor that has a
+   * loop without a fixed bound always runs on the workers, for example a `While`, or a `For` up to an element of a
+   * column.
    */
   readonly inlineNanoseconds?: number | undefined;
   /**

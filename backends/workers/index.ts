@@ -13,10 +13,11 @@ export type { WorkersOptions } from './backend.ts';
 export { explainVectorization, type Vectorization } from './wasm/explain-vectorization.ts';
 
 /**
- * Opens the backend that runs on worker threads, in WebAssembly: with SIMD for functors without loops and branches, and
- * with the same bytes as the reference. Its memory is one shared WebAssembly memory of at most 4 GiB.
+ * Opens the backend that runs on worker threads. It compiles functors to WebAssembly, and uses SIMD where possible.
+ * Results have the same bytes as those of the reference backend. All data is in one shared WebAssembly memory of at
+ * most 4 GiB.
  *
- * Bundled for a page, it runs on web workers; the page must be cross-origin isolated.
+ * In a bundle for a page, the backend runs on web workers. The page must be cross-origin isolated.
  *
  * @throws `DeviceLostError` `device/no-threads` if the threads cannot be started, `workers/not-isolated` on a page that
  * is not isolated, `workers/no-webassembly` if WebAssembly is forbidden; `OutOfMemoryError` `memory/shared` if their

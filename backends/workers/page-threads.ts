@@ -7,8 +7,8 @@ import { PATIENCE, type Thread, type Threads } from './threads/threads.ts';
 type PageMessage = WorkerMessage | { readonly kind: 'left' };
 
 /**
- * The web workers of a page. They are started from program text in the package, which needs a `blob:` address. If a
- * Content-Security-Policy forbids that, pass the `address` of a file with the program.
+ * The web workers of a page. They are started from program text in the package, through a `blob:` address. If a
+ * Content-Security-Policy forbids such addresses, `address` must be the address of a file with the program.
  */
 export function pageThreads(address?: string | URL): Threads {
   return {
@@ -46,7 +46,10 @@ function requireSharing(): void {
   }
 }
 
-/** Yields to the event loop. Uses a message instead of a timer, because nested timers of a page take at least 4 ms. */
+/**
+ * Yields to the event loop. Uses a message, because a timer that is set from another timer takes at least 4 ms on a
+ * page.
+ */
 function turn(): Promise<void> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {

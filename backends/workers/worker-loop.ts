@@ -175,8 +175,8 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
   try {
     await run();
   } catch (error) {
-    // Other kernels must not wait for results of the failed one. The host in particular may be helping, and must return
-    // to its event loop to receive the failure.
+    // Other kernels must stop waiting for results of the failed kernel. In particular, the host may be helping, and
+    // must return to its event loop to receive the failure.
     Atomics.store(new Int32Array(memory.buffer), fixed.stop / 4, 1);
     port.say({ kind: 'failed', error });
   }

@@ -20,8 +20,8 @@ export interface BatchOptions<A> extends Capacity {
    */
   readonly weight?: ((item: A) => number) | undefined;
   /**
-   * Frees an item whose batch will never be emitted. Called once for each such item. An error that it throws becomes a
-   * warning.
+   * Frees an item whose batch will never be emitted. Called once for each such item. An error thrown by `discard`
+   * becomes a warning.
    */
   readonly discard?: ((item: A) => void) | undefined;
   /** Name of the node in errors. Default `batchBy`. */

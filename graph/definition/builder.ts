@@ -205,10 +205,10 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Pairs the items of two ports that have equal keys; among equal keys, the oldest items first. The order of the pairs
-   * is not fixed. Each side keeps at most `hold` items that wait for a partner, and is not read while it has that many.
-   * When one side has ended, items of the other side without a partner are sent to the port `leftOnly` or `rightOnly`.
-   * If both sides have `hold` waiting items, the run fails with `graph/stalled`.
+   * Pairs items with equal keys from two ports, the oldest items first. The order of the pairs is not fixed. Each side
+   * keeps at most `hold` items that wait for a partner, and is not read while it has that many. When one side has
+   * ended, items of the other side without a partner are sent to the port `leftOnly` or `rightOnly`. If both sides have
+   * `hold` waiting items, the run fails with `graph/stalled`.
    *
    * @throws `GraphError` `graph/bad-hold`.
    */

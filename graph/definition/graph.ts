@@ -13,7 +13,7 @@ import type { GraphShape } from './shape.ts';
 export interface Graph<R, C> {
   readonly name: string;
   readonly shape: GraphShape;
-  /** Starts a run. `ctx` is passed to the functions of the nodes, in their context. */
+  /** Starts a run. The functions of the nodes receive `ctx` in their context. */
   run(ctx?: C, options?: RunOptions): GraphRun<R>;
 }
 

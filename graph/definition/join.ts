@@ -33,15 +33,15 @@ interface JoinSide {
   readonly waiting: Set<Waiting>;
   readonly byKey: Map<unknown, Waiting[]>;
   ended: boolean;
-  /** Resolves when the other side's items without a partner have been emitted, after this side has ended. */
+  /** When this side has ended, the other side's waiting items are emitted without a partner. Resolves after that. */
   flushed: Promise<void>;
   /** Wakes the reader of this side, which waits until the side has room for an item. */
   wake: () => void;
 }
 
 /**
- * Pairs the items of two edges that have equal keys; among equal keys, the oldest items first. Each side keeps at most
- * `hold` items that wait for a partner, and is not read while it has that many.
+ * Pairs items with equal keys from two edges, the oldest items first. Each side keeps at most `hold` items that wait
+ * for a partner, and is not read while it has that many.
  */
 export function joinProgram(keyOf: { readonly left: KeyOf; readonly right: KeyOf }, hold: number): NodeProgram {
   return async (node) => {

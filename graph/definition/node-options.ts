@@ -34,8 +34,8 @@ export interface InputOptions<A> extends ItemHandling<A> {
   /** Returns the bytes of an item. Required if `bytes` is bounded. Default: the `sizeOf` of the source of the item. */
   readonly sizeOf?: ((item: A) => number) | undefined;
   /**
-   * Frees an item that is not processed further, because the run ended early or all attempts failed. An error that it
-   * throws becomes a warning. Default: the `discard` of the item's source, or the `discardResult` of the stage that
+   * Frees an item that is not processed further, because the run ended early or all attempts failed. An error thrown by
+   * `discard` becomes a warning. Default: the `discard` of the item's source, or the `discardResult` of the stage that
    * made the item.
    */
   readonly discard?: ((item: A) => void) | undefined;
@@ -52,8 +52,8 @@ export interface PolicyOptions<A> extends InputOptions<A> {
   /** What happens to an item that fails. Default: the error policy of the run. */
   readonly onError?: ErrorPolicy | undefined;
   /**
-   * Returns the units of progress in a finished item. If a node has this option, progress counts the finished items of
-   * such nodes, instead of the items read from sources.
+   * Returns the units of progress in a finished item. If any node has this option, progress counts items finished by
+   * such nodes, instead of items read from sources.
    */
   readonly progress?: ((item: A) => number) | undefined;
 }

@@ -31,13 +31,13 @@ export interface PullMapOptions<A, B> {
   /** Name of the node in errors. */
   readonly name?: string | undefined;
   /**
-   * Frees an item that was read but not given to the function, because the subscription had ended. An error that it
-   * throws becomes a warning.
+   * Frees an item that was read but not given to the function, because the subscription had ended. An error thrown by
+   * `discard` becomes a warning.
    */
   readonly discard?: ((item: A) => void) | undefined;
   /**
-   * Frees a result that could not be delivered, because the subscription had ended. An error that it throws becomes a
-   * warning.
+   * Frees a result that could not be delivered, because the subscription had ended. An error thrown by `discardResult`
+   * becomes a warning.
    */
   readonly discardResult?: ((result: B) => void) | undefined;
 }

@@ -53,7 +53,10 @@ export interface StageCounters {
   readonly busy: number;
   /** How often the edge into this stage was full when an item arrived. */
   readonly stalls: number;
-  /** Items and bytes on the edge into this stage: now (`depth`, `bytes`), and at most so far (`peak`, `peakBytes`). */
+  /**
+   * Items and bytes on the edge into this stage: the current numbers (`depth`, `bytes`) and their maxima so far
+   * (`peak`, `peakBytes`).
+   */
   readonly depth: number;
   readonly bytes: number;
   readonly peak: number;
@@ -88,7 +91,7 @@ export interface NodeCounters extends StageCounters {
   readonly migrated: number;
 }
 
-/** Items and bytes on an edge of a run, now and at most so far. */
+/** The current number of items and bytes on an edge of a run, and their maxima so far. */
 export interface EdgeCounters {
   /** Name of the node that the edge leads to, or `node.port` if the node has several inputs. */
   readonly edge: string;
@@ -136,7 +139,7 @@ export interface TraceMark {
   readonly detail?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A recorded run. */
+/** A recorded run, for drawings and reports. Times are in milliseconds on the clock of `performance.now()`. */
 export interface Trace {
   readonly shape: GraphShape;
   readonly started: number;

@@ -34,12 +34,13 @@ export interface StageOptions<A, B> {
    */
   readonly overflow?: Overflow | undefined;
   /**
-   * Frees an input that is not given to the function, because the run ended early or the edge was full. An error that
-   * it throws becomes a warning.
+   * Frees an input that is not given to the function, because the run ended early or the edge was full. An error thrown
+   * by `discard` becomes a warning.
    */
   readonly discard?: ((item: A) => void) | undefined;
   /**
-   * Frees a result that cannot be delivered, because the run ended early. An error that it throws becomes a warning.
+   * Frees a result that cannot be delivered, because the run ended early. An error thrown by `discardResult` becomes a
+   * warning.
    */
   readonly discardResult?: ((result: B) => void) | undefined;
   readonly kind?: NodeKind | undefined;

@@ -15,7 +15,7 @@ const QUIET = '#52606d';
 const EDGE = { line: '#b06a1b', fill: '#f3dfc6' };
 const MARKS = 500;
 
-/** Draws, for each node, which part of its lanes was busy over time, on the CPU and on the GPU. Events are ticks. */
+/** Draws, for each node, how busy its lanes were over time, on the CPU and on the GPU. Ticks show events. */
 export function drawUtilisation(trace: Trace): string {
   const rows = trace.shape.nodes.map(({ name }, row) => {
     const { cpu, gpu } = utilisationOf(trace, name, SLICES);

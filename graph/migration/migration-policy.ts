@@ -54,7 +54,7 @@ export interface MigrationState {
   readonly since: number;
 }
 
-/** What to move now. */
+/** A decision about migration: the new state, and the items to move now. */
 export interface MigrationDecision {
   readonly state: MigrationState;
   /** Why items move. With `starved`, items move from CPU to GPU; with any other reason, from GPU to CPU. */

@@ -43,10 +43,11 @@ export interface MigratedOptions<A, B> {
   readonly onError?: 'migrate' | 'stop' | undefined;
   /** Called with the error of an item that failed on both sides. The stream then continues without this item. */
   readonly onFailed?: ((error: GraphError) => void) | undefined;
-  /** Frees an input that no function was given. An error that it throws becomes a warning. */
+  /** Frees an input that no function was given. An error thrown by `discard` becomes a warning. */
   readonly discard?: ((item: A) => void) | undefined;
   /**
-   * Frees a result that cannot be delivered, because the run ended early. An error that it throws becomes a warning.
+   * Frees a result that cannot be delivered, because the run ended early. An error thrown by `discardResult` becomes a
+   * warning.
    */
   readonly discardResult?: ((result: B) => void) | undefined;
   /**

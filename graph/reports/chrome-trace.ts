@@ -113,7 +113,7 @@ function spansByItem(spans: readonly WorkSpan[]): Map<string, WorkSpan[]> {
 }
 
 /**
- * The span of work to which a migration mark led: that of the same item on the other side. Undefined for other marks.
+ * The work span to which a migration mark led: the work on the same item on the other side. Undefined for other marks.
  */
 function targetOf({ node, time, name, detail }: TraceMark, spans: Map<string, WorkSpan[]>): WorkSpan | undefined {
   const side = /^migrate\/.*-to-(cpu|gpu)$/.exec(name)?.[1];

@@ -106,7 +106,7 @@ function edgesOf({ shape, counters }: Trace): EdgeCounters[] {
     });
 }
 
-/** A table with one row for each node and name of a mark: how often the mark occurred, and when. */
+/** A table with one row per node and kind of mark: how often such marks occurred, and when. */
 function markTable({ marks, started }: Trace): ReportTable {
   const groups = new Map<string, TraceMark[]>();
   for (const mark of marks) {

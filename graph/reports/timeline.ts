@@ -1,6 +1,8 @@
 import type { Trace } from '../definition/shape.ts';
 
-/** For each time slice, the fraction of the time of a node's lanes that was spent in work on each side, from 0 to 1. */
+/**
+ * How busy a node was in each time slice, for each side: the busy time divided by the time of all lanes, from 0 to 1.
+ */
 export interface Utilisation {
   readonly cpu: Float64Array;
   readonly gpu: Float64Array;

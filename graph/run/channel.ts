@@ -43,7 +43,8 @@ export interface ChannelOptions<T> extends Capacity {
    */
   readonly sizeOf?: ((item: T) => number) | undefined;
   /**
-   * Frees an item that will never be taken. Called once for each such item. An error that it throws becomes a warning.
+   * Frees an item that will never be taken. Called once for each such item. An error thrown by `onDiscard` becomes a
+   * warning.
    */
   readonly onDiscard?: ((item: T) => void) | undefined;
   /** If aborted, closes the channel with the signal's reason. */

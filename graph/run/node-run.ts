@@ -88,7 +88,8 @@ export interface RunServices {
 }
 
 /**
- * Runs a node for one run. Resolves when the inputs have ended or the node was cancelled, to the node's outcome if any.
+ * Does the work of a node during one run. Resolves when the inputs have ended or the node was cancelled. The value is
+ * the outcome of the node, if it has one.
  */
 export type NodeProgram = (node: NodeRun) => Promise<unknown>;
 
@@ -150,8 +151,8 @@ export async function forEachItem(edge: Edge, body: (parcel: Parcel, index: numb
 }
 
 /**
- * Must be called when the consumer of an edge takes no more items. Discards the items on the edge. Cancels nodes that
- * feed only edges without consumer.
+ * Must be called when the consumer of an edge takes no more items. Discards the items on the edge. Cancels a producer
+ * if all its output edges have lost their consumers.
  */
 export function leave(edge: Edge): void {
   if (edge.isLeft) return;

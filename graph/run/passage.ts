@@ -53,7 +53,7 @@ export class Passage {
   }
 
   /**
-   * Returns the parcel of an item that the operators emit. If they emit an item twice, only the first is recognised, so
+   * Returns the parcel of an item that the operators emit. If they emit the item again, it counts as a new item, so
    * that the item is freed only once.
    */
   leave<A>(item: A): Parcel<A> {

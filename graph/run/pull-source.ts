@@ -11,7 +11,7 @@ export type PullSource<A> = Pullable<A> | ((signal: AbortSignal) => Pullable<A>)
 
 /** Reads a source for one subscription. */
 export interface Reader<A> {
-  /** Reads the next item. Calls may overlap; the source gets them one after another. */
+  /** Reads the next item. A call during another read waits for that read, so the source gets one request at a time. */
   next(): Promise<IteratorResult<A, unknown>>;
   /**
    * Calls `return()` of the source immediately and at most once. Does nothing if the source has ended or failed by

@@ -45,7 +45,7 @@ export const RUN_OPTIONS: Kind = someOptions<RunOptions>({
   onWarning: optional(aFunction),
 });
 
-/** A running graph. */
+/** A run of a graph, which starts with `run()`. */
 export interface GraphRun<R> {
   /**
    * Resolves to the outcomes of the graph when every item has been delivered, skipped, or discarded because a node took
@@ -68,7 +68,7 @@ export interface GraphRun<R> {
   readonly shape: GraphShape;
   /** Returns the counters of all nodes, in the order of their definition. */
   counters(): NodeCounters[];
-  /** Returns the number of items and bytes on each edge, now and at most so far. */
+  /** Returns the current and the maximum number of items and bytes on each edge. */
   edges(): EdgeCounters[];
   /** Ends the run. `result` rejects with `reason`, which is an `AbortError` by default. */
   abort(reason?: unknown): void;

@@ -9,11 +9,11 @@ import type { Module, Statement } from '../../../primitives/ir/ir.ts';
 import { memoized } from '../../../primitives/ir/memo.ts';
 import { worstCase } from '../../analyses/worst-case.ts';
 
-/** Cost in nanoseconds, approximately, of one operation, one read, and clearing one word. */
+/** Approximate cost in nanoseconds of one operation, one read, and clearing one word. */
 const OPERATION = 0.4;
 const READ = 1.5;
 const WORD_CLEARED = 0.2;
-/** Cost in nanoseconds, approximately, of one round over a grid without cells. */
+/** Approximate cost in nanoseconds of one round over a grid, without the cost of its cells. */
 const COST_OF_ROUND = 100;
 
 /**
@@ -27,7 +27,10 @@ export function costOfWalk({ start, step, steps = Number.POSITIVE_INFINITY }: Wa
   return costOf(start.module) + steps * costOf(step.module);
 }
 
-/** An upper bound in nanoseconds, approximately, for relaxing one grid over all rounds. */
+/**
+ * An upper bound in nanoseconds, approximately, for relaxing one grid: updating all cells from their neighbours, over
+ * all rounds.
+ */
 export function costOfRelaxing({ grids, own, step, until, change, ...command }: RelaxCommand): number {
   const { cells, maxWidth, maxHeight, maxRounds } = command;
   const max = Math.min(maxWidth * maxHeight, capacityOf(cells));

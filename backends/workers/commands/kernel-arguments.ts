@@ -206,7 +206,10 @@ function cellUse(cell: Cell, addresses: Addresses, writes: boolean): Use {
   return { from, to: from + 4, writes, inPlace: false, whole: false, word: undefined };
 }
 
-/** A store whose address and capacity are in locals. `value`, `index` and `guard` are the numbers of results. */
+/**
+ * A store whose address and capacity are in locals. `value`, `index` and `guard` are positions in the program's
+ * results.
+ */
 export interface StoreTarget {
   readonly address: Int32Local;
   readonly capacity: Int32Local;

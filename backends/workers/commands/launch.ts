@@ -44,8 +44,8 @@ export interface Submission {
   readonly words: ArrayLike<number>;
   readonly phases: readonly Phase[];
   /**
-   * Called with the address of the argument block before the words are copied there. May change the words and the
-   * phases.
+   * Called with the address of the argument block before the words are copied to this address. May change the words and
+   * the phases.
    */
   placed?(address: number): void;
 }

@@ -34,7 +34,7 @@ export interface Allocator {
    *
    * Without `completed`, the block may be one that an issued command still uses. This is safe for device commands,
    * because commands run in order. The host does not wait for the queue, so it passes the number of the last completed
-   * command as `completed`. It then gets a block that no later command uses.
+   * command as `completed`. The host then gets a block that no later command uses.
    */
   allocate(bytes: number, completed?: number): HeapBlock;
   /**

@@ -58,7 +58,7 @@ export function capture(host: CaptureHost, script: Script, counted: readonly num
   const pooled = createLog(valueWords);
   const units: (Unit & { readonly tasks: TapedTask[] })[] = [];
   let isOpen = false;
-  /** Whether the gate applies to the launches being captured: if the gate is shut, they do nothing. */
+  /** Whether the script's gate (a word that disables launches) applies to the launches being captured. */
   let gated = false;
 
   const openUnit = (): void => {
@@ -168,7 +168,10 @@ function createSources() {
 
 type Sources = ReturnType<typeof createSources>;
 
-/** Lays out the memory for temporary buffers of a call in advance, with an allocator that starts at address 0. */
+/**
+ * Lays out the memory for buffers that exist only during a call. The layout is made in advance, by an allocator that
+ * starts at address 0.
+ */
 function createArena(source: number) {
   let bytes = 0;
   const allocator = createAllocator({ start: 0, limit: 2 ** 32, grow: () => {} }, Number.POSITIVE_INFINITY);

@@ -12,7 +12,8 @@ import { createPlayed, type PlayedLaunches, type Tape, type TapedLength, type Ta
 export interface Tapes {
   /**
    * Plays a script. Returns false if there is no tape or no memory for the call, so that the caller must issue the
-   * commands one by one. Returns `over`, without having done anything, if the gate of the script is known to be shut.
+   * commands one by one. Returns `over`, without having done anything, if the gate of the script (a word that disables
+   * its commands) is known to be shut.
    */
   play(script: Script, call: ScriptCall): boolean | 'over';
   bytesOf(script: Script): number;
@@ -24,7 +25,10 @@ export interface TapesHost {
   readonly memory: SharedMemory;
   readonly fusedRows: number;
   readonly compile: Launcher['compile'];
-  /** Commands with a shorter estimated time run on the calling thread while the workers are idle. */
+  /**
+   * A command whose estimated time is below this many nanoseconds runs on the calling thread while the workers are
+   * idle.
+   */
   readonly inlineNanoseconds: number;
   /** Queues the commands that wait to be fused. */
   flush(): void;

@@ -28,8 +28,8 @@ export function takeChunks(taker: ChunkTaker, phase: number, worker: number, may
         words[at + slot.chunkSize]!,
         words[at + slot.minimum]!,
       );
-  // The phase must not be completed yet: a later phase could already have overwritten the word with the number of rows,
-  // from which `chunks` was computed.
+  // `chunks` is valid only if the phase is not completed yet. Otherwise a later phase may have overwritten the row
+  // count from which `chunks` was computed.
   if (Atomics.load(words, control.completed) !== (phase | 0)) return true;
   let call: KernelFunction | undefined;
   while (mayGoOn()) {

@@ -237,7 +237,10 @@ function createQueue(parts: QueueParts): Pool {
   let stopped: { readonly reason: unknown } | undefined;
   let watching = false;
   let closed: Promise<void> | undefined;
-  /** Some phase before this number may take long, so the calling thread does not help until it is completed. */
+  /**
+   * Number of completed phases from which on the calling thread may help. Some phase before may take too long to wait
+   * for.
+   */
   let longUntil = 0;
 
   const look = (): number => {

@@ -7,7 +7,7 @@ export interface Signal {
    * itself.
    */
   readonly isSaid: boolean;
-  /** Its value. */
+  /** Returns the current value of the word. */
   now(): number;
   /** Changes the word on the host, so that a pending `change` resolves and its caller checks its condition again. */
   raise(): void;

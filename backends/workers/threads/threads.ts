@@ -3,13 +3,16 @@ import type { HostMessage, WorkerMessage, WorkerSetup } from './queue.ts';
 
 /** A worker thread, with the same interface in Node and on a page. */
 export interface Thread {
-  /** Sends a message. The thread receives it before it runs the next phase that the host issues. */
+  /** Sends a message, which the thread receives before it runs the next phase that the host issues. */
   post(message: HostMessage): void;
   /** Sets the callbacks: `said` for messages of the thread, `failed` for its failure or end, with the cause. */
   follow(said: (message: WorkerMessage) => void, failed: (cause: unknown) => void): void;
   /** Lets the process end even while the thread is running. */
   unref(): void;
-  /** Waits until the thread ends by itself, after it was told to. Terminates the thread after {@link PATIENCE} ms. */
+  /**
+   * Waits until the thread ends by itself, after the host has stopped the workers. Terminates the thread after
+   * {@link PATIENCE} ms.
+   */
   leave(): Promise<void>;
   /** Terminates the thread immediately. */
   terminate(): Promise<void>;

@@ -14,7 +14,7 @@ export function isBrief(nanoseconds: number): boolean {
   return nanoseconds < BRIEF;
 }
 
-/** Wakes sleeping workers, but no more of them than useful. */
+/** Wakes sleeping workers, but no more than useful, because waking takes time. */
 export interface Waking {
   /**
    * Wakes workers for a command that was just issued. For brief work, wakes one worker, because the calling thread may

@@ -23,8 +23,8 @@ export interface MaskedSources {
   /** Number of vectors that are processed together; each has four indices. */
   readonly vectors: number;
   /**
-   * The branch target if a read of consecutive elements is out of bounds. At such a branch, nothing has been stored
-   * yet.
+   * The branch target if a read of consecutive elements is out of bounds. The code branches there before it has stored
+   * anything.
    */
   readonly elsewhere: Label;
 }
@@ -42,8 +42,8 @@ export class MaskedCode {
   readonly #kinds: LaneKinds;
   readonly #sources: MaskedSources;
   /**
-   * Locals of scalars, by id: uniform values, and the first index's value of consecutive ones (which increase by 1 from
-   * lane to lane).
+   * Locals of scalars, by id. A uniform value has one scalar. For a consecutive value, which increases by 1 from lane
+   * to lane, the local contains the value for the first index.
    */
   readonly #scalars = new Map<number, ScalarLocal>();
   /**
@@ -226,8 +226,8 @@ export class MaskedCode {
   }
 
   /**
-   * The index divided by the row size, which is the row (`div`), or the remainder for the first index, which is its
-   * column (`rem`).
+   * The row (`div`) of all indices, or the column (`rem`) of the first index. They are the quotient and the remainder
+   * of dividing an index by the row size.
    */
   #place(name: 'div' | 'rem', [index, cells]: readonly Operand[]): Int32 {
     const row = this.#sources.row!;
@@ -291,8 +291,8 @@ export class MaskedCode {
   }
 
   /**
-   * Emits both branches of an `if` that lanes may decide differently. Each branch runs under a mask, and only if any
-   * lane takes it.
+   * Emits both branches of an `if` whose condition may differ between lanes. Each branch runs under a mask, and only if
+   * any lane takes it.
    */
   #diverge({ condition, consequent, alternative }: Of<'if'>): void {
     const outer = this.#mask;

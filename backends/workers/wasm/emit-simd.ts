@@ -97,8 +97,8 @@ export class VectorCode {
 
   /**
    * Narrows a range to the indices for which the vector code is valid. All reads must be in bounds, the indices of
-   * contiguous reads must not be below their floors, and the peeled ends are excluded. If required, `from` becomes a
-   * multiple of {@link MAX_IN_ROUND}.
+   * contiguous reads must not be below their lower bounds (floors), and the peeled ends are excluded. If required,
+   * `from` becomes a multiple of {@link MAX_IN_ROUND}.
    */
   narrow(from: Int32Local, to: Int32Local): void {
     const code = this.#code;
@@ -161,7 +161,9 @@ export class VectorCode {
     this.#offset = offset;
   }
 
-  /** Sets the local that contains the lanes of a parameter, until the next `begin`. The local stays the caller's. */
+  /**
+   * Sets the local that contains the lanes of a parameter, until the next `begin`. The caller must release the local.
+   */
   bind(node: Node, local: VectorLocal): void {
     this.#lanes.set(node, local);
     this.#bound.add(node);
@@ -213,7 +215,10 @@ export class VectorCode {
     return local;
   }
 
-  /** The operands that an operation depends on in the vector loop, which are none of the peeled comparisons. */
+  /**
+   * The operands on which the result of an operation depends in the vector loop. Peeled comparisons are left out,
+   * because they are always false there.
+   */
   #needed(node: OperationNode): readonly Node[] {
     if (this.#never.has(node)) return [];
     if (node.name !== 'or') return node.operands;
@@ -387,7 +392,7 @@ export class VectorCode {
 }
 
 const NONE = v128([0, 0, 0, 0]);
-/** For the first four rows of a word of flags, the bit of each row. */
+/** The bits of the first four rows of a word of flags, one row per lane. */
 const FIRST_BITS = v128([1, 2, 4, 8]);
 
 /** Whether a condition has the form `index = 0`. */

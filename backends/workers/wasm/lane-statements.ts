@@ -2,8 +2,8 @@ import type { Local, Module, Operand, Operation, Statement } from '../../../prim
 import { type Inlined, inlineCalls } from './inline-statements.ts';
 
 /**
- * The sum of two products of i16 numbers. A vector instruction computes it, but functors need several operations for
- * it.
+ * The sum of two products of i16 numbers. One vector instruction computes such a sum, but functors need several
+ * operations.
  */
 export interface DotStatement {
   readonly kind: 'dot';

@@ -14,9 +14,7 @@ export abstract class Value {
   }
 }
 
-/**
- * Four lanes, or four lane numbers in a shuffle: 0 to 3 are the lanes of the first vector, 4 to 7 those of the second.
- */
+/** Four lanes. In a shuffle, these are lane numbers: 0 to 3 for the first vector, 4 to 7 for the second vector. */
 export type Lanes = readonly [number, number, number, number];
 
 type Operand32 = Int32 | number;
@@ -114,7 +112,7 @@ export class Int32 extends Value {
   reinterpret(): Float32 {
     return float32(op.f32ReinterpretI32, this);
   }
-  /** Four equal lanes. */
+  /** A vector with this value in each of its four lanes. */
   splat(): Vector {
     return vector(simd.i32x4Splat, this);
   }
@@ -148,11 +146,11 @@ export class Int64 extends Value {
   gtS(other: Int64 | number): Int32 {
     return int32(op.i64GtS, this, operand64(other));
   }
-  /** The low 32 bits. */
+  /** The low 32 bits of this value. */
   wrap(): Int32 {
     return int32(op.i32WrapI64, this);
   }
-  /** Two equal lanes. */
+  /** A vector with this value in each of its two 64-bit lanes. */
   splat(): Vector {
     return vector(simd.i64x2Splat, this);
   }

@@ -35,10 +35,7 @@ import {
 } from '../shared/monoid-code.ts';
 import { crossWords, LANES, ROWS, TILE } from './cross-reduce-block.ts';
 
-/**
- * Number of right rows processed together. The registers can hold the sums of four right rows with two vectors of left
- * rows.
- */
+/** Number of right rows processed together. Their sums with two vectors of left rows fit in registers. */
 const AT_ONCE = 4;
 /** Number of dimensions per round of the unrolled loop. */
 const UNROLLED = 4;

@@ -55,7 +55,8 @@ const WORDS = 11;
 const TABLE_CHUNK = 16384;
 
 /**
- * Estimated factor by which atomic additions to a shared table become cheaper if rows are first counted in turn tables.
+ * Estimated factor by which atomic additions to a shared table become cheaper if each worker first counts rows in
+ * private turn tables (see `turn-tables.ts`).
  */
 const ROW_SHARING = 64;
 
@@ -100,8 +101,8 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const runs = histograms ?? 1;
   const words = bins * runs;
   const turning = takesTurns(bins);
-  // Rows are first counted in turn tables, which are added to a shared table only when the histogram changes. So
-  // sharing a table costs little.
+  // Rows are first counted in private turn tables, which are added to a shared table only when the histogram changes.
+  // So sharing a table costs little.
   const sharing = inner !== undefined && turning ? ROW_SHARING : 1;
   const worthwhile = worthTables(words, launcher.workers, (length[2] * ranks) / sharing);
   const tables = launcher.workers > 1 && worthwhile ? launcher.workers : 1;
@@ -145,7 +146,7 @@ interface Counting {
   readonly shape: KernelShape;
   readonly layout: Layout;
   readonly shared: boolean;
-  /** Whether workers count rows in turn tables; see {@link takesTurns}. */
+  /** Whether workers count rows in turn tables (private tables used in turn); see {@link takesTurns}. */
   readonly turning: boolean;
   /** Number of tables per worker. */
   readonly turns: number;

@@ -21,8 +21,8 @@ export interface RowPlan {
 }
 
 /**
- * Plans the counting of rows. Undefined if the program is not straight-line code, if the histogram depends on the rank,
- * or if the bin does not.
+ * Plans the counting of rows. The program must be straight-line code, its bin must depend on the rank, and its
+ * histogram must not. Otherwise undefined.
  */
 export function planRow({ programs }: KernelShape, layout: Layout, ranks: number): RowPlan | undefined {
   const { module } = programs[0]!;

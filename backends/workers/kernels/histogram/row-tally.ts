@@ -23,8 +23,8 @@ const NOTE_SAFE = 1;
 const NOTE_LEAVES = 2;
 
 /**
- * Bytes of private memory that a worker needs to count rows: the notes of a batch and the turn tables. `leaves` is the
- * number of values computed once per row.
+ * Bytes of private memory that a worker needs to count rows: the notes of a batch, and the turn tables (private tables
+ * used in turn). `leaves` is the number of values computed once per row.
  */
 export function rowCounterBytes(bins: number, leaves: number): number {
   return noteBytes(leaves) + turnBytes(bins);
@@ -72,7 +72,7 @@ export interface RowCounterInputs {
   readonly ranks: Int32;
   /** Address of the worker's private memory, which has {@link rowCounterBytes} bytes. */
   readonly own: Int32;
-  /** Whether the worker has turn tables. */
+  /** Whether the worker has turn tables, which are private tables that consecutive elements use in turn. */
   readonly turning: boolean;
 }
 

@@ -8,15 +8,21 @@ import { emitAdd, type TallyTable } from './tally.ts';
 /** Number of private tables that consecutive elements use in turn. */
 export const TURNS = 4;
 
-/** Maximum number of bins for which a worker has turn tables. They must stay in the cache. */
+/**
+ * Maximum number of bins for which a worker has turn tables (private tables used in turn). The tables must stay in the
+ * cache.
+ */
 const MAX_TURN_BINS = 2048;
 
-/** Whether a worker has turn tables for histograms with this number of bins. */
+/** Whether a worker has turn tables (private tables used in turn) for histograms with this number of bins. */
 export function takesTurns(bins: number): boolean {
   return bins <= MAX_TURN_BINS;
 }
 
-/** Bytes of one worker's turn tables. Each table is padded to a multiple of the vector size. */
+/**
+ * Bytes of one worker's turn tables (private tables used in turn). Each table is padded to a multiple of the vector
+ * size.
+ */
 export function turnBytes(bins: number): number {
   return takesTurns(bins) ? TURNS * 16 * Math.ceil(bins / 4) : 0;
 }
@@ -39,7 +45,7 @@ export interface TurnTables {
   begin(): void;
   /** Emits the code for the end of the kernel function. */
   end(): void;
-  /** Emits code that makes the histogram with this number the current one. */
+  /** Emits code that switches to the histogram with this number. */
   enter(histogram: Int32): void;
   /**
    * Emits code that announces `count` further elements. Once the histogram has enough elements, switches to the turn
@@ -101,7 +107,8 @@ export function turnTables(code: Code, table: TallyTable, own: Int32 | undefined
 }
 
 /**
- * Adds the turn tables to the histogram at address `home`, and clears the tables. Overwrites the locals `at` and `end`.
+ * Adds the turn tables (private tables used in turn) to the histogram at address `home`, and clears them. Overwrites
+ * the locals `at` and `end`.
  */
 function emitFlush(
   code: Code,

@@ -115,9 +115,9 @@ interface Chunk {
 }
 
 /**
- * Folds a chunk in four quarters: one loop advances all four folds, which are independent, so the processor overlaps
- * them. Then combines the four results in order. Afterwards `from` is the first of the at most three elements left
- * over.
+ * Folds the four quarters of a chunk in one loop. The four folds are independent, so the processor overlaps them. Then
+ * combines the four results in order. Afterwards `from` is the index of the first element left over; at most three are
+ * left over.
  */
 function foldQuarters(
   code: Code,
@@ -167,7 +167,7 @@ function unorderedPart(
 
 /**
  * Vector code that folds `elements` into the locals `total`, in any order. `size` is the number of values that the code
- * computes per element; the loop is only unrolled if it is small.
+ * computes per element. The loop is unrolled only if `size` is small.
  */
 export function unorderedFold(
   code: Code,
@@ -245,7 +245,7 @@ export function emitChunkCount(code: Code, extent: Int32): Int32 {
   return chunks;
 }
 
-/** ⌈a ÷ b⌉. */
+/** ⌈a ÷ b⌉ for unsigned operands. */
 export function ceilDiv(a: Int32, b: Int32 | number): Int32 {
   return a.divU(b).add(a.remU(b).ne(0));
 }

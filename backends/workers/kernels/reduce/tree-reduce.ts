@@ -27,8 +27,8 @@ import {
 import { emitBlockTotal, emitWorkerRoom, roomBytes, stateAt } from '../shared/tree-code.ts';
 
 /**
- * Reduces with the brackets of the canonical combination tree. The workers compute the totals of the blocks in
- * parallel, then one worker folds the totals.
+ * Reduces with the brackets of the canonical combination tree, which gives the same f32 results on every backend. The
+ * workers compute the totals of the blocks in parallel. Then one worker folds the totals.
  */
 export function launchTreeReduce(
   launcher: Launcher,

@@ -43,8 +43,8 @@ export const relaxWords = {
 } as const;
 
 /**
- * Relaxes the grids of a chunk, one after the other: repeats rounds that compute all cells from their neighbours. A
- * separate function runs a round, so that V8 can switch to optimized code between two calls.
+ * Relaxes the grids of a chunk, one after the other. Relaxing a grid means to repeat rounds that compute all cells from
+ * their neighbours. A separate function runs a round, so that V8 can switch to optimized code between two calls.
  */
 export function emitChunkOfGrids(
   shape: KernelShape,

@@ -129,8 +129,8 @@ export function advance(addresses: readonly Int32Local[], bytes: Int32 | number)
 }
 
 /**
- * Sets `into` to the row or column whose cells stand in for position `place`, by the boundary rule. `place` is signed
- * and may be outside the grid, whose size is `size`. For a constant boundary, `into` is `place` itself.
+ * Sets `into` to the row or column that replaces the row or column `place`, by the boundary rule. `place` is signed and
+ * may be outside the grid, which has `size` rows or columns. For a constant boundary, `into` is `place` itself.
  */
 export function emitStandIn(code: Code, boundary: Boundary, size: Int32, place: Int32, into: Int32Local): void {
   into.set(place);

@@ -100,7 +100,7 @@ function rowOf(
     address.set(leafOf(origin, leafBytes, leaf));
     return address;
   };
-  /** The addresses of the rows that a step reads, keyed by the row's offset dy: column −`left` of each state column. */
+  /** For each row that a step reads, keyed by its offset dy: the addresses of column −`left` in all state columns. */
   const rows = new Map(
     [...new Set([0, ...neighbours.map(({ dy }) => dy)])].map((dy) => {
       const addresses = states.map((_, leaf) => addressOf(from, leaf));
@@ -154,8 +154,8 @@ function rowOf(
 }
 
 /**
- * Emits the code for the vector at byte offset `at` + `ahead` of the row. The changes of the lanes in the mask `chosen`
- * are folded; if it is undefined, those of all lanes.
+ * Emits the code for the vector at byte offset `at` + `ahead` of the row. If a mask `chosen` is given, only the changes
+ * of its lanes are folded.
  */
 type VectorBody = (at: Int32, ahead: number, chosen: Vector | undefined) => void;
 
@@ -172,7 +172,7 @@ function vectorsOf(code: Code, width: Int32, unrolled: number) {
   bytes.set(width.shl(2));
   rest.set(restOf(width));
   const setEnd = (vectors: number): void => end.set(bytes.and(-VECTOR_BYTES * vectors));
-  /** Sets the range and the mask for the last vector of the row, which is only partly new. */
+  /** Sets the range and the mask for the last vector of the row, which overlaps the previous vector. */
   const setLast = (): void => {
     const max = bytes.gtU(VECTOR_BYTES).select(bytes, VECTOR_BYTES);
     at.set(end.tee(max).sub(VECTOR_BYTES));

@@ -149,7 +149,8 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
     const [low, high] = [literalOf(a), literalOf(b)];
     const place = placeOf(low === undefined ? a : b);
     if (place === undefined) return undefined;
-    // On the side `place.from`, each cell that is not left out has at least as many cells as were left out there.
+    // Between the end `place.from` of the row and any cell that is not left out, there are at least as many cells as
+    // are left out at this end.
     if (high !== undefined) return isAway(place.from, high - place.plus) ? false : undefined;
     if (low !== undefined) return isAway(place.from, low + 1 - place.plus) ? true : undefined;
     const less = isColumn(a) ? lessThanSize(b) : undefined;

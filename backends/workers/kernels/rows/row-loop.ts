@@ -80,7 +80,7 @@ function withinOneRow(code: Code, inputs: KernelInputs, rows: GridRows, vector: 
   return { ...vector, narrow };
 }
 
-/** The index `cells` cells after the start of a row, but at most `to`. Computed without overflow beyond 2^32. */
+/** The index that is `cells` cells after the start of a row, but at most `to`. No intermediate sum exceeds 2^32. */
 function indexWithin(code: Code, start: Int32, to: Int32, cells: Int32): Int32 {
   return new Int32((bytes) => {
     const count = code.local(I32);

@@ -26,8 +26,8 @@ const SMALLEST_CHUNK = 16;
 const CHUNKS_PER_WORKER = 64;
 
 /**
- * Performs a walk for every index: repeats `step` until it says to stop. Runs in one parallel phase. Chunks are small,
- * because some walks can take far more steps than others.
+ * Performs a walk for every index, in one parallel phase: repeats `step` until its first result is false. Chunks are
+ * small, because some walks can take far more steps than others.
  */
 export function launchWalk(launcher: Launcher, { extent, start, step, changing, stores }: WalkCommand): Launch {
   const shape: KernelShape = { programs: [step, start], stores, words: 0 };

@@ -22,7 +22,7 @@ type CompactForm = Extract<ScanForm, { readonly kind: 'compact' }>;
 interface Compaction {
   /** The flag of an element. Its prefix sum is the output position. */
   readonly flag: Node;
-  /** The stores of flagged elements, and the stores of elements without a flag. */
+  /** The stores for flagged elements, and the stores for elements without a flag. */
   readonly selected: readonly StoreTarget[];
   readonly rejected: readonly StoreTarget[];
 }
@@ -35,7 +35,7 @@ export function compactionOf(stores: readonly StoreTarget[], nodes: ScanNodes, f
   };
 }
 
-/** Where the flagged elements of a round are stored, or those without a flag. */
+/** The destination of the flagged elements of a round, or of the elements without a flag. */
 interface CompactionTarget {
   readonly stores: readonly StoreTarget[];
   readonly values: readonly Vector[];

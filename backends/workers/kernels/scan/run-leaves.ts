@@ -25,7 +25,7 @@ export interface Runs {
 /** Locals and operations for the values, one entry per leaf (scalar component). */
 export interface RunLeaves {
   readonly types: readonly ScalarType[];
-  /** Operations that are commutative and, without f32, exact. So each lane may fold separately. */
+  /** Commutative operations on integers or bools, which are exact. So each lane may fold separately. */
   readonly operations: readonly OperationName[];
   /** The identity of each leaf: a local with the identity in every lane, and whether the identity is zero. */
   readonly identity: readonly VectorLocal[];

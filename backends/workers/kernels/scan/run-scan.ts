@@ -38,8 +38,8 @@ export function scanPart(
   const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4];
 
   /**
-   * Shifts lanes, then combines them in front of the values. `choice` picks the shifted lanes from `before` and the
-   * values. Lanes in `started` are not changed, because their run has its head already.
+   * Combines the values in front with other lanes, which `choice` picks from `before` and the values. Lanes in
+   * `started` keep their values, because they are at or after the head of their run.
    */
   const putInFront = (choice: Lanes, before: readonly Vector[]): void => {
     for (const [k, value] of local.entries()) {

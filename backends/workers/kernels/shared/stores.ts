@@ -12,7 +12,7 @@ import { atomicLoad, atomicResult, type Int32, load, loadVector, type Vector } f
 import { asInt32, type Int32Local, type ScalarLocal } from '../../wasm/wasm-locals.ts';
 import { block, brIf, doWhile, drop, lower, store, when } from '../../wasm/wasm-statements.ts';
 
-/** Stores the results for one index, which are in locals. */
+/** Stores the results for one index. The results are in locals. */
 export function emitStores(
   code: Code,
   stores: readonly StoreTarget[],
@@ -46,8 +46,8 @@ function emitAtomic(code: Code, name: AtomicCombination, address: Int32, value: 
 }
 
 /**
- * Atomic minimum or maximum, which WebAssembly lacks. Repeats compare-exchange until the value is stored, or until the
- * word in memory makes the value irrelevant.
+ * Atomic minimum or maximum, which WebAssembly lacks. Repeats a compare-exchange until the value is stored, or until
+ * the word in memory is already as small (as large) as the value.
  */
 function emitAtomicExtremum(code: Code, name: 'min' | 'max', address: Int32, value: Int32): void {
   const at = code.local(I32);

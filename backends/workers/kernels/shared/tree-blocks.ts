@@ -29,9 +29,9 @@ import { emitBlockTotal, emitWorkerRoom, stateAt, type TreeBlock } from './tree-
 import { emitWholeTotal, type WholeBlock } from './tree-vectors.ts';
 
 /**
- * Reduces and scans monoids whose bracketing matters, with the brackets of the canonical combination tree. All workers
- * compute the totals of the blocks, then one worker combines the totals. For a scan, all workers then process the
- * blocks a second time.
+ * Code shared by reduce and scan for monoids whose bracketing matters, such as f32 sums. The canonical combination tree
+ * fixes the brackets. All workers compute the totals of the blocks, then one worker combines the totals. For a scan,
+ * all workers then process the blocks a second time.
  */
 
 /**

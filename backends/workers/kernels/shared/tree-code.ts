@@ -62,8 +62,8 @@ export function emitBlockTotal(block: TreeBlock, total: readonly ScalarLocal[]):
 }
 
 /**
- * Folds each quad from left to right, and stores its total. At first each quad is a group. Returns a local with the
- * number of quads.
+ * Folds each quad (four elements) from left to right, and stores its total. At first each quad is a group. Returns a
+ * local with the number of quads.
  */
 function emitQuads({ code, monoid, room, first, count, element }: TreeBlock, keepPrefixes: boolean): Int32Local {
   const quads = code.local(I32);
@@ -104,7 +104,8 @@ function partOffset({ types }: MonoidProgram, states: number): number {
 }
 
 /**
- * Combines groups in pairs, which halves their number. If the number of groups is odd, the last group stays as it is.
+ * Combines groups of quads in pairs, which halves the number of groups. If this number is odd, the last group stays as
+ * it is.
  */
 function emitHalve({ code, monoid, room }: TreeBlock, groups: Int32Local): void {
   const totals = partOffset(monoid, GROUPS);

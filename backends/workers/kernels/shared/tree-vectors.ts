@@ -72,7 +72,10 @@ export function emitWholePrefixes(block: WholeBlock, before: Before, visit: Visi
   emitVisits(block, before, visit);
 }
 
-/** Folds four quads at a time, one per lane. `prefixes[k]` contains the fold of each quad up to its element k. */
+/**
+ * Folds four quads (four elements each) at a time, one per lane. `prefixes[k]` contains the fold of each quad up to its
+ * element k.
+ */
 function emitQuads(block: WholeBlock, body: (group: Int32, prefixes: readonly State[]) => void): void {
   const { code, lanes, elements, combine } = block;
   emitGroups(block, (group) => {
@@ -141,8 +144,8 @@ function emitPrefixesOfGroups(block: WholeBlock): void {
 }
 
 /**
- * Combines the total of the preceding group in front of all prefixes of the group, for every second group. A group has
- * `bytes` bytes of prefixes, four for each quad.
+ * For every second group, combines the total of the preceding group in front of all prefixes of the group. A group has
+ * `bytes` bytes of prefixes, four for each quad (four elements).
  */
 function emitLevel(block: WholeBlock, bytes: Int32): void {
   const { code, monoid, combine } = block;
@@ -210,7 +213,7 @@ function emitVisits(block: WholeBlock, before: Before, visit: VisitFour): void {
   monoid.types.forEach((type, leaf) => {
     prefix[leaf]!.set(splatOf(type, before.state[leaf]!));
   });
-  /** The inclusive prefixes of element k of the four quads of a group: `inFront` ⊕ the prefixes within the quads. */
+  /** The inclusive prefixes of element k of the four quads in a group: `inFront` ⊕ the prefixes within the quads. */
   const join = (group: Int32, k: number): VectorLocal[] => {
     const local = vectorLocals(code, monoid);
     const joined = vectorLocals(code, monoid);
@@ -264,7 +267,7 @@ function shuffle(into: State, a: State, b: State, choice: Lanes): void {
   for (const [leaf, local] of into.entries()) local.set(a[leaf]!.shuffle(b[leaf]!, choice));
 }
 
-/** The byte offset, in the worker's scratch memory, of a part of the memory of a leaf. */
+/** The byte offset in the worker's scratch memory for part `part` of a leaf (scalar component). */
 function partOf(leaf: number, part: number): number {
   return leaf * LEAF_BYTES + part;
 }

@@ -256,8 +256,8 @@ function emitMoves(pass: number, hasPayload: boolean): FunctionBody {
 }
 
 /**
- * Copies the sorted rows to the result buffers, if they are not there. They may be elsewhere because passes were
- * skipped.
+ * Copies the sorted rows to the result buffers, unless the rows are already there. Skipped passes can leave them in the
+ * other buffers.
  */
 function emitCopyOut(passes: number, hasPayload: boolean): FunctionBody {
   const { code, extent } = begin();
