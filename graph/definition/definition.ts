@@ -90,7 +90,7 @@ export function requireWhole({ name, nodes }: GraphDefinition): void {
 
 function unusedError(graph: string, { node, port }: OutputDefinition): GraphError {
   const what = port === undefined ? 'The output of the node' : `The port ${port} of the node`;
-  return new GraphError('graph/unused-output', `${what} leads nowhere.`, {
+  return new GraphError('graph/unused-output', `${what} is not used.`, {
     remedy: 'Give it to a node. To drop its items, give it to g.sink() with a function that frees them.',
     place: { node: port === undefined ? `${graph}/${node}` : `${graph}/${node}.${port}` },
   });

@@ -33,8 +33,8 @@ export interface Graph<R, C> {
  *   prevent this, give the edges, and the `hold` of the join, room for as many items as one path can be ahead of the
  *   other.
  *
- * @throws `GraphError` at definition: see {@link GraphBuilder}, and `graph/unused-output` for a port that leads
- * nowhere, `graph/empty`, `graph/foreign-outcome`.
+ * @throws `GraphError` at definition: see {@link GraphBuilder}, and `graph/unused-output` for a port that no
+ * node takes, `graph/empty` for a graph without nodes, `graph/foreign-outcome` for outcomes of another graph.
  *
  * @example
  * ```ts

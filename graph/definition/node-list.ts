@@ -97,7 +97,7 @@ export class NodeList {
   #requireFree(output: OutputDefinition, path: string, isTwice: boolean): void {
     const taker = isTwice ? path : this.#taken.get(output);
     if (taker === undefined) return;
-    throw new GraphError('graph/port-taken', `The port ${nameOf(output)} has two takers.`, {
+    throw new GraphError('graph/port-taken', `The port ${nameOf(output)} has two consumers.`, {
       expected: `one, ${taker}`,
       got: `${path} as well`,
       remedy: 'Use g.broadcast() to send items to several nodes, or g.branch() to divide them.',

@@ -56,8 +56,7 @@ export function isTiled(launch: Launch): launch is TiledLaunch {
 }
 
 /**
- * One launch that fuses all commands. If there is too little memory for its scratch memory, one launch for each
- * command.
+ * Fuses all commands into one launch. If there is too little scratch memory for fusing, returns one launch per command.
  */
 function fusedOrAlone(
   commands: readonly HeldCommand[],

@@ -43,8 +43,8 @@ export function helpUntil(phase: number, taker: ChunkTaker, options: HelpOptions
 }
 
 /**
- * Takes the place of a sleeping worker for the calling thread; undefined if no worker sleeps. If the worker is woken
- * meanwhile, the worker waits until the calling thread leaves the place.
+ * Takes the place of a sleeping worker for the calling thread. Returns the number of the worker, or undefined if no
+ * worker sleeps. If the worker is woken meanwhile, it waits until the calling thread leaves the place.
  */
 function takePlace(words: Int32Array, workers: number): number | undefined {
   for (let worker = workers - 1; worker >= 0; worker--) {

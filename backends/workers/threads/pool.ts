@@ -237,10 +237,7 @@ function createQueue(parts: QueueParts): Pool {
   let stopped: { readonly reason: unknown } | undefined;
   let watching = false;
   let closed: Promise<void> | undefined;
-  /**
-   * Number of completed phases from which on the calling thread may help. Some phase before may take too long to wait
-   * for.
-   */
+  /** The calling thread may help once this many phases are completed. An earlier phase may take too long. */
   let longUntil = 0;
 
   const look = (): number => {

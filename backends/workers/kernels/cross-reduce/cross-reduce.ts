@@ -51,8 +51,8 @@ const STEPS_OF_CHUNK = 2 ** 26;
 
 /**
  * Folds a functor over all pairs of left and right rows, in one parallel phase. A chunk pairs {@link ROWS} left rows
- * with some runs of right rows. A thread packs its left rows into tiles of two vectors, and processes four right rows
- * together.
+ * with some runs (ranges) of right rows. A thread packs its left rows into tiles of two vectors, and processes four
+ * right rows together.
  */
 export function launchCrossReduce(launcher: Launcher, command: CrossReduceCommand): Launch {
   const { others, left, right, results, run, dimensions, monoid } = command;

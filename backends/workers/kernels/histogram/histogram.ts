@@ -47,7 +47,7 @@ const TABLE_COUNT = 7;
 /** Private memory of the workers for counting rows: address of worker 0's memory, and bytes per worker. */
 const ROWS = 8;
 const ROW_STRIDE = 9;
-/** Stride in bytes between two consecutive tables, also of one worker. */
+/** Stride in bytes between two consecutive tables. A worker may have several tables. */
 const TURN = 10;
 const WORDS = 11;
 

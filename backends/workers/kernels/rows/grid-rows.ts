@@ -109,7 +109,10 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
     return found.size !== undefined && node.kind === 'operation' && node.name === 'sub' && node === column();
   };
 
-  /** Leaves out the `count` cells nearest to one end of the row. Returns false if that is more than the maximum. */
+  /**
+   * Leaves out the `count` cells nearest to one end of the row. Returns false, without doing so, if `count` exceeds
+   * {@link MAX_LEFT_OUT}.
+   */
   const isAway = (from: Place['from'], count: number): boolean => {
     if (count > MAX_LEFT_OUT) return false;
     if (from === 'beginning') found.before = Math.max(found.before, count);
