@@ -2,7 +2,7 @@
 //
 //     quadrille bench --experiment bench-dot-product.mjs --only dot --types u32,f32
 //
-// The function is given the library, so that the file needs no import, wherever it lies.
+// The function receives the library as its argument, so the file needs no imports and can be in any folder.
 export default ({ fn, map, plus, reduce, f32, u32 }) => {
   const times = {
     u32: fn('times', { a: u32, b: u32 }, u32, ({ a, b }) => a.mul(b)),
@@ -25,7 +25,7 @@ export default ({ fn, map, plus, reduce, f32, u32 }) => {
       else for (let i = 0; i < a.length; i++) total += a[i] * b[i];
       return ArrayOf[type].of(total);
     },
-    // The plain loop adds in f64 and in another order.
+    // The results differ slightly for f32, because the plain loop adds in f64 and in another order.
     tolerance: ({ type }) => (type === 'f32' ? 1e-4 : 0),
   };
 };

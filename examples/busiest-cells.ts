@@ -1,9 +1,9 @@
-// Points in the cells of a grid: the number of points in the busiest cells, and the box around them.
+// Finds the busiest cells of a grid of points, with the number of points in each and the bounding box of these points.
 //
 //     node --import tsx examples/busiest-cells.ts
 //
-// Sorting by cell makes the points of a cell adjacent, and one reduction by key computes all results with a monoid of
-// several fields. Only the device knows how many cells are in use until the result is read.
+// Sorting by cell makes the points of a cell adjacent. One reduction by key then computes all results, with a monoid of
+// several fields. Until the result is read, only the device knows how many cells contain points.
 import {
   constant,
   fn,
@@ -21,17 +21,17 @@ import {
 } from 'quadrille';
 
 const POINTS = 1_000_000;
-/** Points have coordinates of 16 bits, and 256 × 256 cells have sides of 256. */
+/** Bits of a cell's column or row. Coordinates have 16 bits, so there are 256 × 256 cells of 256 × 256 positions. */
 const CELL_BITS = 8;
 
-/** A scrambled number: every bit of it depends on every bit of n (Wellons, lowbias32). */
+/** A hash of n: every bit of the result depends on every bit of n (Wellons, lowbias32). */
 const scramble = fn('scramble', { n: u32 }, u32, ({ n }) => {
   const a = n.xor(n.shr(16)).mul(0x7feb352d);
   const b = a.xor(a.shr(15)).mul(0x846ca68b);
   return b.xor(b.shr(16));
 });
 
-/** Points that are denser near the origin. */
+/** Point number n. Points are denser near the origin. */
 const point = fn('point', { n: u32 }, { x: u32, y: u32 }, ({ n }) => {
   const bits = scramble({ n });
   const [u, v] = [bits.and(0xffff), bits.shr(16)];

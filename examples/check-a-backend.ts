@@ -1,9 +1,10 @@
-// Property tests for a backend of your own, here one whose sort ignores the end of the key's bit range. Prints the
-// laws that it breaks. Each error message continues with the smallest failing input and the seed.
+// Runs property tests on a backend of your own, and prints the laws that it breaks. The backend here has a fault: its
+// sort ignores the end of the key's bit range. Each full error message also contains the smallest failing input and the
+// seed.
 //
 //     node --import tsx examples/check-a-backend.ts
 //
-// The laws know no test framework: in vitest or node:test, await `checkBackend` in a test of yours.
+// The laws work with any test framework: in vitest or node:test, await `checkBackend` in a test.
 
 import type { Backend } from 'quadrille';
 import { createReferenceBackend } from 'quadrille/backends/reference';

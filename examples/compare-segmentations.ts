@@ -1,9 +1,11 @@
-// Two segmentations of one image, compared on two backends: the same bytes. A comparison is a dataflow graph, which is
-// drawn here, as code forges show it in Markdown; its trace opens in chrome://tracing and Perfetto.
+// Compares two segmentations of one image, on two backends, with the same bytes as results. The comparison is a
+// dataflow graph. The program prints it as a Mermaid diagram, which GitHub and others draw in Markdown. It also records
+// a trace for chrome://tracing and Perfetto.
 //
 //     node --import tsx examples/compare-segmentations.ts
 //
-// A person outlined nuclei as polygons, a program labelled pixels. Both become regions of whole pixels.
+// One segmentation is by a person, who outlined nuclei as polygons; the other by a program, which labelled pixels. Both
+// are converted to regions of whole pixels.
 
 import { open } from 'quadrille';
 import { crossCompare, type TileComparison, type TileSide, tileSide } from 'quadrille/algorithms/cross-compare';
@@ -15,13 +17,13 @@ interface Tile {
   readonly read: () => PolygonTile;
 }
 
-/** One polygon per line: its name and its rings, separated by semicolons. */
+/** A tile from text with one polygon per line: its name and its rings, separated by semicolons. */
 const outlines = (name: string, text: string): Tile => ({
   name,
   read: () => parseTile(new TextEncoder().encode(text), { format: 'boundaries', place: name }),
 });
 
-/** One label per pixel; dots are background. */
+/** A tile from rows of pixels. Each character is the label of a pixel; dots are background. */
 const labels = (name: string, rows: readonly string[]): Tile => {
   const pixels = Uint8Array.from([...rows.join('')], (label) => (label === '.' ? 0 : Number(label)));
   return { name, read: () => traceLabels(pixels, { width: rows[0]!.length, height: rows.length }) };

@@ -1,11 +1,11 @@
-// Draws points straight from the columns that they were computed in, with plain WebGPU: nothing is copied, and the host
-// never learns how many points there are.
+// Computes points and draws them with plain WebGPU, directly from their columns. Nothing is copied, and the host never
+// learns the number of points.
 //
 //     node --import tsx examples/draw-from-column.ts
 //
-// The context works on the program's own device. It lends the buffers of two columns, which are bound as vertex
-// buffers, and the number of rows as the record that drawIndirect takes. Both use one queue, so the picture is drawn
-// after the points are computed, without waiting in between.
+// The context works on the program's own device. `lend` gives access to the GPU buffers of two columns, which become
+// vertex buffers, and to the number of rows in the form that drawIndirect reads. Context and program use the same
+// queue, so the device draws after it has computed the points, without a wait in between.
 
 import { bool, copyIf, deviceDescriptor, f32, fn, map, open, sequence, u32 } from 'quadrille';
 import { openTestGpu, testAdapter } from 'quadrille/backends/webgpu-node';
@@ -13,17 +13,20 @@ import { openTestGpu, testAdapter } from 'quadrille/backends/webgpu-node';
 const WIDTH = 32;
 const HEIGHT = 16;
 
-// On a page: navigator.gpu.requestAdapter().
+// In a browser, use navigator.gpu instead.
 const gpu = await openTestGpu();
 const adapter = await gpu.requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
 if (adapter === null) throw new Error('There is no adapter here.');
 const device = await adapter.requestDevice(deviceDescriptor(adapter));
 const context = await open({ device });
 
-/** Cells of a grid that share no bit of their column and row: the triangle of Sierpiński. */
+/**
+ * The column and row of a cell. The drawn cells are those whose column and row have no bit in common, a Sierpiński
+ * triangle.
+ */
 const cell = fn('cell', { i: u32 }, { x: u32, y: u32 }, ({ i }) => ({ x: i.rem(WIDTH), y: i.div(WIDTH) }));
 const isDrawn = fn('isDrawn', { x: u32, y: u32 }, bool, ({ x, y }) => x.and(y).eq(0));
-/** The middles of their pixels in clip space. */
+/** The centre of a cell's pixel, in clip space. */
 const middle = fn('middle', { x: u32, y: u32 }, { x: f32, y: f32 }, ({ x, y }) => ({
   x: f32(x)
     .add(0.5)
@@ -57,7 +60,8 @@ const pipeline = device.createRenderPipeline({
   fragment: { module, targets: [{ format: 'r8unorm' }] },
   primitive: { topology: 'point-list' },
 });
-// A texture to draw on (RENDER_ATTACHMENT, COPY_SRC), and a buffer to read it from (MAP_READ, COPY_DST).
+// A texture to draw on (usage RENDER_ATTACHMENT and COPY_SRC), and a buffer to read the picture from (usage MAP_READ
+// and COPY_DST).
 const texture = device.createTexture({ size: [WIDTH, HEIGHT], format: 'r8unorm', usage: 0x11 });
 const BYTES_PER_ROW = 256;
 const picture = device.createBuffer({ size: BYTES_PER_ROW * HEIGHT, usage: 0x9 });
@@ -76,7 +80,7 @@ x.release();
 y.release();
 await context.close();
 
-// The device is the program's own, and works on.
+// Closing the context does not destroy the program's own device.
 await picture.mapAsync(1);
 const pixels = new Uint8Array(picture.getMappedRange());
 for (let row = 0; row < HEIGHT; row++) {

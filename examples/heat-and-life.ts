@@ -1,9 +1,9 @@
-// Many small grids in parallel, each of which runs until its own stopping rule holds: plates whose heat evens out, and
-// boards of Conway's Game of Life.
+// Simulates many small grids in parallel, each until its own stopping rule holds: metal plates until their temperature
+// is even, and boards of Conway's Game of Life until they stop changing.
 //
 //     node --import tsx examples/heat-and-life.ts
 //
-// `relax` keeps a grid in one workgroup, or on one thread, for all of its rounds, so one launch handles all grids and
+// With `relax`, one workgroup or thread computes all rounds of a grid, so one launch is enough for all grids and
 // rounds. The number of rounds of every grid is a result. It is the same on all backends, because changes are summed as
 // integers.
 import {
@@ -25,18 +25,18 @@ import {
 const PLATE = { width: 24, height: 16 };
 const BOARD = { width: 20, height: 20 };
 
-/** Every cell takes a fraction of the difference to its neighbours. */
+/** The next temperature of a cell: it moves by a fifth of the sum of the differences to its four neighbours. */
 const conduct = fn('conduct', { t: neighbours(f32) }, f32, ({ t }) => {
   const sides = t.at(-1).add(t.at(1)).add(t.at(0, -1)).add(t.at(0, 1));
   return t.at(0).add(sides.sub(t.at(0).mul(4)).mul(0.2));
 });
-/** In thousandths of a degree. */
+/** The change of a cell's temperature, in thousandths of a degree. */
 const warmed = fn('warmed', { before: f32, after: f32 }, u32, ({ before, after }) =>
   u32(round(after.sub(before).abs().mul(1000))),
 );
 const isEven = fn('isEven', { total: u32, cells: u32 }, bool, ({ total, cells }) => total.le(cells));
 
-/** A cell lives on with two or three neighbours, and is born with three. */
+/** The next state of a cell: with three live neighbours it lives, with two it keeps its state, otherwise it is dead. */
 const live = fn('live', { cell: neighbours(u32) }, u32, ({ cell }) => {
   const around = [-1, 0, 1].flatMap((y) => [-1, 0, 1].map((x) => cell.at(x, y))).reduce((a, b) => a.add(b));
   const others = around.sub(cell.at(0));
@@ -45,7 +45,7 @@ const live = fn('live', { cell: neighbours(u32) }, u32, ({ cell }) => {
 const flipped = fn('flipped', { before: u32, after: u32 }, u32, ({ before, after }) => before.xor(after));
 const isStill = fn('isStill', { total: u32 }, bool, ({ total }) => total.eq(0));
 
-/** Bits that look random. */
+/** A pseudo-random number for every i. */
 const random = fn('random', { i: u32 }, u32, ({ i }) => {
   const mixed = i.mul(0x9e3779b1).xor(i.shr(7)).mul(0x85ebca6b);
   return mixed.xor(mixed.shr(15));

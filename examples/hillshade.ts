@@ -1,11 +1,11 @@
-// Relief shading of a raster: the brightness of every cell of a terrain under a light from the north-west, and the
-// fraction of steep cells.
+// Shades the relief of a terrain: computes the mean brightness of its cells under a light from the north-west, and the
+// number of steep cells.
 //
 //     node --import tsx examples/hillshade.ts
 //
-// Slopes are those of Horn, Hill shading and the reflectance map, 1981: weighted differences of the eight cells around.
-// A stencil is a view, so shading, counting and adding up are one pass over the heights that stores nothing; and the
-// sums of f32 have the same bytes on both backends.
+// Slopes are weighted differences of the eight cells around a cell (Horn, Hill shading and the reflectance map, 1981).
+// A stencil is a view, which is computed when it is read, so slopes and brightness are never stored. Sums of f32 have
+// the same bytes on both backends.
 import {
   bool,
   type Column,
@@ -27,14 +27,14 @@ const WIDTH = 800;
 const HEIGHT = 500;
 const METRES_PER_CELL = 30;
 
-/** Hills of whole metres, out of bits of the cell's number. */
+/** The height of a cell, a whole number of metres, computed from the cell's number. */
 const height = fn('height', { cell: u32 }, f32, ({ cell }) => {
   const [x, y] = [cell.rem(WIDTH), cell.div(WIDTH)];
   const tent = (n: typeof x, half: number) => n.rem(2 * half).min(u32(2 * half).sub(n.rem(2 * half)));
   return f32(tent(x, 60).mul(5).add(tent(y, 45).mul(3)).add(x.mul(y).shr(9).rem(11)));
 });
 
-/** Metres of height a metre eastwards and southwards. */
+/** The slope of a cell: metres of height per metre to the east and to the south. */
 const gradient = fn('gradient', { z: neighbours(f32) }, { east: f32, south: f32 }, ({ z }) => {
   const side = (a: readonly [number, number], b: readonly [number, number], c: readonly [number, number]) =>
     z
@@ -52,7 +52,10 @@ const gradient = fn('gradient', { z: neighbours(f32) }, { east: f32, south: f32 
   };
 });
 
-/** The cosine between the ground's normal and a light 45° high in the north-west; 0 if the ground faces away. */
+/**
+ * The cosine of the angle between the ground's normal and the light, which is 45° high in the north-west. 0 if the
+ * ground faces away from the light.
+ */
 const brightness = fn('brightness', { east: f32, south: f32 }, f32, ({ east, south }) => {
   const towards = east.add(south).mul(0.5).add(Math.SQRT1_2);
   return towards.div(sqrt(east.mul(east).add(south.mul(south)).add(1))).max(0);
@@ -62,7 +65,7 @@ const isSteep = fn('isSteep', { east: f32, south: f32 }, bool, ({ east, south })
   east.mul(east).add(south.mul(south)).gt(0.04),
 );
 
-/** The light that all cells give back, and how many rise by more than 20 in 100. */
+/** The sum of the brightness of all cells, and the number of cells whose slope exceeds 20 %. */
 function relief(metres: Column<'f32'>): { light: Column<'f32'>; steep: Column<'u32'> } {
   const slopes = stencil(gradient, { z: metres }, { width: WIDTH, boundary: 'clamp' });
   return { light: reduce(map(brightness, slopes), plus(f32)), steep: count(slopes, isSteep) };

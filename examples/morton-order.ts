@@ -1,8 +1,8 @@
-// Morton order: how much closer neighbours in memory are once points are sorted along the Z curve.
+// Measures how much closer together consecutive points are after they are sorted along the Z curve (Morton order).
 //
 //     node --import tsx examples/morton-order.ts
 //
-// Keys are computed while the sort reads them, and distances while they are added up: neither takes memory.
+// Keys are computed while the sort reads them, and distances while they are added up, so neither are stored.
 import {
   type Column,
   fn,
@@ -22,7 +22,7 @@ import {
 const SIDE_BITS = 10;
 const POINTS = 1 << (2 * SIDE_BITS);
 
-/** All points of a square grid, in an order unrelated to the plane. */
+/** Point number n of a square grid. The order of the points has nothing to do with their positions. */
 const place = fn('place', { n: u32 }, { x: u32, y: u32 }, ({ n }) => {
   const cell = n.mul(0x9e3779b1).and(POINTS - 1);
   return { x: cell.shr(SIDE_BITS), y: cell.and((1 << SIDE_BITS) - 1) };
@@ -35,7 +35,7 @@ const steps = fn('steps', { a: { x: u32, y: u32 }, b: { x: u32, y: u32 } }, u32,
 
 type Points = { readonly x: Column<'u32'>; readonly y: Column<'u32'> };
 
-/** The total number of steps along x and y from point to point. */
+/** The length of the way through all points: the sum of the steps along x and y between consecutive points. */
 function wayThrough(points: Points): Column<'u32'> {
   return reduce(map(steps, { a: slice(points, 0, POINTS - 1), b: slice(points, 1) }), plus(u32));
 }

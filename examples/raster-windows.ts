@@ -1,10 +1,10 @@
-// A raster streamed window by window: a histogram of the world's greenness (NDVI, February 2017). Only a few windows
-// are in memory at a time.
+// Streams a raster window by window and computes a histogram of the world's greenness (NDVI, February 2017). Only a few
+// windows are in memory at a time.
 //
 //     node --import tsx examples/raster-windows.ts [FILE.tif]
 //
-// `pull` delivers a window only when the next stage has room, so decoding runs ahead of counting by at most the
-// capacity of the edge between them.
+// `pull` delivers a window only when the next stage has room. Decoding is therefore ahead of counting by at most the
+// capacity of the queue between these stages.
 
 import { histogramEven, open } from 'quadrille';
 import type { Window } from 'quadrille/algorithms/geometry';

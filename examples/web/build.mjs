@@ -1,11 +1,11 @@
-// Makes the page's files, which are all that a host needs.
+// Builds the files of the page. A web host needs only these files.
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
 const here = import.meta.dirname;
 
-/** Writes the page into a folder. `links` is HTML that is inserted after its first paragraph. */
+/** Writes the page's files into a folder. `links` is HTML that is inserted after the first paragraph of the page. */
 export async function buildPage(folder, links = '') {
   await mkdir(folder, { recursive: true });
   await build({

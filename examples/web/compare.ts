@@ -1,9 +1,9 @@
-// Runs the same frames on every available backend, and returns the results of each.
+// Computes the same frames on every available backend, to show that the results are the same.
 import { type DeviceEntry, open } from '../../page.ts';
 import { play, type Told } from './frame.ts';
 import type { Controls } from './scene.ts';
 
-/** Number of frames to compute. The last one is compared. */
+/** Number of frames per backend. The results of the last frame are compared. */
 export const COMPARED_FRAMES = 5;
 export const COMPARED_CONTROLS: Controls = { threshold: 1.25, background: 'dark' };
 
@@ -12,7 +12,7 @@ export interface Compared extends Told {
   readonly milliseconds: number;
 }
 
-/** One backend after the other, each from the first frame on. */
+/** Computes the first frames on one backend after another. Yields the time and results of each backend's last frame. */
 export async function* compareBackends(entries: readonly DeviceEntry[]): AsyncGenerator<Compared> {
   for (const entry of entries) {
     await using context = await open({ backend: entry.backend, adapter: entry.adapter });

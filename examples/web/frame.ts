@@ -1,4 +1,5 @@
-// Computes one frame after another on a context, all at once or step by step with the time of each step.
+// Computes frames on a context. A frame is computed either as a whole, or step by step to measure the time of each
+// step.
 import type { Column, Context } from '../../primitives/index.ts';
 import {
   type Controls,
@@ -13,31 +14,33 @@ import {
   sumsOf,
 } from './scene.ts';
 
-/** Data shown about a frame. */
+/** Numbers that the page shows about a frame. */
 export interface Told {
   readonly components: number;
-  /** A number that depends on every bit of the densities and labels. */
+  /** A checksum over all bits of the densities and labels. */
   readonly checksum: number;
 }
 
-/** A frame that is being computed. */
+/** A frame that is being computed; the promises resolve when it is finished. */
 export interface Frame {
   readonly told: Promise<Told>;
-  /** Four bytes a cell: red, green, blue, opacity. */
+  /** One word per cell with the bytes red, green, blue and opacity. */
   readonly pixels: Promise<Uint32Array>;
 }
 
 /** The steps whose times are shown separately. */
 export const STEPS = ['move', 'density', 'components', 'colours', 'read'] as const;
 type Step = (typeof STEPS)[number];
-/** Milliseconds. */
+/** Milliseconds that each step took. */
 export type StepTimes = { readonly [S in Step]: number };
 
-/** A running scene. Frames are requested one after another. */
+/** Computes the frames of the scene, one after another, on request. */
 export interface Player {
   /** Computes the next frame. */
   next(controls: Controls): Frame;
-  /** The same, waiting after every step, which makes the whole longer. */
+  /**
+   * Computes the next frame and waits after every step, so that the steps can be timed. The whole frame takes longer.
+   */
   nextInSteps(controls: Controls): Promise<{ readonly frame: Frame; readonly times: StepTimes }>;
 }
 

@@ -1,4 +1,4 @@
-// The page: what the visitor sees and sets. The computation is in scene.ts.
+// The user interface of the page. The computation is in scene.ts.
 import { type DeviceEntry, listDevices } from '../../page.ts';
 import { compareBackends } from './compare.ts';
 import { STEPS, type StepTimes } from './frame.ts';
@@ -29,7 +29,7 @@ function tell(message: string, isWarning = false): void {
   element('message').classList.toggle('warning', isWarning);
 }
 
-/** The last few of some numbers. */
+/** Keeps the last `max` of the numbers that are added, and returns their median. */
 function lately(max: number): { add(number: number): void; median(): number | undefined; clear(): void } {
   let numbers: number[] = [];
   return {
@@ -108,7 +108,7 @@ function rowOf([title, ...cells]: readonly [string, ...(string | HTMLElement)[]]
 
 const inputs = [...document.querySelectorAll<HTMLInputElement>('#backends input')];
 
-/** Description of a backend's device; for the two WebGPU adapters, that of the better one. */
+/** The entry of a backend in the list of devices. Of the two WebGPU adapters it is the first that is available. */
 function entryOf(entries: readonly DeviceEntry[], backend: string): DeviceEntry {
   const all = entries.filter((entry) => entry.backend === backend);
   return all.find(({ unavailable }) => unavailable === undefined) ?? all[0]!;
@@ -122,7 +122,7 @@ function describe({ backend, adapter, device, unavailable }: DeviceEntry): strin
 
 let taking: Promise<void> = Promise.resolve();
 
-/** Switches to another backend once the previous one is closed. */
+/** Closes the current backend, then starts a session on another. */
 function take(entry: DeviceEntry, message = ''): Promise<void> {
   taking = taking.then(() => begin(entry, message));
   return taking;
@@ -164,7 +164,7 @@ function pushAt({ offsetX, offsetY }: PointerEvent): void {
   push = { x: Math.round(offsetX * cells), y: Math.round(offsetY * cells) };
 }
 
-/** Runs the same frames everywhere, and shows the results. */
+/** Computes the same frames on all backends and shows the results in a table. */
 async function compareAll(entries: readonly DeviceEntry[]): Promise<void> {
   const table = element<HTMLTableElement>('comparison');
   const [body, caption] = [table.tBodies[0]!, table.caption!];
@@ -223,7 +223,7 @@ async function start(): Promise<void> {
   );
 }
 
-/** Milliseconds that a service worker has to be there. */
+/** Milliseconds that a service worker gets to become ready. */
 const PATIENCE = 3000;
 
 try {
@@ -234,8 +234,8 @@ try {
 }
 
 /**
- * Workers share memory only on a page that is isolated by two headers. If the host does not send them, a service worker
- * can add them, which takes effect when the page is reloaded.
+ * Workers can share memory only if two HTTP headers isolate the page. If the host does not send these headers, installs
+ * a service worker that adds them and reloads the page.
  */
 async function isolate(): Promise<void> {
   const { serviceWorker } = navigator;
@@ -243,13 +243,13 @@ async function isolate(): Promise<void> {
   sessionStorage.setItem('isolating', 'tried');
   const patience = new Promise<false>((resolve) => setTimeout(resolve, PATIENCE, false));
   const isReady = serviceWorker.register('isolate.js').then(() => serviceWorker.ready);
-  // If this fails, the page continues without workers and says so.
+  // If the service worker does not become ready, the page continues without the workers backend and says so.
   if (!(await Promise.race([isReady, patience]).catch(() => false))) return;
   location.reload();
   await new Promise(() => {});
 }
 
-/** Why something is not available, without remedies for programmers. */
+/** The first sentence of an error message: it says what is wrong, without the remedies for programmers that follow. */
 function firstSentence(text: string): string {
   return text.split('. ', 1)[0]!.replace(/\.$/, '');
 }

@@ -1,7 +1,7 @@
-// The frames of the page: moving points, their density, and the connected components of dense cells.
+// Computes the frames of the page: moving points, their density, and the connected components of dense cells.
 //
-// Every step is a few primitives and names no device. All numbers are integers, so a frame has the same bytes on every
-// backend.
+// Every step consists of a few primitives and runs on every backend. All numbers are integers, so a frame has the same
+// bytes everywhere.
 import { connectedComponents, NO_COMPONENT } from '../../algorithms/components/index.ts';
 import {
   array,
@@ -28,16 +28,19 @@ import {
 } from '../../primitives/index.ts';
 
 export const POINTS = 200_000;
-/** Cells along a side of the grid, and the bits of a coordinate that tell places within a cell apart. */
+/**
+ * Number of cells along a side of the grid (`SIDE`), and number of bits of a coordinate below a whole cell
+ * (`CELL_BITS`).
+ */
 export const SIDE = 512;
 const CELL_BITS = 11;
 const WORLD: number = SIDE << CELL_BITS;
 const CELLS: number = SIDE * SIDE;
 const SWARMS = 40;
-/** The smoothed density of one point per cell. */
+/** The value of the smoothed density where every cell contains one point. */
 export const ONE_POINT = 256;
 
-/** Places and velocities, in parts of a cell. */
+/** Positions and velocities of points, in units of 2^-11 cells. */
 export type Points = {
   readonly x: Column<'i32'>;
   readonly y: Column<'i32'>;
@@ -45,30 +48,30 @@ export type Points = {
   readonly vy: Column<'i32'>;
 };
 
-/** Settings that a visitor may change from frame to frame. */
+/** Settings that the visitor may change between frames. */
 export interface Controls {
-  /** Points a cell from which on a cell is dense. */
+  /** Minimum smoothed density of a dense cell, in points per cell. */
   readonly threshold: number;
-  /** The position that pushes points away, in cells; undefined for none. */
+  /** The position, in cells, from which points are pushed away; undefined if there is none. */
   readonly push?: { readonly x: number; readonly y: number } | undefined;
   readonly background: 'dark' | 'light';
 }
 
-/** A scrambled number: every bit of it depends on every bit of n (Wellons, lowbias32). */
+/** A hash of n: every bit of the result depends on every bit of n (Wellons, lowbias32). */
 const scramble = fn('scramble', { n: u32 }, u32, ({ n }) => {
   const a = n.xor(n.shr(16)).mul(0x7feb352d);
   const b = a.xor(a.shr(15)).mul(0x846ca68b);
   return b.xor(b.shr(16));
 });
 
-/** An approximate sine from −4096 to 4096, made of two parabolas, of a phase in which 65536 is a full turn. */
+/** An approximate sine, made of two parabolas, with values from −4096 to 4096. A full turn is a phase of 65536. */
 const wave = fn('wave', { phase: u32 }, i32, ({ phase }) => {
   const half = i32(phase.and(0x7fff));
   const bow = half.mul(i32(0x8000).sub(half)).shr(16);
   return select(bow, bow.neg(), phase.and(0x8000).ne(0));
 });
 
-/** The target of a point: a position on the curve of its swarm, which turns and travels. */
+/** The position towards which a point moves. It is on the curve of the point's swarm, which turns and travels. */
 const goal = fn('goal', { n: u32, frame: u32 }, { x: i32, y: i32 }, ({ n, frame }) => {
   const swarm = n.rem(SWARMS);
   const [own, shape] = [scramble({ n }), scramble({ n: swarm.add(1000) })];
@@ -78,7 +81,7 @@ const goal = fn('goal', { n: u32, frame: u32 }, { x: i32, y: i32 }, ({ n, frame 
     i32(bits.and(0x3ff).add(bits.shr(10).and(0x3ff)))
       .sub(1023)
       .mul(i32(spread));
-  // Every other swarm is filled inside its curve.
+  // In every other swarm the points also fill the inside of the curve.
   const radius = i32(shape.shr(3).and(15))
     .add(6)
     .mul(select(i32(16), i32(own.shr(28)), swarm.and(1).eq(1)));
@@ -111,10 +114,13 @@ const begin = fn('begin', { n: u32 }, { x: i32, y: i32, vx: i32, vy: i32 }, ({ n
 });
 
 const NOWHERE = -(2 ** 30);
-/** Cells within which points are pushed. */
+/** Distance in cells up to which points are pushed. */
 const REACH = 56;
 
-/** A spring towards the goal, some friction, and a push. */
+/**
+ * Moves a point by one frame: a spring pulls it towards its goal, friction slows it down, and the visitor may push it
+ * away.
+ */
 const move = fn(
   'move',
   { n: u32, x: i32, y: i32, vx: i32, vy: i32, frame: uniform(u32), pushX: uniform(i32), pushY: uniform(i32) },
@@ -143,18 +149,18 @@ const move = fn(
   },
 );
 
-/** The points of the first frame. */
+/** Creates the points of the first frame. */
 export function firstPoints(context: Context): Points {
   return context.scope(() => context.materialize(map(begin, { n: sequence(POINTS) })));
 }
 
-/** The points of the next frame. */
+/** Computes the points of the next frame. */
 export function movePoints(context: Context, points: Points, frame: number, { push }: Controls): Points {
   const [pushX, pushY] = push === undefined ? [NOWHERE, NOWHERE] : [push.x << CELL_BITS, push.y << CELL_BITS];
   return context.scope(() => context.materialize(map(move, { n: sequence(POINTS), ...points, frame, pushX, pushY })));
 }
 
-/** The cell of a point; an index after the last cell if the point lies outside. */
+/** The index of the cell that contains a point; `CELLS` if the point is outside the grid. */
 const cellOf = fn('cellOf', { x: i32, y: i32 }, u32, ({ x, y }) => {
   const [column, row] = [u32(x.shr(CELL_BITS)), u32(y.shr(CELL_BITS))];
   return select(u32(CELLS), row.mul(SIDE).add(column), column.max(row).lt(SIDE));
@@ -165,7 +171,8 @@ const smoothAlongRow = fn('smoothAlongRow', { count: neighbours(u32) }, u32, ({ 
   return ends.add(count.at(-1).add(count.at(1)).mul(4)).add(count.at(0).mul(6));
 });
 /**
- * The density of points in every cell: their number, smoothed with binomial weights over five cells along each axis.
+ * The density of points in every cell, and whether the cell is dense. The density is the number of points, smoothed
+ * with binomial weights over five cells along each axis.
  */
 export type Density = { readonly density: Column<'u32'>; readonly dense: Column<'bool'> };
 
@@ -180,7 +187,7 @@ const smoothDown = fn(
   },
 );
 
-/** The density of every cell, and whether it is dense. */
+/** Computes the density of every cell, and whether the cell is dense. */
 export function densityOf(context: Context, { x, y }: Points, controls: Controls): Density {
   const grid = { width: SIDE, boundary: 'constant' } as const;
   const threshold = Math.round(controls.threshold * ONE_POINT);
@@ -191,12 +198,15 @@ export function densityOf(context: Context, { x, y }: Points, controls: Controls
   });
 }
 
-/** For every cell, the first cell of its component of dense cells. */
+/** For every dense cell, the first cell of its connected component of dense cells. */
 export function labelsOf(context: Context, { dense }: Density): Column<'u32'> {
   return connectedComponents(context, dense, { width: SIDE });
 }
 
-/** The number of points in every component and the sums of their colours, stored at the component's first cell. */
+/**
+ * The number of points in every component, and the sums of their colours. They are stored at the index of the
+ * component's first cell.
+ */
 export type Sums = {
   readonly count: Column<'u32'>;
   readonly red: Column<'u32'>;
@@ -204,7 +214,7 @@ export type Sums = {
   readonly blue: Column<'u32'>;
 };
 
-/** The colour of a point is that of its swarm. */
+/** The colour of point n, which is the colour of its swarm. */
 const colourOf = fn('colourOf', { n: u32 }, { red: u32, green: u32, blue: u32 }, ({ n }) => {
   const hue = n
     .rem(SWARMS)
@@ -226,7 +236,10 @@ const labelAt = fn('labelAt', { x: i32, y: i32, labels: array(u32) }, u32, ({ x,
   return select(u32(NO_COMPONENT), labels.at(cell), cell.lt(CELLS));
 });
 
-/** Adds up the points of every component. A component where swarms meet gets a mixture of their colours. */
+/**
+ * Adds up the points and colours of every component. A component with points of several swarms gets a mixture of their
+ * colours.
+ */
 export function sumsOf(context: Context, { x, y }: Points, labels: Column<'u32'>): Sums {
   return context.scope(() => {
     const shape = { count: u32, red: u32, green: u32, blue: u32 };
@@ -253,7 +266,7 @@ const paint = fn(
     const points = count.at(label).max(1);
     const thin = density.shr(3).min(64);
     const ground = select(thin.add(14), u32(244).sub(thin), light);
-    // From three fifths of a component's colour to all of it, the denser the cell.
+    // The brightness grows with the density, from three fifths of the component's colour to the full colour.
     const strength = density.shr(4).min(102).add(154);
     const channel = (sum: U32): U32 => {
       const full = sum.div(points).mul(strength).shr(8);
@@ -264,7 +277,10 @@ const paint = fn(
   },
 );
 
-/** The picture: a cell in a component has the mean colour of its points. Four bytes per cell, red first. */
+/**
+ * Computes the picture, with four bytes per cell, red first. A cell of a component gets the mean colour of the
+ * component's points.
+ */
 export function pixelsOf(
   context: Context,
   { density }: Density,
@@ -276,7 +292,7 @@ export function pixelsOf(
   return context.scope(() => context.materialize(map(paint, { density, label: labels, light, ...sums })));
 }
 
-/** Data about a frame: the number of components, and a checksum over all bits of labels and density. */
+/** The number of components of a frame, and a checksum over all bits of its labels and densities. */
 export type Summary = { readonly components: Column<'u32'>; readonly checksum: Column<'u32'> };
 
 const look = fn(

@@ -1,5 +1,5 @@
-// Serves the page with the two headers that its workers need: `npm run web`, or `node examples/web/serve.mjs --port 8080`.
-// Every load of the page makes it anew.
+// Serves the page with the two HTTP headers that its workers need. Run `npm run web`, or
+// `node examples/web/serve.mjs --port 8080`. The page is built again every time it is loaded.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const server = createServer(async ({ url }, response) => {
   const name = pathname === '/' ? 'index.html' : pathname.slice(1);
   try {
     if (name === 'index.html') await buildPage(folder);
-    // Names of files, not of ways to other folders.
+    // Removes slashes from the name, so that no other folder can be read.
     const content = await readFile(join(folder, name.replaceAll(/[^\w.-]/g, '')));
     response.writeHead(200, { ...HEADERS, 'Content-Type': `${TYPES[extname(name)]}; charset=utf-8` }).end(content);
   } catch (error) {

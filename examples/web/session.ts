@@ -1,19 +1,19 @@
-// Computes frames on one backend, one after another, until it is stopped.
+// A session computes frames on one backend, one after another, until it is stopped.
 import { type Context, type DeviceEntry, open } from '../../page.ts';
 import { play, type StepTimes, type Told } from './frame.ts';
 import type { Controls } from './scene.ts';
 
-/** Data shown about a frame. */
+/** What the page shows about a frame. */
 export interface Shown extends Told {
   readonly pixels: Uint32Array;
-  /** Milliseconds until the host knew the result; undefined for a frame in steps. */
+  /** Milliseconds until the host had the result; undefined if the frame was computed step by step. */
   readonly computed: number | undefined;
   readonly steps: StepTimes | undefined;
 }
 
 export interface Session {
   readonly entry: DeviceEntry;
-  /** Whether frames are paused. {@link Session.step} computes one frame while they are. */
+  /** Whether the session is paused; it then computes no frames. */
   paused: boolean;
   stop(): Promise<void>;
 }
@@ -21,16 +21,19 @@ export interface Session {
 export interface SessionOptions {
   readonly entry: DeviceEntry;
   readonly paused: boolean;
-  /** The current settings of the visitor. */
+  /** Returns the visitor's current settings. */
   readonly controls: () => Controls;
   readonly show: (frame: Shown) => void;
   readonly fail: (error: unknown) => void;
 }
 
-/** Every n-th frame is computed step by step, waiting for each step. */
+/**
+ * Every frame with this interval is computed step by step, with a wait after each step, to measure the times of the
+ * steps.
+ */
 const STEPS_EVERY = 20;
 
-/** Opens the backend and starts. The first frame is shown even if paused. */
+/** Opens the backend and starts to compute frames. The first frame is computed even if the session is paused. */
 export async function startSession({ entry, paused, controls, show, fail }: SessionOptions): Promise<Session> {
   const context: Context = await open({ backend: entry.backend, adapter: entry.adapter });
   const player = play(context);

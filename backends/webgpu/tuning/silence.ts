@@ -1,5 +1,5 @@
-/** A hook for tests that a tuning of reductions, scans or sorts may carry. It is not part of the published tuning. */
+/** A hidden member of the tunings of reductions, scans and sorts, for tests only. */
 export interface Silence {
-  /** Every `mute`-th tile publishes nothing, so that later tiles must compute its result themselves. */
+  /** Every `mute`-th tile publishes no result, so that later tiles must compute that result themselves. */
   readonly mute?: number;
 }

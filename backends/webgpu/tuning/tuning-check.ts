@@ -7,10 +7,10 @@ import type { TuningChoice } from './tuning-choice.ts';
 
 const REMEDY = 'Use the members that quadrille tune prints, each with a value of its kind.';
 
-/** The allowed values of members that are words. */
+/** The allowed values of members that are strings. */
 const WORDS: ReadonlySet<unknown> = new Set(['workgroup', 'thread']);
 
-/** Numbers that may be 0; all others are at least 1. */
+/** Numeric members that may be 0. All other numbers must be at least 1. */
 const FROM_ZERO: ReadonlySet<string> = new Set([
   'reduce.tries',
   'scan.tries',
@@ -20,7 +20,7 @@ const FROM_ZERO: ReadonlySet<string> = new Set([
   'histogram.ownBins',
 ]);
 
-/** Numbers that must be powers of two, with their minimum. */
+/** Numeric members that must be powers of two, with their minimum. */
 const POWERS: ReadonlyMap<string, number> = new Map([
   ['forEach.threads', 1],
   ['gather.threads', 1],
@@ -32,8 +32,8 @@ const POWERS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Checks outside data as a choice of tuning: every member must be a member of {@link Tuning}, of the right kind and in
- * range.
+ * Checks unknown data, such as parsed JSON: all its members must be members of {@link Tuning}, of the right kind and in
+ * range. Returns the data as a choice of tuning.
  *
  * @throws ArgumentError `tuning/member` with the first member that is unknown, of the wrong kind or out of range.
  * @example
@@ -69,7 +69,7 @@ function requireNumber(data: unknown, path: string): void {
 }
 
 /**
- * Requires a tuning with which kernels are correct on a device with these subgroups.
+ * Throws unless kernels are correct with a tuning on a device with the given subgroups. Returns the tuning.
  *
  * @throws ArgumentError `tuning/member` as {@link requireTuning}, or if members contradict each other.
  */

@@ -3,10 +3,10 @@ import type { Tuning } from './tuning.ts';
 
 type Choice<T> = T extends object ? { readonly [K in keyof T]?: Choice<T[K]> | undefined } : T;
 
-/** Some members of a {@link Tuning} or of its parts; the others keep their values. */
+/** New values for some members of a {@link Tuning}. Members that are left out keep their values. */
 export type TuningChoice = Choice<Tuning>;
 
-/** A tuning with the members of a choice replaced. */
+/** Returns a tuning in which the members of `choice` replace those of `tuning`. */
 export function chosenTuning(tuning: Tuning, choice: TuningChoice): Tuning {
   return merged(tuning, choice) as Tuning;
 }

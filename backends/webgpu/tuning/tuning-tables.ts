@@ -2,32 +2,37 @@ import type { GpuAdapterInfo } from '../../../primitives/contract/gpu-types.ts';
 import { defaultTuning, type Tuning } from './tuning.ts';
 import { chosenTuning, type TuningChoice } from './tuning-choice.ts';
 
-/** A tuning that is fast on a class of devices, as found and printed by `quadrille tune`. */
+/** A tuning that is fast on a class of devices. `quadrille tune` finds and prints such tunings. */
 export interface TuningTable {
-  /** The adapter's info, such as `nvidia` and `hopper`. An empty architecture matches all of the vendor's devices. */
+  /**
+   * The class of devices by the adapter's info, such as `nvidia` and `hopper`. An empty architecture matches all
+   * devices of the vendor.
+   */
   readonly vendor: string;
   readonly architecture: string;
-  /** The device that it was measured on, its driver, and the date. */
+  /** The device and driver on which the tuning was measured, and the date. */
   readonly measured: { readonly device: string; readonly date: string };
-  /** The members that differ from the default. */
+  /** The members whose values differ from the default. */
   readonly tuning: TuningChoice;
 }
 
-/** Tunings by class of device; the first match is used. Devices without an entry use the default. */
+/**
+ * Tunings by class of device. The first entry that matches a device is used; devices without an entry use the default.
+ */
 export const tuningTables: readonly TuningTable[] = [
   {
     vendor: 'nvidia',
     architecture: '',
     measured: { device: 'NVIDIA H200, driver 580.159.04', date: '2026-11-22' },
-    // The default was measured on this card too: none of 53 other values for its members took less than 0.98 of the
-    // time. The card has 132 multiprocessors; reductions use eight workgroups for each.
+    // The default values were measured on this card too: none of 53 other values reduced the time by more than 2 %.
+    // Reductions use eight workgroups for each of the card's 132 multiprocessors.
     tuning: { gather: { min: 2 ** 22 }, reduce: { groups: 1056 } },
   },
 ];
 
 /**
- * For software adapters of any vendor. On a CPU, threads that wait for each other are expensive, all memory is cached
- * alike, and SwiftShader's compiler is slow on loops with branches.
+ * The tuning for software adapters of any vendor. On a CPU, barriers are expensive and workgroup memory is no faster
+ * than other memory. SwiftShader takes long to compile loops with branches.
  */
 const softwareTable: TuningTable = {
   vendor: 'google',
@@ -44,7 +49,9 @@ const softwareTable: TuningTable = {
   },
 };
 
-/** The tuning of a device, with the caller's choices. */
+/**
+ * The tuning for a device: the default, changed by the table for the device's class and then by the caller's choices.
+ */
 export function tuningFor(info: GpuAdapterInfo, wanted: TuningChoice = {}): Tuning {
   const { vendor, architecture, isFallbackAdapter } = info;
   const known = tuningTables.find(

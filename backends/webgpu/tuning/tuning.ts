@@ -1,12 +1,12 @@
 /** Numbers that affect the speed of kernels, never their results. */
 export interface Tuning {
-  /** Threads of a workgroup, and elements of a thread, in a map. */
+  /** For maps and other `forEach` commands: threads per workgroup, and elements per thread. */
   readonly forEach: { readonly threads: number; readonly items: number };
   /**
-   * Large random gathers (at least `min` rows, from arrays of `min` to `max` words) read the array in `windows` slices
-   * that fit the cache. `threads` is the size of a workgroup, if the device allows it, and `items` the elements of a
-   * thread. With fewer threads, each may have so many registers that a compiler loads all elements in all windows,
-   * which takes longer than any plain gather.
+   * For random gathers of at least `min` rows from arrays of `min` to `max` words: these read the array in `windows`
+   * slices that fit into the cache. `threads` is the number of threads per workgroup, if the device allows it, and
+   * `items` the number of elements per thread. Workgroups with fewer threads leave each thread more registers. A
+   * compiler may then load all elements in all windows, which takes longer than a plain gather.
    */
   readonly gather: {
     readonly threads: number;
@@ -16,35 +16,32 @@ export interface Tuning {
     readonly max: number;
   };
   /**
-   * Scatters of at least this many rows to columns of at least this many words first group the rows by target, if
+   * For scatters of at least `min` rows to columns of at least `min` words: these first group the rows by target if the
    * targets are far apart.
    */
   readonly scatter: { readonly min: number };
-  /**
-   * Rows of a thread in a walk, if the primitive is free to choose. Neighbouring threads then read this many rows
-   * apart.
-   */
+  /** Rows per thread in a walk, if the primitive may choose. Adjacent threads then start this number of rows apart. */
   readonly walkRows: number;
-  /** Reductions in any order. */
+  /** For reductions that may combine elements in any order. */
   readonly reduce: ReduceTuning;
   /** Whether to use subgroups if the device has them. */
   readonly subgroups: boolean;
   /** Whether a block of the combination tree is computed by a workgroup or by a single thread. */
   readonly blockBy: 'workgroup' | 'thread';
-  /** Blocks that a workgroup computes together, for states of one word. */
+  /** Number of blocks per workgroup if states have one word; fewer if states are larger. */
   readonly blockRows: number;
-  /** Scans of exact monoids by look-back, on devices with subgroups. */
+  /** For scans with exact monoids in one pass (by look-back), on devices with subgroups. */
   readonly scan: LookBackTuning;
   /**
-   * The portable radix sort: `tile` is the number of keys in a tile, a power of two of at least 256, and `tileBy` says
-   * whether a workgroup or a thread sorts a tile. `sweep` tunes the sort by look-back that replaces it on devices with
+   * For the portable radix sort: `tile` is the number of keys per tile, a power of two of at least 256, and `tileBy`
+   * says whether a workgroup or a thread sorts a tile. `sweep` is for the faster sort (OneSweep) on devices with
    * subgroups.
    */
   readonly sort: { readonly tile: number; readonly tileBy: 'workgroup' | 'thread'; readonly sweep: SweepTuning };
   /**
-   * The minimum number of elements that a workgroup counts, the target number of workgroups of a launch, and the
-   * maximum number of bins counted in workgroup memory. For keyed histograms, also the maximum number of elements that
-   * a workgroup counts.
+   * For histograms: the minimum number of elements per workgroup (`tile`), the target number of workgroups per launch
+   * (`groups`), and the maximum number of bins in workgroup memory (`ownBins`). `keyedTile` is the maximum number of
+   * elements per workgroup in keyed histograms.
    */
   readonly histogram: {
     readonly tile: number;
@@ -52,63 +49,71 @@ export interface Tuning {
     readonly ownBins: number;
     readonly keyedTile: number;
   };
-  /** Number of commands after which a submission is made even if nobody waits. */
+  /** Number of recorded commands after which they are submitted even if nobody waits. */
   readonly commandsPerSubmission: number;
 }
 
 export interface ReduceTuning {
-  /** Threads of a workgroup, minimum elements of a workgroup, and target number of workgroups of a launch. */
+  /**
+   * Threads per workgroup (`threads`), minimum elements per workgroup (`tile`), and target number of workgroups per
+   * launch (`groups`).
+   */
   readonly threads: number;
   readonly tile: number;
   readonly groups: number;
-  /** Number of polls before the last workgroup computes the fold of another one that has not published it. */
+  /**
+   * Number of times that the last workgroup polls for the fold of another workgroup before it computes that fold
+   * itself.
+   */
   readonly tries: number;
 }
 
 export interface LookBackTuning {
   readonly lookBack: boolean;
-  /** Threads of a workgroup, and maximum elements of a thread. */
+  /** Threads per workgroup, and maximum elements per thread. */
   readonly threads: number;
   readonly items: number;
-  /** Maximum flags that a thread counts, if one result is stored and if several are. */
+  /**
+   * Maximum flags per thread in scans that count flags: `flags` if one result is stored, `flagsOfSeveral` if several
+   * are.
+   */
   readonly flags: number;
   readonly flagsOfSeveral: number;
-  /** Maximum words of state of a thread; twice as many if they belong to one run. */
+  /** Maximum words of states per thread. A run of adjacent elements may take twice as many. */
   readonly words: number;
-  /** Maximum adjacent elements of a thread, if states have several leaves. */
+  /** Maximum number of adjacent elements per thread if states have several leaves. */
   readonly run: number;
-  /** Threads (if the device allows them) and words of state, for states that restart at heads. */
+  /** For segmented scans: threads per workgroup, if the device allows them, and maximum words of states per thread. */
   readonly heads: { readonly threads: number; readonly words: number };
-  /** Target number of tiles of a scan. To reach it, a thread takes fewer elements, but at least 8. */
+  /** Target number of tiles per scan. Threads get fewer elements, but at least 8, to reach it. */
   readonly tiles: number;
-  /** Number of polls before a workgroup computes what another one has not published. */
+  /** Number of times that a workgroup polls for another tile's total before it computes that total itself. */
   readonly tries: number;
 }
 
 export interface SweepTuning {
   readonly on: boolean;
   /**
-   * Threads of a workgroup, and keys of a thread; `alone` is the maximum keys of a workgroup that sorts the whole input
-   * alone.
+   * Threads per workgroup (`threads`), and keys per thread (`keys`). `alone` is the maximum number of keys per thread
+   * if a single workgroup sorts the whole input.
    */
   readonly threads: number;
   readonly keys: number;
   readonly alone: number;
-  /**
-   * Number of parts in which a tile is reordered, one after another; with more parts it needs less workgroup memory.
-   */
+  /** Number of parts in which a tile is reordered, one after another. More parts need less workgroup memory. */
   readonly parts: number;
   /**
-   * Values used for at most `rows` rows, so that there are enough tiles; with a payload, for eight times as many rows.
+   * Values of `keys` and `parts` for at most `rows` rows (eight times as many with a payload), so that there are enough
+   * tiles.
    */
   readonly few: { readonly rows: number; readonly keys: number; readonly parts: number };
-  /** Number of tiles that a thread inspects together when it looks back. */
+  /** Number of preceding tiles that a thread inspects at a time when it looks back. */
   readonly ahead: number;
-  /** Maximum number of workgroups that count the digits of all passes. */
+  /** Maximum number of workgroups of the launch that counts digits. */
   readonly groups: number;
-  /** With fewer tiles, the portable sort is used. */
+  /** Minimum number of tiles. Inputs with fewer tiles use the portable sort. */
   readonly minTiles: number;
-  /** Number of polls before a workgroup counts what another one has not published. */
+  /** Number of times that a workgroup polls for another tile's counts before it counts that tile itself. */
   readonly tries: number;
 }
 

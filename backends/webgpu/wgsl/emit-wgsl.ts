@@ -13,28 +13,28 @@ import { type F32Facts, f32FactsOf } from './f32-facts.ts';
 import type { Helper } from './wgsl-helpers.ts';
 import { emitOperand, emitOperation, hideConstant, type OperationContext, zeroOf } from './wgsl-operations.ts';
 
-/** The surroundings of a module's functions in a shader. */
+/** What the emitter needs to know about the shader that will contain a module's functions. */
 export interface WgslEnvironment {
-  /** Prefix of every name, so that several modules fit into one shader. */
+  /** Prefix of all names, so that one shader can contain several modules. */
   readonly prefix: string;
   readonly arithmetic: Arithmetic;
-  /** Helpers that the shader must declare; see `helperDeclarations`. */
+  /** Receives the helper functions that the shader must declare; see `helperDeclarations`. */
   readonly helpers: Set<Helper>;
-  /** The expression for an element of a captured array; zero past its length. */
+  /** Returns the WGSL expression for an element of a captured array. It must be zero past the array's length. */
   read(array: string, index: string): string;
   length(array: string): string;
   uniform(name: string, type: ScalarType): string;
 }
 
 /**
- * Emits a module as WGSL functions. The entry is named `prefix` + `entry`. A function with several results returns a
- * struct with the fields r0, r1, …, one without results returns nothing.
+ * Emits a module as WGSL functions. The entry is named `prefix` + `entry`. Functions with several results return a
+ * struct with the fields r0, r1, …; functions without results return nothing.
  */
 export function emitModule(module: Module, environment: WgslEnvironment): string {
   return module.functions.map((fn) => emitFunction(fn, module, environment)).join('\n');
 }
 
-/** The return type of a function in WGSL; undefined if it returns nothing. */
+/** The WGSL return type of a function; undefined if the function returns nothing. */
 export function resultType(prefix: string, name: string, results: readonly ScalarType[]): string | undefined {
   return results.length > 1 ? `${prefix}${name}_r` : results[0];
 }
@@ -70,7 +70,10 @@ function emitResult(results: readonly ScalarType[], struct: string): string {
   return zeros.length > 1 ? `${struct}(${zeros.join(', ')})` : zeros[0]!;
 }
 
-/** Emits statements up to the first that leaves the block, because WGSL warns about unreachable ones. */
+/**
+ * Emits the statements of a block up to the first that leaves the block, because WGSL compilers warn about unreachable
+ * statements.
+ */
 function emitBlock(block: readonly Statement[], context: FunctionContext): string {
   const end = block.findIndex(leaves);
   const reached = end < 0 ? block : block.slice(0, end + 1);

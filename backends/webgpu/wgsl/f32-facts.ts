@@ -10,8 +10,8 @@ import {
 } from '../../../primitives/ir/ir.ts';
 
 /**
- * A property of all possible values of an f32: none is NaN, every magnitude is at most 2^`top`, and every value is a
- * multiple of 2^`unit`. The `top` of finite values is at most {@link MAX_COUNT}.
+ * What is known about all possible values of an f32. `isNumber`: no value is NaN. Every magnitude is at most 2^`top`,
+ * and every value is a multiple of 2^`unit`. If all values are finite, `top` is at most {@link MAX_COUNT}.
  */
 export interface F32Fact {
   readonly isNumber: boolean;
@@ -23,19 +23,22 @@ export interface F32Fact {
 const [MAX_COUNT, SMALLEST_NORMAL, SMALLEST] = [127, -126, -149];
 const NOTHING: F32Fact = { isNumber: false, top: Number.POSITIVE_INFINITY, unit: SMALLEST };
 
-/** Lets an emitter omit corrections that no value needs. */
+/** Facts about the f32 values of a function. They let the emitter omit corrections that are not needed. */
 export interface F32Facts {
   of(operand: Operand): F32Fact;
   /** Whether a value is used only by operations with these names. */
   isUsedOnlyBy(local: Local, names: ReadonlySet<OperationName>): boolean;
   /**
-   * Whether a part of a sum could cancel with something that is added to or subtracted from it, in the function or
-   * beyond.
+   * Whether the compiler could simplify the sum or product that a local is bound to, because it is combined with a
+   * value that shares a term.
    */
   mayCancel(local: Local): boolean;
 }
 
-/** Derives facts from the operations of a function: numbers made of integers and constants are bounded. */
+/**
+ * Derives facts from the operations of a function. Values that are computed from converted integers and constants have
+ * bounds.
+ */
 export function f32FactsOf({ body }: IrFunction): F32Facts {
   const facts = new Map<number, F32Fact>();
   const uses = new Map<number, Set<OperationName | 'other'>>();
@@ -74,29 +77,37 @@ export function f32FactsOf({ body }: IrFunction): F32Facts {
   };
 }
 
-/** A sum that is used only by these operations cannot cancel beyond what the analysis of terms finds. */
+/**
+ * The analysis of terms covers these operations. A sum that any other operation uses may cancel without being found.
+ */
 const algebraic: ReadonlySet<OperationName | 'other'> = new Set([
   ...(['add', 'sub', 'mul', 'neg', 'abs', 'min', 'max', 'select'] as const),
   ...(['bits', 'convert', 'floor', 'ceil', 'trunc', 'round'] as const),
 ]);
-/** Operations through which compilers see a sum: their result is a sum if their operand is one. */
+/** Operations that do not hide a sum from compilers: if their operand is a sum, so is their result. */
 const transparent: ReadonlySet<OperationName> = new Set(['neg', 'bits', 'convert', 'select']);
 
-/** A value, identified by the first local bound to it, or a constant, by its text. */
+/**
+ * A term of a sum: a value, represented by the id of the first local bound to it, or a constant, represented by its
+ * text.
+ */
 type Term = number | string;
 
-/** Maximum number of terms of a sum that are told apart. */
+/** Maximum number of terms per sum that are tracked. */
 const MAX_TERMS = 64;
 
-/** How compilers see a value: as a sum of terms, and which sums and products, if hidden, would hide that. */
+/**
+ * A value as compilers see it: the terms of which it is a sum, and the ids of the sums and products (`hiders`) that
+ * must be hidden from the compiler to make these terms invisible.
+ */
 interface Visible {
   readonly terms: ReadonlySet<Term>;
   readonly hiders: ReadonlySet<number>;
 }
 
 /**
- * Finds sums that compilers could simplify: if two operands of a sum share a term, it may be cancelled or factored out.
- * The operands are then hidden and count as terms from there on; so does the sum, which could be a constant.
+ * Finds sums that compilers could simplify. If the operands of a sum share a term, compilers may cancel it or factor it
+ * out. The operands and the sum are then hidden, and each counts as a single term from there on.
  */
 function termsOf() {
   const known = new Map<number, Visible>();
@@ -131,8 +142,8 @@ function termsOf() {
       const terms = new Set<Term>(parts.flatMap((part) => [...part.terms]));
       if (isProduct) terms.add(id);
       const hiders = isSum || isProduct ? [id] : parts.flatMap((part) => [...part.hiders]);
-      // Without a bound, long chains of sums would take quadratic time. Beyond the bound a sum is hidden and counts as
-      // a term.
+      // The bound avoids quadratic time for long chains of sums. A sum with more terms is hidden and counts as a single
+      // term.
       if (terms.size > MAX_TERMS) for (const hider of hiders) cancelling.add(hider);
       else known.set(id, { terms, hiders: new Set(hiders) });
     },
@@ -143,22 +154,22 @@ function termsOf() {
 type ReadStatement = Extract<Statement, { readonly kind: 'read' }>;
 
 /**
- * Local value numbering: locals bound to the same operation on the same operands, or reading the same element, are one
- * term, because compilers compute them once.
+ * Local value numbering: locals that are bound to the same operation on the same operands, or read the same element,
+ * are the same term. Compilers compute such values only once.
  */
 function valueNumbers() {
   const firsts = new Map<string, number>();
   const sameAs = new Map<number, number>();
   const termOf = (operand: Operand): Term => {
     if (operand.kind === 'local') return sameAs.get(operand.id) ?? operand.id;
-    // Numbers of opposite sign can cancel.
+    // Constants are identified by their magnitude, because numbers of opposite sign can cancel.
     return operand.kind === 'uniform' ? operand.name : `${Math.abs(Number(operand.value))}`;
   };
   const keyOf = (operand: Operand): string =>
     operand.kind === 'literal' ? `${operand.type} ${operand.value}` : `${operand.kind} ${termOf(operand)}`;
   const numberValue = ({ id }: Local, what: string, operands: readonly Operand[]): void => {
-    // Ignores the order of operands. For operations that are not commutative this treats more values as equal, which is
-    // safe.
+    // The key ignores the order of operands. For operations that are not commutative, more values than necessary count
+    // as equal, which is safe.
     const key = `${what}(${operands.map(keyOf).sort().join()})`;
     const first = firsts.get(key);
     if (first === undefined) firsts.set(key, id);
@@ -171,19 +182,19 @@ function areDisjoint([a, b]: readonly ReadonlySet<Term>[]): boolean {
   return ![...a!].some((term) => b!.has(term));
 }
 
-/** Whether an operation returns its operand unchanged. */
+/** Whether an operation is a conversion to the same type, which returns its operand unchanged. */
 function passesOn({ name, operands }: Operation, { type }: Local): boolean {
   return (name === 'convert' || name === 'bits') && operands[0]!.type === type;
 }
 
-/** Whether a product can be subnormal or be rounded up from a subnormal. */
+/** Whether a product can be subnormal, or a subnormal before it is rounded. */
 export function mayUnderflow(a: F32Fact, b: F32Fact): boolean {
   return a.unit + b.unit < SMALLEST_NORMAL;
 }
 
 /**
- * Whether a product with a power of two is exact. If so, rounding it separately or together with a sum makes no
- * difference.
+ * Whether one factor is a power of two and the product is exact. It then makes no difference whether a compiler fuses
+ * the product with a sum.
  */
 export function isExactScaling(a: F32Fact, b: F32Fact): boolean {
   const isPowerOfTwo = ({ top, unit }: F32Fact): boolean => top === unit;
@@ -234,7 +245,7 @@ function factOfLiteral(value: number): F32Fact {
   return { isNumber: true, top: Math.ceil(Math.log2(Math.abs(value))), unit };
 }
 
-/** Rounding preserves multiples of powers of two, and does not exceed a power of two. */
+/** The fact about a sum. Rounding keeps multiples of powers of two, and does not round a value past a power of two. */
 function factOfSum(a: F32Fact, b: F32Fact): F32Fact {
   if (!isBounded(a) || !isBounded(b)) return NOTHING;
   return { isNumber: true, top: Math.max(a.top, b.top) + 1, unit: Math.min(a.unit, b.unit) };
@@ -245,7 +256,7 @@ function factOfProduct(a: F32Fact, b: F32Fact): F32Fact {
   return { isNumber: true, top: a.top + b.top, unit: Math.max(SMALLEST, a.unit + b.unit) };
 }
 
-/** The facts that hold for a value that is either of two others. */
+/** The fact about a value that equals one of two values. */
 function join(a: F32Fact, b: F32Fact): F32Fact {
   return {
     isNumber: a.isNumber && b.isNumber,

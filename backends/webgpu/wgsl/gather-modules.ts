@@ -4,21 +4,24 @@ import { memoized } from '../../../primitives/ir/memo.ts';
 import { type GatherNode, Graph, type Node, straightLine } from '../../analyses/straight-line.ts';
 import { isStraight, moduleOfNodes, neededFor, type SlotNames, slotsByName } from './graph-module.ts';
 
-/** A program that gathers, split into three: it reads an element of one array at an index that it has read before. */
+/**
+ * A gather, split into three programs. A gather reads an index from one array and then the element at this index from
+ * another.
+ */
 export interface GatherPrograms {
-  /** The array that is gathered from. */
+  /** Name of the array that is gathered from. */
   readonly array: string;
-  /** Maps the index of the launch to the index of the element. */
+  /** Maps the launch index to the index of the element. */
   readonly place: Program;
-  /** Maps the index of the launch and that of the element to the element. */
+  /** Maps the launch index and the index of the element to the element. */
   readonly take: Program;
-  /** Maps the index of the launch and the element to the results. */
+  /** Maps the launch index and the element to the results. */
   readonly finish: Program;
 }
 
 type GatherModules = { readonly array: string } & Readonly<Record<'place' | 'take' | 'finish', Module>>;
 
-/** Splits a program that gathers once, from one array; undefined for other programs. */
+/** Splits a program that contains exactly one gather. Returns undefined for other programs. */
 export function splitGather({ module, arrays, uniforms }: Program): GatherPrograms | undefined {
   const modules = modulesOf(module);
   if (modules === undefined) return undefined;
@@ -49,7 +52,7 @@ const modulesOf = memoized((module: Module): GatherModules | undefined => {
   };
 });
 
-/** The reads whose index depends on another read. */
+/** The reads whose index depends on a read that differs from row to row. */
 function gathersIn(results: readonly Node[]): GatherNode[] {
   return neededFor(results, new Set()).filter(
     (node): node is GatherNode =>

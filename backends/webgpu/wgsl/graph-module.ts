@@ -7,7 +7,10 @@ export interface SlotNames {
   uniform(slot: number): string;
 }
 
-/** Part of a graph as a module of one function. Every value is computed once. */
+/**
+ * Converts a part of a graph to a module with one function: from the nodes `parameters` it computes the nodes
+ * `results`. Every node is computed once.
+ */
 export function moduleOfNodes(
   name: string,
   parameters: readonly Node[],
@@ -57,8 +60,8 @@ export function moduleOfNodes(
 }
 
 /**
- * The nodes that others are computed from, including those themselves, operands first. Given nodes and their operands
- * are left out.
+ * The given nodes `nodes` and all nodes that they are computed from, operands first. Nodes in `given` are left out, and
+ * so are their operands.
  */
 export function neededFor(nodes: readonly Node[], given: ReadonlySet<Node>): Node[] {
   const found = new Set<Node>();
@@ -73,8 +76,8 @@ export function neededFor(nodes: readonly Node[], given: ReadonlySet<Node>): Nod
 }
 
 /**
- * Whether a module computes the same operations at every index. If not, some values must only be computed at some
- * indices.
+ * Whether a module executes the same operations at every index. If it does not, some operations may be invalid at some
+ * indices, so they must not be moved.
  */
 export function isStraight({ functions }: Module): boolean {
   return functions.every(
@@ -82,7 +85,7 @@ export function isStraight({ functions }: Module): boolean {
   );
 }
 
-/** Slots that are numbered on first use, and their names. */
+/** Assigns slot numbers to arrays and uniforms at their first use. `names` maps the slots back to names. */
 export function slotsByName(): { readonly slots: Slots; readonly names: SlotNames } {
   const arrays: string[] = [];
   const uniforms: string[] = [];

@@ -1,13 +1,16 @@
 import { blocksOf, entryOf, type Module, type Statement } from '../../../primitives/ir/ir.ts';
 import { memoized } from '../../../primitives/ir/memo.ts';
 
-/** A functor with more statements is not repeated within one kernel. */
+/** Maximum number of statements of a functor whose code may be repeated within one kernel. */
 const MAX_STATEMENTS = 100;
 
-/** Whether a functor is small enough for a thread to evaluate it for several elements side by side. */
+/**
+ * Whether a functor is cheap: its code is short enough to be repeated, so that a thread evaluates several elements at a
+ * time.
+ */
 export const isLight: (module: Module) => boolean = memoized((module) => sizeOf(module) <= MAX_STATEMENTS);
 
-/** Number of statements of the entry with all calls inlined; infinite if there is a loop. */
+/** Number of statements of the entry, calls inlined; infinite if there is a loop. */
 function sizeOf(module: Module): number {
   const sizes = new Map<string, number>();
   const count = (block: readonly Statement[]): number => block.reduce((sum, statement) => sum + one(statement), 0);

@@ -4,18 +4,17 @@ import { Graph, type Node, type Rules, type Slots, straightLine } from '../../an
 import { isStraight, moduleOfNodes, neededFor, type SlotNames } from './graph-module.ts';
 
 /**
- * A scan's programs unrolled for the indices first … first + run − 1, so that values shared by several indices are read
- * and computed once. Only valid well inside the extent: `first` must be at least `run`, and first + run must be an
- * index of the extent.
+ * The programs of a scan, unrolled for the indices first … first + run − 1. Values that several indices share are read
+ * and computed once. The code is valid only if `first` is at least `run` and first + run is below the extent.
  */
 export interface Unrolled {
-  /** The array elements read at fixed distances from `first`; none is past the end of its array. */
+  /** The array elements that are read at fixed distances from `first`. All of them exist. */
   readonly taps: readonly Tap[];
-  /** Returns the elements, one after another, leaf by leaf. */
+  /** Returns the elements of the run, one after another, leaf by leaf. */
   readonly element: RunFunction;
   /**
-   * Takes, after the parameters of `element`, the states before the first index, after it, after the second …, leaf by
-   * leaf. Returns the results of the emit program, index by index.
+   * Returns the results of the emit program, index by index. Its last parameters are the run + 1 states before, between
+   * and after the elements, leaf by leaf.
    */
   readonly emit: RunFunction;
 }
@@ -27,33 +26,36 @@ export interface Tap {
   readonly type: ScalarType;
 }
 
-/** A module whose entry takes `first`, some of the taps (by index), and whether some of the elements are heads. */
+/**
+ * A module whose entry has these parameters: `first`, the taps with the numbers `taps`, and head flags of the elements
+ * with the numbers `heads`.
+ */
 export interface RunFunction {
   readonly module: Module;
   readonly taps: readonly number[];
   readonly heads: readonly number[];
 }
 
-/** A program to unroll. */
+/** A program to unroll, with the slot numbers of its captures. */
 export interface UnrolledProgram {
   readonly module: Module;
   readonly slots: Slots;
 }
 
-/** Facts about slots. */
+/** Facts about the arrays and uniforms in slots. */
 export interface SlotFacts extends SlotNames {
   /** Whether an array has an element for every index of the extent. */
   covers(array: number): boolean;
-  /** Whether a uniform is at least the number of indices of the extent. */
+  /** Whether the value of a uniform is at least the extent. */
   bounds(uniform: number): boolean;
 }
 
-/** Maximum number of parameters of a function in a shader. */
+/** Maximum number of parameters of a WGSL function. */
 const MAX_PARAMETERS = 255;
 
 /**
- * Unrolls the programs of a scan. With `heads`, the first leaf of an element, a flag, is passed as a bool, and the
- * first leaf of a state is the number of flags set.
+ * Unrolls the programs of a scan; undefined if they are not straight-line code. With `heads`, the first leaf of an
+ * element is a head flag, which is returned as a bool; the first leaf of a state is the number of heads so far.
  */
 export function unroll(
   program: UnrolledProgram,
@@ -116,7 +118,7 @@ function tapOf(node: Node, run: number, { covers }: SlotFacts): Tap | undefined 
   return { slot: node.slot, shift, type: node.type };
 }
 
-/** The index first + shift in normal form. */
+/** The node of the index first + shift, in the one form that the rules below recognise. */
 function indexAt(graph: Graph, shift: number): Node {
   return shift === 0
     ? graph.index()
@@ -130,16 +132,16 @@ function shiftOf(node: Node): number | undefined {
   return first!.kind === 'index' && shift!.kind === 'literal' ? (shift!.value as number) | 0 : undefined;
 }
 
-/** Simplifications of operations on indices near `first` and on constants. */
+/** Simplifies operations on constants and on indices near `first`. */
 function rulesNearFirst(graph: Graph, run: number, { bounds }: SlotFacts): Rules {
   const isNear = (shift: number | undefined): shift is number => shift !== undefined && Math.abs(shift) <= run;
 
-  /** The sign of a − b, if it is known. */
+  /** The sign of a − b if it is known, else undefined. */
   const compare = (a: Node, b: Node): number | undefined => {
     const [left, right] = [shiftOf(a), shiftOf(b)];
     if (isNear(left)) {
       if (isNear(right)) return Math.sign(left - right);
-      // Because `first` is at least `run`.
+      // `first` is at least `run`, so `a` is at least run + left.
       if (b.kind === 'literal' && (b.value as number) < run + left) return 1;
       if (b.kind === 'uniform' && bounds(b.slot)) return -1;
     }
@@ -174,7 +176,9 @@ const comparisons: Partial<Record<OperationName, (sign: number) => boolean>> = {
   ge: (sign) => sign >= 0,
 };
 
-/** f32 is left to the device, which computes zeros and NaNs in its own way. */
+/**
+ * Whether an operation can be evaluated now. Operations on f32 are left to the device, whose zeros and NaNs may differ.
+ */
 function isConstant(
   type: ScalarType,
   operands: readonly Node[],
@@ -198,7 +202,7 @@ function shifted(graph: Graph, name: 'add' | 'sub', a: Node, b: Node): Node | un
   if (name === 'sub' && right !== undefined) return graph.literal('u32', (left - right) >>> 0);
   if (b.kind !== 'literal') return undefined;
   const by = b.value as number;
-  // An index plus a constant is already in normal form.
+  // An index plus a constant needs no simplification.
   if (name === 'add' && a.kind === 'index' && by !== 0) return undefined;
   return indexAt(graph, (name === 'add' ? left + by : left - by) | 0);
 }

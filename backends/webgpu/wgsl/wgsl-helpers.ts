@@ -1,6 +1,6 @@
 import { OPAQUE_ZERO } from '../launches/parameters.ts';
 
-/** A function that shaders may need. */
+/** Name of a WGSL helper function. */
 export type Helper =
   | 'mulhi'
   | 'hide'
@@ -26,25 +26,26 @@ export type Helper =
   | 'sqrt';
 
 /**
- * Functions that WGSL lacks or specifies loosely, by name. A shader declares those that its functors use.
+ * WGSL of functions that WGSL lacks or specifies loosely, by name. A shader declares the helpers that its functors use.
  *
- * They have no branches, and use `&` where `&&` would be a branch: some compilers take time exponential in the number
- * of branches in a loop.
+ * Helpers have no branches, and use `&` where `&&` would be a branch. Some compilers take time exponential in the
+ * number of branches in a loop.
  */
 const helpers: Readonly<Record<Helper, string>> = {
-  // Products of 16-bit halves fit in 32 bits, even with two halves added.
+  // The high word of a product, from products of 16-bit halves. Such a product fits in 32 bits even after two halves
+  // are added.
   mulhi: `fn q_mulhi(a: u32, b: u32) -> u32 {
   let a0 = a & 0xffffu; let a1 = a >> 16u; let b0 = b & 0xffffu; let b1 = b >> 16u;
   let t = a1 * b0 + ((a0 * b0) >> 16u);
   let u = a0 * b1 + (t & 0xffffu);
   return a1 * b1 + (t >> 16u) + (u >> 16u);
 }`,
-  // Both alternatives of the `select` are unknown to the compiler. If one were a constant, it could remove the `select`
-  // wherever it knows that x equals that constant. (Some compilers see through bit operations with the opaque zero, and
-  // fuse products behind them.)
+  // Hides x from the compiler, which knows neither alternative of the `select`. If one were a constant, the compiler
+  // could remove the `select` where it knows that x equals that constant. (Bit operations with the opaque zero do not
+  // hide enough: some compilers still fuse products.)
   hide: `fn q_hide(x: f32) -> f32 { return select(x, bitcast<f32>(${OPAQUE_ZERO}), ${OPAQUE_ZERO} != 0u); }` as string,
-  // Devices that flush may do so before they round: a product just below 2^-126 becomes zero, and is recomputed on a
-  // larger scale. The smaller factor is below 2^-63.
+  // The product, corrected. Some devices flush before they round, so that a product just below 2^-126 becomes zero.
+  // Such a product is computed again on a larger scale; its smaller factor is below 2^-63.
   mul: `fn q_mul(a: f32, b: f32) -> f32 {
   let p = q_hide(a * b);
   let x = bitcast<u32>(a); let y = bitcast<u32>(b);
@@ -53,15 +54,15 @@ const helpers: Readonly<Record<Helper, string>> = {
   let lost = ((bitcast<u32>(p) & 0x7fffffffu) == 0u) & (small >= 0x800000u) & (scaled >= 0x207fffffu);
   return select(p, bitcast<f32>(((x ^ y) & 0x80000000u) | 0x800000u), lost);
 }`,
-  // The product with a constant below 1; `least` holds the bits of the smallest x whose product rounds to a normal
-  // number.
+  // The corrected product of x and a constant c below 1. `least` is the bits of the smallest x whose product rounds to
+  // a normal number.
   scale: `fn q_scale(x: f32, c: f32, least: u32) -> f32 {
   let p = q_hide(x * c);
   let lost = ((bitcast<u32>(p) & 0x7fffffffu) == 0u) & ((bitcast<u32>(x) & 0x7fffffffu) >= least);
   return select(p, bitcast<f32>(((bitcast<u32>(x) ^ bitcast<u32>(c)) & 0x80000000u) | 0x800000u), lost);
 }`,
   isnan: `fn q_isnan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }`,
-  // Maps numbers to integers in the same order, −0 below +0.
+  // Maps numbers to integers that are ordered like the numbers, with −0 below +0.
   rank: `fn q_rank(x: f32) -> i32 { let b = bitcast<i32>(x); return b ^ ((b >> 31u) & 0x7fffffff); }`,
   min: `fn q_min(a: f32, b: f32) -> f32 {
   return select(select(b, a, (q_rank(a) < q_rank(b)) | q_isnan(b)), b, q_isnan(a));
@@ -69,17 +70,17 @@ const helpers: Readonly<Record<Helper, string>> = {
   max: `fn q_max(a: f32, b: f32) -> f32 {
   return select(select(b, a, (q_rank(a) > q_rank(b)) | q_isnan(b)), b, q_isnan(a));
 }`,
-  // x if its rank is one of `count` ranks starting at `first`, otherwise the constant.
+  // Returns x if its rank is in first … first + count − 1, else the constant c.
   within: `fn q_within(x: f32, c: f32, first: u32, count: u32) -> f32 {
   return select(c, x, bitcast<u32>(q_rank(x)) - first < count);
 }`,
   neg: `fn q_neg(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u); }`,
   abs: `fn q_abs(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu); }`,
-  // Gives a result the sign of x, because a zero may have lost its sign.
+  // Gives the result r the sign of x, because a device may lose the sign of a zero.
   sign: `fn q_sign(r: f32, x: f32) -> f32 {
   return bitcast<f32>((bitcast<u32>(r) & 0x7fffffffu) | (bitcast<u32>(x) & 0x80000000u));
 }`,
-  // −0 and +0 are equal; a NaN is neither equal nor less.
+  // Whether a < b. −0 and +0 are equal, and the result is false for NaN.
   lt: `fn q_lt(a: f32, b: f32) -> bool {
   let zeros = ((bitcast<u32>(a) | bitcast<u32>(b)) & 0x7fffffffu) == 0u;
   return !(zeros | q_isnan(a) | q_isnan(b)) & (q_rank(a) < q_rank(b));
@@ -101,7 +102,7 @@ const helpers: Readonly<Record<Helper, string>> = {
   let edge = bitcast<i32>(0x7fffffffu + (b >> 31u));
   return select(select(0i, edge, m <= 0x7f800000u), r, inside);
 }`,
-  // Rounds to a multiple of the spacing at x's magnitude; the converted value then has at most 24 bits.
+  // Converts x to f32. First rounds x to 24 significant bits, so that the device's conversion is exact.
   tof32: `fn q_tof32(x: u32) -> f32 {
   let drop = u32(max(0i, 8i - i32(countLeadingZeros(x))));
   let odd = (x >> drop) & 1u;
@@ -115,7 +116,7 @@ const helpers: Readonly<Record<Helper, string>> = {
   return bitcast<f32>(bitcast<u32>(r) | (u32(x) & 0x80000000u));
 }`,
   // The number 2^-23 · mantissa · 2^exponent, rounded to a subnormal or to infinity if necessary. The mantissa has 24
-  // bits; `rest` says on which side of it the true value lies, or is 0 if the mantissa is exact.
+  // bits. The sign of `rest` says whether the true value is above or below; 0 means that the mantissa is exact.
   pack: `fn q_pack(sign: u32, exponent: i32, mantissa: u32, rest: i32) -> f32 {
   let normal = select((u32(exponent + 126i) << 23u) + mantissa, 0x7f800000u, exponent > 127i);
   let drop = u32(clamp(-126i - exponent, 1i, 25i));
@@ -123,7 +124,8 @@ const helpers: Readonly<Record<Helper, string>> = {
   let up = (lost > half) | ((lost == half) & ((rest > 0i) | ((rest == 0i) & ((kept & 1u) == 1u))));
   return bitcast<f32>(sign | select(kept + select(0u, 1u, up), normal, exponent >= -126i));
 }`,
-  // The device's quotient of the mantissas is off by a few units; the remainder, which is small, tells by how many.
+  // The quotient, correctly rounded. The device's quotient of the mantissas is off by at most a few units; the
+  // remainder shows by how many.
   div: `fn q_div(a: f32, b: f32) -> f32 {
   let x = bitcast<u32>(a); let y = bitcast<u32>(b);
   let ex = (x >> 23u) & 255u; let ey = (y >> 23u) & 255u;
@@ -144,7 +146,8 @@ const helpers: Readonly<Record<Helper, string>> = {
   rootstep: `fn q_rootstep(difference: u32, s: u32) -> u32 {
   return select(0u, 1u, bitcast<i32>(difference) > bitcast<i32>(s)) - select(0u, 1u, bitcast<i32>(difference) <= -bitcast<i32>(s));
 }`,
-  // S is correct if S² − S < X ≤ S² + S. The difference X − S² is small, so its low 32 bits suffice.
+  // The square root, correctly rounded. The root S of the integer X is correct if S² − S < X ≤ S² + S. The difference X
+  // − S² is small, so its low 32 bits suffice.
   sqrt: `fn q_sqrt(a: f32) -> f32 {
   let x = bitcast<u32>(a);
   let e = x >> 23u;
@@ -172,7 +175,7 @@ const needs: Partial<Record<Helper, readonly Helper[]>> = {
   sqrt: ['rootstep'],
 };
 
-/** The declarations of helpers and of the helpers that they need. */
+/** WGSL declarations of helpers, including the helpers that they call. */
 export function helperDeclarations(used: ReadonlySet<Helper>): string {
   const all = new Set<Helper>();
   const add = (helper: Helper): void => {

@@ -6,23 +6,23 @@ import { OPAQUE_ZERO } from '../launches/parameters.ts';
 import { type F32Fact, type F32Facts, isExactScaling, mayUnderflow } from './f32-facts.ts';
 import type { Helper } from './wgsl-helpers.ts';
 
-/** The context in which an operation is emitted. */
+/** What the emitter of an operation needs to know about the function and the shader. */
 export interface OperationContext {
   readonly arithmetic: Arithmetic;
   readonly fast: boolean;
   readonly facts: F32Facts;
-  /** Records the use of a helper; returns its name. */
+  /** Records that the shader needs a helper, and returns the helper's WGSL name. */
   helper(name: Helper): string;
   uniform(name: string, type: ScalarType): string;
 }
 
-/** The operation that a local is bound to, as a WGSL expression that follows the rules of `semantics.ts`. */
+/** WGSL expression of an operation whose result is bound to `local`. It follows the rules of `semantics.ts`. */
 export function emitOperation({ name, operands }: Operation, local: Local, context: OperationContext): string {
   const to = local.type;
   const from = operands[0]!.type;
   const literals = operands.filter((operand): operand is Literal => operand.kind === 'literal');
   if (literals.length === operands.length) {
-    // WGSL evaluates constant expressions at compile time and refuses some, so they are evaluated here.
+    // Operations on literals are evaluated here, because WGSL compilers reject some constant expressions.
     const values = literals.map(({ value }) => value);
     return emitOperand({ kind: 'literal', type: to, value: evaluate(name, from, to, values) }, context);
   }
@@ -37,7 +37,7 @@ export function emitOperation({ name, operands }: Operation, local: Local, conte
     : emitInteger(name as OperationOn<'u32' | 'i32'>, from, operands[1], a, b, context);
 }
 
-/** A local, a uniform, or a literal that WGSL takes for a value of its type. */
+/** WGSL expression of an operand. */
 export function emitOperand(operand: Operand, context: OperationContext): string {
   switch (operand.kind) {
     case 'literal':
@@ -49,13 +49,16 @@ export function emitOperand(operand: Operand, context: OperationContext): string
   }
 }
 
-/** A number made from integers, or read from an empty array, may be a constant to the compiler. */
+/**
+ * Hides a value from the compiler, if the device's arithmetic requires this. Converted integers and reads of empty
+ * arrays may be constants to the compiler.
+ */
 export function hideConstant(type: ScalarType, value: string, context: OperationContext): string {
   const hide = type === 'f32' && arithmeticOf(context).constant === 'guarded';
   return hide ? `${context.helper('hide')}(${value})` : value;
 }
 
-/** A literal in WGSL. With `hidden`, an f32 is hidden from the compiler. */
+/** WGSL expression of a literal. With `hidden`, the compiler does not know the value of an f32. */
 export function emitLiteral({ type, value }: Literal, hidden = false): string {
   switch (type) {
     case 'bool':
@@ -72,8 +75,8 @@ export function emitLiteral({ type, value }: Literal, hidden = false): string {
 function emitFloat(value: number, hidden: boolean): string {
   if (!hidden && Object.is(value, 0)) return '0f';
   if (!hidden && Math.abs(value) >= 2 ** -126 && Number.isFinite(value)) return `${value}f`;
-  // Constants must be finite, compilers may treat −0 as 0, and subnormals may be flushed, so all these are built at run
-  // time.
+  // WGSL constants must be finite, compilers may treat −0 as 0, and subnormals may be flushed. All these values are
+  // therefore made at run time.
   return `bitcast<f32>(${bitsOfF32(value)}u | ${OPAQUE_ZERO})`;
 }
 
@@ -139,7 +142,8 @@ function emitInteger(
     }
     case 'div':
     case 'rem':
-      // WGSL defines division by zero, and of −2³¹ by −1, as this library does, but refuses a constant zero as divisor.
+      // WGSL and this library define division by zero, and −2³¹ / −1, in the same way. But WGSL rejects a constant zero
+      // as divisor.
       if (second!.kind === 'literal' && second!.value === 0) return name === 'div' ? a : zeroOf(type);
       return infix(name, a, b);
     case 'neg':
@@ -218,12 +222,15 @@ function emitF32(
     case 'gt':
     case 'ge':
       if (comparison === 'bits') return emitComparison(name, a, b, context);
-      // Shaders may compile `!=` as an ordered comparison, which is false for NaN.
+      // Compilers may translate `!=` to an ordered comparison, which is false for NaN instead of true.
       return name === 'ne' ? `!(${a} == ${b})` : plain;
   }
 }
 
-/** Operations behind which compilers can no longer simplify sums and products. (They do see through bit operations.) */
+/**
+ * Operations that end algebraic simplification: compilers do not simplify sums and products across them. (They do so
+ * across bit operations.)
+ */
 const endOfAlgebra: ReadonlySet<OperationName> = new Set(['floor', 'ceil', 'trunc', 'round', 'convert']);
 /** Operations that give the same result for zero and for numbers that devices flush to zero. */
 const rounding: ReadonlySet<OperationName> = new Set(['trunc', 'round']);
@@ -248,8 +255,8 @@ function emitProduct(
 }
 
 /**
- * A product that devices may flush to zero before they round it up to the smallest normal number. If one factor is a
- * constant, it is known from which value of the other factor on this can happen, if at all.
+ * WGSL of a product that a device may flush to zero although it rounds up to the smallest normal number. If one factor
+ * is a constant, the host computes for which values of the other factor this can happen.
  */
 function emitCorrectedProduct(a: string, b: string, operands: readonly Operand[], context: OperationContext): string {
   const at = operands.findIndex(({ kind }) => kind === 'literal');
@@ -264,18 +271,19 @@ const SMALLEST_NORMAL = 2 ** -126;
 
 /** The bits of the smallest normal number whose product with a factor below 1 rounds to a normal number. */
 function minThatRoundsUp(factor: number): number {
-  // Halfway between the largest subnormal and the smallest normal number; ties round to the latter, which is even.
+  // This is halfway between the largest subnormal and the smallest normal number. A tie rounds to the normal number,
+  // which is even.
   const bound = 2 ** -126 - 2 ** -150;
   let bits = bitsOfF32(Math.fround(bound / factor));
-  // Products of two 24-bit numbers are exact in f64.
+  // The products below are exact, because a product of two 24-bit numbers fits in f64.
   while (f32OfBits(bits) * factor >= bound) bits--;
   while (f32OfBits(bits) * factor < bound) bits++;
   return Math.max(bits, 0x800000);
 }
 
 /**
- * The minimum or maximum of two numbers. If one is a constant, the other needs only one comparison, which is false for
- * NaN.
+ * WGSL of the minimum or maximum of two numbers. If one of them is a constant, a single comparison of ranks is enough,
+ * which is false for NaN.
  */
 function emitExtremum(
   name: 'min' | 'max',
@@ -288,7 +296,8 @@ function emitExtremum(
   const constant = second.kind === 'literal' ? second : first;
   if (constant.kind !== 'literal' || Number.isNaN(constant.value)) return `${context.helper(name)}(${a}, ${b})`;
   const [x, value] = constant === second ? [a, b] : [b, a];
-  // Numbers are ordered like these integers, −0 below +0, and every NaN lies outside the infinities.
+  // Ranks are integers that are ordered like the numbers, with −0 below +0. The ranks of NaNs are outside those of the
+  // infinities.
   const [rank, min, max] = [
     rankOf(constant.value as number),
     rankOf(Number.NEGATIVE_INFINITY),

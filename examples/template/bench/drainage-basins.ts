@@ -5,7 +5,7 @@ import { plainBasins } from '../src/plain.ts';
 const WIDTH = 64;
 const rowsOf = (cells: number): number => Math.ceil(cells / WIDTH);
 
-/** Hills with small pseudo-random bumps, the same in every run. */
+/** The height of a cell: hills with small pseudo-random bumps, the same in every run. */
 const heightOf = (cell: number): number => {
   const [x, y] = [cell % WIDTH, Math.floor(cell / WIDTH)];
   return Math.round(1000 * (2 + Math.sin(x / 9) + Math.cos(y / 11))) + ((Math.imul(cell, 0x9e3779b1) >>> 8) % 50);

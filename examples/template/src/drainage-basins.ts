@@ -1,9 +1,11 @@
 import { type Column, type Context, fn, gather, neighbours, select, sequence, stencil, u32 } from 'quadrille';
 
-/** Steps to the eight cells around. */
+/** Offsets of the eight neighbours of a cell. */
 const AROUND = [-1, 0, 1].flatMap((y) => [-1, 0, 1].map((x) => [x, y] as const)).filter(([x, y]) => x !== 0 || y !== 0);
 
-/** The lowest neighbour (the first, if there are several) if it is lower than the cell; otherwise the cell itself. */
+/**
+ * The cell to which water flows: the first of the lowest neighbours if it is lower than the cell, else the cell itself.
+ */
 const downhill = fn('downhill', { height: neighbours(u32), cell: neighbours(u32) }, u32, ({ height, cell }) => {
   let [lowest, target] = [height.at(0, 0), cell.at(0, 0)];
   for (const [x, y] of AROUND) {
@@ -14,15 +16,15 @@ const downhill = fn('downhill', { height: neighbours(u32), cell: neighbours(u32)
 });
 
 /**
- * The drainage basins of a terrain: for every cell, the cell where water that runs downhill from it ends. A cell
- * without a lower neighbour keeps its water, so there are as many basins as such cells.
+ * The drainage basins of a terrain. For every cell, returns the cell where its water ends: water flows to the lowest
+ * neighbour until it reaches a cell without a lower neighbour. There is one basin for each such cell.
  *
- * By pointer jumping: every cell first knows where its water is after one step, then, by reading that cell, after two
- * steps, then after four. Work O(n log n), span O(log n).
+ * The method is pointer jumping. Every cell first knows where its water is after one step. By reading the value of that
+ * cell, it then knows where the water is after two steps, then after four, and so on. Work O(n log n), span O(log n).
  *
  * @param heights - Heights of the cells, row by row.
- * @param width - Cells of a row.
- * @param rows - Rows of the terrain.
+ * @param width - Number of cells per row.
+ * @param rows - Number of rows.
  */
 export function drainageBasins(context: Context, heights: Column<'u32'>, width: number, rows: number): Column<'u32'> {
   return context.scope(() => {

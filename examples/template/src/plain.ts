@@ -1,4 +1,7 @@
-/** Same as `drainageBasins`, in plain loops. The law compares with it, and the benchmark measures it for comparison. */
+/**
+ * Computes the same as `drainageBasins`, in plain loops. The test compares the results, and the benchmark compares the
+ * times.
+ */
 export function plainBasins(heights: Uint32Array, width: number, rows: number): Uint32Array {
   const targets = heights.map((_, cell) => downhill(heights, width, rows, cell));
   return targets.map((target) => {
