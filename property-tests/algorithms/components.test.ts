@@ -90,8 +90,8 @@ const shapes: Record<string, Grid> = {
   'a comb with rising teeth': drawn('      #', '    # #', '  # # #', '# # # #', '#######'),
   'a comb with falling teeth': drawn('#      ', '# #    ', '# # #  ', '# # # #', '#######'),
   'a spiral': spiral(33),
-  'a spiral of so many cells that they are followed in three rounds': spiral(99),
-  'a board of squares': { width: 20, cells: Array.from({ length: 400 }, (_, i) => (i + Math.floor(i / 20)) % 2 === 0) },
+  'a spiral long enough for three rounds': spiral(99),
+  'a checkerboard': { width: 20, cells: Array.from({ length: 400 }, (_, i) => (i + Math.floor(i / 20)) % 2 === 0) },
   'all cells': { width: 20, cells: new Array(400).fill(true) },
   'no cells': { width: 20, cells: [] },
 };

@@ -52,13 +52,13 @@ function made(name: 'Module' | 'Memory'): WeakRef<object>[] {
   return all;
 }
 
-describe('of functors that are used once', () => {
+describe('functors used once', () => {
   const backends: readonly (readonly [string, () => Promise<Backend> | Backend])[] = [
     ['reference', () => createReferenceBackend()],
     ['workers', () => createWorkersBackend({ workers: 1 })],
   ];
 
-  test.each(backends)('few stay in memory after many: %s', async (_, open) => {
+  test.each(backends)('stay in memory only in small numbers: %s', async (_, open) => {
     await using context = new Context(await open());
     expect(await held(await useFunctors(context, 2500, 5))).toBeLessThan(2000);
   });
@@ -66,7 +66,7 @@ describe('of functors that are used once', () => {
   test.each([
     ['the calling thread', Number.POSITIVE_INFINITY],
     ['the workers', 0],
-  ])('few kernels stay in memory while they run on %s, and none after close', async (_, inlineNanoseconds) => {
+  ])('leave few kernels in memory while they run on %s, and none after close', async (_, inlineNanoseconds) => {
     const compiled = made('Module');
     const context = new Context(await createWorkersBackend({ workers: 2, keptKernels: 32, inlineNanoseconds }));
     await useFunctors(context, 300, 7);

@@ -61,7 +61,7 @@ describe('open', () => {
   });
 });
 
-describe('open where threads or memory are lacking', () => {
+describe('open without threads or memory', () => {
   function refuse(): void {
     const { Memory } = WebAssembly;
     WebAssembly.Memory = class extends Memory {

@@ -119,7 +119,7 @@ describe('quadrille compare', () => {
     expect(await written('out/none.svg')).toContain('No pair of polygons has common area.');
   });
 
-  test('matches above the given threshold, by the given method', async () => {
+  test('matches from the given threshold on, by the given method', async () => {
     const { matching } = JSON.parse(await answer(both('--min-iou', '0.25', '--match', 'greedy', '--out', '-')));
     expect(matching).toMatchObject({ minIou: 0.25, method: 'greedy', matches: 3, meanIou: 0.5 });
   });

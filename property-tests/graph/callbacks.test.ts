@@ -133,7 +133,11 @@ describe('in a graph', () => {
       'graph/bad-size',
       (g, port) => g.sink('node', port, () => {}, { capacity: { bytes: 9 }, sizeOf: broken }),
     ],
-    ['a size of a batch', 'graph/bad-size', (g, port) => sink(g, g.batch('node', port, { bytes: 9, sizeOf: broken }))],
+    [
+      'a sizeOf of a batch',
+      'graph/bad-size',
+      (g, port) => sink(g, g.batch('node', port, { bytes: 9, sizeOf: broken })),
+    ],
     ['weight', 'graph/bad-weight', (g, port) => sink(g, g.batch('node', port, { items: 9, weight: broken }))],
     [
       'copy',
@@ -149,7 +153,7 @@ describe('in a graph', () => {
       (g, port) => g.sink('node', port, broken, { onError: { retry: 1, backoff: broken } }),
     ],
     [
-      'a backoff that gives no time',
+      'a work function with a NaN backoff',
       'graph/item-failed',
       (g, port) => g.sink('node', port, broken, { onError: { retry: 1, backoff: () => Number.NaN } }),
     ],

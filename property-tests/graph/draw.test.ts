@@ -132,7 +132,7 @@ describe('the SVG', () => {
     expect(drawSvg(shape, { counters })).toBe(svg);
   });
 
-  test.prop({ drawing: drawn })('draws nothing outside of its view', ({ drawing: { shape, counters } }) => {
+  test.prop({ drawing: drawn })('draws nothing outside its view box', ({ drawing: { shape, counters } }) => {
     const { document } = parseHTML(`<body>${drawSvg(shape, { counters })}</body>`);
     const svg = document.querySelector('svg')!;
     const [width, height] = [Number(svg.getAttribute('width')), Number(svg.getAttribute('height'))];

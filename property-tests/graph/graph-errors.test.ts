@@ -220,7 +220,7 @@ describe('a run that fails outside an item', () => {
     ]);
   });
 
-  test('by an abort, through a signal or by hand, rejects with its reason after pending work has ended', async () => {
+  test('by an abort, through a signal or abort(), rejects with its reason after pending work has ended', async () => {
     let under = 0;
     const slow = graph('slow', (g: GraphBuilder<never>) => {
       const work = async (): Promise<void> => {

@@ -109,7 +109,7 @@ const nothingLeft = (resources: Resources): void => {
   expect({ alive: [...resources.alive], freedTwice: resources.freedTwice }).toEqual({ alive: [], freedTwice: [] });
 };
 
-describe('every item is freed exactly once', () => {
+describe('every item of a run is freed exactly once', () => {
   test.prop({ plan: plans })('in a run that succeeds', async ({ plan }) => {
     const resources = new Resources();
     await everything(resources, plan, () => {}).run().result;

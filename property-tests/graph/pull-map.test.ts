@@ -92,7 +92,7 @@ describe('pullMap reads no further than necessary', () => {
     },
   );
 
-  test('a slow first item holds an ordered stream at `lanes` items', async () => {
+  test('a slow first item stops an ordered stream after `lanes` items', async () => {
     const source = meteredSource(100);
     let releaseFirst = (): void => {};
     const first = new Promise<void>((resolve) => {

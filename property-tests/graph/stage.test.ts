@@ -136,7 +136,7 @@ describe('demand reaches the source', () => {
     nothing: { operator: identity, perItem: 1, results: range(60) },
     map: { operator: map((x) => x * 2), perItem: 1, results: range(60).map((x) => x * 2) },
     filter: { operator: filter((x) => x % 3 === 2), perItem: 3, results: range(20).map((x) => x * 3 + 2) },
-    'filter that swallows all': { operator: filter(() => false), perItem: Number.POSITIVE_INFINITY, results: [] },
+    'filter that drops every item': { operator: filter(() => false), perItem: Number.POSITIVE_INFINITY, results: [] },
     'mergeMap of one to two': {
       operator: mergeMap((x) => [x, x]),
       perItem: 0.5,

@@ -42,12 +42,7 @@ const rows: readonly Row[] = [
     'device/hang-limit',
     'hangLimit',
   ],
-  [
-    'open, a number to be told of failover',
-    () => open({ backend: 'reference', onFailover: 5 }),
-    'options/value',
-    'onFailover',
-  ],
+  ['open, a number for onFailover', () => open({ backend: 'reference', onFailover: 5 }), 'options/value', 'onFailover'],
   ['open, no failover', () => open({ backend: 'reference', failover: 'cloud' }), 'open/failover', 'failover'],
   ['open, a text for spill', () => open({ backend: 'reference', spill: 'no' }), 'options/value', 'spill'],
   ['open, a number for the tuning', () => open({ backend: 'reference', tuning: 7 }), 'options/value', 'tuning'],
@@ -100,7 +95,7 @@ const rows: readonly Row[] = [
     'options',
   ],
   [
-    'failover, a number to be told',
+    'failover, a number for onFailover',
     () => createFailoverBackend(reference() as never, { standby: arrow as never, onFailover: 5 as never }),
     'options/value',
     'onFailover',

@@ -63,7 +63,7 @@ const withoutForm = (command: ScanCommand): ScanCommand => ({ ...command, form: 
 const open: { readonly [name: string]: () => Promise<Backend> } = {
   'one worker': () => createWorkersBackend({ workers: 1 }),
   'two workers': () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 }),
-  'webgpu, looking back': async () =>
+  'webgpu, with look-back': async () =>
     createWebGpuBackend({ gpu: await openPooledGpu(), adapter: testAdapter(), tuning: lookingBack({}) }),
 };
 

@@ -38,12 +38,12 @@ export const FEW_THREADS: number = testAdapter() === 'software' ? 16 : 64;
 
 /** Configurations of the same kernels. Each uses different code or splits launches differently. */
 export const configurations: readonly (readonly [name: string, options: WebGpuOptions])[] = [
-  ['as the device likes it', {}],
+  ['as tuned for the device', {}],
   ['by workgroups', { tuning: byWorkgroups() }],
   ['by workgroups without subgroups', { tuning: { ...byWorkgroups(), blockRows: 1, subgroups: false } }],
   ['looking back', { tuning: lookingBack({}) }],
   [
-    'looking back past silent tiles, few subgroups a workgroup',
+    'looking back past silent tiles, few subgroups per workgroup',
     { tuning: lookingBack({ threads: FEW_THREADS, mute: 3 }) },
   ],
   ['in bindings of 4 KiB', { limits: { bindingBytes: 4096, workgroups: 4, storageBuffers: 8 } }],

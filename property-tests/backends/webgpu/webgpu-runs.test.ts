@@ -68,13 +68,13 @@ const one = (inner: AnyMonoid, values: (n: number) => HostArray): Sample => ({
 const samples: { readonly [name: string]: Sample } = {
   sums: one(plus(u32), words),
   'sums of bytes': one(plus(u32), bytes),
-  'least numbers': one(minimum(i32), signed),
-  'largest f32': one(maximum(f32), floats),
-  'the first that is not zero': one(
+  minima: one(minimum(i32), signed),
+  'maxima of f32': one(maximum(f32), floats),
+  'the first value that is not zero': one(
     monoid({ of: u32, identity: 0, combine: ({ a, b }) => select(a, b, a.eq(0)), exact: true }),
     (n) => words(n).map((word) => (word % 4 === 0 ? word : 0)),
   ),
-  'where the least is': {
+  'the index of the minimum': {
     monoid: monoid({
       of: { min: i32, row: u32, any: bool },
       identity: { min: 2 ** 31 - 1, row: 2 ** 32 - 1, any: false },
@@ -90,7 +90,7 @@ const samples: { readonly [name: string]: Sample } = {
       any: Array.from(words(n), (word) => word % 32 === 0),
     }),
   },
-  'several, of which one is never read': {
+  'several values, one of which is never read': {
     monoid: product({ sum: plus(u32), mixed: bitXor(u32) }),
     values: (n) => ({ sum: words(n), mixed: bytes(n) }),
   },
@@ -155,7 +155,7 @@ const small = { ...scan, lookBack: true, threads: 64, items, heads, tiles: 1, tr
 
 /** Tunings of look-back over runs, in tiles of 128 to 1,024 elements, whose counts take one or two words. */
 const tunings: { readonly [name: string]: LookBackTuning & Silence } = {
-  'as they are tuned': small,
+  'as tuned': small,
   'past silent tiles, few subgroups per workgroup': {
     ...small,
     threads: FEW_THREADS,

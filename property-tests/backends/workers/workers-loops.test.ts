@@ -49,7 +49,7 @@ const calls: Readonly<Record<string, (x: Column<'u32'>, context: Context) => unk
   'a helper of map': (x, context) => context.materialize(map(byHelper, { x })),
   'a captured number of rounds': (x, context) =>
     context.materialize(map(forAges, { x, xs: context.column(Uint32Array.of(2 ** 32 - 1)) })),
-  'what is reduced': (x) => reduce(map(endless, { x }), plus(u32)),
+  'the values of reduce': (x) => reduce(map(endless, { x }), plus(u32)),
   'the monoid of reduce': (x) => reduce(x, endlessSum),
   'the monoid of inclusiveScan': (x) => inclusiveScan(x, endlessSum),
   'the monoid of reduceByKey': (x) => reduceByKey(x, x, endlessSum),
@@ -100,7 +100,7 @@ const calls: Readonly<Record<string, (x: Column<'u32'>, context: Context) => unk
       fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => endlessly(x.add(rank))),
       { capacity: 6 },
     ),
-  'a walk without an end': (x) =>
+  'an endless walk': (x) =>
     unfold(
       { x },
       fn({ x: u32 }, { at: u32 }, ({ x }) => ({ at: x })),
@@ -146,7 +146,7 @@ describe('a loop with a large known bound', () => {
   test.each<[string, (context: Context) => unknown]>([
     ['a loop of many rounds', (context) => context.materialize(map(many, { x: sequence(2) }))],
     [
-      'loops in loops',
+      'nested loops',
       (context) => {
         const nested = fn('nested', { x: u32 }, u32, ({ x }) => {
           const sum = Var(x);

@@ -126,14 +126,14 @@ describe('a Shapefile', () => {
 
   const lies: [string, number, number, boolean, string][] = [
     ['of a length beyond the file', 24, 0x7fffffff, false, 'format/truncated'],
-    ['of a length below its head', 24, 10, false, 'format/truncated'],
+    ['of a length below its header', 24, 10, false, 'format/truncated'],
     ['of another version', 28, 999, true, 'format/malformed-shapefile'],
     ['of unknown shapes', 32, 99, true, 'format/malformed-shapefile'],
     ['with a record beyond the file', 104, 0x7fffffff, false, 'format/truncated'],
     ['with a record of an unknown shape', 108, 99, true, 'format/malformed-shapefile'],
     ['with more parts than bytes', 144, 0x7fffffff, true, 'format/malformed-shapefile'],
     ['with more points than bytes', 148, 0x7fffffff, true, 'format/malformed-shapefile'],
-    ['with a part that begins behind its end', 152, 5, true, 'format/malformed-shapefile'],
+    ['with a part that starts after its end', 152, 5, true, 'format/malformed-shapefile'],
     ['with infinite coordinates', 160, 0x7ff00000, true, 'geometry/not-finite'],
   ];
   test.each(lies)('%s is refused', async (_, at, value, low, code) => {

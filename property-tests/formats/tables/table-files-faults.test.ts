@@ -153,7 +153,7 @@ describe('files refused on opening', () => {
 
   const REFUSALS: readonly (readonly [name: string, bytes: () => Uint8Array, error: object])[] = [
     ['an empty file', () => new Uint8Array(0), { code: 'format/not-table' }],
-    ['Parquet of nothing', () => Buffer.from('PAR1PAR1'), { code: 'format/damaged-table' }],
+    ['Parquet without content', () => Buffer.from('PAR1PAR1'), { code: 'format/damaged-table' }],
     ['encrypted Parquet', () => Buffer.from('PAR1\0\0\0\0\0\0\0\0PARE'), { code: 'format/unsupported-table' }],
     [
       'metadata longer than the file',
@@ -162,17 +162,17 @@ describe('files refused on opening', () => {
     ],
     // Reading a list of that length, or a number without an end, would take all memory or hours.
     [
-      'metadata with a list that is too long',
+      'metadata with an oversized list',
       () => parquetOf([0x29, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0]),
       { code: 'format/damaged-table' },
     ],
     [
-      'metadata with a number without an end',
+      'metadata with an unterminated number',
       () => parquetOf(new Uint8Array(2 ** 20).fill(0xff).fill(0x16, 0, 1)),
       { code: 'format/damaged-table' },
     ],
     [
-      'metadata that are nested without an end',
+      'endlessly nested metadata',
       () => parquetOf(new Uint8Array(2 ** 20).fill(0x1c)),
       { code: 'format/damaged-table' },
     ],
@@ -182,12 +182,12 @@ describe('files refused on opening', () => {
       { code: 'format/damaged-table' },
     ],
     [
-      'a stream of one length',
+      'a stream with only a length',
       () => Buffer.from('\xff\xff\xff\xff\xff\xff\xff\x7f', 'latin1'),
       { code: 'format/damaged-table' },
     ],
     [
-      'a stream that is at its end',
+      'a stream with only an end mark',
       () => Buffer.from('\xff\xff\xff\xff\0\0\0\0', 'latin1'),
       { code: 'format/damaged-table' },
     ],

@@ -86,7 +86,7 @@ test.prop(
 describe('refused videos', () => {
   const refusals: readonly (readonly [string, () => Uint8Array, object])[] = [
     [
-      'an unknown codec by its letters',
+      'an unknown codec, with its letters',
       () => aviOf([aviStream({ ...shape, depth: 24, coding: 'XVID' })], []),
       { code: 'format/unsupported-codec', got: 'the codec "XVID"' },
     ],
@@ -109,7 +109,7 @@ describe('refused videos', () => {
     ],
     ['an empty file', () => new Uint8Array(0), { code: 'format/not-video', got: 'no bytes' }],
     [
-      'other chroma',
+      'unsupported chroma',
       () => Buffer.from('YUV4MPEG2 W6 H5 C999\nFRAME\n'),
       { code: 'format/unsupported-codec', got: '"C999"' },
     ],
@@ -151,7 +151,7 @@ describe('refused videos', () => {
       { code: 'format/unsupported-sample-type', got: 'samples of type f32', place: { frame: 0 } },
     ],
     [
-      'stacks of channels',
+      'a stack of channels',
       () =>
         tiffBytes(
           { ...shape, frames },

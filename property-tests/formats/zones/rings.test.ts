@@ -36,7 +36,7 @@ const squareRing = fc
     ...rest,
   ]);
 
-describe('rings are flat', () => {
+describe('rings count as flat', () => {
   test.prop([fc.oneof(anyRing, squareRing)])('exactly when the definition says so, for any first vertices', (ring) => {
     expect(flat(ring)).toBe(isFlatByDefinition(ring));
   });

@@ -79,9 +79,9 @@ const primitives: { readonly [name: string]: (x: U32, options?: q.ContextOption)
   sortPermutation: (x, options) => q.sortPermutation(x, options),
   'expand with a capacity': (x, options) =>
     q.expand({ x }, q.constant(u32, 2, ROWS), rank, { ...options, capacity: 700 }),
-  'expand that waits': (x, options) => q.expand({ x }, q.constant(u32, 2, ROWS), rank, options ?? {}),
+  'expand without a capacity': (x, options) => q.expand({ x }, q.constant(u32, 2, ROWS), rank, options ?? {}),
   'unfold with a capacity': (x, options) => q.unfold({ x }, once, countDown, { ...options, capacity: 700 }),
-  'unfold that waits': (x, options) => q.unfold({ x }, once, countDown, options ?? {}),
+  'unfold without a capacity': (x, options) => q.unfold({ x }, once, countDown, options ?? {}),
 };
 
 const generator = (): U32 => q.map(hash, { i: q.sequence(ROWS) });

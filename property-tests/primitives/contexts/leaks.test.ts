@@ -185,7 +185,7 @@ onEveryBackend((opened) => {
       await expect(context.read(total)).rejects.toThrow('more rows than its capacity');
       context.dispose(total);
     },
-    'an unfold that waits': async (context) => {
+    'an unfold without a capacity': async (context) => {
       const x = context.column(numbers);
       const rows = await q.unfold({ x }, fromZero, countUp, { captures: { ring: q.reverse(x) } });
       expect(rows.value.length).toBe(numbers.reduce((sum, count) => sum + count, 0));
@@ -197,13 +197,13 @@ onEveryBackend((opened) => {
       await expect(context.read(lost)).rejects.toThrow('unfold made more rows than its capacity');
       context.dispose(lost, x);
     },
-    'an expand that waits': async (context) => {
+    'an expand without a capacity': async (context) => {
       const x = context.column(numbers);
       const rows = await q.expand({ x }, x, rank);
       expect(rows.length).toBe(numbers.reduce((sum, count) => sum + count, 0));
       context.dispose(rows, x);
     },
-    'an expand that waits, and makes too many rows': async (context) => {
+    'an expand without a capacity that makes too many rows': async (context) => {
       const counts = context.column(Uint32Array.of(2 ** 31, 2 ** 31));
       await expect(q.expand({ x: counts }, counts, rank)).rejects.toThrow('more rows than a column can have');
       context.dispose(counts);

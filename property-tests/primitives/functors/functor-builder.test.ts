@@ -251,7 +251,7 @@ describe('mistakes that tsc cannot detect are reported with the line of the auth
         If(v.x.eq(1), () => Continue());
         return v.x;
       }),
-    'functor/outside-loop: a Break behind a loop': () =>
+    'functor/outside-loop: a Break after a loop': () =>
       fn({ x: u32 }, u32, (v) => {
         For(0, v.x, () => Break());
         line = nextLine();

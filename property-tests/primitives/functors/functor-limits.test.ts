@@ -123,7 +123,7 @@ const large: readonly (readonly [what: string, text: string, code: string])[] = 
   ['no number', inBody(`return 0${'9'.repeat(1e6)};`), 'functor/literal'],
   ['letters', inBody(`return ${'q'.repeat(1e6)};`), 'functor/unresolved'],
   ['letters of a type', `fn f(x: ${'q'.repeat(1e6)}) -> u32 { return x; }`, 'functor/type'],
-  ['letters of a declaration', 'q'.repeat(1e6), 'functor/syntax'],
+  ['letters in place of a declaration', 'q'.repeat(1e6), 'functor/syntax'],
   ['open comments', '/*'.repeat(MANY), 'functor/syntax'],
 ];
 

@@ -18,7 +18,7 @@ const mistakes: readonly (readonly [what: string, source: string])[] = [
   ['u32 < f32', fnOf('return select(x, y, x.lt(a));')],
   ['u32 = i32', fnOf('return select(x, y, x.eq(s));')],
   ['a sum of bools', fnOf('return select(x, y, b.add(b));')],
-  ['an order of bools', fnOf('return select(x, y, b.lt(b));')],
+  ['an order comparison of bools', fnOf('return select(x, y, b.lt(b));')],
   ['a remainder of f32', fnOf('return a.rem(a);', 'f32')],
   ['bits of f32', fnOf('return a.and(a);', 'f32')],
   ['a shift of f32', fnOf('return a.shl(1);', 'f32')],
@@ -53,7 +53,7 @@ const mistakes: readonly (readonly [what: string, source: string])[] = [
   ['a count of leading zeros of f32', fnOf('void clz(a); return x;')],
   ['a root of u32', fnOf('return sqrt(x);', 'f32')],
   ['a clamp between types', fnOf('return clamp(x, 0, a);')],
-  ['an operation that there is not', fnOf('return x.power(2);')],
+  ['an unknown operation', fnOf('return x.power(2);')],
   [
     'a text functor called with another type',
     "fn({ a: f32 }, u32, ({ a }) => wgsl('', { parameters: { x: u32 }, result: u32 })({ x: a }));",
@@ -66,7 +66,7 @@ const correct: readonly (readonly [what: string, source: string])[] = [
   ['a selection of records', fnOf('return select(p, { x: a, y: a }, b).x;', 'f32')],
   ['a selection with a literal', fnOf('return select(0, x, b).add(select(x, 1, b));')],
   ['control flow', fnOf('const v = Var(x); For(0, n, (i) => { If(xs.at(i).eq(v), () => Break()); }); return v;')],
-  ['nothing returned but by Return', fnOf('If(b, () => Return(x)).Else(() => Return(0));')],
+  ['results returned only by Return', fnOf('If(b, () => Return(x)).Else(() => Return(0));')],
   ['a boolean literal', fnOf('return select(x, y, b.and(true));')],
   [
     'a helper over any integer',

@@ -329,9 +329,9 @@ describe('iterate refuses', () => {
     return () => context.iterate(step, { x }, once);
   };
   const wrongSteps: readonly (readonly [string, () => Promise<unknown>, string])[] = [
-    ['a step that hands on nothing', of((given) => ({ y: q.sort(given.x) })), 'iterate/state'],
+    ['a step that returns no state', of((given) => ({ y: q.sort(given.x) })), 'iterate/state'],
     ['a step that returns a column', of((given) => q.sort(given.x)), 'iterate/state'],
-    ['a step that returns what it was given', of((given) => ({ x: given.x })), 'iterate/state'],
+    ['a step that returns its inputs', of((given) => ({ x: given.x })), 'iterate/state'],
     ['a step that returns more rows', of((given) => ({ x: q.concatenate([given.x, given.x]) })), 'iterate/state'],
     ['a done of several rows', of((given) => ({ x: q.sort(given.x), done: q.map(isLeft, given) })), 'iterate/done'],
   ];
