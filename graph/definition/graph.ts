@@ -34,7 +34,8 @@ export interface Graph<R, C> {
  *   other.
  *
  * @throws `GraphError` at definition: see {@link GraphBuilder}, and `graph/unused-output` for a port that no
- * node takes, `graph/empty` for a graph without nodes, `graph/foreign-outcome` for outcomes of another graph.
+ * node takes, `graph/empty` for a graph without nodes, `graph/foreign-outcome` if `define` does not
+ * return outcomes of this graph.
  *
  * @example
  * ```ts
