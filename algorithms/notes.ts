@@ -2,9 +2,7 @@ import { aNumber, anArrayOf, aRecord, aText, type Kind, optional } from '../prim
 
 /**
  * Something that a reader accepted but the user should know, such as an unclosed ring, or a nodata value that no cell
- * can have. Notes of the same kind are merged, so a file with a million odd rings gives one note.
- *
- * Notes of the same kind are merged, so a file with a million odd rings gives one note.
+ * can have. Notes of the same kind are merged, so a file with a million unclosed rings gives one note.
  */
 export interface Note {
   /** Stable code of the form `kind/reason`, such as `zones/unclosed-rings`. */

@@ -52,8 +52,6 @@ export function textColumnOf(texts: readonly string[]): TextColumn {
 /**
  * The rows whose text occurs in an earlier row too, ascending. Expected O(bytes): texts are hashed in place, without
  * making strings.
- *
- * Expected O(bytes): texts are hashed in place, without making strings.
  */
 export function repeatedRows({ bytes, starts }: TextColumn): number[] {
   const rows = starts.length - 1;

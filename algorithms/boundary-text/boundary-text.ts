@@ -19,7 +19,7 @@ export interface BoundaryPart {
 
 /** The vertices that the device read, and the marks between them: names and the ends of rings and lines. */
 export interface FoundBoundaries {
-  /** Coordinates of all vertices in order. Both are NaN for a token in a vertex's place that the device cannot read. */
+  /** Coordinates of all vertices in order. Both are NaN where a vertex is expected but the device cannot read it. */
   readonly x: Float64Array;
   readonly y: Float64Array;
   /**
@@ -30,8 +30,8 @@ export interface FoundBoundaries {
   /** Number of vertices before each mark. */
   readonly vertices: Uint32Array;
   /**
-   * At a mark that ends a plain ring, the number of the ring's vertices without a closing one. At all other marks, 0. A
-   * ring is plain if it has an area and all its vertices were read.
+   * At a mark that ends a plain ring, the number of its vertices, not counting a repeated first vertex at its end. At
+   * all other marks, 0. A ring is plain if it has an area and all its vertices were read.
    */
   readonly plain: Uint32Array;
 }
@@ -106,7 +106,10 @@ function defaultPart({ backend }: Context): number {
   return Math.min(2 ** 26, Math.floor(backend.limits.memoryBytes / SHARE_OF_MEMORY));
 }
 
-/** Two parts of 16 bytes per byte of text take a quarter of the memory if a part has a 128th of its bytes. */
+/**
+ * Memory divided by this is the default size of a part. Two parts take 16 bytes per byte of text, so a quarter of the
+ * memory.
+ */
 const SHARE_OF_MEMORY = 128;
 
 interface Lines {
@@ -148,7 +151,7 @@ async function readPart(context: Context, text: Uint8Array, { from, to }: Lines)
   }
 }
 
-/** Number of marks at positions up to `last`. The device appends newlines to a text, whose marks are dropped here. */
+/** Number of marks at positions up to `last`. Drops the marks of newlines that were appended to the text. */
 function marksUpTo(at: Uint32Array, last: number): number {
   let count = at.length;
   while (count > 0 && at[count - 1]! > last) count--;
@@ -160,5 +163,5 @@ function marksUpTo(at: Uint32Array, last: number): number {
  * have more marks.
  */
 const BYTES_A_MARK = 3;
-/** Extra room for marks: a short text may have one per byte, and the device appends newlines. */
+/** Extra room for marks: a short text may have one per byte, and newlines are appended to it. */
 const MIN_ROOM = 64;

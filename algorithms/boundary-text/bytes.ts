@@ -25,11 +25,11 @@ export function isRingBreak(byte: U32): Bool {
 }
 
 /**
- * Finds the marks among the four bytes of a word: bytes that end a line or a ring, and bytes that begin a token. A
- * token is a run of all other bytes except blanks. In the result, the highest bit of each marked byte is set. `before`
- * is the preceding word, whose last byte decides whether the first byte of this word begins a token.
+ * Finds the marks among the four bytes of a word. Marks are bytes that end a line or a ring, and first bytes of tokens,
+ * which are runs of other bytes without blanks. In the result, the highest bit of each marked byte is set. `before` is
+ * the preceding word, whose last byte decides whether the first byte of this word begins a token.
  *
- * Straight-line arithmetic without carries between bytes, so that it vectorises.
+ * The code is straight-line arithmetic without carries between bytes, so it vectorises.
  */
 export const markBytes: Functor<{ readonly before: typeof u32; readonly here: typeof u32 }, typeof u32> = fn(
   'markBytes',

@@ -1,5 +1,5 @@
 /**
- * For readers of text files of polygon boundaries, which are parsed on the device: {@link parseBoundaryText}.
+ * Parses text files of polygon boundaries on a device: {@link parseBoundaryText}.
  *
  * @packageDocumentation
  */

@@ -17,11 +17,15 @@ import {
 } from '../../primitives/index.ts';
 import { type ReadMarks, UNREAD } from './vertices.ts';
 
-/** A device does not check rings with more vertices, because one thread reads all vertices of a ring. The host does. */
+/**
+ * Maximum number of vertices of a ring that a device checks, because one thread reads all of them. The host checks
+ * larger rings.
+ */
 const LONGEST_RING = 4096;
 /**
- * If all vertices of a ring are this close to its first one along both axes, the host cannot take them for collinear.
- * It does so if the ring's area is below 2⁻⁴⁰ of the area of its box, and a plain ring's area is a whole number.
+ * The host takes vertices for collinear if the ring's area is below 2⁻⁴⁰ of the area of its box. If all vertices of a
+ * ring are this close to the first one along both axes, that is impossible, because the area of a plain ring is a whole
+ * number.
  */
 const REACH = 2 ** 20;
 
@@ -76,7 +80,8 @@ function isNear(a: I32, b: I32): Bool {
 }
 
 /**
- * Checks the ring that ends at each of the other marks: the number of its vertices if the ring is plain, else 0.
+ * Checks the rings of a text. For each mark that is not a vertex, the result is the number of vertices of the ring that
+ * ends there, if the ring is plain, else 0.
  *
  * - Work O(vertices), span O(vertices of the largest ring that a device reads).
  */

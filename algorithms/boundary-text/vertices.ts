@@ -27,7 +27,9 @@ import type { MarkedText } from './marks.ts';
 /** Coordinate of a token that is not a vertex or cannot be read. No vertex has this coordinate. */
 export const UNREAD: number = -(2 ** 31);
 
-/** A device does not read longer names, because one thread reads all bytes of a name. The host does. */
+/**
+ * Maximum length of a name that a device reads, because one thread reads all its bytes. The host reads longer names.
+ */
 const LONGEST_ID = 64;
 
 /**

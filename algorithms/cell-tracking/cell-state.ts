@@ -50,7 +50,7 @@ export interface CellState {
 /** The columns that the host reads after every frame. */
 export type SeenColumns = Pick<CellsInFrame, 'x' | 'y' | 'radius' | 'lost' | 'radii'>;
 
-/** What the host knows about a cell from which tracking starts, and the row of that cell. */
+/** Data of a cell from which tracking starts, as known to the host, with the cell's row on the device. */
 export interface StartingCell {
   readonly row: number;
   readonly x: number;
@@ -68,7 +68,9 @@ export interface CellStep {
   readonly rows: number;
   /** Makes a state from the host's data. Rows that already had a cell in `before` keep their flow fields. */
   start(cells: readonly StartingCell[], before: CellState | undefined): CellState;
-  /** Tracks the cells into the frame `grey`. Returns the new state, and those of its columns that the host reads. */
+  /**
+   * Tracks the cells into the frame `grey`. Returns the new state, and the columns of the result that the host reads.
+   */
   next(grey: Column, state: CellState): { readonly state: CellState; readonly seen: SeenColumns };
   dispose(): void;
 }

@@ -28,7 +28,7 @@ import {
 import { finite } from './finite.ts';
 import type { Frame } from './frame.ts';
 
-/** Contours of cells, in the rows of the cells that were given. */
+/** Contours of cells. Row i is the contour of the cell in row i of the input. */
 export type Contours = {
   /** The centroid of the area inside the contour, in pixels. */
   readonly x: Column<'f32'>;
@@ -151,7 +151,8 @@ const ANGLES = Array.from({ length: POINTS }, (_, k) => (2 * Math.PI * k) / POIN
 const [COSINES, SINES] = [ANGLES.map(Math.cos), ANGLES.map(Math.sin)];
 
 /**
- * An initial control point. Together they describe a contour that is a circle, to within a thousandth of its radius.
+ * Functor of an initial control point. All control points together describe a contour that is a circle, to within a
+ * thousandth of its radius.
  */
 const firstControlPoint = fn(
   'firstControlPoint',

@@ -16,7 +16,7 @@ export interface DetectedCells {
 }
 
 /**
- * Finds the cells of a frame, where circles fit best, by {@link detectPeaks}, and reads them to the host.
+ * Finds the cells of a frame with {@link detectPeaks}, that is, where circles fit best, and reads them to the host.
  *
  * @throws `ArgumentError` as in `detectPeaks`; `CapacityError` if there are more cells than `maxCells`.
  * @example

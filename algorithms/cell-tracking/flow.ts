@@ -56,7 +56,7 @@ export function drawsOf({ x, y }: Direction): Draw[] {
 
 type FlowStep = Functor<{ u: ReturnType<typeof neighbours<typeof f32>>; image: typeof f32 }, typeof f32>;
 
-/** Functors by their draws, compiled once each. Only 16 combinations occur. */
+/** Cache of the functors, by how each neighbour pulls. Only 16 combinations occur. */
 const steps = new Map<string, FlowStep>();
 
 /** The functor that computes a pixel's value in the next round of the flow along a direction. */

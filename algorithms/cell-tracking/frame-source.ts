@@ -32,7 +32,7 @@ export function frameSource(context: Context, like: HostFrame, background: Colum
 }
 
 function inputOf({ width, height, grey }: HostFrame): TableInput<typeof u32> {
-  // Pixels of type f32 do not fit the declared type, in which only the u32 variants are named.
+  // The declared return type covers only u32 pixels, so the input for f32 pixels is cast.
   if (grey instanceof Float32Array) return input(f32, width * height) as never;
   return input(u32, width * height, { storage: grey instanceof Uint8Array ? 'u8' : 'u16' });
 }

@@ -17,7 +17,7 @@ export interface FrameUploads {
    * are released.
    */
   take(frame: HostFrame, index: number): HeldFrame | undefined;
-  /** Uploads a frame. */
+  /** Uploads a frame at once, for one use. */
   now(frame: HostFrame): HeldFrame;
   /** Copies a frame on the host, and uploads it only when its pixels are first used. */
   ifWanted(frame: HostFrame): HeldFrame;

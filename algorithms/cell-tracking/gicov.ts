@@ -123,7 +123,7 @@ const scoreOfCell = fn(
     circles: uniform(u32),
     pairs: uniform(u32),
     firstPairs: uniform(u32),
-    /** Minimum of the squared sum of slopes divided by n times their variance: the threshold in this form. */
+    /** The threshold, as the minimum of sum² divided by n times the variance of the slopes. */
     min: uniform(f32),
     inverse: uniform(f32),
     inverseOfFirst: uniform(f32),

@@ -1,6 +1,6 @@
 /**
- * For trackers of cells in video: finds leukocytes by circles that fit their edges (GICOV), and follows them with
- * contours and with snakes in the motion gradient vector flow.
+ * Tracks cells in video: finds leukocytes by circles that fit their edges (GICOV), and follows them with contours and
+ * with snakes in the motion gradient vector flow.
  *
  * @packageDocumentation
  */

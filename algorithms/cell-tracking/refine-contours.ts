@@ -43,12 +43,12 @@ export interface ContourOptions {
  * - The program in the Rodinia benchmark suite has `delta` 3, and a step of 0.02 for grey values of 8 bits. With that
  *   `delta`, the samples of a sharp edge are in flat areas on both sides, so the contour hardly reacts to the edge. On
  *   generated cells over a texture of amplitude 10, the median error is 0.49 pixels for the peaks of the score, 0.30
- *   for contours with Rodinia's constants, and 0.08 with the defaults. Wider edges need a larger `delta`, half of their
- *   width.
+ *   for contours with Rodinia's constants, and 0.08 with the defaults. Wider edges need a larger `delta`: half of the
+ *   edge's width.
  * - Work O(cells · iterations), span O(iterations). Deterministic. A contour does not depend on other cells, and stops
  *   early if it no longer moves. No launch waits for the host, so the call can be prepared.
- * - Accepts a device count of cells. `points` then has rows for the whole capacity; those after the last cell are
- *   meaningless. Points are views: they cost nothing unless they are read.
+ * - The number of cells may be known only on the device. `points` then has rows for the whole capacity; rows after the
+ *   last cell are meaningless. Points are views: they cost nothing unless they are read.
  * - In f32 frames, a slope that is not finite, or whose square is not finite, counts as 0.
  *
  * Source: Boyer, Tarjan, Acton and Skadron, Accelerating leukocyte tracking using CUDA, 2009; Brigger, Hoeg and Unser,

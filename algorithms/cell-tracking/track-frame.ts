@@ -40,7 +40,7 @@ export interface CellsBefore {
   readonly radii?: Column<'f32'> | undefined;
 }
 
-/** Cells tracked into a frame, in the rows of the cells that were given. */
+/** Cells tracked into a frame. Row i is the cell in row i of the input. */
 export type CellsInFrame = {
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;

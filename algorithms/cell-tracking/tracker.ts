@@ -156,7 +156,7 @@ function createFollower(
   let step: CellStep | undefined;
   let state: CellState | undefined;
   let windowRadius = maxRadius;
-  /** Whether the state belongs to a frame before the preceding one. */
+  /** Whether the state is older than the latest frame, because there were no cells to follow. */
   let isStale = false;
   let next = 0;
   /** Ends of two chains of promises: frames are issued in order, and their results are linked in order. */

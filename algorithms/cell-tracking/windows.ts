@@ -135,7 +135,7 @@ function sidesOf(centre: F32, distance: F32, size: U32): [U32, U32] {
   return [u32(centre.sub(distance).add(0.5).max(0)), u32(centre.add(distance).add(0.5)).min(size.sub(1))];
 }
 
-/** False for NaN. */
+/** Whether a centre is inside the frame along one axis. False for NaN. */
 function isWithin(centre: F32, size: U32): Bool {
   return centre.ge(0).and(centre.le(f32(size.sub(1))));
 }

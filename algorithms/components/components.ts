@@ -176,7 +176,7 @@ function earlierOnOutline(x: U32, y: U32, width: U32, isSet: IsSet, connectivity
   return found;
 }
 
-/** A walker along an outline: the cell of the component that it is beside, and its direction. */
+/** A walker along an outline: the adjacent cell of the component, and the walker's direction. */
 interface Walker {
   readonly x: Variable<'u32'>;
   readonly y: Variable<'u32'>;

@@ -76,7 +76,10 @@ function addRow(state: State, row: number): void {
   augment(state, row, search);
 }
 
-/** Dijkstra's algorithm from a row to the nearest free column or to the nearest row's own column. */
+/**
+ * Dijkstra's algorithm from a row to the nearest free column. The column of its own that each row may take to stay
+ * unmatched is always free.
+ */
 function shortestPath({ edges, start, aloneCost, rowPrice, columnPrice, rowOf }: State, from: number): Search {
   const settled = new Map<number, number>();
   const cameBy = new Map<number, number>();

@@ -32,7 +32,7 @@ export function countMeetings(p: Boxes, q: Boxes): BoxMeetings {
 
 /** The boxes of both sides that have area, in one table. */
 interface Sweep {
-  /** 0 for p, 1 for q. */
+  /** The side to which each box belongs: 0 for p, 1 for q. */
   readonly side: Uint8Array;
   /** Left and right sides of the boxes, as ranks among all distinct columns where a box begins or ends. */
   readonly left: Uint32Array;

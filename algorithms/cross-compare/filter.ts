@@ -26,7 +26,10 @@ export interface Candidates extends PairColumns {
 /** An index over the boxes of one side. */
 export interface BoxIndex {
   readonly boxes: Boxes;
-  /** Indices of the polygons in the tree, ascending. The others have empty boxes and contain no pixel. */
+  /**
+   * Indices of the polygons in the tree, ascending. Polygons with empty boxes are left out, because they contain no
+   * pixel.
+   */
   readonly members: Uint32Array;
   /** The R-tree over the boxes of `members`; undefined if there are none. */
   readonly tree: Flatbush | undefined;

@@ -93,7 +93,7 @@ export const aJob: Kind = someOptions<CrossCompareJob<{ name: string }>>({
   scheme: optional(aWord(['pipelined', 'no-pipe-single', 'no-pipe-multiple'])),
   parseLanes: optional(aWhole(1)),
   batchPairs: optional(atLeast(1)),
-  // The kind is `anInstance`, because `aContext` would require the context of the job, and this is another one.
+  // Checked with `anInstance`, because `aContext` would require the job's own context, and this is another one.
   migrate: optional(someOptions<Migration<never>>({ cpu: anInstance(Context), parseOnGpu: optional(aFunction) })),
   reopen: optional(aFunction),
   signal: optional(aSignal),

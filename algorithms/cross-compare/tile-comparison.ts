@@ -16,7 +16,7 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** What both kinds of sides have: all data of one side of a tile, except its polygons. */
+/** Data of one side of a tile, except its polygons. Both kinds of sides have these fields. */
 interface NamedSide {
   /** Names of the polygons, as in the file. */
   readonly ids: TextColumn;

@@ -75,7 +75,7 @@ export const comparisonFields: FieldKinds<Comparison> = {
   tiles: aNumber,
 };
 
-/** Adds up tiles. */
+/** Adds up the comparisons of tiles. */
 export interface Totals {
   add(tile: TileComparison): void;
   /** The totals of the tiles added so far. */

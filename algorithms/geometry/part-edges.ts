@@ -27,8 +27,8 @@ export interface PartEdges {
 }
 
 /**
- * Finds the edges whose boxes intersect a box. If `call` is given, it is called for each of them, and the result has
- * only those for which it returns true.
+ * Finds the edges whose boxes intersect a box. If `call` is given, edges for which it returns false are left out of the
+ * result.
  */
 export interface EdgeIndex {
   search(left: number, bottom: number, right: number, top: number, call?: (edge: number) => boolean): number[];

@@ -80,7 +80,7 @@ export const gridFields: FieldKinds<RasterGrid> = {
 
 /** Maps stored values to `stored × scale + offset`. The product and the sum are each rounded to f64. */
 export interface Scaling {
-  /** Must not be 0. */
+  /** Factor of the stored values, not 0. */
   readonly scale: number;
   readonly offset: number;
 }

@@ -26,8 +26,8 @@ export interface RowCrossings {
 }
 
 /**
- * On which side of an edge a cell centre on the edge is. Areas are half-open in map space: their left and bottom edges
- * belong to them.
+ * On which side of an edge a cell centre counts if it is exactly on the edge. Areas are half-open in map space: their
+ * left and bottom edges belong to them.
  */
 interface Orientation {
   /**
@@ -175,7 +175,7 @@ export function divideEdge(
   const inCell = u0 - cell * CELL;
   const product = (centre - v0) * run;
   const offset = height * (HALF - inCell);
-  // Up to this size every step is exact in f64. Larger edges use BigInt.
+  // Below this size every step is exact in f64. Larger values use BigInt.
   if (Math.abs(product) + Math.abs(offset) >= 2 ** 52) return divideLargeEdge(u0, v0, u1, v1, centre, westward);
   const columns = (product - offset) / CELL;
   const numerator = westward ? Math.floor(columns) + height : Math.ceil(columns) + height - 1;

@@ -24,7 +24,7 @@ export interface BandPixels {
   readonly pixels: Uint32Array;
 }
 
-/** Adds up bands. */
+/** Adds up the common pixels of bands, and returns the sums for each pair of images. */
 export interface PixelTotals {
   readonly bits: KeyBits;
   add(band: BandPixels): void;

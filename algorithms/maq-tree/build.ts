@@ -48,7 +48,7 @@ export interface BuildMaqTreeOptions {
  * children.
  *
  * - The tree does not depend on the order of the quadrants, and is the same on every backend.
- * - Work O(nodes) and sorting of quadrants and nodes, span O(log nodes). Waits for the device twice.
+ * - Work O(nodes), plus sorting quadrants and nodes. Span O(log nodes). Waits for the device twice.
  * - Quadrants of all sets with edges make a tree with edges.
  * - A set may be given in parts, for example from a file that is read in batches. The result is the tree of the whole
  *   set. It has the same bytes if the parts are in the order of their polygons.

@@ -54,7 +54,7 @@ export const aBoundedMetric: Kind = (given, path, homes) =>
       }
     : aMetric(given, path, homes);
 
-/** +∞ as a word. */
+/** The bits of +∞ in f32. */
 const INFINITE = 0x7f800000;
 /** The key of a point at infinite distance, and of an empty entry. */
 export const FAR_KEY: number = INFINITE;
@@ -111,8 +111,8 @@ function powers(power: number): Measure {
 }
 
 /**
- * A metric whose distances are never negative. As f32 bits of such numbers are ordered like the numbers, they are the
- * key.
+ * A metric whose distances are never negative. The f32 bits of such numbers have the same order as the numbers, so the
+ * bits are the key.
  */
 function bounded(step: Measure['step']): Measure {
   return {

@@ -29,7 +29,10 @@ import {
 import { LIST, type ListColumns } from './lists.ts';
 import { firstRuns, nearestByFormula, nearestOfRuns, type Queries, type Search } from './nearest-by-formula.ts';
 
-/** Minimum number of dimensions for the filter. With fewer, the formula takes too little of the time of a search. */
+/**
+ * Minimum number of dimensions for the filter. With fewer, evaluating the formula takes only a small part of the search
+ * time.
+ */
 const MIN_DIMENSIONS = 16;
 /** Maximum number of dimensions for which the error bound of the filter is proved. */
 const MAX_DIMENSIONS = 2 ** 16;

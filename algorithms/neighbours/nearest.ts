@@ -22,7 +22,7 @@ import { type Neighbours, neighboursOf, type Points, pointCount, somePoints } fr
 export interface NearestOptions {
   /** Number of points to find per query. */
   readonly k: number;
-  /** Default `l2`. */
+  /** How distances are measured. Default `l2`. */
   readonly metric?: Metric | undefined;
 }
 
@@ -36,7 +36,8 @@ export interface NearestOptions {
  * dimensions, squared distances first get a lower bound: `|a|² + |b|² − 2 a·b`, minus the maximum rounding error. They
  * are computed only if the bounds do not decide.
  *
- * Lists longer than {@link LIST} are found in rounds, each of which continues after the last point of the round before.
+ * Lists longer than {@link LIST} are found in rounds, each of which continues after the last point of the preceding
+ * round.
  *
  * - Work O(queries · points · dimensions), span O(points + k · dimensions). Takes a word of memory for every pair of a
  *   query and a run. Queries are processed in batches, so that this is at most an eighth of `limits.memoryBytes`.
@@ -112,7 +113,7 @@ export function requireDimensions(call: string, points: number, queries: number)
   });
 }
 
-/** Maximum number of words of a table of a batch. */
+/** Maximum number of words per table, which limits the number of queries in a batch. */
 const MAX_WORDS = 2 ** 26;
 
 /** Maximum number of queries in a batch, for which the tables of runs and of candidates fit in memory. */

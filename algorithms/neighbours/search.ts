@@ -84,7 +84,7 @@ export function leafAt(tree: PointTree, place: readonly U32[], loader: Loader): 
   );
 }
 
-/** The node that follows a node and all its descendants in preorder. 1, the root, after the last node. */
+/** The node that follows a node and all its descendants in preorder. For the last node, the result is 1, the root. */
 export function nodeBehind(node: U32): U32 {
   const next = Let(node.add(1));
   return next.shr(ctz(next));

@@ -108,7 +108,7 @@ export function buildPointTree(context: Context, points: Points): PointTree {
   });
 }
 
-/** Words of a node. */
+/** Number of words per node: two per dimension for the box, and one for the smallest point index. */
 export function nodeWords(dimensions: number): number {
   return 2 * dimensions + 1;
 }

@@ -67,8 +67,8 @@ export interface PointsWithin {
  * Every query walks through the tree twice, to count its points and to write them. The call waits for the device once,
  * for the number of rows.
  *
- * - Work O(queries · log n + rows), plus a radix sort if they are sorted; span O(the longest walk). Deterministic: the
- *   order of the tree is the same on every backend.
+ * - Work O(queries · log n + rows), plus a radix sort if the rows are sorted; span O(the longest walk). Deterministic:
+ *   the order of the tree is the same on every backend.
  * - A query or point with a NaN or infinite coordinate is at distance +∞, so it is only within an infinite radius.
  * - Without queries, `offsets` is a single 0.
  *

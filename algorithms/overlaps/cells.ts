@@ -66,7 +66,7 @@ export interface Cells {
    * Number of steps from the domain's bottom. Bits 30 and 31 are set if p and q contain the cell's lower left corner.
    */
   readonly row: Column<'u32'>;
-  /** The caller's row. */
+  /** The row of the caller's table from which the cell comes. */
   readonly pair: Column<'u32'>;
 }
 

@@ -20,10 +20,10 @@ export interface OverlapOptions {
  * neighbourhood inside both regions, else 0. Regions that only touch share no area. An edge that is traversed there and
  * back encloses no area.
  *
- * A region is filled even-odd over its closed rings. Its part in the quadrant is given by two things: whether it
- * contains the lower left corner, and exactly those of its edges that have a point strictly inside. A region that
- * contains the whole quadrant has the corner and no edges. Edges may cross, touch, coincide and cancel out in any way,
- * within a region and between both.
+ * A region is filled by the even-odd rule over its closed rings. Its part in the quadrant is given by two things:
+ * whether it contains the lower left corner, and exactly those of its edges that have a point strictly inside. A region
+ * that contains the whole quadrant has the corner and no edges. Edges may cross, touch, coincide and cancel out in any
+ * way, within a region and between both.
  *
  * Exact in integers. Each common area of both regions has a leftmost point. There it is just above an edge or just
  * above the bottom of the quadrant. So walks just above the bottom and just above every edge, from crossing to

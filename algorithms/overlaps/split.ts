@@ -87,8 +87,9 @@ const isCrowded = fn(
  * has their children that are not decided by their corners. Waits for the device once.
  *
  * Walks in a cell with n edges take about n² steps. A cell is split if the sum of n² over its undecided children is at
- * most half of its own n², or if no edge counts twice. Cells whose edges run along each other or meet in one point are
- * not split, because their children are just as crowded. So splitting never increases the work.
+ * most half of its own n², or if these children together have at most n edges. Cells whose edges run along each other
+ * or meet in one point are not split, because their children are just as crowded. So splitting never increases the
+ * work.
  */
 export async function splitCells(
   context: Context,
@@ -213,8 +214,8 @@ const openPasses = fn('openPasses', { cell: u32, look: u32, open: array(u32) }, 
 });
 
 /**
- * 1 if splitting a cell pays: the squared numbers of edges of its children add up to at most half of its own square, or
- * the numbers themselves to at most its own. As a view.
+ * 1 if splitting a cell pays, as a view. It does if its children have at most as many edges in total as the cell, or if
+ * the squares of their numbers of edges add up to at most half of the cell's square.
  */
 function whereSplitPays(context: Context, { cells, items }: Front, passes: Column<'u32'>): Column<'u32'> {
   const sum = plus(u32);

@@ -35,16 +35,16 @@ import { compareShares, moveShare, movingShare, type Share, shareOf } from './sh
  * contain the faces passed.
  *
  * The face changes at crossings: another edge crosses the line of e if one of its ends is above the line and the other
- * is on or below it. The walk reaches F at v: either the walk begins at v, or the upper side of the wedge belongs to an
- * edge that leaves e upwards at v, and so crosses it. (If it belonged to the cell's left side or top, the walk would
- * begin at v.) All crossings at one place flip the parities before these are checked. So edges that touch e, end on it
- * or share a point with others are no special cases. Edges along e do not cross it, and coincident edges flip once
- * each.
+ * is on or below this line. The walk reaches F at v: either the walk begins at v, or the upper side of the wedge belongs
+ * to an edge that leaves e upwards at v, and so crosses e. (If the upper side belonged to the cell's left side or top,
+ * the walk would begin at v.) All crossings at one place flip the parities before the parities are checked. So edges that
+ * touch e, end on e or share a point with other edges are no special cases. Edges along e do not cross e, and coincident
+ * edges flip once each.
  *
  * A crossing is a share num / den of e, both at most 2⁶¹, and shares are compared by products of 128 bits. The first
  * face follows from the corner of the cell, on a path inside the cell: up along its left side to the height of the
- * start of the walk, then to the right. Each of these points represents one next to it: the corner one to the right and
- * then above, the start of a walk one ahead on e and then above. This decides the side if a point is on a line.
+ * start of the walk, then to the right. The corner stands for a point to its right and then above, and the start of a
+ * walk stands for a point ahead on e and then above. This decides on which side of a line a point on the line is.
  */
 
 /** A cell and the range of its edges, in a functor. */
@@ -182,8 +182,8 @@ function isStartAbove(other: Line, line: Line, { from, comesIn }: Stretch): Bool
 }
 
 /**
- * Calls `body` with the position where another edge crosses the walk just above a line, if that is after the line's
- * left end.
+ * Calls `body` with the position where another edge crosses the walk just above a line, if this position is after the
+ * line's left end.
  */
 function forCrossing(line: Line, other: Line, body: (at: Share) => void): void {
   const [lineEnd, otherEnd] = [endOf(line), endOf(other)];

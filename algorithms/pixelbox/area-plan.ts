@@ -34,10 +34,7 @@ export interface AreaPlan {
  * as long as a few products of corners.
  */
 const CHOICE: {
-  /**
-   * Number of words of a region's mask that are worth one corner of the region. Smaller masks are drawn whatever the
-   * pairs.
-   */
+  /** Number of words per corner of a region up to which its mask is drawn, whatever its pairs are. */
   readonly wordsPerCorner: number;
   /** Number of products of corners that cost as much as one word of a mask. */
   readonly productsPerWord: number;
@@ -117,7 +114,7 @@ function narrowSizes(regions: Regions): RegionSizes {
 const CLASSES = ['narrow', 'banded', 'corners32', 'corners64', 'sweep'] as const;
 const [CORNERS_32, CORNERS_64, SWEEP] = [2, 3, 4] as const;
 
-/** 0, 1, 2 … */
+/** The numbers 0, 1, 2 … as an array. */
 export function ascending(length: number): Uint32Array {
   const numbers = new Uint32Array(length);
   for (let i = 0; i < length; i++) numbers[i] = i;

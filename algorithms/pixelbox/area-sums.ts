@@ -36,7 +36,7 @@ export function startSums(context: Context, pairs: number, wide: boolean): AreaS
 
 /**
  * Adds parts to the sums. If all sums are below 2³², atomic additions are used. Otherwise the parts of each pair are
- * summed first, because there is no atomic addition of u64. Both are exact in any order.
+ * summed first, because there is no atomic addition of u64. Both ways are exact in any order of the parts.
  */
 export function addToSums(context: Context, sums: AreaSums, parts: AreaParts): void {
   if (sums.wide) addWide(context, sums, parts);

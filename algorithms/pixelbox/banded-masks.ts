@@ -299,7 +299,7 @@ function addOwn(pixels: Variable<'u32'>, box: BandedBox, firstBand: U32, { rows,
       word.set(words.at(first.add(strip.mul(box.slots))).xor(u32(0).sub(word.shr(31))));
       inBand.set(inBand.add(popcount(word)));
     });
-    // The last band has no height, but it is empty, so it adds nothing.
+    // The computed height of the last band is meaningless, but the band is empty, so it adds nothing.
     pixels.set(pixels.add(inBand.mul(bitsToU32(next.sub(y)))));
     y.set(next);
   });

@@ -9,8 +9,8 @@ import type { ArrayValue, Bool, I32, U32 } from '../../primitives/functors/value
 import { EDGE_STRIDE, POLYGON_FIELDS, POLYGON_STRIDE } from './polygon-edges.ts';
 
 /*
- * Everything here is exact: coordinates are integers up to ±2³⁰, so magnitudes of differences are below 2³², and
- * products of two are compared as u64.
+ * All tests in this file are exact. Coordinates are integers up to ±2³⁰, so their differences have magnitudes below
+ * 2³², and products of two differences are compared as u64.
  */
 
 /** Position of a box: every pixel of the box is outside the polygon. */
@@ -40,9 +40,9 @@ export type BoxParameters = {
 /** Tests of the positions of pixels and boxes relative to polygons, for rectilinear or for all polygons. */
 export interface PositionFunctors {
   /**
-   * Whether the pixel's centre is in the polygon: PixelInPoly of the paper. It is if a ray from the centre to the right
-   * crosses an odd number of edges. Half-open, as everywhere in this library: a centre on a left or bottom edge is
-   * inside.
+   * Whether the pixel's centre is in the polygon: PixelInPoly of the paper. This is so if a ray from the centre to the
+   * right crosses an odd number of edges. Half-open, as everywhere in this library: a centre on a left or bottom edge
+   * is inside.
    */
   readonly pixelInPolygon: Functor<PixelParameters, BoolShape>;
   /**
@@ -177,9 +177,9 @@ function crossesRight(edge: Edge, x: I32, y: I32, rectilinear: boolean): Bool {
 }
 
 /**
- * Whether a pixel's centre is left of an edge, if it is in the edge's bounding box. Compares run ÷ rise of the edge
- * with run ÷ rise of the vector from its lower end to the centre. Coordinates are doubled, so that the centre has
- * integers.
+ * Whether a pixel's centre is left of an edge. The centre must be in the edge's bounding box. Compares run ÷ rise of
+ * the edge with run ÷ rise of the vector from its lower end to the centre. Coordinates are doubled, so that the centre
+ * has integers.
  */
 function slantsRight({ lowX, lowY, highX, highY }: Edge, x: I32, y: I32): Bool {
   const rise = bitsToU32(highY.sub(lowY));

@@ -86,8 +86,8 @@ function fieldsOf<F extends string>(boxes: ArrayValue<'i32'>, region: U32, names
 }
 
 /**
- * The intersection of two regions' boxes: its left and top sides, and its numbers of rows and columns. Both are 0 if it
- * has no columns.
+ * The intersection of two regions' boxes: its left and top sides, and its numbers of rows and columns. Without columns,
+ * the number of rows is 0 too.
  */
 export function sharedBox(
   a: Box,

@@ -45,8 +45,8 @@ interface Terms {
   readonly row: Column<'u32'>;
   readonly rank: Column<'u32'>;
   /**
-   * Four numbers per pair: its index in the result, its first corner of p, its first corner of q, and the end of the
-   * latter.
+   * Four numbers per pair: its index in the result, its first corner of p, its first corner of q, and the end of q's
+   * corners.
    */
   readonly pairs: Column<'u32'>;
 }

@@ -33,8 +33,8 @@ import { interleave, type NumberedPairs } from './pair-tables.ts';
 import type { SignedCorners } from './signed-corners.ts';
 
 /**
- * ‖p∩q‖ = Σ s · t · (x − u)⁺ · (y − v)⁺ as in {@link cornerSums64}, for regions with too many corners to combine each
- * corner of p with each of q. Returns the areas of all pairs up to `count`, modulo 2⁶⁴.
+ * Computes ‖p∩q‖ = Σ s · t · (x − u)⁺ · (y − v)⁺ like {@link cornerSums64}, but for regions with too many corners to
+ * combine each corner of p with each of q. Returns the areas of all pairs up to `count`, modulo 2⁶⁴.
  *
  * The corners of both regions are sorted by x into one sequence. At each level the sequence is cut into blocks. Every
  * corner of p in the second half of a block adds the corners of q in the first half with v ≤ y. With the block sorted

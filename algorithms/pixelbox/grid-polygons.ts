@@ -4,7 +4,7 @@ import { anInstance, aRecord, type FieldKinds, type Kind } from '../../primitive
 export const GRID_LIMIT: number = 2 ** 30;
 
 /**
- * Polygons whose vertices are corners of pixels, as columns: polygon → rings → vertices in CSR form.
+ * Polygons whose vertices are corners of pixels, as columns. Polygons, rings and vertices are nested in CSR form.
  *
  * The inside of a polygon follows the even-odd rule over all its rings, so neither the direction nor the nesting of
  * rings matters, and rings may touch themselves and each other. A ring's closing vertex is not stored twice.

@@ -30,7 +30,7 @@ export interface PairAreaOptions {
 
 /** Areas in pixels, with one row per pair. */
 export interface PairAreas {
-  /** ‖p∩q‖. */
+  /** Area ‖p∩q‖ of the intersection, and areas ‖p‖ and ‖q‖ of both regions. */
   readonly intersection: BigUint64Array;
   readonly p: BigUint64Array;
   readonly q: BigUint64Array;

@@ -13,7 +13,7 @@ import type { PolygonPairs } from './sampling-run.ts';
 
 /** Options of {@link pixelOnly}. They do not change the areas. */
 export interface PixelOnlyOptions {
-  /** Number of threads that share the pixels of a pair: a square of a number from 2 to 32. Default 64. */
+  /** Number of threads that share the pixels of a pair. Must be the square of a number from 2 to 32. Default 64. */
   readonly blockSize?: number | undefined;
   /** Maximum bytes of tables on the device. Default 256 MiB. */
   readonly memoryBytes?: number | undefined;

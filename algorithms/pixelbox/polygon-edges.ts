@@ -137,8 +137,8 @@ function beyondGrid(polygon: number, pixels: number): GeometryError {
 }
 
 /**
- * Throws unless polygons are rectilinear. For functions that need exact areas, which for other polygons are only
- * numbers of pixels.
+ * Throws unless polygons are rectilinear. Functions that need exact areas call this, because areas of other polygons
+ * are only numbers of pixels.
  *
  * @throws `ArgumentError` `pixelbox/not-rectilinear` for polygons with sloped edges.
  */

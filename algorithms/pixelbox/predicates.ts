@@ -21,8 +21,8 @@ import { measurePairs, type PolygonPairs, withStoredPairs } from './sampling-run
 
 /*
  * DE-9IM relations between rectilinear polygons. A polygon stands for the closure of the pixels inside it by the
- * even-odd rule. Its sides and corners belong to it; parts that enclose no pixel (a ring without area, an edge
- * traversed there and back) do not. Polygons without pixels are in no relation.
+ * even-odd rule. Its sides and corners belong to the polygon. Parts that enclose no pixel (a ring without area, an edge
+ * traversed there and back) do not. A polygon without pixels has no relation to other polygons.
  */
 
 /**

@@ -105,7 +105,7 @@ function measure(regions: Regions, region: number, start: number, end: number): 
   return true;
 }
 
-/** min(number, 0). */
+/** The smaller of a number and 0, without a branch. */
 function belowZero(number: number): number {
   return number & (number >> 31);
 }

@@ -57,7 +57,8 @@ export function uploadRings(
 /**
  * Walks around rings. For every run, flips its bits in the word of its row.
  *
- * - Work O(vertices + columns that sloped edges pass), span O(vertices and such columns of the longest ring).
+ * - Work O(vertices + columns that sloped edges pass), span O(vertices of a ring + columns that its sloped edges pass),
+ *   for the longest ring.
  */
 export function flipAroundRings({ rings, vertices }: RingTable, boxes: Column<'i32'>, words: Column<'u32'>): void {
   unfoldReduce(rings, ringStart, ringStep, 'xor', words, { captures: { boxes, xs: vertices.x, ys: vertices.y } });

@@ -4,7 +4,7 @@ import type { Regions } from './regions.ts';
 /**
  * A table of runs that can grow. A run (from, to, row) flips the pixels between the columns `from` and `to`, in its row
  * and in all rows below. A pixel is inside if it is flipped an odd number of times. The runs of a rectilinear polygon
- * are its horizontal edges. Several rings, holes, directions of rings and rings that touch are no special cases.
+ * are its horizontal edges. Holes, several rings, rings of either direction and rings that touch need no special cases.
  *
  * Runs are not empty (from ≠ to) and may have either direction. On every vertical line an even number of runs begins or
  * ends.

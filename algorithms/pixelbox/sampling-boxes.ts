@@ -10,9 +10,8 @@ import { measurePairs, type PolygonPairs, type SamplingPlan, somePairs, withStor
 /** Options of {@link pixelBox}. They do not change the areas. */
 export interface SamplingOptions {
   /**
-   * Number of sub-boxes of a sampling box, and of threads that share its pixels; n in the paper. A square of a number
-   * from 2 to 32. Default 64, a grid of 8 × 8.
-   * 32. Default 64, a grid of 8 × 8.
+   * Number of sub-boxes of a sampling box, and of threads that share its pixels; n in the paper. Must be the square
+   * of a number from 2 to 32. Default 64, a grid of 8 × 8.
    */
   readonly blockSize?: number | undefined;
   /**
@@ -84,7 +83,7 @@ export type SampledAreas = {
  * ‖p‖ is {@link polygonAreas} for rectilinear polygons, and ‖p ∩ p‖ for other polygons.
  *
  * - Work O((boxes + pixels examined) · edges of the pair), span O(levels · edges of a polygon · threshold / blockSize).
- * - Deterministic: areas are the same bytes on every backend, for all options and any order of the pairs.
+ * - Deterministic: areas have the same bytes on every backend, for all options and any order of the pairs.
  * - The host waits once for the largest MBR, once for every window of pairs, and once for every part of a level. It
  *   also waits for the number of pairs, if this is known only on the device.
  * - Memory: `memoryBytes`, 8 bytes an area, and the polygons. Free the areas with `context.dispose(areas)`.

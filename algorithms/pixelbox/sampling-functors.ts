@@ -205,8 +205,8 @@ export interface SamplingFunctors {
   /** The state of a sub-box by its position: BoxContinue and BoxContribute of the paper. */
   readonly boxState: Functor<BoxStateParameters, U32Shape>;
   /**
-   * What one thread of a block counts in a box that is examined pixel by pixel. It takes every `lanes`-th pixel. It
-   * counts those in both polygons and, if the union is measured directly, those in either polygon.
+   * What one thread of a block counts in a box that is examined pixel by pixel. The thread examines every `lanes`-th
+   * pixel. It counts the pixels in both polygons and, if the union is measured directly, the pixels in either polygon.
    */
   readonly pixelCounts: Functor<PixelCountParameters, PixelCounts>;
 }

@@ -56,7 +56,7 @@ export interface SamplingPlan {
   readonly threshold: number;
   /** Maximum bytes of tables of boxes on the device. */
   readonly memoryBytes: number;
-  /** Called with the number of pixels of the largest initial box. Throws if that is too many. */
+  /** Called with the number of pixels of the largest initial box. Throws if there are too many. */
   requireFits?(largest: number): void;
 }
 

@@ -161,7 +161,7 @@ function floorOf(a: number, b: number, c: number, d: number): number {
 interface Corners {
   readonly x: number[];
   readonly y: number[];
-  /** For each corner, the corner at the other end of its vertical edge. It is above or below. */
+  /** For each corner, the corner at the other end of its vertical edge, which may be above or below. */
   readonly beneath: number[];
   /** The corners whose vertical edges continue downwards, by column. */
   readonly open: Map<number, number>;

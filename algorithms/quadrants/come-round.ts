@@ -27,8 +27,8 @@ const aLeft: Kind = aRecord<Pick<Domain, 'left'>>({ left: aFiniteNumber });
  * moved. Otherwise, if the domain is a whole turn wide, the polygon is cut at the end of the domain, and each piece is
  * moved. All other polygons are unchanged.
  *
- * An edge that crosses the cut gets a vertex there, which both pieces share. Like all vertices, it is later snapped to
- * the domain's grid. O(vertices).
+ * An edge that crosses the cut gets a vertex there, which both pieces share. Like all vertices, this vertex is later
+ * snapped to the domain's grid. O(vertices).
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[170, 0], [190, 0], [190, 9], [170, 9]]] }');

@@ -332,8 +332,8 @@ const changeOf = fn(
 );
 
 /**
- * The position of a word on the stacks. `NOWHERE` for a part that is not pushed: the number of pushed parts is then the
- * same up to the part as before it.
+ * The position of a word on the stacks. `NOWHERE` for a part that is not pushed, where the running number of pushed
+ * parts does not increase.
  */
 const placeOfChange = fn(
   'placeOfChange',

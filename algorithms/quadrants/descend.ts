@@ -56,7 +56,10 @@ export function descend(context: Context, edges: Edges, front: Front, rules: Des
 
 /** A front (the quadrants of one level) whose edges have been examined and whose children are sorted. */
 export interface SortedFront extends SortedChildren {
-  /** For each passage of an edge: its effect on the quadrant, as bits, and for each child whether it is settled. */
+  /**
+   * For each passage of an edge through a quadrant: the effect of the edge there, as bits, and a mark if the quadrant's
+   * children are settled.
+   */
   readonly look: Column<'u32'>;
   /**
    * Four numbers: children that are split further, settled children, passages of edges through the former, and passages

@@ -26,7 +26,7 @@ export const DOMAIN_STEPS: number = 2 ** DOMAIN_BITS;
 export interface Domain {
   readonly left: number;
   readonly bottom: number;
-  /** Width and height. */
+  /** Width and height of the square. */
   readonly size: number;
 }
 
@@ -40,7 +40,7 @@ export const WORLD: Domain = { left: -180, bottom: -180, size: 360 };
 /**
  * Polygons in steps of a domain, as columns. Polygons, rings and vertices are nested in CSR form. The inside of a
  * polygon follows the even-odd rule over all its rings. For a polygon with sheets (groups of parts that do not
- * overlap), it is the union of the sheets.
+ * overlap), the inside is the union of the sheets.
  */
 export interface DomainPolygons {
   /** Rings of polygon `p` are `polygonRings[p] … polygonRings[p + 1] − 1`; length is polygons + 1. */

@@ -116,7 +116,10 @@ function edgesOf({ polygonRings, ringVertices, x, y }: DomainPolygons): HostEdge
   };
 }
 
-/** Computes bounding boxes from the end points of edges alone: every vertex with an edge is the end point of one. */
+/**
+ * Computes bounding boxes. Reads only the second end of each edge, because every vertex of an edge is also the second
+ * end of an edge.
+ */
 function boxesOf(ends: Int32Array, owner: Uint32Array, count: number) {
   const column = (from: number): Int32Array => new Int32Array(count).fill(from);
   const [low, high] = [-(2 ** 31), 2 ** 31 - 1];

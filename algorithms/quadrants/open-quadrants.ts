@@ -53,7 +53,7 @@ export interface Quadrant {
   readonly parity: U32;
 }
 
-/** Reads a quadrant. */
+/** Unpacks a quadrant from its two words. */
 export function quadrantAt(columns: ArrayValue<'u32'>, rows: ArrayValue<'u32'>, index: U32): Quadrant {
   return unpackQuadrant(columns.at(index), rows.at(index));
 }

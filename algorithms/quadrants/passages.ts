@@ -58,7 +58,7 @@ const passCounts = fn('passCounts', { look: u32 }, { goesOn: u32, settled: u32 }
 
 /**
  * Counts passages of edges through children. The number of passages through children that are split further is written
- * to the third word of `counts`, through settled children to the fourth.
+ * to the third word of `counts`, and the number of passages through settled children to the fourth.
  */
 export function countPassages(context: Context, look: Column<'u32'>, counts: Memory): void {
   const columns = Object.values(map(passCounts, { look }));

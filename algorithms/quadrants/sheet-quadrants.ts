@@ -36,7 +36,8 @@ import type { Quadrants, QuadrantsWithEdges } from './leaves.ts';
  * sheet (a group of parts that do not overlap) as a polygon. The quadrants of a polygon's sheets are then united.
  * Polygons without sheets cost nothing here.
  *
- * - Work O(quadrants) and their sorting, span O(log quadrants). Waits for the device once or twice if there are sheets.
+ * - Work O(quadrants), plus sorting them. Span O(log quadrants). Waits for the device once or twice if there are
+ *   sheets.
  */
 export async function uniteSheets(
   context: Context,

@@ -38,9 +38,9 @@ import { shareQuadrants } from './shared-quadrants.ts';
 import { type PlacedWindows, someWindows } from './windows.ts';
 
 /**
- * Area that regions and polygons share, in square steps of the domain. There is one row for each combination of region,
- * set and polygon with a shared quadrant, in this order. The area is at least `min` and at most `max`: shared quadrants
- * inside both count in full, and quadrants with edges of either may count partly.
+ * Area that regions and polygons share, in square steps of the domain. There is one row for each region, set and
+ * polygon that share a quadrant; rows are ordered by region, set and polygon. The area is at least `min` and at most
+ * `max`: quadrants inside both count in full, and quadrants with edges of either may count partly.
  */
 export interface SharedAreas {
   readonly region: Column<'u32'>;

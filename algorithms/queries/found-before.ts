@@ -14,12 +14,12 @@ const found = new WeakMap<MaqNodes, Map<FoundKind, FoundBefore>>();
 
 /** Maximum factor between the numbers of rows given to two queries for which the earlier one gives an estimate. */
 const ALIKE = 4;
-/** Factor that is added as a margin to the estimated number of rows. */
+/** Factor by which the estimated number of rows is increased as a margin. */
 const MORE = 9 / 8;
 
 /**
  * Estimated number of rows that a query returns, so that results can be written before they are counted. Based on the
- * latest query with about as many rows. Undefined if there is none.
+ * latest query that was given about as many rows. Undefined if there is none.
  */
 export function expectedRows(nodes: MaqNodes, kind: FoundKind, asked: number): number | undefined {
   const last = found.get(nodes)?.get(kind);

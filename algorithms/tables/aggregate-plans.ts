@@ -105,8 +105,8 @@ function named(total: Total, key: string): Total {
 }
 
 /**
- * Splits the words of the totals of an aggregate, the first of which is {@link counting}: the number of rows included,
- * and the words of the other totals.
+ * Splits the words of several totals, the first of which is {@link counting}. Returns the number of included rows, and
+ * the words of the other totals.
  */
 function split(
   { rows }: DeviceTable,

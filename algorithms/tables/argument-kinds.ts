@@ -46,7 +46,7 @@ export const aLiteral: Kind = eitherOf(
 /** Maximum depth of a tree of expressions. A deeper tree probably contains itself. */
 const DEEPEST = 1000;
 
-/** A recursive kind. */
+/** Argument check of a tree, whose check of a part calls itself. Limits the depth. */
 function nested(kind: () => Kind, expected: string): Kind {
   let depth = 0;
   return (part, path, homes): Flaw | undefined => {

@@ -32,7 +32,9 @@ export interface Comparison {
 }
 
 const SWAPPED = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '=': '=', '<>': '<>' } as const;
-/** For each operator, the operator that holds exactly if it does not, for operands that are not null. */
+/**
+ * The opposite of each operator: it holds exactly where the operator does not. Applies to operands that are not null.
+ */
 export const OPPOSITE = { '<': '>=', '<=': '>', '>': '<=', '>=': '<', '=': '<>', '<>': '=' } as const;
 
 /** Compares two operands of the same type, or an operand with a literal. */

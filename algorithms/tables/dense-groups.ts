@@ -155,7 +155,7 @@ function digitsOf(integers: IntegerPart): number {
 }
 
 /**
- * The words that are summed for a summand. If it may be null, the first word is a flag of valid rows. Then come the
+ * The words that are summed for a summand. If values may be null, the first word is a flag of valid rows. Then come the
  * digits of the integer minus the minimum, lowest digit first.
  */
 function weightsOf(integers: IntegerPart): QuestionPart<U32>[] {

@@ -10,9 +10,6 @@ import type { Decimal } from './host-table.ts';
  * A value computed for every row. It is a tree of plain objects, so that a parser can build it. Arithmetic on integers
  * and decimals is exact in 64 bits, and overflow is an error. Arithmetic on f32 is rounded after every operation. Other
  * types allow only columns and literals.
- *
- * Integers and decimals are computed exactly in 64 bits; overflow is an error. f32 is rounded after every operation.
- * Other types allow only columns and literals.
  */
 export type Expression =
   | { readonly kind: 'column'; readonly name: string }
@@ -50,7 +47,7 @@ export type Condition =
 export type Given = Expression | LiteralValue;
 /** A conjunction (AND) or disjunction (OR) of conditions. */
 export type Joined = Extract<Condition, { readonly kind: 'and' | 'or' }>;
-/** A comparison. */
+/** A condition that compares two expressions. */
 export type Comparing = Extract<Condition, { readonly kind: 'compare' }>;
 
 /**

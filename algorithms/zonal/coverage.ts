@@ -24,7 +24,10 @@ import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan
 /** Number of words per edge in the table of edges. */
 const EDGE_STRIDE = 12;
 
-/** The edges of all zones on the device, in one column. Their crossings with rows of cells are computed from it. */
+/**
+ * The edges of all zones on the device, in one column. Their crossings with rows of cells are computed from this
+ * column.
+ */
 export interface EdgeTable {
   readonly edges: Column<'u32'>;
   readonly count: number;

@@ -41,7 +41,7 @@ interface FloatSums {
 
 /** Sums over all windows. They are exact while counts are below 2⁵³. */
 export interface Totals {
-  /** Adds the results of a window. `zones` has the number in the job of each zone of the window. */
+  /** Adds the results of a window. `zones[i]` is the number in the job of the window's zone i. */
   add(zones: Uint32Array, window: WindowTotals): void;
   /** Returns the result of the job: the sums over all windows. */
   finish(): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'statistics'>;

@@ -18,7 +18,7 @@ export const BYTES_PER_PAIR = 16;
 /** Collects pairs of zone and value over all windows, with their numbers of cells. */
 export interface UniqueTotals {
   /**
-   * Adds the pairs of a window. `members` has the number in the job of each zone of the window.
+   * Adds the pairs of a window. `members[i]` is the number in the job of the window's zone i.
    *
    * @throws OutOfMemoryError `zonal/unique-memory-bytes` if all pairs together take more than `memoryBytes`.
    */
@@ -27,8 +27,8 @@ export interface UniqueTotals {
 }
 
 /**
- * Creates an empty collection. It keeps sorted runs of pairs, and merges a run with the preceding one once it has at
- * least half of that one's length. So n pairs from w windows are merged in O(n log w).
+ * Creates an empty collection. It keeps sorted runs of pairs, and merges the last two runs once the last one is at
+ * least half as long as the other. So n pairs from w windows are merged in O(n log w).
  */
 export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueTotals {
   const runs: UniqueRows[] = [];
