@@ -1,6 +1,6 @@
 /**
- * Quadrille: data-parallel primitives over columns, with functors written once, on WebGPU, worker threads or plain
- * JavaScript, with the same bytes.
+ * Quadrille runs data-parallel primitives over columns on WebGPU, on worker threads or in plain JavaScript. Functors
+ * (the functions that primitives apply to rows) are written once, and all backends return the same bytes.
  *
  * {@link open} chooses a backend and returns a {@link Context}. Everything else is a function over its columns.
  *

@@ -10,8 +10,8 @@ const node: Platform = {
 };
 
 /**
- * Opens a context on the best available backend, or on the requested one. Backends are loaded when they are opened.
- * Close the context, or declare it with `await using`, to free all its memory, threads and devices.
+ * Opens a context on the best available backend, or on the requested one. The code of a backend is loaded when it is
+ * first opened. Close the context, or declare it with `await using`, to free all its memory, threads and devices.
  *
  * In a bundle for a page, `open` uses the browser's WebGPU and web workers.
  *

@@ -22,10 +22,10 @@ export interface OpenOptions {
    */
   readonly backend?: 'auto' | 'webgpu' | 'workers' | 'reference' | undefined;
   /**
-   * The WebGPU adapter. `auto`, the default, takes the one that the system offers. `hardware` or `software` request
+   * The WebGPU adapter. `auto`, the default, takes the adapter that the system offers. `hardware` or `software` request
    * WebGPU, so they cannot be combined with `workers` or `reference`. A browser may offer a software adapter by itself;
-   * Node does not. In Node, `software` comes from the optional package `@sparticuz/chromium`; on a page it is the
-   * browser's fallback adapter, if it has one.
+   * Node does not. In Node, `software` comes from the optional package `@sparticuz/chromium`; on a page, `software`
+   * requests the browser's fallback adapter, which not every browser has.
    */
   readonly adapter?: 'auto' | 'hardware' | 'software' | undefined;
   /**

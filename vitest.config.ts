@@ -7,9 +7,9 @@ const config: ViteUserConfig = defineConfig({
     globalSetup: ['property-tests/compile-workers.mjs'],
     setupFiles: ['property-tests/setup.ts'],
     // Vitest's default pool runs tests in processes. The tests need this: a test of the workers backend or of Dawn must
-    // not share its process with another test at the same time. The pool is not set here, because such a setting would
-    // override the variant of that pool that run.mjs chooses. Test files that run in sequence in one process share
-    // their imports; loading the imports for each file took a fifth of the time.
+    // not share its process with another test at the same time. The pool is not set here, because run.mjs sets its own
+    // form of the pool, which a setting here would override. Test files that run in sequence in one process share their
+    // imports; loading the imports for each file took a fifth of the time.
     isolate: false,
     // The number of processes is limited because test files start worker threads, and a software GPU uses every core.
     // One more process was no faster.

@@ -16,11 +16,11 @@ import type { ScalarType } from './ir/ir.ts';
 
 /**
  * The difference between every row and the row before it: `out[0] = in[0]`, `out[i] = in[i] − in[i − 1]`, for integers
- * modulo 2³². Records are subtracted field by field. Returns a view. It inverts an inclusive scan with `plus`: exactly
- * for integers, up to rounding for f32.
+ * modulo 2³². Records are subtracted field by field. Returns a view. The function inverts an inclusive scan with
+ * `plus`, exactly for integers and up to rounding for f32.
  *
- * - Work O(n), span O(1), per use of the view. Deterministic. An empty input gives an empty view. Accepts device
- *   counts.
+ * - Work O(n), span O(1), per use of the view. Deterministic. An empty input gives an empty view. Accepts device counts
+ *   (lengths that only the device knows).
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = i === 0 ? values[0] : values[i] - values[i - 1]`.
  *
  * @example

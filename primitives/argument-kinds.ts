@@ -3,7 +3,7 @@ import { Context } from './context.ts';
 import type { ScalarType } from './ir/ir.ts';
 import type { Kind } from './kinds.ts';
 
-/** A column of one of the given types whose memory has not been freed. */
+/** Accepts a column that has one of the given types and whose memory has not been freed. */
 export function aColumn(...types: readonly ScalarType[]): Kind {
   const expected = `a column of ${types.join(' or ')}`;
   return (part, path, homes) => {

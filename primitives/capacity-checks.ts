@@ -2,7 +2,7 @@ import type { DeviceLength, Memory } from './columns/column.ts';
 import type { DeviceBuffer } from './contract/backend.ts';
 import { CapacityError } from './errors.ts';
 
-/** A primitive's call with a capacity, which the number of its result rows may exceed. */
+/** A call of a primitive with a capacity. The number of its result rows may exceed the capacity. */
 interface Check {
   /** Serial number of the check in its context; the first failed check is the one reported. */
   readonly number: number;
@@ -22,7 +22,7 @@ interface Check {
  * capacity sufficed, the check is dropped; otherwise every read of these buffers throws.
  */
 export interface CapacityChecks {
-  /** Whether no live buffer derives from the result of a call with a pending or failed check. */
+  /** True if no check is pending or failed for any live buffer, so that reads need not wait for checks. */
   readonly idle: boolean;
   /**
    * Starts to check whether a row count exceeds its limit. Every buffer that a command computes with this count derives

@@ -22,8 +22,8 @@ type Length = number | DeviceLength;
 /**
  * Concatenates the rows of several tables with the same columns, in the order of the tables. The result is stored.
  *
- * - Work O(total rows), span O(tables). Deterministic. Accepts device counts: the count of the result is the sum of the
- *   inputs' counts.
+ * - Work O(total rows), span O(tables). Deterministic. Accepts device counts (lengths that only the device knows): the
+ *   count of the result is the sum of the inputs' counts.
  * - Equivalent loop: `out = tables.flat()`.
  *
  * @throws {@link ArgumentError} if there is no table, if a table has other columns than the first, or if the result

@@ -8,8 +8,9 @@ import { requireOptions } from './options.ts';
 /** An option of primitives: the context in which the result is stored. */
 export interface ContextOption {
   /**
-   * The context to run in if no input belongs to a context: generators such as `sequence` and `constant`, and maps of
-   * them. By default, the context of the current scope. If some inputs belong to a context, it must be this one.
+   * The context in which the primitive runs if none of its inputs belongs to a context, because all inputs are
+   * generators such as `sequence`, or maps of generators. By default, the context of the current scope. If some inputs
+   * belong to a context, this option must name the same context.
    */
   readonly context?: Context | undefined;
 }

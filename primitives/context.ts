@@ -72,7 +72,7 @@ const MAX_STEPS = 64;
 export class Context {
   readonly backend: Backend;
   /**
-   * The columns in which the library has stored results of views without being asked.
+   * The columns in which the library has automatically stored results of views.
    *
    * @internal
    */
@@ -93,8 +93,8 @@ export class Context {
   #closed = false;
 
   /**
-   * While a pipeline is prepared, its commands are recorded in a context of their own. That context has the recording
-   * here.
+   * Set in the temporary context in which the commands of a pipeline are recorded while the pipeline is prepared.
+   * Undefined in other contexts.
    *
    * @internal
    */
@@ -255,7 +255,7 @@ export class Context {
    *
    * - The buffer stays yours: the context never writes to it, and disposing of the column does not destroy the buffer.
    *   The buffer needs the usage `STORAGE`, and also `COPY_SRC` if its elements are read to the host. Do not destroy or
-   *   map it before the column is disposed of.
+   *   map the buffer before the column is disposed of.
    * - Commands see the contents at the time they are handed to the queue: {@link Context.submit}, `read`, `count`,
    *   `sync` and `lend` hand over all commands issued so far before they return. A view is evaluated by the commands
    *   that read it, so after the buffer changes, a view of it gives other values; `materialize` stores the current
@@ -267,8 +267,8 @@ export class Context {
    * @throws {@link ArgumentError} `buffer/no-device` on other contexts, `buffer/usage`, `buffer/range` if the elements
    * are not all inside the buffer, `buffer/own` for a buffer that the context has lent. The device may also refuse the
    * buffer later, because the buffer belongs to another device, is destroyed or is mapped. Then reads throw
-   * `buffer/refused`. This applies to the results of all commands in the submission that reads the buffer, and of the
-   * submissions after it until the device has refused.
+   * `buffer/refused`. This affects the results of commands that are submitted together with a command that reads the
+   * buffer, and of commands that are submitted later, until the device has reported the refusal.
    *
    * @example
    * const adapter = await (await openTestGpu()).requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
@@ -607,7 +607,7 @@ export class Context {
    *   rounds.
    *
    * @throws {@link ArgumentError} `iterate/state` if no table that the step returns has the name of an input,
-   * `iterate/done` if its `done` is not a bool column of one row, and every error of a call of the step.
+   * `iterate/done` if the `done` of the step is not a bool column of one row, and every error of a call of the step.
    * @throws {@link CapacityError} `capacity/outgrown` if a round exceeds a capacity; the error names the first such
    * round.
    *
@@ -760,7 +760,7 @@ function requireMemory(call: string, argument: string, given: Memory): void {
   if (!(given instanceof Memory)) throw wrongArgument(call, argument, given, 'memory from allocate()');
 }
 
-/** Up to this capacity, rows are read together with their device count, which saves waiting twice. */
+/** Up to this capacity, rows are read together with their number, if only the device knows it. This saves a second wait. */
 const ROWS_READ_AT_ONCE = 65536;
 
 function closedMeanwhile(): DeviceLostError {

@@ -31,7 +31,7 @@ export type Predicate = Column<'bool'> | RowFunctor<typeof bool>;
  * result is that of the input.
  *
  * - Work O(n), span O(log n), one pass over the input. Deterministic, stable.
- * - An empty input gives an empty result. Accepts device counts.
+ * - An empty input gives an empty result. Accepts device counts (lengths that only the device knows).
  * - Equivalent loop: `for (const row of rows) if (keep(row)) out.push(row)`.
  *
  * @example

@@ -10,7 +10,8 @@ import { reduce } from './reduce.ts';
 /**
  * The number of rows for which the predicate holds, as a column of one row that stays on the device.
  *
- * - Work O(n), span O(log n). Deterministic. An empty input gives 0. Accepts device counts.
+ * - Work O(n), span O(log n). Deterministic. An empty input gives 0. Accepts device counts (lengths that only the
+ *   device knows).
  * - Equivalent loop: `for (const row of rows) if (predicate(row)) total++`.
  *
  * @example
@@ -30,7 +31,8 @@ export function count(table: Table, predicate: Predicate, options?: ContextOptio
 /**
  * Whether the predicate holds for every row, as a column of one row that stays on the device.
  *
- * - Work O(n), span O(log n). Deterministic. An empty input gives true. Accepts device counts.
+ * - Work O(n), span O(log n). Deterministic. An empty input gives true. Accepts device counts (lengths that only the
+ *   device knows).
  * - Equivalent loop: `for (const row of rows) if (!predicate(row)) return false; return true`.
  *
  * @example
@@ -44,7 +46,8 @@ export function all(table: Table, predicate: Predicate, options?: ContextOption)
 /**
  * Whether the predicate holds for some row, as a column of one row that stays on the device.
  *
- * - Work O(n), span O(log n). Deterministic. An empty input gives false. Accepts device counts.
+ * - Work O(n), span O(log n). Deterministic. An empty input gives false. Accepts device counts (lengths that only the
+ *   device knows).
  * - Equivalent loop: `for (const row of rows) if (predicate(row)) return true; return false`.
  *
  * @example

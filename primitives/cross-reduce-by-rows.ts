@@ -20,8 +20,8 @@ export function crossReduceOn(backend: Backend, command: CrossReduceCommand): vo
 }
 
 /**
- * Runs a cross reduction as a `forEach`. Each pair of a left row and a run of right rows is one index, which loops over
- * the run.
+ * Runs a cross reduction as a `forEach`. Each index stands for one left row and one run of right rows, and loops over
+ * the rows of the run.
  */
 function crossReduceByRows(backend: Backend, command: CrossReduceCommand): void {
   const { extent, program, stores } = rowsOf(command);

@@ -93,8 +93,8 @@ const RUN = 1024;
  *   these runs.
  * - The monoid must be associative; it need not be commutative.
  * - If there are no right rows, all results are the identity; with `run`, the output has no rows. Accepts device counts
- *   on both sides. Runs beyond a device count of right rows, and rows beyond a device count of left rows, give the
- *   identity.
+ *   (lengths that only the device knows) on both sides. Runs beyond a device count of right rows, and rows beyond a
+ *   device count of left rows, give the identity.
  * - Equivalent loop: `for (const a of left) out.push(right.map((b) => value(a, b)).reduce(combine, identity))`.
  *
  * Source: Garcia, Debreuve and Barlaud, Fast k Nearest Neighbor Search using GPU, 2008; tiles as in products of

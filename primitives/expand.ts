@@ -52,10 +52,11 @@ const OPTIONS: FieldKinds<ExpandOptions> = {
  *
  * - Work O(rows + output), span O(log output), balanced over the output even if counts are uneven. Deterministic. On
  *   backends that run many indices in parallel, a search finds the source row of every few output rows, and a walk
- *   continues from there. This method needs all its data in half of `limits.memoryBytes`. Otherwise, and on other
- *   backends, a scan finds the source rows.
- * - If there are no rows, or all counts are zero, the result is empty. Accepts device counts. Totals past 2³² − 2 are
- *   detected, never wrapped. A captured view is stored first.
+ *   continues from there. This method is used only if all its data fits in half of `limits.memoryBytes`. Otherwise, and
+ *   on other backends, a scan finds the source rows.
+ * - If there are no rows, or all counts are zero, the result is empty. Accepts device counts (lengths that only the
+ *   device knows). More than 2³² − 2 output rows are an error; their number never wraps. Captured views are stored
+ *   first.
  * - Equivalent loop: `for (const row of rows) for (let rank = 0; rank < counts[row]; rank++) out.push(f({ ...row, rank
  *   }))`.
  *
@@ -116,8 +117,8 @@ function expansionOf<R extends Shape>(
 }
 
 /**
- * A walk is used only on backends that prefer at most this number of rows per walk. Backends that prefer longer walks
- * run few indices in parallel, and there a scan is faster.
+ * A search and a walk make the output only on backends that prefer at most this number of rows per walk. Backends that
+ * prefer longer walks run few indices in parallel, and there a scan is faster.
  */
 const MAX_WALKED = 16;
 

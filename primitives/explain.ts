@@ -22,10 +22,10 @@ export interface Explanation<R> {
 
 /**
  * Runs a pipeline and reports how the library treated the views that its commands read: which views it stored, which it
- * evaluated wherever they are read, and why. For every view it reports the source line that made it, its kind, rows and
- * bytes, and the estimated costs of evaluating it at every read and of storing it. Results and launches are the same as
- * without `explain`. To find out whether workers run a functor on four rows at a time, use `explainVectorization` of
- * `quadrille/backends/workers`.
+ * evaluated wherever they are read, and why. For every view, the report contains the source line that made the view,
+ * its kind, rows and bytes, and the estimated costs of evaluating the view at every read and of storing it. Results and
+ * launches are the same as without `explain`. To find out whether workers run a functor on four rows at a time, use
+ * `explainVectorization` of `quadrille/backends/workers`.
  *
  * - Explains all commands of the context until the pipeline returns, or until its promise settles. This includes
  *   commands that other tasks issue on the context meanwhile.

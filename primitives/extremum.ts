@@ -23,7 +23,8 @@ export type Extremum<K extends SortKeys | Column<NumericType>> = {
  * The smallest value and the first row that has it, as a table of one row on the device. The values may have any type
  * that {@link sort} accepts. For f32, −0 is less than +0, and the result is NaN only if all values are NaN.
  *
- * - Work O(n), span O(log n). Deterministic: the monoid is exact and commutative. Accepts device counts.
+ * - Work O(n), span O(log n). Deterministic: the monoid is exact and commutative. Accepts device counts (lengths that
+ *   only the device knows).
  * - For an empty input, the value is the identity of {@link minimum}, and the row index is 2³² − 1.
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (best === undefined || values[i] < values[best]) best = i`.
  *

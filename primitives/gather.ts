@@ -16,7 +16,8 @@ import type { U32 } from './functors/value.ts';
  * Rows of a table in the order of the indices: `out[i] = source[indices[i]]`. If an index is not below the length of
  * the source, the row is zero (false). Returns a view.
  *
- * - Work O(n), span O(1), per use of the view. Deterministic. Both inputs may have device counts.
+ * - Work O(n), span O(1), per use of the view. Deterministic. Both inputs may have device counts (lengths that only the
+ *   device knows).
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = source[indices[i]] ?? 0`.
  *
  * @example

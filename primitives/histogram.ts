@@ -31,7 +31,7 @@ export interface HistogramOptions extends ContextOption {
  * segments follows from the column's capacity.
  *
  * - Work O(n + count · segments), span O(log n). Deterministic: counts are integers.
- * - An empty input gives zeros. Accepts device counts.
+ * - An empty input gives zeros. Accepts device counts (lengths that only the device knows).
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (bins[i] < count) out[bins[i]]++`.
  *
  * @throws {@link ArgumentError} if `count` or `segment` is not a positive whole number.
@@ -104,7 +104,8 @@ export function binOf(values: Numbers, edges: readonly number[], options?: Conte
  * Counts the values in each bin, where the bins are given by their edges. There are `edges.length − 1` bins.
  * {@link binOf} defines which bin a value belongs to.
  *
- * - Work O(n · log edges), span O(log n). Deterministic. An empty input gives zeros. Accepts device counts.
+ * - Work O(n · log edges), span O(log n). Deterministic. An empty input gives zeros. Accepts device counts (lengths
+ *   that only the device knows).
  * - Equivalent loop: `for (const v of values) edges.forEach((_, i) => (out[i] += +(edges[i] <= v && v < edges[i +
  *   1])))`.
  *

@@ -16,7 +16,7 @@ interface LateRead {
 
 /**
  * Reads of columns whose length only the device knows. Each read first waits for the number of rows, because it may be
- * much smaller than the capacity. It returns the contents that the column had when it was called, even if the column is
+ * much smaller than the capacity. The result has the contents at the time of the call, even if the column is
  * overwritten or released meanwhile.
  */
 export interface LateReads {

@@ -29,7 +29,7 @@ export interface MemoryScopes {
    * again.
    */
   allocateBuffer(words: number): DeviceBuffer;
-  /** Adds memory to the innermost scope, which then frees it. */
+  /** Adds memory to the innermost scope, so that the memory is freed when this scope ends. */
   own(memory: Memory): void;
   /**
    * Frees memory. If a pending operation holds it, it is freed when the last hold ends. Releasing twice has no effect.
@@ -58,8 +58,8 @@ interface Owner {
   /** Called for all memory that is released, including memory that is still held. */
   readonly onRelease: (memory: Memory) => void;
   /**
-   * Reads released columns that pending reads still need to the host at once. Returns whether there were any, so that
-   * memory became free.
+   * Copies to the host, at once, the released columns that pending reads still need. Returns whether this freed any
+   * memory.
    */
   readonly readReleased: () => boolean;
 }
@@ -171,7 +171,10 @@ export function createMemoryScopes(owner: Owner): MemoryScopes {
   };
 }
 
-/** Adds memory that only the returned views need to these views, so that it is freed when they are disposed of. */
+/**
+ * Makes the returned views the owners of memory that nothing else needs, so that the memory is freed when they are
+ * disposed of.
+ */
 function entrust(
   views: readonly Column[],
   elsewhere: ReadonlySet<Memory>,

@@ -46,8 +46,8 @@ export type KeyedRows<K extends SortKeys, V extends Table> = {
  *   keys, but in an unspecified order, which may differ between backends.
  * - Work O(n), span O(log n). The result is made in pieces of a few keys (the backend chooses how many): a search finds
  *   where a piece starts in both inputs, and its keys are merged one by one. Deterministic, stable.
- * - Merging with an empty column gives the other column. Accepts device counts: the count of the result is the sum of
- *   the inputs' counts.
+ * - Merging with an empty column gives the other column. Accepts device counts (lengths that only the device knows):
+ *   the count of the result is the sum of the inputs' counts.
  * - Equivalent loop: `while (i < a.length || j < b.length) out.push(j === b.length || a[i] <= b[j] ? a[i++] : b[j++])`.
  *
  * Source: Green, McColl and Bader, GPU Merge Path: A GPU Merging Algorithm, 2012; Odeh, Green, Mwassi, Shmueli and

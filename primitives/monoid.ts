@@ -33,7 +33,10 @@ export interface AnyMonoid {
   readonly commutative: boolean;
 }
 
-/** An associative operator on values of a shape, with an identity. It is commutative only if declared so. */
+/**
+ * An associative operator on values of a shape, with an identity. The operator is commutative only if it is declared
+ * so.
+ */
 export interface Monoid<S extends Shape> extends AnyMonoid {
   readonly shape: S;
   readonly identity: PlainOf<S>;

@@ -55,7 +55,8 @@ export function hasBit(word: U32, row: U32): Bool {
  * The positions of the set bits, in ascending order. For a result of {@link packBits}, these are the rows whose flags
  * are true. Only the device knows the length of the result.
  *
- * - Work O(words + bits), span O(log words). Deterministic. Accepts device counts. At most 2^27 − 1 words.
+ * - Work O(words + bits), span O(log words). Deterministic. Accepts device counts (lengths that only the device knows).
+ *   At most 2^27 − 1 words.
  * - Equivalent loop: `for (let i = 0; i < 32 * words.length; i++) if ((words[i >> 5] >> i % 32) & 1) out.push(i)`.
  *
  * @throws {@link ArgumentError} `column/size` if there are more than 2^27 − 1 words.

@@ -41,7 +41,8 @@ const OPTIONS: FieldKinds<RankHistogramOptions> = {
  * bin or histogram is out of range are not counted. The fields of a row are evaluated only once for all its elements.
  *
  * - Work O(rows · ranks + bins · histograms), span O(log n). Deterministic: counts are integers.
- * - Fast if neighbouring rows share a histogram. Accepts device counts. Counts are u32.
+ * - Fast if neighbouring rows share a histogram. Accepts device counts (lengths that only the device knows). Counts are
+ *   u32.
  * - Equivalent loop: `for (const row of rows) if (row.active) for (let rank = 0; rank < ranks; rank++) count(f({
  *   ...row, rank }))`.
  *

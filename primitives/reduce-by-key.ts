@@ -29,7 +29,8 @@ import { constant } from './sequence.ts';
  *
  * - The monoid must be associative with a neutral identity; it need not be commutative.
  * - Work O(n), span O(log n), one pass over the input, even if runs are long. Deterministic, as a scan is.
- * - An empty input gives an empty result. Accepts device counts. f32 keys are compared by their bits.
+ * - An empty input gives an empty result. Accepts device counts (lengths that only the device knows). f32 keys are
+ *   compared by their bits.
  * - Equivalent loop: start a new row if the key changes; `value = combine(value, values[i])`.
  *
  * @example

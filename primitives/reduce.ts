@@ -19,8 +19,8 @@ import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
  * - The monoid must be associative with a neutral identity; it need not be commutative.
  * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes for every bracketing; other monoids are
  *   bracketed as in the canonical combination tree, whose shape depends only on the length.
- * - An empty input gives the identity. Accepts device counts. The columns of a table are matched by name with the
- *   fields of the monoid.
+ * - An empty input gives the identity. Accepts device counts (lengths that only the device knows). The columns of a
+ *   table are matched by name with the fields of the monoid.
  * - Equivalent loop: `let total = identity; for (const row of rows) total = combine(total, row)`.
  *
  * @example

@@ -19,16 +19,16 @@ import { type Axis, stepAlong } from './stencil-axis.ts';
 type Values = Value<ScalarType>[];
 
 /**
- * Relaxes grids with the backend's own kernel if it has one for grids of this size, otherwise with one launch after
- * another for every round.
+ * Relaxes grids with the backend's own kernel if it has one for grids of this size, otherwise with three launches for
+ * every round.
  */
 export function relaxOn(backend: Backend, command: RelaxCommand): void {
   if (backend.relax?.(command) !== true) relaxByRounds(backend, command);
 }
 
 /**
- * Runs `Backend.relax` with the other kernels, for grids of any size. Always issues three launches for each of the
- * `maxRounds` rounds, because the host does not learn which round was the last. Allocates memory for a copy of the
+ * Does what `Backend.relax` does with other kernels, for grids of any size. Always issues three launches for each of
+ * the `maxRounds` rounds, because the host does not learn which round was the last. Allocates memory for a copy of the
  * states, the changes and the grids.
  */
 function relaxByRounds(backend: Backend, command: RelaxCommand): void {

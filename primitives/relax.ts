@@ -110,7 +110,7 @@ export type Relaxed<S extends Shape> = {
  * - If there are no grids, the result is the input. A grid without cells has no rounds. Cells after those of the last
  *   grid do not change. If the grids need more cells than the columns have, every read of the result throws
  *   {@link CapacityError}.
- * - Accepts device counts, of grids and of cells.
+ * - The numbers of grids and of cells may be device counts (lengths that only the device knows).
  * - Equivalent loop: `for (const grid of grids) for (let r = 0; r < maxRounds; r++) { const next = grid.map(step);
  *   const total = fold(grid.map((cell, i) => change(cell, next[i]))); grid = next; if (until(total)) break; }`.
  *
@@ -314,7 +314,7 @@ interface PlacedGrids {
   readonly total: Memory;
   /**
    * A word that is 0 if there are enough cells for the grids, and otherwise exceeds its limit, which makes the check
-   * fail. Only needed if the device knows the number of cells.
+   * fail. Only needed if only the device knows the number of cells.
    */
   readonly missing: Memory | undefined;
 }
@@ -388,8 +388,8 @@ function cellsOf(width: U32, height: U32): U32 {
 }
 
 /**
- * Compares the number of cells that the grids need with the number of cells, which only the device knows. The result is
- * 0 if there are enough.
+ * Compares the number of cells that the grids need with the number of available cells, which only the device knows. The
+ * result is 0 if there are enough.
  */
 function findMissing(context: Context, cells: DeviceLength, total: Memory): Memory {
   const missing = context.allocate(1);

@@ -8,8 +8,8 @@ import type { ScalarType } from './ir/ir.ts';
  * Marks where runs of equal keys start: true for row 0 and for every row whose key differs from that of the previous
  * row. The keys are a column or a record of columns; f32 keys are compared by their bits. Returns a view.
  *
- * - Work O(n), span O(1), per use of the view. Deterministic. An empty input gives an empty view. Accepts device
- *   counts.
+ * - Work O(n), span O(1), per use of the view. Deterministic. An empty input gives an empty view. Accepts device counts
+ *   (lengths that only the device knows).
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = i === 0 || keys[i] !== keys[i - 1]`.
  *
  * @example

@@ -80,7 +80,7 @@ export function countIn(memory: Memory, word: number, limit: number): DeviceLeng
  * - The monoid must be associative with a neutral identity; it need not be commutative.
  * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes for every bracketing; other monoids are
  *   bracketed as in the canonical combination tree, whose shape depends only on the length.
- * - An empty input gives an empty result. Accepts device counts.
+ * - An empty input gives an empty result. Accepts device counts (lengths that only the device knows).
  * - Equivalent loop: `let sum = identity; for (let i = 0; i < n; i++) out[i] = sum = combine(sum, in[i])`.
  *
  * Source: Hillis and Steele 1986; Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016.

@@ -27,8 +27,8 @@ import { constant, sequence } from './sequence.ts';
 /** Options of {@link scatter} and {@link scatterIf}. */
 export interface ScatterOptions extends ContextOption {
   /**
-   * A table with the values of result rows to which no row is written: row j of the result then is row j of this table,
-   * or zero past its length. Without `onto`, such rows are zero. The table itself is not changed.
+   * Initial values of the result: row j of the result is row j of this table, or zero past the table's length, unless a
+   * row is written there. Without `onto`, the initial values are zero. The table itself is not changed.
    */
   readonly onto?: Table;
 }
@@ -38,8 +38,8 @@ export interface ScatterOptions extends ContextOption {
  * not below `length` are ignored. All other indices must be distinct; if two rows have the same index, it is
  * unspecified which of them is kept.
  *
- * - Work O(n + length), span O(1). Deterministic if the indices are distinct. Accepts device counts, also as the
- *   length.
+ * - Work O(n + length), span O(1). Deterministic if the indices are distinct. Accepts device counts (lengths that only
+ *   the device knows), also as the length.
  * - On a GPU, if indices of neighbouring rows are far apart in a large column, the rows are first grouped by index,
  *   provided that `limits.memoryBytes` leaves room for two columns.
  * - Equivalent loop: `out.fill(0); for (let i = 0; i < n; i++) if (indices[i] < length) out[indices[i]] = rows[i]`.
@@ -144,7 +144,7 @@ function columnsUnder(primitive: string, rows: Table, onto: Table): Column[] {
  * `onto` are ignored.
  *
  * - Work O(n), span O(n) if all indices are equal. Deterministic: the operations are commutative and exact.
- * - `add` is modulo 2³². Accepts device counts.
+ * - `add` is modulo 2³². Accepts device counts (lengths that only the device knows).
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (indices[i] < onto.length) onto[indices[i]] ^= values[i]`.
  *
  * @throws {@link ArgumentError} if `onto` is a view or packed, has other columns than the values or the same column

@@ -22,7 +22,8 @@ export interface SearchOptions {
  *
  * - The keys must be sorted, ascending unless the options say otherwise. If they are not sorted, the result is an
  *   unspecified position.
- * - Work and span O(log keys) a needle, per use of the view. Deterministic. Keys and needles may have device counts.
+ * - Work and span O(log keys) a needle, per use of the view. Deterministic. Keys and needles may have device counts
+ *   (lengths that only the device knows).
  * - If there are no keys, the result is zero for every needle.
  * - Equivalent loop: `out[i] = keys.filter((key) => key < needles[i]).length`.
  *

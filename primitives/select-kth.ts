@@ -55,7 +55,8 @@ const OPTIONS: FieldKinds<SelectOptions> = { descending: aFlag, context: anythin
  * - Work O(n · bits / 8), span O(bits / 8 · log n). The keys are read once for every 8 bits, so materialize a costly
  *   view first. Memory is taken only for counts. For more than 256 positions in one call, the keys are sorted instead.
  *   Deterministic.
- * - Keys and positions may have device counts. A position past the last key gives zero if the host cannot check it.
+ * - Keys and positions may have device counts (lengths that only the device knows). A position past the last key gives
+ *   zero if the host cannot check it.
  * - Equivalent loop: `out = places.map((k) => keys.toSorted((a, b) => a - b)[k] ?? 0)`.
  *
  * Source: Alabi, Blanchard, Gordon and Steinbach, Fast k-Selection Algorithms for Graphics Processing Units, 2012:
@@ -114,8 +115,8 @@ const placeOf = fn('placeOf', { index: u32, place: uniform(u32) }, u32, ({ place
  * position `floor(fraction · (n − 1))`. Keys are never averaged, so the median of an even number of keys is the lower
  * of the two middle keys. A fraction is rounded up to the next multiple of 2⁻³².
  *
- * Cost and determinism as {@link selectKth} with these positions. Accepts device counts. If there are no keys, the
- * result is zero.
+ * Cost and determinism as {@link selectKth} with these positions. Accepts device counts (lengths that only the device
+ * knows). If there are no keys, the result is zero.
  *
  * - Equivalent loop: `out = fractions.map((f) => keys.toSorted((a, b) => a - b)[Math.floor(f * (n - 1))] ?? 0)`.
  *

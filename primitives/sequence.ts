@@ -15,7 +15,8 @@ type Length = Column['length'];
  * The numbers `start`, `start + step`, … modulo 2³², as a view that belongs to no context. The view takes no memory,
  * and another start or step needs no new compilation.
  *
- * - Work O(n), span O(1), per use of the view. Deterministic. Accepts a device count as its length.
+ * - Work O(n), span O(1), per use of the view. Deterministic. The length may be a device count (a length that only the
+ *   device knows).
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = (start + i * step) % 2 ** 32`.
  *
  * @throws {@link ArgumentError} if the length, the start or the step is not a whole number.
@@ -53,7 +54,8 @@ function requireWhole(name: string, value: number): void {
 /**
  * The same value of a shape in every row, as a view that belongs to no context. Another value needs no new compilation.
  *
- * - Work O(n), span O(1), per use of the view. Deterministic. Accepts a device count as its length.
+ * - Work O(n), span O(1), per use of the view. Deterministic. The length may be a device count (a length that only the
+ *   device knows).
  * - Equivalent loop: `out.fill(value)`.
  *
  * @throws {@link ArgumentError} if the length is invalid or the value does not have the shape.
@@ -67,7 +69,7 @@ export function constant<S extends Shape>(shape: S, value: PlainOf<S>, length: L
 /**
  * A stored table with the same value of a shape in every row. {@link constant} returns such a table as a view.
  *
- * - Work O(n), span O(1). Deterministic. Accepts a device count as its length.
+ * - Work O(n), span O(1). Deterministic. The length may be a device count (a length that only the device knows).
  * - Equivalent loop: `out.fill(value)`.
  *
  * @throws {@link ArgumentError} if the length is invalid or the value does not have the shape.
@@ -105,7 +107,8 @@ function constantOf<S extends Shape>(primitive: string, shape: S, value: PlainOf
 /**
  * Applies a functor to every index: `out[i] = f(i)`. Returns a view that belongs to no context.
  *
- * - Work O(n), span O(1), per use of the view. Deterministic. Accepts a device count as its length.
+ * - Work O(n), span O(1), per use of the view. Deterministic. The length may be a device count (a length that only the
+ *   device knows).
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f(i)`.
  *
  * @example

@@ -15,8 +15,8 @@ import { requireOptions } from './options.ts';
 import { STORAGE_BYTES } from './uploads.ts';
 
 /**
- * How elements are stored in a GPU buffer, one after another. Elements take a 32-bit word each; bools are 0 and 1.
- * Elements of `u8`, `i8`, `u16` and `i16` are packed, four or two to a word, and are read as u32 or i32.
+ * How elements are stored in a GPU buffer, one after another. Elements of `u8`, `i8`, `u16` and `i16` are packed, four
+ * or two to a 32-bit word, and are read as u32 or i32. All other elements take a word each; bools are 0 and 1.
  */
 export type BufferElements = Storage | 'bool';
 
@@ -51,8 +51,8 @@ export interface BorrowOptions<E extends BufferElements> {
 /** Options of {@link Context.lend}. */
 export interface LendOptions {
   /**
-   * The byte at which the elements start must be a multiple of this number. If a column starts elsewhere, such as a
-   * slice, it is copied. Bindings need 256, vertex buffers 4. By default, nothing is copied.
+   * The byte at which the elements start must be a multiple of this number. If a column, such as a slice, starts
+   * elsewhere, it is copied. Bindings need 256, vertex buffers 4. By default, nothing is copied.
    */
   readonly alignment?: number | undefined;
 }

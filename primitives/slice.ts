@@ -63,8 +63,8 @@ function sliceLength(length: number | DeviceLength, from: number, to: number): n
 /**
  * The rows of a table in reverse order, as a view.
  *
- * - Work O(n), span O(1), per use of the view. Deterministic. An empty input gives an empty view. Accepts device
- *   counts.
+ * - Work O(n), span O(1), per use of the view. Deterministic. An empty input gives an empty view. Accepts device counts
+ *   (lengths that only the device knows).
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = rows[n - 1 - i]`.
  *
  * @example

@@ -51,7 +51,7 @@ const OPTIONS: FieldKinds<SortOptions> = { descending: aFlag, bits: someRecord, 
  * change.
  *
  * - Work O(n · bits / 8), span O(bits / 8 · log n): a radix sort, least significant digit first. Deterministic, stable.
- * - An empty input gives an empty result. Accepts device counts.
+ * - An empty input gives an empty result. Accepts device counts (lengths that only the device knows).
  * - Equivalent loop: `out = keys.toSorted((a, b) => a - b)`.
  *
  * Source: Adinets and Merrill, Onesweep: A Faster Least Significant Digit Radix Sort for GPUs, 2022.

@@ -53,8 +53,9 @@ export interface StencilOptions<P extends Parameters = Parameters> {
  * - Work O(n · neighbours), span O(1), per use of the view. Deterministic. If the neighbours are a view, such as
  *   another stencil, they are computed anew for every cell, unless storing that view is cheaper. {@link explain}
  *   reports what was chosen.
- * - If there are no cells, the result is empty. Accepts device counts. If a device count ends within the last row of a
- *   grid, neighbours in the missing part of that row are zero. Offsets may be larger than the grid.
+ * - If there are no cells, the result is empty. Accepts device counts (lengths that only the device knows). If a device
+ *   count ends within the last row of a grid, neighbours in the missing part of that row are zero. Offsets may be
+ *   larger than the grid.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f((dx) => cells[Math.min(n - 1, Math.max(0, i + dx))])`.
  *
  * @throws {@link ArgumentError} if the cells do not fill whole rows, if an offset leads to other rows but there is no

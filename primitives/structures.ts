@@ -51,7 +51,10 @@ export class NumberList {
   }
 }
 
-/** A map whose keys are lists of numbers. For each hash there is at most one list, so a lookup compares at most one. */
+/**
+ * A map whose keys are lists of numbers. For each hash there is at most one list, so a lookup compares at most one
+ * list.
+ */
 export interface Structures<V> {
   get(list: NumberList): V | undefined;
   set(list: NumberList, value: V): void;

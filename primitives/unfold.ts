@@ -57,8 +57,8 @@ const OPTIONS: FieldKinds<UnfoldOptions> = {
  * - Work O(rows + steps), span O(steps of the longest walk + log rows): a walk is never split. Deterministic.
  * - Every walk must end, and within the time that the device allows for a kernel.
  * - If there are no rows, the result is empty. A walk has at least one step. Fields that are views are computed once
- *   for every row in each of the two runs. Accepts device counts. Totals past 2³² − 2 are detected, never wrapped. A
- *   captured view is stored first.
+ *   for every row in each of the two runs. Accepts device counts (lengths that only the device knows). More than 2³² −
+ *   2 output rows are an error; their number never wraps. Captured views are stored first.
  * - Equivalent loop: `for (const row of rows) { let more = true, state = start(row); while (more) { const made = step({
  *   ...row, ...state }); if (made.emits) out.push(made.value); ({ more, state } = made); } }`.
  *
@@ -109,7 +109,7 @@ export function unfold<S extends WalkState, R extends Shape>(
  *
  * - Work O(rows + steps), span O(steps of the longest walk), or O(emitted rows) if all rows have the same index; every
  *   walk runs once. Deterministic: the operations are commutative and exact.
- * - `add` is modulo 2³². Accepts device counts.
+ * - `add` is modulo 2³². Accepts device counts (lengths that only the device knows).
  * - Equivalent loop: as {@link unfold}, with `if (made.emits && index < onto.length) onto[index] ^= value` for `{
  *   index, value } = made.value`.
  *
@@ -249,8 +249,8 @@ function saturating(count: U32, another: Bool): U32 {
 }
 
 /**
- * Writes the output rows. Walks whose rows were all stored by the counting run do not run again; others run up to their
- * last row that fits.
+ * Writes the output rows. Walks whose rows were all stored by the counting run do not run again. Other walks run up to
+ * their last row that fits.
  */
 function writeWalks<R extends Shape>(
   walk: Walk,
@@ -312,8 +312,8 @@ interface Recording {
   readonly advance: (own: Values, made: Made) => { readonly next: Values; readonly stored: Values };
   readonly stored: readonly ScalarType[];
   /**
-   * The stores of each step. The state of the primitive are the results 1, 2 … of the step; `first` is the number of
-   * the first value returned as `stored`.
+   * The stores of each step. Results 1, 2 … of the step are the state of the primitive; `first` is the number of the
+   * first value returned as `stored`.
    */
   readonly stores: (first: number) => readonly Store[];
   /** The column that the stores change in place, if any. */

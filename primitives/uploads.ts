@@ -43,8 +43,8 @@ export interface ElementReader<E extends Storage = Storage> {
 
 /**
  * A source for {@link Context.upload} whose callback writes elements to memory of the context. On workers and on the
- * reference backend, it is called once for all elements; on WebGPU, once for each staging buffer. `first` is the index
- * of the element that belongs at the start of `into`. All else is as for {@link ElementReader}.
+ * reference backend, the callback is called once for all elements; on WebGPU, once for each staging buffer. `first` is
+ * the index of the element that belongs at the start of `into`. All else is as for {@link ElementReader}.
  *
  * @example
  * const context = await open({ backend: 'workers', workers: 1 });

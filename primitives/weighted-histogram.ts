@@ -25,7 +25,7 @@ export type WideSums = { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> 
  * - Work O(n · weights + count), span O(log n). Deterministic: integer sums do not depend on the order.
  * - If there are few bins, the sums are kept in workgroup memory or in a core's cache. Otherwise, atomic operations add
  *   to sums in device memory.
- * - An empty input gives zeros. Accepts device counts.
+ * - An empty input gives zeros. Accepts device counts (lengths that only the device knows).
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (bins[i] < count) sums[bins[i]] += BigInt(weights[i])`.
  *
  * Source: `bincount` with weights of NumPy; `reduce_by_index` of Futhark (Henriksen et al., Compiling Generalized

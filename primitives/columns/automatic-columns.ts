@@ -34,7 +34,7 @@ const MAX_OF_MEMORY = 1 / 4;
 const PROGRAMS_OF_A_COMMAND = 4;
 
 /**
- * The columns in which a context stores results of views without being asked. Each column belongs to a view, and later
+ * The columns in which a context automatically stores results of views. Each column belongs to a view, and later
  * commands that read this view reuse the column. A column is freed with the scope in which its view was made, or when
  * the last view that needs it is disposed of or garbage-collected. It is also freed when memory from which it was
  * computed is freed or overwritten. If there are too many columns or memory runs short, the least recently used ones
@@ -96,8 +96,8 @@ export class AutomaticColumns {
   }
 
   /**
-   * The automatically stored memory of views: those of the given columns, and all views that these read. Views older
-   * than `since` are skipped.
+   * The memory in which results of views are automatically stored. Included are the views among the given columns, and
+   * all views that these read. Views older than `since` are skipped.
    */
   memoriesUnder(columns: readonly Column[], since: number): Memory[] {
     if (this.#kept.size === 0) return [];
@@ -148,7 +148,10 @@ export class AutomaticColumns {
     for (const memory of automatic.results.values()) this.#context.free(memory);
   }
 
-  /** Called when memory is freed: frees what was computed from it, and forgets the stored columns in it. */
+  /**
+   * Called when memory is freed. Frees the columns that were computed from this memory, and forgets the columns stored
+   * in it.
+   */
   freed(memory: Memory): void {
     if (memory.derived !== undefined) this.forgetDerived(memory);
     const { automatic } = memory;

@@ -10,7 +10,7 @@ import type { Module, ScalarType } from '../ir/ir.ts';
 
 import { currentContext } from './current-context.ts';
 
-/** The columns in which the library has stored results of one view without being asked. */
+/** The columns in which the library has automatically stored results of one view. */
 export interface Automatic {
   readonly context: Context;
   readonly length: Column['length'];
@@ -23,8 +23,8 @@ export interface Automatic {
    */
   readonly sources: Set<Memory>;
   /**
-   * The views that need these columns: the inputs of the commands that have read them. The columns are freed with the
-   * last of these views.
+   * The views that need these columns: views that commands have read and that were computed from the columns. The
+   * columns are freed with the last of these views.
    */
   readonly users: Set<WeakRef<View>>;
   /** Serial number of the last program that reads these columns. */
@@ -114,8 +114,8 @@ export type Source =
   | { readonly kind: 'view'; readonly view: View; readonly result: number };
 
 /**
- * A functor of the index, with the arrays and views that it reads. If the functor returns a record, several columns
- * share one view.
+ * A functor (a recorded function) of the row index, with the arrays and views that it reads. If the functor returns a
+ * record, several columns share one view.
  */
 export interface View {
   /** Serial number in order of creation. A view only reads views with lower numbers. */
@@ -138,7 +138,7 @@ export interface View {
   readonly cost: ViewCost;
   /** Memory that was taken only for this view and is freed with it. */
   readonly owned: Set<Memory>;
-  /** The columns in which the library has stored this view without being asked, if any. */
+  /** The columns in which the library has automatically stored this view, if any. */
   automatic: Automatic | undefined;
 }
 
@@ -161,8 +161,8 @@ export interface ViewCost {
   /** Number of statements of the longest single step: the view's own code, or that of a view it reads. */
   readonly longestStep: number;
   /**
-   * Upper bound for the operations that storing could save: the operations of all inputs that may be evaluated more
-   * than once a row.
+   * Upper bound for the operations, per row, that storing could save: the operations of all inputs that may be
+   * evaluated more than once a row.
    */
   readonly repeated: number;
   readonly loops: boolean;
@@ -380,7 +380,7 @@ export function sameArray(a: StoredArray, b: StoredArray): boolean {
   return a.memory === b.memory && a.storage === b.storage && a.offset === b.offset && sameLength(a.length, b.length);
 }
 
-/** Requires that a number of rows is a device count, or a whole number that a column can have. */
+/** Requires a device count (a length that only the device knows), or a whole number of rows that a column can have. */
 export function requireLength(length: number | DeviceLength, primitive: string, argument = 'length'): void {
   const isCount =
     typeof length === 'object' && length !== null && (length as { memory?: unknown }).memory instanceof Memory;
@@ -426,13 +426,14 @@ export function mixedContexts(primitive: string): ArgumentError {
 }
 
 /**
- * The context in which a primitive stores its result: the context of its columns. If they have none, the one that the
- * caller named; otherwise that of the current scope.
+ * The context in which a primitive stores its result: the context of its columns. If the columns belong to no context,
+ * the context that the caller named; otherwise that of the current scope.
  */
 export function requireContext(columns: readonly Column[], primitive: string): Context {
   const context = contextOf(columns, primitive);
   const current = currentContext();
-  // While a pipeline is prepared, commands on columns of its context are recorded as part of the pipeline.
+  // While a pipeline is prepared for a context, commands on columns of that context are recorded as part of the
+  // pipeline.
   if (current !== undefined && (context === undefined || current.context.recording?.outer === context)) {
     return current.context;
   }

@@ -1,7 +1,7 @@
 import type { Context } from '../context-type.ts';
 
 /**
- * The context that primitives use if their columns belong to none: that of the current scope, or one given as an
+ * The context that primitives use if their columns belong to no context: that of the current scope, or one given as an
  * option.
  */
 interface Current {
@@ -18,9 +18,9 @@ export function currentContext(): Current | undefined {
 }
 
 /**
- * Sets the context for primitives whose columns belong to none, until `run` returns. While a pipeline is prepared for
- * that context, its recording context is set instead. For an asynchronous `run`, the setting ends at the first await,
- * so two tasks never see each other's context.
+ * Sets the context for primitives whose columns belong to no context, until `run` returns. While a pipeline is prepared
+ * for that context, its recording context is set instead. For an asynchronous `run`, the setting ends at the first
+ * await, so two tasks never see each other's context.
  */
 export function runIn<R>(context: Context, isNamed: boolean, run: () => R): R {
   const outer = current;

@@ -122,7 +122,7 @@ function describe(
 }
 
 const TYPES: Readonly<Record<ScalarType, number>> = { u32: 0, i32: 1, f32: 2, bool: 3 };
-/** Added to the type in an entry of `list` if the column is a view. */
+/** Added to the number of the column's type in `list`, if the column is a view. */
 const VIEW = 4;
 
 function pushTypes(types: readonly ScalarType[]): void {

@@ -26,7 +26,10 @@ export function scaleLength(context: Context, length: Column['length'], times: n
   return { memory, word: 0, minus: 0, limit };
 }
 
-/** A length divided by a whole number, rounded down. A device count is divided on the device. */
+/**
+ * A length divided by a whole number, rounded down. A device count (a length that only the device knows) is divided on
+ * the device.
+ */
 export function divideLength(context: Context, length: Column['length'], by: number): number | DeviceLength {
   if (typeof length === 'number') return Math.floor(length / by);
   const memory = context.allocate(1);
@@ -58,8 +61,8 @@ export function addLengths(
 }
 
 /**
- * A table whose number of rows was a device count that the host has now read: the same memory, with the length as a
- * number. Dispose of the result instead of the table.
+ * A table with a device count (a length that only the device knew) after the host has read the count. The result has
+ * the same memory, and a number as its length. Dispose of the result instead of the table.
  */
 export function knownRows<C extends Table>(table: C, length: number): C {
   const known = columnsOf(table).map(({ context, type, source, length: counted }) => {

@@ -29,7 +29,10 @@ import { costWithInputs } from './step-cost.ts';
 import { SymbolicUniform } from './symbolic.ts';
 import { viewPlace } from './view-places.ts';
 
-/** A functor of the index, with the stored columns and the views that it reads. {@link fuse} records it. */
+/**
+ * A functor (a recorded function) of the row index, with the stored columns and the views that it reads. {@link fuse}
+ * records it.
+ */
 export interface Fusion extends View {
   readonly results: readonly ScalarType[];
 }
@@ -39,7 +42,7 @@ export interface Loader {
   /** Loads element `index` of every column. Loading the same element again reuses the value. */
   load(columns: readonly Column[], index: U32): Value<ScalarType>[];
   /**
-   * Like `load`, but elements past the length are zero. All columns must have that length. Views with loops are not
+   * Like `load`, but elements at or past `length` are zero. All columns must have this length. Views with loops are not
    * evaluated past the length, because such a loop might not end.
    */
   loadWithin(columns: readonly Column[], index: U32, length: number | DeviceLength): Value<ScalarType>[];
@@ -226,7 +229,7 @@ function createLoader({ arrays, inputs, order, uniforms, origins }: Reads): Load
   return loader;
 }
 
-/** Records the number of rows of a device count: `min(limit, max(0, count − minus))`. */
+/** Records how a length follows from the count that the device stored: `min(limit, max(0, count − minus))`. */
 export function lengthOfCount(count: U32, minus: U32, limit: U32): U32 {
   return count.max(minus).sub(minus).min(limit);
 }

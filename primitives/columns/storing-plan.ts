@@ -42,7 +42,7 @@ export interface PlannedView {
   readonly reads: number;
   /** Operations for evaluating one element of the view, given which of its inputs are stored. */
   readonly operations: number;
-  /** Operations a row that storing the view saves. */
+  /** Number of operations that storing the view saves for each row. */
   readonly saving: number;
   /** Bytes available for storing the view. */
   readonly roomBytes: number;

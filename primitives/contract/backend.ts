@@ -22,10 +22,10 @@ export * from './kernel-commands.ts';
  * The interface through which the primitives use a backend (WebGPU, worker threads or plain JavaScript).
  *
  * A backend owns memory and runs six kernels: `forEach`, `walk`, `reduce`, `scan`, `sort` and `histogram`. Every kernel
- * reads its input through a *program*: compiled code that computes the element at an index. All views (transforms,
- * gathers, slices …) are already fused into it, so backends never handle views. Kernels are commands: they return
- * immediately and take effect in the order of their calls; only `read` and `sync` wait. All other primitives are
- * written in terms of these kernels, once, in `primitives/`.
+ * reads its input through a *program*: a functor (a recorded function) that computes the element at an index. All views
+ * (transforms, gathers, slices …) are already fused into the program, so backends never handle views. Kernels are
+ * commands: they return immediately and take effect in the order of their calls; only `read` and `sync` wait. All other
+ * primitives are written in terms of these kernels, once, in `primitives/`.
  */
 export interface Backend {
   readonly name: 'reference' | 'workers' | 'webgpu';
@@ -80,28 +80,28 @@ export interface Backend {
   sort(command: SortCommand): void;
   histogram(command: HistogramCommand): void;
   /**
-   * Relaxes (updates round after round) grids of which each fits in one workgroup or on one thread. Returns false,
-   * without doing anything, if the grids are too large; the caller then uses the six kernels instead (`relaxByRounds`).
-   * Backends that cannot do this lack the method.
+   * Relaxes grids (updates their cells round after round), where each grid fits in one workgroup or on one thread.
+   * Returns false, without doing anything, if the grids are too large; the caller then uses the six kernels instead
+   * (`relaxByRounds`). Backends without such a kernel lack this method.
    */
   relax?(command: RelaxCommand): boolean;
   /**
    * Folds a functor over all pairs of rows, in tiles. Returns false, without doing anything, if the backend cannot run
-   * this command; the caller then uses `forEach` instead (`crossReduceByRows`). Backends that never can lack the
-   * method.
+   * this command; the caller then uses `forEach` instead (`crossReduceByRows`). Backends without such a kernel lack
+   * this method.
    */
   crossReduce?(command: CrossReduceCommand): boolean;
   /**
    * Adds weights by bin. Returns false, without doing anything, if the backend cannot run this command; the caller then
-   * uses `forEach` instead (`weightedHistogramByDigits`). Backends that never can lack the method.
+   * uses `forEach` instead (`weightedHistogramByDigits`). Backends without such a kernel lack this method.
    */
   weightedHistogram?(command: WeightedHistogramCommand): boolean;
 
   /**
    * Runs the recorded commands (the script) of a prepared pipeline, and caches its preparations by script. Returns
-   * false if the backend cannot; the caller then issues the commands one by one. Returns `over` if the commands have
-   * nothing to do, because a gate of the script is already known to be shut (the loop has ended). Backends that cannot
-   * run scripts lack the method.
+   * false if the backend cannot run this script; the caller then issues the commands one by one. Returns `over` if the
+   * commands have nothing to do, because a gate of the script is already known to be shut (the loop has ended).
+   * Backends that cannot run scripts lack the method.
    */
   play?(script: Script, call: ScriptCall): boolean | 'over';
   /**
@@ -161,14 +161,15 @@ export type WordSink = (words: Uint32Array, at: number) => void;
 /** Additional operations of a backend whose WebGPU device belongs to the user. */
 export interface SharedDevice {
   /**
-   * Makes `bytes` bytes of a GPU buffer, from byte `byte` on, readable by commands. The result holds them from its own
-   * byte `byte` on. The backend never writes to them, and `release` does not destroy the GPU buffer. Commands read the
-   * contents that the GPU buffer has when they are submitted.
+   * Makes `bytes` bytes of a GPU buffer, from byte `byte` on, readable by commands. In the returned buffer, they start
+   * at its byte `byte`. The backend never writes to them, and `release` does not destroy the GPU buffer. Commands read
+   * the contents that the GPU buffer has when the commands are submitted.
    */
   borrow(buffer: GpuBuffer, byte: number, bytes: number): { readonly buffer: DeviceBuffer; readonly byte: number };
   /**
-   * Submits all commands issued so far and returns the GPU buffer that holds the memory; `byte` is the offset in it.
-   * The memory stays there until `end` is called. If the memory is lost before that, `onLost` is called once.
+   * Submits all commands issued so far. Returns the GPU buffer that contains the memory, and the byte at which the
+   * memory starts there. The memory stays there until `end` is called. If the memory is lost before that, `onLost` is
+   * called once.
    */
   lend(buffer: DeviceBuffer, onLost: (reason: unknown) => void): LentMemory;
 }
@@ -244,8 +245,8 @@ export interface SpillCounters {
   /** Bytes moved from the host to the device: data that had been spilled, or that was first written on the host. */
   restoredBytes: number;
   /**
-   * Number of windows (parts of their rows) in which commands ran, because their buffers did not fit on the device
-   * together.
+   * Number of windows in which commands ran. A window is a part of a command's rows. Windows are used when the buffers
+   * of a command do not fit on the device together.
    */
   windows: number;
   /**

@@ -174,7 +174,10 @@ export interface ScanCommand {
   readonly monoid: MonoidProgram;
   readonly emit: Program;
   readonly stores: readonly Store[];
-  /** Where to write the combination of all elements, one word for each leaf. Its value is that of `reduce`. */
+  /**
+   * Where to write the combination of all elements, one word for each leaf (scalar of an element). Its value is that of
+   * `reduce`.
+   */
   readonly total?: Cell | undefined;
   readonly form?: ScanForm | undefined;
 }
@@ -324,7 +327,9 @@ export interface VectorLeaf {
   readonly array: ArrayBinding;
 }
 
-/** One scalar of the state of all cells, one 32-bit word per cell. Bools are stored as 0 and 1. */
+/**
+ * One leaf (scalar) of the states of all cells, stored as one 32-bit word for each cell. Bools are stored as 0 and 1.
+ */
 export interface StateLeaf {
   readonly type: ScalarType;
   readonly buffer: DeviceBuffer;

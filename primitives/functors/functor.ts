@@ -44,8 +44,8 @@ function scalar<T extends ScalarType>(type: T): Scalar<T> {
 }
 
 /**
- * Unsigned 32-bit integers. Called as a function, it makes a literal or converts a value. f32 values are truncated and
- * saturate at the range of u32; NaN gives 0.
+ * Unsigned 32-bit integers. `u32(x)` makes a literal or converts a value: f32 values are truncated and saturate at the
+ * range of u32, and NaN gives 0.
  *
  * @example
  * await ctx.read(map(fn({ x: f32 }, u32, ({ x }) => u32(x)), { x: ctx.column(Float32Array.of(2.9, -1)) }));
@@ -53,8 +53,8 @@ function scalar<T extends ScalarType>(type: T): Scalar<T> {
  */
 export const u32: Scalar<'u32'> = scalar('u32');
 /**
- * Signed 32-bit integers. Called as a function, it makes a literal or converts a value. f32 values are truncated and
- * saturate at the range of i32; NaN gives 0.
+ * Signed 32-bit integers. `i32(x)` makes a literal or converts a value: f32 values are truncated and saturate at the
+ * range of i32, and NaN gives 0.
  *
  * @example
  * await ctx.read(map(fn({ x: f32 }, i32, ({ x }) => i32(x)), { x: ctx.column(Float32Array.of(-2.9)) }));
@@ -62,7 +62,7 @@ export const u32: Scalar<'u32'> = scalar('u32');
  */
 export const i32: Scalar<'i32'> = scalar('i32');
 /**
- * 32-bit floating point numbers. Called as a function, it makes a literal or converts a value, rounding to nearest.
+ * 32-bit floating point numbers. `f32(x)` makes a literal or converts a value, rounding to nearest.
  *
  * @example
  * await ctx.read(map(fn({ x: u32 }, f32, ({ x }) => f32(x).div(2)), { x: ctx.column(Uint32Array.of(3)) }));
@@ -70,7 +70,7 @@ export const i32: Scalar<'i32'> = scalar('i32');
  */
 export const f32: Scalar<'f32'> = scalar('f32');
 /**
- * Booleans. Called as a function, it makes a literal or returns whether a value is not 0.
+ * Booleans. `bool(x)` makes a literal or returns whether a value is not 0.
  *
  * @example
  * await ctx.read(map(fn({ x: u32 }, bool, ({ x }) => bool(x)), { x: ctx.column(Uint32Array.of(0, 5)) }));

@@ -71,7 +71,10 @@ export function writtenAt<R>(at: Error | undefined, run: () => R): R {
   }
 }
 
-/** The error for an invalid argument of a function of the builder. If the argument is a promise, the error says so. */
+/**
+ * The error for an invalid argument of a builder function, such as `Var` or `If`. If the argument is a promise, the
+ * error says so.
+ */
 export function wrongInput(
   call: string,
   argument: string,
@@ -404,8 +407,8 @@ export function linkEntry(linkage: Linkage, module: Module, links: Links): void 
   const { functions } = linkage;
   const name = link(linkage, module, links);
   const linked = functions.find((fn) => fn.name === name)!;
-  // If the function is last, nothing calls it, and it can be replaced by the entry. Otherwise the entry equals a
-  // function that others call, which must stay.
+  // If the function is last, nothing calls it, so the entry replaces it. Otherwise, other functions call it, so it must
+  // stay, and the entry is a copy.
   if (functions.at(-1) === linked) functions.pop();
   const own = entryOf(module).name;
   const taken = functions.some((fn) => fn.name === own);

@@ -59,8 +59,8 @@ const ROUNDS_AT_ONCE = 32;
 /** Milliseconds for which the loop may run before it yields to timers and events of the thread. */
 const TURN = 8;
 /**
- * Whether arguments repeat is found by comparing the lengths before a round with those three rounds earlier. Arguments
- * older than that are dropped.
+ * To find out whether arguments repeat, the lengths of a round are compared with those of the round this number of
+ * rounds earlier. Older arguments are dropped.
  */
 const LOOKED_BACK = 3;
 
@@ -231,8 +231,8 @@ function takeMemory(
 }
 
 /**
- * Whether the lengths before a round equal those two rounds earlier. Then the arguments are equal too, and the call of
- * that round can be reused.
+ * Whether the lengths that the previous round used equal those of two rounds before that one. Then the arguments of
+ * this round are those of two rounds earlier, whose call can be reused.
  */
 function stays(
   state: LoopScript['state'],

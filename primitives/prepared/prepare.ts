@@ -51,7 +51,7 @@ export interface PreparingContext {
   /** Creates a context in which the commands of a pipeline are recorded. */
   createContext(backend: Backend, recording: Recording): Context;
   allocate(words: number): DeviceBuffer;
-  /** Adds memory to the current scope, which then frees it. */
+  /** Adds memory to the current scope, so that the memory is freed when this scope ends. */
   own(memory: Memory): void;
   release(memory: Memory): void;
   hold(memory: Memory): void;

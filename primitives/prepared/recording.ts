@@ -5,6 +5,6 @@ import type { Context } from '../context-type.ts';
 export interface Recording {
   /** The context for which the pipeline is being prepared. The pipeline may read columns of this context. */
   readonly outer: Context;
-  /** Called when a primitive declares that a device count may exceed its limit. */
+  /** Called when a primitive declares that a row count, which only the device knows, may exceed its limit. */
   expectCapacity(length: DeviceLength, primitive: string): void;
 }

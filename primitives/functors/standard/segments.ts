@@ -20,8 +20,8 @@ export type EdgeAndPoint<P> = { readonly from: P; readonly to: P; readonly point
 export type TwoSegments<P> = { readonly a: P; readonly b: P; readonly c: P; readonly d: P };
 
 /**
- * Whether an edge whose ends have the y coordinates `fromY` and `toY` crosses the horizontal line at y. Law: reversing
- * the edge does not change the result.
+ * Whether an edge whose ends have the y coordinates `fromY` and `toY` crosses the horizontal line at y. An edge
+ * includes its lower end but not its upper end. Law: reversing the edge does not change the result.
  *
  * @example
  * const y = ctx.column(Int32Array.of(-1, 0, 5));
