@@ -522,8 +522,9 @@ export class Context {
   /**
    * Frees the memory of the columns in a value. For a stored column or a slice of one, this is the memory of the
    * elements. For a view, it is the memory that was allocated only for that view, but not the memory of its input
-   * columns. Columns of one view are freed together. A device count is freed with the last of its columns. Disposing of
-   * a column twice is no error, but using a freed column, or a view of one, is an error.
+   * columns. Columns of one view are freed together. A device count (a length that only the device knows) is freed with
+   * the last of its columns. Disposing of a column twice is no error, but using a freed column, or a view of one, is an
+   * error.
    */
   dispose(...tables: readonly unknown[]): void {
     for (const table of tables) requireNoPromise('dispose', 'tables', table);
@@ -640,8 +641,9 @@ export class Context {
   }
 
   /**
-   * Declares that a device count may exceed its limit. Call it before the count is used. If the count exceeds the
-   * limit, all reads of columns that derive from the count throw a {@link CapacityError}.
+   * Declares that a device count (a length that only the device knows) may exceed its limit. Call it before the count
+   * is used. If the count exceeds the limit, all reads of columns that derive from the count throw a
+   * {@link CapacityError}.
    */
   expectCapacity(length: DeviceLength, primitive: string): void {
     if (this.recording !== undefined) this.recording.expectCapacity(length, primitive);

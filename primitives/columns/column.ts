@@ -367,8 +367,8 @@ export function commonLength(columns: readonly Column[], primitive: string): num
 }
 
 /**
- * Whether two lengths are known to be equal. Lengths from different device counts are not, even if their values are
- * equal.
+ * Whether two lengths are known to be equal. Two different device counts are not known to be equal, even if the device
+ * stores the same number in both.
  */
 export function sameLength(a: number | DeviceLength, b: number | DeviceLength): boolean {
   if (typeof a === 'number' || typeof b === 'number') return a === b;

@@ -7,8 +7,8 @@ import { extentOf, fuse, programOf } from './program.ts';
 export { capacityOf } from '../contract/backend.ts';
 
 /**
- * A length multiplied by a whole number, for tables in which each row has a fixed number of elements. A device count is
- * multiplied on the device.
+ * A length multiplied by a whole number, for tables in which each row has a fixed number of elements. A device count (a
+ * length that only the device knows) is multiplied on the device.
  *
  * @throws {@link ArgumentError} if the result could have more rows than a column can have.
  */
@@ -41,7 +41,7 @@ export function divideLength(context: Context, length: Column['length'], by: num
 }
 
 /**
- * The sum of two lengths. Device counts are added on the device.
+ * The sum of two lengths. Device counts (lengths that only the device knows) are added on the device.
  *
  * @throws {@link ArgumentError} if the result could have more rows than a column can have.
  */
