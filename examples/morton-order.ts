@@ -2,7 +2,7 @@
 //
 //     node --import tsx examples/morton-order.ts
 //
-// Keys are computed while the sort reads them, and distances while they are added up, so neither are stored.
+// Keys are computed while the sort reads them, and distances while they are added up, so neither is stored.
 import {
   type Column,
   fn,

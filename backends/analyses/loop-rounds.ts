@@ -5,7 +5,7 @@ export type Loop = Extract<Statement, { kind: 'loop' }>;
 
 type Let = Extract<Statement, { kind: 'let' }>;
 
-/** Facts about a function's locals. */
+/** What is known about the locals (values and variables) of a function. */
 export interface Locals {
   /** The statement that binds each local; parameters have none. */
   readonly bindings: ReadonlyMap<number, Statement>;

@@ -24,19 +24,22 @@ export function combineGraph({ module }: MonoidProgram): CombineGraph {
 
 const commutative: ReadonlySet<OperationName> = new Set(['add', 'mul', 'min', 'max', 'and', 'or', 'xor']);
 
-/** Whether a monoid's operands may be combined in any order, because it declares so or its code shows it. */
+/**
+ * Whether a monoid's operands may be combined in any order: it is exact, and it is declared commutative or its code
+ * shows that it is.
+ */
 export function combinesInAnyOrder(monoid: MonoidProgram): boolean {
   return monoid.exact && (monoid.commutative || leafOperations(monoid) !== undefined);
 }
 
-/** The operation on every leaf, if the monoid consists of one commutative operation for each leaf. */
+/** The operation on each leaf, if the monoid applies one commutative operation to each leaf; else undefined. */
 export function leafOperations(monoid: MonoidProgram): readonly OperationName[] | undefined {
   const { left, right, results } = combineGraph(monoid);
   const names = results?.map((node, leaf) => leafOperation(node, left[leaf]!, right[leaf]!));
   return names?.every((name) => name !== undefined) ? names : undefined;
 }
 
-/** The commutative operation that a node applies to two given nodes. */
+/** The operation of a node, if it is a commutative operation on the nodes `left` and `right`; else undefined. */
 function leafOperation(node: Node, left: Node, right: Node): OperationName | undefined {
   if (node.kind !== 'operation' || !commutative.has(node.name)) return undefined;
   const [a, b] = node.operands;

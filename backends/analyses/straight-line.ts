@@ -326,7 +326,7 @@ function maxByOperands(node: Node, max: (operand: Node) => number): number {
   }
 }
 
-/** The bool that an integer was converted from, if any. */
+/** If an integer was converted from a bool, returns the bool; else undefined. */
 export function truthOf(node: Node): Node | undefined {
   if (node.kind !== 'operation') return undefined;
   const [a, b, condition] = node.operands;
@@ -344,14 +344,16 @@ export interface Slots {
 /** The state of {@link flatten} for one function. */
 interface Frame {
   readonly values: Map<number, Node>;
-  /** The condition under which the current statement runs; undefined if it always does. */
+  /** The condition under which the current statement runs; undefined if it always runs. */
   path: Node | undefined;
   /** The condition under which the function has returned. */
   returned: Node | undefined;
   results: readonly Node[] | undefined;
 }
 
-/** Adds the entry of a module to a graph; throws {@link NotStraight} if that is impossible. */
+/**
+ * Adds the operations of a module's entry to a graph. Throws {@link NotStraight} if the graph cannot represent them.
+ */
 export function flatten(graph: Graph, module: Module, slots: Slots, args: readonly Node[]): readonly Node[] {
   const call = (fn: IrFunction, values: readonly Node[]): readonly Node[] => {
     const frame: Frame = {
@@ -450,7 +452,7 @@ export function flatten(graph: Graph, module: Module, slots: Slots, args: readon
   return call(entryOf(module), args);
 }
 
-/** The results of a module as nodes; undefined if it is not straight-line code. */
+/** The results of a module as nodes of the graph; undefined if the module is not straight-line code. */
 export function straightLine(
   graph: Graph,
   module: Module,

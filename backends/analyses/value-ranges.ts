@@ -23,7 +23,10 @@ export function literalRange({ type, value }: Literal): ValueRange {
   return type === 'f32' ? WHOLE.f32 : { min: Number(value), max: Number(value) };
 }
 
-/** The range of an integer operation's result, by interval arithmetic; all values of the type if it might wrap. */
+/**
+ * The range of an operation's result, by interval arithmetic. All values of the type if the result is not an integer or
+ * might wrap.
+ */
 export function operationRange(
   { name, operands }: Operation,
   type: ScalarType,

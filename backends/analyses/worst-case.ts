@@ -7,8 +7,8 @@ import { literalRange, operationRange, type ValueRange, wholeRange } from './val
 export type Weights = (statement: Statement) => number;
 
 /**
- * An upper bound of the cost of one evaluation of a module's entry, for all arguments, uniforms and arrays; infinite if
- * it has a loop without a known bound. Constants that callers pass to helpers are taken into account.
+ * An upper bound of the cost of one evaluation of a module's entry, for all arguments, uniforms and arrays. Infinite if
+ * the module has a loop without a known bound. Constants that callers pass to other functions are taken into account.
  *
  * @example
  * const steps = (rounds: U32) => { const sum = Var(u32(0)); For(0, rounds, (i) => sum.set(sum.add(i))); return sum; };

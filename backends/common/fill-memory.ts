@@ -1,7 +1,7 @@
 import type { WordSource } from '../../primitives/contract/backend.ts';
 import { inLanes } from './lanes.ts';
 
-/** Maximum number of bytes per read of a source (`PIECE`), and of concurrent reads (`LANES`). */
+/** Maximum number of bytes per read of a source (`PIECE`), and maximum number of concurrent reads (`LANES`). */
 const PIECE = 2 ** 24;
 const LANES = 4;
 

@@ -25,14 +25,14 @@ import {
   type WriteEntry,
 } from './log.ts';
 
-/** Reports that another backend has taken over. */
+/** Describes one failover: which backend was replaced by which, and why. */
 export interface Failover {
   /** The backend that was lost. */
   readonly from: Backend['name'];
   /** The backend that replaces it. */
   readonly to: Backend['name'];
   readonly reason: DeviceLostError;
-  /** Number of kernels that were run again. */
+  /** Number of kernels that the new backend ran again. */
   readonly commands: number;
 }
 
@@ -40,7 +40,7 @@ export interface FailoverOptions {
   /** Opens the backend that takes over. It is called at every loss. */
   readonly standby: (reason: DeviceLostError) => Promise<Backend>;
   /**
-   * Called when another backend has taken over. An error that it throws or rejects with becomes a warning; the work
+   * Called when another backend has taken over. If this function throws or rejects, a warning is issued and the work
    * continues.
    */
   readonly onFailover?: ((failover: Failover) => void) | undefined;
@@ -331,7 +331,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     if (ended !== undefined) return;
     const failover: Failover = { from: lost.name, to: next.name, reason, commands };
     failovers.push(failover);
-    // An error thrown by onFailover is not a failure of the standby.
+    // onFailover runs in a microtask, so that an error in it does not count as a failure of the standby.
     if (onFailover !== undefined) queueMicrotask(() => tell('onFailover', onFailover, failover, onWarning));
   };
 
@@ -487,7 +487,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
         return await asked.lendWords?.(physical(held), word, words);
       } catch (error) {
         if (!(error instanceof DeviceLostError)) throw error;
-        // By now a standby may have taken over, which must not be reported as lost.
+        // If a standby has taken over in the meantime, it must not be treated as lost.
         if (asked === current) lose(error);
         return undefined;
       }

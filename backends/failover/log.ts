@@ -13,7 +13,10 @@ export interface Held extends DeviceBuffer {
   writes: number;
   /** Whether the buffer is borrowed: the memory belongs to other code, and its contents are lost with the device. */
   readonly borrowed: boolean;
-  /** Why the contents are lost: they came from a borrowed buffer. */
+  /**
+   * Why the contents are lost, if they are. After a failover, contents that came from a borrowed buffer or from a
+   * source that fails cannot be restored.
+   */
   lost: QuadrilleError | undefined;
 }
 

@@ -54,7 +54,8 @@ const MAX_COMPILED = 1024;
 const compiled = createCache<number, CompiledModule>({ max: MAX_COMPILED });
 
 /**
- * Compiles a module to JavaScript that follows `semantics.ts` bit by bit. The other emitters are tested against it.
+ * Compiles a module to JavaScript that follows `semantics.ts` bit by bit. Tests compare the other emitters with this
+ * one.
  *
  * @example
  * const twice = compileJavaScript(fn({ x: u32 }, u32, ({ x }) => x.mul(2)).module)(new Map(), new Map());
@@ -81,7 +82,7 @@ export function compilePausing(module: Module): PausingModule {
   return (arrays, uniforms, pause) => make(semantics, arrays, uniforms, pause);
 }
 
-/** Throws if the platform forbids compiling functions from text. */
+/** Throws if the platform forbids `new Function`, which compiles functions from text. */
 export function requireText(): void {
   functionOf([], '');
 }

@@ -94,9 +94,9 @@ export function quadPrefixStep(monoid: MonoidProgram): Module {
 }
 
 /**
- * Computes the exclusive and inclusive prefixes of element i and passes them to `emit`. The exclusive prefix is
- * (`block` ⊕ `quad`) ⊕ the fold of the elements before i in its quad. `blocksBefore` is the number of blocks before the
- * window.
+ * Computes the exclusive and inclusive prefixes of element i and passes them to `emit`. The array `block` contains the
+ * prefixes of blocks, and `quad` the prefixes of quads within their block. The exclusive prefix is (`block` ⊕ `quad`) ⊕
+ * the fold of the elements before i in its quad. `blocksBefore` is the number of blocks before the window.
  */
 export function emitPrefixes(emit: Module, monoid: MonoidProgram): Module {
   const { types, module, identity } = monoid;

@@ -8,7 +8,8 @@ import { visitStatements } from '../../primitives/ir/visit.ts';
  * How the module of a window addresses the elements of an array:
  * - `whole`: the whole array is bound and read at indices of the launch;
  * - `aligned`: a piece that starts at the window's first index is bound and read at indices of the window;
- * - `piece`: any piece is bound, and a uniform with the piece's first element is subtracted from indices.
+ * - `piece`: any piece is bound, and the index of the piece's first element, a uniform, is subtracted from indices of
+ * the launch.
  */
 export type Placing = 'whole' | 'aligned' | 'piece';
 

@@ -20,7 +20,7 @@ export interface WindowMachine {
   readonly hangLimit: number | undefined;
 }
 
-/** A range of a command's indices while the command runs on it. */
+/** A window that is being processed: a range of the command's indices. */
 export interface RowWindow {
   readonly from: number;
   readonly rows: number;
@@ -49,7 +49,7 @@ const MIN_ROWS = 64;
 /** Share of the free device memory that a window may fill. The inner backend's commands need the rest. */
 const FILL = 0.75;
 
-/** How a command runs in windows. */
+/** The decisions of {@link planWindows} for a command. */
 interface WindowsPlan {
   readonly analysis: Analysis;
   readonly residence: Residence;

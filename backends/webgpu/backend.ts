@@ -56,8 +56,8 @@ export interface WebGpuOptions {
   readonly adapter?: AdapterChoice | undefined;
   /**
    * An existing device, which your program can use at the same time. The backend never destroys it. By default the
-   * backend opens its own device. If `gpu` is missing too, a test compilation finds out whether the device's subgroups
-   * can be used.
+   * backend opens its own device. If there is neither the option `gpu` nor `navigator.gpu`, a test compilation finds
+   * out whether kernels can use the device's subgroups.
    */
   readonly device?: GpuDevice | undefined;
   /** Limits below those of the device, for example to bound the memory that the backend takes. */
@@ -173,7 +173,7 @@ function adapterOfDevice(): ArgumentError {
   });
 }
 
-/** Starts the machine. If this fails, destroys the device unless it is shared. */
+/** Starts the services for a device. If this fails, destroys the device unless it is shared. */
 function machineOf(open: OpenDevice, options: WebGpuOptions, gpu: GPU | undefined): GpuMachine {
   try {
     return startMachine(open, options, gpu);

@@ -198,7 +198,9 @@ export function densityOf(context: Context, { x, y }: Points, controls: Controls
   });
 }
 
-/** For every dense cell, the first cell of its connected component of dense cells. */
+/**
+ * For every dense cell, the first cell of its connected component of dense cells. All other cells get `NO_COMPONENT`.
+ */
 export function labelsOf(context: Context, { dense }: Density): Column<'u32'> {
   return connectedComponents(context, dense, { width: SIDE });
 }

@@ -27,10 +27,7 @@ export interface SessionOptions {
   readonly fail: (error: unknown) => void;
 }
 
-/**
- * Every frame with this interval is computed step by step, with a wait after each step, to measure the times of the
- * steps.
- */
+/** Interval, in frames, at which a frame is computed step by step, to measure the times of its steps. */
 const STEPS_EVERY = 20;
 
 /** Opens the backend and starts to compute frames. The first frame is computed even if the session is paused. */

@@ -32,17 +32,18 @@ export interface Arithmetic {
    */
   readonly comparison: 'plain' | 'bits';
   /**
-   * Of min and max: `ranked` compares the bits of the operands, which is correct for −0 and NaN where the device's own
+   * For min and max: `ranked` compares the bits of the operands, which is correct for −0 and NaN where the device's own
    * operation is not.
    */
   readonly extremum: 'plain' | 'ranked';
   /**
-   * Of integers to f32: `integer` first rounds 32-bit integers to 24 significant bits, so that the conversion is exact.
+   * For conversions of integers to f32: `integer` first rounds 32-bit integers to 24 significant bits, so that the
+   * conversion is exact.
    */
   readonly conversion: 'plain' | 'integer';
   /**
-   * Of f32 to integers: `checked` first compares numbers with the bounds of the integer type. Both forms check for NaN
-   * where it may occur.
+   * For conversions of f32 to integers: `checked` first compares numbers with the bounds of the integer type. Both
+   * forms check for NaN where it may occur.
    */
   readonly truncation: 'plain' | 'checked';
 }

@@ -1,6 +1,6 @@
 import { type Kind, where } from '../../../primitives/kinds.ts';
 
-/** A WebGPU device, of any implementation. */
+/** The check that an option is a WebGPU device, of any implementation of WebGPU. */
 export const aDevice: Kind = where('a GPUDevice', isDevice, {
   code: 'open/device',
   remedy: 'Pass the result of await adapter.requestDevice(deviceDescriptor(adapter)).',

@@ -10,7 +10,7 @@ export type AdapterChoice = 'hardware' | 'software' | 'auto';
 
 /** A device, with the limits and features that matter to kernels. */
 export interface OpenDevice {
-  /** Undefined if the caller passed the device. */
+  /** The adapter of the device; undefined if the caller passed the device. */
   readonly adapter: GpuAdapter | undefined;
   readonly device: GpuDevice;
   readonly info: GpuAdapterInfo;

@@ -25,7 +25,7 @@ export interface Compiler {
   parameterGroup(command: SlotPlace, dispatch: SlotPlace): GPUBindGroup;
   /** Drops all bind groups that refer to a GPU buffer. Called before the buffer is destroyed. */
   forget(part: BufferPart): void;
-  /** Drops everything. */
+  /** Drops all cached pipelines and bind groups. */
   clear(): void;
 }
 
@@ -127,7 +127,7 @@ function placesKey(command: SlotPlace, dispatch: SlotPlace): number {
   return commandKey * 2 ** 26 + -dispatch.chunk.id * 2 ** 12 + dispatch.bytes;
 }
 
-/** A bound above the size of a slot in bytes. */
+/** A power of two above the size of a slot in bytes. */
 const MAX_BYTES = 2 ** 17;
 
 function cached<K, V>(cache: Pick<Map<K, V>, 'get'> & Pick<Cache<K, V>, 'set'>, key: K, make: () => V): V {

@@ -81,7 +81,9 @@ export interface Launch {
   readonly code: () => KernelText;
   /** Number of workgroups, at most 2³² − 1. If they exceed the largest grid, there are several dispatches. */
   readonly groups: number;
-  /** At most four further words for the kernel, including the epoch if there is a spine, which is the first word. */
+  /**
+   * Further words for the kernel. If there is a spine, its epoch precedes them. Together they are at most four words.
+   */
   readonly words?: readonly number[];
   readonly run?: SpineRun | undefined;
 }
@@ -177,8 +179,8 @@ export function launch(engine: Engine, { key, parameters, bindings, code, groups
 const OWN_WORDS = 4;
 
 /**
- * The smallest grid with at least `groups` workgroups and at most `max` along each axis, or the largest grid. `count`
- * is the number of needed workgroups that the grid includes.
+ * A grid with `groups` workgroups or slightly more, and at most `max` along each axis. If this is impossible, the
+ * largest grid. `count` is the number of the needed workgroups that the grid includes.
  */
 function gridOf(groups: number, max: number): { grid: [number, number, number]; count: number } {
   const count = Math.min(groups, max ** 3);

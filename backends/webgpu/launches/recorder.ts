@@ -11,7 +11,7 @@ export interface SlotPlace {
   readonly bytes: number;
 }
 
-/** A slot whose words the host writes to `data`. They are uploaded before the launches of the submission run. */
+/** A slot whose words the host writes to `data`. The words are uploaded before the launches of the submission run. */
 export interface ParameterSlot extends SlotPlace {
   readonly data: Uint32Array;
   /** Only on a tape (recorded launches of a prepared pipeline): adds the call's value number `value` to word `at`. */
@@ -38,12 +38,9 @@ export interface Submission {
   readonly accepted: Promise<void>;
 }
 
-/**
- * A mapped staging buffer that recorded commands copy from or to. It must be unmapped before these commands are
- * submitted.
- */
+/** A staging buffer that recorded commands copy from or to. It must not be mapped when these commands are submitted. */
 export interface Staged {
-  /** Called before the commands are submitted; unmaps the buffer. */
+  /** Called before the commands are submitted. If the buffer is mapped, this method must unmap it. */
   handOver(): void;
   /** Called after the commands were submitted (`handedOver`) or dropped. */
   ended(handedOver: boolean): void;

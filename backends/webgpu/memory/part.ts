@@ -1,6 +1,6 @@
 import type { QuadrilleError } from '../../../primitives/errors.ts';
 
-/** A GPU buffer. Long device buffers consist of several. */
+/** A GPU buffer. Long device buffers consist of several parts. */
 export interface BufferPart {
   readonly id: number;
   readonly gpu: GPUBuffer;

@@ -177,7 +177,7 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
   return {
     reserved,
     readByFours,
-    /** The index of a part on the tape. */
+    /** The number that represents a part on the tape. */
     numberOf: (part: BufferPart): number => part.stand ?? numbers.get(part)!,
     resolve,
     block: blockMemory,

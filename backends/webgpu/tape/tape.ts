@@ -61,8 +61,8 @@ export interface ParameterBlock {
 }
 
 /**
- * The numbers of inputs, results and words of a script's block. The numbers of parts and the indices of a call's values
- * follow from them.
+ * How many inputs and results a script has, and how many words its block has. The numbers of parts and the indices of a
+ * call's values follow from these counts.
  */
 export interface TapeLayout {
   readonly inputs: number;

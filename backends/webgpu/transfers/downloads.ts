@@ -162,15 +162,15 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   const leave = ({ part }: Landing): void => {
     landingBytes -= part.bytes;
     part.gpu.destroy();
-    // Waiting pieces are started later, because this may run in the middle of dropping a submission.
+    // Waiting pieces are started later, because this function may run in the middle of dropping a submission.
     queueMicrotask(beginMore);
   };
 
   const finish = async (landing: Landing, accepted: Promise<void>, isNew: boolean): Promise<void> => {
     const { part, pieces, used } = landing;
     try {
-      // Wait until the device has accepted a new buffer. If it lacks memory, mapping the buffer would fail with a less
-      // useful error.
+      // Wait until the device has accepted a new buffer. If the device lacks memory, mapping the buffer would fail with
+      // a less useful error.
       if (isNew) await accepted;
       await failure.guarded(Promise.all([mapped(part.gpu, MAP_MODE_READ, used), accepted]));
       const words = new Uint32Array(part.gpu.getMappedRange(0, used));

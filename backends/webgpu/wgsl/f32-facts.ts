@@ -29,8 +29,8 @@ export interface F32Facts {
   /** Whether a value is used only by operations with these names. */
   isUsedOnlyBy(local: Local, names: ReadonlySet<OperationName>): boolean;
   /**
-   * Whether the compiler could simplify the sum or product that a local is bound to, because it is combined with a
-   * value that shares a term.
+   * Whether a compiler could simplify the sum or product that a local is bound to, because that value is combined with
+   * another value that shares a term.
    */
   mayCancel(local: Local): boolean;
 }

@@ -8,13 +8,13 @@ import { isStraight, moduleOfNodes, neededFor, type SlotNames } from './graph-mo
  * and computed once. The code is valid only if `first` is at least `run` and first + run is below the extent.
  */
 export interface Unrolled {
-  /** The array elements that are read at fixed distances from `first`. All of them exist. */
+  /** The array elements that are read at fixed distances from `first`. All of them are inside their arrays. */
   readonly taps: readonly Tap[];
-  /** Returns the elements of the run, one after another, leaf by leaf. */
+  /** A module that returns the elements of the run, one after another, leaf by leaf. */
   readonly element: RunFunction;
   /**
-   * Returns the results of the emit program, index by index. Its last parameters are the run + 1 states before, between
-   * and after the elements, leaf by leaf.
+   * A module that returns the results of the emit program, index by index. Its last parameters are the run + 1 states
+   * before, between and after the elements, leaf by leaf.
    */
   readonly emit: RunFunction;
 }

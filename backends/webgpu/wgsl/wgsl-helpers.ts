@@ -45,7 +45,7 @@ const helpers: Readonly<Record<Helper, string>> = {
   // hide enough: some compilers still fuse products.)
   hide: `fn q_hide(x: f32) -> f32 { return select(x, bitcast<f32>(${OPAQUE_ZERO}), ${OPAQUE_ZERO} != 0u); }` as string,
   // The product, corrected. Some devices flush before they round, so that a product just below 2^-126 becomes zero.
-  // Such a product is computed again on a larger scale; its smaller factor is below 2^-63.
+  // Such a product is computed again, with the smaller factor (which is below 2^-63) scaled up by 2^64.
   mul: `fn q_mul(a: f32, b: f32) -> f32 {
   let p = q_hide(a * b);
   let x = bitcast<u32>(a); let y = bitcast<u32>(b);

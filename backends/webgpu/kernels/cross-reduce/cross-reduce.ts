@@ -9,15 +9,15 @@ import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
 import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
 
-/** Threads of a workgroup. The left rows of one thread are this many rows apart. */
+/** Threads per workgroup. The left rows of one thread are `THREADS` rows apart. */
 const THREADS = 64;
-/** Maximum number of left rows of a thread. */
+/** Maximum number of left rows per thread. */
 const MAX_ROWS = 4;
-/** Maximum number of right rows processed together. */
+/** Maximum number of right rows that a workgroup processes at a time. */
 const MAX_AT_ONCE = 8;
 /** Maximum number of sums that a thread keeps for all its pairs. More would not fit in registers. */
 const MAX_SUMS = 32;
-/** Dimensions of a tile: eight words fill a 32-byte sector of memory. */
+/** Number of dimensions that a tile holds at a time. Eight words fill a 32-byte sector of memory. */
 const DEPTH = 8;
 /** Padding words after each dimension of a tile, so that a warp that writes eight dimensions uses all memory banks. */
 const PADDING = 4;
@@ -26,7 +26,7 @@ const PADDING = 4;
 export interface CrossLayout {
   /** Number of left rows per thread. */
   readonly rows: number;
-  /** Number of right rows that are processed together. */
+  /** Number of right rows that a workgroup processes at a time. */
   readonly atOnce: number;
 }
 

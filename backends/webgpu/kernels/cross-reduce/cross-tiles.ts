@@ -12,9 +12,9 @@ import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
 /** Threads along each side of a workgroup, whose threads form a square. */
 const SIDE = 16;
 const THREADS = SIDE * SIDE;
-/** Left rows, and right rows, per thread. */
+/** Number of left rows, and of right rows, per thread. */
 const ROWS = 8;
-/** Left rows, and right rows, per tile. */
+/** Number of left rows, and of right rows, per tile. */
 const TILE = SIDE * ROWS;
 /** Number of dimensions that a tile holds at a time. */
 const DEPTH = 8;

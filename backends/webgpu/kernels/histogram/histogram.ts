@@ -16,7 +16,8 @@ import { countKeyed } from './keyed-histogram.ts';
 
 const THREADS = 256;
 /**
- * Number of elements that a thread evaluates before it counts them, if the evaluation is cheap. Their loads overlap.
+ * Number of elements that a thread evaluates before it counts them, if the evaluation is cheap. The loads of these
+ * elements overlap.
  */
 const MAX_STEPS = 4;
 
@@ -49,7 +50,7 @@ interface Counting {
   readonly firstWord: number;
 }
 
-/** Counts a program's results per bin; see `Backend.histogram`. */
+/** Runs a histogram command; see `Backend.histogram`. */
 export function histogram(engine: Engine, command: HistogramCommand): void {
   if (command.histograms !== undefined || command.inner !== undefined) countKeyed(engine, command);
   else countRuns(engine, command);

@@ -19,7 +19,8 @@ import { bindPlacements, countBindings, type IndexRange, placeArrays, windowsOf 
 
 const THREADS = 256;
 /**
- * Number of elements that a thread evaluates before it counts them, if the evaluation is cheap. Their loads overlap.
+ * Number of elements that a thread evaluates before it counts them, if the evaluation is cheap. The loads of these
+ * elements overlap.
  */
 const MAX_STEPS = 4;
 /**
@@ -90,8 +91,8 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
   const leaves = inner === undefined ? 0 : entryOf(inner.row.module).results.length - 1;
   const room = Math.floor(shared / 4) - (inner === undefined ? 0 : (leaves + 1) * THREADS + 1);
   if (room < 0) return undefined;
-  // Little workgroup memory, so that many workgroups run at once. A power of two, so that similar numbers of bins share
-  // a pipeline.
+  // The memory of a workgroup is kept small, so that many workgroups run at once. It is a power of two, so that similar
+  // numbers of bins share a pipeline.
   const max = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(ownBins, room - MAX_SLOTS))));
   const own = Math.min(max, 2 ** Math.ceil(Math.log2(Math.max(THREADS, WANTED_SLOTS * bins))));
   const slots = ownBins === 0 ? 0 : Math.min(MAX_SLOTS, Math.floor(own / bins));

@@ -16,7 +16,8 @@ import { emitClear } from '../shared/workgroup.ts';
 
 const THREADS = 256;
 /**
- * Number of rows that a thread evaluates before it adds their weights, if the evaluation is cheap. Their loads overlap.
+ * Number of rows that a thread evaluates before it adds their weights, if the evaluation is cheap. The loads of these
+ * rows overlap.
  */
 const MAX_STEPS = 4;
 /**
@@ -27,7 +28,7 @@ const MAX_COPIES = 32;
 
 /** The sums in workgroup memory. */
 interface OwnSums {
-  /** Size of that memory in words. Every sum has `copies` words, each the low half of a partial sum. */
+  /** Number of words of workgroup memory. Every sum has `copies` words, each the low word of a partial sum. */
   readonly words: number;
   readonly copies: number;
 }

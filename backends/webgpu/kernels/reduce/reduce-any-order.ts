@@ -150,8 +150,8 @@ var<workgroup> is_last: u32;`;
 }
 
 /**
- * WGSL after which all workgroups but the last to arrive have ended, and `s` of the last one's thread 0 is the fold of
- * all elements.
+ * WGSL that ends all workgroups except the last to arrive. In the last workgroup, the variable `s` of thread 0 is then
+ * the fold of all elements.
  */
 function meet(threads: number, bySubgroups: boolean): string {
   return `if (t == 0u) { is_last = select(0u, 1u, arrive(chunk, s)); }

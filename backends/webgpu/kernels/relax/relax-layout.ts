@@ -7,7 +7,7 @@ import type { Engine } from '../../launches/engine.ts';
 const MAX_THREADS = 512;
 /** Maximum number of cells per thread. The kernel contains the code of a step once for each. */
 const MAX_CELLS_OF_THREAD = 32;
-/** Bytes of workgroup memory for the grid's position and size and for the flag that it is finished. */
+/** Bytes of workgroup memory for the grid's position and size, and for the flag that the grid is finished. */
 const OTHER_BYTES = 32;
 
 /**

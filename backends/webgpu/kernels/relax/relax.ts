@@ -205,8 +205,8 @@ function emitNeighbourPlaces({ boundary, neighbours, maxWidth }: RelaxCommand, l
   const places = new Map<string, string>();
   for (const { repeat, row } of cellsOf(layout)) {
     for (const { dx, dy } of neighbours) {
-      // Several cells of a thread share a neighbour's place. Its row is therefore compared with the edges even if `dy`
-      // is 0 for this cell.
+      // Several cells of a thread share a neighbour's place. The row of the place is therefore compared with the edges
+      // even if `dy` is 0 for this cell.
       const name = placeName(repeat, dx, row + dy);
       const isOutside = [
         boundary.x === 'constant' && dx !== 0 ? 'x < 0 || x >= w' : '',

@@ -152,8 +152,8 @@ ${emitFold(tile, engine.subgroups!)}`,
 }
 
 /**
- * The WGSL with which a tile is scanned, its functions, and a key that identifies both together with the scan and the
- * tile.
+ * WGSL that scans the rows of a tile, and the functions that it calls. Together with the keys of the scan and the tile,
+ * `key` identifies them for the cache of pipelines.
  */
 function rowsFor(
   engine: Engine,

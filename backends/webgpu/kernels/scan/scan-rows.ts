@@ -28,8 +28,8 @@ export interface ScanRows {
 }
 
 /**
- * Rows of states. Every lane folds its run, the lanes scan the totals of the runs, and the total of each row is added
- * to the next row.
+ * Rows of states. Every lane folds its run, the lanes scan the totals of the runs, and the total of each row is
+ * combined into the next row.
  */
 export function stateRows(
   items: number,

@@ -22,8 +22,8 @@ import { type BoundStore, bindStoresAt, emitStores, linkStores, storesKey } from
 import { bindPlacements, type IndexRange, type LinkedStore, placeArrays, windowsOf } from '../shared/windows.ts';
 
 /**
- * What consumes the prefixes of a scan: the emit program, which receives the index and the exclusive and inclusive
- * prefixes, and the stores of its results.
+ * The consumer of a scan's prefixes: the emit program, which receives the index and the exclusive and inclusive prefix,
+ * and the stores of its results.
  */
 export interface Sink {
   readonly emit: LinkedProgram;

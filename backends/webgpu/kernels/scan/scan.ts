@@ -33,7 +33,7 @@ function runScan(engine: Engine, command: ScanCommand): void {
 
 /**
  * Scans by look-back if the monoid is exact, the device supports it, and one launch can bind all buffers completely.
- * Returns whether it did.
+ * Returns false if nothing was launched.
  */
 function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
   const { extent, program, emit, stores } = command;
@@ -49,7 +49,10 @@ function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
   return true;
 }
 
-/** Scans by the tree if one launch can bind the program, a store and `others` more buffers. Returns whether it did. */
+/**
+ * Scans along the combination tree if one launch can bind the program, a store and `others` more buffers. Returns false
+ * if nothing was scanned.
+ */
 function scanFused(engine: Engine, command: ScanCommand, others: number): boolean {
   const { extent, monoid, program, emit, stores, total } = command;
   const source = prepareSource(engine, extent, program, BLOCK, others);

@@ -5,7 +5,8 @@ import type { IndexRange, Placement, Placements } from './windows.ts';
 
 /**
  * Copies arrays into one buffer, so that they need only one binding. Arrays that are read at the launch index are
- * copied for the window only, all others completely. Arrays that do not fit into one binding any more keep their own.
+ * copied for the window only, all others completely. Arrays that do not fit into that binding keep bindings of their
+ * own.
  *
  * @returns the buffer, to be released after the launch.
  */

@@ -37,8 +37,8 @@ let p${k} = subgroupShuffle(o${k}, first_lane(m${k})) + b${k};`,
 }
 
 /**
- * `own` is the number of digits per thread for the work that is split by digit. `holders` is the WGSL condition of the
- * threads that have any.
+ * How digits are distributed over threads, for work that is done once per digit. `own` is the number of digits per
+ * thread, and `holders` a WGSL condition that is true in the threads that have digits.
  */
 export function shareOf(threads: number): { readonly own: number; readonly holders: string } {
   const own = Math.max(1, 2 ** Math.ceil(Math.log2(DIGITS / threads)));
