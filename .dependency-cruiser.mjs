@@ -36,7 +36,8 @@ const pathOf = (place) => PLACES[place] ?? `^${place}/`;
 
 const floorRules = Object.entries(FLOORS).map(([floor, below]) => ({
   name: `floor ${floor}`,
-  comment: 'A floor knows those below it only, so that one can read, test and replace it without what stands on it.',
+  comment:
+    'A floor imports only from floors below it, so that it can be read, tested and replaced without the floors above.',
   severity: 'error',
   from: { path: pathOf(floor) },
   to: {
@@ -50,14 +51,14 @@ export default {
     ...floorRules,
     {
       name: 'no circle',
-      comment: 'Of files in a circle none can be understood, or loaded, before the others.',
+      comment: 'In an import cycle, no file can be understood, or loaded, before the others.',
       severity: 'error',
       from: {},
       to: { circular: true },
     },
     {
       name: 'pages need no Node',
-      comment: 'A page bundles these folders. `page-entries.test` sees to the files of `workers` that pages load.',
+      comment: 'A page bundles these folders. `page-entries.test` checks the files of `workers` that pages load.',
       severity: 'error',
       from: {
         path: '^(primitives|graph|algorithms|backends/(analyses|common|reference|webgpu|failover|spilling))/',
@@ -66,7 +67,7 @@ export default {
     },
     {
       name: 'algorithms give no commands',
-      comment: 'Algorithms are chains of primitives. What no primitive does in one launch, `row-results.ts` does.',
+      comment: 'Algorithms call primitives. For launches that no primitive makes, they use `row-results.ts`.',
       severity: 'error',
       from: { path: '^algorithms/' },
       to: {
@@ -75,15 +76,15 @@ export default {
     },
     {
       name: 'programs are not imported',
-      comment:
-        'A program of `bench` measures as soon as it is loaded, so only programs import from folders of programs.',
+      comment: 'A program of `bench` measures as soon as it is loaded, so only programs may import from these folders.',
       severity: 'error',
       from: { path: '^(cli|examples)/|^bench/(calls|experiments|harness|peers|shared|tune)/' },
       to: { path: '^bench/', pathNot: '^bench/(index\\.ts|(experiments|harness|peers|shared|tune|calls)/)' },
     },
     {
       name: 'the IR stands alone',
-      comment: 'Backends, analyses and tests read functors through it, however they were recorded.',
+      comment:
+        'Backends, analyses and tests read functors through the IR, so it must not depend on how functors are recorded.',
       severity: 'error',
       from: { path: '^primitives/ir/' },
       to: { pathNot: '^primitives/(ir/|cache\\.ts$)' },

@@ -173,7 +173,7 @@ async function openWorkersOrReference(platform: Platform, options: OpenOptions):
     const isMissing = cause instanceof DeviceLostError || cause instanceof OutOfMemoryError;
     if (!isMissing) throw cause;
     const reference = await openReference(options);
-    const sentence = `The reference backend, which is slow, stands in for the workers: ${cause.message}`;
+    const sentence = `The slow reference backend is used, because workers are not available: ${cause.message}`;
     warn(new QuadrilleWarning('open/reference', sentence, { cause }), options.onWarning);
     return reference;
   }

@@ -48,12 +48,12 @@ export function requireRecord(call: string, argument: string, given: unknown, ex
   if (!isRecord(given)) throw wrongArgument(call, argument, given, expected);
 }
 
-/** Requires that the argument is not a promise. */
+/** Throws if the argument is a promise, for example because `await` was forgotten. */
 export function requireNoPromise(call: string, argument: string, given: unknown): void {
   if (isPromise(given)) throw promiseGiven(call, argument, 'the value it resolves to');
 }
 
-/** Requires a JavaScript function. */
+/** Requires that the argument is a JavaScript function. */
 export function requireFunction(call: string, argument: string, given: unknown): void {
   if (typeof given !== 'function') throw wrongArgument(call, argument, given, 'a function');
 }
@@ -70,12 +70,12 @@ export function requireArray(
   throw wrongArgument(call, argument, given, expected, remedy === undefined ? {} : { remedy });
 }
 
-/** Requires a finite number. */
+/** Requires that the argument is a finite number. */
 export function requireNumber(call: string, argument: string, given: unknown): asserts given is number {
   if (!Number.isFinite(given)) throw wrongArgument(call, argument, given, 'a finite number');
 }
 
-/** Requires one of several words. */
+/** Requires that the argument is one of the given words. The error message lists them. */
 export function requireOneOf(
   call: string,
   argument: string,
@@ -87,13 +87,13 @@ export function requireOneOf(
   throw wrongArgument(call, argument, given, words.join(', '), code === undefined ? {} : { code });
 }
 
-/** Requires one of the given scalar types. */
+/** Requires that the argument is one of the given scalar types, such as `u32`. */
 export function requireScalar(call: string, argument: string, given: unknown, types: readonly ScalarType[]): void {
   if (isScalarType(given) && types.includes(given.type)) return;
   throw wrongArgument(call, argument, given, types.join(' or '), { code: 'argument/shape' });
 }
 
-/** Requires a shape: a scalar type or a record of shapes. */
+/** Requires that the argument is a shape: a scalar type, or a record of shapes. */
 export function requireShape(call: string, argument: string, given: unknown): asserts given is Shape {
   const flaw = flawOfShape(given, argument);
   if (flaw === undefined) return;

@@ -324,7 +324,7 @@ export class Context {
    */
   submit(): void {
     if (this.backend.submit?.() !== false) return;
-    throw new ArgumentError('buffer/spilled', 'Commands wait for memory, and cannot be handed over yet.', {
+    throw new ArgumentError('buffer/spilled', 'Some commands wait for memory, so they cannot be submitted yet.', {
       remedy: 'Await context.sync() first, or raise limits.memoryBytes.',
     });
   }

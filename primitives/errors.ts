@@ -114,7 +114,7 @@ export class FormatError extends QuadrilleError {
   }
 }
 
-/** Geometry that cannot be placed on the integer grid. */
+/** Geometry that cannot be placed on the integer grid, because its coordinates are invalid or outside the grid. */
 export class GeometryError extends QuadrilleError {
   static {
     GeometryError.prototype.name = 'GeometryError';

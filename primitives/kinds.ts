@@ -21,7 +21,7 @@ export type Kind = (given: unknown, path: string, homes: Homes) => Flaw | undefi
 /** The code and the remedy of the error that is thrown if an argument fails the check. */
 type Told = Pick<Flaw, 'code' | 'remedy'>;
 
-/** Makes a kind from a test. `expected` describes a valid argument in error messages. */
+/** Makes a kind (a check of arguments) from a test. `expected` describes a valid argument in error messages. */
 export function where(expected: string, holds: (given: unknown) => boolean, told: Told = {}): Kind {
   return (part, path) => (holds(part) ? undefined : { path, part, expected, ...told });
 }
@@ -129,7 +129,10 @@ export function aRecord<T>(fields: FieldKinds<T>): Kind {
   };
 }
 
-/** Instances of classes are accepted too, because their getters are fields as well. */
+/**
+ * Whether a value has fields that can be checked. Instances of classes are accepted too, because their getters are
+ * fields as well.
+ */
 function hasFields(given: unknown): given is { readonly [name: string]: unknown } {
   if (isRecord(given)) return Object.prototype.toString.call(given) === '[object Object]';
   return (

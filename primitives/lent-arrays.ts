@@ -156,6 +156,6 @@ function released(): ArgumentError {
 
 function closed(): DeviceLostError {
   return new DeviceLostError('device/closed', 'A lent array must not be used after its context is closed.', {
-    remedy: 'Copy the elements that you need longer.',
+    remedy: 'Copy the elements before you close the context.',
   });
 }

@@ -27,8 +27,8 @@ import { constant, sequence } from './sequence.ts';
 /** Options of {@link scatter} and {@link scatterIf}. */
 export interface ScatterOptions extends ContextOption {
   /**
-   * Initial values of the result: row j of the result is row j of this table, or zero past the table's length, unless a
-   * row is written there. Without `onto`, the initial values are zero. The table itself is not changed.
+   * Initial values of the result: row j starts as row j of this table, or as zero past the table's length. Rows that
+   * are written replace these values. Without `onto`, the initial values are zero. The table itself is not changed.
    */
   readonly onto?: Table;
 }

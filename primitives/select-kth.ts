@@ -159,7 +159,7 @@ function scaleOf(fraction: number): number {
 function requirePlace(k: number, length: Length): number {
   const end = typeof length === 'number' ? length : 2 ** 32;
   if (Number.isInteger(k) && k >= 0 && k < end) return k;
-  const expected = end === 0 ? 'no position, because there are no keys' : `a whole number from 0 below ${end}`;
+  const expected = end === 0 ? 'no position, because there are no keys' : `a whole number from 0 to ${end - 1}`;
   throw wrongArgument('selectKth', 'k, a position among the sorted keys', k, expected, { code: 'select/place' });
 }
 

@@ -1,7 +1,10 @@
 import { wrongArgument } from '../arguments.ts';
 import type { Backend } from './backend.ts';
 
-/** Requires a backend. */
+/**
+ * Requires an object with the main members of a backend. For JavaScript callers; in TypeScript the compiler checks
+ * this.
+ */
 export function requireBackend(call: string, argument: string, given: Backend): void {
   const { allocate, forEach, limits } = (given ?? {}) as Partial<Backend>;
   if (typeof allocate === 'function' && typeof forEach === 'function' && typeof limits === 'object') return;

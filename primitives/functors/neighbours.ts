@@ -82,7 +82,7 @@ export function recordNeighbours<S extends Shape>(
       throw functorError(
         'out-of-scope',
         `The neighbours ${parameter} must not be used in another functor.`,
-        'Pass them on.',
+        'Pass them to the other functor as an argument.',
       );
     }
     const key = `${dx} ${dy}`;
