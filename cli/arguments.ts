@@ -5,9 +5,9 @@ import { type OptionSpec, type OptionValues, parsed, readOptions, text } from '.
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkPlotName, checkTableName, parseBins, parseCount, parseCrs, parseEdges, parseNodata } from './values.ts';
 
-/** The choices of `--backend`. */
+/** The values of the option `--backend`. */
 export type BackendChoice = 'auto' | 'workers' | 'webgpu' | 'reference';
-/** The choices of `--adapter`. */
+/** The values of the option `--adapter`. */
 export type AdapterChoice = 'auto' | 'hardware' | 'software';
 
 /** The values of `--backend`, `--adapter` and `--workers`. */
@@ -17,18 +17,18 @@ export interface BackendOptions {
   readonly workers: number | undefined;
 }
 
-/** What a command prints on stderr while it runs. */
+/** How much a command prints on stderr, and in which form. */
 export interface VoiceOptions {
   readonly jsonLog: boolean;
   readonly quiet: boolean;
 }
 
-/** The options of `quadrille zonal`. Only the command line has been checked, no file. */
+/** The parsed command line of `quadrille zonal`. The files that it names have not been opened. */
 export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly zones: string;
   readonly raster: string;
   readonly binning: Binning;
-  /** False if only statistics are wanted. */
+  /** Whether bins were given. False if only statistics are written. */
   readonly binsGiven: boolean;
   readonly layer: string | undefined;
   readonly id: string | undefined;
@@ -38,7 +38,7 @@ export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly assumeCrs: string | undefined;
   readonly antimeridian: 'unwrap' | undefined;
   readonly fill: FillRule;
-  /** Output of the histograms: a file, `-` for stdout, or none. */
+  /** Where the histograms are written: a file, or `-` for stdout. Undefined if they are not written. */
   readonly out: string | undefined;
   readonly format: 'csv' | 'json';
   readonly stats: string | undefined;
@@ -51,7 +51,7 @@ export const VOICE_SPECS: readonly OptionSpec[] = [
   { name: 'help', short: 'h', help: 'this page' },
 ];
 
-/** The options that {@link parseBackend} reads. */
+/** Descriptions of the options that {@link parseBackend} parses. */
 export const BACKEND_SPECS: readonly OptionSpec[] = [
   {
     name: 'backend',
@@ -68,7 +68,7 @@ export const BACKEND_SPECS: readonly OptionSpec[] = [
   { name: 'workers', value: 'N', help: 'number of worker threads (default: one per core)' },
 ];
 
-/** The option that {@link parseFill} reads. */
+/** Description of the option `--fill`, which {@link parseFill} parses. `polygon` is what the help calls a polygon. */
 export function fillSpec(polygon: string): OptionSpec {
   return {
     name: 'fill',
@@ -126,9 +126,9 @@ export const DEVICES_SPECS: readonly OptionSpec[] = [
 ];
 
 /**
- * Reads the words after `quadrille zonal`.
+ * Parses the arguments after `quadrille zonal`.
  *
- * @throws UsageError that says what is wrong and how to fix it.
+ * @throws UsageError if the arguments are invalid.
  */
 export function parseZonalArguments(args: readonly string[]): ZonalOptions {
   const values = readOptions(args, ZONAL_SPECS);
@@ -162,14 +162,16 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
 
 const BINNINGS = ['bins', 'edges', 'unique'];
 
-/** Options that need histograms. */
+/** Options that require histograms, and so bins. */
 const OF_HISTOGRAMS = ['out', 'format', 'plot'];
 
 function wantsStatisticsAlone(values: OptionValues): boolean {
   return values.has('stats') && ![...BINNINGS, ...OF_HISTOGRAMS].some((name) => values.has(name));
 }
 
-/** Whether histograms go to stdout without --out: they are counted, and nothing else goes there. */
+/**
+ * Whether histograms go to stdout if `--out` is not given: if they are computed, and no other output goes to stdout.
+ */
 function printsHistograms(values: OptionValues): boolean {
   if (values.has('format')) return true;
   return !wantsStatisticsAlone(values) && text(values, 'stats') !== '-' && text(values, 'plot') !== '-';
@@ -203,7 +205,7 @@ function unbinned(values: OptionValues): UsageError {
   });
 }
 
-/** Reads `--backend`, `--adapter` and `--workers`. */
+/** Parses the options `--backend`, `--adapter` and `--workers`. */
 export function parseBackend(values: OptionValues): BackendOptions {
   const backend = (text(values, 'backend') as BackendChoice | undefined) ?? 'auto';
   const adapter = text(values, 'adapter') as AdapterChoice | undefined;
@@ -226,7 +228,7 @@ function checkStandardOutput({ out, stats, plot }: ZonalOptions): void {
   checkOneToStdout({ out, stats, plot }, remedy);
 }
 
-/** Checks that at most one output is `-`. `targets` maps the names of options to their values. */
+/** Throws if more than one output is `-`. `targets` maps the names of options to their values. */
 export function checkOneToStdout(targets: Readonly<Record<string, string | undefined>>, remedy: string): void {
   const claims = Object.entries(targets).filter(([, target]) => target === '-');
   if (claims.length < 2) return;
@@ -234,7 +236,10 @@ export function checkOneToStdout(targets: Readonly<Record<string, string | undef
   throw new UsageError('usage/stdout-twice', `${names} cannot both write to stdout.`, { remedy });
 }
 
-/** Refuses names whose ending promises another format: such a mistake would show only later, in another program. */
+/**
+ * Throws if the extension of an output belongs to another format. Otherwise the mistake would show only when another
+ * program reads the file.
+ */
 function checkOutputNames({ out, stats, plot }: ZonalOptions, formatGiven: boolean): void {
   const forOut = 'Name a file that ends in .csv or .json, or keep the name and give --format csv or json.';
   if (!formatGiven && out !== undefined) checkTableName(out, '--out', ['json'], forOut);

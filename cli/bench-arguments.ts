@@ -8,30 +8,30 @@ import { parseCount } from './values.ts';
 
 export type BenchBackend = 'workers' | 'webgpu' | 'reference';
 
-/** The files that `--out` can hold. */
+/** The kinds of files that `quadrille bench` can write to the folder of `--out`. */
 export type BenchOutput = 'csv' | 'json' | 'html' | 'svg';
 
-/** The options of `quadrille bench`. Only the command line has been checked, no file. */
+/** The parsed command line of `quadrille bench`. The files that it names have not been opened. */
 export interface BenchOptions extends MemoryOptions, VoiceOptions {
-  /** Names or prefixes of names; undefined for all experiments. */
+  /** Names of experiments, or prefixes of names; undefined for all experiments. */
   readonly only: readonly string[] | undefined;
-  /** Modules with the user's own experiments. */
+  /** Paths of modules with the user's own experiments. */
   readonly experiments: readonly string[];
-  /** Undefined for the default: workers, and webgpu on a hardware GPU. */
+  /** Backends to measure. Undefined for the default: workers, and webgpu if there is a hardware GPU. */
   readonly backends: readonly BenchBackend[] | undefined;
   readonly adapter: AdapterChoice;
   readonly workers: number | undefined;
-  /** The file with a tuning of WebGPU kernels. */
+  /** Path of a file with a tuning of the WebGPU kernels. */
   readonly tuning: string | undefined;
   readonly sizes: readonly number[];
   readonly types: readonly ElementType[];
   readonly rounds: number;
   readonly checkUpTo: number | undefined;
   readonly peers: readonly string[];
-  /** Whether the user named the peers. */
+  /** Whether the user named the peers, so that a missing one is reported. */
   readonly peersAsked: boolean;
   readonly compiled: ReadonlyMap<string, string>;
-  /** Folder of the files; undefined for stdout. */
+  /** Folder for the output files; undefined to write to stdout. */
   readonly out: string | undefined;
   readonly outputs: readonly BenchOutput[];
   readonly list: boolean;
@@ -44,14 +44,14 @@ const OUTPUTS = ['csv', 'json', 'html', 'svg'] as const;
 const DEFAULT_SIZES = [2 ** 10, 2 ** 14, 2 ** 18, 2 ** 21];
 const DEFAULT_ROUNDS = 7;
 
-/** The option for a tuning file written by `quadrille tune`. */
+/** Description of the option `--tuning`, for a file that `quadrille tune` has written. */
 export const TUNING_SPEC: OptionSpec = {
   name: 'tuning',
   value: 'FILE.json',
   help: 'tuning of WebGPU kernels, as quadrille tune writes it',
 };
 
-/** `--adapter` of commands without `--backend`. */
+/** Description of the option `--adapter`, for commands that have no option `--backend`. */
 export const ADAPTER_SPEC: OptionSpec = {
   name: 'adapter',
   value: 'KIND',
@@ -113,9 +113,9 @@ export const BENCH_SPECS: readonly OptionSpec[] = [
 ];
 
 /**
- * Reads the words after `quadrille bench`.
+ * Parses the arguments after `quadrille bench`.
  *
- * @throws UsageError that says what is wrong and how to fix it.
+ * @throws UsageError if the arguments are invalid.
  */
 export function parseBenchArguments(args: readonly string[]): BenchOptions {
   const { values, repeated } = readCommand(args, BENCH_SPECS, []);
@@ -145,7 +145,7 @@ export function parseBenchArguments(args: readonly string[]): BenchOptions {
   return options;
 }
 
-/** Parses `a,b`; every name must be one of the choices. */
+/** Parses a list such as `a,b`. Every name must be one of the choices. */
 function parseChoices<C extends string>(list: string, option: string, choices: readonly C[]): C[] {
   const names = [...new Set(list.split(',').map((name) => name.trim()))];
   const stranger = names.find((name) => !(choices as readonly string[]).includes(name));
@@ -164,7 +164,10 @@ function parsePeers(list: string, option: string): readonly string[] {
 const MAX_ELEMENTS = 2 ** 32;
 const MAX_SIZES = 100;
 
-/** Parses sizes: numbers, powers, and ranges of powers of two with a step of the exponent. The result ascends. */
+/**
+ * Parses a list of sizes: numbers (`1000`), powers (`2^20`), and ranges of powers of two, optionally with a step of the
+ * exponent (`2^10..2^24:2`). Returns the sizes in ascending order.
+ */
 export function parseSizes(list: string, option: string): number[] {
   const sizes = list
     .split(',')
@@ -177,7 +180,7 @@ export function parseSizes(list: string, option: string): number[] {
   return [...new Set(sizes)].sort((a, b) => a - b);
 }
 
-/** Reads `1000` or `2^20`. */
+/** Parses a number of elements, such as `1000` or `2^20`. */
 export function parseSize(part: string, option: string): number {
   const [, base, power] = /^\s*(\d+)(?:\^(\d+))?\s*$/.exec(part) ?? [];
   const size = base === undefined ? Number.NaN : Number(base) ** Number(power ?? 1);
@@ -212,7 +215,7 @@ function parseCompiled(entries: readonly string[]): ReadonlyMap<string, string> 
   );
 }
 
-/** Only one table can go to stdout; reports and plots need files. */
+/** Throws if several tables would go to stdout, or if a report or plots are requested without a folder. */
 function checkWhereTo({ out, outputs }: BenchOptions): void {
   if (out !== undefined || outputs.length === 0) return;
   const files = outputs.filter((name) => name === 'html' || name === 'svg');

@@ -10,10 +10,11 @@ import { installRemedy } from '../primitives/optional-packages.ts';
 import { suggest } from './suggest.ts';
 
 /**
- * The experiments of a user's module. The default export is one experiment, a list, or a function that gets the library and returns them.
+ * Loads the experiments of a user's module. Its default export is an experiment, a list of experiments, or a function
+ * that is called with this library and returns experiments.
  *
- * @throws UsageError `bench/experiment-file` if there is no such module, `bench/experiment` if it exports no experiment,
- * `bench/experiment-failed` if a function of the module throws.
+ * @throws UsageError `bench/experiment-file` if the module cannot be loaded, `bench/experiment` if it exports no
+ * experiment, `bench/experiment-failed` if a function of the module throws.
  */
 export async function loadExperiments(file: string): Promise<readonly Experiment[]> {
   const exported = await importFile(file);
@@ -26,18 +27,21 @@ export async function loadExperiments(file: string): Promise<readonly Experiment
   return experiments.map((experiment) => withBlame(experiment, file));
 }
 
-/** Wraps an experiment so that its errors outside of candidates name the file and the function. */
+/**
+ * Wraps the functions of an experiment that are called outside of measurements. Their errors then name the file and the
+ * function.
+ */
 function withBlame(experiment: Experiment, file: string): Experiment {
   const members = (['inputs', 'bytes', 'tolerance'] as const).flatMap((member) => {
     const call: ((...args: never[]) => unknown) | undefined = experiment[member]?.bind(experiment);
     if (call === undefined) return [];
     return [[member, { value: blaming(`${member} of ${experiment.name} in ${file}`, call) }]];
   });
-  // The prototype keeps everything else, such as methods of the user's class.
+  // The prototype provides all other members, such as methods of the user's class.
   return Object.create(experiment, Object.fromEntries(members)) as Experiment;
 }
 
-/** Wraps a user's function so that its errors say where they come from. */
+/** Wraps a user's function so that its errors name the function. */
 function blaming<F extends (...args: never[]) => unknown>(what: string, call: F): F {
   const blamed = (...args: never[]): unknown => {
     try {
@@ -63,14 +67,17 @@ async function importFile(file: string): Promise<ExperimentFile | undefined> {
   }
 }
 
-/** The line with the syntax error; the error of an import does not tell it. */
+/**
+ * Number of the line with a syntax error. It is found by `node --check`, because the error of `import` does not contain
+ * it.
+ */
 async function lineOfFault(path: string): Promise<number | undefined> {
   const { stderr } = await promisify(execFile)(process.execPath, ['--check', path]).catch((error) => error);
   const [, line] = /^.*:(\d+)\n/.exec(stderr) ?? [];
   return line === undefined ? undefined : Number(line);
 }
 
-/** A clone of this library already runs under tsx; the installed package must load it for the user's TypeScript. */
+/** Registers tsx, so that a module in TypeScript can be imported. A checkout of this library already runs under tsx. */
 async function useTypeScript(file: string): Promise<void> {
   if (import.meta.url.endsWith('.ts')) return;
   try {
@@ -130,9 +137,10 @@ function faultOf(experiment: Experiment | undefined): string | undefined {
 }
 
 /**
- * Selects experiments by name or by prefix.
+ * Selects experiments by names or prefixes of names.
  *
- * @throws UsageError `bench/duplicate` if two have the same name, `bench/no-experiment` if no experiment has a requested name.
+ * @throws UsageError `bench/duplicate` if two experiments have the same name, `bench/no-experiment` if a requested name
+ * matches no experiment.
  */
 export function chooseExperiments(
   all: readonly Experiment[],
@@ -151,7 +159,7 @@ export function chooseExperiments(
       remedy: meant === undefined ? `There are ${names.join(', ')}.` : `Did you mean ${meant}?`,
     });
   }
-  // With an exact name, prefixes are ignored: `sort` does not select `sortByKey`.
+  // A part that is the exact name of an experiment is not used as a prefix: `sort` does not select `sortByKey`.
   return all.filter(({ name }) => only.some((part) => (names.includes(part) ? name === part : isMeant(name, part))));
 }
 

@@ -2,7 +2,7 @@ import { BENCH_SPECS } from './bench-arguments.ts';
 import { describe } from './command-line.ts';
 import { TUNE_SPECS } from './tune-arguments.ts';
 
-/** The page of `quadrille bench --help`. */
+/** The help text of `quadrille bench --help`. */
 export const BENCH_HELP: string = `quadrille bench [options]
 
 Measures primitives, pipelines and algorithms on this machine, on the backends of this library and on peers that do the same:
@@ -24,7 +24,7 @@ Examples:
   quadrille bench --experiment ./mine.mjs --only mine --types u32,f32 --csv
 `;
 
-/** The page of `quadrille tune --help`. */
+/** The help text of `quadrille tune --help`. */
 export const TUNE_HELP: string = `quadrille tune [options]
 
 Finds the fastest tuning of the WebGPU kernels on this device. It measures the choices for one setting after the other and

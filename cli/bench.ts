@@ -27,9 +27,10 @@ import { writeToStdout } from './standard-output.ts';
 import { readTuning } from './tuning-file.ts';
 
 /**
- * Runs `quadrille bench`: measures and writes the results. After Ctrl-C it writes the results so far.
+ * Runs `quadrille bench`: measures, and writes the results. After Ctrl-C, it writes the results obtained so far.
  *
- * @throws QuadrilleError `bench/wrong-answer` after everything was written; {@link Interrupted}; errors of its parts.
+ * @throws QuadrilleError `bench/wrong-answer` if a candidate gave a wrong answer, after all results have been written;
+ * {@link Interrupted}; errors of the functions it calls.
  */
 export async function runBench(options: BenchOptions, surroundings: Surroundings): Promise<void> {
   const started = performance.now();
@@ -69,7 +70,7 @@ function requireCases(plan: MeasurementPlan): void {
   });
 }
 
-/** Creates the folder and returns the paths of its files by content. */
+/** Creates the output folder. Returns the path of each output file, by the name of its content. */
 async function outputPaths(options: BenchOptions): Promise<ReadonlyMap<string, string>> {
   const { out } = options;
   if (out === undefined) return new Map();
@@ -90,7 +91,7 @@ function isWanted({ outputs }: BenchOptions, name: BenchOptions['outputs'][numbe
   return outputs.length === 0 || outputs.includes(name);
 }
 
-/** True for files that need charts: the report has them too. */
+/** Whether charts must be drawn, which requires optional packages. The HTML report contains them, too. */
 function drawsCharts(options: BenchOptions): boolean {
   return options.out !== undefined && (isWanted(options, 'svg') || isWanted(options, 'html'));
 }
@@ -133,8 +134,8 @@ function sentenceOf({ experiment, type, n, candidate, reason }: Omission): strin
 }
 
 /**
- * Opens backends and peers one after another. Each is pushed to `candidates` immediately, so that the caller can close
- * it after a failure.
+ * Opens backends and peers one after another. Each is added to `candidates` immediately. If a later one fails, the
+ * caller can then close those that are open.
  */
 async function openCandidates(
   options: BenchOptions,
@@ -161,7 +162,7 @@ async function openCandidates(
   }
 }
 
-/** Undefined if the backend is not available and the user did not name it. */
+/** Opens a backend. Returns undefined if it is not available and the user did not request it. */
 async function openBackend(backend: BenchBackend, options: BenchOptions): Promise<Context | undefined> {
   const { workers } = options;
   const isAsked = options.backends !== undefined || options.adapter !== 'auto';
@@ -200,7 +201,7 @@ function trackProgress(log: Log, total: number): { advance: (rounds: number) => 
   };
 }
 
-/** A signal that never aborts: after Ctrl-C the results so far are still written. */
+/** A signal that is never aborted, because results are written even after Ctrl-C. */
 const UNSTOPPED = new AbortController().signal;
 
 async function write(
@@ -227,7 +228,7 @@ async function contents(
   options: BenchOptions,
   paths: ReadonlyMap<string, string>,
 ): Promise<(readonly [name: string, content: string])[]> {
-  // The code for plots is loaded only when it is needed.
+  // The code for charts is imported only when needed.
   const { drawResults, resultsReport } = await import('../bench/harness/report.ts');
   const drawings = drawsCharts(options) ? await drawResults(results) : undefined;
   const makers: Readonly<Record<string, () => string>> = {

@@ -1,6 +1,6 @@
-// Bundles the command into dist/command: a run loads some dozens of files in place of several hundred modules, which took longer
-// than most questions. What a subcommand alone needs is in files of its own, loaded when it is called. The library's entry
-// points stay modules, one file each.
+// Bundles the command into dist/command, to shorten its start: it then loads some dozens of files instead of several
+// hundred modules. Code that only one subcommand needs is in separate files, which are loaded when the subcommand is
+// called. The library's entry points are not bundled.
 //
 // node cli/command-build.mjs [FOLDER]
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,11 +11,17 @@ import { build } from 'esbuild';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const outdir = resolve(process.argv[2] ?? join(root, 'dist', 'command'));
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-/** Dependencies of many modules, and one that `define` is for. The others are a file or two each, and stay packages. */
+/**
+ * Dependencies that are bundled: two that consist of many modules, and one that needs `define` below. The other
+ * dependencies consist of one or two files each, and are loaded as packages.
+ */
 const BUNDLED = ['rxjs', 'hyparquet', 'zstddec'];
 const external = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !BUNDLED.includes(name));
 
-/** Commands that run from the library's own modules, as experiments of users import these: cli/quadrille.mjs starts them there. */
+/**
+ * Excludes `bench` and `tune` from the bundle. Users' experiments import the library, so these commands must run from
+ * the same modules. cli/quadrille.mjs starts them there.
+ */
 const unbundled = {
   name: 'unbundled',
   setup({ onResolve }) {
@@ -34,9 +40,10 @@ const options = {
   platform: 'node',
   target: 'node20',
   external,
-  // For Node, RxJS points to its CommonJS modules, which cannot be tree-shaken.
+  // On Node, `rxjs` resolves to CommonJS modules, from which unused code cannot be removed. So use its ES modules.
   alias: { rxjs: join(root, 'node_modules', 'rxjs', 'dist', 'esm', 'index.js') },
-  // zstddec reads its own bytes with fetch if it exists. Loading fetch takes Node longer than unpacking a file.
+  // zstddec uses `fetch` if it exists to load its own bytes. On Node, loading `fetch` takes longer than decompressing a
+  // file.
   define: { fetch: 'undefined' },
   metafile: true,
   logLevel: 'warning',
@@ -48,10 +55,10 @@ const command = await build({
   entryPoints: { main: 'cli/main.ts' },
   plugins: [unbundled],
   splitting: true,
-  // All in one folder, because a thread is started from a file next to the one that starts it.
+  // All chunks are in one folder, because a worker is started from a file in the folder of the chunk that starts it.
   chunkNames: '[name]-[hash]',
 });
-// Every thread loads a single file.
+// The code of each worker is a single file, so that threads start fast.
 const workers = await build({
   ...options,
   entryPoints: [
@@ -64,7 +71,7 @@ const workers = await build({
 });
 writeFileSync(join(outdir, 'LICENSES.txt'), licencesOf([command, workers]));
 
-/** The licences of the packages that are in the bundles. */
+/** The licence texts of the packages whose code is in the bundles. */
 function licencesOf(results) {
   const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
   const folders = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []));

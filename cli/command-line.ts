@@ -2,45 +2,46 @@ import { parseArgs } from 'node:util';
 import { UsageError } from '../formats/usage-error.ts';
 import { suggest } from './suggest.ts';
 
-/** An option of a command, for the parser and for the help page. */
+/** An option of a command. The parser and the help text use this description. */
 export interface OptionSpec {
   readonly name: string;
   readonly short?: string;
-  /** The name of the value in the help. An option without it is a flag. */
+  /** Name of the option's value in the help text. Undefined for a flag, which has no value. */
   readonly value?: string;
   readonly help: string;
-  /** The only values allowed. */
+  /** The allowed values; undefined if any value is allowed. */
   readonly choices?: readonly string[];
   /** Whether the option may be given several times. */
   readonly repeats?: boolean;
 }
 
-/** The values of the options by name: text, or true for a flag. */
+/** The values of the given options, by option name: a text, or true for a flag. */
 export type OptionValues = ReadonlyMap<string, string | true>;
 
-/** The words and options of one call. */
+/** The parsed arguments of a command. */
 export interface CommandWords {
-  /** The words that belong to no option. */
+  /** The positional arguments, which belong to no option. */
   readonly words: readonly string[];
   readonly values: OptionValues;
-  /** All values of the options that may be given several times, by name. */
+  /** All values of options that may be given several times, by option name. */
   readonly repeated: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Reads the options of a command that takes no other words; see {@link readCommand}. */
+/** Parses the options of a command without positional arguments; see {@link readCommand}. */
 export function readOptions(args: readonly string[], specs: readonly OptionSpec[]): OptionValues {
   return readCommand(args, specs, []).values;
 }
 
 /**
- * Parses `--name value`, `--name=value`, flags and words, in any order. `names` are the names of the words; if the last
- * one ends in `…`, there may be several of it. Everything after `--` is a word.
+ * Parses options (`--name value` or `--name=value`), flags and positional arguments ("words"), in any order. `names`
+ * are the names of the words. If the last name ends with `…`, there may be several words of this name. Everything after
+ * `--` is a word.
  *
- * A value may begin with one dash (`--nodata -9999`, `--bins -1:1:0.1`, `--out -`); one that begins with two needs
- * `--name=--value`.
+ * A value may begin with a single dash (`--nodata -9999`, `--bins -1:1:0.1`, `--out -`). A value that begins with two
+ * dashes must be written `--name=--value`.
  *
- * @throws UsageError for an option that is unknown (the error suggests the nearest one) or given twice, for a value that is
- * missing, not taken or not among the choices, and for too few or too many words.
+ * @throws UsageError if an option is unknown (the error suggests the most similar one) or given twice; if a value is
+ * missing, not allowed, or given to a flag; if there are too few or too many words.
  */
 export function readCommand(
   args: readonly string[],
@@ -92,7 +93,7 @@ function tokenize(args: readonly string[], specs: readonly OptionSpec[]) {
       },
     ]),
   );
-  // Not strict: the messages of parseArgs have no remedy, and it refuses values that begin with a dash.
+  // Strict mode is off, because its error messages have no remedy, and it rejects values that begin with a dash.
   return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens;
 }
 
@@ -141,13 +142,13 @@ function strayWord(word: string): UsageError {
   });
 }
 
-/** The value of an option, or undefined if it is not given. */
+/** The value of an option; undefined if the option is not given. */
 export function text(values: OptionValues, name: string): string | undefined {
   const value = values.get(name);
   return value === true ? undefined : value;
 }
 
-/** The value of an option, parsed by `parse`, or undefined if it is not given. */
+/** The value of an option, converted by `parse`; undefined if the option is not given. */
 export function parsed<T>(
   values: OptionValues,
   name: string,
@@ -157,7 +158,7 @@ export function parsed<T>(
   return value === undefined ? undefined : parse(value, `--${name}`);
 }
 
-/** The lines of a help page that list the options. */
+/** Lists options for a help text, one per line. */
 export function describe(specs: readonly OptionSpec[]): string {
   const heads = specs.map(({ name, short, value }) => {
     const long = value === undefined ? `--${name}` : `--${name} ${value}`;

@@ -16,18 +16,18 @@ import { type OptionSpec, type OptionValues, parsed, readCommand, text } from '.
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, formatOfName, parsePositive } from './values.ts';
 
-/** The formats of output tables. */
+/** The formats in which tables can be written. */
 export const TABLE_FORMATS = ['csv', 'json', 'arrow'] as const;
 export type TableFormat = (typeof TABLE_FORMATS)[number];
 
-/** A table and its output path; `-` is stdout. */
+/** A table to write, and its path; `-` is stdout. */
 export interface TableOutput {
   readonly table: 'pairs' | 'tiles' | 'missing';
   readonly path: string;
   readonly format: TableFormat;
 }
 
-/** The options of `quadrille compare`. Only the command line has been checked, no file. */
+/** The parsed command line of `quadrille compare`. The files that it names have not been opened. */
 export interface CompareOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   /** Files or folders. */
   readonly a: string;
@@ -41,9 +41,9 @@ export interface CompareOptions extends BackendOptions, MemoryOptions, VoiceOpti
   readonly minIou: number;
   readonly match: MatchMethod;
   readonly onError: 'stop' | 'skip';
-  /** Undefined without `--migrate`. */
+  /** Value of `--migrate`; undefined if it is not given. */
   readonly migrate: 'on' | 'off' | undefined;
-  /** Files, or `-` for stdout. */
+  /** Path of the JSON file with all figures, or `-` for stdout. The same holds for the paths below. */
   readonly out: string | undefined;
   readonly tables: readonly TableOutput[];
   readonly plot: string | undefined;
@@ -110,9 +110,9 @@ export const COMPARE_SPECS: readonly OptionSpec[] = [
 const DEFAULT_MIN_IOU = 0.5;
 
 /**
- * Reads the words after `quadrille compare`.
+ * Parses the arguments after `quadrille compare`.
  *
- * @throws UsageError that says what is wrong and how to fix it.
+ * @throws UsageError if the arguments are invalid.
  */
 export function parseCompareArguments(args: readonly string[]): CompareOptions {
   const { words, values } = readCommand(args, COMPARE_SPECS, ['A', 'B']);

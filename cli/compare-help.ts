@@ -1,7 +1,7 @@
 import { describe } from './command-line.ts';
 import { COMPARE_SPECS } from './compare-arguments.ts';
 
-/** The page of `quadrille compare --help`. */
+/** The help text of `quadrille compare --help`. */
 export const COMPARE_HELP: string = `quadrille compare A B [options]
 
 Compares two sets of polygons of the same image, such as two segmentations. It prints J′, the mean ratio of intersection to

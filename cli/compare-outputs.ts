@@ -8,21 +8,21 @@ import type { GraphObserver } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/reports/trace.ts';
 import type { CompareOptions, TableFormat, TableOutput } from './compare-arguments.ts';
 
-/** Receives the results of a comparison and writes the outputs of the command line. */
+/** Receives the results of a comparison, and writes the outputs that the command line requests. */
 export interface CompareOutputs {
-  /** Observes the run for a trace or a report; undefined if neither is written. */
+  /** Records the run for a trace or a report; undefined if neither is requested. */
   readonly observer: GraphObserver | undefined;
   add(tile: TileComparison): Promise<void>;
-  /** Writes the outputs that need all tiles. */
+  /** Writes the outputs that require the results of all tiles. */
   end(comparison: CrossComparison, run: CrossCompareRun): Promise<void>;
 }
 
-/** Appends to the output with the given path. */
+/** Appends a chunk to the output with the given path; `-` is stdout. */
 export type WriteOutput = (path: string, chunk: string | Uint8Array) => Promise<void>;
 
 const WORST_TILES = 50;
 
-/** Opens every output. */
+/** Opens all outputs that the command line requests. */
 export async function openCompareOutputs(
   options: CompareOptions,
   run: CompareRun,
@@ -76,7 +76,7 @@ async function recorderFor({ trace, report }: CompareOptions): Promise<TraceReco
 }
 
 async function drawn(comparison: CrossComparison, { a, b }: CompareRun): Promise<string> {
-  // Loading the code for plots takes a quarter of a second, so other runs do not load it.
+  // Importing the code for charts takes a quarter of a second, so it is imported only when needed.
   const { comparePlot } = await import('../formats/compare-plot.ts');
   return comparePlot({ comparison, title: titleOf(a, b) });
 }

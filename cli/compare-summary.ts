@@ -3,13 +3,13 @@ import { type CompareRun, NO_SIMILARITY, orNull } from '../formats/compare-summa
 import { counted, grouped } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 
-/** The result of a comparison and its outputs. */
+/** The duration of a comparison, and the files that were written. */
 export interface CompareEnd {
   readonly seconds: number;
   readonly outputs: readonly string[];
 }
 
-/** The summary of `quadrille compare`. */
+/** The summary that `quadrille compare` prints at its end. */
 export function compareSummaryLines(comparison: CrossComparison, run: CompareRun, end: CompareEnd): RunSummary {
   const { similarity, pairs, candidates, polygons, missing, matching, tiles, skipped } = comparison;
   const { seconds, outputs } = end;

@@ -32,7 +32,7 @@ import {
 } from './run-support.ts';
 import { isClosed, writeToStdout } from './standard-output.ts';
 
-/** The parts of the command that other floors provide; tests pass their own. */
+/** The functions of other layers that the command uses. Tests pass replacements. */
 export interface CompareParts<C extends RunContext> {
   openResultSet(path: string, options: ResultSetOptions): Promise<ResultSet>;
   openContext(options: BackendOptions): Promise<C>;
@@ -43,22 +43,22 @@ export interface CompareParts<C extends RunContext> {
     readonly countsLabels: boolean;
     readonly memoryBytes: number;
   }): Promise<TileParser>;
-  /** A parser for text boundaries that runs on the device of a context. */
+  /** Creates a parser for boundary text that runs on the device of a context. */
   openDeviceParser(context: C, pixelSize: number): Promise<TileParser['parse']>;
   crossCompare(context: C, job: CompareJob<C>): Promise<CrossCompareRun>;
 }
 
-/** The contexts and parsers of a run. */
+/** The inputs of a comparison, with contexts of the type `C`. */
 export type CompareJob<C> = Omit<CrossCompareJob<TileSource>, 'migrate' | 'reopen'> & {
   readonly reopen: (() => Promise<C>) | undefined;
   readonly migrate: (Omit<Migration<TileSource>, 'cpu'> & { readonly cpu: C }) | undefined;
 };
 
 /**
- * Runs `quadrille compare`: reads, compares, and writes either all output files or none. Rows of tables are written tile by
- * tile; on stdout they appear at once.
+ * Runs `quadrille compare`: reads both sets, compares them, and writes either all output files or none. Rows of tables
+ * are written tile by tile; on stdout, they appear immediately.
  *
- * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
+ * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
  */
 export async function runCompare<C extends RunContext>(
   options: CompareOptions,
@@ -77,7 +77,7 @@ export async function runCompare<C extends RunContext>(
     const { comparison, run } = await compare(options, parts, surroundings, writer.write);
     surroundings.signal.throwIfAborted();
     await outputs.commit();
-    // With --out the figure is in a file too, so a closed stdout loses nothing.
+    // With `--out`, a file contains the similarity as well. Then it does not matter if stdout is closed.
     const isWanted = options.out === undefined || !isClosed(surroundings.stdout);
     if (!printsToStdout(options) && isWanted) await print(`${comparison.similarity}\n`, surroundings);
     const seconds = (performance.now() - started) / 1000;
@@ -106,7 +106,7 @@ async function print(text: string, { stdout, signal }: Surroundings): Promise<vo
   await writeToStdout(stdout, [text], signal);
 }
 
-/** Throws for an output in a folder of tiles, which the next run would read as a tile. */
+/** Throws if an output would be in a folder of tiles, because the next run would read it as a tile. */
 async function protectFolders({ a, b }: CompareOptions, outputs: readonly string[]): Promise<void> {
   const resolve = (path: string): Promise<string | undefined> => resolveTarget(path).catch(() => undefined);
   const folders = await Promise.all([a, b].map(resolve));
@@ -120,7 +120,7 @@ async function protectFolders({ a, b }: CompareOptions, outputs: readonly string
   }
 }
 
-/** A comparison and the facts about its run. */
+/** The result of a comparison, and facts about the run. */
 interface Compared {
   readonly comparison: CrossComparison;
   readonly run: CompareRun;
@@ -163,7 +163,7 @@ function closing<T extends { close(): Promise<void> } | undefined>(value: T): As
   return { value, [Symbol.asyncDispose]: async () => value?.close() };
 }
 
-/** Opens the workers again after a thread died. The caller closes the first workers. */
+/** Replaces the worker context after a thread has died. The caller closes the original context. */
 function replacing<C extends RunContext>(context: C, open: () => Promise<C>, log: Log) {
   let current = context;
   const reopen = async (): Promise<C> => {
@@ -212,17 +212,23 @@ async function openSets<C extends RunContext>(
   return { p, q: await open(b) };
 }
 
-/** Whether label images can be compared as pixels: both sets are label images, and areas count the same pixels. */
+/**
+ * Whether label images can be compared pixel by pixel, without tracing outlines. Both sets must be label images, and a
+ * pixel of the comparison must be a pixel of the images.
+ */
 function canCountLabels({ p, q }: Sets, { pixelSize }: CompareOptions): boolean {
   return pixelSize === 1 && isLabelFormat(p.format) && isLabelFormat(q.format);
 }
 
-/** The memory for reading one tile: half of all, divided by the tiles that are read at once. The other half is for tiles that wait. */
+/**
+ * Maximum bytes for reading one tile. Half of the memory is divided among the tiles that are read at the same time. The
+ * other half is for tiles that wait.
+ */
 function tileMemory({ p, q }: Sets, { memoryBytes, workers = availableParallelism() }: CompareOptions): number {
   return Math.floor(memoryBytes / (2 * Math.min(workers, p.tiles.length + q.tiles.length)));
 }
 
-/** Opens workers in addition to a GPU, for tasks that the GPU cannot keep up with. */
+/** If the context is a GPU, opens a context of workers as well. It takes over tasks when the GPU falls behind. */
 async function openOtherSide<C extends RunContext>(
   { migrate = 'on', workers }: CompareOptions,
   parts: CompareParts<C>,
@@ -239,7 +245,10 @@ function openWorkers<C extends RunContext>(
   return parts.openContext({ backend: 'workers', adapter: 'auto', workers });
 }
 
-/** The GPU can hand tasks to workers. The parser can hand tasks to the GPU if the GPU can parse the format of both sets. */
+/**
+ * Migration of tasks: the GPU passes tasks to the workers. If both sets are boundary text, the GPU can also parse tiles
+ * for the workers.
+ */
 async function migration<C extends RunContext>(
   { pixelSize }: CompareOptions,
   parts: CompareParts<C>,
@@ -304,7 +313,7 @@ const SKIP_NOTE: Note = {
   message: '--on-error skip names and skips tiles that cannot be read, and compares the others.',
 };
 
-/** Whether an error concerns a tile rather than the run. */
+/** Classes of errors that concern a single tile, so that `--on-error skip` could skip it. */
 const TILE_ERRORS = [FormatError, GeometryError, CapacityError];
 
 function isFailedTile(error: unknown): boolean {

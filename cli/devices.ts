@@ -2,8 +2,8 @@ import type { DeviceEntry, DeviceReport } from '../devices.ts';
 import type { Determinism } from '../primitives/contract/backend.ts';
 
 /**
- * The report that `quadrille devices` prints: a table of devices, the meaning of its columns, and remarks on devices.
- * Only a verbose report has the findings of the probe on an exact device.
+ * Formats the report of `quadrille devices`: a table of devices, explanations of its columns, and remarks on devices.
+ * The remarks say how a device rounds. For exact devices, they are included only if `verbose` is true.
  */
 export function renderDevices({ auto, entries }: DeviceReport, { verbose }: { readonly verbose: boolean }): string {
   const rows = entries.map((entry, index) => row(entry, index === auto));
@@ -12,7 +12,7 @@ export function renderDevices({ auto, entries }: DeviceReport, { verbose }: { re
   return `${parts.join('\n\n')}\n`;
 }
 
-/** The meaning of the columns. */
+/** Explanations of the table's columns. */
 export const COLUMNS_MEAN = `f32 results  exact: the same bytes as on every other backend, for normal numbers and zero. If a device rounds
              differently, the code for it compensates; --verbose says where and how.
 memory       bytes that all columns together may take
@@ -50,7 +50,7 @@ function remarksOn({ backend, adapter, unavailable, determinism }: DeviceEntry, 
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 function bytes(value: number | undefined): string {
-  // WebGPU does not tell the size of the memory.
+  // WebGPU does not reveal the size of the memory.
   if (value === undefined || value >= Number.MAX_SAFE_INTEGER) return '–';
   let scaled = value;
   let unit = 0;

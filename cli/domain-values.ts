@@ -2,14 +2,14 @@ import { DOMAIN_BITS, type Domain, WORLD } from '../algorithms/quadrants/domain.
 import { UsageError } from '../formats/usage-error.ts';
 import { parseNumber } from './values.ts';
 
-/** Parses a number of levels. */
+/** Parses a number of levels of subdivision. */
 export function parseLevels(text: string, option: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : -1;
   if (value >= 0 && value <= DOMAIN_BITS) return value;
   throw new UsageError('usage/levels', `${option} ${text} is not a whole number from 0 to ${DOMAIN_BITS}.`);
 }
 
-/** Parses `left,bottom,size`, or `world` for all longitudes and latitudes. */
+/** Parses a square domain `left,bottom,size`, or `world` for all longitudes and latitudes. */
 export function parseDomain(text: string, option: string): Domain {
   if (text.toLowerCase() === 'world') return WORLD;
   const parts = text.split(',');

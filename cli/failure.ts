@@ -2,18 +2,21 @@ import { UsageError } from '../formats/usage-error.ts';
 import { ArgumentError, FormatError, GeometryError, PackageError, QuadrilleError } from '../primitives/errors.ts';
 import { Interrupted } from './interrupt.ts';
 
-/** Exit codes: success, failure while running, wrong usage or input. */
+/** Exit codes: success, failure while running, invalid arguments or input. */
 export const EXIT = { success: 0, failure: 1, badInput: 2 } as const;
 
 const INPUT_ERRORS = [UsageError, FormatError, GeometryError, ArgumentError, PackageError];
 
-/** The exit code for an error. */
+/** The exit code of the process for an error. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof Interrupted) return error.exitCode;
   return INPUT_ERRORS.some((kind) => error instanceof kind) ? EXIT.badInput : EXIT.failure;
 }
 
-/** An error as text for the terminal: one line, or several if a caret points at a place. `QUADRILLE_DEBUG=1` adds the stack. */
+/**
+ * Formats an error for the terminal. The text has one line, or several if a caret marks a place. `QUADRILLE_DEBUG=1`
+ * adds the stack.
+ */
 export function describeFailure(error: unknown): string {
   if (debugging() && error instanceof Error) return error.stack ?? error.message;
   const message = error instanceof Error ? error.message : String(error);
@@ -22,7 +25,7 @@ export function describeFailure(error: unknown): string {
   return `${line} (This is a bug in quadrille: QUADRILLE_DEBUG=1 prints where.)`;
 }
 
-/** An error as the fields of a JSON line. */
+/** Converts an error to the fields of a JSON log line. */
 export function failureFields(error: unknown): Record<string, unknown> {
   const message = error instanceof Error ? error.message : String(error);
   const stack = debugging() && error instanceof Error ? { stack: error.stack } : {};
@@ -35,7 +38,7 @@ function debugging(): boolean {
   return process.env.QUADRILLE_DEBUG === '1';
 }
 
-/** A line with a caret that points at the line above. */
+/** Matches a line that only consists of a caret, which marks a place in the line above. */
 const POINTS = /\n *\^(\n|$)/;
 
 function oneLine(text: string): string {

@@ -1,7 +1,7 @@
 import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import { bitWords, isSet, setBits } from '../formats/tables/bits.ts';
 
-/** Gathers the rows of a column at the first `count` places, nulls included. */
+/** Copies the rows of a column at the first `count` of the given row numbers. Nulls stay nulls. */
 export function gatherRows(column: HostColumn, places: Uint32Array, count: number = places.length): HostColumn {
   const validity = column.validity && gatherBits(column.validity, places, count);
   if (column.type === 'string') return { ...column, validity, codes: gatherValues(column.codes, places, count) };

@@ -1,4 +1,7 @@
-/** A whole number with commas, `1,234`. (The first `toLocaleString` takes 25 ms.) */
+/**
+ * Formats a whole number with commas, such as `1,234`. (`toLocaleString` is not used, because its first call takes 25
+ * ms.)
+ */
 export function grouped(value: number | bigint): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 }

@@ -1,4 +1,4 @@
-/** The page of `quadrille --help`. */
+/** The help text of `quadrille --help`. */
 export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
 
   quadrille zonal       counts the cells of a raster in polygons: histograms and statistics

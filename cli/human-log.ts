@@ -6,9 +6,10 @@ import { progressBar } from './progress-bar.ts';
 const NOTES_SHOWN = 20;
 
 /**
- * A log for people: notes and a summary in sentences, and a progress bar if the stream is a terminal.
+ * Creates a log for people: notes and a summary as sentences, and a progress bar if the stream is a terminal.
  *
- * It prints twenty notes and counts the rest; `--json-log` and JSON results list all.
+ * The log prints the first twenty notes and the number of further notes. `--json-log` and JSON results contain all
+ * notes.
  */
 export function humanLog(stream: LogStream, { quiet }: { readonly quiet: boolean }): Log {
   const bar = !quiet && stream.isTTY === true ? progressBar(stream) : undefined;

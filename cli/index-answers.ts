@@ -6,29 +6,29 @@ import type { TableFormat } from './compare-arguments.ts';
 import type { Answers } from './index-ask.ts';
 import type { QueryKind, QueryOptions } from './index-query-arguments.ts';
 
-/** Writes answers in the form that the command line asks for. */
+/** Writes the answers to queries in the form that the command line requests. */
 export interface AnswerSink {
   add(answers: Answers): Promise<void>;
-  /** Writes the rows that need all answers, and ends the output. */
+  /** Writes rows that require the answers to all queries, and ends the output. */
   end(): Promise<void>;
   readonly totals: AnswerTotals;
 }
 
 export interface AnswerTotals {
   readonly queries: number;
-  /** Number of queries with at least one polygon. */
+  /** Number of queries for which at least one polygon was found. */
   readonly met: number;
-  /** Number of pairs of a query and a polygon. */
+  /** Number of pairs of a query and a polygon that was found for it. */
   readonly pairs: number;
 }
 
-/** The name of the query column in headers. */
+/** Name of the column that identifies the query, by the kind of query. */
 const QUERY_COLUMNS: Readonly<Record<QueryKind, string>> = { points: 'point', windows: 'window', polygons: 'query' };
 
 /** Rows per write. */
 const CHUNK_ROWS = 2 ** 16;
 
-/** Opens the output. The header is written with the first answers, as they determine the columns. */
+/** Opens the output. The header is written together with the first answers, because they determine the columns. */
 export function answerSink(
   { kind, format, count, above }: Pick<QueryOptions, 'kind' | 'format' | 'count' | 'above'>,
   file: MaqFile,
@@ -82,9 +82,9 @@ async function writerOf(format: TableFormat, empty: CompareRows): Promise<TableW
 
 type Texts = Extract<CompareColumn, { readonly type: 'text' }>['texts'];
 
-/** The polygons of all sets, one after another. */
+/** The polygons of all sets of a tree, numbered consecutively. */
 interface TreePolygons {
-  /** The start of each set, then the total. */
+  /** Number of the first polygon in each set, followed by the total number of polygons. */
   readonly starts: readonly number[];
   readonly setNames: Texts;
   readonly names: Texts;

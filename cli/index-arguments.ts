@@ -18,35 +18,35 @@ import { parseDomain, parseLevels } from './domain-values.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, checkNoStdin, formatOfName, parseCrs, parseExtent } from './values.ts';
 
-/** A drawing of a tree and its output path; `-` is stdout. */
+/** A drawing of a tree to write, and its path; `-` is stdout. */
 export interface PlotOutput {
   readonly path: string;
   readonly format: 'svg' | 'png';
 }
 
-/** The requested drawings of a tree. */
+/** The drawings of a tree that the command line requests. */
 export interface PlotRequest {
   readonly plots: readonly PlotOutput[];
-  /** The part to draw, in the coordinates of the domain; undefined for all of it. */
+  /** The extent to draw, in the coordinates of the domain; undefined for the extent of all polygons. */
   readonly plotWindow: MapExtent | undefined;
 }
 
-/** The options of `quadrille index build`. Only the command line has been checked, no file. */
+/** The parsed command line of `quadrille index build`. The files that it names have not been opened. */
 export interface BuildOptions extends BackendOptions, MemoryOptions, VoiceOptions, PlotRequest {
-  /** Each file is one set of polygons. */
+  /** Paths of the input files. Each file becomes one set of polygons. */
   readonly files: readonly string[];
   readonly reading: PolygonLayerOptions;
   readonly fill: FillRule;
-  /** File, or `-` for stdout. */
+  /** Path of the tree to write, or `-` for stdout. */
   readonly out: string;
   readonly levels: number;
-  /** Undefined to derive it from the files. */
+  /** The domain of the tree; undefined to derive it from the files. */
   readonly domain: Domain | undefined;
   readonly keepsEdges: boolean;
   readonly json: boolean;
 }
 
-/** The options of `quadrille index info`. */
+/** The parsed command line of `quadrille index info`. */
 export interface InfoOptions extends MemoryOptions, VoiceOptions, PlotRequest {
   readonly tree: string;
   readonly json: boolean;
@@ -61,7 +61,7 @@ const LAYER_FORMATS = [
   'wkt',
 ] as const satisfies readonly PolygonLayerFormat[];
 
-/** The options that {@link parseReading} reads. */
+/** Descriptions of the options that {@link parseReading} parses. */
 export const READING_SPECS: readonly OptionSpec[] = [
   { name: 'layer', value: 'NAME', help: 'the layer of the polygons, if a file has several' },
   { name: 'id', value: 'PROPERTY', help: "name polygons by this property instead of the feature's id" },
@@ -128,9 +128,9 @@ export const INFO_SPECS: readonly OptionSpec[] = [
 const DEFAULT_LEVELS = 12;
 
 /**
- * Reads the words after `quadrille index build`.
+ * Parses the arguments after `quadrille index build`.
  *
- * @throws UsageError that says what is wrong and how to fix it.
+ * @throws UsageError if the arguments are invalid.
  */
 export function parseBuildArguments(args: readonly string[]): BuildOptions {
   const { words, values, repeated } = readCommand(args, BUILD_SPECS, ['FILE…']);
@@ -160,9 +160,9 @@ export function parseBuildArguments(args: readonly string[]): BuildOptions {
 }
 
 /**
- * Reads the words after `quadrille index info`.
+ * Parses the arguments after `quadrille index info`.
  *
- * @throws UsageError that says what is wrong and how to fix it.
+ * @throws UsageError if the arguments are invalid.
  */
 export function parseInfoArguments(args: readonly string[]): InfoOptions {
   const { words, values, repeated } = readCommand(args, INFO_SPECS, ['TREE']);
@@ -179,7 +179,7 @@ export function parseInfoArguments(args: readonly string[]): InfoOptions {
   };
 }
 
-/** Parses the options for reading layers of polygons. */
+/** Parses the options for reading files of polygons. */
 export function parseReading(values: OptionValues): PolygonLayerOptions {
   return {
     layer: text(values, 'layer'),
@@ -191,7 +191,10 @@ export function parseReading(values: OptionValues): PolygonLayerOptions {
   };
 }
 
-/** Refuses the ending of another format: such a tree is hard to find, or overwrites its own input. */
+/**
+ * Throws if the extension of the tree file belongs to another format. Such a name may be that of an input file, or
+ * mislead users.
+ */
 function checkTreeName(path: string): void {
   checkEnding(path, '--out', 'maq');
 }

@@ -19,16 +19,19 @@ import { addHalves } from './index-halves.ts';
 import { placeZones } from './index-place.ts';
 import { quadrantBytes } from './memory.ts';
 
-/** A batch of queries, in the order of their file. */
+/** A batch of consecutive queries from a file. */
 export interface QueryBatch {
-  /** The number of the first query. */
+  /** Number of the batch's first query. */
   readonly first: number;
   readonly count: number;
-  /** Names of the queries; undefined if numbers name them. */
+  /** Names of the queries; undefined if queries are named by their numbers. */
   readonly names: readonly string[] | undefined;
-  /** Numbers of the queries in the file, if records may have been skipped; undefined if they count up from `first`. */
+  /**
+   * Number of each query in the file. Undefined if no records can have been skipped: then queries are numbered from
+   * `first`.
+   */
   readonly numbers?: Float64Array | undefined;
-  /** Bytes of the file that this batch took. */
+  /** Number of bytes of the file that belong to this batch, for the progress. */
   readonly bytes: number;
   readonly asked: AskedPoints | AskedWindows | AskedPolygons;
 }
@@ -45,7 +48,10 @@ export interface AskedWindows {
   readonly bottom: Float64Array;
   readonly right: Float64Array;
   readonly top: Float64Array;
-  /** The window of each row; one that crosses the antimeridian has two rows. Undefined if every window has one row. */
+  /**
+   * Number of the window to which each row belongs. A window that crosses the antimeridian consists of two rows.
+   * Undefined if every window is one row.
+   */
   readonly windowOf: Uint32Array | undefined;
 }
 
@@ -54,35 +60,38 @@ export interface AskedPolygons {
   readonly zones: Zones;
 }
 
-/** Pairs of a query and a polygon; with areas, except for points. */
+/** The pairs of a query and a polygon that was found for it. For points, there are no areas. */
 export interface Answers {
   readonly batch: Omit<QueryBatch, 'asked'>;
-  /** For each pair, the number of its query in the batch. */
+  /** For each pair, the index of its query in the batch. */
   readonly query: Uint32Array;
   readonly set: Uint32Array;
   readonly polygon: Uint32Array;
   readonly areas: AnswerAreas | undefined;
 }
 
-/** Lower and upper bounds of shared areas, in square units of the domain's coordinates, and whether the lower bound exceeds the threshold. */
+/**
+ * Bounds of the area that a query and a polygon share, in square units of the domain's coordinates. `sure` is 1 if even
+ * the lower bound exceeds the threshold.
+ */
 export interface AnswerAreas {
   readonly min: Float64Array;
   readonly max: Float64Array;
   readonly sure: Uint8Array;
 }
 
-/** The queries of a run and how to answer them. */
+/** The queries of a run, and how to answer them. */
 export interface QueryJob {
   readonly file: MaqFile;
-  /** Batches of queries, read on demand. */
+  /** Reads the queries in batches. */
   readonly batches: (signal: AbortSignal) => AsyncIterable<QueryBatch>;
   /** Size of the file of queries, in bytes. */
   readonly totalBytes: number;
-  /** Pairs whose shared area cannot exceed this are left out. In square units. */
+  /** Threshold in square units. Pairs whose shared area cannot exceed it are omitted. */
   readonly above: number;
-  /** Compares quadrants only, and so keeps some polygons that share no area. */
+  /** Whether only quadrants are compared. This is faster, but also finds polygons that share no area. */
   readonly filterOnly: boolean;
-  /** Max bytes of the queries in flight. */
+  /** Maximum bytes for queries that are being answered. */
   readonly memoryBytes: number;
   readonly onBadRecord: 'stop' | 'skip';
   /** The fill rule of query polygons. */
@@ -90,20 +99,23 @@ export interface QueryJob {
   /** Whether longitudes wrap around at the ends of the domain. */
   readonly comesRound: boolean;
   readonly tally: NoteTally;
-  /** Receives the answers in the order of the queries. The run waits for each call. */
+  /** Called with the answers in the order of the queries. The run waits for its promise. */
   readonly take: (answers: Answers) => Promise<void>;
   readonly signal: AbortSignal;
   readonly progressEvery: number;
 }
 
-/** A run of queries in progress. */
+/** A run of queries that is in progress. */
 export interface QueryRun {
   readonly result: Promise<unknown>;
-  /** Bytes of the answered queries. */
+  /** Progress in bytes of the queries that have been answered. */
   readonly progress$: Observable<ProgressReport>;
 }
 
-/** Runs the queries through a graph of three bounded stages: read, answer on the device, and write. */
+/**
+ * Answers queries with a graph of three stages: read, answer on the device, and write. Queues between the stages are
+ * bounded.
+ */
 export function askTree(context: Context, job: QueryJob): QueryRun {
   const tree: MaqTree | MaqTreeWithEdges = uploadMaqTree(context, job.file.tree);
   const run = graph('query', (g) => {
@@ -153,10 +165,10 @@ async function polygonsInWindows(context: Context, tree: MaqTree, job: QueryJob,
   }
 }
 
-/** Quadrants take this many times their own bytes while they are sorted and joined. */
+/** Memory of quadrants, relative to their own bytes, while they are sorted and joined. */
 const QUADRANT_FACTOR = 4;
 
-/** Max pairs of quadrants on the device at a time. */
+/** Maximum number of pairs of quadrants on the device at the same time. */
 const CAPACITY = 2 ** 22;
 
 async function polygonsSharing(
@@ -193,12 +205,12 @@ async function polygonsSharing(
 
 const BEYOND_REMEDY = "Cut the polygon to the tree's domain, or leave such polygons out with --on-bad-record skip.";
 
-/** The area of one square step of the domain, in square units of the coordinates. */
+/** Area of a square whose side is one step of the domain, in square units of the coordinates. */
 function areaOfStep({ domain }: MaqFile): number {
   return (domain.size / 2 ** 30) ** 2;
 }
 
-/** Converts a threshold in square units to whole square steps, rounded down. */
+/** Converts the threshold from square units to square steps, rounded down. */
 function stepsAbove({ above, file }: QueryJob): bigint {
   const steps = Math.floor(above / areaOfStep(file));
   return steps < 2 ** 63 ? BigInt(steps) : 2n ** 63n;
@@ -239,7 +251,9 @@ interface Words {
   readonly hi: Uint32Array;
 }
 
-/** Selects the rows of `areas` whose query and polygon are among `pairs`. Both ascend by query, set and polygon. */
+/**
+ * Selects the rows of `areas` whose query and polygon also occur in `pairs`. Both are sorted by query, set and polygon.
+ */
 function onlyPairs(rows: AreaRows, pairs: Pick<Answers, 'query' | 'set' | 'polygon'>): AreaRows {
   const kept: number[] = [];
   for (let row = 0, pair = 0; row < rows.query.length && pair < pairs.query.length; ) {

@@ -24,7 +24,7 @@ import type { Log } from './log.ts';
 import { causeOf, openContext, protectInputs, type RunContext, type Surroundings, watchRun } from './run-support.ts';
 import { isClosed, writeToStdout } from './standard-output.ts';
 
-/** The parts of the command that other floors provide; tests pass their own. */
+/** The functions of other layers that the command uses. Tests pass replacements. */
 export interface BuildParts<C extends RunContext> extends DrawParts {
   openLayer(file: string, options: PolygonLayerOptions): Promise<PolygonLayer>;
   openContext(options: BackendOptions): Promise<C>;
@@ -33,9 +33,10 @@ export interface BuildParts<C extends RunContext> extends DrawParts {
 }
 
 /**
- * Runs `quadrille index build`: reads, decomposes, builds, and writes either the tree with all its drawings or nothing.
+ * Runs `quadrille index build`: reads polygons, decomposes them to quadrants, builds a tree, and writes the tree with
+ * all requested drawings. If anything fails, nothing is written.
  *
- * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
+ * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
  */
 export async function runIndexBuild<C extends RunContext>(
   options: BuildOptions,
@@ -65,7 +66,7 @@ export async function runIndexBuild<C extends RunContext>(
       ...figures,
     };
     const summary = buildSummary(file, facts);
-    // A closed stdout is a failure only with --json; otherwise it loses one line about the tree.
+    // Without `--json`, stdout only shows one line about the tree, so it does not matter if stdout is closed.
     if (files.length === targets.length && (options.json || !isClosed(surroundings.stdout))) {
       const told = options.json ? JSON.stringify(summary.fields) : summary.lines[0];
       await writeToStdout(surroundings.stdout, [`${told}\n`], surroundings.signal);

@@ -19,25 +19,28 @@ import { CrsTurned, commonCrs, type LayerSet, standardDomain } from './index-lay
 import { type Placing, placeZones } from './index-place.ts';
 import { quadrantBytes } from './memory.ts';
 
-/** The inputs of a tree: sets of polygons in batches. */
+/** The inputs of a tree: sets of polygons, which are read in batches. */
 export interface TreeJob {
   readonly sets: readonly LayerSet[];
   readonly placing: Placing;
-  /** Whether the domain is the one of longitudes and latitudes; then all sets must be in longitudes and latitudes. */
+  /**
+   * Whether the domain is the standard one of longitudes and latitudes. Then the coordinates of all sets must be
+   * longitudes and latitudes.
+   */
   readonly isStandard: boolean;
   readonly levels: number;
   readonly keepsEdges: boolean;
-  /** Max bytes of the tree and its intermediate data. */
+  /** Maximum bytes for the tree and its intermediate data. */
   readonly memoryBytes: number;
   readonly signal: AbortSignal;
-  /** Min time between two progress reports, in milliseconds. */
+  /** Minimum time between two progress reports, in milliseconds. */
   readonly progressEvery: number;
 }
 
-/** A tree and facts about its polygons. */
+/** A tree, and statistics of its polygons. */
 export interface BuiltTree {
   readonly tree: HostMaqTree | HostMaqTreeWithEdges;
-  /** Names of the polygons of each set. */
+  /** For each set, the names of its polygons. */
   readonly names: readonly (readonly string[])[];
   readonly figures: BuildFigures;
 }
@@ -48,18 +51,18 @@ export interface BuildFigures {
   readonly quadrants: number;
 }
 
-/** A tree being built. */
+/** The construction of a tree, in progress. */
 export interface TreeRun {
   readonly result: Promise<BuiltTree>;
-  /** Bytes read for the polygons that are decomposed. */
+  /** Progress in bytes of the files whose polygons have been decomposed. */
   readonly progress$: Observable<ProgressReport>;
-  /** The counts so far. */
+  /** The statistics so far. */
   figures(): BuildFigures;
 }
 
 interface Batch {
   readonly set: number;
-  /** Bytes of the file that this batch took. */
+  /** Number of bytes of the file that belong to this batch, for the progress. */
   readonly bytes: number;
 }
 
@@ -67,17 +70,18 @@ type ReadBatch = Batch & { readonly zones: Zones };
 type PlacedBatch = Batch & { readonly polygons: DomainPolygons; readonly firstPolygon: number };
 type DecomposedBatch = Batch & SetPart;
 
-/** A set on its way into the tree. */
+/** The part of a set that has been read and decomposed so far. */
 interface SetUnderWay {
-  /** Polygons read so far, including skipped ones. */
+  /** Number of polygons read so far, including skipped ones. */
   read: number;
   readonly names: string[];
   readonly parts: SetPart[];
 }
 
 /**
- * Builds a tree. A graph with bounded edges reads, places and decomposes batches of polygons, so that one batch is parsed
- * while another is on the device. The quadrants stay on the device, where one tree is then built over all of them.
+ * Builds a tree. A graph with bounded queues reads batches of polygons, places them in the domain, and decomposes them
+ * to quadrants. So one batch is parsed while another is decomposed on the device. The quadrants stay on the device. At
+ * the end, one tree is built from all of them.
  */
 export function buildTree(context: Context, job: TreeJob): TreeRun {
   const { levels, keepsEdges, memoryBytes, sets, placing } = job;
@@ -132,8 +136,8 @@ export function buildTree(context: Context, job: TreeJob): TreeRun {
 }
 
 /**
- * Quadrants take this many times their own bytes until the tree is written: on the device while they are sorted and the
- * tree is built, on the host, and in the file.
+ * Memory of quadrants, relative to their own bytes, until the tree is written: on the device for sorting and building,
+ * on the host, and in the encoded file.
  */
 const QUADRANT_FACTOR = 8;
 
@@ -142,7 +146,7 @@ function bytesOf({ level, ...rest }: Quadrants | QuadrantsWithEdges): number {
   return 20 * (level.length as number) + 12 * edges;
 }
 
-/** Yields the batches of all sets, one set after the other. */
+/** Iterates over the batches of all sets, one set after another. */
 async function* batchesOf({ sets, isStandard }: TreeJob, signal: AbortSignal): AsyncGenerator<ReadBatch> {
   for (const [set, of] of sets.entries()) {
     let before = 0;

@@ -1,7 +1,7 @@
 import { turnedInto } from '../algorithms/quadrants/come-round.ts';
 import type { Domain } from '../algorithms/quadrants/domain.ts';
 
-/** Sides of windows, and the window of each row. */
+/** Windows as rows of coordinates. `windowOf` is the number of the window to which each row belongs. */
 export interface WindowHalves {
   readonly left: Float64Array;
   readonly bottom: Float64Array;
@@ -11,8 +11,8 @@ export interface WindowHalves {
 }
 
 /**
- * Wraps windows of longitudes into a domain. A window whose left is greater than its right crosses the antimeridian. The
- * part of a window beyond the end of the domain becomes a second row.
+ * Moves windows of longitudes into a domain by full turns. A window whose left is greater than its right crosses the
+ * antimeridian. The part of a window beyond the right end of the domain becomes a second row, at the left end.
  */
 export function halvesOf(sides: readonly Float64Array[], domain: Domain): WindowHalves {
   const rows: number[][] = [[], [], [], []];
@@ -26,7 +26,7 @@ export function halvesOf(sides: readonly Float64Array[], domain: Domain): Window
     const [bottom, to, top] = [sides[1]![window]!, sides[2]![window]!, sides[3]![window]!];
     const width = Math.min(360, from > to ? to - from + 360 : to - from);
     const left = turnedInto(from, domain);
-    // A side already inside stays as written, without rounding.
+    // If the window is already inside the domain, keep `right` unchanged, to avoid rounding.
     const right = left === from && from <= to && to - from === width ? to : left + width;
     add(window, left, bottom, Math.min(right, Math.max(end, left)), top);
     if (right > end) add(window, domain.left, bottom, right - 360, top);
@@ -35,7 +35,7 @@ export function halvesOf(sides: readonly Float64Array[], domain: Domain): Window
   return { left: left!, bottom: bottom!, right: right!, top: top!, windowOf: Uint32Array.from(windowOf) };
 }
 
-/** Rows of shared areas, as read from the device. */
+/** Pairs of a row and a polygon, with bounds of their shared area as 64-bit integers. */
 interface AreaWords {
   readonly region: Uint32Array;
   readonly set: Uint32Array;
@@ -44,7 +44,7 @@ interface AreaWords {
   readonly max: { readonly lo: Uint32Array; readonly hi: Uint32Array };
 }
 
-/** Adds the shared areas of both halves of each window, and drops rows that cannot exceed the threshold. */
+/** Adds up the shared areas of both rows of a window. Omits pairs whose shared area cannot exceed the threshold. */
 export function addHalves(rows: AreaWords, windowOf: Uint32Array, above: bigint): AreaWords {
   const window = rows.region.map((row) => windowOf[row]!);
   const order = Uint32Array.from(window.keys()).sort(

@@ -2,7 +2,7 @@ import { describe } from './command-line.ts';
 import { BUILD_SPECS, INFO_SPECS } from './index-arguments.ts';
 import { QUERY_SPECS } from './index-query-arguments.ts';
 
-/** The page of `quadrille index --help`. */
+/** The help text of `quadrille index --help`. */
 export const INDEX_HELP = `quadrille index COMMAND
 
 Stores sets of polygons as quadrants in one quadtree. The tree is a file, which answers many queries at once.
@@ -18,7 +18,7 @@ Examples:
   quadrille index query birds.maq --points sightings.csv -o ranges.csv
 `;
 
-/** The page of `quadrille index build --help`. */
+/** The help text of `quadrille index build --help`. */
 export const BUILD_HELP: string = `quadrille index build FILE… -o FILE.maq [options]
 
 Splits the polygons of every file into quadrants, the squares of a regular subdivision: the largest that fit inside, and
@@ -50,7 +50,7 @@ Examples:
   quadrille index build parcels.shp lakes.fgb --assume-crs EPSG:25832 --domain 524288,5767168,131072 -o both.maq
 `;
 
-/** The page of `quadrille index info --help`. */
+/** The help text of `quadrille index info --help`. */
 export const INFO_HELP: string = `quadrille index info TREE [options]
 
 Verifies the checksum of a tree and says what is in it: sets, domain, levels, nodes per level, entries, edges and bytes.
@@ -62,7 +62,7 @@ Examples:
   quadrille index info counties.maq --plot counties.svg --plot counties.png
 `;
 
-/** The page of `quadrille index query --help`. */
+/** The help text of `quadrille index query --help`. */
 export const QUERY_HELP: string = `quadrille index query TREE (--points FILE | --windows FILE | --polygons FILE) [options]
 
 Finds the polygons of a tree that hold each point, touch each window, or share area with each polygon. Files of queries may

@@ -7,21 +7,21 @@ import { sizeText } from './index-summary.ts';
 import { protectInputs, type Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 
-/** A tree read from its file. */
+/** A tree that was read from a file, and the size of the file. */
 export interface OpenedTree {
   readonly file: MaqFile;
   readonly bytes: number;
 }
 
-/** The parts of the command that other floors provide; tests pass their own. */
+/** The functions of other layers that the command uses. Tests pass replacements. */
 export interface InfoParts extends DrawParts {
   openTree(path: string, signal: AbortSignal, memoryBytes: number): Promise<OpenedTree>;
 }
 
 /**
- * Runs `quadrille index info`: prints what is in a tree, and draws it if asked to.
+ * Runs `quadrille index info`: prints facts about a tree, and draws it if requested.
  *
- * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
+ * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
  */
 export async function runIndexInfo(options: InfoOptions, parts: InfoParts, surroundings: Surroundings): Promise<void> {
   const files = options.plots.map(({ path }) => path).filter((path) => path !== '-');
@@ -45,7 +45,7 @@ export async function runIndexInfo(options: InfoOptions, parts: InfoParts, surro
   }
 }
 
-/** The facts that `quadrille index info` prints. */
+/** The facts about a tree that `quadrille index info` prints. */
 interface TreeFacts {
   readonly bytes: number;
   readonly levels: number;
@@ -53,12 +53,15 @@ interface TreeFacts {
   readonly step: number;
   readonly sets: readonly { readonly name: string; readonly crs: string | undefined; readonly polygons: number }[];
   readonly nodes: number;
-  /** Nodes per level, from the root to the last level with quadrants. */
+  /** Number of nodes per level, from the root to the last level with quadrants. */
   readonly nodesPerLevel: readonly number[];
-  /** Inner nodes that are no polygon's quadrant. */
+  /** Number of inner nodes that are not a quadrant of any polygon. */
   readonly viaNodes: number;
   readonly entries: { readonly inside: number; readonly boundary: number };
-  /** Number of edges of polygons, and of their passages through quadrants; null for a tree without edges. */
+  /**
+   * Number of the polygons' edges, and number of pairs of an edge and a quadrant that it passes through. Null if the
+   * tree has no edges.
+   */
   readonly edges: { readonly edges: number; readonly passages: number } | null;
   readonly bytesPerPart: Readonly<Record<'header' | 'nodes' | 'entries' | 'edges' | 'names', number>>;
   readonly checksum: 'ok';
@@ -92,7 +95,7 @@ function factsOf({ domain, levels, sets, tree }: MaqFile, bytes: number): TreeFa
     entries: { inside: total - boundary, boundary },
     edges: 'edges' in tree ? { edges: ends.length / 4, passages: edge.length } : null,
     bytesPerPart: { ...parts, names },
-    // A file with a wrong checksum does not open.
+    // A file with a wrong checksum cannot be opened, so this is always `ok`.
     checksum: 'ok',
   };
 }

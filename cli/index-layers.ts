@@ -9,28 +9,28 @@ import { progress } from '../graph/run/progress.ts';
 import { GeometryError } from '../primitives/errors.ts';
 import type { Log } from './log.ts';
 
-/** A file of polygons that becomes a set. */
+/** A file of polygons, which becomes a set of the tree. */
 export interface LayerSet {
   readonly name: string;
   readonly layer: PolygonLayer;
-  /** Coordinate system; undefined until it is read, or if the file has none. */
+  /** Coordinate system; undefined until it has been read, or if the file states none. */
   crs: string | undefined;
-  /** Notes about the file, once it is read. */
+  /** Notes about the file; empty until it has been read. */
   notes: readonly Note[];
 }
 
-/** Sets named after their files, in the order of the command line. */
+/** Creates one set per file, in the order of the command line. A set has the name of its file. */
 export function setsOf(layers: readonly PolygonLayer[]): LayerSet[] {
   return layers.map((layer) => ({ name: setNameOf(layer.file), layer, crs: layer.crs, notes: [] }));
 }
 
-/** The file's name without its ending. */
+/** The name of a file without folder and extension. */
 function setNameOf(file: string): string {
   const name = withoutGz(basename(file));
   return basename(name, extname(name));
 }
 
-/** Notes about sets before they are read. */
+/** Notes about sets that can be given before the files are read. */
 export function notesOfSets(sets: readonly LayerSet[]): Note[] {
   const names = sets.map(({ name }) => name);
   const shared = names.find((name, at) => names.indexOf(name) !== at);
@@ -40,9 +40,10 @@ export function notesOfSets(sets: readonly LayerSet[]): Note[] {
 }
 
 /**
- * The coordinate system of all sets. Sets that name none are assumed to have that of the others.
+ * The common coordinate system of all sets. Sets whose file states no system are assumed to have the system of the
+ * other sets.
  *
- * @throws UsageError `input/crs-mismatch` if two sets name different ones.
+ * @throws UsageError `input/crs-mismatch` if two files state different systems.
  */
 export function commonCrs(sets: readonly Pick<LayerSet, 'crs' | 'layer'>[]): string | undefined {
   const [first, ...others] = sets.filter(({ crs }) => crs !== undefined);
@@ -65,12 +66,15 @@ export function crsMismatch(
   });
 }
 
-/** Whether `--assume-crs` accepts the name. Files without a code, such as those of Esri's software, have names of their own. */
+/**
+ * Whether `--assume-crs` accepts the name of a coordinate system. It does not accept names without a code, such as
+ * those in files of Esri's software.
+ */
 export function canAssume(crs: string): boolean {
   return /^EPSG:\d+$/.test(crs) || crs === 'OGC:CRS84';
 }
 
-/** A note that some sets name no coordinate system. */
+/** The note that some files state no coordinate system, and which system is assumed. */
 export function crsNotes(sets: readonly LayerSet[], crs: string | undefined): Note[] {
   const silent = sets.filter((set) => set.crs === undefined).map(({ layer }) => layer.file);
   if (silent.length === 0 || crs === undefined) return [];
@@ -78,19 +82,25 @@ export function crsNotes(sets: readonly LayerSet[], crs: string | undefined): No
   return [{ code: 'index/crs-assumed', message }];
 }
 
-/** The domain of longitudes and latitudes. All such trees share it, so that they can be compared. */
+/**
+ * The domain for longitudes and latitudes; undefined for other coordinate systems. Trees with the same domain can be
+ * compared.
+ */
 export function standardDomain(crs: string | undefined): Domain | undefined {
   return isGeographicCrs(crs) ? WORLD : undefined;
 }
 
-/** Thrown during a build when files turn out to have another kind of coordinates than expected. */
+/**
+ * Thrown during a build if a file turns out not to have longitudes and latitudes as expected. The build then starts
+ * again with another domain.
+ */
 export class CrsTurned extends Error {
   static {
     CrsTurned.prototype.name = 'CrsTurned';
   }
 }
 
-/** Reads all files once, to find a square that holds them and the coordinate system of each set. */
+/** Reads all files once. Determines the coordinate system of each set, and a square that contains all polygons. */
 export async function findDomain(sets: readonly LayerSet[], log: Log, signal: AbortSignal): Promise<Domain> {
   const meter = progress({
     total: sets.reduce((sum, { layer }) => sum + layer.size, 0),
@@ -133,19 +143,20 @@ function grow(extent: GrowingExtent, { x, y }: { readonly x: Float64Array; reado
   }
 }
 
-/** The corner of a domain is a multiple of its side divided by this. */
+/** The lower left corner of a domain is a multiple of its side divided by this number. */
 const CORNERS = 8;
 
 /**
- * A square that holds an extent. Its side is a power of two and its corner a multiple of an eighth of the side. So quadrants
- * have round sides, and similar extents get the same square. An empty extent gets the unit square.
+ * A square that contains an extent. Its side is a power of two, and its lower left corner a multiple of an eighth of
+ * the side. So the sides of quadrants are round numbers, and similar extents give the same square. For an empty extent,
+ * it is the unit square.
  *
  * @throws GeometryError `index/no-domain` if the extent is too large for floating-point numbers.
  */
 export function domainAround({ left, bottom, right, top }: Readonly<GrowingExtent>): Domain {
   if (!(left <= right)) return { left: 0, bottom: 0, size: 1 };
   const span = Math.max(right - left, top - bottom);
-  // Adding 0 turns -0 into 0.
+  // Adding 0 converts −0 to 0, which is printed without a sign.
   const corner = (low: number, size: number): number => Math.floor(low / (size / CORNERS)) * (size / CORNERS) + 0;
   for (let size = 2 ** Math.ceil(Math.log2(span || 1)); size < 2 ** 1020; size *= 2) {
     const domain = { left: corner(left, size), bottom: corner(bottom, size), size };

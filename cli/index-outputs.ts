@@ -5,10 +5,10 @@ import type { PlotOutput, PlotRequest } from './index-arguments.ts';
 import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 
-/** A drawing and a remark on it. */
+/** A drawing, and a remark on it. */
 export interface DrawnTree {
   readonly content: string | Uint8Array;
-  /** Undefined if all quadrants are drawn as they are. */
+  /** A sentence about the simplification of the drawing; undefined if the drawing is exact. */
   readonly remark: string | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface DrawParts {
   drawTree(file: MaqFile, format: PlotOutput['format'], options: QuadrantPlotOptions): Promise<DrawnTree>;
 }
 
-/** Draws a tree to every requested output. */
+/** Draws a tree, and writes all drawings that the command line requests. */
 export async function drawTo(
   { plots, plotWindow: window }: PlotRequest,
   file: MaqFile,
@@ -34,10 +34,10 @@ export async function drawTo(
   }
 }
 
-/** Bytes per write. A run can be interrupted between writes. */
+/** Number of bytes to write at once. An interruption takes effect between two writes. */
 const CHUNK_BYTES = 2 ** 24;
 
-/** Writes bytes to a staged file, or to stdout if the path is `-`. */
+/** Writes bytes to a staged output file, or to stdout if the path is `-`. */
 export async function writeBytes(
   path: string,
   bytes: Uint8Array,

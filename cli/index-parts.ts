@@ -5,7 +5,7 @@ import type { DrawParts } from './index-outputs.ts';
 import type { QueryParts } from './index-query.ts';
 import { zonalParts } from './parts.ts';
 
-/** The drawing code, loaded on first use. */
+/** The functions that draw trees. Their code is imported when first needed. */
 const drawParts: DrawParts = {
   async drawTree(file, format, options) {
     if (format === 'png') {
@@ -17,7 +17,7 @@ const drawParts: DrawParts = {
   },
 };
 
-/** The real parts of `quadrille index build`, each loaded on first use. */
+/** The functions that `quadrille index build` uses. Their code is imported when first needed. */
 export const buildParts: BuildParts<Context> = {
   ...drawParts,
   async openLayer(file, options) {
@@ -35,7 +35,7 @@ export const buildParts: BuildParts<Context> = {
   },
 };
 
-/** The real parts of `quadrille index info`. */
+/** The functions that `quadrille index info` uses. */
 export const infoParts: InfoParts = {
   ...drawParts,
   async openTree(path, signal, memoryBytes) {
@@ -44,7 +44,7 @@ export const infoParts: InfoParts = {
   },
 };
 
-/** The real parts of `quadrille index query`, each loaded on first use. */
+/** The functions that `quadrille index query` uses. Their code is imported when first needed. */
 export const queryParts: QueryParts<Context> = {
   openTree: infoParts.openTree,
   openLayer: buildParts.openLayer,

@@ -6,32 +6,34 @@ import { DOMAIN_STEPS, type Domain, type DomainPolygons, placeInDomain } from '.
 import { isGeographicCrs } from '../formats/crs.ts';
 import { GeometryError } from '../primitives/errors.ts';
 
-/** Polygons in steps of a domain, with their names. */
+/** Polygons whose coordinates are steps of a domain's grid, with their names. */
 export interface PlacedZones {
   readonly names: readonly string[];
   readonly polygons: DomainPolygons;
 }
 
-/** Options for placing polygons. */
+/** How to place polygons in a domain. */
 export interface Placing {
   readonly domain: Domain;
   /** The fill rule. */
   readonly fill: FillRule;
-  /** Whether a polygon with a vertex outside the domain stops the run or is skipped. */
+  /** Whether a polygon with a vertex outside the domain is an error or is skipped. */
   readonly onBadRecord: 'stop' | 'skip';
-  /** Counts skipped polygons. */
+  /** Counts skipped polygons and polygons with overlapping parts, for notes. */
   readonly tally: NoteTally;
   /** Whether longitudes wrap around at the ends of the domain. */
   readonly comesRound: boolean;
-  /** The remedy in errors. */
+  /** Remedy in the error for a polygon outside the domain. */
   readonly remedy: string;
 }
 
 /**
- * Places polygons in a domain. A polygon with a vertex outside stops the run or is skipped.
+ * Converts the coordinates of polygons to steps of the domain's grid. A polygon with a vertex outside the domain is an
+ * error or is skipped, depending on `placing.onBadRecord`.
  *
- * @param before - Number of polygons in the file before these; errors tell the number in the file.
- * @throws GeometryError `geometry/beyond-domain` with file and record.
+ * @param before - Number of polygons that precede these in the file, so that errors contain the number of a polygon in
+ * the file.
+ * @throws GeometryError `geometry/beyond-domain`, with the file and the record.
  */
 export function placeZones(zones: Zones, before: number, placing: Placing): PlacedZones {
   const { names, crs, file } = zones;
@@ -47,7 +49,7 @@ export function placeZones(zones: Zones, before: number, placing: Placing): Plac
   return placeNoted(keptNames, kept, placing);
 }
 
-/** Places polygons and notes those whose parts overlap. */
+/** Converts coordinates to steps, and counts polygons whose parts overlap. */
 function placeNoted(names: readonly string[], polygons: Polygons, { domain, fill, tally }: Placing): PlacedZones {
   const placed = placeInDomain(polygons, domain, { fill });
   const sheets = fill === 'union' ? placed.sheets : sheetsOf({ ...placed, ringParts: polygons.ringParts });
@@ -55,7 +57,7 @@ function placeNoted(names: readonly string[], polygons: Polygons, { domain, fill
   return { names, polygons: placed };
 }
 
-/** Notes about polygons that were skipped or whose parts overlap. */
+/** Notes on polygons that were skipped, and on polygons whose parts overlap. */
 export function placeNotes({ tally, fill }: Pick<Placing, 'tally' | 'fill'>): Note[] {
   return tally.notes({
     'index/overlapping-parts': (n) => overlapSentence(n, ['polygon', 'polygons'], fill),

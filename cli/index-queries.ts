@@ -12,15 +12,15 @@ import { placeNotes } from './index-place.ts';
 import type { QueryOptions } from './index-query-arguments.ts';
 import type { Log } from './log.ts';
 
-/** A file of queries, read on demand. */
+/** A file of queries, which are read in batches. */
 export interface QuerySource {
   readonly totalBytes: number;
   batches(signal: AbortSignal): AsyncIterable<QueryBatch>;
-  /** Receives the number of answers, to choose the size of the next batches. */
+  /** Called with the answers to a batch. Their number determines the size of the next batches. */
   learn(answers: Answers): void;
-  /** Counts skipped records. */
+  /** Counts skipped records, for notes. */
   readonly tally: NoteTally;
-  /** Logs notes, once all queries are read. */
+  /** Logs notes on the queries, after all of them have been read. */
   tellNotes(log: Log): void;
 }
 
@@ -30,7 +30,7 @@ export interface QueryReaders {
   openRows(file: string, options: CsvRowsOptions): Promise<CsvFile>;
 }
 
-/** Opens the queries that a command line names. */
+/** Opens the file of queries that the command line names. */
 export async function openQueries(options: QueryOptions, file: MaqFile, readers: QueryReaders): Promise<QuerySource> {
   if (options.kind === 'polygons') return polygonQueries(options, file, readers);
   return rowQueries(options, options.kind, file, readers);
@@ -47,14 +47,20 @@ const WINDOW_COLUMNS = [
   ['top', 'maxy', 'ymax', 'north'],
 ];
 
-/** The number of answers that a batch aims at. The first batch is small; its answers tell the size of the next. */
+/**
+ * Sizes of batches. The first batch has few queries. The number of its answers shows how many queries give about
+ * `ANSWERS` answers.
+ */
 const FIRST_ROWS = 2 ** 12;
 const ANSWERS = 2 ** 21;
 const MIN_ROWS = 2 ** 8;
-/** Every batch visits all nodes of the tree once, so batches of points grow with the tree. */
+/**
+ * Every batch visits all nodes of the tree once. So batches of points are larger for larger trees: one point per this
+ * number of nodes.
+ */
 const NODES_A_POINT = 16;
 const MAX_POINTS = [2 ** 17, 2 ** 20] as const;
-/** A window touches many quadrants per polygon, so batches of windows are smaller. */
+/** Maximum number of windows in a batch. It is low, because a window intersects many quadrants per polygon. */
 const MAX_WINDOWS = 2 ** 12;
 const GROWTH = 8;
 
@@ -122,12 +128,12 @@ async function rowQueries(
 
 type FaultOf = CsvRowsOptions['faultOf'];
 
-/** Skips bad rows, and keeps the numbers in the file of the others. */
+/** Functions for a reader of rows that skips invalid rows. They keep the row numbers of the valid rows. */
 function skippedRows(faultOf: FaultOf) {
   const kept: number[] = [];
   let [row, bad, firstBad] = [0, 0, ''];
   return {
-    // For every row the reader calls this, or `complain` below, or both in this order.
+    // For every row, the reader calls this function, or `onBadRow`, or first this function and then `onBadRow`.
     faultOf(numbers: readonly number[]): string | undefined {
       const fault = faultOf?.(numbers);
       if (fault === undefined) kept.push(row++);
@@ -137,7 +143,7 @@ function skippedRows(faultOf: FaultOf) {
       row++;
       if (bad++ === 0) firstBad = message;
     },
-    /** Numbers of the next rows that are kept. */
+    /** Row numbers of the next `count` valid rows. */
     take: (count: number): Float64Array => Float64Array.from(kept.splice(0, count)),
     tellNotes(log: Log): void {
       if (bad === 0) return;
@@ -156,7 +162,7 @@ function heightFault([, bottom, , top]: readonly number[]): string | undefined {
   return bottom! > top! ? `bottom ${bottom} is above top ${top}` : undefined;
 }
 
-/** Columns of a kind of query. With a domain, longitudes wrap around in it. */
+/** Converts rows to queries. If a domain is given, longitudes are moved into it by full turns. */
 function askedOf(
   kind: 'points' | 'windows',
   { numbers }: CsvRows,
@@ -168,7 +174,7 @@ function askedOf(
   return { kind, left: a, bottom: b, right: c, top: d, windowOf: undefined };
 }
 
-/** Converts coordinates to the nearest steps of the domain. */
+/** Converts a coordinate to the nearest step of the domain's grid. */
 function stepOf(at: number, from: number, { size }: Domain): number {
   return Math.round(((at - from) / size) * DOMAIN_STEPS);
 }
@@ -182,7 +188,7 @@ function countPointsBeyond({ x, y }: AskedPoints, domain: Domain): number {
   return beyond;
 }
 
-/** The number of windows all of whose rows satisfy the test. */
+/** Number of windows for which `isSo` is true in all their rows. */
 function countWindows({ left, windowOf }: AskedWindows, count: number, isSo: (row: number) => boolean): number {
   const others = new Uint8Array(count);
   for (let row = 0; row < left.length; row++) if (!isSo(row)) others[windowOf?.[row] ?? row] = 1;
@@ -195,7 +201,7 @@ function isWindowBeyond({ left, bottom, right, top }: AskedWindows, row: number,
   return isOut(left[row]!, right[row]!, domain.left) || isOut(bottom[row]!, top[row]!, domain.bottom);
 }
 
-/** Whether both sides round to the same step. */
+/** Whether opposite sides of a window are on the same step of the grid, so that it has no area. */
 function isWindowFlat({ left, bottom, right, top }: AskedWindows, row: number, domain: Domain): boolean {
   const isFlat = (low: number, high: number, from: number): boolean =>
     stepOf(low, from, domain) === stepOf(high, from, domain);
@@ -213,7 +219,8 @@ async function polygonQueries(
   let batches: PolygonBatches | undefined;
   const requireSameCrs = (own: string | undefined): void => {
     if (own === undefined || crs === undefined || sameCrs(own, crs)) return;
-    // --assume-crs cannot name a system without a code, so the code that is assumed for the queries counts for the tree too.
+    // The tree's coordinate system has no code, so `--assume-crs` cannot name it. Then the assumed system is taken for
+    // that of the tree, too.
     if (reading.crs !== undefined && !canAssume(crs)) return;
     throw crsMismatch({ name: tree, crs }, { name: queries, crs: own });
   };

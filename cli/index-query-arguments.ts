@@ -18,19 +18,19 @@ import { checkEnding, checkNoStdin, formatOfName, parseFromZero } from './values
 /** The kinds of queries. */
 export type QueryKind = 'points' | 'windows' | 'polygons';
 
-/** The options of `quadrille index query`. Only the command line has been checked, no file. */
+/** The parsed command line of `quadrille index query`. The files that it names have not been opened. */
 export interface QueryOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly tree: string;
   readonly kind: QueryKind;
   readonly queries: string;
-  /** How to read polygons; points and windows use only `id` and `onBadRecord`. */
+  /** How to read the file of queries. For points and windows, only `id` and `onBadRecord` are used. */
   readonly reading: PolygonLayerOptions;
   /** The fill rule of query polygons. */
   readonly fill: FillRule;
-  /** File, or `-` for stdout. */
+  /** Path of the output, or `-` for stdout. */
   readonly out: string;
   readonly format: TableFormat;
-  /** Writes counts instead of rows: per query, or per polygon of the tree. */
+  /** Whether to write counts instead of pairs: a count per query, or per polygon of the tree. */
   readonly count: 'query' | 'polygon' | undefined;
   /** Threshold of shared areas, in square units of the domain's coordinates. */
   readonly above: number | undefined;
@@ -78,7 +78,7 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
   ...VOICE_SPECS,
 ];
 
-/** Options that apply to some kinds of queries only. */
+/** Options that are allowed for some kinds of queries only. */
 const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] = [
   ['above', ['windows', 'polygons']],
   ['filter-only', ['polygons']],
@@ -89,9 +89,9 @@ const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] 
 ];
 
 /**
- * Reads the words after `quadrille index query`.
+ * Parses the arguments after `quadrille index query`.
  *
- * @throws UsageError that says what is wrong and how to fix it.
+ * @throws UsageError if the arguments are invalid.
  */
 export function parseQueryArguments(args: readonly string[]): QueryOptions {
   const { words, values } = readCommand(args, QUERY_SPECS, ['TREE']);

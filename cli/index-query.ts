@@ -21,16 +21,17 @@ import {
   writeBetween,
 } from './run-support.ts';
 
-/** The parts of the command that other floors provide; tests pass their own. */
+/** The functions of other layers that the command uses. Tests pass replacements. */
 export interface QueryParts<C extends RunContext> extends QueryReaders, Pick<InfoParts, 'openTree'> {
   openContext(options: BackendOptions): Promise<C>;
   askTree(context: C, job: QueryJob): Promise<QueryRun>;
 }
 
 /**
- * Runs `quadrille index query`: reads queries, answers them, and writes answers batch by batch. A file appears whole or not at all.
+ * Runs `quadrille index query`: reads queries, answers them, and writes the answers, batch by batch. An output file
+ * appears complete or not at all.
  *
- * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
+ * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
  */
 export async function runIndexQuery<C extends RunContext>(
   options: QueryOptions,
@@ -108,7 +109,9 @@ async function ask<C extends RunContext>(
   }
 }
 
-/** Checks that the tree has the edges that exact answers need. Windows get bounds without them. */
+/**
+ * Throws if the tree has no edges but the answers must be exact. Windows are answered with bounds, which need no edges.
+ */
 function requireEdges({ kind, filterOnly, tree }: QueryOptions, { tree: { entries }, tree: built }: MaqFile): void {
   if (kind === 'windows' || filterOnly || 'edges' in built || entries.polygon.length === 0) return;
   throw new UsageError('index/no-edges', `${tree} was built without edges, which exact answers need.`, {
@@ -119,7 +122,7 @@ function requireEdges({ kind, filterOnly, tree }: QueryOptions, { tree: { entrie
   });
 }
 
-/** Yields queries until the reader of the answers goes away. */
+/** Passes batches of queries on, until the reader of stdout has closed the pipe. */
 async function* whileRead<B>(batches: AsyncIterable<B>, writer: OutputWriter): AsyncGenerator<B> {
   for await (const batch of batches) {
     if (!writer.isRead()) return;

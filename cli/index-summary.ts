@@ -3,19 +3,19 @@ import { counted, grouped } from './grouped.ts';
 import type { BuildFigures } from './index-graph.ts';
 import type { RunSummary } from './log.ts';
 
-/** Facts about the build of a tree. */
+/** Facts about the construction of a tree. */
 export interface BuildFacts extends BuildFigures {
-  /** The output path, or `-`. */
+  /** Path of the output, or `-` for stdout. */
   readonly file: string;
   readonly backend: string;
   readonly bytes: number;
   readonly seconds: number;
-  /** Peak memory of the process, with workers and without the GPU. */
+  /** Peak memory of the process in bytes, including workers but not the GPU. */
   readonly peakBytes: number;
   readonly outputs: readonly string[];
 }
 
-/** The summary of `quadrille index build`. Its first line is the answer. */
+/** The summary of `quadrille index build`. Its first line is also the result that the command prints. */
 export function buildSummary({ sets, levels, domain, tree }: MaqFile, facts: BuildFacts): RunSummary {
   const { file, backend, polygons, vertices, quadrants, bytes, seconds, peakBytes, outputs } = facts;
   const nodes = tree.nodes.level.length;

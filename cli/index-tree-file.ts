@@ -9,10 +9,10 @@ const HEAD_BYTES = 80;
 const BLOCK_BYTES = 2 ** 26;
 
 /**
- * Reads a tree. The first bytes already tell a file of another kind.
+ * Reads a tree from a file. A file of another kind is detected by its first bytes, before the rest is read.
  *
- * @throws FormatError if there is no such file, and as `openMaq` does; OutOfMemoryError `memory/limit` if the tree needs
- * more than `memoryBytes`.
+ * @throws FormatError if the file does not exist, or is rejected by `openMaq`; OutOfMemoryError `memory/limit` if the
+ * tree needs more than `memoryBytes`.
  */
 export async function openTreeFile(path: string, signal: AbortSignal, memoryBytes: number): Promise<OpenedTree> {
   const bytes = await readFile(path, signal, memoryBytes).catch((error: unknown) => {
@@ -21,7 +21,10 @@ export async function openTreeFile(path: string, signal: AbortSignal, memoryByte
   return { file: openMaq(bytes, { file: path }), bytes: bytes.length };
 }
 
-/** A tree is held in memory, on the device, and in part in the answers. */
+/**
+ * Memory relative to the size of a tree, which is held on the host and on the device, and repeated in part in the
+ * answers.
+ */
 const TREE_FACTOR = 3;
 
 async function readFile(path: string, signal: AbortSignal, memoryBytes: number): Promise<Uint8Array> {
@@ -49,7 +52,9 @@ async function readFile(path: string, signal: AbortSignal, memoryBytes: number):
   return bytes.subarray(0, read);
 }
 
-/** Checks the head of a file. A head alone is always too short; any other error is an error of the file. */
+/**
+ * Throws if a file is of another kind. Only its first bytes are given, so the error for a truncated file is ignored.
+ */
 function refuseOthers(head: Uint8Array, path: string): void {
   try {
     openMaq(head, { file: path });

@@ -4,7 +4,7 @@ import { QuadrilleError } from '../primitives/errors.ts';
 /** Exit codes by signal: 128 plus the number of the signal, as in shells. */
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/** The reason of an aborted run: the process received a signal. */
+/** The error of a run that was interrupted by a signal. It is the reason of the run's `AbortSignal`. */
 export class Interrupted extends QuadrilleError {
   static {
     Interrupted.prototype.name = 'Interrupted';
@@ -19,30 +19,34 @@ export class Interrupted extends QuadrilleError {
     this.exitCode = SIGNALS[signal];
   }
 
-  /** The same reason, for a run that has begun to write to stdout. */
+  /** A copy of this error for a run that has begun to write to stdout. */
   withinOutput(): Interrupted {
     return this.with('the output on stdout is incomplete, and no file was written');
   }
 
-  /** The same reason, with another outcome. */
+  /** A copy of this error with another sentence about the outcome. */
   with(outcome: string): Interrupted {
     return new Interrupted(this.#signal, outcome);
   }
 }
 
-/** Listens for SIGINT, SIGTERM and SIGHUP while a command runs. */
+/** Handles SIGINT, SIGTERM and SIGHUP while a command runs. */
 export interface InterruptListener extends Disposable {
-  /** The first signal aborts it, with an {@link Interrupted} as the reason. */
+  /** Aborted by the first signal that the process receives. The reason is an {@link Interrupted}. */
   readonly signal: AbortSignal;
-  /** Registers a function that runs right before a second signal, or {@link InterruptListener.endNow}, ends the process. */
+  /**
+   * Registers a function that is called just before the process ends because of a second signal or {@link
+   * InterruptListener.endNow}.
+   */
   beforeExit(cleanUp: () => void): void;
-  /** Ends the process by the received signal even if something blocks. Shells see the exit code of the signal. */
+  /** Ends the process immediately, even if some call blocks. The exit code is that of the received signal. */
   endNow(): void;
 }
 
 /**
- * Turns the first SIGINT, SIGTERM or SIGHUP into an abort; the second ends the process immediately. `words` are the
- * words of the command line: if one is a named pipe that blocks while it is opened, the first signal releases it.
+ * Makes the first SIGINT, SIGTERM or SIGHUP abort the run, and a second one end the process immediately. `words` are
+ * the arguments of the command line. If one of them is a named pipe and opening it blocks, the first signal unblocks
+ * it.
  */
 export function listenForInterrupts(words: readonly string[] = []): InterruptListener {
   const controller = new AbortController();
@@ -54,14 +58,14 @@ export function listenForInterrupts(words: readonly string[] = []): InterruptLis
     }
     came = name;
     controller.abort(new Interrupted(name as keyof typeof SIGNALS));
-    // A reader may open its file again.
+    // Repeated, because the command may open the same pipe again.
     const letAllGo = (): void => words.forEach(letGo);
     letAllGo();
     lettingGo = setInterval(letAllGo, 100);
   };
   const end = (name: NodeJS.Signals): void => {
     for (const cleanUp of cleanUps) cleanUp();
-    // process.exit would wait for a read that hangs; the default action of the signal does not.
+    // `process.exit` would wait for a blocked read. The default action of the signal does not.
     process.removeAllListeners(name);
     process.kill(process.pid, name);
   };
@@ -81,13 +85,14 @@ export function listenForInterrupts(words: readonly string[] = []): InterruptLis
 }
 
 /**
- * Releases a reader that blocks while it opens a named pipe without a writer. It would block a thread, and so the end of
- * the process. A writer that opens and closes the pipe makes the reader see an empty file.
+ * Unblocks a thread that is opening a named pipe for reading. Opening blocks until there is a writer, and would prevent
+ * the process from ending. So this function opens the pipe for writing and closes it, and the reader sees an empty
+ * file.
  */
 function letGo(path: string): void {
   try {
     if (statSync(path).isFIFO()) closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
   } catch {
-    // It is not a file, or no reader waits.
+    // The path is not a file, or no reader is waiting.
   }
 }

@@ -2,8 +2,8 @@ import { failureFields } from './failure.ts';
 import type { Log, LogStream } from './log.ts';
 
 /**
- * A log for programs: one JSON object per line, whose `event` is `note`, `progress`, `result` or `error`. Unknown fields are
- * left out.
+ * Creates a log for programs: one JSON object per line, whose `event` is `note`, `progress`, `result` or `error`.
+ * Fields with unknown values are omitted.
  */
 export function jsonLog(stream: LogStream, { quiet }: { readonly quiet: boolean }): Log {
   const say = (event: string, fields: object): void => {

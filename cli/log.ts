@@ -1,7 +1,7 @@
 import type { Note } from '../algorithms/notes.ts';
 import type { ProgressReport } from '../graph/index.ts';
 
-/** The summary at the end of a log. */
+/** The summary at the end of a run. */
 export interface RunSummary {
   /** Sentences for people. */
   readonly lines: readonly string[];
@@ -9,25 +9,25 @@ export interface RunSummary {
   readonly fields: object;
 }
 
-/** The units of progress. */
+/** The units in which progress is counted. */
 export type ProgressUnit = 'cells' | 'tiles' | 'frames' | 'rows' | 'queries' | 'bytes' | 'rounds';
 
-/** Further counts that grow while a command runs, by unit. */
+/** Additional counts to show with the progress, by their names. */
 export type ProgressFigures = Readonly<Record<string, number>>;
 
-/** The log of a run; results go elsewhere. */
+/** The log of a run, which is written to stderr. Results are written elsewhere. */
 export interface Log {
-  /** Min time between two progress reports, in milliseconds. */
+  /** Minimum time between two progress reports, in milliseconds. */
   readonly progressEvery: number;
   note(note: Note): void;
   progress(report: ProgressReport, unit: ProgressUnit, figures?: ProgressFigures): void;
-  /** Clears the progress bar until the next report. */
+  /** Removes the progress bar until the next progress report. */
   clearProgress(): void;
   summary(summary: RunSummary): void;
   error(error: unknown, exitCode: number): void;
 }
 
-/** The part of a terminal or file that a log needs. */
+/** The members of a stream that a log uses. */
 export interface LogStream {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;

@@ -9,13 +9,13 @@ import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import { suggest } from './suggest.ts';
 
-/** The streams of a command. */
+/** The output streams of a command. */
 export interface Streams {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream & LogStream;
 }
 
-/** The environment of a command. */
+/** The log, output and signal handling that a command uses. */
 interface Session {
   readonly log: Log;
   readonly stdout: NodeJS.WritableStream;
@@ -24,12 +24,12 @@ interface Session {
 
 type Command = (args: readonly string[], session: Session) => Promise<void>;
 
-/** Loads the help page of a command. */
+/** Imports the help text of a command. */
 type Help = () => Promise<string>;
 
 /**
- * Commands by name; a command may be a family of others. The code of a command, with its options, is loaded when it is
- * called, because loading dominates a short run.
+ * Commands by name. A command may consist of subcommands. Its code and options are imported when it is called, because
+ * importing takes most of the time of a short run.
  */
 type Commands = ReadonlyMap<string, { readonly help: Help } & ({ readonly run: Command } | { readonly of: Commands })>;
 
@@ -52,14 +52,15 @@ const COMMANDS: Commands = new Map([
 ]);
 
 /**
- * Runs one command line and returns the exit code. Results go to stdout and to files, messages to stderr.
+ * Runs a command line and returns the exit code of the process. Results are written to stdout and to files, messages to
+ * stderr.
  */
 export async function main(args: readonly string[], version: string, streams: Streams = process): Promise<number> {
   const { stdout, stderr } = streams;
   const log = chooseLog(args, stderr);
   using interrupts = listenForInterrupts(args);
   interrupts.beforeExit(() => log.clearProgress());
-  // The run goes on if the reader of stderr goes away.
+  // Ignored, so that a run continues if the reader of stderr has closed the pipe.
   stderr.on('error', () => undefined);
   const failed = (error: unknown): number => {
     const cause = interrupts.signal.aborted && !(error instanceof Interrupted) ? interrupts.signal.reason : error;
@@ -79,10 +80,13 @@ export async function main(args: readonly string[], version: string, streams: St
   }
 }
 
-/** Milliseconds in which an interrupted command must end. */
+/** Time in milliseconds within which an interrupted command must end by itself. */
 const PATIENCE = 6000;
 
-/** Ends the process if an interrupted command blocks, for instance on a file system that hangs. */
+/**
+ * Ends the process if an interrupted command does not end by itself, for example because a file system does not
+ * respond.
+ */
 function endIfBlocked(interrupts: InterruptListener, failed: (error: unknown) => void): { end(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const begin = (): void => {
@@ -100,7 +104,7 @@ function endIfBlocked(interrupts: InterruptListener, failed: (error: unknown) =>
   };
 }
 
-/** Chosen before parsing, so that errors of the command line have the requested form. */
+/** Chooses the form of the log before the arguments are parsed, so that errors in the arguments have this form, too. */
 function chooseLog(args: readonly string[], stderr: LogStream): Log {
   const quiet = args.includes('--quiet');
   return args.includes('--json-log') ? jsonLog(stderr, { quiet }) : humanLog(stderr, { quiet });
@@ -117,7 +121,10 @@ async function dispatch(args: readonly string[], version: string, session: Sessi
   }
 }
 
-/** Runs the command that the first word names. `before` is the prefix of such names, such as `index `. */
+/**
+ * Runs the command whose name is the first argument. `before` precedes such names in error messages, for example `index
+ * `.
+ */
 async function runOneOf(commands: Commands, before: string, args: readonly string[], session: Session): Promise<void> {
   const [name, ...rest] = args;
   const command = commands.get(name ?? '');

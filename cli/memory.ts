@@ -3,7 +3,7 @@ import { overMemory } from '../formats/memory.ts';
 import { type OptionSpec, type OptionValues, parsed } from './command-line.ts';
 import { parseByteSize } from './values.ts';
 
-/** Bytes that all data of a command may take together. */
+/** The memory limit of a command. */
 export interface MemoryOptions {
   readonly memoryBytes: number;
 }
@@ -14,27 +14,27 @@ export const MEMORY_SPEC: OptionSpec = {
   help: 'memory for the data of the run, such as 2GB (default: a quarter of the machine)',
 };
 
-/** The value of `--memory`, or a quarter of the memory available to the process. */
+/** Parses `--memory`. Default: a quarter of the memory that is available to the process. */
 export function parseMemory(values: OptionValues): MemoryOptions {
   return { memoryBytes: parsed(values, 'memory', parseByteSize) ?? Math.floor(availableMemory() / 4) };
 }
 
-/** The memory of the machine, or the limit of the control group if it is smaller. */
+/** Bytes of memory available to the process: that of the machine or, if smaller, the limit of the control group. */
 function availableMemory(total: number = totalmem(), constrained: number = process.constrainedMemory()): number {
   return constrained > 0 && constrained < total ? constrained : total;
 }
 
-/** Parts of a command's memory, in bytes. */
+/** How the memory of a command is divided, in bytes. */
 export interface MemoryShares {
-  /** For counters; windows and unique values may take as much each. */
+  /** For counters. Raster windows and lists of unique values may each take the same amount in addition. */
   readonly counters: number;
-  /** For data on the device at a time. */
+  /** For data that is on the device at the same time. */
   readonly device: number;
-  /** For one block or file that is held in addition to everything else. */
+  /** For a single block or file that is held in addition to all other data. */
   readonly record: number;
 }
 
-/** How a command divides its memory. */
+/** Divides the memory of a command among its uses. */
 export function sharesOf(memoryBytes: number): MemoryShares {
   return {
     counters: Math.floor(memoryBytes / 4),
@@ -43,16 +43,22 @@ export function sharesOf(memoryBytes: number): MemoryShares {
   };
 }
 
-/** Bytes for quadrants on the device, at most the 1 GiB that their tables allow. */
+/**
+ * Maximum bytes for quadrants on the device. It never exceeds 1 GiB, because larger tables of quadrants are not
+ * supported.
+ */
 export function quadrantBytes(memoryBytes: number): number {
   return Math.max(1, Math.min(2 ** 30, sharesOf(memoryBytes).device));
 }
 
-/** The number of 4-byte columns that a measurement holds: inputs and results, of a candidate and of the reference. */
+/**
+ * Number of columns of 4-byte elements that a measurement needs: inputs and results of a candidate and of the
+ * reference.
+ */
 const BENCH_COLUMNS = 8;
 
 /**
- * Checks that the columns of a measurement fit in `memoryBytes`.
+ * Throws if the columns of a measurement do not fit in `memoryBytes`.
  *
  * @throws OutOfMemoryError `memory/limit`.
  */

@@ -14,35 +14,35 @@ import { suggest } from './suggest.ts';
 import { type RowsFormat, rowsFormat, rowsOutSpecs } from './table-files.ts';
 import { checkNoStdin, checkPlotName, parseCount, parseNumber } from './values.ts';
 
-/** The question: the k nearest points of every query, or all points within a distance. */
+/** Which neighbours of a query to find: the k nearest points, or all points within a distance. */
 export type Asked =
   | { readonly kind: 'nearest'; readonly k: number }
   | { readonly kind: 'radius'; readonly radius: number };
 
-/** A table of points on the command line. */
+/** A table of points that the command line names. */
 export interface PointsRequest {
   readonly path: string;
-  /** Comma-separated names of the coordinate columns; undefined for the usual names. */
+  /** Comma-separated names of the coordinate columns; undefined for the usual names, such as x and y. */
   readonly columns: string | undefined;
-  /** The column that names points; undefined if row numbers name them. */
+  /** Name of the column with the names of points; undefined if points are named by row numbers. */
   readonly id: string | undefined;
 }
 
-/** The options of `quadrille neighbours`. Only the command line has been checked, no file. */
+/** The parsed command line of `quadrille neighbours`. The files that it names have not been opened. */
 export interface NeighboursOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly points: PointsRequest;
-  /** Undefined if the points themselves are the queries. */
+  /** The table of queries; undefined if the points themselves are the queries. */
   readonly queries: PointsRequest | undefined;
   readonly asked: Asked;
   readonly metric: Metric;
-  /** Whether a point is its own neighbour if the points themselves are the queries. */
+  /** Whether a point counts as its own neighbour, if the points themselves are the queries. */
   readonly withSelf: boolean;
   readonly onBadRecord: 'stop' | 'skip';
-  /** Files, or `-` for stdout. */
+  /** Path of the table of neighbours, or `-` for stdout; undefined if it is not written. The same holds for `plot`. */
   readonly out: string | undefined;
   readonly format: RowsFormat;
   readonly plot: string | undefined;
-  /** Whether the figures go to stdout. */
+  /** Whether statistics of the run are written to stdout as JSON. */
   readonly json: boolean;
 }
 
@@ -83,9 +83,9 @@ export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
 ];
 
 /**
- * Reads the words after `quadrille neighbours`.
+ * Parses the arguments after `quadrille neighbours`.
  *
- * @throws UsageError that says what is wrong and how to fix it.
+ * @throws UsageError if the arguments are invalid.
  */
 export function parseNeighboursArguments(args: readonly string[]): NeighboursOptions {
   const { words, values } = readCommand(args, NEIGHBOURS_SPECS, ['POINTS']);
@@ -153,7 +153,7 @@ function parseAsked(values: OptionValues, metric: Metric): Asked {
 
 const MIN_F32 = 2 ** -126;
 
-/** Checks a radius. Metrics such as l2 compare its power, which must be an f32. */
+/** Throws if a radius is negative, or if its power is not an f32. Metrics such as l2 compare powers of distances. */
 function requireRadius(radius: number, metric: Metric): void {
   if (radius < 0 && metric !== 'inner') {
     throw new UsageError('usage/out-of-range', `--radius must be at least 0; got ${radius}.`);
@@ -171,7 +171,7 @@ function requireRadius(radius: number, metric: Metric): void {
 
 const MAX_F32 = 2 ** 128 - 2 ** 104;
 
-/** The exponent of the powers that a metric compares. */
+/** The exponent p, if a metric compares p-th powers of distances; 1 if it compares distances. */
 function powerOf(metric: Metric): number {
   return metric === 'l2' ? 2 : typeof metric === 'string' ? 1 : metric.lp;
 }
@@ -179,7 +179,7 @@ function powerOf(metric: Metric): number {
 const METRICS = ['l1', 'l2', 'max', 'cosine', 'inner'] as const;
 const HIGHEST_POWER = 64;
 
-/** Parses `l2`, `max`, or `l3` for sums of third powers. */
+/** Parses the name of a metric: `l2`, `max` and so on, or `l3` for sums of third powers. */
 function parseMetric(given: string, option: string): Metric {
   const name = given.toLowerCase();
   const word = METRICS.find((metric) => metric === name);

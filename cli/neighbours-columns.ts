@@ -3,24 +3,24 @@ import { UsageError } from '../formats/usage-error.ts';
 import { suggest } from './suggest.ts';
 import { parseColumns } from './table-text/questions.ts';
 
-/** The coordinate columns of a table. */
+/** The columns of a table that contain the coordinates. */
 export interface CoordinateColumns {
   readonly names: readonly string[];
-  /** Whether their names are those of longitudes and latitudes. */
+  /** Whether the names of the columns say that they are longitude and latitude. */
   readonly areDegrees: boolean;
 }
 
-/** An option and its value. */
+/** The option that names columns, and its value. */
 export interface ColumnsOption {
   readonly option: '--columns' | '--query-columns';
   readonly given: string | undefined;
 }
 
 /**
- * The coordinate columns: those that an option names, otherwise those with the usual names.
+ * Finds the coordinate columns: those that the option names or, without it, those with usual names such as x and y.
  *
  * @throws UsageError `usage/unknown-column`, `usage/no-coordinates`, `usage/not-numbers`, `usage/repeated-column`. The
- * error lists the numeric columns of the table.
+ * message lists the numeric columns of the table.
  */
 export function coordinateColumns(table: TableFile, { option, given }: ColumnsOption): CoordinateColumns {
   const names = given === undefined ? usualColumns(table, option) : namedColumns(table, option, given);
@@ -36,7 +36,7 @@ export function coordinateColumns(table: TableFile, { option, given }: ColumnsOp
 }
 
 /**
- * Checks that the column that names points exists.
+ * Throws if the column with the names of points does not exist.
  *
  * @throws UsageError `usage/unknown-column`.
  */
@@ -80,7 +80,7 @@ function remedyOf(option: string, likely: readonly string[] | undefined): string
   return `Did you mean ${option} ${likely.join(',')}?`;
 }
 
-/** Finds a column by name, ignoring case; an exact match wins. */
+/** Finds a column by name, ignoring case. An exact match takes precedence. */
 function columnCalled({ fields, unread }: TableFile, name: string): string | undefined {
   const names = [...fields, ...unread].map((field) => field.name);
   return names.includes(name) ? name : names.find((each) => each.toLowerCase() === name);
@@ -91,7 +91,7 @@ const LIKELY: readonly (readonly [first: RegExp, second: RegExp])[] = [
   [/(^|[^a-z])x($|[^a-z])|east/i, /(^|[^a-z])y($|[^a-z])|north/i],
 ];
 
-/** The columns whose names look most like coordinates. */
+/** The two columns whose names are most similar to those of coordinates, to suggest them in an error. */
 function likelyColumns(names: readonly string[]): string[] | undefined {
   for (const pair of LIKELY) {
     const found = pair.map((pattern) => names.find((name) => pattern.test(name)));
@@ -100,7 +100,7 @@ function likelyColumns(names: readonly string[]): string[] | undefined {
   return undefined;
 }
 
-/** Splits comma-separated names, which are plain or quoted as in conditions. */
+/** Splits a list of column names. Names are separated by commas, and may be in double quotes. */
 function namedColumns(table: TableFile, option: string, given: string): string[] {
   const all = [...table.fields, ...table.unread].map(({ name }) => name);
   const plain = given.split(',').map((name) => name.trim());
@@ -114,7 +114,7 @@ function numericNames({ fields }: TableFile): string[] {
 }
 
 function requireNumbers(table: TableFile, option: string, name: string): void {
-  // A CSV without rows does not tell the types of its columns.
+  // The types of columns cannot be detected in a CSV without rows.
   if (table.rows === 0) return;
   const type = table.fields.find((field) => field.name === name)?.type;
   if (type !== undefined && NUMBERS.has(type)) return;

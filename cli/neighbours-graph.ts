@@ -4,41 +4,44 @@ import type { Found, NeighbourIndex } from './neighbours-index.ts';
 import { type HostPoints, placedAt } from './neighbours-points.ts';
 import type { PlacedRows } from './neighbours-rows.ts';
 
-/** A batch of queries. */
+/** A batch of consecutive queries. */
 export interface QueryBatch {
   readonly count: number;
-  /** Coordinates, one query after the other, minus the offset of the points. */
+  /** Coordinates, query after query. The offset of the points has been subtracted from them. */
   readonly elements: Float32Array;
-  /** Their rows in their file. */
+  /** Row number of each query in its file. */
   readonly rows: Uint32Array;
-  /** Names of queries; undefined if row numbers name them. */
+  /** Names of queries; undefined if queries are named by row numbers. */
   readonly names: HostColumn | undefined;
-  /** The row of `names` that belongs to the first query. */
+  /** Row of `names` that contains the name of the batch's first query. */
   readonly firstName: number;
-  /** The point that is the first query, if the points themselves are the queries. */
+  /**
+   * If points are queries and not their own neighbours: the number of the point that is the first query. Otherwise
+   * undefined.
+   */
   readonly own: number | undefined;
 }
 
-/** Neighbours of a batch. */
+/** A batch of queries with their neighbours. */
 export interface AnsweredBatch {
   readonly batch: QueryBatch;
   readonly found: Found;
 }
 
-/** Queries to be answered. */
+/** The queries of a search, and where its results go. */
 export interface SearchJob {
   readonly index: NeighbourIndex;
   batches(signal: AbortSignal): AsyncIterable<QueryBatch>;
-  /** Total number of queries, if known. */
+  /** Total number of queries; undefined if it is unknown. */
   readonly total: number | undefined;
   readonly isOnGpu: boolean;
-  /** Receives answers in order. */
+  /** Called with the results in the order of the queries. */
   write(answered: AnsweredBatch): Promise<void>;
   readonly signal: AbortSignal;
   readonly progressEvery: number;
 }
 
-/** A graph of three bounded stages, each with one batch at a time: read queries, search, write. */
+/** A graph of three stages: read queries, search, write. Each stage processes one batch at a time. */
 export function searchGraph(job: SearchJob): GraphRun<number> {
   const search = async (batch: QueryBatch): Promise<AnsweredBatch> => ({
     batch,
@@ -51,10 +54,10 @@ export function searchGraph(job: SearchJob): GraphRun<number> {
   }).run(undefined, { signal: job.signal, total: job.total, progressEvery: job.progressEvery });
 }
 
-/** Chooses the number of queries per batch. */
+/** Determines the number of queries in the next batch. */
 export interface BatchSize {
   next(): number;
-  /** Receives the size of results, to choose the size of the next batches. */
+  /** Called with the results of a batch. Their number determines the size of the next batches. */
   learn(answered: AnsweredBatch): void;
 }
 
@@ -62,7 +65,10 @@ const FIRST_QUERIES = 2 ** 12;
 const GOOD_ROWS = 2 ** 20;
 const GROWTH = 8;
 
-/** Uses the best size if the size of results is known. Otherwise the first batch is small, and its results tell the size of the next. */
+/**
+ * If the number of results per query is known, all batches have the maximum size. Otherwise the first batch is small,
+ * and its number of results determines the size of the next.
+ */
 export function batchSize(max: number, areKnown: boolean): BatchSize {
   let size = areKnown ? max : Math.min(max, FIRST_QUERIES);
   return {
@@ -75,7 +81,7 @@ export function batchSize(max: number, areKnown: boolean): BatchSize {
   };
 }
 
-/** The points themselves as queries. With `excludes`, no point is its own neighbour. */
+/** Iterates over the points as queries. If `excludes` is true, no point is its own neighbour. */
 export async function* ownBatches(points: HostPoints, size: BatchSize, excludes: boolean): AsyncGenerator<QueryBatch> {
   const { count, dimensions, elements, rows, names } = points;
   for (let from = 0; from < count; ) {
@@ -92,7 +98,7 @@ export async function* ownBatches(points: HostPoints, size: BatchSize, excludes:
   }
 }
 
-/** Queries from a file, minus the offset of the points. */
+/** Iterates over the queries of a file. The offset of the points is subtracted from their coordinates. */
 export async function* queryBatches(
   read: AsyncIterable<PlacedRows>,
   { dimensions, offset }: HostPoints,

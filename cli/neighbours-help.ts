@@ -3,7 +3,7 @@ import { installCommand } from '../primitives/optional-packages.ts';
 import { describe } from './command-line.ts';
 import { NEIGHBOURS_SPECS } from './neighbours-arguments.ts';
 
-/** The page of `quadrille neighbours --help`. */
+/** The help text of `quadrille neighbours --help`. */
 export const NEIGHBOURS_HELP: string = `quadrille neighbours POINTS [--queries FILE] (-k K | --radius R) [options]
 
 Finds the nearest points of every query, or all points within a distance, exactly. It uses a tree for up to three

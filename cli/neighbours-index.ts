@@ -12,21 +12,27 @@ import type { Context } from '../primitives/context.ts';
 import { OutOfMemoryError } from '../primitives/errors.ts';
 import type { Asked } from './neighbours-arguments.ts';
 
-/** Neighbours of a batch of queries. Those of query i are rows `offsets[i]` to `offsets[i + 1] − 1`, nearest first. */
+/**
+ * The neighbours of a batch of queries. Query i has the rows `offsets[i] … offsets[i + 1] − 1`, in ascending order of
+ * distance.
+ */
 export interface Found {
   readonly offsets: Uint32Array;
-  /** Numbers of points, in the order in which they were given. */
+  /** For each row, the number of the point, in the order of the points given. */
   readonly ids: Uint32Array;
   readonly distances: Float32Array;
 }
 
-/** Points on a device that can be searched. */
+/** Points that were uploaded to a device, to search among them. */
 export interface NeighbourIndex {
-  /** The search: a tree, or a scan of all points. */
+  /** Method of the search: in a tree, or by comparing with all points. */
   readonly way: 'tree' | 'all points';
-  /** The best max number of queries per call. */
+  /** Recommended maximum number of queries per call. */
   readonly maxQueries: number;
-  /** Finds neighbours of queries. If `own` is given, the queries are the points from `own` on, and none is its own neighbour. */
+  /**
+   * Finds the neighbours of queries. If `own` is given, the queries are the points from number `own` on, and a point is
+   * not its own neighbour.
+   */
   search(elements: Float32Array, own: number | undefined): Promise<Found>;
 }
 
@@ -34,29 +40,32 @@ export interface NeighbourIndex {
 export interface NeighbourJob {
   readonly asked: Asked;
   readonly metric: Metric;
-  /** The number of dimensions. */
+  /** Number of coordinates of a point. */
   readonly dimensions: number;
-  /** Coordinates, one point after the other. */
+  /** Coordinates of the points, point after point. */
   readonly elements: Float32Array;
 }
 
 const MAX_TREE_DIMENSIONS = 3;
-/** Max rows of a result on the device. */
+/** Maximum number of result rows on the device. */
 const MAX_ROWS = 2 ** 20;
 const MAX_QUERIES = 2 ** 15;
-/** Max pairs of a query and a point per call, times dimensions. Such a call takes a fraction of a second. */
+/**
+ * Maximum number of pairs of a query and a point per call, times the number of coordinates. It bounds the time of a
+ * call to a fraction of a second.
+ */
 const MAX_STEPS = 2 ** 34;
-/** Max pairs whose distances are on the device. */
+/** Maximum number of pairs whose distances are in the device's memory. */
 const MAX_PAIRS = 2 ** 24;
 
-/** Uploads points. Up to three dimensions it builds a tree over them. */
+/** Uploads points. Builds a tree over them if they have at most three coordinates and the metric allows it. */
 export function neighbourIndex(
   context: Context,
   { asked, metric, dimensions, elements }: NeighbourJob,
 ): NeighbourIndex {
   const count = elements.length / dimensions;
   const hasTree = dimensions <= MAX_TREE_DIMENSIONS && metric !== 'cosine' && metric !== 'inner';
-  // Trees need at least two dimensions; an additional coordinate of 0 changes no distance.
+  // A tree needs at least two coordinates. Adding a coordinate of 0 to all points and queries changes no distance.
   const width = hasTree ? Math.max(2, dimensions) : dimensions;
   const place = (given: Float32Array): Points => ({
     elements: context.column(widened(given, dimensions, width)),
@@ -81,7 +90,7 @@ export function neighbourIndex(
     }
   }
 
-  /** Searches again in halves if a result does not fit. */
+  /** Searches. If the result does not fit in memory, divides the queries into halves and searches for each half. */
   async function searchInParts(given: Float32Array, own: number | undefined): Promise<Found> {
     try {
       return await search(given, own);
@@ -102,7 +111,7 @@ export function neighbourIndex(
   return { way: hasTree ? 'tree' : 'all points', maxQueries: Math.max(1, max), search: searchInParts };
 }
 
-/** Rows from the algorithms; some may be no neighbours. */
+/** The rows that an algorithm returns. Some of them must be removed, such as those of missing neighbours. */
 type RawFound = Found;
 
 interface Finder {
@@ -143,7 +152,7 @@ function listsOf({ ids, distances }: { ids: Uint32Array; distances: Float32Array
   return { offsets: Uint32Array.from({ length: ids.length / k + 1 }, (_, i) => i * k), ids, distances };
 }
 
-/** Groups pairs by query, and sorts each group by distance, then by id. */
+/** Groups pairs by query. Within a query, sorts them by distance, then by the number of the point. */
 function sortedRuns(query: Uint32Array, id: Uint32Array, distance: Float32Array, queries: number): RawFound {
   const offsets = new Uint32Array(queries + 1);
   for (const each of query) offsets[each + 1]!++;
@@ -161,7 +170,7 @@ function sortedRuns(query: Uint32Array, id: Uint32Array, distance: Float32Array,
   return { offsets, ids, distances };
 }
 
-/** Drops missing points, the queries themselves, and rows beyond k. */
+/** Removes rows without a point, rows in which a query is its own neighbour, and rows after the first k of a query. */
 function tidied(
   { offsets, ids, distances }: RawFound,
   queries: number,
@@ -202,7 +211,7 @@ function joined(first: Found, second: Found): Found {
   return { offsets, ids, distances };
 }
 
-/** Pads points with coordinates of 0. */
+/** Increases the number of coordinates to `width`, by adding coordinates of 0. */
 function widened(elements: Float32Array, dimensions: number, width: number): Float32Array {
   if (dimensions === width) return elements;
   const wide = new Float32Array((elements.length / dimensions) * width);
@@ -210,12 +219,14 @@ function widened(elements: Float32Array, dimensions: number, width: number): Flo
   return wide;
 }
 
-/** The radius as the algorithms take it: a power for lp metrics. They square the radius of l2 themselves. */
+/**
+ * The radius in the form that the algorithms expect: its power for lp metrics, the radius itself for all other metrics.
+ */
 function limitOf(metric: Metric, radius: number): number {
   return Math.fround(typeof metric === 'string' ? radius : radius ** metric.lp);
 }
 
-/** Converts sums of powers to distances, rounded to f32. */
+/** Converts a sum of powers to a distance, by taking the root. */
 function rooted(metric: Metric, sum: number): number {
   if (metric === 'l2') return Math.sqrt(sum);
   return typeof metric === 'string' ? sum : sum ** (1 / metric.lp);

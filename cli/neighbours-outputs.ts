@@ -7,39 +7,42 @@ import type { AnsweredBatch } from './neighbours-graph.ts';
 import { type DistanceFigures, distanceTally } from './neighbours-tally.ts';
 import { type RowsFormat, rowsWriterOf } from './table-files.ts';
 
-/** Writes answers in order, in the form that the command line asks for. */
+/** Receives neighbours in the order of the queries, and writes them in the form that the command line requests. */
 export interface NeighbourSink {
   add(answered: AnsweredBatch): Promise<void>;
-  /** Writes the remaining rows and ends the table. */
+  /** Writes the remaining rows, and ends the table. */
   end(): Promise<void>;
   figures(): NeighbourFigures;
 }
 
 export interface NeighbourFigures {
   readonly queries: number;
-  /** Number of queries without a neighbour. */
+  /** Number of queries without any neighbour. */
   readonly alone: number;
   readonly rows: number;
   readonly distances: DistanceFigures;
 }
 
-/** The names of rows and their output. */
+/** The names for points and queries in the table, and where to write it. */
 export interface SinkOptions {
-  /** Whether rows have a rank. */
+  /** Whether the table has a column `rank`. */
   readonly isRanked: boolean;
   readonly format: RowsFormat;
-  /** For each point, its row in the file. */
+  /** For each point, its row number in the file. */
   readonly pointRows: Uint32Array;
-  /** Names of the points. */
+  /** Names of the points; undefined if points are named by row numbers. */
   readonly pointNames: HostColumn | undefined;
-  /** The fields of the columns that name points and queries; undefined if row numbers do. */
+  /** The columns of the input files that contain the names of points and queries; undefined if there are none. */
   readonly pointField: TableField | undefined;
   readonly queryField: TableField | undefined;
-  /** Undefined if rows are only counted. */
+  /** Writes a chunk of the table; undefined if the table is not written and rows are only counted. */
   readonly write: ((chunk: string | Uint8Array) => Promise<void>) | undefined;
 }
 
-/** Rows per write, independent of the batches, so that the bytes of a file do not depend on them. */
+/**
+ * Number of rows in a chunk. It does not depend on the batches, so the bytes of the output do not depend on them
+ * either.
+ */
 const CHUNK_ROWS = 2 ** 16;
 
 /** Opens the output. */
@@ -81,7 +84,7 @@ function fieldsOf({ isRanked, pointField, queryField }: SinkOptions): TableField
   ];
 }
 
-/** Writes chunks of a fixed number of rows. */
+/** Regroups rows into chunks with a fixed number of rows, and writes them. */
 function chunkWriter(writer: RowsWriter, write: (chunk: string | Uint8Array) => Promise<void>) {
   let [pending, pendingRows]: [Chunk[], number] = [[], 0];
   const flush = async (): Promise<void> => {

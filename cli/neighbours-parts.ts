@@ -2,12 +2,15 @@ import type { Context } from '../primitives/context.ts';
 import type { NeighboursParts } from './neighbours-run.ts';
 import { openTableFile } from './table-files.ts';
 
-/** The real parts of `quadrille neighbours`, each loaded on first use, so that bad input fails before a backend loads. */
+/**
+ * The functions that `quadrille neighbours` uses. Their code is imported when first needed, so that invalid input is
+ * reported before a backend is loaded.
+ */
 export const neighboursParts: NeighboursParts<Context> = {
   openTable: openTableFile,
   async openContext(options, memoryBytes) {
     const { open } = await import('../on-node.ts');
-    // A search that does not fit is split, which is faster than spilling.
+    // No spilling to the host: if a search does not fit in memory, dividing it is faster.
     return open({ ...options, spill: false, limits: { memoryBytes } });
   },
   async neighbourIndex(context, job) {

@@ -4,30 +4,30 @@ import { overMemory } from '../formats/memory.ts';
 import { type Chunk, rebatched } from '../formats/tables/rebatch.ts';
 import type { PlacedRows } from './neighbours-rows.ts';
 
-/** Points in memory, ready for the device. */
+/** Points in memory, in the form that the device needs. */
 export interface HostPoints {
   readonly count: number;
   readonly dimensions: number;
-  /** Coordinates, one point after the other, minus the offset. */
+  /** Coordinates, point after point. The offset has been subtracted from them. */
   readonly elements: Float32Array;
-  /** Their rows in the file. */
+  /** Row number of each point in the file. */
   readonly rows: Uint32Array;
-  /** Names of points; undefined if row numbers name them. */
+  /** Names of the points; undefined if points are named by row numbers. */
   readonly names: HostColumn | undefined;
-  /** Subtracted from the coordinates before they are rounded to f32; undefined if nothing is. */
+  /** Vector that was subtracted from all points before rounding to f32; undefined if nothing was subtracted. */
   readonly offset: readonly number[] | undefined;
-  /** Whether any coordinate has more digits than f32 holds. */
+  /** Whether some coordinate in the file has more digits than f32 holds. */
   readonly areRounded: boolean;
 }
 
-/** Bytes per point while reading, for its row and name. */
+/** Bytes of memory per point while points are read, for its row number and name. */
 const BYTES_PER_ROW = 16;
-/** Bytes per coordinate: an f64 and an f32. */
+/** Bytes of memory per coordinate: an f64 and an f32. */
 const BYTES_PER_COORDINATE = 12;
 
 /**
- * Collects points. If coordinates have more digits than f32 holds and the metric depends on differences only, an offset is
- * subtracted from all points and queries. The remaining digits tell points apart.
+ * Reads all points into memory. If coordinates have more digits than f32 holds and the metric depends only on
+ * differences, an offset is subtracted from all points and queries. Then f32 holds the digits in which points differ.
  *
  * @throws OutOfMemoryError `memory/limit`.
  */
@@ -57,7 +57,7 @@ export async function collectPoints(
   return { count, dimensions, elements, rows, names: await joinedNames(parts, count), offset, areRounded };
 }
 
-/** Coordinates minus an offset, as f32. */
+/** Subtracts an offset from coordinates, and rounds the result to f32. */
 export function placedAt(
   coordinates: Float64Array,
   dimensions: number,
@@ -69,7 +69,7 @@ export function placedAt(
   return elements;
 }
 
-/** Checks that the points fit in memory. */
+/** Throws if the points do not fit in memory. */
 export function requireRoom(count: number, dimensions: number, { file, bytes }: { file: string; bytes: number }): void {
   const needed = count * (BYTES_PER_ROW + BYTES_PER_COORDINATE * dimensions);
   if (needed <= bytes) return;
@@ -88,7 +88,7 @@ function isOfDifferences(metric: Metric): boolean {
 
 const MAX_SAMPLES = 4096;
 
-/** The median of each coordinate, over up to 4,096 points spread evenly over the file. */
+/** The median of each coordinate, computed from up to 4,096 points that are evenly spread over the file. */
 function offsetOf(parts: readonly PlacedRows[], count: number, dimensions: number): number[] {
   const every = Math.ceil(count / MAX_SAMPLES);
   const samples: number[][] = Array.from({ length: dimensions }, () => []);
@@ -102,7 +102,7 @@ function offsetOf(parts: readonly PlacedRows[], count: number, dimensions: numbe
   return samples.map((sample) => sample.sort((a, b) => a - b)[sample.length >> 1]!);
 }
 
-/** The names of all parts, one after the other. */
+/** Concatenates the names of all parts. */
 async function joinedNames(parts: readonly PlacedRows[], count: number): Promise<HostColumn | undefined> {
   async function* chunks(): AsyncGenerator<Chunk> {
     for (const { count: rows, names } of parts) if (names !== undefined) yield { rows, columns: { names } };

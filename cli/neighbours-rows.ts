@@ -4,18 +4,18 @@ import type { TableFile } from '../formats/tables/table-file.ts';
 import { FormatError } from '../primitives/errors.ts';
 import { gatherRows } from './gather-rows.ts';
 
-/** A batch of the points with finite coordinates. */
+/** A batch of points, all with finite coordinates. */
 export interface PlacedRows {
   readonly count: number;
-  /** Coordinates, one point after the other, with the precision of the file. */
+  /** Coordinates, point after point, in the precision of the file. */
   readonly coordinates: Float64Array;
-  /** Their rows in the file. */
+  /** Row number of each point in the file. */
   readonly rows: Uint32Array;
-  /** Names of points; undefined if row numbers name them. */
+  /** Names of the points; undefined if points are named by row numbers. */
   readonly names: HostColumn | undefined;
 }
 
-/** The columns to read, and whether rows without finite coordinates are skipped. */
+/** Which columns to read, and whether to skip rows with invalid coordinates. */
 export interface PointRowsOptions {
   readonly columns: readonly string[];
   readonly id: string | undefined;
@@ -26,17 +26,17 @@ export interface PointRowsOptions {
 /** The skipped rows. */
 export interface LeftOut {
   count: number;
-  /** The fault of the first one. */
+  /** What is wrong with the first skipped row. */
   first: string;
 }
 
-/** The difference of two larger numbers may overflow f32. */
+/** Maximum absolute value of a coordinate. With larger coordinates, differences could overflow f32. */
 const MAX_COUNT: number = 2 ** 126;
 const MAX_ROWS = 2 ** 32 - 1;
 
 /**
- * Reads points in the order of the table, batch by batch. A row is invalid if a coordinate is null, NaN, infinite or above
- * {@link MAX_COUNT}.
+ * Reads points in batches, in the order of the table. A row is invalid if a coordinate is null or NaN, or if its
+ * absolute value exceeds {@link MAX_COUNT}.
  *
  * @throws FormatError `neighbours/no-place` at the first invalid row, unless such rows are skipped.
  */
@@ -70,10 +70,10 @@ export async function* pointRows(
   }
 }
 
-/** A column as f64; NaN for null. */
+/** Converts a column to f64; null becomes NaN. */
 function numbersOf(column: HostColumn, rows: number): Float64Array {
   const numbers = new Float64Array(rows);
-  // No text comes here: the columns are numeric.
+  // Never reached, because only numeric columns are read.
   if (column.type === 'string') return numbers;
   const { values, validity } = column;
   const unit = column.type === 'decimal' ? 10 ** column.scale : 1;

@@ -35,24 +35,24 @@ import {
   watchRun,
 } from './run-support.ts';
 
-/** The parts of the command that other floors provide; tests pass their own. */
+/** The functions of other layers that the command uses. Tests pass replacements. */
 export interface NeighboursParts<C extends RunContext> {
   openTable(path: string, signal: AbortSignal): Promise<TableFile>;
-  /** Opens a context whose columns take at most the given bytes. */
+  /** Opens a context whose columns take at most `memoryBytes`. */
   openContext(options: BackendOptions, memoryBytes: number): Promise<C>;
   neighbourIndex(context: C, job: NeighbourJob): Promise<NeighbourIndex>;
 }
 
-/** A search that is complete, or was interrupted. */
+/** The result of a search that was completed or interrupted. */
 export interface Searched {
   readonly run: NeighboursRun;
   readonly figures: NeighbourFigures;
 }
 
 /**
- * Searches and writes the output batch by batch. An interruption after the first answers is not a failure.
+ * Searches, and writes the results batch by batch. If the run is interrupted after the first results, they are kept.
  *
- * @throws what its parts throw; the reason of {@link Surroundings.signal} when it is aborted before that.
+ * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted before the first results.
  */
 export async function searchNeighbours<C extends RunContext>(
   options: NeighboursOptions,
@@ -86,7 +86,7 @@ export async function searchNeighbours<C extends RunContext>(
         ? ownBatches(points, size, !options.withSelf)
         : queryBatches(asking.rows(), points, size, () => (isRounded = true));
     const total = asking === undefined ? count : asking.table.rows;
-    /** A batch that is being written when the run is interrupted is still written completely. */
+    /** The last write. After an interruption, the run waits for it, so that a batch is not written in part. */
     let writing: Promise<void> = Promise.resolve();
     const running = searchGraph({
       index,
@@ -127,19 +127,19 @@ export async function searchNeighbours<C extends RunContext>(
   }
 }
 
-/** Half of the memory is for the device, half for points and results on the host. */
+/** Bytes for the device: half of the memory. The other half is for points and results on the host. */
 function deviceShare(memoryBytes: number): number {
   return Math.max(MIN_ON_DEVICE, Math.floor(memoryBytes / 2));
 }
 
-/** The min memory of a device. */
+/** Minimum bytes for the device, even if `--memory` is smaller. */
 const MIN_ON_DEVICE = 2 ** 26;
 
-/** An open table of points. */
+/** A table of points that has been opened. */
 interface OpenPoints extends AsyncDisposable {
   readonly table: TableFile;
   readonly columns: CoordinateColumns;
-  /** The column that names the points. */
+  /** The column with the names of points; undefined if there is none. */
   readonly idField: TableField | undefined;
   readonly leftOut: LeftOut;
   rows(): AsyncIterable<PlacedRows>;
@@ -169,7 +169,10 @@ async function openPoints<C extends RunContext>(
   }
 }
 
-/** The query columns have the names of the point columns unless an option names others. */
+/**
+ * Opens the table of queries. Its coordinate columns have the same names as those of the points, unless an option names
+ * others.
+ */
 async function openQueries<C extends RunContext>(
   options: NeighboursOptions,
   points: OpenPoints,
@@ -216,7 +219,7 @@ function sinkOptions(
   };
 }
 
-/** Yields queries until the reader of the answers goes away. */
+/** Passes batches of queries on, as long as results are wanted. */
 async function* whileWanted(batches: AsyncIterable<QueryBatch>, areWanted: () => boolean): AsyncGenerator<QueryBatch> {
   for await (const batch of batches) {
     if (!areWanted()) return;
@@ -235,7 +238,7 @@ function noteTaker(log: Log): { readonly all: Note[]; take(notes: readonly Note[
   };
 }
 
-/** A note about skipped rows. */
+/** Notes on skipped rows of points and queries. */
 function placeNotes(points: OpenPoints, asking: OpenPoints | undefined): Note[] {
   return [points, ...(asking === undefined ? [] : [asking])].flatMap(({ table, leftOut: { count, first } }) => {
     if (count === 0) return [];
@@ -245,7 +248,7 @@ function placeNotes(points: OpenPoints, asking: OpenPoints | undefined): Note[] 
   });
 }
 
-/** Notes about the distances. */
+/** Notes on how distances were computed. */
 function valueNotes(
   { count, offset }: HostPoints,
   isRounded: boolean,
@@ -266,7 +269,7 @@ function valueNotes(
   ];
 }
 
-/** Rewords an error in terms of the command line. */
+/** Converts errors about memory to ones that name the options of the command line. */
 function explained(given: unknown, { memoryBytes }: NeighboursOptions): unknown {
   const error = causeOf(given);
   if (!(error instanceof OutOfMemoryError) || error.code === 'memory/limit') return error;

@@ -5,36 +5,36 @@ import type { RunSummary } from './log.ts';
 import { type Asked, nameOfMetric } from './neighbours-arguments.ts';
 import type { NeighbourFigures } from './neighbours-outputs.ts';
 
-/** Facts about a run besides its figures. */
+/** Facts about a run, besides its statistics. */
 export interface NeighboursRun {
-  /** The files, as named on the command line. */
+  /** Path of the table of points, as given by the user. */
   readonly points: string;
-  /** Undefined if the points themselves are the queries. */
+  /** Path of the table of queries; undefined if the points themselves are the queries. */
   readonly queries: string | undefined;
   readonly asked: Asked;
   readonly metric: Metric;
   readonly columns: readonly string[];
-  /** How many points there are. */
+  /** Number of points. */
   readonly count: number;
-  /** Total number of queries, if known. */
+  /** Total number of queries; undefined if it is unknown. */
   readonly total: number | undefined;
   readonly offset: readonly number[] | undefined;
-  /** Number of rows without finite coordinates. */
+  /** Numbers of rows that were skipped because of invalid coordinates. */
   readonly leftOut: { readonly points: number; readonly queries: number };
   readonly way: 'tree' | 'all points';
   readonly backend: string;
-  /** Whether the run ended before all queries were answered. */
+  /** Whether the run was interrupted before all queries were answered. */
   readonly partial: boolean;
   readonly notes: readonly Note[];
 }
 
-/** The result of a run and its outputs. */
+/** The duration of a run, and the files that were written. */
 export interface NeighboursEnd {
   readonly seconds: number;
   readonly outputs: readonly string[];
 }
 
-/** The summary of `quadrille neighbours`. */
+/** The summary that `quadrille neighbours` prints at its end. */
 export function neighboursSummary(
   run: NeighboursRun,
   figures: NeighbourFigures,
@@ -54,14 +54,14 @@ export function neighboursSummary(
   };
 }
 
-/** The figures of a run as JSON, without its duration. */
+/** The statistics of a run as JSON. They do not contain the duration, so equal runs give equal text. */
 export function figuresJson(run: NeighboursRun, figures: NeighbourFigures): string {
   const all = { ...fieldsOf(run, figures), notes: run.notes };
   const lines = Object.entries(all).map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
   return `{\n${lines.join(',\n')}\n}\n`;
 }
 
-/** `8 queries`, or `8 of 10 queries`. */
+/** A number of queries with its total if known: `8 queries`, or `8 of 10 queries`. */
 export function ofTotal({ total }: Pick<NeighboursRun, 'total'>, queries: number): string {
   return total === undefined ? countedQueries(queries) : `${grouped(queries)} of ${countedQueries(total)}`;
 }

@@ -1,13 +1,13 @@
-/** The distribution of distances, in constant memory. */
+/** Computes statistics of distances. Memory does not grow with the number of distances. */
 export interface DistanceTally {
   add(distances: Float32Array): void;
   figures(): DistanceFigures;
 }
 
-/** The distribution of distances. Without distances, min, max and mean are null. */
+/** Statistics of distances. Without distances, min, max and mean are null. */
 export interface DistanceFigures {
   readonly count: number;
-  /** Number of infinite distances; the other figures leave them out. */
+  /** Number of infinite distances. They are not included in the other statistics. */
   readonly infinite: number;
   readonly min: number | null;
   readonly mean: number | null;
@@ -15,27 +15,27 @@ export interface DistanceFigures {
   readonly histogram: DistanceHistogram;
 }
 
-/** `counts[i]` is the number of distances d with `start + i · width <= d < start + (i + 1) · width`. */
+/** A histogram: `counts[i]` is the number of distances d with `start + i · width <= d < start + (i + 1) · width`. */
 export interface DistanceHistogram {
   readonly start: number;
   readonly width: number;
   readonly counts: readonly number[];
 }
 
-/** Bins on either side of 0. */
+/** Number of bins on each side of 0. */
 const SIDE = 512;
-/** Max number of bins in the result. */
+/** Maximum number of bins in the result. */
 const SHOWN = 64;
 
 /**
- * Starts an empty tally. The width of the bins is the smallest power of two with which they cover all distances: when a distance
- * falls outside, neighbouring bins are merged in pairs. So neither the order nor the batches of distances change the figures,
- * apart from the rounding of the mean.
+ * Creates an empty tally. The bin width is the smallest power of two with which the bins cover all distances. When a
+ * distance is outside, the width is doubled by merging pairs of bins. So the statistics depend neither on the order of
+ * distances nor on batches, apart from the rounding of the mean.
  */
 export function distanceTally(): DistanceTally {
   let counts = new Float64Array(2 * SIDE);
   let [count, infinite, sum, min, max] = [0, 0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  /** Width of a bin; 0 while all distances are 0. */
+  /** Width of a bin; 0 as long as all distances are 0. */
   let width = 0;
 
   const isWithin = (distance: number): boolean => distance >= -SIDE * width && distance < SIDE * width;
@@ -43,7 +43,7 @@ export function distanceTally(): DistanceTally {
   function widen(distance: number): void {
     if (width === 0) {
       width = 2 ** (Math.floor(Math.log2(Math.abs(distance))) - Math.log2(SIDE) + 1);
-      // Zeros belong to the first bin above 0, for any width.
+      // The zeros counted so far are in the first bin above 0, which is right for any width.
     }
     while (!isWithin(distance)) {
       const wider = new Float64Array(2 * SIDE);
@@ -76,11 +76,11 @@ export function distanceTally(): DistanceTally {
   };
 }
 
-/** The range of non-empty bins, merged into at most {@link SHOWN}. */
+/** The histogram from the first to the last non-empty bin, merged into at most {@link SHOWN} bins. */
 function shown(counts: Float64Array, width: number): DistanceHistogram {
   const used = [...counts.keys()].filter((bin) => counts[bin]! > 0);
   if (used.length === 0) return { start: 0, width, counts: [] };
-  // If no distance is negative, the histogram starts at 0.
+  // If there are no negative distances, the histogram begins at 0.
   let [first, last, each] = [Math.min(used[0]!, SIDE) - SIDE, used.at(-1)! - SIDE, 1];
   const bins = (): number => Math.floor(last / each) - Math.floor(first / each) + 1;
   while (bins() > SHOWN) each *= 2;

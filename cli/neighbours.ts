@@ -9,10 +9,10 @@ import { figuresJson, type NeighboursRun, neighboursSummary, ofTotal } from './n
 import { causeOf, finishing, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
 
 /**
- * Runs `quadrille neighbours`: reads the points, searches, and writes rows batch by batch. A run that fails leaves no file. A run
- * that is interrupted keeps the answers to the queries that were done.
+ * Runs `quadrille neighbours`: reads the points, searches, and writes rows batch by batch. If a run fails, it leaves no
+ * output file. If it is interrupted, the neighbours found so far are kept.
  *
- * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
+ * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
  */
 export async function runNeighbours<C extends RunContext>(
   options: NeighboursOptions,
@@ -32,7 +32,7 @@ export async function runNeighbours<C extends RunContext>(
     const lastOnes = await contentsOf(options, run, figures);
     for (const [path, content] of lastOnes) if (path !== '-') await writer.write(path, content);
     await outputs.commit();
-    // Commits the files first: a failure of stdout must not lose them.
+    // Stdout is written after the files have been committed, so that an error of stdout does not discard them.
     for (const [path, content] of lastOnes) if (path === '-') await writer.write(path, content);
     const seconds = (performance.now() - started) / 1000;
     surroundings.log.summary(neighboursSummary(run, figures, { seconds, outputs: files }));
@@ -44,7 +44,7 @@ export async function runNeighbours<C extends RunContext>(
   }
 }
 
-/** Writes the outputs that need all queries. */
+/** The contents of the outputs that require the results of all queries. */
 async function contentsOf(
   { plot, json }: NeighboursOptions,
   run: NeighboursRun,
@@ -61,7 +61,7 @@ async function drawn({ points, metric }: NeighboursRun, { queries, distances }: 
   return distancePlot({ title: basename(points), metric: nameOfMetric(metric), queries, ...distances });
 }
 
-/** Adds to the reason which results of an interrupted run are kept. */
+/** If the run was interrupted, throws an error that says which results are kept. */
 function throwInterrupted(
   { aborted, reason }: AbortSignal,
   run: NeighboursRun,

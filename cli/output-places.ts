@@ -2,18 +2,18 @@ import { resolve, sep } from 'node:path';
 import { resolveTarget } from '../formats/atomic-write.ts';
 import { UsageError } from '../formats/usage-error.ts';
 
-/** Paths of outputs by the names of their options; `-` is stdout. */
+/** Paths of outputs, by the names of their options; `-` is stdout. */
 type Outputs = Readonly<Record<string, string | undefined>>;
 
 interface OutputPlace {
-  /** The option and path, as on the command line. */
+  /** The option and its path, as written on the command line. */
   readonly words: string;
-  /** The real path, after symbolic links. */
+  /** The real path, with symbolic links resolved. */
   readonly target: string;
 }
 
 /**
- * Checks that no output lies in a folder that another output fills.
+ * Throws if an output is inside a folder that another output creates.
  *
  * @throws UsageError `output/same-folder`.
  */
@@ -30,7 +30,7 @@ async function placesOf(outputs: Outputs): Promise<OutputPlace[]> {
   const places: OutputPlace[] = [];
   for (const [option, path] of Object.entries(outputs)) {
     if (path === undefined || path === '-') continue;
-    // Opening the path will report its error.
+    // An invalid path is ignored here, because opening it will report the error.
     const target = await resolveTarget(path).catch(() => resolve(path));
     places.push({ words: `--${option} ${path}`, target });
   }

@@ -5,7 +5,10 @@ import type { CompareParts } from './compare.ts';
 import type { TrackParts } from './track-video.ts';
 import type { ZonalParts } from './zonal.ts';
 
-/** The real parts of `quadrille zonal`, each loaded on first use, so that bad input fails before a backend loads. */
+/**
+ * The functions that `quadrille zonal` uses. Their code is imported when first needed, so that invalid input is
+ * reported before a backend is loaded.
+ */
 export const zonalParts: ZonalParts<Context> = {
   async readZones(path, options) {
     const { readZones } = await import('../formats/zones.ts');
@@ -25,7 +28,7 @@ export const zonalParts: ZonalParts<Context> = {
   },
 };
 
-/** The real parts of `quadrille compare`, each loaded on first use. */
+/** The functions that `quadrille compare` uses. Their code is imported when first needed. */
 export const compareParts: CompareParts<Context> = {
   async openResultSet(path, options) {
     const { openResultSet } = await import('../formats/result-sets/open-result-set.ts');
@@ -46,7 +49,7 @@ export const compareParts: CompareParts<Context> = {
   },
 };
 
-/** The real parts of `quadrille track`, each loaded on first use. */
+/** The functions that `quadrille track` uses. Their code is imported when first needed. */
 export const trackParts: TrackParts<Context> = {
   async openVideo(source, options) {
     if (source === '-' && process.stdin.isTTY) throw fromTerminal();
@@ -64,7 +67,7 @@ export const trackParts: TrackParts<Context> = {
   },
 };
 
-/** Refuses `-` without a pipe, which would wait forever. */
+/** The error if `-` is given but stdin is a terminal, so that the command would wait forever. */
 function fromTerminal(): UsageError {
   return new UsageError('usage/terminal', 'Standard input is a terminal, not a video.', {
     remedy: 'Pipe Y4M to it: ffmpeg -i VIDEO -f yuv4mpegpipe -pix_fmt gray - | quadrille track -',

@@ -1,7 +1,7 @@
 import type { ProgressReport } from '../graph/index.ts';
 import type { LogStream, ProgressFigures, ProgressUnit } from './log.ts';
 
-/** A line of a terminal that is redrawn in place. */
+/** A progress bar, which is redrawn in the current line of a terminal. */
 export interface ProgressBar {
   draw(report: ProgressReport, unit: ProgressUnit, figures?: ProgressFigures): void;
   /** Clears the line and moves the cursor to its start. */
@@ -10,7 +10,10 @@ export interface ProgressBar {
 
 const ERASE_LINE = '\r\u001b[K';
 
-/** A progress bar on a terminal. It never hides the cursor, so a killed process leaves the terminal in order. */
+/**
+ * Creates a progress bar on a terminal. The cursor is never hidden, so the terminal stays usable if the process is
+ * killed.
+ */
 export function progressBar(stream: LogStream): ProgressBar {
   let drawn = false;
   return {
@@ -29,9 +32,9 @@ const WIDEST_BAR = 40;
 const NARROWEST_BAR = 6;
 
 /**
- * The text of a progress bar, shorter than `columns`: bar, per cent, rate, other figures, remaining time. Before the first
- * unit is done there is no rate, and the elapsed time is shown instead. A run of one unit has no bar, as its progress is
- * not known.
+ * The text of a progress bar, with fewer than `columns` characters: bar, percentage, rate, additional counts, remaining
+ * time. Before the first unit is done, the elapsed time replaces the rate. If the total is a single unit, there is no
+ * bar, because the progress within the unit is unknown.
  */
 export function renderProgress(
   { done, total, rate, eta, elapsed }: ProgressReport,

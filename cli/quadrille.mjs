@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Runs the sources if they exist (a checkout has main.ts next to this file), else the build, if only that was
-// published.
+// Runs the TypeScript sources if main.ts is next to this file, as in a checkout. Otherwise runs the build, because the
+// published package contains only the build.
 import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 
-// Most runs last a second or two. With the default budget of V8 in Node 20, a third of a second of that goes into optimizing
-// functions that are hardly called again. Later versions count otherwise, and refuse the flag.
+// Most runs take a second or two. With the default budget of V8 in Node 20, a third of a second is spent on optimizing
+// functions that are hardly called again. Later versions of Node compute the budget differently, and reject this flag.
 if (process.versions.node.startsWith('20.')) setFlagsFromString('--interrupt-budget=600000');
 
 const sources = new URL('./main.ts', import.meta.url);
@@ -17,8 +17,8 @@ async function load() {
     (await import('tsx/esm/api')).register();
     return import(sources.href);
   }
-  // Commands that measure run from the library's modules, which users' experiments also import. Other commands run from
-  // a bundle.
+  // `bench` and `tune` run from the modules of the library, because users' experiments import the same modules. All
+  // other commands run from a bundle.
   if (args[0] === 'bench' || args[0] === 'tune') return import('../dist/cli/main.js');
   return import('../dist/command/main.js');
 }

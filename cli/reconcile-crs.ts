@@ -5,25 +5,25 @@ import { findNoLatitude, isGeographicCrs, sameCrs } from '../formats/crs.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { GeometryError } from '../primitives/errors.ts';
 
-/** A raster with its coordinate system, known or assumed, and notes about assumptions. */
+/** A raster with its coordinate system, which may be assumed, and notes on what was assumed. */
 export interface Reconciled {
   readonly raster: RasterSource;
   readonly notes: readonly Note[];
 }
 
-/** The files, as named on the command line. */
+/** Paths of the files, as given by the user. */
 interface InputFiles {
   readonly zones: string;
   readonly raster: string;
 }
 
 /**
- * Checks that zones and raster have the same coordinate reference system: both name the same one; or only one names one, and
- * the other is assumed to have it too, with a note; or `assumed` overrides both.
+ * Makes sure that zones and raster have the same coordinate reference system. If only one file states a system, the
+ * other is assumed to have the same, with a note. `assumed` replaces the systems of both files.
  *
- * @throws UsageError `input/crs-mismatch` if they name different ones and `assumed` is undefined.
- * @throws GeometryError `crs/no-longitudes` if the zones name none and have coordinates that cannot be latitudes, the raster
- * is in longitudes and latitudes, and `assumed` is undefined.
+ * @throws UsageError `input/crs-mismatch` if the files state different systems and `assumed` is undefined.
+ * @throws GeometryError `crs/no-longitudes` if the raster is in longitudes and latitudes, but the zones state no system
+ * and have coordinates that cannot be latitudes, and `assumed` is undefined.
  */
 export function reconcileCrs(
   zones: Zones,

@@ -6,24 +6,24 @@ import type { BackendOptions } from './arguments.ts';
 import type { Log, ProgressFigures, ProgressUnit } from './log.ts';
 import { writeToStdout } from './standard-output.ts';
 
-/** The parts of a context that commands use. */
+/** The members of a context that commands use. */
 export interface RunContext {
   readonly backend: { readonly name: string };
-  /** Drops pending work. */
+  /** Cancels pending work. */
   abort(reason: unknown): void;
   close(): Promise<void>;
 }
 
-/** The log and the abort signal of a run. */
+/** The log, the output and the abort signal of a run. */
 export interface Surroundings {
   readonly log: Log;
   readonly stdout: NodeJS.WritableStream;
   readonly signal: AbortSignal;
-  /** Registers a function that even a second Ctrl-C must call. */
+  /** Registers a function that is called before the process ends, even after a second Ctrl-C. */
   beforeExit(cleanUp: () => void): void;
 }
 
-/** Waits for a run and shows its progress, with further counts if given. */
+/** Waits for the result of a run, and shows its progress in the log. `figures` returns additional counts to show. */
 export async function watchRun<R>(
   { progress$, result }: Pick<GraphRun<R>, 'progress$' | 'result'>,
   log: Log,
@@ -40,7 +40,7 @@ export async function watchRun<R>(
 }
 
 /**
- * Checks that no output is an input, which would be destroyed before it is read.
+ * Throws if an output is also an input, because it would be overwritten.
  *
  * @throws UsageError `usage/overwrites-input`.
  */
@@ -57,7 +57,8 @@ export async function protectInputs(inputs: readonly string[], outputs: readonly
 }
 
 /**
- * Opens a context. A device that is missing at the start is a usage error; one that is lost later is a failure.
+ * Opens a context. If the device is not available, throws a usage error; a device that is lost later causes another
+ * error.
  */
 export async function openContext<C>(
   { backend, adapter, workers }: BackendOptions,
@@ -71,7 +72,7 @@ export async function openContext<C>(
   }
 }
 
-/** Unwraps the cause of an error of a graph, which tells the user more than the node that failed. */
+/** Unwraps the cause of a graph's error. The cause is more useful to the user than the name of the node that failed. */
 export function causeOf(error: unknown): unknown {
   const isCarrier = error instanceof GraphError && CARRIERS.has(error.code);
   return isCarrier && error.cause !== undefined ? causeOf(error.cause) : error;
@@ -79,16 +80,19 @@ export function causeOf(error: unknown): unknown {
 
 const CARRIERS: ReadonlySet<string> = new Set(['graph/item-failed', 'graph/node-failed', 'graph/source-failed']);
 
-/** Appends to outputs, by their paths on the command line. */
+/** Appends chunks to outputs, which are identified by their paths on the command line; `-` is stdout. */
 export interface OutputWriter {
   write(path: string, chunk: string | Uint8Array): Promise<void>;
-  /** Whether anything was written to stdout. */
+  /** Whether anything has been written to stdout. */
   hasPrinted(): boolean;
-  /** Whether stdout still has a reader. */
+  /** Whether stdout still has a reader. False after the reader has closed the pipe. */
   isRead(): boolean;
 }
 
-/** Appends to files, and to stdout while it has a reader. */
+/**
+ * Creates a writer to staged files and to stdout. After the reader of stdout has closed the pipe, output to stdout is
+ * dropped.
+ */
 export function writeBetween(outputs: StagedOutputs, { stdout, signal }: Surroundings): OutputWriter {
   let [isRead, hasPrinted] = [true, false];
   const write: OutputWriter['write'] = async (path, chunk) => {
@@ -100,12 +104,14 @@ export function writeBetween(outputs: StagedOutputs, { stdout, signal }: Surroun
   return { write, hasPrinted: () => hasPrinted, isRead: () => isRead };
 }
 
-/** Output that is completed once it was begun, even if the run is interrupted: its signal never aborts. */
+/**
+ * Creates a writer that is not stopped by an interruption, so that results obtained so far can be written completely.
+ */
 export function finishing(files: StagedOutputs, { log, stdout, beforeExit }: Surroundings): OutputWriter {
   return writeBetween(files, { log, stdout, beforeExit, signal: new AbortController().signal });
 }
 
-/** A value that is closed at the end of the scope that uses it. */
+/** Wraps a value so that `await using` closes it at the end of the scope. */
 export function closing<T extends { close(): Promise<void> }>(value: T): AsyncDisposable & { readonly value: T } {
   return { value, [Symbol.asyncDispose]: () => value.close() };
 }

@@ -3,11 +3,11 @@ import type { FileChunks } from '../formats/text-chunks.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
 
 /**
- * Writes text or bytes to stdout at the pace of its reader. If the reader goes away (`quadrille … | head`), the rest is dropped
- * without an error.
+ * Writes text or bytes to stdout, waiting for the reader if necessary. If the reader closes the pipe (`quadrille … |
+ * head`), the rest is dropped without an error.
  *
- * @throws QuadrilleError `output/write-failed` if stdout is closed (`>&-`) or a write fails for another reason; the reason of
- * the signal when it is aborted.
+ * @throws QuadrilleError `output/write-failed` if stdout is closed (`>&-`) or a write fails for another reason; the
+ * reason of `signal` if it is aborted.
  */
 export async function writeToStdout(
   stdout: NodeJS.WritableStream,
@@ -15,7 +15,7 @@ export async function writeToStdout(
   signal: AbortSignal,
 ): Promise<'written' | 'reader-gone'> {
   if (isClosed(stdout)) throw stdoutClosed();
-  // A failed write calls its callback and emits an event, which would end the process without a listener.
+  // A failed write calls its callback and also emits `error`. Without a listener, this event would end the process.
   const ignore = (): void => undefined;
   stdout.on('error', ignore);
   try {
@@ -50,11 +50,11 @@ const ACCESS = 0o3;
 const READ_WRITE = 0o2;
 
 /**
- * Whether the process was started with stdout closed. Node then opens the null device for reading and writing, while
- * `> /dev/null` in a shell opens it for writing only. This can be told on Linux only.
+ * Whether the process was started with stdout closed. In this case, Node opens the null device for reading and writing,
+ * whereas `> /dev/null` in a shell opens it only for writing. The difference can be detected only on Linux.
  *
- * Programs that start others may also open the null device for reading and writing (`stdio: 'ignore'` of Node, daemons). Where
- * stderr is the same, stdout is not taken for closed.
+ * A parent process may also open the null device for reading and writing (`stdio: 'ignore'` of Node, daemons). It
+ * usually does this for stderr as well, so stdout does not count as closed if stderr is the same.
  */
 export function isClosed(stdout: NodeJS.WritableStream): boolean {
   return stdout === process.stdout && isNullForBoth(1) && !isNullForBoth(2);

@@ -1,6 +1,6 @@
 /**
- * The candidate that a mistyped word most likely means: one that it abbreviates, otherwise the nearest by edit distance if
- * that is small compared with the length of the word. Undefined if no candidate is near.
+ * Finds the candidate that a mistyped word most likely means: one that begins with the word, otherwise the most similar
+ * one by edit distance. Undefined if no candidate is similar enough for the length of the word.
  */
 export function suggest(word: string, candidates: readonly string[]): string | undefined {
   const abbreviated = candidates.find((candidate) => word.length > 1 && candidate.startsWith(word));
@@ -13,7 +13,7 @@ export function suggest(word: string, candidates: readonly string[]): string | u
   return ranked[0]?.candidate;
 }
 
-/** The Levenshtein distance where a swap of adjacent letters counts once (optimal string alignment). */
+/** The edit distance of two words. A swap of adjacent letters counts as one edit (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {

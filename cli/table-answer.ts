@@ -13,19 +13,19 @@ import type { Question } from './table-question.ts';
 import { type RankedValues, rankedValues } from './table-ranked.ts';
 import { addTotals, addValues, type ExactSums, type Extrema, exactSums, extrema, realSums } from './table-sums.ts';
 
-/** A table on the host with its fields. */
+/** A table in memory, with its fields. */
 export interface Answer {
   readonly fields: readonly TableField[];
   readonly rows: number;
   readonly columns: HostTable;
 }
 
-/** Merges the answers of all parts. */
+/** Merges the groups of all parts of a file. */
 export interface GroupTally {
   add(answer: PartAnswer): void;
   /** Number of groups so far. */
   readonly size: number;
-  /** The groups, in the requested order or in the order of their keys. */
+  /** The groups as a table, in the requested order or, without one, in the order of their keys. */
   end(): Answer;
 }
 
@@ -159,7 +159,7 @@ function columnOf(field: TableField, recipe: Recipe, { store, totals, reals, ran
   }
 }
 
-/** Checks that a sum fits in 64 bits. */
+/** Returns a sum if it fits in 64 bits; throws otherwise. */
 function whole({ name, type }: TableField, sum: bigint): bigint {
   const [bounds, max] = type === 'u64' ? [U64, '2^64 − 1'] : [I64, '2^63 − 1'];
   if (isWithin({ min: sum, max: sum }, bounds)) return sum;

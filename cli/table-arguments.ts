@@ -12,7 +12,10 @@ import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { type RowsFormat, rowsFormat, rowsOutSpecs } from './table-files.ts';
 import { checkEnding, checkNoStdin, checkPlotName, parseCount } from './values.ts';
 
-/** One call of `quadrille table`. Only the command line is checked: conditions and names are parsed when the columns are known. */
+/**
+ * The parsed command line of `quadrille table`. The file has not been opened. Conditions and column names are still
+ * texts, because parsing them requires the columns of the file.
+ */
 export interface TableOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly file: string;
   readonly where: string | undefined;
@@ -21,12 +24,12 @@ export interface TableOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly columns: string | undefined;
   readonly orderBy: string | undefined;
   readonly top: number | undefined;
-  /** Files, or `-` for stdout. */
+  /** Path of the answer, or `-` for stdout; undefined if it is not written. The same holds for the paths below. */
   readonly out: string | undefined;
   readonly format: RowsFormat;
   readonly plot: string | undefined;
   readonly trace: string | undefined;
-  /** Whether the figures of the run go to stdout. */
+  /** Whether statistics of the run are written to stdout as JSON. */
   readonly json: boolean;
 }
 
@@ -59,9 +62,9 @@ export const TABLE_SPECS: readonly OptionSpec[] = [
 ];
 
 /**
- * Reads the words after `quadrille table`.
+ * Parses the arguments after `quadrille table`.
  *
- * @throws UsageError that says what is wrong and how to fix it.
+ * @throws UsageError if the arguments are invalid.
  */
 export function parseTableArguments(args: readonly string[]): TableOptions {
   const { words, values } = readCommand(args, TABLE_SPECS, ['FILE']);

@@ -6,13 +6,16 @@ import { isWide, narrowInto } from '../formats/tables/narrow.ts';
 import { gather, newValues, type Values } from '../formats/tables/parquet/plain.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 
-/** Integers with the same order as the values of a column; codes for strings. They have 64 bits if there are high words. */
+/**
+ * The values of a column as integers in the same order; for strings, their codes. Without `high`, integers have 32
+ * bits, otherwise 64 bits.
+ */
 export interface KeyWords {
   readonly low: ArrayLike<number>;
   readonly high: ArrayLike<number> | undefined;
 }
 
-/** Maps equal values to equal words: all NaN are one value, and both zeros are. */
+/** Converts a column to integers. Equal values give equal integers: all NaN are equal, and −0 equals 0. */
 export function keyWords(column: HostColumn): KeyWords {
   switch (column.type) {
     case 'string':
@@ -34,7 +37,7 @@ export function keyWords(column: HostColumn): KeyWords {
   }
 }
 
-/** Compares two rows of a column: ascending, nulls last. */
+/** Returns a function that compares two rows of a column: ascending, with nulls last. */
 function rowOrder(column: HostColumn): (a: number, b: number) => number {
   const { validity } = column;
   const order = column.type === 'string' ? stringOrder(column) : wordOrder(keyWords(column));
@@ -50,7 +53,9 @@ function wordOrder({ low, high }: KeyWords): (a: number, b: number) => number {
   return (a, b) => high[a]! - high[b]! || (low[a]! >>> 0) - (low[b]! >>> 0);
 }
 
-/** Ranks the strings once, so that rows are compared by rank. */
+/**
+ * Compares strings by rank. The ranks are computed once, so that strings are not compared again for every pair of rows.
+ */
 function stringOrder({
   codes,
   dictionary,
@@ -62,7 +67,7 @@ function stringOrder({
   return (a, b) => places.get(codes[a]!)! - places.get(codes[b]!)!;
 }
 
-/** Gathers rows of columns at the given places. */
+/** Copies the rows with the given numbers from all columns of a table. */
 export function rowsAt(table: HostTable, places: Uint32Array): HostTable {
   return Object.fromEntries(Object.entries(table).map(([name, column]) => [name, columnAt(column, places)]));
 }
@@ -82,7 +87,7 @@ export function columnAt(column: HostColumn, places: Uint32Array): HostColumn {
   return { ...rest, ...some, values } as HostColumn;
 }
 
-/** Returns undefined if all bits are set. */
+/** Copies the bits with the given numbers; undefined if all of them are set. */
 function bitsAt(bits: Uint32Array | undefined, places: Uint32Array): Uint32Array | undefined {
   if (bits === undefined) return undefined;
   const words = bitWords(places.length);
@@ -95,7 +100,7 @@ function bitsAt(bits: Uint32Array | undefined, places: Uint32Array): Uint32Array
   return count === places.length ? undefined : words;
 }
 
-/** Narrows 64-bit integers to 32 bits if all fit, which makes queries much faster. */
+/** Converts 64-bit integers to 32 bits if all of them fit. Queries on 32-bit columns are much faster. */
 export function narrowed(column: HostColumn): HostColumn {
   if (column.type === 'string' || !isWide(column.values)) return column;
   const values = new Int32Array(column.values.length);
@@ -103,7 +108,7 @@ export function narrowed(column: HostColumn): HostColumn {
   return { ...column, type: column.type === 'decimal' ? 'decimal' : 'i32', values } as HostColumn;
 }
 
-/** Validity bits; undefined if every row has a value. */
+/** Validity bits of rows. Omitted if no row is null. */
 export function validityOf(rows: number, has: (row: number) => boolean): { readonly validity?: Uint32Array } {
   const validity = bitWords(rows);
   let count = 0;
@@ -115,7 +120,7 @@ export function validityOf(rows: number, has: (row: number) => boolean): { reado
   return count === rows ? {} : { validity };
 }
 
-/** A column of nullable cells. */
+/** Creates a column from the values of its cells; undefined becomes null. */
 export function columnOfCells(
   field: TableField,
   rows: number,
@@ -132,7 +137,10 @@ export function columnOfCells(
   return { type, ...scale, values, ...validityOf(rows, (row) => cells[row] !== undefined) } as HostColumn;
 }
 
-/** Row numbers sorted by the columns, the first column first. `descending` reverses all columns, but nulls stay last. */
+/**
+ * Row numbers, sorted by several columns, of which the first is the most significant. `descending` reverses the order,
+ * but nulls stay last.
+ */
 export function sortedRows(columns: readonly HostColumn[], rows: number, descending = false): Uint32Array {
   const orders = columns.map((column) => (descending ? descendingOrder(column) : rowOrder(column)));
   const all = Uint32Array.from({ length: rows }, (_, row) => row);

@@ -8,15 +8,15 @@ import type { Column } from '../primitives/columns/column.ts';
 import { narrowed } from './table-columns.ts';
 import type { TypedExpression } from './table-plan.ts';
 
-/** A table with computed columns. */
+/** A table to which computed columns have been added. */
 export interface ComputedColumns {
   readonly table: DeviceTable;
   readonly columns: ReadonlyMap<TypedExpression, readonly [name: string, column: HostColumn]>;
-  /** Frees the computed columns. */
+  /** Frees the device memory of the computed columns. */
   free(): void;
 }
 
-/** Computes expressions for all rows of a table: keys to group by, and values to add up on the host. */
+/** Computes expressions for all rows of a table. The results are keys for groups, or values that the host adds up. */
 export async function computeColumns(
   table: DeviceTable,
   expressions: readonly TypedExpression[],

@@ -1,13 +1,16 @@
 import { compareStrings } from '../algorithms/tables/dictionary.ts';
 import type { HostColumn } from '../algorithms/tables/host-table.ts';
 
-/** Columns of strings with sorted dictionaries. A dictionary is sorted again only when the one of the file has grown. */
+/**
+ * Converts columns of strings so that their dictionaries are sorted. A dictionary is sorted again only after strings
+ * have been added to it.
+ */
 export interface SortedDictionaries {
   sorted(name: string, column: HostColumn): HostColumn;
 }
 
 interface Sorted {
-  /** Codes that have the order of their strings. */
+  /** Codes in the alphabetical order of their strings. */
   order: number[];
   strings: string[];
   places: Uint32Array;
@@ -29,7 +32,7 @@ export function sortedDictionaries(): SortedDictionaries {
   };
 }
 
-/** The old, sorted part is one run of the merge sort. */
+/** Sorts a dictionary to which strings have been added. The old part is already sorted, which makes merge sort fast. */
 function sortAgain(own: Sorted, dictionary: readonly string[]): void {
   const order = own.order;
   for (let code = order.length; code < dictionary.length; code++) order.push(code);

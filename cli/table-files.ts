@@ -3,12 +3,12 @@ import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
 import type { OptionSpec } from './command-line.ts';
 import { checkEnding, formatOfName } from './values.ts';
 
-/** Formats of the tables that commands write. */
+/** Formats in which commands write tables. */
 export type RowsFormat = 'csv' | 'json' | 'arrow';
 
 const ROWS_FORMATS: readonly RowsFormat[] = ['csv', 'json', 'arrow'];
 
-/** The options for the output of rows. */
+/** Descriptions of the options `--out` and `--format` for a table. `what` describes the table. */
 export function rowsOutSpecs(what: string): readonly OptionSpec[] {
   return [
     {
@@ -27,9 +27,9 @@ export function rowsOutSpecs(what: string): readonly OptionSpec[] {
 }
 
 /**
- * The format of an output table: that of the ending of its name, otherwise that of `--format`, otherwise CSV.
+ * The format of an output table. It is indicated by the extension of its name, else by `--format`; the default is CSV.
  *
- * @throws UsageError `usage/format` if the ending belongs to another format.
+ * @throws UsageError `usage/format` if the extension belongs to a format that is not supported.
  */
 export function rowsFormat(path: string, given: string | undefined): RowsFormat {
   const format = formatOfName(path, ROWS_FORMATS) ?? (given as RowsFormat | undefined);
@@ -37,13 +37,13 @@ export function rowsFormat(path: string, given: string | undefined): RowsFormat 
   return format ?? 'csv';
 }
 
-/** Opens a table: Parquet, Arrow IPC or CSV, recognised by its content. */
+/** Opens a table in Parquet, Arrow IPC or CSV. The format is detected from the content. */
 export async function openTableFile(path: string, signal: AbortSignal): Promise<TableFile> {
   const { openTable } = await import('../formats/tables/open-table.ts');
   return openTable(path, { signal });
 }
 
-/** The writer of a format, loaded on first use. */
+/** Creates the writer of a format. Its code is imported when first needed. */
 export async function rowsWriterOf(format: RowsFormat, fields: readonly TableField[]): Promise<RowsWriter> {
   if (format === 'arrow') return (await import('../formats/tables/write/arrow-rows.ts')).arrowRows(fields);
   const { csvRows, jsonRows } = await import('../formats/tables/write/text-writers.ts');

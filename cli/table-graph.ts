@@ -2,26 +2,29 @@ import type { TableBatch } from '../formats/tables/table-file.ts';
 import { type GraphObserver, type GraphRun, graph } from '../graph/index.ts';
 import type { PartAnswer } from './table-part.ts';
 
-/** A file that is queried part by part. */
+/** A file to query in parts, and how to query them. */
 export interface TableJob {
   batches(signal: AbortSignal): AsyncIterable<TableBatch>;
   readonly rows: number | undefined;
   readonly isOnGpu: boolean;
   ask(batch: TableBatch): Promise<PartAnswer>;
-  /** Receives the answers in the order of the file. */
+  /** Called with the answers to the parts, in the order of the file. */
   take(answer: PartAnswer): Promise<void> | void;
   readonly signal: AbortSignal;
   readonly observer: GraphObserver | undefined;
-  /** Min time between two progress reports, in milliseconds. */
+  /** Minimum time between two progress reports, in milliseconds. */
   readonly progressEvery: number;
 }
 
-/** Parts that are queried concurrently: one is uploaded while another is computed. */
+/** Number of parts that are queried at the same time: one is uploaded while another is computed. */
 const ASKED_AT_ONCE = 2;
-/** Parts in memory: one is read, two are queried, one is merged, and one waits before each of the last two stages. */
+/**
+ * Number of parts in memory: one is being read, two are being queried, one is being merged, and one is waiting for each
+ * of the last two stages.
+ */
 export const PARTS_HELD: number = 1 + ASKED_AT_ONCE + 1 + 2;
 
-/** A graph with bounded edges that reads parts, queries them and merges the answers. */
+/** A graph with bounded queues that reads parts, queries them and merges the answers. */
 export function tableGraph(job: TableJob): GraphRun<number> {
   const { isOnGpu, rows: total } = job;
   const rowsOf = ({ rows }: PartAnswer): number => rows;

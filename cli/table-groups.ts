@@ -4,13 +4,16 @@ import { isSet } from '../formats/tables/bits.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 import { type KeyWords, keyWords } from './table-columns.ts';
 
-/** The distinct rows of some columns over all parts of a file, in the order of their first occurrence. */
+/**
+ * Numbers the groups of a file. A group is a distinct combination of values in some columns. Groups are numbered in the
+ * order of their first occurrence, over all parts of the file.
+ */
 export interface GroupStore {
-  /** Number of distinct rows. */
+  /** Number of groups so far. */
   readonly size: number;
-  /** The group numbers of all rows, or of the given ones. New rows get the next numbers. Expected O(rows). */
+  /** The group number of every row, or of the rows `places`. New groups get the next numbers. Expected O(rows). */
   indicesOf(columns: readonly HostColumn[], rows: number, places?: Uint32Array): Uint32Array;
-  /** One of the columns, with a row for each group number. Strings use the dictionary of the latest part. */
+  /** One of the key columns, with one row per group. Strings refer to the dictionary of the latest part. */
   column(key: number): HostColumn;
   /** Bytes held. */
   readonly bytes: number;
@@ -18,7 +21,7 @@ export interface GroupStore {
 
 const FIRST_ROOM = 2 ** 10;
 
-/** A stored key column: the words of {@link keyWords}, and which are null. */
+/** A key column with one row per group: integers as in {@link keyWords}, and which rows are null. */
 interface StoredKey {
   low: Int32Array;
   high: Int32Array | undefined;
@@ -26,7 +29,7 @@ interface StoredKey {
   dictionary: readonly string[];
 }
 
-/** Makes a store for keys of the given fields. Without fields, all rows have the number 0. */
+/** Creates a store for groups by the given fields. Without fields, all rows belong to group 0. */
 export function groupStore(fields: readonly TableField[]): GroupStore {
   if (fields.length === 0) return singleGroup();
   let [room, size] = [FIRST_ROOM, 0];
@@ -87,7 +90,7 @@ export function groupStore(fields: readonly TableField[]): GroupStore {
       let last = -1;
       for (let i = 0; i < indices.length; i++) {
         const row = places === undefined ? i : places[i]!;
-        // Groups from the device are sorted, so neighbouring rows are often equal.
+        // Groups from the device are sorted, so consecutive rows often belong to the same group.
         if (last < 0 || !isSame(keys, last, given, row)) last = indexOf(given, row);
         indices[i] = last;
       }
@@ -128,7 +131,7 @@ function isNullAt({ validity }: GivenKey, row: number): boolean {
   return validity !== undefined && !isSet(validity, row);
 }
 
-/** The high word of a value, even if its column was narrowed to 32 bits. */
+/** The upper 32 bits of a value, even if its column was converted to 32 bits. */
 function highAt({ low, high }: KeyWords, row: number): number {
   return high === undefined ? low[row]! >> 31 : high[row]! | 0;
 }

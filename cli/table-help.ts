@@ -3,7 +3,7 @@ import { installCommand } from '../primitives/optional-packages.ts';
 import { describe } from './command-line.ts';
 import { TABLE_SPECS } from './table-arguments.ts';
 
-/** The page of `quadrille table --help`. */
+/** The help text of `quadrille table --help`. */
 export const TABLE_HELP: string = `quadrille table FILE [options]
 
 Filters the rows of a table by a condition, and aggregates them, by groups or as a whole.

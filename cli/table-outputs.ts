@@ -10,29 +10,29 @@ import { rowsWriterOf } from './table-files.ts';
 import type { SomeRows } from './table-rows.ts';
 import type { TableFigures } from './table-summary.ts';
 
-/** Receives rows in order and writes the outputs of the command line. */
+/** Receives rows in order, and writes the outputs that the command line requests. */
 export interface TableOutputs {
-  /** Observes the run for a trace; undefined if none is written. */
+  /** Records the run for a trace; undefined if none is requested. */
   readonly recorder: TraceRecorder | undefined;
   /** Number of rows written so far. */
   readonly rows: number;
   add(rows: SomeRows): Promise<void>;
-  /** Whether more rows are wanted: false after the reader of stdout went away. */
+  /** Whether more rows are wanted. False if all outputs go to stdout and its reader has closed the pipe. */
   isWanted(): boolean;
-  /** Writes the outputs that need all rows. */
+  /** Writes the outputs that require all rows. */
   end(figures: TableFigures, running: GraphRun<unknown>): Promise<void>;
 }
 
-/** Rows per write; their text must fit in one string. */
+/** Number of rows to convert to text at once. Their text must fit in one string. */
 const ROWS_AT_ONCE: number = 2 ** 12;
-/** Rows per Arrow batch; readers prefer long ones. */
+/** Number of rows in an Arrow batch. It is larger, because readers are faster with large batches. */
 const ROWS_IN_ARROW = 2 ** 16;
 
 export function rowsAtOnce({ format }: TableOptions): number {
   return format === 'arrow' ? ROWS_IN_ARROW : ROWS_AT_ONCE;
 }
 
-/** Opens the outputs for rows with the given fields. */
+/** Opens all requested outputs, for rows with the given fields. */
 export async function openTableOutputs(
   options: TableOptions,
   fields: readonly TableField[],
@@ -43,7 +43,8 @@ export async function openTableOutputs(
   const writer: RowsWriter | undefined = out === undefined ? undefined : await rowsWriterOf(options.format, fields);
   const picture = plot === undefined ? undefined : await pictureOf(options, fields, keys);
   const recorder = trace === undefined ? undefined : (await import('../graph/reports/trace.ts')).recordTrace();
-  // Where nothing can be written is known before any work is done; a head of the table waits, as the work may fail.
+  // Writing an empty text reports an unwritable output before any work is done. The header is written later, because
+  // the query may still fail.
   if (out !== undefined) await write(out, '');
   let [rows, hasBegun] = [0, false];
 
@@ -80,7 +81,7 @@ export async function openTableOutputs(
   };
 }
 
-/** Splits an answer into pieces that are written one after the other. */
+/** Writes a table in batches of at most `max` rows. */
 export async function writeAnswer({ rows, columns }: Answer, outputs: TableOutputs, max: number): Promise<void> {
   const { rowsAt } = await import('./table-columns.ts');
   for (let from = 0; from < rows; from += max) {

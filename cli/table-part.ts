@@ -22,61 +22,63 @@ import type { QuestionPlan, TypedExpression } from './table-plan.ts';
 import { columnsOfCondition, columnsOfExpression, type Question } from './table-question.ts';
 import { cellTotal, columnTotal, type PartTotal, wideSums } from './table-totals.ts';
 
-/** The answer of one part of a file. */
+/** The answer for one part of a file. */
 export interface PartAnswer {
   readonly rows: number;
-  /** The selected row numbers, if they are needed; undefined if all rows were selected. */
+  /** Numbers of the selected rows, if they are needed; undefined if all rows are selected. */
   readonly ids: Uint32Array | undefined;
   readonly columns: HostTable;
-  /** Groups with their totals; undefined if the question has no totals. */
+  /** The groups of this part, with their totals; undefined if no totals are requested. */
   readonly groups: PartGroups | undefined;
-  /** For each ranked expression: keys, value, and number of occurrences. */
+  /** For each ranked expression: its distinct values per group, and how often each occurs. */
   readonly ranked: readonly PartGroups[];
-  /** The values of the expressions that the host adds up in the order of the file. */
+  /**
+   * The values of the expressions that the host adds up, because the sum of floats depends on the order of the file.
+   */
   readonly reals: readonly HostColumn[];
-  /** For each total whose sum might not fit in 64 bits: the values, which the host adds up. */
+  /** The values of integer sums that the host adds up, because they may not fit in 64 bits. */
   readonly wide: readonly WideSum[];
 }
 
-/** The values of a sum that the host adds up, because those of one part might not fit in 64 bits. */
+/** The values of one sum that the host adds up, because the sum over this part may not fit in 64 bits. */
 export interface WideSum {
-  /** Index into the totals of the plan. */
+  /** Index of the sum in the totals of the plan. */
   readonly total: number;
   readonly values: HostColumn;
 }
 
-/** Distinct rows of some columns, with the aggregates of each. */
+/** Groups of rows with their key values, and the totals of each group. */
 export interface PartGroups {
   readonly size: number;
   readonly keys: readonly HostColumn[];
   readonly totals: readonly PartTotal[];
 }
 
-/** A column that a device groups rows by. */
+/** A column by which the device groups rows. */
 interface GroupColumn {
   readonly name: string;
-  /** Decodes the values of the column from the answer of the device. */
+  /** Converts the column in the device's answer to its original type. */
   decode(answer: HostColumn): HostColumn;
 }
 
-/** A part of the file on a device. */
+/** A part of the file that has been uploaded to the device. */
 interface FilePart {
   readonly batch: TableBatch;
   readonly table: DeviceTable;
   readonly chosen: Where;
-  /** Computed expressions, as columns of the table. */
+  /** The columns of the table that contain computed expressions. */
   readonly computed: ReadonlyMap<TypedExpression, readonly [name: string, column: HostColumn]>;
   /** Sums that the host adds up, by their index in the totals of the plan. */
   readonly wide: ReadonlyMap<number, TypedExpression>;
 }
 
-/** Max number of columns by which a device groups rows. */
+/** Maximum number of columns by which the device can group rows. */
 const MAX_KEYS = 4;
-// Hardly any column of a file has such a name. If one does, it is refused as repeated.
+// Name of a temporary column. A column of a file with the same name would be rejected as repeated.
 const NUMBER = '\u0000group';
 const COUNT = { n: { kind: 'count' } } as const;
 
-/** Queries parts of a file on a device, several at a time. */
+/** Returns a function that queries a part of the file on a device. Several parts can be queried at the same time. */
 export function partAsker(
   context: Context,
   question: Question,
@@ -99,7 +101,7 @@ export function partAsker(
     ...ranked.flatMap(({ of }) => (of.kind === 'column' ? [of.name] : [])),
   ]);
 
-  /** Groups strings by their codes, which need not be sorted. */
+  /** A column to group by. For strings, it contains their codes, whose dictionary need not be sorted. */
   function groupColumn(name: string, { columns }: TableBatch): GroupColumn {
     const own = columns[name]!;
     if (own.type !== 'string') return { name, decode: (answer) => answer };
@@ -113,7 +115,7 @@ export function partAsker(
   }
 
   function upload(batch: TableBatch): DeviceTable {
-    // A column may be called __proto__, which an object's field set by name is not.
+    // A `Map`, because a column may be called `__proto__`, which cannot be set as a member of an object.
     const host = new Map<string, HostColumn>();
     for (const name of compared) host.set(name, narrowed(dictionaries.sorted(name, batch.columns[name]!)));
     for (const name of grouped) {
@@ -122,11 +124,11 @@ export function partAsker(
       if (column.type === 'string') host.set(own, { type: 'u32', values: column.codes, validity: column.validity });
       else if (!host.has(own)) host.set(own, narrowed(column));
     }
-    // A table without columns still has rows.
+    // Without columns, the number of rows must be set explicitly.
     return { ...createTable(context, Object.fromEntries(host)), rows: batch.rows };
   }
 
-  /** Totals that the host adds up have no values here. */
+  /** Computes groups with their totals. Totals that the host adds up are left empty here. */
   async function askTotals({ table, batch, chosen, wide }: FilePart): Promise<PartGroups | undefined> {
     if (totals.length === 0) return undefined;
     const asked = Object.fromEntries(
@@ -155,7 +157,9 @@ export function partAsker(
     return decoded(answer, columns, ['\u0000n']);
   }
 
-  /** Like {@link askRanked}, but with the group number of each row instead of its keys. */
+  /**
+   * Like {@link askRanked}, but groups by the number of the key combination, because there are too many key columns.
+   */
   async function askByNumber({ table, batch, chosen }: FilePart, value: GroupColumn): Promise<PartGroups> {
     const store = groupStore(groups!.keys);
     const keyColumns = keys.map((name) => batch.columns[name]!);
@@ -195,7 +199,7 @@ export function partAsker(
     const wide = wideSums(uploaded, totals);
     const needed = [...computed, ...[...wide.values()].filter(({ of }) => of.kind !== 'column')];
     const { table, columns, free } = await computeColumns(uploaded, needed);
-    // A condition that is used once is fused into its user.
+    // A condition that is used only once is not evaluated here, because it can be fused with the query that uses it.
     const uses = Number(totals.length > 0) + ranked.length + Number(wantsIds || wide.size > 0);
     const chosen: Where = where === undefined || uses < 2 ? where : selectRows(table, where);
     const part: FilePart = { batch, table, chosen, computed: columns, wide };
@@ -240,7 +244,10 @@ function whereOf(chosen: Where): { readonly where?: Where } {
   return chosen === undefined ? {} : { where: chosen };
 }
 
-/** Joins the columns of two tables, and maps the rows selected in the first to rows of the result. */
+/**
+ * Combines the columns of two tables with equal rows. A selection of rows in the first table becomes one in the
+ * combined table.
+ */
 function withColumns(table: DeviceTable, other: DeviceTable, chosen: Where): readonly [DeviceTable, Where] {
   const both = { ...table, columns: { ...table.columns, ...other.columns } };
   return [both, chosen !== undefined && 'words' in chosen ? { ...chosen, table: both } : chosen];

@@ -3,7 +3,7 @@ import { zonalParts } from './parts.ts';
 import type { TableParts } from './table.ts';
 import { openTableFile } from './table-files.ts';
 
-/** The real parts of `quadrille table`, each loaded on first use. */
+/** The functions that `quadrille table` uses. Their code is imported when first needed. */
 export const tableParts: TableParts<Context> = {
   openTable: openTableFile,
   openContext: zonalParts.openContext,

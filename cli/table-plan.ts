@@ -17,13 +17,16 @@ import { narrowed } from './table-columns.ts';
 import type { NamedAggregate, Question } from './table-question.ts';
 import { requireNoTimeInside } from './table-times.ts';
 
-/** An expression and the field of its values. */
+/** An expression, and the field that describes its values. */
 export interface TypedExpression {
   readonly of: Expression;
   readonly field: TableField;
 }
 
-/** How a column of the answer is computed from the data of each group. Numbers are indices into the lists of the plan. */
+/**
+ * How a column of the answer is computed from the data of each group. Its numbers are indices into the lists of a
+ * {@link QuestionPlan}.
+ */
 export type Recipe =
   | { readonly kind: 'count'; readonly count: number }
   | { readonly kind: 'sum' | 'avg'; readonly sum: number; readonly count: number; readonly scale: number }
@@ -38,27 +41,27 @@ export type Recipe =
   | { readonly kind: 'real'; readonly real: number; readonly what: 'sum' | 'avg' | 'variance' }
   | { readonly kind: 'ranked'; readonly ranked: number; readonly rank: Rank };
 
-/** The rank to take from the sorted values of a group. */
+/** Which of the sorted values of a group to take, or their number. */
 export type Rank =
   | { readonly kind: 'countDistinct' | 'median' | 'min' | 'max' }
   | { readonly kind: 'quantile'; readonly fraction: number }
   | { readonly kind: 'smallest' | 'largest'; readonly k: number };
 
-/** The queries to every part of the file, and how their answers become columns. */
+/** What to compute for every part of the file, and how to derive the columns of the answer. */
 export interface QuestionPlan {
-  /** Sums, counts and extrema that the device computes for groups. */
+  /** Sums, counts, minima and maxima that the device computes for each group. */
   readonly totals: readonly GroupAggregate[];
-  /** Numbers that the host adds up in the order of the file. */
+  /** Expressions whose values the host adds up in the order of the file. */
   readonly reals: readonly TypedExpression[];
-  /** Values that are kept with their number of occurrences. */
+  /** Expressions whose distinct values are kept for each group, with their number of occurrences. */
   readonly ranked: readonly TypedExpression[];
   readonly outputs: readonly { readonly field: TableField; readonly recipe: Recipe }[];
 }
 
 /**
- * Plans how a question is answered. It checks types before any row is read.
+ * Plans how to answer a question. Types are checked here, before any row is read.
  *
- * @throws UsageError with the message of {@link TableError} and the option.
+ * @throws UsageError with the option and the message of a {@link TableError}.
  */
 export function planOf(context: Context, { where, groups, fields }: Question): QuestionPlan {
   const columns = [...fields.values()].map((field) => [field.name, narrowed(emptyColumn(field))] as const);
@@ -75,7 +78,7 @@ export function planOf(context: Context, { where, groups, fields }: Question): Q
   }
 }
 
-/** Calls a function and reports its errors as errors in the text of an option. */
+/** Calls a function, and adds the name of the option to its errors. */
 function explained<A>(option: string, ask: () => A): A {
   try {
     return ask();
@@ -84,7 +87,7 @@ function explained<A>(option: string, ask: () => A): A {
   }
 }
 
-/** Turns an error of a question into a usage error. */
+/** Converts an error in a question to a usage error that names the option. */
 export function inOption(option: string | undefined, error: unknown): unknown {
   if (!(error instanceof TableError)) return error;
   return new UsageError(error.code, `${option === undefined ? '' : `${option}: `}${error.message}`, { cause: error });
@@ -104,7 +107,7 @@ function emptyPlan(): PlanUnderWay {
 const textOf = (value: unknown): string =>
   JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? `${each}n` : each));
 
-/** The index of an item in a list; a new item is appended. */
+/** Index of an item in a list. A new item is appended to the list. */
 function placeIn<A>(list: A[], each: A): number {
   const text = textOf(each);
   const known = list.findIndex((other) => textOf(other) === text);
@@ -152,7 +155,7 @@ function outputOf(
   }
 }
 
-/** The field of the values of an expression. Computed integers have 64 bits. */
+/** The field that describes the values of an expression. Computed integers have 64 bits. */
 function fieldOf(operand: ValueOperand, of: Expression, fields: Question['fields'], name: string): TableField {
   const field = of.kind === 'column' ? fields.get(of.name) : undefined;
   if (field !== undefined) return field;

@@ -7,10 +7,10 @@ import type { TableOptions } from './table-arguments.ts';
 import { parseAggregates, parseColumns, parseCondition } from './table-text/questions.ts';
 import { timesInCondition } from './table-times.ts';
 
-/** The question to a file: which rows, and which aggregates or columns of them. */
+/** A question about a file: which rows to select, and which columns or aggregates to return. */
 export interface Question {
   readonly where: Condition | undefined;
-  /** Undefined if the answer is the rows themselves. */
+  /** Keys and aggregates; undefined if the answer consists of rows of the file. */
   readonly groups: GroupQuestion | undefined;
   /** The columns to write. */
   readonly columns: readonly TableField[];
@@ -38,9 +38,9 @@ export interface Order {
 const MAX_KEYS = 4;
 
 /**
- * Parses the texts of the command line, with the columns of a file.
+ * Parses the conditions, names and aggregates of the command line, which refer to columns of the file.
  *
- * @throws UsageError with the text and a caret below the place; FormatError for a column that cannot be read.
+ * @throws UsageError that shows the text with a caret at the error; FormatError if a column cannot be read.
  */
 export function questionOf(options: TableOptions, file: TableFile): Question {
   const names = [...file.fields, ...file.unread].map(({ name }) => name);
@@ -68,7 +68,7 @@ export function questionOf(options: TableOptions, file: TableFile): Question {
     ...outputs,
     ...(order !== undefined && aggregates === undefined ? [order.by] : []),
   ]);
-  // In the order of the file, so that it is read sequentially.
+  // Columns are read in the order of the file, so that the file is read sequentially.
   const inOrder = names.filter((name) => used.has(name));
   const chosen = chosenFields(file.file, file.fields, file.unread, inOrder);
   const fields = new Map(chosen.map((field) => [field.name, field]));
@@ -83,7 +83,7 @@ export function questionOf(options: TableOptions, file: TableFile): Question {
   };
 }
 
-/** Parses `NAME`, `NAME asc` or `NAME desc`. Names may contain spaces and parentheses, like those of aggregates. */
+/** Parses `NAME`, `NAME asc` or `NAME desc`. The name may be that of an aggregate, with spaces and parentheses. */
 function parseOrder(text: string, names: readonly string[]): Order {
   const [, named = text, direction = 'asc'] = /^(.*?)(?:\s+(asc|desc))?$/is.exec(text.trim()) ?? [];
   const bare = /^"(?:[^"]|"")*"$/.test(named) ? named.slice(1, -1).replaceAll('""', '"') : named;
@@ -107,7 +107,7 @@ function requireOwnNames(keys: readonly string[], aggregates: readonly NamedAggr
   });
 }
 
-/** The names of the columns of an expression. */
+/** Names of the columns that an expression uses. */
 export function columnsOfExpression(expression: Expression): string[] {
   switch (expression.kind) {
     case 'column':
@@ -121,7 +121,7 @@ export function columnsOfExpression(expression: Expression): string[] {
   }
 }
 
-/** The names of the columns of a condition. */
+/** Names of the columns that a condition uses. */
 export function columnsOfCondition(condition: Condition): string[] {
   switch (condition.kind) {
     case 'compare':

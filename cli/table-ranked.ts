@@ -6,13 +6,15 @@ import { isNumber, type Rank } from './table-plan.ts';
 import { addTotals, groupNumbers } from './table-sums.ts';
 import type { PartTotal } from './table-totals.ts';
 
-/** The distinct values of every group with their numbers of occurrences, for medians and other ranks. */
+/**
+ * The distinct values of every group and their numbers of occurrences, from which medians and other ranks are computed.
+ */
 export interface RankedValues {
   add(groups: Uint32Array, values: HostColumn, size: number, counts: PartTotal): void;
-  /** Number of distinct values so far. */
+  /** Number of pairs of a group and a distinct value so far. */
   readonly size: number;
   readonly bytes: number;
-  /** Sorts the values of the given number of groups. Nothing can be added afterwards. */
+  /** Sorts the values of each group. No values can be added afterwards. */
   sort(groups: number): void;
   column(rank: Rank, field: TableField): HostColumn;
 }
@@ -23,9 +25,9 @@ export function rankedValues(field: TableField): RankedValues {
   const pairs = groupStore([GROUP, field]);
   const counts = groupNumbers();
   let values: HostColumn = { type: 'u32', values: new Uint32Array(0) };
-  /** Pairs sorted by group and value; nulls come last in each group. */
+  /** Pairs of a group and a value, sorted by group, then by value. Nulls are last in each group. */
   let order: Uint32Array = new Uint32Array(0);
-  /** For each group: its start in the order, the end of its values, and the number of rows with a value. */
+  /** For each group: start in `order`, end of its values that are not null, and number of rows with a value. */
   let [starts, ends, rows] = [new Uint32Array(1), new Uint32Array(0), new Float64Array(0)];
 
   function sort(groups: number): void {
@@ -47,7 +49,7 @@ export function rankedValues(field: TableField): RankedValues {
     return values.validity !== undefined && ((values.validity[pair >>> 5]! >>> (pair & 31)) & 1) === 0;
   }
 
-  /** The pair of the row with the given rank among the rows of a group that have a value. */
+  /** The pair that contains the row with rank `place` among the rows of a group that have a value. */
   function pairAt(group: number, place: number): number {
     if (!(place >= 0 && place < rows[group]!)) return -1;
     let at = starts[group]!;
@@ -94,7 +96,9 @@ export function rankedValues(field: TableField): RankedValues {
   };
 }
 
-/** The rank of the wanted value among `count` sorted values, from 0; out of range if there is none. */
+/**
+ * Position of the requested value among `count` sorted values, from 0. It is out of range if there is no such value.
+ */
 function placeOf(rank: Rank, count: number): number {
   switch (rank.kind) {
     case 'quantile':

@@ -6,13 +6,13 @@ import { rowsAt, sortedRows } from './table-columns.ts';
 import type { PartAnswer } from './table-part.ts';
 import type { Order } from './table-question.ts';
 
-/** A batch of output rows. */
+/** A batch of rows to write. */
 export interface SomeRows {
   readonly rows: number;
   readonly columns: HostTable;
 }
 
-/** The selected rows of a part, in batches that bound the length of their text. */
+/** Iterates over the selected rows of a part, in batches of at most `max` rows, to bound the length of their text. */
 export function* chosenRows(
   { rows, ids, columns }: PartAnswer,
   fields: readonly TableField[],
@@ -31,7 +31,7 @@ function someColumns(columns: HostTable, fields: readonly TableField[]): HostTab
   return Object.fromEntries(fields.map(({ name }) => [name, columns[name]!]));
 }
 
-/** The rows with the smallest or largest values of a column, over all parts. */
+/** Keeps the rows with the smallest or largest values of a column, over all parts of a file. */
 export interface TopTally {
   add(answer: PartAnswer): void;
   end(): Answer;
@@ -44,7 +44,7 @@ export function topTally({ by, descending }: Order, k: number, fields: readonly 
     add({ ids, columns }) {
       const found = { rows: ids!.length, columns: rowsAt(wanted(columns), ids!) };
       const all = best === undefined ? found : joined([best, found], best.rows + found.rows);
-      // Rows with the same value keep the order of the file.
+      // The sort is stable, so rows with equal values keep the order of the file.
       const places = sortedRows([all.columns[by]!], all.rows, descending).subarray(0, k);
       best = { rows: places.length, columns: rowsAt(all.columns, places) };
     },

@@ -9,20 +9,20 @@ import { inOption, planOf } from './table-plan.ts';
 import type { Question } from './table-question.ts';
 import { chosenRows, topTally } from './table-rows.ts';
 
-/** Rows per part, if memory allows. */
+/** Maximum number of rows in a part. */
 const MAX_ROWS = 2 ** 20;
 const MIN_ROWS = 2 ** 10;
-/** Bytes per cell in flight: as read, as compared, and on the device. */
+/** Bytes of memory per cell of a part: as read, as compared, and on the device. */
 const BYTES_PER_CELL = 24;
 
-/** A question whose types were checked against the columns of the file. */
+/** Checks the types of a question, and returns what is needed to answer it. */
 export function tableSession(context: Context, question: Question, options: TableOptions): TableSession {
   const plan = planOf(context, question);
   const { groups, columns, order, top } = question;
   const fields = groups === undefined ? columns : [...groups.keys, ...plan.outputs.map(({ field }) => field)];
   const max = rowsAtOnce(options);
 
-  /** Handles answers: rows are written part by part, aggregates are kept and written at the end. */
+  /** Returns the consumer of answers. Rows are written part by part; aggregates are kept until the end. */
   function takerOf(
     outputs: TableOutputs,
   ): Omit<TableRun, 'running'> & { take(answer: PartAnswer): Promise<void> | void } {
@@ -48,7 +48,8 @@ export function tableSession(context: Context, question: Question, options: Tabl
       const ask = partAsker(context, question, plan);
       const names = [...question.fields.keys()];
       const rowsPerBatch = rowsWithin(options.memoryBytes / 2, names.length);
-      // If no rows are written and the host adds up no values, only the device needs the data.
+      // If no rows are written and the host adds up no values, only the device uses the data. Then integers can be read
+      // as 32 bits.
       const narrow = groups !== undefined && plan.reals.length === 0;
       const running = tableGraph({
         ...job,
@@ -64,7 +65,7 @@ export function tableSession(context: Context, question: Question, options: Tabl
   };
 }
 
-/** The number of rows per part with which all parts in flight fit in memory. */
+/** Number of rows in a part, chosen so that all parts in memory fit. */
 function rowsWithin(memoryBytes: number, columns: number): number {
   const perRow = Math.max(1, columns) * BYTES_PER_CELL * PARTS_HELD;
   const max = 2 ** Math.floor(Math.log2(Math.max(1, memoryBytes / perRow)));

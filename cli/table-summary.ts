@@ -1,7 +1,7 @@
 import { counted, grouped } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 
-/** The figures of a run. */
+/** Statistics of a run. */
 export interface TableFigures {
   readonly file: string;
   readonly format: string;
@@ -10,12 +10,12 @@ export interface TableFigures {
   /** Number of rows or groups written. */
   readonly written: number;
   readonly grouped: boolean;
-  /** Number of groups; undefined if the answer is rows. */
+  /** Number of groups; undefined if the answer consists of rows. */
   readonly groups: number | undefined;
   readonly backend: string;
 }
 
-/** The summary of `quadrille table`. */
+/** The summary that `quadrille table` prints at its end. */
 export function tableSummary(figures: TableFigures, seconds: number, outputs: readonly string[]): RunSummary {
   const { file, rows, written, groups, backend } = figures;
   const what = groups === undefined ? `${grouped(written)} of them written` : groupsText(written, groups);

@@ -2,7 +2,7 @@ import type { HostColumn } from '../algorithms/tables/index.ts';
 import { isSet } from '../formats/tables/bits.ts';
 import type { PartTotal } from './table-totals.ts';
 
-/** One exact integer sum per group, of any size. */
+/** An exact sum of integers for each group, without overflow. */
 export interface ExactSums {
   add(group: number, value: number | bigint): void;
   at(group: number): bigint;
@@ -10,8 +10,8 @@ export interface ExactSums {
 }
 
 /**
- * Adds the high and low halves of the integers separately, as numbers that are exact below 2^53. This is much faster than bigints.
- * Halves that have grown large are moved into a bigint.
+ * Adds the upper and lower halves of integers separately, as numbers, which are exact below 2^53. This is much faster
+ * than adding bigints. When a half becomes large, it is moved to a bigint.
  */
 export function exactSums(): ExactSums {
   let [low, high] = [new Float64Array(16), new Float64Array(16)];
@@ -37,10 +37,10 @@ export function exactSums(): ExactSums {
   };
 }
 
-/** Sums below this, and one more half of an integer, are exact as numbers. */
+/** Limit of a sum of halves. Below it, adding another half is still exact. */
 const LARGE = 2 ** 52;
 
-/** One bigint per group, initially 0. */
+/** A number for each group, initially 0. */
 export interface GroupNumbers {
   add(group: number, value: number): void;
   at(group: number): number;
@@ -61,7 +61,7 @@ export function groupNumbers(): GroupNumbers {
   };
 }
 
-/** The min or max of each group. NaN is the largest value. */
+/** The minimum or maximum of each group. NaN counts as the largest value. */
 export interface Extrema {
   add(group: number, value: number | bigint): void;
   at(group: number): number | bigint | undefined;
@@ -83,9 +83,9 @@ function isBelow(a: number | bigint, b: number | bigint): boolean {
   return a < b || (Number.isNaN(b) && !Number.isNaN(a));
 }
 
-/** Running count, sum, mean and sum of squared deviations of each group. */
+/** Sum, average and variance of floats for each group. */
 export interface RealSums {
-  /** Adds the values of all rows, or of the given ones, to their groups. */
+  /** Adds the values of all rows, or of the rows `places`, to their groups. */
   add(values: HostColumn, groups: Uint32Array, places: Uint32Array | undefined): void;
   sum(group: number): number | undefined;
   average(group: number): number | undefined;
@@ -94,8 +94,9 @@ export interface RealSums {
 }
 
 /**
- * Compensated sums of f32 and f64 in f64 (Neumaier 1974). They are nearly as exact as with twice the digits, and do not depend on
- * how the file is cut into parts. Squared deviations are updated as in Welford (1962).
+ * Sums of f32 or f64 values in f64, with compensation for rounding (Neumaier, 1974). They are almost as exact as with
+ * twice as many digits. They do not depend on how the file is divided into parts. Squared deviations are updated by the
+ * method of Welford (1962).
  */
 export function realSums(): RealSums {
   let count = new Float64Array(16);
@@ -137,14 +138,14 @@ export function realSums(): RealSums {
   };
 }
 
-/** Grows an array so that it holds the index, to at least twice that size. */
+/** Copies an array to one with room for index `place`, and at least twice as large. */
 function roomy(numbers: Float64Array, place: number): Float64Array<ArrayBuffer> {
   const copy = new Float64Array(Math.max(2 * numbers.length, place + 1));
   copy.set(numbers);
   return copy;
 }
 
-/** Adds the integers of all rows, or of the given ones, to the sums of their groups. */
+/** Adds the integers of all rows, or of the rows `places`, to the sums of their groups. */
 export function addValues(
   into: ExactSums,
   { validity, ...column }: HostColumn,
@@ -158,7 +159,7 @@ export function addValues(
   }
 }
 
-/** Adds the totals of a part to the totals of the groups. */
+/** Adds the totals of a part's groups to the totals of the same groups in the file. */
 export function addTotals(
   into: { add(group: number, value: number | bigint): void },
   groups: Uint32Array,

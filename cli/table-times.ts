@@ -7,13 +7,13 @@ type Fields = ReadonlyMap<string, TableField>;
 type TimeField = TableField & { readonly type: 'timestamp' };
 
 const DAY_MICROS = 86_400_000_000n;
-/** Number of decimals of a unit down to a microsecond. */
+/** Number of decimal digits from a microsecond to each unit. */
 const DIGITS = { s: 6, ms: 3, us: 0 } as const;
 
 /**
- * Replaces times written as strings by the integers of the time columns that they are compared with.
+ * Converts times written as strings to integers, in the unit of the column with which they are compared.
  *
- * @throws UsageError `table/time` for a string that is not a time, and for anything that times cannot be compared with.
+ * @throws UsageError `table/time` if a string is not a time, or if a column of times is compared with something else.
  */
 export function timesInCondition(condition: Condition, fields: Fields): Condition {
   switch (condition.kind) {
@@ -40,7 +40,7 @@ export function timesInCondition(condition: Condition, fields: Fields): Conditio
   }
 }
 
-/** Expressions that are compared with each other. */
+/** Converts the strings among expressions that are compared with each other. */
 function together(all: readonly Expression[], fields: Fields): Expression[] {
   for (const each of all) requireNoTimeInside(each, fields, '--where');
   const times = all.map((each) => timeField(each, fields)).filter((field) => field !== undefined);
@@ -62,7 +62,10 @@ function timeField(expression: Expression, fields: Fields): TimeField | undefine
   return field?.type === 'timestamp' ? (field as TimeField) : undefined;
 }
 
-/** Refuses arithmetic with times: only the device stores them as integers. */
+/**
+ * Throws if an expression computes with a column of times. The device would compute with their integers, which is not
+ * intended.
+ */
 export function requireNoTimeInside(expression: Expression, fields: Fields, option: string): void {
   if (expression.kind === 'column' || expression.kind === 'literal') return;
   const parts = expression.kind === 'neg' ? [expression.of] : [expression.left, expression.right];
@@ -97,7 +100,7 @@ function notTogether(field: TimeField, what: string): UsageError {
 
 const EXAMPLE = "Write times as '2001-01-31' or '2001-01-31 09:30:00'.";
 
-/** A time in the unit of a column, with all its written digits. */
+/** Converts a time to the unit of a column. Digits beyond the unit are kept as decimals. */
 function timeLiteral(text: string, field: TimeField): LiteralValue {
   const bytes = Buffer.from(text);
   const time = parseTime(bytes, 0, bytes.length);

@@ -6,8 +6,8 @@ import type { TableField } from '../formats/tables/table-file.ts';
 import type { TypedExpression } from './table-plan.ts';
 
 /**
- * The sums of a part that might not fit in 64 bits, by their index. Devices would refuse them, though the sum of the whole file
- * may fit, or only its average be asked for.
+ * The sums over a part of a file that may not fit in 64 bits, by their index in `totals`. The host must compute them,
+ * because the device would reject them. The sum over the whole file may fit, or only the average may be requested.
  */
 export function wideSums(table: DeviceTable, totals: readonly GroupAggregate[]): ReadonlyMap<number, TypedExpression> {
   const wide = new Map<number, TypedExpression>();
@@ -28,17 +28,20 @@ export function wideSums(table: DeviceTable, totals: readonly GroupAggregate[]):
   return wide;
 }
 
-/** The total of a group in a part of a file. Decimals are in units of their last digit. Undefined if no row has a value. */
+/**
+ * The total of each group in a part of a file, such as a sum or a count. Decimals are integers in units of their last
+ * digit. Undefined if no row of the group has a value.
+ */
 export type PartTotal = (group: number) => number | bigint | undefined;
 
-/** Converts a cell to a total. */
+/** The total if the whole part is a single group, from a cell. */
 export function cellTotal(cell: CellValue): PartTotal {
   const value = typeof cell === 'object' && cell !== null ? cell.units : cell;
   const total = typeof value === 'boolean' ? Number(value) : value;
   return () => (total === null ? undefined : (total as number | bigint));
 }
 
-/** Reads the totals from a column of groups. */
+/** The totals of all groups, from a column with one row per group. */
 export function columnTotal(column: HostColumn): PartTotal {
   const { validity } = column;
   const values = column.type === 'string' ? column.codes : column.values;

@@ -20,14 +20,14 @@ import { openTableOutputs, type TableOutputs } from './table-outputs.ts';
 import { type Question, questionOf } from './table-question.ts';
 import { type TableFigures, tableSummary } from './table-summary.ts';
 
-/** Queries a file on a context and writes the answer. */
+/** A question that has been checked, and can be answered on a context. */
 export interface TableSession {
-  /** The fields of the answer, and whether its rows are groups. */
+  /** The fields of the answer. */
   readonly fields: Parameters<typeof openTableOutputs>[1];
   run(outputs: TableOutputs, job: Omit<TableJob, 'ask' | 'take' | 'batches'>, source: TableBatches): TableRun;
 }
 
-/** Yields parts of a file until no more rows are wanted. */
+/** Reads the parts of a file, until no more rows are wanted. */
 export type TableBatches = (options: {
   readonly columns: readonly string[];
   readonly rowsPerBatch: number;
@@ -37,28 +37,28 @@ export type TableBatches = (options: {
 
 export interface TableRun {
   readonly running: GraphRun<number>;
-  /** Writes the outputs that need all parts. */
+  /** Writes the rows that require all parts. */
   end(): Promise<void>;
-  /** Groups so far; undefined where rows are wanted. */
+  /** Number of groups so far; undefined if the answer consists of rows. */
   groups(): number | undefined;
 }
 
-/** Checks the question against the types of the columns. */
+/** Checks a question against the types of the columns. */
 export type OpenSession<C> = (context: C, question: Question, options: TableOptions) => TableSession;
 
-/** The parts of the command that other floors provide; tests pass their own. */
+/** The functions of other layers that the command uses. Tests pass replacements. */
 export interface TableParts<C extends RunContext> {
   openTable(path: string, signal: AbortSignal): Promise<TableFile>;
   openContext(options: BackendOptions): Promise<C>;
-  /** Loads the code that queries, while a context is opened. */
+  /** Imports the code that answers questions. This happens while a context is being opened. */
   loadSession(): Promise<OpenSession<C>>;
 }
 
 /**
- * Runs `quadrille table`: reads a file, queries it, and writes the answer. Rows are written part by part. A file appears whole or
- * not at all.
+ * Runs `quadrille table`: reads a file, queries it, and writes the answer. Rows are written part by part. An output
+ * file appears complete or not at all.
  *
- * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
+ * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
  */
 export async function runTable<C extends RunContext>(
   options: TableOptions,
@@ -136,7 +136,7 @@ async function askFile<C extends RunContext>(
   }
 }
 
-/** Opens a context. Its threads start while the code that queries is loaded. */
+/** Opens a context. Meanwhile, the code that answers questions is imported. */
 async function openAll<C extends RunContext>(
   options: TableOptions,
   parts: TableParts<C>,
@@ -149,7 +149,7 @@ async function openAll<C extends RunContext>(
   throw loaded.reason;
 }
 
-/** Yields parts of the file until no more rows are wanted. */
+/** Passes parts of the file on, until no more rows are wanted. */
 async function* whileWanted(batches: AsyncIterable<TableBatch>, isWanted: () => boolean): AsyncGenerator<TableBatch> {
   for await (const batch of batches) {
     if (!isWanted()) return;
@@ -157,7 +157,7 @@ async function* whileWanted(batches: AsyncIterable<TableBatch>, isWanted: () => 
   }
 }
 
-/** Number of rows read. */
+/** Waits for a run, and shows its progress. Returns the number of rows read. */
 async function watched({ progress$, result }: GraphRun<number>, log: Log): Promise<number> {
   let rows = 0;
   const shown = progress$.subscribe((report) => {

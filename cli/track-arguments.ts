@@ -26,9 +26,9 @@ type CellSign = 'bright' | 'dark' | 'both';
 const SIGNS: readonly CellSign[] = ['bright', 'dark', 'both'];
 const CHANNELS: readonly VideoChannel[] = ['red', 'green', 'blue', 'grey'];
 
-/** The options of `quadrille track`. Only the command line has been checked, no file. */
+/** The parsed command line of `quadrille track`. The files that it names have not been opened. */
 export interface TrackOptions extends BackendOptions, MemoryOptions, VoiceOptions {
-  /** A file or folder, or `-` for Y4M on standard input. */
+  /** Path of a video file or a folder of images, or `-` for Y4M on stdin. */
   readonly video: string;
   readonly radii: readonly number[];
   readonly threshold: number | undefined;
@@ -43,7 +43,10 @@ export interface TrackOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly channel: VideoChannel;
   readonly background: 'still' | 'none';
   readonly onError: 'stop' | 'keep';
-  /** Files, or `-` for stdout. */
+  /**
+   * Path of the table of tracks, or `-` for stdout; undefined if it is not written. The same holds for the three paths
+   * below.
+   */
   readonly out: string | undefined;
   readonly plot: string | undefined;
   readonly report: string | undefined;
@@ -51,7 +54,7 @@ export interface TrackOptions extends BackendOptions, MemoryOptions, VoiceOption
   /** Folders. */
   readonly overlay: string | undefined;
   readonly ctc: string | undefined;
-  /** Whether the figures go to stdout. */
+  /** Whether statistics of the run are written to stdout as JSON. */
   readonly json: boolean;
 }
 
@@ -115,9 +118,9 @@ export const TRACK_SPECS: readonly OptionSpec[] = [
 ];
 
 /**
- * Reads the words after `quadrille track`.
+ * Parses the arguments after `quadrille track`.
  *
- * @throws UsageError that says what is wrong and how to fix it.
+ * @throws UsageError if the arguments are invalid.
  */
 export function parseTrackArguments(args: readonly string[]): TrackOptions {
   const { words, values } = readCommand(args, TRACK_SPECS, ['VIDEO']);

@@ -8,14 +8,14 @@ import { type GraphObserver, type GraphRun, graph } from '../graph/index.ts';
 export interface TrackJob {
   frames(signal: AbortSignal): AsyncIterable<VideoFrame>;
   readonly frameCount: number | undefined;
-  /** Frames that may wait before a node. */
+  /** Maximum number of frames in the queue of each node. */
   readonly waiting: number;
   readonly isOnGpu: boolean;
-  /** Receives the frames in order. */
+  /** Called with the frames and their cells, in order. */
   write(frame: VideoFrame, cells: TrackedFrame): Promise<void>;
   readonly signal: AbortSignal;
   readonly observer: GraphObserver | undefined;
-  /** Min time between two progress reports, in milliseconds. */
+  /** Minimum time between two progress reports, in milliseconds. */
   readonly progressEvery: number;
 }
 
@@ -29,18 +29,24 @@ interface FollowedFrame {
   readonly cells: TrackedFrame;
 }
 
-/** Frames in which cells are detected concurrently, while earlier frames are followed. */
+/** Number of frames in which cells are detected at the same time, while earlier frames are tracked. */
 const DETECTED_AT_ONCE = 2;
-/** Frames that are followed concurrently. Each waits for the previous one on the device, so the device never idles. */
+/**
+ * Number of frames that are tracked at the same time. On the device, each frame waits for the previous one; the queue
+ * of work keeps the device busy.
+ */
 const FOLLOWED_AT_ONCE = 3;
 
-/** Max number of frames that a run holds. */
+/** Maximum number of frames in memory, if `waiting` frames may wait in each queue. */
 export function framesHeld(waiting: number): number {
-  // One is read, and one is written.
+  // The 2 stands for one frame that is being read and one that is being written.
   return 3 * waiting + DETECTED_AT_ONCE + FOLLOWED_AT_ONCE + 2;
 }
 
-/** A graph with bounded edges that reads frames, detects cells in some, follows them through all, and writes rows. */
+/**
+ * A graph with bounded queues that reads frames, detects cells in some of them, tracks the cells through all frames,
+ * and writes rows.
+ */
 export function trackGraph(tracker: CellTracker, job: TrackJob): GraphRun<number> {
   const { waiting: capacity, isOnGpu } = job;
   const runsOn = isOnGpu ? 'gpu' : 'cpu';

@@ -3,7 +3,7 @@ import { installCommand } from '../primitives/optional-packages.ts';
 import { describe } from './command-line.ts';
 import { TRACK_SPECS } from './track-arguments.ts';
 
-/** The page of `quadrille track --help`. */
+/** The help text of `quadrille track --help`. */
 export const TRACK_HELP: string = `quadrille track VIDEO [options]
 
 Finds round cells, such as leukocytes, in a video and follows them from frame to frame. It writes a row for each cell and

@@ -10,20 +10,20 @@ import type { GraphRun } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/reports/trace.ts';
 import type { TrackOptions } from './track-arguments.ts';
 
-/** Receives the frames of a video in order and writes the outputs of the command line. */
+/** Receives the frames of a video in order, and writes the outputs that the command line requests. */
 export interface TrackOutputs {
-  /** Observes the run for a trace or a report; undefined if neither is written. */
+  /** Records the run for a trace or a report; undefined if neither is requested. */
   readonly recorder: TraceRecorder | undefined;
   add(frame: VideoFrame, cells: TrackedFrame): Promise<void>;
-  /** The tracks so far. */
+  /** Statistics of the tracks so far. */
   figures(): TrackFigures;
-  /** Writes the files that need all frames. */
+  /** Writes the files that require all frames. */
   end(run: TrackRun, running: GraphRun<unknown>): Promise<void>;
-  /** Writes the output to stdout that needs all frames, if there is one. */
+  /** Writes the output that requires all frames and goes to stdout, if there is one. */
   print(run: TrackRun, running: GraphRun<unknown>): Promise<void>;
 }
 
-/** Appends to the output with the given path. */
+/** Appends a chunk to the output with the given path; `-` is stdout. */
 export type WriteOutput = (path: string, chunk: string) => Promise<void>;
 
 /** Output folders. */
@@ -32,14 +32,14 @@ export interface TrackFolders {
   readonly ctc: StagedFolder | undefined;
 }
 
-/** Facts about the frames that are known before the run. */
+/** Size and number of the frames, as known before the run. */
 export interface FrameShape {
   readonly width: number;
   readonly height: number;
   readonly frameCount: number | undefined;
 }
 
-/** Opens every output. */
+/** Opens all outputs that the command line requests. */
 export async function openTrackOutputs(
   options: TrackOptions,
   scale: TrackRun['scale'],
@@ -57,7 +57,7 @@ export async function openTrackOutputs(
   return {
     recorder,
     async add(frame, cells) {
-      // All frames are drawn with the grey range of the first.
+      // `tally` determines the display range from the first frame. All frames are drawn with this range.
       tally.add(frame, cells);
       await Promise.all([overlay?.add(frame, cells, tally.range()), ctc?.add(cells)]);
       if (out !== undefined) await write(out, rows.add(cells));
@@ -77,7 +77,10 @@ export async function openTrackOutputs(
   };
 }
 
-/** Outputs that need all frames. Loading the code for plots takes a quarter of a second, so other runs do not load it. */
+/**
+ * The outputs that require all frames. Importing the code for charts takes a quarter of a second, so it is imported
+ * only when needed.
+ */
 function lastOnes(
   { plot, report, trace, json }: TrackOptions,
   figuresOf: () => TrackFigures,
@@ -115,7 +118,7 @@ async function openCtc(folder: StagedFolder, { width, height, frameCount }: Fram
   };
 }
 
-/** The number of a frame, padded to the digits of the last one and at least three. */
+/** The number of a frame, padded with zeros to as many digits as the last frame has, and at least three. */
 function numberOf(index: number, frameCount = 0): string {
   return String(index).padStart(Math.max(3, String(frameCount - 1).length), '0');
 }

@@ -3,13 +3,13 @@ import { type SpeedFigures, speedFigures, type TrackRun } from '../formats/cell-
 import { counted } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 
-/** The result of a run and its outputs. */
+/** The duration of a run, and the files that were written. */
 export interface TrackEnd {
   readonly seconds: number;
   readonly outputs: readonly string[];
 }
 
-/** The summary of `quadrille track`. */
+/** The summary that `quadrille track` prints at its end. */
 export function trackSummaryLines(figures: TrackFigures, run: TrackRun, { seconds, outputs }: TrackEnd): RunSummary {
   const { frames, tracks, cells } = figures;
   const { partial, frameCount, scale, backend, video } = run;

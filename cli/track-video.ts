@@ -26,16 +26,16 @@ import type { TrackOptions } from './track-arguments.ts';
 import { framesHeld, trackGraph } from './track-graph.ts';
 import { openTrackOutputs, type TrackFolders, type TrackOutputs } from './track-outputs.ts';
 
-/** A failover: another backend took over from one that was lost. */
+/** Describes a failover: the backend `from` was lost, and `to` continues its work. */
 export interface TakenOver {
   readonly from: string;
   readonly to: string;
   readonly reason: Error;
 }
 
-/** The parts of the command that other floors provide; tests pass their own. */
+/** The functions of other layers that the command uses. Tests pass replacements. */
 export interface TrackParts<C extends RunContext> {
-  /** `-` is standard input. */
+  /** Opens a video; `-` is stdin. */
   openVideo(source: string, options: { readonly channel: VideoChannel; readonly signal: AbortSignal }): Promise<Video>;
   openContext(options: BackendOptions, onFailover: (taken: TakenOver) => void): Promise<C>;
   loadTracking(): Promise<Tracking<C>>;
@@ -47,7 +47,7 @@ export interface Tracking<C> {
   stillBackground(context: C, frames: readonly HostFrame[]): Promise<HostFrame>;
 }
 
-/** A tracked video, complete or interrupted. */
+/** The result of tracking a video, completely or until an interruption. */
 export interface TrackedVideo {
   readonly outputs: TrackOutputs;
   readonly run: TrackRun;
@@ -55,9 +55,10 @@ export interface TrackedVideo {
 }
 
 /**
- * Tracks a video and writes the outputs frame by frame. An interruption after the first frame is not a failure.
+ * Tracks a video, and writes the outputs frame by frame. If the run is interrupted after the first frame, its results
+ * are kept.
  *
- * @throws what its parts throw; the reason of {@link Surroundings.signal} when it is aborted before that.
+ * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted before the first frame is done.
  */
 export async function trackVideo<C extends RunContext>(
   options: TrackOptions,
@@ -103,7 +104,7 @@ export async function trackVideo<C extends RunContext>(
     const { frames, cells } = outputs.figures();
     const fault = source.fault();
     if (fault !== undefined && frames === 0) throw fault;
-    // Readers add notes while they read.
+    // Log the notes that the reader added while frames were read.
     notes.take(video.value.notes.slice(toldBefore));
     if (fault !== undefined) notes.take([endedEarly(fault, frames)]);
     if (cells === 0 && !signal.aborted) notes.take([noCellsNote(options)]);
@@ -140,10 +141,10 @@ function failoverNote({ from, to, reason }: TakenOver): Note {
 }
 
 const MAX_WAITING = 4;
-/** Bytes per frame in flight: the frame itself, and its f32 on the device. */
+/** Bytes of memory per byte of a frame: the frame itself, and its f32 on the device. */
 const COPIES = 1 + 4;
 
-/** The number of frames that may wait before each node, so that all frames in flight fit in memory. */
+/** The number of frames that may wait in each queue, chosen so that all frames in memory fit. */
 function framesWaiting({ name, width, height, bits }: Video, { memoryBytes }: TrackOptions): number {
   const bytes = width * height * (bits / 8) * COPIES;
   for (let waiting = MAX_WAITING; waiting >= 1; waiting--) {
@@ -160,7 +161,9 @@ function framesWaiting({ name, width, height, bits }: Video, { memoryBytes }: Tr
 
 const MAX_SAMPLES = 64;
 
-/** Refuses a pipe if the video is read twice. A missing file is reported when it is opened. */
+/**
+ * Throws if the video is a pipe, because it must be read twice. A missing file is reported later, when it is opened.
+ */
 async function requireKept(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined || found.isFile() || found.isDirectory()) return;
@@ -173,7 +176,7 @@ async function requireKept(path: string): Promise<void> {
   );
 }
 
-/** The still background of a video, from up to 64 evenly spaced frames. */
+/** Computes the still background of a video from up to 64 evenly spaced frames. */
 async function backgroundOf<C>(
   open: () => Promise<Video>,
   { stillBackground }: Tracking<C>,
@@ -185,7 +188,7 @@ async function backgroundOf<C>(
   const { width, height, bits } = video.value;
   const max = Math.max(1, Math.min(MAX_SAMPLES, Math.floor(memoryBytes / 2 / (width * height * (bits / 8)))));
   let [samples, every]: [VideoFrame[], number] = [[], 1];
-  // Tracking will report a frame that cannot be read.
+  // A frame that cannot be read ends this loop silently, because tracking will report it.
   for await (const frame of framesOf(video.value, onError).frames(signal)) {
     if (frame.index % every !== 0) continue;
     samples.push(frame);
@@ -213,18 +216,21 @@ function trackerOptions(
   };
 }
 
-/** Whether any output is a file. If so, the run goes on after the reader of stdout went away. */
+/** Whether any output is a file. If so, the run continues even if the reader of stdout closes the pipe. */
 function writesFiles({ out, plot, overlay, ctc, report, trace }: TrackOptions): boolean {
   return [out, plot, overlay, ctc, report, trace].some((output) => output !== undefined && output !== '-');
 }
 
-/** Yields the frames of a video while they are wanted. With `--on-error keep` it stops at a frame that cannot be read. */
+/**
+ * Iterates over the frames of a video as long as they are wanted. With `--on-error keep`, stops at a frame that cannot
+ * be read.
+ */
 function framesOf(video: Video, onError: TrackOptions['onError'], areWanted: () => boolean = () => true) {
   let fault: FormatError | undefined;
   let count = 0;
   return {
     fault: () => fault,
-    /** Frames read so far. */
+    /** Number of frames read so far. */
     count: () => count,
     async *frames(signal: AbortSignal): AsyncGenerator<VideoFrame> {
       try {
@@ -241,7 +247,7 @@ function framesOf(video: Video, onError: TrackOptions['onError'], areWanted: () 
   };
 }
 
-/** Rewords an error in terms of the command line. */
+/** Adds a hint to an error, or converts it to one that names the options of the command line. */
 function explained(error: unknown, hasFrames: boolean, { maxCells }: TrackOptions, log: Log): unknown {
   if (error instanceof FormatError && hasFrames) log.note(KEEP_NOTE);
   if (!(error instanceof CapacityError) || error.code === 'tracks/labels') return error;

@@ -11,10 +11,11 @@ import { trackSummaryLines } from './track-summary.ts';
 import { type TrackParts, trackVideo } from './track-video.ts';
 
 /**
- * Runs `quadrille track`: reads, tracks, and writes all outputs. Rows are written frame by frame; on stdout they appear at once.
- * A run that fails leaves no file. A run that is interrupted keeps the results of the frames that were done.
+ * Runs `quadrille track`: reads a video, tracks its cells, and writes all outputs. Rows are written frame by frame; on
+ * stdout, they appear immediately. If a run fails, it leaves no output file. If it is interrupted, the results of the
+ * completed frames are kept.
  *
- * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
+ * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
  */
 export async function runTrack<C extends RunContext>(
   options: TrackOptions,
@@ -31,7 +32,7 @@ export async function runTrack<C extends RunContext>(
     const figures = outputs.figures();
     await outputs.end(run, running);
     await staged.commit();
-    // Commits the files first: a failure of stdout must not lose them.
+    // Stdout is written after the files have been committed, so that an error of stdout does not discard them.
     await outputs.print(run, running);
     const seconds = (performance.now() - started) / 1000;
     surroundings.log.summary(trackSummaryLines(figures, run, { seconds, outputs: staged.paths }));
@@ -42,18 +43,18 @@ export async function runTrack<C extends RunContext>(
   }
 }
 
-/** Says which results of an interrupted run are kept. */
+/** Describes which results of an interrupted run are kept. */
 function kept(frames: number, { frameCount }: TrackRun, paths: readonly string[]): string {
   const of = frameCount === undefined ? '' : ` of ${frameCount}`;
   const where = paths.length === 0 ? '' : ` in ${paths.join(', ')}`;
   return `the first ${frames}${of} ${frames === 1 ? 'frame is' : 'frames are'} kept${where}`;
 }
 
-/** All outputs while they are written. */
+/** The output files and folders, until they are committed. */
 interface Staged {
   readonly files: StagedOutputs;
   readonly folders: TrackFolders;
-  /** Files and folders, as named on the command line. */
+  /** Paths of the files and folders, as given by the user. */
   readonly paths: readonly string[];
   commit(): Promise<void>;
   discard(): Promise<void>;

@@ -4,19 +4,19 @@ import { type OptionSpec, parsed, readOptions, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, parseCount, parsePositive } from './values.ts';
 
-/** The options of `quadrille tune`. Only the command line has been checked, no file. */
+/** The parsed command line of `quadrille tune`. The files that it names have not been opened. */
 export interface TuneOptions extends MemoryOptions, VoiceOptions {
   readonly adapter: AdapterChoice;
-  /** File of the tuning to start from. */
+  /** Path of a file with the tuning to start from. */
   readonly tuning: string | undefined;
-  /** Number of elements that kernels are measured over. */
+  /** Number of elements with which kernels are measured; undefined for the default. */
   readonly size: number | undefined;
   readonly rounds: number;
-  /** Seconds after which no new candidate is tried. */
+  /** Time in seconds after which no further candidate is measured. */
   readonly seconds: number;
-  /** Parts of a tuning; undefined for all. */
+  /** Names of the settings to tune; undefined for all settings. */
   readonly only: readonly string[] | undefined;
-  /** File, or `-` for stdout. */
+  /** Path of the output, or `-` for stdout. */
   readonly out: string;
 }
 
@@ -36,9 +36,9 @@ export const TUNE_SPECS: readonly OptionSpec[] = [
 ];
 
 /**
- * Reads the words after `quadrille tune`.
+ * Parses the arguments after `quadrille tune`.
  *
- * @throws UsageError that says what is wrong and how to fix it.
+ * @throws UsageError if the arguments are invalid.
  */
 export function parseTuneArguments(args: readonly string[]): TuneOptions {
   const values = readOptions(args, TUNE_SPECS);

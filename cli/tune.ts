@@ -17,9 +17,10 @@ import type { TuneOptions } from './tune-arguments.ts';
 import { readTuning } from './tuning-file.ts';
 
 /**
- * Runs `quadrille tune`: searches and writes the best tuning. After Ctrl-C it writes the best so far.
+ * Runs `quadrille tune`: searches for the best tuning, and writes it. After Ctrl-C, it writes the best tuning found so
+ * far.
  *
- * @throws {@link Interrupted}; errors of its parts.
+ * @throws {@link Interrupted}; errors of the functions it calls.
  */
 export async function runTune(options: TuneOptions, surroundings: Surroundings): Promise<void> {
   const started = performance.now();
@@ -65,7 +66,7 @@ function axesOf(only: readonly string[] | undefined): readonly TuningAxis[] {
   return tuningAxes.filter(({ member }) => only.some((part) => isOf(member, part)));
 }
 
-/** Default number of elements. A software adapter is a thousand times slower. */
+/** Default number of elements: on a hardware GPU, and on a software adapter, which is a thousand times slower. */
 const DEFAULT_SIZE = 2 ** 24;
 const SOFTWARE_SIZE = 2 ** 14;
 
@@ -112,7 +113,10 @@ async function sizeFor(openWith: (tuning: object) => Promise<Context>): Promise<
   return (context.backend as WebGpuBackend).info.isFallbackAdapter ? SOFTWARE_SIZE : DEFAULT_SIZE;
 }
 
-/** The entry for a table of devices: every setting that differs from the default or from the tuning that the device has without it. */
+/**
+ * The entry for a table of devices. It contains only the settings that differ from the default or from the tuning that
+ * the library already has for the device.
+ */
 function entryOf({ after, info }: SearchResult): TuningTable {
   const { vendor, architecture, description, device } = info;
   return {

@@ -5,9 +5,9 @@ import { UsageError } from '../formats/usage-error.ts';
 import { ArgumentError } from '../primitives/errors.ts';
 
 /**
- * Reads a tuning: either its settings alone, or an entry written by `quadrille tune`.
+ * Reads a tuning from a JSON file. The file contains either only settings, or an entry written by `quadrille tune`.
  *
- * @throws UsageError `usage/tuning` if the file holds no tuning; FormatError if it cannot be read.
+ * @throws UsageError `usage/tuning` if the file does not contain a tuning; FormatError if the file cannot be read.
  */
 export async function readTuning(file: string): Promise<TuningChoice> {
   const text = await readTextFile(file);

@@ -3,7 +3,7 @@ import type { Binning } from '../algorithms/zonal/types.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { MapExtent } from '../formats/zonal-plot/extent.ts';
 
-/** Parses `lo:hi:width`; the width must divide the range. */
+/** Parses bins of equal width, `lo:hi:width`. The width must divide the range. */
 export function parseBins(text: string): Binning {
   const parts = text.split(':');
   if (parts.length !== 3) {
@@ -40,7 +40,7 @@ function checkDivides(text: string, low: number, high: number, width: number): v
   }
 }
 
-/** Parses `a,b,c`: at least two numbers, strictly increasing. */
+/** Parses the edges of bins, `a,b,c`: at least two numbers in strictly increasing order. */
 export function parseEdges(text: string): Binning {
   const edges = text.split(',').map((part) => parseNumber(part, '--edges'));
   if (edges.length < 2) {
@@ -62,19 +62,19 @@ const NOT_FINITE: Readonly<Record<string, number>> = {
   '-inf': Number.NEGATIVE_INFINITY,
 };
 
-/** Parses a nodata value: a number, or `nan`, `inf`, `-inf` as GDAL writes them. */
+/** Parses a nodata value: a number, or `nan`, `inf` or `-inf` as GDAL writes them. */
 export function parseNodata(text: string, option: string): number {
   return NOT_FINITE[text.trim().toLowerCase()] ?? parseNumber(text, option);
 }
 
-/** Parses a whole number from 1. */
+/** Parses a whole number of at least 1. */
 export function parseCount(text: string, option: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : 0;
   if (value >= 1 && Number.isSafeInteger(value)) return value;
   throw new UsageError('usage/not-a-count', `${option} ${text} is not a whole number of at least 1.`);
 }
 
-/** Parses `left,bottom,right,top`: a rectangle with an area. */
+/** Parses a rectangle `left,bottom,right,top`, which must have an area. */
 export function parseExtent(text: string, option: string): MapExtent {
   const parts = text.split(',');
   const [left, bottom, right, top] = parts.map((part) => parseNumber(part, option)) as [number, number, number, number];
@@ -84,7 +84,7 @@ export function parseExtent(text: string, option: string): MapExtent {
   });
 }
 
-/** Parses a number above 0 and at most `max`. */
+/** Parses a number greater than 0, and at most `max`. */
 export function parsePositive(text: string, option: string, max: number = Number.MAX_VALUE): number {
   const value = parseNumber(text, option);
   if (value > 0 && value <= max) return value;
@@ -95,7 +95,7 @@ export function parsePositive(text: string, option: string, max: number = Number
 const MAX_RADIUS = 256;
 const MAX_RADII = 64;
 
-/** Parses `lo:hi:step`: radii in pixels, from 1 up. */
+/** Parses a range of radii in pixels, `lo:hi:step`. The smallest allowed radius is 1. */
 export function parseRadii(text: string, option: string): number[] {
   const parts = text.split(':');
   if (parts.length !== 3) {
@@ -110,11 +110,11 @@ export function parseRadii(text: string, option: string): number[] {
       remedy: `Give min, max and a step above 0 for at most ${MAX_RADII} radii, such as ${option} 8:20:2.`,
     });
   }
-  // Rounding to twelve digits hides the error of multiples of 0.1.
+  // Rounding to twelve digits hides floating-point errors, such as in 3 · 0.1.
   return Array.from({ length: count }, (_, i) => Number((low + i * step).toPrecision(12)));
 }
 
-/** Parses `x,y`: a direction of any length but 0. */
+/** Parses a direction `x,y`. The vector may have any length except 0. */
 export function parseDirection(text: string, option: string): { readonly x: number; readonly y: number } {
   const parts = text.split(',');
   if (parts.length === 2) {
@@ -126,14 +126,14 @@ export function parseDirection(text: string, option: string): { readonly x: numb
   });
 }
 
-/** Parses a number from 0. */
+/** Parses a number of at least 0. */
 export function parseFromZero(text: string, option: string): number {
   const value = parseNumber(text, option);
   if (value >= 0) return value;
   throw new UsageError('usage/out-of-range', `${option} must be at least 0; got ${text}.`);
 }
 
-/** Parses `EPSG:4326` or `OGC:CRS84`, in any case. */
+/** Parses a coordinate system, `EPSG:n` or `OGC:CRS84`, in lower or upper case. */
 export function parseCrs(text: string, option: string): string {
   const name = text.toUpperCase();
   if (/^EPSG:\d+$/.test(name) || name === 'OGC:CRS84') return name;
@@ -151,7 +151,7 @@ const UNITS: Readonly<Record<string, number>> = {
   gib: 2 ** 30,
 };
 
-/** Parses a size in bytes: `268435456`, `256MiB`, `1.5GB`. */
+/** Parses a size in bytes, such as `268435456`, `256MiB` or `1.5GB`. */
 export function parseByteSize(text: string, option: string): number {
   const [, digits = '', unit = ''] = /^([\d.]+)\s*([a-z]*)$/i.exec(text) ?? [];
   const factor = UNITS[unit.toLowerCase()];
@@ -162,7 +162,7 @@ export function parseByteSize(text: string, option: string): number {
   });
 }
 
-/** Endings of formats that commands do not write. */
+/** Extensions of formats that commands cannot write. */
 const OTHER_FORMATS: ReadonlySet<string> = new Set(
   'arrow feather fgb geojson gif gpkg gz jpeg jpg maq ods parquet pdf png shp svg tif tiff topojson tsv webp wkt xls xlsx zip'.split(
     ' ',
@@ -171,7 +171,7 @@ const OTHER_FORMATS: ReadonlySet<string> = new Set(
 
 const KNOWN_FORMATS: ReadonlySet<string> = new Set([...OTHER_FORMATS, 'csv', 'html', 'json']);
 
-/** Checks that the name of a table has no ending of another format than CSV or those of `also`. */
+/** Throws if the extension of a table file belongs to a format other than CSV and those in `also`. */
 export function checkTableName(path: string, option: string, also: readonly string[], remedy: string): void {
   const ending = endingOf(path);
   if (!OTHER_FORMATS.has(ending) && (ending !== 'json' || also.includes('json'))) return;
@@ -181,7 +181,7 @@ export function checkTableName(path: string, option: string, also: readonly stri
   });
 }
 
-/** Checks that a name ends in `.ending`, or in no known ending. */
+/** Throws if the extension of a file belongs to a known format other than `ending`. */
 export function checkEnding(
   path: string,
   option: string,
@@ -196,12 +196,12 @@ export function checkEnding(
   });
 }
 
-/** The one of `formats` that is the ending of a name, or undefined. */
+/** The format in `formats` that the extension of a file indicates; undefined if there is none. */
 export function formatOfName<F extends string>(path: string, formats: readonly F[]): F | undefined {
   return formats.find((format) => format === endingOf(path));
 }
 
-/** Checks that the name of an image has no ending of another format than SVG. */
+/** Throws if the extension of an image file is not that of SVG. A name without extension is allowed. */
 export function checkPlotName(path: string, option: string): void {
   const ending = endingOf(path);
   if (ending === '' || ending === 'svg') return;
@@ -218,7 +218,7 @@ function endingOf(path: string): string {
 export function parseNumber(text: string, option: string): number {
   const trimmed = text.trim();
   const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : Number.NaN;
-  // Adding 0 turns -0 into 0, because cells of -0 are counted as 0.
+  // Adding 0 converts −0 to 0, because cells with the value −0 are counted as 0.
   if (Number.isFinite(value)) return value + 0;
   throw new UsageError('usage/not-a-number', `${option}: '${text}' is not a finite number.`, {
     remedy: 'Write the number without a unit, with a point before the decimals.',
@@ -226,7 +226,7 @@ export function parseNumber(text: string, option: string): number {
 }
 
 /**
- * Refuses `-` as an input file.
+ * Throws if an input file is `-`, because the command does not read stdin.
  *
  * @throws UsageError `usage/stdin`.
  */

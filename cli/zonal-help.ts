@@ -1,7 +1,7 @@
 import { ZONAL_SPECS } from './arguments.ts';
 import { describe } from './command-line.ts';
 
-/** The page of `quadrille zonal --help`. */
+/** The help text of `quadrille zonal --help`. */
 export const ZONAL_HELP: string = `quadrille zonal --zones FILE --raster FILE (--bins LO:HI:WIDTH | --edges A,B,C… | --unique) [options]
 quadrille zonal --zones FILE --raster FILE --stats FILE [options]
 

@@ -1,20 +1,20 @@
 import { counted } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 
-/** The figures of `quadrille zonal`. */
+/** Statistics of a run of `quadrille zonal`. */
 export interface ZonalSummary {
   readonly backend: string;
   readonly zones: number;
-  /** Number of cells in all zones; a cell in two zones counts twice. */
+  /** Number of cells in all zones. A cell in two zones counts twice. */
   readonly cells: bigint;
   readonly seconds: number;
-  /** Size of a step of the integer grid along x and y. */
+  /** Step of the integer grid on which zones and cells were compared, along x and y, in units of the raster. */
   readonly gridStep: readonly [x: number, y: number];
   /** Files written. */
   readonly outputs: readonly string[];
 }
 
-/** The summary of `quadrille zonal`. */
+/** The summary that `quadrille zonal` prints at its end. */
 export function zonalSummary(summary: ZonalSummary): RunSummary {
   const { backend, zones, cells, seconds, gridStep, outputs } = summary;
   const [x, y] = gridStep.map((step) => step.toPrecision(3));

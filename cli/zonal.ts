@@ -18,12 +18,12 @@ import { openContext, protectInputs, type RunContext, type Surroundings } from '
 import { writeToStdout } from './standard-output.ts';
 import { zonalSummary } from './zonal-summary.ts';
 
-/** A raster band and the notes of its reader. */
+/** A raster band, with notes on reading it. */
 export interface OpenedRaster extends RasterSource {
   readonly notes: readonly Note[];
 }
 
-/** The inputs of a run. */
+/** The inputs of a zonal histogram. */
 export interface ZonalJob {
   readonly zones: Zones;
   readonly raster: RasterSource;
@@ -35,7 +35,7 @@ export interface ZonalJob {
   onProgress(doneCells: number, totalCells: number): void;
 }
 
-/** The parts of the command that other floors provide; tests pass their own. */
+/** The functions of other layers that the command uses. Tests pass replacements. */
 export interface ZonalParts<C extends RunContext> {
   readZones(path: string, options: ZoneOptions): Promise<ReadZones>;
   openRaster(
@@ -52,9 +52,9 @@ export interface ZonalParts<C extends RunContext> {
 }
 
 /**
- * Runs `quadrille zonal`: reads, counts, and writes either all outputs or none.
+ * Runs `quadrille zonal`: reads zones and raster, counts cells, and writes either all output files or none.
  *
- * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
+ * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
  */
 export async function runZonal<C extends RunContext>(
   options: ZonalOptions,
@@ -92,7 +92,7 @@ function outputFiles({ out, stats, plot }: ZonalOptions): string[] {
   return [out, stats, plot].filter((path) => path !== undefined).filter((path) => path !== '-');
 }
 
-/** A result and everything needed to write it. */
+/** The result of a run, with all data needed to write it. */
 interface ZonalResult {
   readonly histogram: ZonalHistogram;
   readonly zones: Zones;
@@ -119,7 +119,7 @@ async function compute<C extends RunContext>(
     crs: options.assumeCrs,
     antimeridian: options.antimeridian,
   });
-  // The threads of the raster decoder and of the backend start while zones are read.
+  // The raster and the backend start their threads while zones are being read.
   const opening = parts.openRaster(options.raster, {
     band: options.band,
     nodata: options.nodata,
@@ -127,7 +127,8 @@ async function compute<C extends RunContext>(
     maxBlockBytes: Math.min(MAX_BLOCK_BYTES, sharesOf(options.memoryBytes).record),
   });
   const starting = openContext(options, parts.openContext);
-  // The promises are awaited below so that errors of the zones are reported before errors of the raster.
+  // These promises are awaited later, so that errors of the zones are reported first. The handlers prevent unhandled
+  // rejections.
   for (const part of [opening, starting]) part.catch(() => {});
   try {
     const { zones, notes: zoneNotes } = await reading;
@@ -174,15 +175,15 @@ async function count<C extends RunContext>(
   }
 }
 
-/** Max bytes of a block, which is decoded as a whole, for any --memory. */
+/** Maximum bytes of a raster block, which must be decoded as a whole, even if `--memory` would allow more. */
 const MAX_BLOCK_BYTES = 2 ** 29;
 
-/** Whether an output needs statistics; otherwise they are not computed. */
+/** Whether any output contains statistics. If not, they are not computed. */
 function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {
   return stats !== undefined || plot !== undefined || format === 'json';
 }
 
-/** A note that bins were given but histograms are not written. */
+/** The note that the user gave bins, but no output contains the histograms. */
 function unwrittenHistograms({ out, stats, plot, binsGiven }: ZonalOptions): Note[] {
   if (out !== undefined || !binsGiven) return [];
   const taken = [stats === '-' && 'statistics', plot === '-' && 'plot'].filter((name) => name !== false);
@@ -225,7 +226,7 @@ function histogramText(options: ZonalOptions, { histogram, backend, notes }: Zon
 }
 
 async function drawn(options: ZonalOptions, { histogram, zones, raster }: ZonalResult): Promise<string> {
-  // Loading the code for plots takes a quarter of a second, so other runs do not load it.
+  // Importing the code for charts takes a quarter of a second, so it is imported only when needed.
   const { zonalPlot } = await import('../formats/zonal-plot.ts');
   const title = `${basename(options.raster)} by ${options.layer ?? basename(options.zones)}`;
   return zonalPlot({ histogram, polygons: zones.polygons, grid: raster, title });

@@ -19,21 +19,21 @@ import { suggest } from '../suggest.ts';
 import { type OptionText, textError } from './text-error.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
-/** A parsed part of a text: an expression or a condition. */
+/** A parsed part of a text, which is either an expression or a condition. `at` is its position in the text. */
 export type Meaning =
   | { readonly value: Expression; readonly condition?: undefined; readonly at: number }
   | { readonly condition: Condition; readonly value?: undefined; readonly at: number };
 
-/** Reads a text from left to right. */
+/** A recursive-descent parser, which consumes tokens from left to right. */
 export interface Parser {
   /** The next token. */
   peek(): Token;
   take(): Token;
-  /** Consumes a sign or word (in any case) if it comes next. */
+  /** Consumes the next token if it is the given sign or word, ignoring case. Returns whether it was consumed. */
   takes(text: string): boolean;
-  /** Consumes a sign or word that must come next. */
+  /** Consumes the given sign or word. Throws an error with the sentence `what` if the next token is another one. */
   wants(text: string, what: string): Token;
-  /** Parses the longest condition or value. */
+  /** Parses a condition or an expression, as long as possible. */
   meaning(): Meaning;
   value(): Expression;
   /** Parses a number literal. */
@@ -43,7 +43,7 @@ export interface Parser {
   wrong(token: Token, sentence: string, remedy?: string): UsageError;
 }
 
-/** Keywords; a column with such a name must be in double quotes. */
+/** Keywords. A column whose name is a keyword must be in double quotes. */
 const RESERVED = ['and', 'or', 'not', 'between', 'in', 'is', 'null', 'true', 'false', 'as'];
 const COMPARISONS: { readonly [sign: string]: ComparisonOperator } = {
   '<': '<',
@@ -55,7 +55,7 @@ const COMPARISONS: { readonly [sign: string]: ComparisonOperator } = {
   '<>': '<>',
   '!=': '<>',
 };
-/** Max nesting depth. */
+/** Maximum nesting depth, so that the call stack cannot overflow. */
 const DEEPEST = 200;
 
 export function parserOf(given: OptionText, columns: readonly string[]): Parser {
@@ -101,7 +101,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     return { condition: not(conditionOf(nested(negation))), at };
   }
 
-  /** Turns a column of bools into a condition. */
+  /** Converts a part to a condition. A column of bools is a condition. */
   function conditionOf(read: Meaning): Condition {
     if (read.condition !== undefined) return read.condition;
     const { value, at } = read;
@@ -145,7 +145,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     return between(comparable(first), low, comparable(sum()));
   }
 
-  /** Refuses the literal null. SQL accepts it in a comparison, which is then never true. */
+  /** Throws if a value in a comparison is the literal null. SQL allows this, but such a comparison is never true. */
   function comparable(read: Meaning): Expression {
     const value = asValue(read);
     if (value.kind !== 'literal' || value.value !== null) return value;
@@ -244,7 +244,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
   };
 }
 
-/** Parses a number exactly. Numbers with more digits than an f64 become a bigint or a decimal. */
+/** Parses a number exactly. A number with more digits than f64 holds becomes a bigint or a decimal. */
 function numberOf(text: string): LiteralValue {
   const value = Number(text);
   if (/e/i.test(text) || text.replace(/\D/g, '').length <= 15) return value;
@@ -264,7 +264,7 @@ function unknownColumn(given: OptionText, { text, at }: Token, columns: readonly
   return textError(given, at, `There is no column "${text}".`, { code: 'usage/unknown-column', remedy });
 }
 
-/** A name as written in a text, in quotes if needed. */
+/** Writes a column name as it must be in a text: in double quotes if it is not a plain word. */
 export function quotedName(name: string): string {
   const isPlain = /^[\p{L}_][\p{L}\p{M}\p{N}_]*$/u.test(name) && !RESERVED.includes(name.toLowerCase());
   return isPlain ? name : `"${name.replaceAll('"', '""')}"`;

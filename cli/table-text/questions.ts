@@ -5,12 +5,13 @@ import { type OptionText, textError } from './text-error.ts';
 import type { Token } from './tokens.ts';
 
 /**
- * Parses a condition such as `fare > 10 and (hour between 7 and 9 or not card)`: comparisons (`< <= > >= = <>`) of columns, numbers,
- * `'strings'` and dates as strings, and of sums, differences and products of them; `between … and …`, `in (…)`, `is null`, a column
- * of bools; `and`, `or`, `not`, parentheses. Keywords may have any case. Names of columns are case-sensitive, and in double quotes
- * if they are not plain words.
+ * Parses a condition such as `fare > 10 and (hour between 7 and 9 or not card)`. Comparisons are `< <= > >= = <>`,
+ * `between … and …`, `in (…)` and `is null`. They compare columns, numbers, `'strings'`, dates written as strings, and
+ * sums, differences and products of these. A column of bools is also a condition. Conditions are combined by `and`,
+ * `or`, `not` and parentheses. Keywords may be in lower or upper case. Names of columns are case-sensitive, and must be
+ * in double quotes if they are not plain words.
  *
- * @throws UsageError `usage/expression`, `usage/unknown-column`, with the text and a caret below the place.
+ * @throws UsageError `usage/expression`, `usage/unknown-column`, which shows the text with a caret at the error.
  */
 export function parseCondition(given: OptionText, columns: readonly string[]): Condition {
   const parser = parserOf(given, columns);
@@ -52,8 +53,8 @@ const PLAIN: { readonly [name: string]: 'sum' | 'avg' | 'min' | 'max' | 'varianc
 const FUNCTIONS = [...Object.keys(PLAIN), 'count', 'quantile', 'smallest', 'largest'];
 
 /**
- * Parses aggregates such as `count, avg(fare), median(fare), count(distinct zone), quantile(fare, 0.9), largest(fare, 3) as third`.
- * The name of an aggregate is the one after `as`, otherwise its text.
+ * Parses aggregates such as `count, avg(fare), median(fare), count(distinct zone), quantile(fare, 0.9), largest(fare,
+ * 3) as third`. An aggregate is named by the word after `as`; without `as`, its text is its name.
  *
  * @throws UsageError `usage/expression`, `usage/unknown-column`.
  */

@@ -1,16 +1,16 @@
 import { UsageError } from '../../formats/usage-error.ts';
 
-/** The text of an option. */
+/** The text of an option, which contains a condition, names or aggregates. */
 export interface OptionText {
-  /** The option, such as `--where`. */
+  /** Name of the option, such as `--where`. */
   readonly option: string;
   readonly text: string;
 }
 
-/** Number of characters shown before and after the place. */
+/** Number of characters of the text to show before and after the error. */
 const SHOWN = 60;
 
-/** An error that shows the text of an option with a caret below the place. */
+/** An error that shows the text of an option, with a caret below the position `at`. */
 export function textError(
   { option, text }: OptionText,
   at: number,
@@ -18,7 +18,7 @@ export function textError(
   { code = 'usage/expression', remedy }: { readonly code?: string; readonly remedy?: string | undefined } = {},
 ): UsageError {
   const from = Math.max(0, at - SHOWN);
-  // Line ends and the like would move the caret.
+  // Replace line breaks and control characters, which would displace the caret.
   const shown = text.slice(from, at + SHOWN).replace(/\p{C}|\s/gu, ' ');
   const before = `${from > 0 ? '… ' : ''}${[...shown.slice(0, at - from)].join('')}`;
   const lines = `${from > 0 ? '… ' : ''}${shown}${at + SHOWN < text.length ? ' …' : ''}\n  ${' '.repeat([...before].length)}^`;

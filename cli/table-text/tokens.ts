@@ -1,11 +1,11 @@
 import { type OptionText, textError } from './text-error.ts';
 
-/** A word, a name in quotes, a number, a string, or a sign. */
+/** A token: a word, a name in double quotes, a number, a string in single quotes, a sign, or the end. */
 export interface Token {
   readonly kind: 'word' | 'name' | 'number' | 'string' | 'sign' | 'end';
-  /** Its content: without quotes for names and strings, as written for words. */
+  /** Contents of the token. Names and strings are without their quotes. */
   readonly text: string;
-  /** Its position in the text. */
+  /** Position of the token in the text. */
   readonly at: number;
   readonly end: number;
 }
@@ -19,7 +19,7 @@ const PATTERNS: readonly (readonly [kind: Token['kind'], pattern: RegExp])[] = [
 ];
 
 /**
- * Splits a text into tokens; the last one marks its end.
+ * Splits a text into tokens. The last token marks the end of the text.
  *
  * @throws UsageError `usage/expression`.
  */
@@ -36,7 +36,7 @@ export function tokensOf(given: OptionText): Token[] {
   return [...tokens, { kind: 'end', text: '', at: text.length, end: text.length }];
 }
 
-/** Keywords to suggest for signs of other languages. */
+/** Signs of programming languages, with the keywords to suggest instead. */
 const WORDS_FOR: { readonly [sign: string]: string } = { '&': 'and', '|': 'or', '!': 'not' };
 
 function tokenAt(given: OptionText, at: number): Token {
