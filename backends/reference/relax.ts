@@ -6,7 +6,7 @@ import { bind, combinerOf, type State } from './programs.ts';
 
 /** Relaxes one grid after the other. {@link RelaxCommand} documents what relaxing computes. */
 export function relax(memory: HostMemory, command: RelaxCommand): void {
-  const { extent, grids, own, step, until, state, change, maxRounds, rounds } = command;
+  const { extent, grids, own, step, until, state, outside, change, maxRounds, rounds } = command;
   const [gridAt, ownAt, next, isLast] = [
     bind(memory, grids),
     bind(memory, own),
@@ -26,14 +26,19 @@ export function relax(memory: HostMemory, command: RelaxCommand): void {
   for (let g = 0; g < length; g++) {
     const [first, width, height] = gridAt(g) as [number, number, number];
     const cells = width * height;
-    const neighbours = neighboursIn(command, width, height);
+    const places = neighbourPlaces(command, width, height);
+    const perCell = command.neighbours.length;
     const owns = Array.from({ length: cells }, (_, place) => ownAt(first + place));
     let states = Array.from({ length: cells }, (_, place) => leaves.map(({ at }) => at(first + place)));
     let done = 0;
     for (let isOver = cells === 0; !isOver && done < maxRounds; done++) {
-      const results = states.map((before, place) =>
-        next(first + place, ...before, ...owns[place]!, ...neighbours(states, place)),
-      );
+      const results = states.map((before, place) => {
+        const values: PlainValue[] = [first + place, ...before, ...owns[place]!];
+        for (let k = place * perCell; k < (place + 1) * perCell; k++) {
+          values.push(...(places[k] === OUTSIDE ? outside : states[places[k]!]!));
+        }
+        return next(...values);
+      });
       states = results.map((leaves) => leaves.slice(0, state.length));
       const folded = results.map((leaves): State => leaves.slice(state.length)).reduce(combine, change.identity);
       isOver = isLast(g, cells, ...folded)[0] === true;
@@ -47,18 +52,23 @@ export function relax(memory: HostMemory, command: RelaxCommand): void {
   }
 }
 
-/** Returns a function that lists the states of a cell's neighbours, one after another, leaf by leaf. */
-function neighboursIn(
-  { neighbours, boundary, outside }: RelaxCommand,
-  width: number,
-  height: number,
-): (states: readonly PlainValue[][], place: number) => readonly PlainValue[] {
-  return (states, place) =>
-    neighbours.flatMap(({ dx, dy }) => {
-      const x = placeAlong((place % width) + dx, width, boundary.x);
-      const y = placeAlong(Math.floor(place / width) + dy, height, boundary.y);
-      return x === undefined || y === undefined ? [...outside] : states[y * width + x]!;
-    });
+/** Stands for a neighbour outside the grid, whose state is `outside`. */
+const OUTSIDE = -1;
+
+/** Indices of the neighbours of every cell of a grid, cell by cell. They are the same in every round. */
+function neighbourPlaces({ neighbours, boundary }: RelaxCommand, width: number, height: number): Int32Array {
+  const places = new Int32Array(width * height * neighbours.length);
+  let count = 0;
+  for (let row = 0; row < height; row++) {
+    for (let column = 0; column < width; column++) {
+      for (const { dx, dy } of neighbours) {
+        const x = placeAlong(column + dx, width, boundary.x);
+        const y = placeAlong(row + dy, height, boundary.y);
+        places[count++] = x === undefined || y === undefined ? OUTSIDE : y * width + x;
+      }
+    }
+  }
+  return places;
 }
 
 /**

@@ -74,12 +74,18 @@ function parseValue(text: string): unknown {
 }
 
 /** The names that an example may use: all exports of the package, RxJS, fast-check, and some of Node. */
-async function scopeOf(file: string): Promise<Record<string, unknown>> {
-  const modules = [...entryPoints, join(root, file)].map((path) => import(path) as Promise<Record<string, unknown>>);
-  const exported = Object.assign({}, ...(await Promise.all(modules))) as Record<string, unknown>;
-  const others = { fc, assert, join, tmpdir, mkdtemp, readFile, writeFile };
+const shared: Promise<Record<string, unknown>> = Promise.all(
+  entryPoints.map((path) => import(path) as Promise<Record<string, unknown>>),
+).then((modules) => ({ fc, assert, join, tmpdir, mkdtemp, readFile, writeFile, ...Object.assign({}, ...modules) }));
+
+/** The names that an example uses, of those that it may use. Its own file's exports are among them. */
+async function scopeOf({ file, text }: Example): Promise<Record<string, unknown>> {
+  const own = (await import(join(root, file))) as Record<string, unknown>;
+  const exported = { ...(await shared), ...own };
   // If RxJS exports the same name, examples of the graph mean RxJS's.
-  return file.startsWith('graph/') ? { ...others, ...exported, ...rxjs } : { ...others, ...rxjs, ...exported };
+  const all: Record<string, unknown> = file.startsWith('graph/') ? { ...exported, ...rxjs } : { ...rxjs, ...exported };
+  const used = new Set(text.match(/[\w$]+/g));
+  return Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)));
 }
 
 /** The functions that package.json exports, including functors, and whether their docstrings have an example. */
@@ -119,10 +125,10 @@ describe('the examples of the docstrings', () => {
     expect(functions.filter(({ hasExample }) => !hasExample)).toEqual([]);
   });
 
-  test.each(examples)('$file:$line of $name evaluates to the value in its comment', async ({ file, text }) => {
-    const { body, expected } = runnableOf(text);
+  test.each(examples)('$file:$line of $name evaluates to the value in its comment', async (example) => {
+    const { body, expected } = runnableOf(example.text);
     expect(expected, 'the last line must be an expression with its value in a comment behind it').toBeDefined();
-    const scope = await scopeOf(file);
+    const scope = await scopeOf(example);
     const context = new Context(createReferenceBackend());
     const names = Object.keys(scope);
     const run = new Function('ctx', ...names, `${body}; return example();`) as (...args: unknown[]) => Promise<unknown>;
