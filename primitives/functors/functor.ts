@@ -91,7 +91,14 @@ export interface UniformParameter<T extends ScalarType> {
   readonly uniform: Scalar<T>;
 }
 
-/** Declares a parameter for a captured column. */
+/**
+ * Declares a parameter for a captured column.
+ *
+ * @example
+ * const lookUp = fn({ i: u32, table: array(u32) }, u32, ({ i, table }) => table.at(i));
+ * const table = ctx.column(Uint32Array.of(10, 20));
+ * await ctx.read(map(lookUp, { i: ctx.column(Uint32Array.of(1, 0, 1)), table })); // Uint32Array [20, 10, 20]
+ */
 export function array<T extends ScalarType>(type: Scalar<T>): ArrayParameter<T> {
   if (!isScalarType(type)) throw wrongInput('array', 'type', type, 'u32, i32, f32 or bool');
   return { array: type };
@@ -431,7 +438,12 @@ function uniformArgument(name: string, key: string, type: ScalarType, given: unk
   throw functorError('type', `Parameter ${key} of functor ${name} must be a uniform.`, 'Pass a literal or a uniform.');
 }
 
-/** Whether a value is a functor, as {@link fn} and {@link wgsl} return it. */
+/**
+ * Whether a value is a functor, as {@link fn} and {@link wgsl} return it.
+ *
+ * @example
+ * [isFunctor(mortonEncode), isFunctor((x) => x)]; // [true, false]
+ */
 export function isFunctor(thing: unknown): thing is Functor<Parameters, Shape> {
   return typeof thing === 'function' && 'functorName' in thing && 'module' in thing;
 }
