@@ -20,9 +20,9 @@ export interface CacheOptions<V> {
 }
 
 /**
- * Values are kept in two generations. A value that is used moves to the young generation. When that exceeds half of
- * `max`, the old generation is dropped and the young one takes its place. So a hit takes one or two lookups, and the
- * cache needs no list in the order of last use.
+ * Values are kept in two generations. A value that is used moves to the young generation. When the young generation
+ * exceeds half of `max`, the old generation is dropped and the young one takes its place. So a hit takes one or two
+ * lookups, and the cache needs no list in the order of last use.
  */
 export function createCache<K, V>({ max, weigh = () => 1, onForget }: CacheOptions<V>): Cache<K, V> {
   let young = new Map<K, V>();

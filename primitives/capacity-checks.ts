@@ -10,7 +10,7 @@ interface Check {
   readonly primitive: string;
   /** The live buffers whose contents derive from the result rows of the call. */
   readonly marked: Set<DeviceBuffer>;
-  /** The number of rows that the call needed; undefined until it is first asked for. */
+  /** The number of rows that the call needed; undefined until a read asks the device for it. */
   needed: Promise<number> | undefined;
   /** Whether the check keeps the memory of the row count from being freed. */
   holds: boolean;

@@ -210,7 +210,7 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
 
 /**
  * Allocates the memory of a loop: two sets for results, and two buffers for the news (status words) of rounds.
- * Initially, the news say that the loop has not ended.
+ * Initially, the news says that the loop has not ended.
  */
 function takeMemory(
   { home, ring }: PreparedParts,

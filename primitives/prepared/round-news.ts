@@ -10,8 +10,8 @@ import type { RecordedPipeline, ResultColumn } from './record-pipeline.ts';
 import type { Script, ScriptBuffer, ScriptStep } from './script.ts';
 
 /**
- * The news (status) of a round are four words of memory: whether the loop has stopped, the number of rounds done, the
- * number of the check that failed (from 1; 0 if none), and the capacity that this check needed. Once the loop has
+ * The news of a round is its status, in four words of memory: whether the loop has stopped, the number of rounds done,
+ * the number of the check that failed (from 1; 0 if none), and the capacity that this check needed. Once the loop has
  * stopped, the words no longer change.
  */
 export const NEWS_WORDS = 4;

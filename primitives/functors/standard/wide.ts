@@ -71,7 +71,7 @@ export const sub64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('sub64', two, 
 }));
 
 /**
- * −a modulo 2⁶⁴; −(−2⁶³) = −2⁶³.
+ * −a modulo 2⁶⁴. In two's complement, −(−2⁶³) = −2⁶³.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(1n));
