@@ -10,16 +10,16 @@ import { caseCount, costlyCaseCount, THOROUGH } from './cases.ts';
 import { createRun, type Law, type LawRun } from './laws/law.ts';
 import { openPooledGpu } from './support/pooled-gpu.ts';
 
-/** A backend that tests run on. */
+/** A backend on which tests run. */
 export interface TestBackend {
   readonly name: string;
-  /** The number of cases per law. It is lower where a case takes long. */
+  /** Number of cases per law; lower on backends where a case takes long. */
   readonly runs: number;
-  /** Opens the backend. It throws if the backend is unavailable, so that no test is skipped silently. */
+  /** Opens the backend. Throws if it is unavailable, so that no test is skipped without notice. */
   open(limits?: Partial<Limits>): Promise<Backend>;
 }
 
-/** Every backend. No other list of them exists. */
+/** All backends that are tested. There is no other list of them. */
 export const testBackends: readonly TestBackend[] = [
   { name: 'reference', runs: caseCount(30), open: async (limits) => createReferenceBackend({ limits }) },
   {
@@ -29,23 +29,23 @@ export const testBackends: readonly TestBackend[] = [
   },
   {
     name: `webgpu (${testAdapter()})`,
-    // A software GPU takes a tenth of a second for every kernel that it compiles.
+    // Fewer cases on a software GPU, which takes a tenth of a second to compile a kernel.
     runs: testAdapter() === 'hardware' ? caseCount(30) : THOROUGH ? 8 : 1,
     open: async (limits) => createWebGpuBackend({ gpu: await openPooledGpu(), adapter: testAdapter(), limits }),
   },
 ];
-/** Long enough for a software GPU on a busy machine. */
+/** Timeout of a test; long enough for a software GPU on a busy machine. */
 const TIMEOUT_MS = 120_000;
 
-/** Contexts on the backend under test and on the reference. */
+/** The open contexts: one on the backend under test, and one on the reference. */
 interface Opened {
   readonly context: Context;
   readonly reference: Context;
-  /** Runs a pipeline on both and compares the results; see {@link LawRun}. */
+  /** Runs a pipeline on both contexts and compares the results; see {@link LawRun}. */
   readonly run: LawRun;
 }
 
-/** Declares the same tests for every backend. The contexts are open while the tests run. */
+/** Declares the same tests for every backend. Both contexts are open while the tests run. */
 export function onEveryBackend(
   declare: (opened: () => Opened, backend: TestBackend) => void,
   backends: readonly TestBackend[] = testBackends,
@@ -85,7 +85,7 @@ export function backendsWithout(kernel: 'weightedHistogram'): TestBackend[] {
   }));
 }
 
-/** Opens a backend whose walks have `walkRows` rows. */
+/** Opens a backend that prefers `walkRows` rows per index of a walk (a kernel that visits several rows per index). */
 export async function openWalking(name: 'reference' | 'webgpu', walkRows: number): Promise<Backend> {
   if (name === 'reference') return { ...createReferenceBackend(), walkRows };
   return createWebGpuBackend({ gpu: await openPooledGpu(), adapter: testAdapter(), tuning: { walkRows } });

@@ -10,9 +10,9 @@ import { allLaws } from './laws/all.ts';
 import { createRun, type Law } from './laws/law.ts';
 
 export interface CheckOptions {
-  /** The number of cases per law; 100 by default. */
+  /** Number of cases per law; 100 by default. */
   readonly numRuns?: number;
-  /** The seed of fast-check. With the seed that a failure reports, the same cases are tried again. */
+  /** The seed of fast-check. The seed that a failure reports gives the same cases again. */
   readonly seed?: number;
   /** The laws to try; all of them by default. */
   readonly laws?: readonly Law[];

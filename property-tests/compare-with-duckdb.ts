@@ -6,7 +6,7 @@ import { open } from '../on-node.ts';
 import { type Cell, type SampleTable, sampleCondition, sampleTable } from './support/table-questions.ts';
 
 /**
- * Compares the rows that random conditions select from random tables with nulls, with those that DuckDB selects. Where
+ * Compares this library with DuckDB: random conditions must select the same rows from random tables with nulls. If
  * types differ, the DuckDB query has explicit casts. The program stops at the first difference.
  *
  * It needs DuckDB: npm install --no-save @duckdb/node-api@1.5.6-r.1.
@@ -37,7 +37,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ...{ u: 'UINTEGER', v: 'UINTEGER', i: 'INTEGER', j: 'INTEGER', f: 'FLOAT', g: 'FLOAT', l: 'BIGINT', m: 'UBIGINT' },
   ...{ n: 'DOUBLE', d: 'DECIMAL(18, 2)', b: 'BOOLEAN', t: 'DATE', s: 'VARCHAR' },
 };
-/** The type in which integers, decimals and finite real literals are compared. */
+/** The SQL type in which integers, decimals and finite real literals are compared. */
 const EXACT = 'DECIMAL(38, 2)';
 const INTEGERS = 'uvijlmd';
 
@@ -50,7 +50,7 @@ function cellText(name: string, cell: Cell): string {
   return `${cell}`;
 }
 
-/** Writes a number for DuckDB. −0 becomes 0, which compares equal. */
+/** A number as SQL text. −0 becomes 0, which compares equal. */
 function numberText(value: number): string {
   return Number.isNaN(value) ? 'nan' : Number.isFinite(value) ? `${value}` : value > 0 ? 'inf' : '-inf';
 }
@@ -79,7 +79,7 @@ function expressionText(expression: t.Expression, beside: t.Expression): string 
     case 'neg':
       return `-(${expressionText(expression.of, beside)})`;
     case 'mul':
-      // Sample conditions multiply only a column by a literal.
+      // In sample conditions, all products are those of a column and a literal.
       return `(${expressionText(expression.left, beside)} * ${(expression.right as { value: number }).value})`;
     default: {
       const sign = expression.kind === 'add' ? '+' : '-';

@@ -15,7 +15,7 @@ const WORKERS = [
 
 /**
  * Compiles the worker threads once for all tests of a run, and chooses the folder into which built-package.ts builds
- * the package. Both folders are below `node_modules`, so that imports of packages resolve.
+ * the package. Both folders are inside `node_modules`, so that imports of packages resolve.
  */
 export default async function compileWorkers() {
   const caches = join(root, 'node_modules', '.cache');

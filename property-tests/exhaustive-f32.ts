@@ -8,15 +8,15 @@ import { cases } from './support/exhaustive-f32-cases.ts';
 import { compareCase, type Tally } from './support/exhaustive-f32-comparison.ts';
 
 /**
- * Compares f32 arithmetic of a backend with Math.fround, bit by bit, on far more numbers than a test can: square roots
- * of all mantissas with even and odd exponents, 2²⁶ quotients over all exponents, and every other operation on 2²⁴
+ * Compares f32 arithmetic of a backend with Math.fround, bit by bit, for far more numbers than a test can: square roots
+ * of all mantissas with even and odd exponents, 2²⁶ quotients over all exponents, and every other operation for 2²⁴
  * random operands. The device computes the operands from the index, in integers.
  *
  *     node --import tsx property-tests/exhaustive-f32.ts --adapter hardware
  *     node --import tsx property-tests/exhaustive-f32.ts --adapter software --most 65536
  *
- * Prints a table, and exits with 1 on any difference. `--fast` turns the guards off, which shows what the device
- * computes by itself.
+ * Prints a table, and exits with 1 on any difference. `--fast` turns off the guards that make results exact, which
+ * shows what the device computes by itself.
  */
 const usage = `exhaustive-f32 [--backend webgpu|workers|reference] [--adapter hardware|software|auto] [--most N] [--only NAME] [--fast]`;
 

@@ -8,7 +8,7 @@ import { configurations, openTestBackend, placing } from './support/webgpu-suppo
 
 /**
  * Tries all laws on all backends with one seed after another until the time is up. Every seed is printed before it is
- * tried. A seed that breaks a law can become a fixed case: `checkBackend(…, { seed })` tries the same cases again.
+ * tried. If a seed breaks a law, `checkBackend(…, { seed })` tries the same cases again, for example in a new test.
  *
  * node --import tsx property-tests/fuzz.ts [--minutes 10] [--runs 20] [--seed N] [--only workers,webgpu]
  */
@@ -22,8 +22,8 @@ const { values: options } = parseArgs({
 });
 
 /**
- * Backends by name, each with its share of the runs. Slow backends get fewer. Configurations with few or small bindings
- * are left out, because laws capture more than these can bind. The tests of kernels cover them.
+ * Backends by name, with their share of the runs; slow backends get fewer runs. Configurations with few or small
+ * bindings are left out, because laws may capture more arrays than these can bind; the tests of kernels cover them.
  */
 const backends: readonly (readonly [name: string, share: number, open: () => Backend | Promise<Backend>])[] = [
   ['reference', 1, () => createReferenceBackend()],

@@ -1,6 +1,8 @@
 import { BaseSequencer } from 'vitest/node';
 
-/** Slow files, which would delay the end of a run if they started late. `npm test` lists the slowest at its end. */
+/**
+ * Slow files, which would delay the end of a run if they started late. `npm test` lists the slowest files at its end.
+ */
 const LONGEST = [
   'package',
   'guide',
@@ -21,7 +23,7 @@ const LONGEST = [
   'overlaps',
 ].map((name) => `/${name}.test.ts`);
 
-/** Puts the slowest files first. Vitest orders the rest; it knows durations only from past runs. */
+/** Runs the slowest files first. Vitest orders all other files; it knows durations only from earlier runs. */
 export class LongestFirst extends BaseSequencer {
   async sort(files) {
     const sorted = await super.sort(files);

@@ -1,8 +1,8 @@
 import { DefaultReporter } from 'vitest/node';
 
-/** A line of progress is printed after this many files. */
+/** Number of files after which a line of progress is printed. */
 const EVERY = 10;
-/** The number of slowest files to list. */
+/** Number of slowest files to list. */
 const NAMED = 20;
 
 /** Vitest's default reporter, extended by progress lines during the run and a list of the slowest files at its end. */

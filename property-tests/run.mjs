@@ -3,7 +3,7 @@
 // Node is needed. QUADRILLE_ADAPTER chooses the adapter: `software` (the default) or `hardware`.
 //
 // `--thorough` tries each law on all of its cases, and by default runs only the files that contain laws. The last line
-// of the output counts the tests that passed and failed.
+// of the output states how many tests passed and failed.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,8 +15,8 @@ import { ProgressReporter } from './progress-reporter.mjs';
 import { endProcesses, StuckFiles, watchedForks } from './stuck-files.mjs';
 
 /**
- * Files that spend their time on fault injection, threads and videos rather than on random cases. `--thorough` runs
- * them only if they are named.
+ * Files that `--thorough` runs only if they are named: they spend their time on fault injection, threads and videos,
+ * not on random cases.
  */
 const LEFT_OUT = [
   'capacity-checks',
@@ -59,7 +59,7 @@ const tests = modules.flatMap((module) => [...module.children.allTests()]);
 const states = tests.map((test) => test.result().state);
 const count = (state) => states.filter((other) => other === state).length;
 const passed = count('passed');
-// Files that fail to load, errors outside any test and skipped tests count as failures too.
+// Files that cannot be loaded, errors outside of any test, and skipped tests also count as failures.
 const broken = modules.filter((module) => module.state() === 'failed' && moduleErrors(module) > 0).length;
 const failed = states.length - passed + broken + vitest.state.getUnhandledErrors().length;
 setTimeout(endProcesses, CLOSE_LIMIT).unref();
@@ -67,7 +67,7 @@ await vitest.close();
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 
-/** Files whose number of random cases depends on QUADRILLE_THOROUGH, without those in LEFT_OUT. */
+/** Files with random cases whose number depends on QUADRILLE_THOROUGH, except those in LEFT_OUT. */
 function filesOfLaws() {
   const folder = fileURLToPath(new URL('.', import.meta.url));
   const isOfLaws = (name) =>
@@ -76,7 +76,7 @@ function filesOfLaws() {
   const names = readdirSync(folder, { recursive: true })
     .map((name) => name.replaceAll('\\', '/'))
     .filter((name) => name.endsWith('.test.ts') && !name.startsWith('release/'));
-  // Vitest matches names by substring, so a bare file name could select several files.
+  // The path is needed, because Vitest selects all files that contain a name.
   return names.filter((name) => !isLeftOut(name) && isOfLaws(name)).map((name) => `property-tests/${name}`);
 }
 

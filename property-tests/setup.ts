@@ -3,14 +3,15 @@ import { expect } from 'vitest';
 type Elements = ArrayLike<unknown> & object;
 
 /**
- * Whether two typed arrays of one type, or two arrays of primitive values, have the same elements. Vitest by itself
- * would compare them like objects, through a list of all keys, which takes seconds for a million rows.
+ * Whether two typed arrays of one type, or two arrays of primitive values, have equal elements. Without this, Vitest
+ * compares arrays like objects, by a list of all keys, which takes seconds for a million rows.
  */
 function sameElements(a: unknown, b: unknown): boolean | undefined {
   const isPlain = Array.isArray(a) && Array.isArray(b);
   if (!isPlain && !(isTyped(a) && isTyped(b) && a.constructor === b.constructor)) return undefined;
   if (a.length !== b.length) return false;
-  // Distinct objects may be equal, and expected objects may be matchers.
+  // For arrays with objects, Vitest itself decides: distinct objects may be equal, and expected objects may be
+  // matchers.
   if (isPlain && (a.some(isObject) || b.some(isObject))) return undefined;
   for (let i = 0; i < a.length; i++) if (!Object.is(a[i], b[i])) return false;
   return true;
@@ -24,7 +25,7 @@ function isTyped(value: unknown): value is Elements {
   return ArrayBuffer.isView(value) && !(value instanceof DataView);
 }
 
-// All files of one process share the registered testers, so one registration is enough.
+// All files of a process share Vitest's registered testers, so one registration per process is enough.
 const registered = Symbol.for('quadrille.sameElements');
 const shared = globalThis as { [registered]?: boolean };
 if (shared[registered] !== true) expect.addEqualityTesters([sameElements]);

@@ -1,15 +1,15 @@
 import { ForksPoolWorker } from 'vitest/node';
 import { minutes } from './progress-reporter.mjs';
 
-/** A file that makes no progress is reported every time this many milliseconds pass. */
+/** Milliseconds after which a file without progress is reported, each time that they pass. */
 const NAMED_AFTER = 3 * 60_000;
-/** The process of a file that makes no progress is killed after this many milliseconds. */
+/** Milliseconds after which the process of a file without progress is killed. */
 const ENDED_AFTER = 10 * 60_000;
-/** A file's process is killed after this many timeouts, because a hung device makes every later test time out too. */
+/** Number of timeouts after which a file's process is killed: if a device hangs, every later test times out too. */
 const MAX_TIMEOUTS = 3;
 const LOOK_EVERY = 5_000;
 
-/** The process that runs each file. */
+/** The process that runs each file, by the file's path. */
 const processes = new Map();
 
 /** Vitest's process pool, extended by a record of which process runs which file. */
@@ -24,14 +24,14 @@ class WatchedFork extends ForksPoolWorker {
   }
 }
 
-/** Kills the remaining processes. Something that a test left open can keep a process from exiting. */
+/** Kills the remaining processes: an open handle of a test can keep its process from exiting. */
 export function endProcesses() {
   for (const process of processes.values()) process.kill('SIGKILL');
 }
 
 /**
- * Reports files in which no test has started or ended for a while, and eventually kills their processes. A timeout
- * cannot stop a test that blocks its process. Remaining files then run in a new process, and the run fails.
+ * Reports files in which no test has started or ended for a while, and finally kills their processes, because a timeout
+ * cannot stop a test that blocks its process. The remaining files then run in a new process, and the run fails.
  */
 export class StuckFiles {
   #log;

@@ -88,7 +88,7 @@ const wholePolygons: fc.Arbitrary<readonly WrittenPolygon[]> = fc.array(
 );
 const files = fc.tuple(fc.oneof(wholePolygons, polygons), style).map(([list, how]) => encode(textOf(list, how)));
 
-/** Mostly bytes that have a meaning in the format. */
+/** Bytes of a damaged file: mostly bytes that have a meaning in the format. */
 const meant = fc.constantFrom(...encode('  \n\n\t\r;|,,-+.eE:#01123456789aä'), 0, 0xef, 0xff);
 const noise = fc.oneof(
   fc.array(meant, { maxLength: 300 }).map((bytes) => Uint8Array.from(bytes)),
@@ -206,7 +206,10 @@ onEveryBackend((opened, { runs }) => {
   });
 });
 
-/** Whether a ring is not closed and its vertices are not all collinear. */
+/**
+ * Whether a ring is open (its last vertex differs from its first) and encloses area: its vertices are not all
+ * collinear.
+ */
 function isPlain(ring: readonly (readonly [number, number])[]): boolean {
   const [[fromX, fromY], [nextX, nextY], last] = [ring[0]!, ring[1]!, ring.at(-1)!];
   if (last[0] === fromX && last[1] === fromY) return false;

@@ -36,7 +36,10 @@ function labelsByUnion({ width, cells }: Grid, connectivity: Connectivity): numb
 const connectivities: readonly Connectivity[] = [4, 8];
 const connectivity = fc.constantFrom(...connectivities);
 
-/** Grids from nearly empty to nearly full. About half full, components are large and have holes that contain others. */
+/**
+ * Grids from nearly empty to nearly full. Grids that are about half full have large components, with other components
+ * in their holes.
+ */
 const grid: fc.Arbitrary<Grid> = fc
   .record({
     width: fc.integer({ min: 1, max: 24 }),
@@ -49,12 +52,12 @@ const grid: fc.Arbitrary<Grid> = fc
       .map((numbers) => ({ width, cells: numbers.map((number) => number < share) })),
   );
 
-/** A grid of drawn rows: anything but a space is set. */
+/** A grid from text, one row per string: a space is an empty cell, any other character a set cell. */
 function drawn(...rows: readonly string[]): Grid {
   return { width: rows[0]!.length, cells: rows.flatMap((row) => [...row].map((cell) => cell !== ' ')) };
 }
 
-/** A path one cell wide from the outside to the middle, with a gap of one cell between its turns. */
+/** A spiral path, one cell wide, from the outside to the middle. Between its turns is a gap of one cell. */
 function spiral(size: number): Grid {
   const cells = new Array<boolean>(size * size).fill(false);
   let [x, y, dx, dy] = [0, 0, 1, 0];
@@ -110,7 +113,7 @@ describe('connected components', () => {
     });
 
     test.each(Object.entries(shapes))('match a union-find for %s in every rotation', async (_, shape) => {
-      // Turning an empty grid changes nothing.
+      // An empty grid has no turned variants to test.
       for (const turns of shape.cells.length === 0 ? [0] : someOf([0, 1, 2, 3], 1)) {
         let seen = shape;
         for (let turn = 0; turn < turns; turn++) seen = turned(seen);

@@ -37,7 +37,10 @@ function cloud(kind: number, count: number, dimensions: number, seed: number): H
   return { elements, dimensions };
 }
 
-/** Points near the corners of a cube: corners are equally far away up to a few roundings of the coordinates. */
+/**
+ * Points near the corners of a cube. From its middle, all corners are equally far away, except for a few roundings of
+ * coordinates.
+ */
 function nearlyEquallyFar(count: number, dimensions: number, steps: number, seed: number): HostPoints {
   const { elements } = cloud(0, count * dimensions, 1, seed);
   const moved = elements.map((u) => {
@@ -48,7 +51,7 @@ function nearlyEquallyFar(count: number, dimensions: number, steps: number, seed
 }
 
 const kind = fc.nat(clouds.length - 1);
-/** Counts around the sizes of leaves, of brute-force runs, and of tree levels. */
+/** Numbers of points around the sizes of leaves, of brute-force runs, and of tree levels. */
 const count = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.constantFrom(64, 65, 127, 129, 300));
 const k = fc.oneof(fc.integer({ min: 1, max: 6 }), fc.constantFrom(LIST, LIST + 1, 40));
 const seed = fc.nat(2 ** 20);

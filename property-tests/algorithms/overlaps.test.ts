@@ -15,11 +15,11 @@ import type { Ring } from '../support/ring-columns.ts';
 
 const END = 2 ** 30;
 
-/** The part of a region in a cell. */
+/** The part of a region that is inside a cell. */
 type Part = Pick<PartByHand, 'corner' | 'edges'>;
 type Point = readonly [x: number, y: number];
 
-/** A cell of the domain, with vertices that matter for it. */
+/** A cell of the domain, with an arbitrary for the vertices of regions in and around it. */
 interface Frame {
   readonly x: number;
   readonly y: number;
@@ -42,7 +42,7 @@ const tiny: fc.Arbitrary<Frame> = fc
     return { x, y, side, vertex: fc.tuple(near(x), near(y)) };
   });
 
-/** Cells of any size, with vertices at the ends of the domain, at or next to the cell's sides, and anywhere. */
+/** Cells of any size, with vertices at the limits of the domain, at or next to the cell's sides, or anywhere. */
 const huge: fc.Arbitrary<Frame> = fc
   .record({ shift: fc.nat(30), across: fc.nat(2 ** 30), up: fc.nat(2 ** 30) })
   .map(({ shift, across, up }) => {
@@ -71,7 +71,7 @@ const ringsOf = (vertex: fc.Arbitrary<Point>): fc.Arbitrary<Ring[]> => {
       [a, d],
     ],
   );
-  // All edges pass through one point.
+  // Rings whose edges all pass through one point.
   const star = fc
     .tuple(vertex, fc.array(fc.tuple(vertex, vertex), { minLength: 1, maxLength: 5 }))
     .map(([centre, rays]): Ring => rays.flatMap(([a, b]) => [centre, a, b]));
@@ -126,7 +126,7 @@ interface Row extends CellCase {
 
 const withAnswers = (all: readonly CellCase[]): Row[] => all.map((one) => ({ ...one, byHand: overlapByHand(one) }));
 
-/** Computes the overlaps of rows with two parts each. */
+/** Computes the overlaps of rows, each of which has the parts of two regions. */
 async function overlapsOf(
   context: Context,
   rows: readonly {
@@ -181,7 +181,10 @@ const reversed = ({ corner, edges }: Part): Part => ({
 const whole: Part = { corner: true, edges: [] };
 const complementOf = ({ corner, edges }: Part): Part => ({ corner: !corner, edges });
 
-/** More edges in a cell than the first turn examines, on a grid where they meet in few places. */
+/**
+ * Cells with more edges than the kernel examines in its first turn. On a small grid, these edges intersect in few
+ * different points.
+ */
 const manyEdges: fc.Arbitrary<CellCase> = fc.integer({ min: 2, max: 3 }).chain((shift) => {
   const side = 2 ** shift;
   const vertex = fc.tuple(fc.nat(side), fc.nat(side));

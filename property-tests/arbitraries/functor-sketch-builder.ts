@@ -20,7 +20,10 @@ const scalars: { readonly [T in ScalarType]: Scalar<T> } = { u32, i32, f32, bool
 type AnyValue = Value<ScalarType>;
 type AnyFunctor = Functor<Parameters, { readonly [name: string]: Scalar<ScalarType> }>;
 
-/** Renders a sketch with the builder, as the functor of its entry. The functor returns a record r0, r1 …. */
+/**
+ * Writes a sketch with the functor builder. The resulting functor is the sketch's entry function, and returns a record
+ * r0, r1 ….
+ */
 export function functorOfSketch(sketch: Sketch): AnyFunctor {
   const functors = new Map<string, AnyFunctor>();
   for (const own of sketch.functions) functors.set(own.name, writeFunctor(sketch, functors, own));

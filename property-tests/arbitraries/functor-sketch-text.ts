@@ -9,7 +9,7 @@ const mulhi = `fn mulhi(a: u32, b: u32) -> u32 {
   return (a >> 16u) * (b >> 16u) + (one >> 16u) + (two >> 16u);
 }`;
 
-/** Renders a sketch as WGSL text. The last function is the entry, and it returns a struct r0, r1 …. */
+/** Writes a sketch as WGSL text. The last function is the entry and returns a struct with the fields r0, r1 …. */
 export function textOfSketch(sketch: Sketch): string {
   return [
     ...sketch.arrays.map(({ name, type }) => `var<storage> ${name}: array<${type}>;`),
@@ -56,7 +56,7 @@ function writeStatement(result: string, statement: SketchStatement): string {
 
 const compound: Partial<Record<OperationName, string>> = { add: '+', sub: '-', mul: '*', div: '/', and: '&', or: '|' };
 
-/** Writes `v += e` where the value allows it, so that tests cover both forms of assignment. */
+/** Writes an assignment as `v += e` if its value has this form, so that tests cover both forms. */
 function writeAssignment(name: string, value: SketchExpression): string {
   if (value.kind === 'operation') {
     const [first, second] = value.operands;
@@ -67,7 +67,7 @@ function writeAssignment(name: string, value: SketchExpression): string {
   return `${name} = ${write(value)};`;
 }
 
-/** Alternates between a `for` and a `loop` with `continuing`. */
+/** Writes a counting loop, alternately as a `for` and as a `loop` with `continuing`. */
 function writeFor(result: string, { name, from, to, body }: SketchStatement & { readonly kind: 'for' }): string {
   const end = `${name}_end`;
   const head = `let ${end} = ${write(to)};`;

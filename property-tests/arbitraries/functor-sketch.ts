@@ -46,7 +46,7 @@ export type SketchExpression =
       readonly type: ScalarType;
       readonly callee: string;
       readonly args: readonly SketchExpression[];
-      /** The number of the callee's result that is used. */
+      /** Index of the callee's result that this call uses. */
       readonly result: number;
     };
 
@@ -58,7 +58,7 @@ export type SketchStatement =
       readonly consequent: readonly SketchStatement[];
       readonly alternative: readonly SketchStatement[];
     }
-  /** `from` and `to` are evaluated once. */
+  /** A counting loop; `from` and `to` are evaluated once. */
   | {
       readonly kind: 'for';
       readonly name: string;
@@ -70,17 +70,17 @@ export type SketchStatement =
   | { readonly kind: 'break' | 'continue' }
   | { readonly kind: 'return'; readonly values: readonly SketchExpression[] };
 
-/** The features that a sketch may use. */
+/** The language features that a sketch may use. */
 export interface SketchOptions {
-  /** Loops, early returns and jumps. Without them, control flow consists of branches alone. */
+  /** Allows loops, early returns and jumps. Without these, `if` is the only control flow. */
   readonly loops: boolean;
-  /** Reads of captured arrays at computed indices. */
+  /** Allows reads of captured arrays at computed indices. */
   readonly reads: boolean;
-  /** Division and remainder of integers. */
+  /** Allows division and remainder of integers. */
   readonly integerDivision: boolean;
-  /** Operands and results of f32. */
+  /** How often operands and results are f32. */
   readonly floats: 'none' | 'some' | 'mostly';
-  /** Arrays and uniforms of bool, which WGSL text cannot declare. */
+  /** Allows captured arrays and uniforms of bool, which WGSL text cannot declare. */
   readonly boolCaptures: boolean;
 }
 
@@ -92,7 +92,7 @@ export const everything: SketchOptions = {
   boolCaptures: true,
 };
 
-/** Programs that can be evaluated in four lanes at once. */
+/** Features of programs that can be evaluated in four lanes at once. */
 export const straightLine: SketchOptions = { ...everything, loops: false, reads: false, integerDivision: false };
 
 /** Draws a number from 0 to bound − 1. At the end of the tape, it always returns 0. */
@@ -103,13 +103,13 @@ export function drawFrom(tape: ArrayLike<number>): Draw {
   return (bound) => (at < tape.length ? tape[at++]! % bound : 0);
 }
 
-/** A way to produce a type: an operation, its operand types, and the weight with which it is chosen. */
+/** One way to compute a value: an operation and its operand types. */
 interface Production {
   readonly name: OperationName;
   readonly operands: readonly ScalarType[];
 }
 
-/** The operations of a signature on a type. */
+/** The operations with a given signature that accept a type. */
 function operationsOn(type: ScalarType, signature: string): OperationName[] {
   return operationNames.filter((name) => {
     const { on, signature: own }: { on: readonly ScalarType[]; signature: string } = OPERATIONS[name];
@@ -117,7 +117,10 @@ function operationsOn(type: ScalarType, signature: string): OperationName[] {
   });
 }
 
-/** Random operands often divide by zero, which is defined, and the results vary little. */
+/**
+ * Integer operations that are left out without `integerDivision`: random operands often divide by zero, and results
+ * vary little.
+ */
 const divisions: readonly OperationName[] = ['div', 'rem'];
 
 function productionsOf(type: ScalarType, options: SketchOptions): Production[] {
@@ -139,7 +142,7 @@ function productionsOf(type: ScalarType, options: SketchOptions): Production[] {
   if (type === 'f32') {
     const arithmetic = of([...operationsOn('f32', 'binary'), 'add', 'sub', 'mul', 'div'], 'f32', 'f32');
     const conversions = [...of(['convert'], 'u32'), ...of(['convert'], 'i32'), ...of(['convert'], 'bool')];
-    // Random bits rarely form a number whose arithmetic stays within range.
+    // Random bits rarely are an f32 with which arithmetic stays within range, so `bits` is only used for `some` floats.
     const bits = options.floats === 'some' ? of(['bits'], 'u32') : [];
     return [...arithmetic, ...of(operationsOn('f32', 'unary'), 'f32'), ...conversions, ...bits, ...selection];
   }
@@ -167,7 +170,7 @@ const literals: Record<ScalarType, readonly (number | boolean)[]> = {
   bool: [true, false],
 };
 
-/** Everything in scope at a statement or expression. */
+/** What is in scope at a statement or an expression. */
 interface Surroundings {
   readonly sketch: { readonly functions: SketchFunction[]; readonly arrays: Named[]; readonly uniforms: Named[] };
   readonly options: SketchOptions;
@@ -235,7 +238,9 @@ function drawBlock(outer: Surroundings, depth: number, returns: boolean): Sketch
   return statements;
 }
 
-/** Draws a function's results. The first is a u32 that depends on every visible variable except those of type f32. */
+/**
+ * Draws the results of a function. The first is a u32 that depends on every visible variable, except those of type f32.
+ */
 function drawResults(at: Surroundings, depth: number): SketchExpression[] {
   const [first, ...rest] = at.results.map((type) => drawExpression(at, type, depth));
   const trace = at.names.reduce<SketchExpression>((all, { name, type }) => {
@@ -316,7 +321,7 @@ function drawFor(at: Surroundings, depth: number): SketchStatement {
   return { kind: 'for', name: index.name, from: small(at.draw(2)), to, body: drawBlock(inside, depth - 1, false) };
 }
 
-/** Draws a loop on a condition, with a countdown that nothing else assigns. */
+/** Draws a loop with a condition. A countdown, which nothing else assigns, ends it. */
 function drawWhile(at: Surroundings, depth: number): Drawn {
   const fuel: Named = { name: at.fresh(), type: 'u32' };
   const left: SketchExpression = { kind: 'name', ...fuel };
@@ -360,7 +365,7 @@ function drawOther(at: Surroundings, first: SketchExpression, type: ScalarType, 
   return choice > 5 ? drawLiteral(at.draw, type) : drawExpression(at, type, depth);
 }
 
-/** Draws an index that often lies within a short array. */
+/** Draws an array index that is often within the bounds of a short array. */
 function drawIndex(at: Surroundings, depth: number): SketchExpression {
   const index = drawExpression(at, 'u32', depth);
   return at.draw(3) === 0 ? index : operation('u32', 'and', index, small(7));
@@ -371,7 +376,7 @@ function drawLeaf({ draw, names, sketch }: Surroundings, type: ScalarType): Sket
   const uniforms = sketch.uniforms.filter((uniform) => uniform.type === type);
   const choice = draw(6);
   if (visible.length > 0 && choice < 4) {
-    // The larger of two draws favours recent variables, so that a value just written is often read.
+    // The larger of two draws is likely to be a recent variable, so a value that was just written is often read.
     const at = Math.max(draw(visible.length), draw(visible.length));
     return { kind: 'name', type, name: visible[at]!.name };
   }
@@ -381,7 +386,7 @@ function drawLeaf({ draw, names, sketch }: Surroundings, type: ScalarType): Sket
   return drawLiteral(draw, type);
 }
 
-/** Draws a literal, often one of the first in the list, which algebraic identities involve. */
+/** Draws a literal, often one of the first in the list, to which algebraic identities apply. */
 function drawLiteral(draw: Draw, type: ScalarType): SketchExpression {
   const pool = literals[type];
   return { kind: 'literal', type, value: pool[draw(2) === 0 ? draw(Math.min(4, pool.length)) : draw(pool.length)]! };

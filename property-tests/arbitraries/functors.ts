@@ -4,7 +4,7 @@ import { toF32 } from '../../primitives/ir/semantics.ts';
 import { type Draw, drawFrom, drawSketch, everything, type Sketch, type SketchOptions } from './functor-sketch.ts';
 import { textOfSketch } from './functor-sketch-text.ts';
 
-/** Well-typed random programs, which shrink to shorter ones. */
+/** Random programs without type errors; they shrink to shorter programs. */
 export function sketches(options: SketchOptions = everything): fc.Arbitrary<Sketch> {
   return fc
     .uint32Array({ minLength: 300, maxLength: 1200, size: 'max' })
@@ -73,7 +73,7 @@ function drawFloat(draw: Draw, choice: number): number {
   return sign * toF32((1 + draw(2 ** 23) / 2 ** 23) * 2 ** exponent);
 }
 
-/** An endless, repeatable source of draws: mulberry32 (Tommy Ettinger, 2017). */
+/** An endless source of draws; equal seeds give equal draws. Generator: mulberry32 (Tommy Ettinger, 2017). */
 export function drawForever(seed: number): Draw {
   let state = seed >>> 0;
   return (bound) => {
@@ -84,7 +84,7 @@ export function drawForever(seed: number): Draw {
   };
 }
 
-/** The inputs of a sketch: one row of arguments for each evaluation, the captured arrays, and the uniforms. */
+/** The inputs of a sketch: a row of arguments for each evaluation, the captured arrays, and the uniforms. */
 export interface Inputs {
   readonly rows: readonly (readonly (number | boolean)[])[];
   readonly arrays: { readonly [name: string]: readonly (number | boolean)[] };
@@ -103,7 +103,7 @@ function drawInputs(draw: Draw, { functions, arrays, uniforms }: Sketch, count: 
   };
 }
 
-/** A program and its inputs. */
+/** A random program and its inputs. */
 export interface FuzzCase {
   readonly sketch: Sketch;
   readonly inputs: Inputs;

@@ -1,8 +1,8 @@
 import { aWord, type Flaw, type Kind, someRecord } from '../../primitives/kinds.ts';
 
 /**
- * Column kinds and their host arrays. `tiny` is u32 below 4. `normal` is f32 without subnormals, which a device may
- * flush. `calm` is f32 whose sums are neither subnormal nor infinite nor NaN. `sign` is 1 or −1.
+ * Kinds of test columns and their host arrays. `tiny` is u32 below 4. `normal` is f32 without subnormals, because a
+ * device may flush these to zero. `calm` is f32 whose sums are never subnormal, infinite or NaN. `sign` is 1 or −1.
  */
 export interface HostKinds {
   readonly u32: Uint32Array;
@@ -25,14 +25,14 @@ const KINDS: readonly HostKind[] = [
   ...(['u32', 'tiny', 'i32', 'f32', 'normal', 'calm', 'sign', 'u8', 'i8', 'u16', 'i16', 'bool'] as const),
 ];
 export const aHostKind: Kind = aWord(KINDS);
-/** Kinds of columns, by name. */
+/** Kinds of columns, keyed by their names. */
 export const someFields: Kind = (given, path, homes) =>
   someRecord(given, path, homes) ??
   Object.entries(given as object).reduce<Flaw | undefined>(
     (flaw, [name, kind]) => flaw ?? aHostKind(kind, `${path}.${name}`, homes),
     undefined,
   );
-/** Host columns: an array, or a record of arrays. */
+/** Host columns: one array, or a record of arrays. */
 export const someRows: Kind = (given, path, homes) => {
   if (Array.isArray(given) || ArrayBuffer.isView(given)) return undefined;
   const flaw = someRecord(given, path, homes);

@@ -2,29 +2,29 @@ import fc from 'fast-check';
 import { requireArguments } from '../../primitives/arguments.ts';
 import { aBigint, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 
-/** Words at which errors in carries, signs and shifts show. */
+/** Words for which mistakes in carries, signs and shifts show. */
 export const edgeWords: readonly number[] = [
   0, 1, 2, 3, 31, 32, 33, 0xffff, 0x10000, 0x7ffffffe, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff,
 ];
 
-/** A u32, often a limit or a small number. */
+/** A u32 that is often a limit of its type or a small number. */
 export const word: fc.Arbitrary<number> = fc.oneof(
   fc.constantFrom(...edgeWords),
   fc.integer({ min: 0, max: 0xffffffff }),
   fc.integer({ min: 0, max: 16 }),
 );
 
-/** An i32, often a limit or a small number. */
+/** An i32 that is often a limit of its type or a small number. */
 export const integer32: fc.Arbitrary<number> = word.map((x) => x | 0);
 
-/** An i32 within ±(2³⁰−1), often a limit. Any two differ by less than 2³¹. */
+/** An i32 within ±(2³⁰−1), often a limit of this range. The difference of two is always below 2³¹. */
 export const coordinate32: fc.Arbitrary<number> = fc.oneof(
   fc.constantFrom(0, 1, -1, 2 ** 30 - 1, -(2 ** 30 - 1), 2 ** 30 - 2),
   fc.integer({ min: -(2 ** 30 - 1), max: 2 ** 30 - 1 }),
   fc.integer({ min: -4, max: 4 }),
 );
 
-/** A 64-bit value, each word of which is often a limit. */
+/** A 64-bit integer; each of its two words is often a limit of u32. */
 export const word64: fc.Arbitrary<bigint> = fc.tuple(word, word).map(([lo, hi]) => BigInt(lo) | (BigInt(hi) << 32n));
 
 interface Words {

@@ -21,10 +21,10 @@ import {
 import { type HostRows, rowsOf } from './columns.ts';
 import { type HostKind, someFields } from './host-kinds.ts';
 
-/** The leaves of a value, in the order of its shape; bools are 0 and 1. */
+/** A value as a flat list of numbers, in the order of its shape; bools are 0 and 1. */
 export type Leaves = readonly number[];
 
-/** A monoid, the column kinds it is tested on, and its identity and operator in plain JavaScript. */
+/** A monoid to test, the column kinds of its fields, and its identity and operator in plain JavaScript. */
 export interface MonoidSample {
   readonly name: string;
   readonly monoid: Monoid<Shape>;
@@ -54,7 +54,7 @@ const scalar = (
   combine: (a: number, b: number) => number,
 ): MonoidSample => sample(name, of, { value: kind }, [identity], ([a], [b]) => [combine(a!, b!)]);
 
-/** The smaller of two f32 by the rules of the functor IR: NaN loses to any number. */
+/** The smaller of two f32 by the rules of the functor IR: if one is NaN, the other is the result. */
 const minOf = (a: number, b: number): number => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.min(a, b));
 const maxOf = (a: number, b: number): number => -minOf(-a, -b);
 
@@ -70,14 +70,14 @@ const matrices = monoid({
   }),
 });
 
-/** Compositions of x ↦ m·x + c; the left operand is applied first. */
+/** Composition of maps x ↦ m·x + c; the left operand is applied first. */
 const affine = monoid({
   of: { m: u32, c: u32 },
   identity: { m: 1, c: 0 },
   combine: ({ a, b }) => ({ m: a.m.mul(b.m), c: b.m.mul(a.c).add(b.c) }),
 });
 
-/** The bicyclic monoid: the closing and opening brackets that remain once all matching pairs are removed. */
+/** The bicyclic monoid: for a text of brackets, the numbers of closing and opening brackets without a partner. */
 const bicyclic = monoid({
   of: { closing: u32, opening: u32 },
   identity: { closing: 0, opening: 0 },
@@ -87,7 +87,7 @@ const bicyclic = monoid({
   },
 });
 
-/** The greatest common divisor, which commutes, computed in a loop. */
+/** The greatest common divisor, computed in a loop; it commutes. */
 const commonDivisor = monoid({
   of: u32,
   identity: 0,
@@ -106,10 +106,10 @@ const commonDivisor = monoid({
   commutative: true,
 });
 
-/** The first number that is not 0. */
+/** The first nonzero number. */
 const first = monoid({ of: u32, identity: 0, combine: ({ a, b }) => select(b, a, a.ne(0)) });
 
-/** The last number that is not 0. */
+/** The last nonzero number. */
 const last = monoid({ of: u32, identity: 0, combine: ({ a, b }) => select(a, b, b.ne(0)) });
 
 const add = (a: number, b: number): number => (a + b) >>> 0;
@@ -120,7 +120,7 @@ function addWide([aLo, aHi]: Leaves, [bLo, bHi]: Leaves): Leaves {
   return [Number(BigInt.asUintN(32, sum)), Number(BigInt.asUintN(32, sum >> 32n))];
 }
 
-/** Monoids that give the same bytes in every bracketing. Half of them do not commute. */
+/** Exact monoids: every bracketing gives the same bytes. Half of them do not commute. */
 export const exactMonoids: readonly MonoidSample[] = [
   scalar('plus(u32)', plus(u32), 'u32', 0, add),
   scalar('plus(i32)', plus(i32), 'i32', 0, (a, b) => (a + b) | 0),
@@ -178,21 +178,21 @@ const mean = monoid({
   combine: ({ a, b }) => ({ sum: a.sum.add(b.sum), rows: a.rows.add(b.rows) }),
 });
 
-/** Compositions of x ↦ ±x + c on f32; the left operand is applied first. */
+/** Composition of maps x ↦ ±x + c on f32; the left operand is applied first. */
 const flips = monoid({
   of: { m: f32, c: f32 },
   identity: { m: 1, c: 0 },
   combine: ({ a, b }) => ({ m: a.m.mul(b.m), c: b.m.mul(a.c).add(b.c) }),
 });
 
-/** Monoids whose bytes depend on the bracketing. The canonical tree prescribes it. */
+/** Inexact monoids: the result depends on the bracketing, which the canonical tree prescribes. */
 export const inexactMonoids: readonly MonoidSample[] = [
   scalar('plus(f32)', plus(f32), 'calm', 0, (a, b) => Math.fround(a + b)),
   sample('mean', mean, { sum: 'calm', rows: 'tiny' }, [0, 0], ([s, m], [t, n]) => [Math.fround(s! + t!), add(m!, n!)]),
   sample('flips', flips, { m: 'sign', c: 'calm' }, [1, 0], ([m, c], [n, d]) => [m! * n!, Math.fround(n! * c! + d!)]),
 ];
 
-/** A monoid and rows of values for it. It prints as the monoid's name and the recipe of the rows. */
+/** A monoid and rows of values for it. In a counterexample, the recipe of the rows is printed instead of the rows. */
 export interface SampleRows {
   readonly sample: MonoidSample;
   readonly rows: HostRows<MonoidSample['fields']>;

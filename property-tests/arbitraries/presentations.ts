@@ -9,7 +9,7 @@ import { copyIf, gather, reverse, slice } from '../../primitives/index.ts';
 import { aWord, type Kind, where } from '../../primitives/kinds.ts';
 import { someRows } from './host-kinds.ts';
 
-/** The forms in which a primitive may be given the same rows. */
+/** The forms in which a primitive may receive the same rows. */
 const presentations = [
   'stored',
   'slice',
@@ -23,25 +23,24 @@ const presentations = [
 ] as const;
 export type Presentation = (typeof presentations)[number];
 
-/** Draws one of the forms in which rows can be presented. */
+/** Draws the form in which a primitive receives its rows. */
 export const presentation: fc.Arbitrary<Presentation> = fc.constantFrom(...presentations);
 
 type HostTable = { readonly [name: string]: HostArray };
 type Presented<H extends HostTable> = { readonly [K in keyof H]: Column<ColumnTypeOf<H[K]>> };
 
-/** Whether the rows have at least one column. */
+/** Whether an argument is a record with at least one column. */
 const isTable = (rows: unknown): boolean =>
   typeof rows === 'object' && rows !== null && isPlain(rows) && Object.keys(rows).length > 0;
 const someColumns: Kind = (given, path, homes) =>
   where('a record of arrays', isTable)(given, path, homes) ?? someRows(given, path, homes);
 
 /**
- * Presents host rows as a table. The rows are stored as they are, or transformed on the host and restored by a view, or
- * given a length that only the device knows and surrounded by rows that must not be visible.
+ * Makes a table of host rows in one of several forms: stored as they are; transformed on the host and restored by a
+ * view; or with a length that only the device knows, between rows that must not be visible.
  *
  * @example
- * const { x } = present(ctx, { x: Uint32Array.of(1, 2) }, 'device count');
- * await ctx.read(x); // Uint32Array [1, 2]
+ * const { x } = present(ctx, { x: Uint32Array.of(1, 2) }, 'device count'); await ctx.read(x); // Uint32Array [1, 2]
  */
 export function present<H extends HostTable>(context: Context, rows: H, how: Presentation): Presented<H> {
   requireArguments(
@@ -100,7 +99,7 @@ function mapArrays(rows: HostTable, change: (array: HostArray) => HostArray): Ho
   return Object.fromEntries(Object.entries(rows).map(([name, array]) => [name, change(array)]));
 }
 
-/** Gathers element `from(i)` for every i. Where that is out of range, it stores a value that a test would notice. */
+/** Gathers element `from(i)` for every i. If this is out of range, it stores a value that a test would notice. */
 function pick(array: HostArray, length: number, from: (i: number, length: number) => number): HostArray {
   const take = <A extends { [i: number]: unknown }>(result: A, source: ArrayLike<unknown>, junk: unknown): A => {
     for (let i = 0; i < length; i++) {

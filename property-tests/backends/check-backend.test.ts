@@ -4,7 +4,7 @@ import type { Backend } from '../../primitives/contract/backend.ts';
 import { costlyCaseCount } from '../cases.ts';
 import { checkBackend, kernelLaws } from '../index.ts';
 
-/** A reference backend with one thing done differently. */
+/** A reference backend with some members replaced by faulty ones. */
 function changed(change: (backend: Backend) => Partial<Backend>): () => Backend {
   return () => {
     const backend = createReferenceBackend();

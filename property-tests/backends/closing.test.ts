@@ -22,7 +22,7 @@ const endless = fn('endless', { x: u32 }, u32, ({ x }) => {
 
 const openWorkers = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
 
-/** The time in milliseconds that closing takes while an endless functor runs. */
+/** Milliseconds that `close` takes while an endless functor runs. */
 async function closingTime(backend: Backend): Promise<number> {
   const context = new Context(backend);
   const read = context.read(q.map(endless, { x: context.column(new Uint32Array(5000)) })).catch((error) => error.code);
@@ -85,7 +85,7 @@ describe('close() resolves within five seconds', () => {
   });
 
   test.concurrent('on WebGPU during a kernel that does not end, with a warning that the device is abandoned', async () => {
-    // The kernel runs in its own process and ends with it. On a fast GPU it would take some 20 s.
+    // The kernel runs in its own process and ends with it; on a fast GPU it would otherwise take about 20 s.
     const program = `
         import { fn, map, open, u32, Var, While } from '${new URL('../../index.ts', import.meta.url)}';
         const codes = [];

@@ -10,7 +10,7 @@ import { fn, map, sequence, u32 } from '../../primitives/index.ts';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** The number of objects that are still reachable. */
+/** The number of objects that garbage collection has not freed. */
 async function held(objects: readonly WeakRef<object>[]): Promise<number> {
   for (let i = 0; i < 3; i++) {
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -19,7 +19,7 @@ async function held(objects: readonly WeakRef<object>[]): Promise<number> {
   return objects.filter((each) => each.deref() !== undefined).length;
 }
 
-/** Uses new functors and drops them. Returns weak references to their modules. */
+/** Uses new functors and drops them; returns weak references to their modules. */
 async function useFunctors(context: Context, count: number, salt: number): Promise<WeakRef<object>[]> {
   const modules: WeakRef<object>[] = [];
   for (let k = 0; k < count; k++) {
@@ -71,7 +71,7 @@ describe('functors used once', () => {
     const context = new Context(await createWorkersBackend({ workers: 2, keptKernels: 32, inlineNanoseconds }));
     await useFunctors(context, 300, 7);
     expect(compiled.length).toBeGreaterThan(300);
-    // Besides the cached kernels, about two dozen may still wait to be dropped.
+    // Besides the 32 cached kernels, about two dozen more may still wait to be dropped.
     expect(await held(compiled)).toBeLessThan(70);
     await context.close();
     expect(await held(compiled)).toBe(0);

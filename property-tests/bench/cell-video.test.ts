@@ -129,7 +129,7 @@ describe('cellVideo', () => {
       return Math.sqrt(frame.grey.reduce((sum, value) => sum + (value - mean) ** 2, 0) / frame.grey.length);
     };
     expect(deviation({ amplitude: 0 })).toBeCloseTo(Math.sqrt(9 + 1 / 12), 1);
-    // 30 rounds reduce unit noise to a variance of about 1 / (4 π · 12).
+    // 30 rounds of five-point means reduce noise of variance 1 to a variance of about 1 / (4 π · 12).
     const expected = 6 * 30 * Math.sqrt(1 / (48 * Math.PI));
     expect(Math.abs(deviation({ amplitude: 30, noise: 0 }) / expected - 1)).toBeLessThan(0.15);
   });

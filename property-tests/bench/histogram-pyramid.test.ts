@@ -11,7 +11,7 @@ import { fc, test } from '../law-test.ts';
 
 const isActive = fn('isActive', { cell: u32 }, bool, ({ cell }) => cell.ne(0));
 
-/** Active cells in quadtree order, over a square whose side is a power of two. */
+/** The indices of active cells in quadtree order. The quadtree covers a square whose side is a power of two. */
 function activeInQuadtree(cells: readonly number[], { width, height }: PointExtent): number[] {
   const visit = (left: number, bottom: number, side: number): number[] => {
     if (left >= width || bottom >= height) return [];
@@ -22,7 +22,7 @@ function activeInQuadtree(cells: readonly number[], { width, height }: PointExte
   return visit(0, 0, 2 ** Math.ceil(Math.log2(Math.max(width, height, 1))));
 }
 
-/** Grids with sides around powers of two, from empty to full. */
+/** Grids whose sides are close to powers of two, from empty to full. */
 const grids = fc
   .record({
     width: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.constantFrom(15, 16, 17, 63, 64, 65)),

@@ -102,7 +102,7 @@ function boxesOf({ polygonRings, ringVertices, x, y }: Grid): Box[] {
   });
 }
 
-/** Boxes that only share an edge or a corner meet too, but the workload has no such pair. */
+/** Whether two boxes intersect or touch. The workload must not have boxes that only share an edge or a corner. */
 function meet(a: Box, b: Box): boolean {
   return a[0] <= b[1] && b[0] <= a[1] && a[2] <= b[3] && b[2] <= a[3];
 }

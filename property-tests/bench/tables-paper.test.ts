@@ -8,8 +8,8 @@ import { fc, test } from '../law-test.ts';
 
 /**
  * Examples from three papers: Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using
- * Graphics Processors, 2004; Ziegler, Tevs, Theobalt and Seidel, GPU Point List Generation through Histogram Pyramids,
- * 2006; Purcell, Sorting and Searching, 2005.
+ * Graphics Processors, 2004 (this set); Ziegler, Tevs, Theobalt and Seidel, GPU Point List Generation through Histogram
+ * Pyramids, 2006; Purcell, Sorting and Searching, 2005.
  */
 const SET = [10, 24, 37, 99, 192, 200, 200, 232];
 const { column } = t;
@@ -37,7 +37,7 @@ onEveryBackend((opened, { runs }) => {
     const { value, steps } = await kthLargestByBits(count, 'x', 1, 8);
     expect(value).toBe(232);
     expect(steps.map(({ tried }) => tried)).toEqual([128, 192, 224, 240, 232, 236, 234, 233]);
-    // No value reaches 240, 236, 234 or 233.
+    // The counts at 240, 236, 234 and 233 are 0, because no value is as large.
     expect(steps.map(({ count }) => count)).toEqual([4, 4, 1, 0, 1, 0, 0, 0]);
     count.dispose();
     t.disposeTable(table);
@@ -125,7 +125,7 @@ onEveryBackend((opened, { runs }) => {
     const list = pointList(context, pyramid);
     const { groups, total, found } = await context.read({ groups: pyramid.groups, total: pyramid.total, found: list });
     expect([[...groups], [...total]]).toEqual([[1, 2, 1, 1], [5]]);
-    // Quarter by quarter: 1; 6 and 7; 12; 15.
+    // Cell 1 is in the first quarter, cells 6 and 7 in the second, cell 12 in the third, and cell 15 in the last.
     expect([...found]).toEqual([1, 6, 7, 12, 15]);
     context.dispose(list, pyramid.groups, pyramid.above, pyramid.levels, pyramid.total, cells);
   });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-/** Bundles a program in `property-tests/browser` for a page. */
+/** Bundles a program in `property-tests/browser`, so that a page can load it. */
 export async function bundleSource(name: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, name)],
@@ -9,7 +9,7 @@ export async function bundleSource(name: string): Promise<string> {
     write: false,
     format: 'esm',
     target: 'es2022',
-    // Users minify too, which changes the names of functions and classes.
+    // Minified like users' bundles, so that functions and classes have other names.
     minify: true,
     logLevel: 'silent',
   });

@@ -5,17 +5,17 @@ import { rollup } from 'rollup';
 import { build as buildWithVite, createLogger, type Logger, type Rolldown } from 'vite';
 import webpack from 'webpack';
 
-/** The output of a bundler. */
+/** The scripts that a bundler made. */
 export interface Bundle {
-  /** The path of the script that a page loads. `module` says whether it is a module. */
+  /** The path of the script that a page loads; `module` says whether this script is a module. */
   readonly script: string;
   readonly module: boolean;
-  /** All scripts by path, including those of workers. */
+  /** The texts of all scripts by path, including those of workers. */
   readonly scripts: Readonly<Record<string, string>>;
   readonly warnings: readonly string[];
 }
 
-/** Bundles `folder/entry` for pages with a bundler's default settings. It rejects if the bundler fails. */
+/** Bundles `folder/entry` for pages, with the bundler's default settings. Rejects if the bundler fails. */
 export type Bundler = (folder: string, entry: string) => Promise<Bundle>;
 
 export const bundlers: Readonly<Record<string, Bundler>> = {
@@ -96,7 +96,7 @@ function collectingLogger(): { readonly warnings: string[]; readonly logger: Log
 
 type Done = (error: null, result?: unknown) => void;
 
-/** The part of a file system that webpack needs for writing. */
+/** An in-memory file system with the functions that webpack needs for writing. */
 function collectingFiles(scripts: Record<string, string>): object {
   return {
     join,

@@ -12,7 +12,7 @@ import manifest from '../../package.json' with { type: 'json' };
 const PACKAGE = join(import.meta.dirname, '..', '..', 'node_modules', '@sparticuz', 'chromium');
 const version = manifest.devDependencies['@sparticuz/chromium'];
 
-/** Launches a headless Chromium whose WebGPU fallback adapter runs on the CPU. Nothing has to be installed for it. */
+/** Launches a headless Chromium. Its WebGPU fallback adapter runs on the CPU, and nothing has to be installed. */
 export async function launchChromium(): Promise<Browser> {
   const folder = await unpackedChromium();
   const webgpu = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--enable-features=Vulkan'];
@@ -24,7 +24,10 @@ export async function launchChromium(): Promise<Browser> {
   });
 }
 
-/** Returns the browser's folder. Each process unpacks under its own name and renames, so several can do so at once. */
+/**
+ * Returns the folder of the unpacked browser. Processes may unpack concurrently: each unpacks under its own name and
+ * then renames.
+ */
 async function unpackedChromium(): Promise<string> {
   const target = join(tmpdir(), `quadrille-chromium-${version}`);
   if (existsSync(target)) return target;
@@ -41,7 +44,7 @@ async function unpackedChromium(): Promise<string> {
   return target;
 }
 
-/** Unpacks the browser. The package unpacks into the temporary folder and reuses files that it finds there. */
+/** Unpacks the browser. Its package unpacks into the temporary folder, and reuses files that are already there. */
 async function unpackBrowser(folder: string): Promise<void> {
   const before = process.env.TMPDIR;
   process.env.TMPDIR = folder;
@@ -53,7 +56,7 @@ async function unpackBrowser(folder: string): Promise<void> {
   }
 }
 
-/** Unpacks shared libraries that Chromium needs. The package itself does so only on one vendor's machines. */
+/** Unpacks shared libraries that Chromium needs. The browser's package does this only on the machines of one vendor. */
 async function unpackLibraries(folder: string): Promise<void> {
   const archive = await promisify(brotliDecompress)(await readFile(join(PACKAGE, 'bin', 'al2023.tar.br')));
   await mkdir(folder);

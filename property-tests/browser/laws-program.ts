@@ -5,7 +5,7 @@ import { allLaws } from '../laws/all.ts';
 import { type HostTable, words } from '../laws/compare.ts';
 import { createRun, type Law, type LawRun } from '../laws/law.ts';
 
-/** The cases that laws are tried on. */
+/** Which laws to try, and with which cases. */
 export interface Trial {
   readonly laws: readonly string[];
   readonly seed: number;
@@ -13,8 +13,8 @@ export interface Trial {
 }
 
 /**
- * Tries laws on a backend and returns a digest of the result bytes for each law. Equal results of the same cases give
- * equal digests on every machine.
+ * Tries laws on a backend; returns a digest of the result bytes for each law. If the cases and their results are equal,
+ * digests are equal on all machines.
  */
 export async function digestsOf(backend: Backend, reference: Backend, trial: Trial): Promise<Record<string, string>> {
   const contexts = [new Context(backend), new Context(reference)] as const;
@@ -42,7 +42,7 @@ function lawsOf({ laws }: Trial): readonly Law[] {
   return laws.map((name) => allLaws.find((law) => law.name === name)!);
 }
 
-/** Continues an FNV-1a digest with all words of a table and the names of its columns. All NaNs count as equal. */
+/** Continues an FNV-1a digest with the column names and words of a table. All NaNs have the same digest. */
 function digestOf(table: HostTable, from: number): number {
   if (!isTable(table)) return [...Array.from(table), table.length].reduce(mix, from);
   return Object.keys(table)

@@ -1,4 +1,4 @@
-// The part of the page tests that runs in the page. It uses the entry points for pages.
+// The program that runs inside the page in the page tests. It imports the entry points for pages.
 
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
@@ -25,15 +25,15 @@ import {
 } from '../../page.ts';
 import { digestsOf, type Trial } from './laws-program.ts';
 
-/** The outcome of opening and using a context. */
+/** What happened when a context was opened and used. */
 export interface Outcome {
-  /** The backend that ran. */
+  /** The name of the backend that computed the result. */
   readonly ran: string;
   readonly warnings: readonly string[];
   readonly sorted: readonly number[];
 }
 
-/** An error as reported to the test. */
+/** An error in the form in which a page reports it to a test. */
 export interface Told {
   readonly error: string;
   readonly code: string;
@@ -50,7 +50,7 @@ globalThis.Worker = class extends PageWorker {
   }
 };
 
-/** A backend of a page. */
+/** The backends that pages can use. */
 export type PageBackend = 'workers' | 'webgpu' | 'reference';
 
 const openWorkers = (options: WorkersOptions = {}): Promise<Backend> =>
@@ -79,7 +79,7 @@ const tests = {
   digests: async (backend: PageBackend, trial: Trial): Promise<Record<string, string>> =>
     digestsOf(await backends[backend](), createReferenceBackend(), trial),
 
-  /** Computes histograms of runs that keep every worker busy, often enough that most reads have to wait. */
+  /** Computes histograms of runs that keep every worker busy, so often that most reads have to wait. */
   async busy(options: OpenOptions, rounds: number): Promise<number[]> {
     await using context = await open(options);
     const rows = Uint32Array.from({ length: 300_000 }, (_, i) => (i * 7919) % 1009);
@@ -95,7 +95,7 @@ const tests = {
     return sums;
   },
 
-  /** Runs more kernels than the cache holds, each with a different result. */
+  /** Runs more kernels than the kernel cache holds; each has a different result. */
   async manyKernels(kernels: number): Promise<number[]> {
     await using context = new Context(await openWorkers({ keptKernels: 8 }));
     const column = context.column(Uint32Array.from({ length: 5000 }, (_, i) => i));
@@ -108,7 +108,7 @@ const tests = {
     return sums;
   },
 
-  /** Runs an endless loop on workers that are terminated after a while. */
+  /** Runs an endless loop on workers, which the backend terminates after a while. */
   async endless(options: OpenOptions): Promise<number> {
     const endless = fn('endless', { x: u32 }, u32, ({ x }) => {
       const sum = Var(x);
@@ -123,7 +123,7 @@ const tests = {
     return first!;
   },
 
-  /** Makes a worker throw by tampering with its messages. The context carries on as its options say. */
+  /** Makes a worker throw by sending it an invalid message. What happens then depends on the options. */
   async faulty(options: OpenOptions): Promise<Outcome> {
     const before = started.length;
     const over: string[] = [];
@@ -134,7 +134,7 @@ const tests = {
       ...options,
     });
     started[before]!.postMessage({ kind: 'forget', functions: [], phase: 0 });
-    // The column is too large to be sorted on the calling thread.
+    // This column is too large to be sorted on the calling thread, so the faulty worker is needed.
     const column = context.column(Uint32Array.from({ length: 300_000 }, (_, i) => 300_000 - i));
     const sorted = await context.read(sort(column));
     return { ran: context.backend.name, warnings: over, sorted: [...sorted.slice(0, 3)] };
@@ -152,9 +152,9 @@ const tests = {
 
 export type Tests = typeof tests;
 
-/** Runs what a test asks for. An error of the library is returned as data. */
+/** Runs one of these functions for a test. An error of the library is returned as data. */
 async function run(name: keyof Tests, args: readonly unknown[]): Promise<unknown> {
-  // The page's policy does not apply to code that a debugger's evaluation calls synchronously.
+  // Wait first: a page's security policy does not apply to code that a debugger's evaluation calls synchronously.
   await new Promise((resolve) => setTimeout(resolve));
   try {
     return await (tests[name] as (...args: readonly unknown[]) => unknown)(...args);
@@ -166,7 +166,7 @@ async function run(name: keyof Tests, args: readonly unknown[]): Promise<unknown
 
 Object.assign(globalThis, { run });
 
-// When this program runs as a worker, its URL says what to do.
+// If this program runs as a worker, the URL says which function to run.
 const { searchParams } = new URL(globalThis.location.href);
 const asked = searchParams.get('test');
 if (asked !== null) {

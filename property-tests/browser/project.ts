@@ -4,7 +4,7 @@ import { builtPackage } from '../support/built-package.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** The folder of a user's project that depends on the built package. */
+/** The folder of a user's project, whose dependency is the built package. */
 export interface Project {
   readonly folder: string;
   /** Writes a file of the project. */
@@ -12,7 +12,7 @@ export interface Project {
   remove(): Promise<void>;
 }
 
-/** Copies the built package into a new project inside the repository, where its dependencies resolve. */
+/** Makes a new project with the built package. It is inside the repository, so that imports of packages resolve. */
 export async function createProject(): Promise<Project> {
   await mkdir(join(root, '.cache'), { recursive: true });
   const folder = await mkdtemp(join(root, '.cache', 'project-'));
@@ -21,7 +21,7 @@ export async function createProject(): Promise<Project> {
   for (const name of ['dist', 'package.json']) await cp(join(built, name), join(home, name), { recursive: true });
   const write = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
   await write('package.json', '{ "type": "module", "private": true }');
-  // Without its own tsconfig, esbuild would use that of the repository, whose paths lead to the sources.
+  // Without this file, esbuild would use the tsconfig of the repository, whose paths lead to the sources.
   await write('tsconfig.json', '{}');
   return { folder, write, remove: () => rm(folder, { recursive: true, force: true }) };
 }

@@ -7,20 +7,20 @@ export interface PageOptions {
   readonly script: string;
   /** Whether the script is a module; true by default. */
   readonly module?: boolean;
-  /** Whether the page is served with the headers for cross-origin isolation; true by default. */
+  /** Whether the page is served with the HTTP headers for cross-origin isolation; true by default. */
   readonly isolated?: boolean;
-  /** The page's Content-Security-Policy. */
+  /** The page's Content-Security-Policy; none by default. */
   readonly policy?: string;
 }
 
 /** A small web server on this machine. */
 export interface Site {
-  /** Returns the URL of a page. */
+  /** The URL of a page with these options. */
   page(options: PageOptions): string;
   close(): Promise<void>;
 }
 
-/** The headers for cross-origin isolation. */
+/** The HTTP headers for cross-origin isolation. */
 export const ISOLATION = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',

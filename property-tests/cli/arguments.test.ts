@@ -191,7 +191,7 @@ describe('suggest', () => {
         swap: name.slice(0, j) + name[j + 1] + name[j] + name.slice(j + 2),
       }[slip];
       const found = suggest(word, names);
-      // A typo may turn one option into the abbreviation of another, but there is always a suggestion.
+      // A typo may turn one option into an abbreviation of another, but a suggestion must always be found.
       expect(found).toBeDefined();
       if (word === name) expect(found).toBe(name);
     },

@@ -30,7 +30,7 @@ const INPUTS: Readonly<Record<string, string | Uint8Array | object>> = {
   'zones.json': collection(square, zone('b', rectangle(2, 0, 4, 3))),
   'jpeg.tif': craftedTiff({ compression: [7] }),
   'doubles.tif': craftedTiff({ bitsPerSample: [64], sampleFormat: [3] }),
-  // Zeros that an LZW decoder might expand to the 900 MB of this single strip.
+  // A strip of zeros, which an LZW decoder might expand to the strip's full 900 MB.
   'strip.tif': craftedTiff(
     { imageWidth: [30_000], imageLength: [30_000], rowsPerStrip: [30_000], compression: [5] },
     new Uint8Array(220_000),
@@ -53,7 +53,7 @@ const INPUTS: Readonly<Record<string, string | Uint8Array | object>> = {
   },
 };
 
-/** A valid command line, whose values the cases replace. */
+/** The options of a valid command line; each test case replaces some of their values. */
 const GOOD: Readonly<Record<string, string>> = {
   zones: '@zones.json',
   raster: '@raster.tif',

@@ -31,8 +31,8 @@ async function hasCompiler(): Promise<boolean> {
 let compiled: Promise<string[]> | undefined;
 
 /**
- * Options for the C++ peers, compiled once and without optimisation, which takes a fifth of the time. Under `npm run
- * test:thorough` the command compiles them itself.
+ * Options that name C++ peers compiled here once, without optimization, which takes a fifth of the time. Under `npm run
+ * test:thorough`, there are no such options, and the command compiles its peers.
  */
 function compiledPeers(): Promise<string[]> {
   compiled ??= compilePeers();
@@ -47,7 +47,7 @@ async function compilePeers(): Promise<string[]> {
   return ['--compiled', `cpp=${program}`];
 }
 
-/** The rows of a CSV without quotes, by column names. */
+/** The rows of a CSV without quoted fields, as records by column name. */
 function rowsOf(csv: string): Record<string, string>[] {
   const [head, ...lines] = csv.trimEnd().split('\n');
   const names = head!.split(',');
@@ -56,7 +56,7 @@ function rowsOf(csv: string): Record<string, string>[] {
 
 const textOf = (name: string): Promise<string> => readFile(shop.path(name), 'utf8');
 
-/** Errors in an XML text: mismatched tags and bad characters. A well-formed text has no errors. */
+/** The errors in an XML text, such as mismatched tags and bad characters; empty if the text is well-formed. */
 function faultsOf(xml: string): string[] {
   const open: string[] = [];
   const faults: string[] = [];
@@ -299,7 +299,7 @@ describe('experiments of users', () => {
   test.each([
     ['inputs', 2],
     ['bytes', 2],
-    // A peer whose answer is wrong is left out, so the command still succeeds.
+    // A peer with a wrong result is left out, so the command succeeds.
     ['tolerance', 0],
   ])('are named when their %s throws', async (member, code) => {
     await shop.write(
@@ -435,7 +435,7 @@ test('a module with a syntax error is reported with its line', async () => {
 });
 
 describe('Ctrl-C', () => {
-  /** Loaded before the program: sends Ctrl-C once two rounds are done. */
+  /** A module that is loaded before the program: it sends Ctrl-C when two rounds are done. */
   const PRESS = `
     const write = process.stderr.write.bind(process.stderr);
     let pressed = false;

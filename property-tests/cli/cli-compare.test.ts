@@ -7,7 +7,9 @@ import { parseCsv } from '../support/parse-csv.ts';
 
 let shop: Workshop;
 
-/** Three tiles per side. In tile n, polygon x of `human` shares n of its four rows with polygon p of `model`. */
+/**
+ * Three tiles per side. In tile n, polygon x of `human` has four rows, n of which it shares with polygon p of `model`.
+ */
 beforeAll(async () => {
   shop = await openWorkshop();
   for (const folder of ['human', 'model', 'torn', 'out']) await mkdir(shop.path(folder));
@@ -24,7 +26,7 @@ afterAll(() => shop.remove());
 
 const compare = (...words: readonly string[]) => shop.quadrille(['compare', ...words, '--backend', 'reference']);
 const both = (...words: readonly string[]) => compare('@human', '@model', ...words);
-/** The stdout of a run that must succeed. */
+/** The stdout of a run, which must succeed. */
 const answer = async (run: ReturnType<typeof compare>): Promise<string> => {
   const { exitCode, stdout, stderr } = await run;
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => shop.remove());
 
 const place = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
-/** Bytes to set, insert, cut or double at a place. */
+/** A change of a file at a position: bytes are set, inserted, removed or doubled. */
 const change = fc.tuple(
   place,
   fc.constantFrom('set', 'insert', 'cut', 'double'),
@@ -51,7 +51,7 @@ function changed(bytes: Uint8Array, changes: readonly [number, string, number, n
   }, bytes);
 }
 
-/** Runs the command on a damaged file and otherwise valid ones. */
+/** Runs the command on one damaged file and otherwise valid files. */
 async function outcomeOf(option: 'zones' | 'raster', bytes: Uint8Array): Promise<number> {
   await shop.write('damaged', bytes);
   const good = option === 'zones' ? ['--raster', '@raster.tif'] : ['--zones', '@zones.json'];

@@ -6,7 +6,7 @@ import { answer, type IndexWorkshop, openIndexWorkshop } from './cli-index-suppo
 let shop: IndexWorkshop;
 beforeAll(async () => {
   shop = await openIndexWorkshop();
-  // Files store polygons across the antimeridian like this: longitudes jump.
+  // A polygon across the antimeridian as files store it: longitudes jump from 180 to −180.
   const across = [
     [170, 60],
     [-170, 60],
@@ -85,7 +85,7 @@ describe('quadrille index with --antimeridian unwrap', () => {
       expect(min).toBeLessThanOrEqual(area + 1e-5);
       expect(max).toBeGreaterThanOrEqual(area - 1e-5);
     }
-    // The minimum area applies to the sum of both halves.
+    // The minimum area must apply to the sum of both halves of the polygon.
     const above = (area: number) =>
       rowsOf('@east.maq', '--windows', '@windows.csv', ...unwrap, '--above', String(area));
     expect((await above(15)).map(([window]) => window)).toEqual(['across', 'beyond', 'round', 'round']);

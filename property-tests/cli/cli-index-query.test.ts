@@ -172,7 +172,7 @@ describe('quadrille index query --windows', () => {
       ['0', 'shapes', 'frame'],
       ['0', 'shapes', 'island'],
     ]);
-    // 30 × 30 degrees minus a part of the hole, and a corner of the island.
+    // Areas in square degrees: 30 × 30 minus a part of the hole, and a corner of the island.
     for (const [row, area] of [
       [1, 900 - 225],
       [2, 25],

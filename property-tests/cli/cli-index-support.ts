@@ -11,14 +11,14 @@ export const TRIANGLE: [x: number, y: number][] = [
   [-60, 10],
 ];
 
-/** Three polygons: one with a hole, one in the hole, and one beside them. */
+/** Three polygons: one with a hole, one inside this hole, and one next to them. */
 export const shapes: object[] = [
   zone('frame', rectangle(0, 0, 90, 80), rectangle(20, 20, 60, 60)),
   zone('island', rectangle(30, 30, 40, 41)),
   zone('wedge', TRIANGLE),
 ];
 
-/** A folder with `shapes.geojson`, its tree `shapes.maq` of six levels, and queries. */
+/** A test folder with `shapes.geojson`, its index `shapes.maq` of six levels, and queries. */
 export interface IndexWorkshop extends Workshop {
   index(...words: readonly string[]): Promise<Ending>;
   build(...words: readonly string[]): Promise<Ending>;
@@ -27,7 +27,7 @@ export interface IndexWorkshop extends Workshop {
   treeOf(name: string): Promise<MaqFile>;
 }
 
-/** Creates the folder. */
+/** Makes the test folder. */
 export async function openIndexWorkshop(): Promise<IndexWorkshop> {
   const shop = await openWorkshop();
   const index = (...words: readonly string[]) => shop.quadrille(['index', ...words]);
@@ -54,14 +54,14 @@ export async function openIndexWorkshop(): Promise<IndexWorkshop> {
   };
 }
 
-/** The stdout of a run that must succeed. */
+/** The stdout of a run, which must succeed. */
 export async function answer(run: Promise<Ending>): Promise<string> {
   const { exitCode, stdout, stderr } = await run;
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
   return stdout;
 }
 
-/** A log that discards everything. */
+/** A log that ignores all messages. */
 export function quietLog(): Log {
   const ignore = (): void => undefined;
   return { progressEvery: 0, note: ignore, progress: ignore, clearProgress: ignore, summary: ignore, error: ignore };

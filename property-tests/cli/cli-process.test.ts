@@ -30,7 +30,7 @@ function start(
   });
 }
 
-/** Resolves with the exit code and the output of a process. */
+/** Resolves with the exit code and output of a process when it ends. */
 async function ended(child: ChildProcessWithoutNullStreams) {
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk) => (stdout += chunk));
@@ -40,8 +40,9 @@ async function ended(child: ChildProcessWithoutNullStreams) {
 }
 
 /**
- * Loaded before the program: sends Ctrl-C at the first progress, and reports the files at that moment and the CPU time
- * from then on. A test that sent the signal itself would depend on how busy the machine is.
+ * A module that is loaded before the program. It sends Ctrl-C when the first progress is printed; then it reports which
+ * files exist at that moment, and the CPU time after it. If the test sent the signal itself, it would depend on how
+ * busy the machine is.
  */
 const PRESS = `
   import { readdirSync } from 'node:fs';
@@ -85,7 +86,7 @@ describe('Ctrl-C while counting', () => {
   ])('ends with exit code 130 and leaves no file: on %s', async (_, backend) => {
     const before = await readdir(shop.folder);
     const outputs = ['--out', 'out.csv', '--stats', 'stats.csv', '--plot', 'plot.svg'];
-    // Small windows, so that slow backends soon finish one.
+    // A small memory limit makes small windows, so that slow backends soon finish one.
     const words = ['--zones', 'all.json', '--raster', 'large.tif', '--json-log', '--memory', '8MB'];
     const run = start([...words, ...outputs, ...backend], {}, ['--import', shop.path('press.mjs')]);
     const { exitCode, stdout, stderr } = await ended(run);

@@ -22,7 +22,7 @@ afterAll(async () => {
   await shop.remove();
 });
 
-/** Starts a shell command in which `quadrille` is the program. */
+/** Starts a shell command in which `quadrille` means the built program. */
 function start(line: string) {
   const script = line.replace('quadrille', `exec "${process.execPath}" "${BIN}"`);
   const child = spawn('sh', ['-c', script], { cwd: shop.folder, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -87,14 +87,15 @@ describe('temporary files', () => {
     const mine = temporaryName();
     const kept = [
       mine,
-      // A file of another machine, one without a process, two with similar names, and one of an older version.
+      // These names must stay too: one from another machine, one without a process id, two similar names, and one of an
+      // older version.
       killed!.replace(host!, 'f'.repeat(12)),
       killed!.replace(`-${child.pid}-`, '--'),
       `${killed}.tmp`,
       `x${killed}`,
       '.quadrille-0123456789ab.tmp',
     ];
-    // A process id that was reused: it is this process's, with another start time.
+    // A name with a process id that is in use again: it is the id of this process, but with another start time.
     const reused = killed!.replace(`-${child.pid}-${start_}-`, `-${process.pid}-1-`);
     for (const name of [...kept, reused]) await writeFile(shop.path(name), '');
     child.kill('SIGKILL');

@@ -10,7 +10,7 @@ const BIN = await builtCommand();
 const [WIDTH, HEIGHT, FRAMES] = [72, 56, 9];
 const SMALL = ['--radius', '3:5:1', '--backend', 'workers', '--workers', '1'];
 
-/** Discs of radius 4 that are brighter than `ground` by `contrast`. */
+/** Draws discs of radius 4, which differ by `contrast` from a background of `ground`. */
 function drawDiscsAt(centres: readonly (readonly [x: number, y: number])[], ground = 100, contrast = 80): Float64Array {
   return Float64Array.from({ length: WIDTH * HEIGHT }, (_, i) =>
     centres.reduce((sum, [x, y]) => {
@@ -20,7 +20,10 @@ function drawDiscsAt(centres: readonly (readonly [x: number, y: number])[], grou
   );
 }
 
-/** Two discs that move to the right by a pixel a frame, brighter than `ground` by `contrast`. */
+/**
+ * Draws two discs that move to the right by one pixel per frame, and differ by `contrast` from a background of
+ * `ground`.
+ */
 function drawDiscs(index: number, ground: number, contrast: number): Float64Array {
   return drawDiscsAt(
     [
@@ -247,13 +250,13 @@ describe('quadrille track', () => {
   });
 });
 
-/** Starts the command with Y4M on its stdin. */
+/** Starts the command, which reads a YUV4MPEG2 video from its stdin. */
 function startOnPipe(...words: string[]) {
   const child = spawn(process.execPath, [BIN, 'track', '-', ...SMALL, ...words], { cwd: shop.folder });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk) => (stdout += chunk));
   child.stderr.on('data', (chunk) => (stderr += chunk));
-  // If the process ends early, it closes the pipe.
+  // If the process ends early, it closes the pipe, which is no error here.
   child.stdin.on('error', () => undefined);
   child.stdin.write(`YUV4MPEG2 W${WIDTH} H${HEIGHT} F20:1 Cmono\n`);
   const ended = new Promise<{ exitCode: number | null; stdout: string; stderr: string }>((resolve) => {

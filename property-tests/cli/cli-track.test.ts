@@ -26,7 +26,7 @@ interface Changes {
   readonly frames?: number;
   readonly video?: Partial<Video>;
   readonly cells?: (index: number) => readonly CellRow[];
-  /** Called before a frame is read. */
+  /** Called before each frame is read, with its index. */
   readonly onFrame?: (index: number) => void | Promise<void>;
   readonly onTrack?: (index: number) => void | Promise<void>;
 }
@@ -36,7 +36,7 @@ const twoCells = (index: number): CellRow[] => [
   { track: 2, x: 40, y: 30.5, speed: index === 0 ? Number.NaN : 0.25 },
 ];
 
-/** A video with that number of frames, and a tracker that finds `cells` in each. */
+/** Replacements for the command's parts: a video of `frames` frames, and a tracker that finds `cells` in each frame. */
 function parts(events: string[], { frames = 3, video, cells = twoCells, onFrame, onTrack }: Changes = {}) {
   const made: TrackParts<RunContext> = {
     openVideo: async (name, { channel }) => {

@@ -63,7 +63,7 @@ const ZONES = JSON.stringify({
   ],
 });
 
-/** The calls that the command made to its parts, in order. */
+/** Records how the command called its parts, in order. */
 interface Trace {
   readonly events: string[];
   job?: ZonalJob;
@@ -75,7 +75,10 @@ interface Changes {
   readonly openContext?: () => Promise<RunContext>;
 }
 
-/** Parts that read real zones and count a raster in which every zone has four cells of value 1. */
+/**
+ * Replacements for the command's parts. They read real zones, and count a raster in which every zone has four cells of
+ * value 1.
+ */
 function parts(trace: Trace, changes: Changes = {}): ZonalParts<RunContext> {
   const close = (what: string) => async () => void trace.events.push(`close ${what}`);
   return {

@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
 
 /**
- * Files that are small, or sparse on disk, and would fill the memory. Each is refused with a coded error, and memory
- * stays within its bound.
+ * The --memory of all runs. The input files are small, or sparse on disk, but would fill the memory. Each must be
+ * refused with a coded error, within a bound on memory.
  */
 const MEMORY = '48MB';
-/** The same number on every machine: each thread takes some 20 MB besides its data. */
+/** A fixed number of threads, because each takes about 20 MB besides its data. */
 const THREADS = ['--backend', 'workers', '--workers', '2'];
-/** The memory of a run besides its data: threads, their code, and garbage that is not collected yet. */
+/** Maximum growth of resident memory in bytes: threads, their code, and garbage that is not collected yet. */
 const MAX_BYTES = 350e6;
 
 let shop: Workshop;
@@ -47,17 +47,17 @@ const zonal = (zones: string): string[] => ['zonal', '--zones', zones, '--raster
 const build = (file: string): string[] => ['index', 'build', file, '-o', '@out.maq'];
 const compare = (a: string, b = a): string[] => ['compare', a, b, ...THREADS];
 
-/** A sparse file of any size: everything behind its head reads as zeros. */
+/** Writes a sparse file of any size; all bytes after `head` read as zeros. */
 async function sparse(name: string, size: number, head: Uint8Array | string = ''): Promise<void> {
   await writeFile(shop.path(name), head);
   await truncate(shop.path(name), size);
 }
 
-/** A text inside nested brackets. */
+/** A text with `inside` in `depth` nested brackets. */
 const nested = (depth: number, open: string, close: string, inside: string): string =>
   open.repeat(depth) + inside + close.repeat(depth);
 
-/** 200 polygons that each use an arc of many vertices 40 times. */
+/** A TopoJSON topology of 200 polygons, each of which uses an arc of many vertices 40 times. */
 function topology(): object {
   const arc = Array.from({ length: 20_000 }, (_, at) => [at % 100, Math.floor(at / 100)]);
   const polygon = { type: 'Polygon', arcs: [Array.from({ length: 40 }, () => 0)] };
@@ -78,7 +78,7 @@ function chunk(type: string, data: Uint8Array): Uint8Array {
   return Buffer.concat([head, body, tail]);
 }
 
-/** A PNG whose rows are all the same. */
+/** A PNG in which all rows have the same bytes. */
 function png(width: number, height: number, depth: number, { byte = 0, interlaced = 0 } = {}): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -103,7 +103,7 @@ function nifti(width: number, height: number, slices: number, type: number): Uin
   return bytes;
 }
 
-/** A star with many long edges, which run through quadrants of every level. */
+/** A GeoJSON star with many long edges, which pass through quadrants on every level. */
 function star(points: number): object {
   const coordinates = Array.from({ length: points + 1 }, (_, at) => {
     const angle = (2 * Math.PI * (at % points)) / points;
@@ -118,7 +118,7 @@ interface Hostile {
   readonly make: () => Promise<unknown>;
   readonly words: readonly string[];
   readonly code: string;
-  /** Parts of the error message. */
+  /** Texts that the error message must contain. */
   readonly says?: readonly string[];
 }
 
@@ -294,7 +294,7 @@ function resetPeak(): void {
   try {
     writeFileSync('/proc/self/clear_refs', '5');
   } catch {
-    // The peak since the start of the process is an upper bound.
+    // Not possible on this system: the peak since the start of the process is then an upper bound.
   }
 }
 

@@ -11,16 +11,16 @@ import { rebatched } from '../../formats/tables/rebatch.ts';
 import type { Context } from '../../primitives/context.ts';
 import { byDistance, type HostPoints, type Near, rowOf } from '../support/neighbours-by-hand.ts';
 
-/** Tables in memory, by path. */
+/** Tables in memory, by the path under which the command opens them. */
 export type Tables = Readonly<Record<string, HostTable>>;
 
-/** How tables and queries are divided into batches. */
+/** How tables and queries are divided into batches in a test. */
 export interface Batches {
-  /** Rows in a batch of a file. */
+  /** Number of rows per batch of a file. */
   readonly rows?: number | undefined;
-  /** Queries in a batch of the search. */
+  /** Number of queries per batch of the search. */
   readonly queries?: number | undefined;
-  /** Called before each search, with the number of its batch. */
+  /** Called before each search, with the number of its batch of queries. */
   readonly onSearch?: (batch: number) => void;
 }
 
@@ -41,7 +41,7 @@ function tableFile(file: string, columns: HostTable, rowsPerBatch: number | unde
   };
 }
 
-/** A context that stays open for many runs. */
+/** A context that stays open for many runs of the command. */
 interface Lent {
   readonly backend: { readonly name: string };
   abort(reason: unknown): void;
@@ -67,7 +67,7 @@ function partsOn(context: Context, tables: Tables, batches: Batches): Neighbours
   };
 }
 
-/** A line of the log. */
+/** One parsed line of the log. */
 interface Told {
   readonly event: string;
   readonly code?: string;
@@ -75,10 +75,10 @@ interface Told {
   readonly count?: number;
 }
 
-/** The output and the log of a run. */
+/** The output and the log of a run of the command. */
 export interface Ran {
   readonly stdout: Buffer;
-  /** The log's lines for an event such as `note`. */
+  /** The log's lines for one kind of event, such as `note`. */
   told(event: string): readonly Told[];
 }
 
@@ -106,7 +106,7 @@ export async function neighboursOf(
 
 const AXES = ['x', 'y', 'z', 'u', 'v'];
 
-/** Points as columns of f32, named as in the options. */
+/** Points as columns of f32, with the names that {@link columnWords} selects. */
 export function columnsOf({ elements, dimensions }: HostPoints): HostTable {
   const count = elements.length / dimensions;
   return Object.fromEntries(
@@ -117,7 +117,7 @@ export function columnsOf({ elements, dimensions }: HostPoints): HostTable {
   );
 }
 
-/** The arguments that choose the columns of {@link columnsOf}. */
+/** The command's arguments that select the columns of {@link columnsOf}. */
 export function columnWords(dimensions: number): string[] {
   return ['--columns', AXES.slice(0, dimensions).join(',')];
 }
@@ -126,20 +126,20 @@ export function metricWord(metric: Metric): string {
   return typeof metric === 'string' ? metric : `l${metric.lp}`;
 }
 
-/** A question for the plain evaluation. */
+/** A search whose result is computed by plain loops. */
 export interface Question {
   readonly points: HostPoints;
-  /** Undefined if the points are the queries. */
+  /** The query points; undefined if the points are also the queries. */
   readonly queries: HostPoints | undefined;
   readonly metric: Metric;
   readonly withSelf: boolean;
   readonly asked: { readonly k: number } | { readonly radius: number };
 }
 
-/** The rows of an answer: query, id and distance. */
+/** A row of the command's output. */
 export type Row = readonly [query: number, id: number, distance: number];
 
-/** The expected answer of the command, by checking all points; points that are not finite are left out. */
+/** The expected output of the command, by comparing all points. Points that are not finite are left out. */
 export function answerByHand({ points, queries, metric, withSelf, asked }: Question): Row[] {
   const rows: Row[] = [];
   for (const [query, place] of placesOf(queries ?? points)) {
@@ -169,7 +169,7 @@ function rooted(metric: Metric, sum: number): number {
   return typeof metric === 'object' ? Math.fround(sum ** (1 / metric.lp)) : sum;
 }
 
-/** The rows of a CSV; checks that ranks count from 1 for every query. */
+/** The rows of a CSV. Also checks that the ranks of every query count from 1. */
 export function rowsOfCsv(csv: string): Row[] {
   const [header, ...lines] = csv.trimEnd().split('\n');
   const isRanked = header === 'query,rank,id,distance';
@@ -194,5 +194,5 @@ export const strings = (...dictionary: string[]): HostColumn => ({
   dictionary,
 });
 
-/** Four named points. */
+/** Four points with names. */
 export const square: HostTable = { x: f64(0, 3, 1, 5), y: f64(0, 4, 1, 5), name: strings('a', 'b', 'c', 'd') };

@@ -11,7 +11,7 @@ const report = fc.record({
   elapsed: fc.double({ min: 0, max: 1e6, noNaN: true }),
 });
 
-/** A terminal with one line that understands carriage returns, erasing to the end of the line, and text. */
+/** A terminal of one line. It understands text, carriage returns, and the code that erases to the end of the line. */
 function terminal(columns: number) {
   let line = '';
   let column = 0;

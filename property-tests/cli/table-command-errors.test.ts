@@ -217,7 +217,7 @@ describe('tables without', () => {
 
 describe('floats', () => {
   test('are summed in the order of the file, with compensation', async () => {
-    // All digits of an f64 of at least 1/128 are multiples of 2^-60.
+    // Real numbers that are multiples of 2^-60, as all f64 of at least 1/128 are.
     const real = fc
       .oneof(fc.double({ noNaN: true, min: 2 ** -7, max: 1e15 }), fc.constantFrom(1e15, 0.1, 0))
       .chain((size) => fc.constantFrom(size, -size));
@@ -260,7 +260,7 @@ describe('floats', () => {
   });
 });
 
-/** A sum of multiples of 2^-60, rounded once. */
+/** The exact sum of multiples of 2^-60, rounded once to f64. */
 function exactSum(values: readonly number[]): number {
   return Number(values.reduce((sum, value) => sum + BigInt(value * 2 ** 60), 0n)) / 2 ** 60;
 }

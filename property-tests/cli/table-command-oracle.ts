@@ -23,7 +23,7 @@ const PREDICATES: readonly Predicate[] = [
 ];
 const leaf = fc.constantFrom(...PREDICATES);
 
-/** Conditions as text, together with their meaning. */
+/** Conditions: the text for the command, and a function that decides the condition for a ride. */
 export const somePredicate: fc.Arbitrary<Predicate> = fc.letrec<{ any: Predicate }>((tie) => ({
   any: fc.oneof(
     { maxDepth: 3, depthSize: 'small' },
@@ -60,7 +60,7 @@ const median = (numbers: readonly number[]): Value => {
   const [all, last] = [sorted(numbers), numbers.length - 1];
   return last < 0 ? null : (all[Math.floor(last / 2)]! + all[Math.ceil(last / 2)]!) / 2;
 };
-/** The variance of small integers, exact up to the division. */
+/** The variance of small integers; only its division is rounded. */
 const variance = (numbers: readonly number[]): Value => {
   const [n, s, squares] = [
     BigInt(numbers.length),
@@ -113,7 +113,7 @@ export const someQuestions: fc.Arbitrary<readonly Question[]> = fc.uniqueArray(f
 const KEYS = ['zone', 'hour', 'card', 'tip'] as const;
 export const someKeys: fc.Arbitrary<readonly (typeof KEYS)[number][]> = fc.shuffledSubarray([...KEYS]);
 
-/** The answer to a question as CSV, by plain evaluation. */
+/** The expected CSV of a grouped query, by plain loops. */
 export function groupsByHand(
   rides: readonly Ride[],
   [, holds]: Predicate,
@@ -133,7 +133,7 @@ export function groupsByHand(
   return csvOf([[...keys, ...names], ...lines]);
 }
 
-/** Ascending, nulls last. */
+/** Compares values: ascending, with nulls last. */
 function orderOf(a: Value, b: Value): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
@@ -145,7 +145,10 @@ export function rowsByHand(rides: readonly Ride[], [, holds]: Predicate, names: 
   return csvOf([names, ...chosen.map((ride) => names.map((name) => ride[name]))]);
 }
 
-/** The rides with the highest or lowest fares; of equal fares, the first ones. */
+/**
+ * The `k` rides with the highest or the lowest fares that satisfy a condition; of equal fares, earlier rides come
+ * first.
+ */
 export function topByHand(rides: readonly Ride[], [, holds]: Predicate, k: number, descending: boolean): string {
   const some = rides.filter((ride) => holds(ride) === true && ride.fare !== null);
   const ordered = some

@@ -9,21 +9,21 @@ import { openTable, writeTable } from '../../formats/index.ts';
 import type { Context } from '../../primitives/context.ts';
 import { type Cell, fileOf, newPath, tableOf, type Written } from '../support/table-files-support.ts';
 
-/** How a file is divided into batches, and how the run can be stopped. */
+/** How a file is divided into batches, and a way to stop the run. */
 export interface Parts {
   readonly rowsPerBatch?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Called before a batch is read, with its number. */
+  /** Called before each batch is read, with the number of the batch. */
   readonly onPart?: (part: number) => void;
 }
 
 export interface TableEnding {
   readonly stdout: Buffer;
-  /** The lines of the log. */
+  /** The parsed lines of the log. */
   readonly log: readonly { readonly [field: string]: unknown }[];
 }
 
-/** Runs the command on a context that stays open. */
+/** Runs the command on an open context. */
 export async function tableAnswer(
   context: Context,
   words: readonly string[],
@@ -73,7 +73,7 @@ function collector(): { readonly stream: Writable; readonly bytes: () => Buffer 
   return { stream, bytes: () => Buffer.concat(chunks) };
 }
 
-/** A ride; fares and tips are multiples of an eighth, so that their sums are exact. */
+/** A row of the test tables. Fares and tips are multiples of an eighth, so that their sums are exact. */
 export interface Ride {
   readonly zone: string | null;
   readonly hour: number | null;
@@ -87,7 +87,7 @@ const eighths = fc
   .oneof(fc.integer({ min: -80, max: 80 }), fc.constantFrom(2 ** 40, -1, 0))
   .map((each) => each / 8 + 0);
 
-/** The first ride has a value in every column, which determines the types of a CSV. */
+/** Rides of which the first has a value in every column, because a CSV's types follow from its first rows. */
 export const someRides: fc.Arbitrary<readonly Ride[]> = fc
   .array(
     fc.record({
@@ -114,7 +114,7 @@ function cellOf(value: Ride[keyof Ride], type: string): Cell {
 
 export const FORMATS = ['parquet', 'arrow', 'csv'] as const;
 
-/** Writes rides to a file in a format, in row groups or record batches of the given size. */
+/** Writes rides to a file of the given format, in row groups or record batches of the given size. */
 export async function rideFile(
   rides: readonly Ride[],
   format: (typeof FORMATS)[number],

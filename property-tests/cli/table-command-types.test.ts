@@ -16,10 +16,10 @@ import {
 } from '../support/table-files-support.ts';
 import { tableAnswer } from './table-command-support.ts';
 
-/** NaN is a single value, and so is zero. */
+/** Maps −0 to 0, because groups treat both zeros, and all NaNs, as one value. */
 const canonical = (cell: Cell): Cell => (Object.is(cell, -0) ? 0 : cell);
 
-/** Ascending; NaN is greatest, and nulls are last. */
+/** Compares cells: ascending, with NaN as the greatest number and nulls last. */
 function order(a: Cell, b: Cell): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
@@ -28,7 +28,7 @@ function order(a: Cell, b: Cell): number {
   return x < y ? -1 : Number(x > y);
 }
 
-/** Rows of key, count, number of distinct values, min, max and lower median. */
+/** The expected rows: key, count, number of distinct values, minimum, maximum, and lower median. */
 function byHand(keys: readonly Cell[], values: readonly Cell[]): Cell[][] {
   const groups = new Map<Cell, Cell[]>();
   for (const [row, key] of keys.entries()) {
@@ -114,7 +114,7 @@ onEveryBackend((opened, { name }) => {
       fc.constantFrom(1, 2, 7),
       async (rows, isUnsigned, rowsPerBatch) => {
         const values = rows.map(([key, x]) => [key, isUnsigned ? BigInt.asUintN(64, x) : x] as const);
-        // The first rows make the column u64 or i64, no matter how the file is divided.
+        // The first row makes the column u64 or i64, no matter how the file is divided into batches.
         const path = await fileOf(
           `k,x\n9,${isUnsigned ? 2n ** 64n - 1n : -1n}\n${values.map((each) => each.join()).join('\n')}\n`,
           '.csv',

@@ -6,7 +6,7 @@ import { groupsByHand, rowsByHand, someKeys, somePredicate, someQuestions, topBy
 import { FORMATS, type Ride, rideFile, someRides, tableAnswer } from './table-command-support.ts';
 
 const TIMEOUT_MS = 120_000;
-/** How rides are stored in a file, and how the file is read. */
+/** How rides are stored in a file, and how the command reads this file. */
 interface Place {
   readonly format: (typeof FORMATS)[number];
   readonly rowGroupSize: number;
@@ -24,7 +24,7 @@ describe('quadrille table', () => {
   onEveryBackend((opened, { name }) => {
     const numRuns = name === 'reference' ? caseCount(80) : name === 'workers' ? caseCount(40) : costlyCaseCount(4);
 
-    /** The output of the command for rides in a file. */
+    /** The output of the command for rides that are stored in a file. */
     async function answerOf(
       rides: readonly Ride[],
       { format, rowGroupSize, rowsPerBatch }: Place,

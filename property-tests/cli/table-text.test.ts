@@ -177,7 +177,7 @@ describe('aggregates and columns', () => {
   });
 });
 
-/** An error that shows the text with a caret below a position. */
+/** A matcher for an error that shows the text, with a caret below position `at`. */
 function caretAt(text: string, at: number, message: string): object {
   return expect.objectContaining({
     code: expect.stringMatching(/^usage\/(expression|unknown-column)$/),

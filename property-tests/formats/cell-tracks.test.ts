@@ -51,7 +51,7 @@ interface ReadRow {
   readonly [name: string]: number;
 }
 
-/** The rows of a CSV; blank numbers are left out. */
+/** The rows of a CSV as records; empty numbers are left out. */
 function rowsOf(csv: string): ReadRow[] {
   const [header, ...lines] = csv
     .trimEnd()
@@ -141,7 +141,7 @@ describe('paintCells', () => {
 });
 
 describe('ctcLabels', () => {
-  /** The tracks in `res_track.txt` by label. */
+  /** The tracks that the file `res_track.txt` describes, by label. */
   const pieces = (text: string): Map<number, { begin: number; end: number; parent: number }> =>
     new Map(
       text

@@ -74,7 +74,7 @@ describe('MAQ-tree files', () => {
     shared.set(encoded);
     expect(openMaq(shared)).toEqual(written);
     const { polygon } = openMaq(shared).tree.entries;
-    // The column is a view, without a copy, if it is aligned.
+    // If the column is aligned, it is a view of the file's memory, not a copy.
     expect(polygon.buffer === shared.buffer).toBe(shift % 4 === 0);
   });
 
@@ -94,7 +94,7 @@ describe('MAQ-tree files', () => {
   test.prop([maqFile, fc.nat()])('are refused when all bits of a word are inverted', (written, at) => {
     const words = new Uint32Array(encodeMaq(written));
     const places = [...words.keys()].slice(3);
-    // A medium that has lost a word returns ones for zeros, or zeros for ones.
+    // Simulates a storage medium that lost a word and now returns all ones for zeros, or all zeros for ones.
     const uniform = places.filter((place) => words[place] === 0 || words[place] === 2 ** 32 - 1);
     const place = uniform.length === 0 ? places[at % places.length]! : uniform[at % uniform.length]!;
     words[place] = ~words[place]!;

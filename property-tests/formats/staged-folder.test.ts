@@ -12,10 +12,10 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const target = (): string => join(folder, 'out');
-/** The names that a user sees, without hidden ones. */
+/** The names in the target's folder that a user sees: those that are not hidden. */
 const shown = async (): Promise<string[]> => (await readdir(target())).filter((name) => !name.startsWith('.')).sort();
 
-/** Above the greatest process id. */
+/** A process id that no process has, because it exceeds the maximum. */
 const NO_PROCESS = 4_194_305;
 
 describe('stageFolder', () => {

@@ -1,7 +1,10 @@
 import { fc } from '@fast-check/vitest';
 import type { GraphShape, NodeCounters, NodeKind, Trace } from '../../graph/index.ts';
 
-/** Names with characters that could break a format: quotes, markup, brackets, control characters, lone surrogates. */
+/**
+ * Names with characters that could break an output format: quotes, markup, brackets, control characters, lone
+ * surrogates.
+ */
 export const anyName: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
   fc.string({ unit: 'binary', minLength: 1, maxLength: 6 }),
@@ -27,7 +30,7 @@ const kind = fc.constantFrom<NodeKind>('source', 'map', 'filter', 'branch', 'mer
 const bound = fc.oneof(fc.integer({ min: 1, max: 1e6 }), fc.constant(Number.POSITIVE_INFINITY));
 const capacity = fc.record({ items: bound, bytes: bound });
 
-/** A graph without cycles: edges lead from earlier to later nodes, and the list of nodes is then shuffled. */
+/** A graph without cycles: edges lead from earlier to later nodes. Afterwards, the list of nodes is shuffled. */
 export const anyShape: fc.Arbitrary<GraphShape> = fc.uniqueArray(anyName, { maxLength: 9 }).chain((names) =>
   fc
     .record({
@@ -81,7 +84,7 @@ export function countersOf(name: string): fc.Arbitrary<NodeCounters> {
 
 const moment = fc.double({ min: 100, max: 200, noNaN: true });
 
-/** A trace of two nodes whose spans never overlap within a lane, with marks of retries, errors and migrations. */
+/** A trace of two nodes, with marks of retries, errors and migrations. Spans on the same lane never overlap. */
 export const anyTrace: fc.Arbitrary<Trace> = anyShape
   .filter(({ nodes }) => nodes.length >= 2)
   .chain((shape) =>

@@ -22,7 +22,7 @@ const tasks: fc.Arbitrary<Task[]> = fc
   .array(fc.record({ size: fc.nat({ max: 30 }), weight: fc.integer({ min: 1, max: 5 }) }), { maxLength: 60 })
   .map((list) => list.map((task, id) => ({ id, ...task })));
 
-/** One of the bounds, or both, with weights or plain counts. */
+/** Rules for batches: one bound or both, with weights or with plain counts. */
 const rules: fc.Arbitrary<BatchOptions<Task>> = fc
   .record({
     items: fc.option(fc.integer({ min: 1, max: 12 }), { nil: undefined }),
@@ -77,7 +77,7 @@ describe('batches of batchBy', () => {
 });
 
 describe('batchBy before a stage that makes no progress', () => {
-  /** A stage that starts with its first batch and finishes none until `letGo` is called. */
+  /** A stage that starts with its first batch and then waits: it finishes no batch until `letGo` is called. */
   function heldStage(capacity: number) {
     let letGo = (): void => {};
     const gate = new Promise<void>((resolve) => {
@@ -212,7 +212,7 @@ describe('batchBy emits or discards every item exactly once', () => {
 
 describe('marbles: batchBy', () => {
   const joined = map((batch: string[]) => batch.join(''));
-  /** Replaces a stream's error by its code. */
+  /** Emits a stream's error code as its last value instead of the error. */
   const codeOf = catchError((error: GraphError) => of(error.code));
 
   test('a batch is emitted with the item that fills it, the last batch at the end', () => {

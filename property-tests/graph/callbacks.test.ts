@@ -19,7 +19,7 @@ import type { GraphError } from '../../primitives/errors.ts';
 import { type QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
 import { range, settled, turns } from './graph-harness.ts';
 
-/** The warnings that the process has emitted. */
+/** The warnings that the process has emitted during a test. */
 let platform: Error[];
 const collect = (warning: Error): void => void platform.push(warning);
 beforeEach(() => {
@@ -62,7 +62,7 @@ describe('a callback that must not end the work', () => {
   });
 });
 
-/** A graph with one source and a node behind it. */
+/** A graph `g` with one source, whose items go to the node that `define` adds. */
 const under = (
   define: (g: GraphBuilder<never>, port: Port<number>) => Outcome<unknown>,
   source: SourceOptions<number> = {},
@@ -169,7 +169,7 @@ describe('in a graph', () => {
         .result.catch((reason: GraphError) => reason);
       await settled();
       const node = 'units' in options ? 'g/read' : 'g/node';
-      // A fold without a seed is first called with the second item.
+      // A fold without a seed takes the first item as its seed, so its function is first called with the second item.
       const failed = what === 'a fold' ? 1 : 0;
       expect(error).toMatchObject({ code, place: { node, record: `tile ${failed}` } });
       expect(discarded).toContain(failed);

@@ -14,7 +14,7 @@ interface Parcel {
 
 const sizeOf = (parcel: Parcel): number => parcel.bytes;
 
-/** The state of a promise so far. */
+/** The state of a promise so far, with its value or error. */
 function outcome<T>(promise: Promise<T>): { state: 'waiting' | 'done' | 'failed'; value?: T; error?: unknown } {
   const seen: ReturnType<typeof outcome<T>> = { state: 'waiting' };
   promise.then(
@@ -216,7 +216,7 @@ describe('the end of a channel', () => {
 });
 
 describe('marbles: occupancy$', () => {
-  /** Pushes, takes, closes and abandons as the letters say, and expects the levels. */
+  /** Runs a diagram of actions (push, take, close, abandon, one letter each), and expects the diagram of levels. */
   const shown = (actions: string, levels: string, subscription?: string): void => {
     new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(
       ({ cold, expectObservable, expectSubscriptions }) => {

@@ -12,7 +12,7 @@ const drawn: fc.Arbitrary<{ shape: GraphShape; counters: NodeCounters[] }> = any
   }),
 );
 
-/** A text without the characters that XML does not allow. */
+/** The text without characters that XML does not allow. */
 const printable = (text: string): string => text.replaceAll(/(?![\t\n\r])\p{Cc}|[\p{Cs}\uFFFE\uFFFF]/gu, '\uFFFD');
 
 const boxes = fc.array(
@@ -71,7 +71,8 @@ describe('the layout', () => {
     const edges = input.edges.filter(({ from, to }) => from < to);
     const layout = layeredLayout({ ...input, edges });
     edges.forEach((_, i) => {
-      // Between its ends, an edge has pairs of points; the line between the two crosses a layer horizontally.
+      // The points between an edge's ends come in pairs: the line between the two points of a pair crosses a layer
+      // horizontally.
       const points = layout.edges[i]!.slice(1, -1);
       for (let k = 0; k < points.length; k += 2) {
         const [a, b] = [points[k]!, points[k + 1]!];

@@ -6,14 +6,14 @@ import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { delayAt, delays, meteredSource, settled, turns } from './graph-harness.ts';
 
-/** A buffer that must be given up in exactly one way. */
+/** A buffer whose ownership must end in exactly one way. */
 interface Buffer {
   readonly id: number;
   readonly bytes: number;
   readonly fates: string[];
 }
 
-/** Makes buffers and keeps a list of them all. */
+/** Makes buffers, and keeps a list of all of them. */
 function newLedger(): {
   made: Buffer[];
   make: (id: number) => Buffer;
@@ -112,7 +112,7 @@ describe('a pipeline, for every way to end', () => {
         capacity: { items, bytes },
       });
       const passing = map((buffer: Buffer) => buffer);
-      /** An operator that fails keeps the item that it fails with. */
+      /** An operator that fails at some item. It still owns this item, so it ends its ownership first. */
       const breaking = (name: string) =>
         tap((buffer: Buffer) => {
           if (way === name && buffer.id >= at) {
@@ -189,7 +189,8 @@ describe('a fast producer and a slow consumer', () => {
         .subscribe({ next: (length) => (total += length), complete, error });
     });
     await settled();
-    // One in the lane, three with 30 of 35 bytes on the edge, one waiting before it, and four in the channel.
+    // Nine chunks are in flight: one in the lane, three with 30 of 35 bytes on the edge, one waiting before the edge,
+    // and four in the channel.
     expect(pushed).toBe(9);
     expect(slow.counters()).toMatchObject({ active: 1, depth: 3, bytes: 30, peakBytes: 30 });
     letGo();

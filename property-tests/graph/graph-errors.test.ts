@@ -14,7 +14,7 @@ import type { GraphError } from '../../primitives/errors.ts';
 import { fc, test } from '../law-test.ts';
 import { meteredSource, range, settled, turns } from './graph-harness.ts';
 
-/** A graph with one stage. Item i fails `failures[i]` times before it succeeds. */
+/** A graph of one stage, in which item i fails `failures[i]` times before it succeeds. */
 function failingGraph(failures: readonly number[], options: Parameters<GraphBuilder<never>['stage']>[3] = {}) {
   return graph('failing', (g: GraphBuilder<never>) => {
     const left = [...failures];

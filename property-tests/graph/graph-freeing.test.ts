@@ -17,14 +17,14 @@ import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { delayAt, delays, settled, turns } from './graph-harness.ts';
 
-/** Something that the node that made it must free once. */
+/** An item that must be freed exactly once, by the node that made it or by a function that takes it. */
 interface Item {
   readonly id: number;
   readonly maker: string;
   readonly name: string;
 }
 
-/** A value on an edge: an item, or nested batches and pairs of items. */
+/** A value on an edge: an item, or batches and pairs of items, nested to any depth. */
 type Thing = Item | readonly Thing[] | Pair<Thing, Thing>;
 
 const itemsOf = (thing: Thing): Item[] => {
@@ -35,7 +35,7 @@ const itemsOf = (thing: Thing): Item[] => {
 };
 const partsOf = ({ left, right }: Pair<Thing, Thing>): Thing[] => [left, right];
 
-/** The name of a thing in errors and traces. */
+/** The name of a value in errors and traces. */
 const nameOf = (thing: Thing): string => {
   if ('id' in thing) return thing.name;
   const parts = Array.isArray(thing) ? (thing as Thing[]) : partsOf(thing as Pair<Thing, Thing>);
@@ -43,7 +43,7 @@ const nameOf = (thing: Thing): string => {
   return [...parts.slice(0, 3).map(nameOf), ...more].join(', ');
 };
 
-/** Makes items, and detects which are freed twice, by the wrong node, or never. */
+/** Makes items, and records mistakes: items that are freed twice, by the wrong node, or never. */
 class Ledger {
   readonly alive: Map<number, Item> = new Map();
   readonly mistakes: string[] = [];
@@ -55,12 +55,12 @@ class Ledger {
     return item;
   }
 
-  /** Marks the items of a thing as taken by a function. */
+  /** Records that a function has taken over the items of a value. */
   deliver(thing: Thing): void {
     for (const item of itemsOf(thing)) this.#remove(item, 'delivered');
   }
 
-  /** The `discard` of the items that `maker` makes. */
+  /** A `discard` function for the items that `maker` makes. */
   discardOf(maker: string): (thing: Thing) => void {
     return (thing) => {
       for (const item of itemsOf(thing)) {
@@ -84,7 +84,7 @@ class Ledger {
 
 const KINDS = ['stage', 'merge', 'join', 'batch', 'branch', 'broadcast', 'filter', 'map', 'inner', 'migrate'] as const;
 
-/** A random graph: nodes take open ports by number, and ports that remain open get a sink. */
+/** A plan of a random graph. Nodes take open ports by number; ports that remain open get a sink. */
 const plans = fc.record({
   sources: fc.array(fc.nat({ max: 10 }), { minLength: 1, maxLength: 3 }),
   nodes: fc.array(
@@ -102,7 +102,7 @@ const plans = fc.record({
 });
 type Plan = typeof plans extends fc.Arbitrary<infer P> ? P : never;
 
-/** Builds the graph of a plan. User functions call `step` with a thing before they take it. */
+/** Builds the graph of a plan. User functions call `step` with a value before they take over its items. */
 function grow(plan: Plan, ledger: Ledger, step: (thing: Thing) => void): Graph<Record<string, unknown>, never> {
   const { sources, nodes, sinks, table } = plan;
   const wait = (k: number): Promise<void> => turns(delayAt(table, k));
@@ -193,7 +193,7 @@ function grow(plan: Plan, ledger: Ledger, step: (thing: Thing) => void): Graph<R
         ];
       }
       case 'inner': {
-        // A stage's function owns its item, even if it fails.
+        // The function of an inner stage owns its item, even if it fails.
         const owning = (thing: Thing): Promise<Thing> =>
           again(thing).catch((error) => {
             ledger.deliver(thing);
@@ -221,7 +221,7 @@ function grow(plan: Plan, ledger: Ledger, step: (thing: Thing) => void): Graph<R
         ledger.deliver(thing);
       });
     }
-    // The first item is the seed; it is delivered with the second item.
+    // The first item is the seed, so it is taken over together with the second item.
     return g.reduce(name, g.merge(`${name}-ahead`, [port]), (first: Thing, thing: Thing): Thing => {
       step(thing);
       for (const each of [first, thing]) ledger.deliver(each);
@@ -235,7 +235,7 @@ interface Seen {
   readonly names: (string | undefined)[];
 }
 
-/** Runs the graph. Frees the results of a successful run and the accumulators of folds. */
+/** Runs a graph. Afterwards, frees the results of a successful run, and the accumulators of folds. */
 async function runAndFree(
   plan: Plan,
   ledger: Ledger,
@@ -258,7 +258,7 @@ async function runAndFree(
     (error: unknown) => error,
   );
   await settled();
-  // A fold owns its accumulator.
+  // A fold's function owns the accumulator, so an accumulator that is left is no mistake.
   for (const item of ledger.alive.values()) if (item.maker === 'reduce') ledger.deliver(item);
   return { errors, names, outcome };
 }

@@ -1,31 +1,34 @@
 import { fc } from '@fast-check/vitest';
 
-/** Lets `count` turns of the event loop pass; 0 is only a microtask. */
+/** Waits for `count` turns of the event loop; for 0, only for a microtask. */
 export async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Enough turns for everything that a test left unfinished to settle. */
+/** Waits for enough turns of the event loop that everything which a test left unfinished settles. */
 export const settled = (): Promise<void> => turns(12);
 
-/** The numbers of turns that the items of a run take, in a cycle. */
+/** Numbers of turns that successive items take; the list repeats at its end. */
 export const delays: fc.Arbitrary<number[]> = fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 12 });
 
 export const delayAt = (table: readonly number[], index: number): number => table[index % table.length] ?? 0;
 
-/** An async source that records its use. */
+/** An async source of numbers that records how it is used. */
 export interface MeteredSource extends AsyncIterable<number> {
-  /** Number of items made. */
+  /** Number of items that it has made. */
   made: number;
   /** Number of calls of `return()`. */
   returns: number;
-  /** The maximum number of concurrent calls of `next()`. */
+  /** Maximum number of calls of `next()` that were pending at the same time. */
   concurrentNexts: number;
-  /** Whether it ended by itself, after its last item or by an error. */
+  /** Whether the source ended by itself: after its last item, or by an error. */
   ended: boolean;
 }
 
-/** Gives 0 … length - 1, after `table` turns each; throws instead of item `failAt`. */
+/**
+ * Gives the numbers from 0 to length − 1. Item i takes `table[i]` turns of the event loop; item `failAt` is an error
+ * instead.
+ */
 export function meteredSource(length: number, table: readonly number[] = [0], failAt = -1): MeteredSource {
   let nexts = 0;
   const source: MeteredSource = {

@@ -14,7 +14,7 @@ const late =
     return item;
   };
 
-/** The error of a graph that fails. */
+/** The error with which a graph fails. */
 const errorOf = <R>(failing: Graph<R, never>, options = {}): Promise<GraphError> =>
   failing.run(undefined, options).result.then(
     () => expect.unreachable(),
@@ -63,7 +63,8 @@ describe('a branch', () => {
       });
       const run = stopped.run();
       await turns(30);
-      // One in the sink, `capacity` on its edge, one in the branch, `edge` before it, and none being read.
+      // In flight: one item in the sink, `capacity` items on its edge, one in the branch, and `edge` items before the
+      // branch.
       expect(source.made).toBe(1 + capacity + 1 + edge);
       expect(run.counters().find(({ name }) => name === 'held')).toMatchObject({ depth: capacity, active: 1 });
       letGo();
@@ -145,7 +146,7 @@ describe('a join', () => {
       expect(result.pairs.map((pair) => `${pair.left.name} ${pair.right.name}`).toSorted()).toEqual(
         expected.pairs.toSorted(),
       );
-      // Items without a partner leave in order.
+      // Items without a partner must leave in their order.
       expect(result.leftOnly.map(({ name }) => name)).toEqual(expected.leftOnly);
       expect(result.rightOnly.map(({ name }) => name)).toEqual(expected.rightOnly);
     },
@@ -154,7 +155,7 @@ describe('a join', () => {
   test.prop({ shift: fc.nat({ max: 12 }), hold: oneTo(12) })(
     'holds no more than its bound: partners too far apart are reported as a stall',
     async ({ shift, hold }) => {
-      // The partner of item k on the left side only comes with item k + `shift` of the source.
+      // Item k on the left side has to wait for its partner, which comes with item k + `shift` of the source.
       const length = 40;
       const diamond = graph('diamond', (g) => {
         const { a, b } = g.broadcast('tee', g.source('read', range(length)), ['a', 'b']);
@@ -166,7 +167,7 @@ describe('a join', () => {
         return { pairs: g.collect('pairs', ports.pairs), alone: g.collect('left', ports.leftOnly) };
       });
       const run = diamond.run();
-      // Two more items fit on the way to the join's table: its edge and the broadcast hold one each.
+      // Two more items fit before the join: one on its edge, and one in the broadcast.
       if (shift > hold + 4) {
         await expect(run.result).rejects.toMatchObject({ code: 'graph/stalled', place: { node: 'diamond' } });
       } else if (shift < hold) {

@@ -4,13 +4,13 @@ import { type ErrorPolicy, type Graph, type GraphBuilder, graph, ItemError } fro
 import { fc, test } from '../law-test.ts';
 import { delayAt, delays, settled, turns } from './graph-harness.ts';
 
-/** Something that has to be freed once. */
+/** A resource that must be freed exactly once. */
 interface Resource {
   readonly id: number;
   readonly value: number;
 }
 
-/** Makes resources, and counts how they end. */
+/** Makes resources, and counts how their ownership ends. */
 class Resources {
   readonly alive: Set<number> = new Set<number>();
   readonly freedTwice: number[] = [];
@@ -43,7 +43,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   table: delays,
 });
 
-/** A graph with a node of every kind. Every function calls `step` first, and frees its input once it succeeds. */
+/** A graph with a node of every kind. Every function calls `step` first; it frees its input only if it succeeds. */
 function everything(resources: Resources, plan: Plan, step: (node: string) => void): Graph<number, never> {
   const { length, lanes, capacity, ordered, table } = plan;
   const { free } = resources;

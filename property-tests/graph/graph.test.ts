@@ -6,7 +6,7 @@ import { delayAt, delays, meteredSource, range, settled, sorted, turns } from '.
 
 const oneTo = (max: number): fc.Arbitrary<number> => fc.integer({ min: 1, max });
 
-/** Two stages between a source and an array. */
+/** A chain of two stages between a source and an array. */
 const chains = fc.record({
   length: fc.nat({ max: 40 }),
   lanes: fc.tuple(oneTo(4), oneTo(4)),
@@ -42,7 +42,8 @@ describe('a graph of stages', () => {
 
       const expected = range(length).map((item) => item + 1001);
       expect(ordered ? result : sorted(result)).toEqual(expected);
-      // Items on the edges, items in the lanes, one being read, and one being appended.
+      // The maximum number of items in flight: those on the three edges and in the lanes, one being read, and one being
+      // appended.
       const bound = capacity[0] + lanes[0] + capacity[1] + lanes[1] + capacity[2] + 1 + 1;
       expect(ahead).toBeLessThanOrEqual(bound);
       expect(source.concurrentNexts).toBeLessThanOrEqual(1);

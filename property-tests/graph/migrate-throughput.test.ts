@@ -7,14 +7,17 @@ import { sorted } from './graph-harness.ts';
 import { machines, VirtualTime } from './virtual-time.ts';
 
 interface Workload {
-  /** Sizes of the tiles. */
+  /** The sizes of the tiles in their order; they determine how long tiles take. */
   readonly sizes: readonly number[];
   /** Milliseconds per unit of size, on one core or on the GPU. */
   readonly parse: { readonly cpu: number; readonly gpu: number };
   readonly aggregate: { readonly cpu: number; readonly gpu: number };
 }
 
-/** The virtual time that a workload takes on two cores and a GPU, each of which does one thing at a time. */
+/**
+ * Simulates a workload in virtual time, on two cores and a GPU that process one tile at a time each; returns its total
+ * time.
+ */
 async function simulate({ sizes, parse, aggregate }: Workload, enabled: boolean) {
   const time = new VirtualTime();
   const cores = machines(time, 2);
@@ -39,7 +42,7 @@ async function simulate({ sizes, parse, aggregate }: Workload, enabled: boolean)
   return { makespan, parsed: parser.counters().migrated, aggregated: aggregator.counters().migrated };
 }
 
-/** 200 tiles, from a tenth of the mean size to twice the mean. */
+/** Sizes of 200 tiles, from about a tenth of the mean size to twice the mean size. */
 const tiles = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 200, maxLength: 200 });
 
 async function gain(workload: Workload): Promise<{ gain: number; parsed: number; aggregated: number }> {
@@ -64,7 +67,8 @@ describe('throughput in virtual time with migration, relative to none', () => {
     expect(result.parsed).toBeGreaterThan(0);
   });
 
-  // Both stages take equally long at home; on the other side they take half as long, as long, or twice as long.
+  // Both stages take equally long on their own processor. On the other processor, they take half as long, as long, or
+  // twice as long.
   test.prop({ sizes: tiles, slower: fc.constantFrom(0.5, 1, 2) }, runs)(
     'a balanced load: at least 0.97',
     async ({ sizes, slower }) => {

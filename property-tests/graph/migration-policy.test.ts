@@ -70,7 +70,7 @@ const policy: fc.Arbitrary<MigrationPolicy> = fc
 
 const idleLanes = ({ lanes, underWay }: SideLoad): number => lanes - underWay.length;
 
-/** A GPU stage with a full edge, and idle lanes on the CPU. */
+/** A stage on the GPU whose edge is full, while the CPU has idle lanes. */
 const congested = ({ gpu, cpu, waiting }: { gpu?: number; cpu?: number; waiting: number[] }): MigrationInput => ({
   occupancy: { items: waiting.length, bytes: 0 },
   capacity: { items: waiting.length, bytes: Number.POSITIVE_INFINITY },
@@ -84,14 +84,14 @@ const congested = ({ gpu, cpu, waiting }: { gpu?: number; cpu?: number; waiting:
   finished: 50,
 });
 
-/** The moved items' stage, with their home and the other side. */
+/** The stage whose items moved, with its own processor (`home`) and the processor to which they moved (`away`). */
 function movedOf(given: MigrationInput, reason: MigrationDecision['reason']) {
   const { upstream, downstream } = given;
   if (reason === 'starved') return { ...upstream!, home: upstream!.cpu, away: upstream!.gpu };
   return { ...downstream, home: downstream.gpu, away: downstream.cpu };
 }
 
-/** The times at which the `waiting` items finish at home if none is moved, by an independent simulation of events. */
+/** The times at which the waiting items would finish if none moved, by an independent simulation. */
 function finishAtHome(waiting: readonly number[], home: SideLoad): number[] {
   const lanes = Array.from({ length: home.lanes }, (_, i) => (home.underWay[i] ?? 0) / home.rate!);
   return waiting.map((work) => {

@@ -9,7 +9,7 @@ import { delayAt, delays, meteredSource, range, settled, sorted, turns } from '.
 const lanesArbitrary = fc.integer({ min: 1, max: 6 });
 const lengths = fc.nat({ max: 40 });
 
-/** The error of a stream. */
+/** Resolves with the error of a stream. */
 async function errorOf(stream: Observable<unknown>): Promise<unknown> {
   return lastValueFrom(stream).then(
     () => expect.fail('the stream did not fail'),
@@ -114,7 +114,7 @@ describe('an early unsubscribe', () => {
   test.prop({
     lanes: lanesArbitrary,
     ordered: fc.boolean(),
-    // Some reads take a turn, so that the stream can be left before the source ends.
+    // Some reads take a turn of the event loop, so that the stream can be left before its source ends.
     reading: delays.map((table) => [1, ...table]),
     working: delays,
     after: fc.nat({ max: 20 }),

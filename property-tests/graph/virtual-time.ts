@@ -1,6 +1,6 @@
 import { turns } from './graph-harness.ts';
 
-/** A clock that stands still while anything can run, and then jumps to the next wake-up. */
+/** A simulated clock: it stands still while any task can run, and then jumps to the next wake-up. */
 export class VirtualTime {
   now = 0;
   #waiting: { readonly at: number; readonly order: number; readonly wake: () => void }[] = [];
@@ -10,7 +10,7 @@ export class VirtualTime {
     return new Promise((wake) => this.#waiting.push({ at: this.now + ms, order: this.#made++, wake }));
   }
 
-  /** Runs until `promise` settles; returns the time that this took. */
+  /** Runs until `promise` settles; returns the virtual time that this took. */
   async run(promise: Promise<unknown>): Promise<number> {
     let over = false;
     const end = (): void => {
@@ -28,7 +28,7 @@ export class VirtualTime {
   }
 }
 
-/** `count` machines that do one thing at a time, first come, first served, like the workers of a pool. */
+/** `count` machines that process one task at a time each, in the order of arrival, like the workers of a pool. */
 export function machines(time: VirtualTime, count: number): (ms: number) => Promise<void> {
   const queue: (() => void)[] = [];
   let free = count;

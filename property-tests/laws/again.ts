@@ -18,7 +18,7 @@ import { sort } from '../../primitives/sort.ts';
 import { assertSameBytes, type HostTable } from './compare.ts';
 import { type Law, law } from './law.ts';
 
-/** Functors with the same parameters. Two of them compute the same. */
+/** Functors with the same parameters; the first and the last compute the same function. */
 const parameters = { x: u32, y: u32, z: u32, table: array(u32), by: uniform(u32) };
 const functors = [
   fn('first', parameters, u32, ({ x, y, z, table, by }) => x.mul(by).add(y).sub(z.mul(5)).add(table.at(x))),
@@ -34,13 +34,13 @@ const isSmaller = fn('isSmaller', { x: u32, y: u32 }, bool, ({ x, y }) => x.lt(y
 const pair = fn('pair', { x: u32 }, { more: u32, less: u32 }, ({ x }) => ({ more: x.add(3), less: x.shr(1) }));
 const plusOne = fn('plusOne', { x: u32 }, u32, ({ x }) => x.add(1));
 
-/** A column to be passed to a call, with its contents. */
+/** A column that is passed to a call, with its expected contents. */
 interface Given {
   readonly column: Column<'u32'>;
   readonly host: Uint32Array;
 }
 
-/** The same rows in many forms: in one buffer or several, packed, sliced, and computed. */
+/** Columns with the same rows in many forms: in one buffer or several, packed, sliced, and computed. */
 function columnsOf(context: Context, words: Uint32Array): readonly Given[] {
   const n = words.length;
   const other = words.map((word, i) => (word + i) % 7);
@@ -67,7 +67,7 @@ function columnsOf(context: Context, words: Uint32Array): readonly Given[] {
 }
 const FORMS = 13;
 
-/** The arguments of a call: numbers that choose its columns and functor, and a uniform. */
+/** The arguments of a call: numbers that select its columns and its functor, and a uniform. */
 interface Call {
   readonly kind: keyof typeof calls;
   readonly x: number;

@@ -28,7 +28,7 @@ import { weightedHistogramLaws } from './weighted-histogram.ts';
 
 export { kernelLaws };
 
-/** The laws of the primitives: on every backend, each result equals that of a plain loop. */
+/** The laws of the primitives: on every backend, each result must equal that of a plain loop. */
 export const primitiveLaws: readonly Law[] = [
   ...mapLaws,
   ...sequenceLaws,

@@ -3,28 +3,28 @@ import { BLOCK, QUAD } from '../../primitives/contract/combination-tree.ts';
 type Combine<S> = (left: S, right: S) => S;
 
 /**
- * An independent, recursive implementation of the canonical tree, written from its description alone. Scans and
- * reductions of inexact monoids are compared with it.
+ * The total by the canonical tree, the prescribed bracketing for inexact monoids. This recursive implementation is
+ * independent: it was written only from the tree's description, and reductions and scans are compared with it.
  */
 export function canonicalTotal<S>(elements: readonly S[], combine: Combine<S>): S | undefined {
   if (elements.length > BLOCK) return canonicalTotal(totalsOfBlocks(elements, combine), combine);
   return totalOfGroup(elements, 0, Math.log2(BLOCK / QUAD), combine);
 }
 
-/** The prefixes of one element. The first element has no exclusive prefix. */
+/** The prefixes of one element; undefined is the exclusive prefix of the first element. */
 export interface CanonicalPrefix<S> {
   readonly exclusive: S | undefined;
   readonly inclusive: S;
 }
 
-/** The inclusive and exclusive prefix of every element. */
+/** The inclusive and exclusive prefixes of all elements, by the canonical tree. */
 export function canonicalPrefixes<S>(elements: readonly S[], combine: Combine<S>): CanonicalPrefix<S>[] {
   const blocks = blocksOf(elements);
   const before = blocks.length > 1 ? canonicalPrefixes(totalsOfBlocks(elements, combine), combine) : [];
   return blocks.flatMap((block, b) => prefixesInBlock(block, before[b]?.exclusive, combine));
 }
 
-/** The prefixes of the last element. */
+/** The inclusive and exclusive prefix of the last element, by the canonical tree. */
 export function canonicalLastPrefix<S>(elements: readonly S[], combine: Combine<S>): CanonicalPrefix<S> {
   const before = canonicalPrefixes(totalsOfBlocks(elements, combine), combine).at(-1);
   return prefixesInBlock(blocksOf(elements).at(-1)!, before?.exclusive, combine).at(-1)!;
@@ -52,7 +52,10 @@ function chunks<S>(elements: readonly S[], size: number): S[][] {
   return Array.from({ length: count }, (_, i) => elements.slice(i * size, (i + 1) * size));
 }
 
-/** Computes S(high) ⊕ (… ⊕ S(low)) over the aligned groups before a quad. Each bit set in its number gives a group. */
+/**
+ * The total of all elements of a block before a quad: S(high) ⊕ (… ⊕ S(low)) over aligned groups of quads. Each bit
+ * that is set in the quad's number gives a group.
+ */
 function totalBeforeQuad<S>(block: readonly S[], quad: number, combine: Combine<S>): S | undefined {
   const groups: (S | undefined)[] = [];
   let start = 0;

@@ -2,7 +2,7 @@ import { requireArguments } from '../../primitives/arguments.ts';
 import { aFlag, aText } from '../../primitives/kinds.ts';
 import { someRows } from '../arbitraries/host-kinds.ts';
 
-/** Host data: a typed array, or a record of them as `Context.read` returns it. */
+/** A table in host memory: a typed array, or a record of tables, as `Context.read` returns it. */
 export type HostTable = ArrayLike<number> | { readonly [name: string]: HostTable };
 
 /**
@@ -59,7 +59,7 @@ export function assertSameBytes(actual: HostTable, expected: HostTable, what: st
   compare(words(actual, nanBits), words(expected, nanBits), what);
 }
 
-/** Converts every array of a table to its words. */
+/** Converts every array of a table to an array of its words. */
 export function words(table: HostTable, nanBits = true): HostTable {
   if (!isArray(table)) {
     return Object.fromEntries(Object.entries(table).map(([name, field]) => [name, words(field, nanBits)]));

@@ -8,7 +8,10 @@ import { present, presentation } from '../arbitraries/presentations.ts';
 import { assertSame } from './compare.ts';
 import { type Law, law } from './law.ts';
 
-/** Row counts of a side: none, one, several lanes, several tiles, and more than one run. */
+/**
+ * Numbers of rows on a side: none, one, several lanes, several tiles, and more than one run (rows that are reduced
+ * together).
+ */
 const rows = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 13 }), weight: 6 },
   { arbitrary: fc.constantFrom(16, 17, 31, 33, 63, 64, 65, 130, 260), weight: 4 },
@@ -16,7 +19,7 @@ const rows = fc.oneof(
 const dimensions = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.constantFrom(16, 17, 33));
 const runs = fc.constantFrom(undefined, 1, 3, 8, 32, 100);
 
-/** Pseudorandom numbers; a seed always gives the same ones. */
+/** Pseudorandom integers below `max`; equal seeds give equal numbers. */
 function numbers(length: number, seed: number, max: number): number[] {
   let state = seed >>> 0;
   return Array.from({ length }, () => {
@@ -25,7 +28,10 @@ function numbers(length: number, seed: number, max: number): number[] {
   });
 }
 
-/** Folds the values of all pairs, run by run. The result of run r for left row i is in row r · left + i. */
+/**
+ * Combines the values of all pairs, for each left row and each run of right rows. Row r · left + i has the result of
+ * run r for left row i.
+ */
 function folded<T>(
   [left, right]: readonly [number, number],
   run: number | undefined,
@@ -64,7 +70,7 @@ export const crossReduceLaws: readonly Law[] = [
       const step = fn({ sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => sum.add(a.sub(b).mul(a.sub(b))));
       const value = fn({ sum: f32, id: u32 }, { distance: f32, id: u32 }, ({ sum, id }) => ({ distance: sum, id }));
       const result = await run((context) => {
-        // Results by run are laid out by the capacity of the left rows, which must therefore equal their number.
+        // Results per run are stored by the capacity of the left rows, which must therefore equal their number.
         const elements = present(context, { a }, size === undefined ? how : 'slice');
         const id = Uint32Array.from({ length: right }, (_, j) => j);
         return crossReduce(
@@ -151,7 +157,7 @@ export const crossReduceLaws: readonly Law[] = [
         return { kept, elements, own, numbers: [...kept.keys()].filter((row) => kept[row]) };
       };
       const [a, b] = [sideOf(left, eachLeft, 0), sideOf(right, eachRight, 2)];
-      // Sums of whole numbers are exact in any order.
+      // Sums of integers are exact in any order.
       const step = fn({ sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => sum.add(a.mul(b)), { fast: true });
       const value = fn({ sum: f32, from: u32, to: u32 }, u32, ({ sum, from, to }) => u32(sum.abs()).add(from).xor(to));
       const result = await run((context) => {

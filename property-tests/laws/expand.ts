@@ -11,12 +11,12 @@ const rows = rowsOf({ count: 'tiny', id: 'u32', float: 'f32' }, fewRows);
 
 const ranked = fn({ id: u32, float: f32, rank: u32 }, { id: u32, rank: u32, float: f32 }, (row) => row);
 
-/** The source row of every output row, and its rank among the rows of that source. */
+/** For every output row, its source row and its rank among the output rows of this source. */
 function flatMap(counts: ArrayLike<number>): { readonly row: number; readonly rank: number }[] {
   return Array.from(counts, (count, row) => Array.from({ length: count }, (_, rank) => ({ row, rank }))).flat();
 }
 
-/** Reads from a captured column that it treats as a ring of `size` numbers. */
+/** A functor that reads from a captured column as from a ring of `size` numbers. */
 const fromRing = fn(
   { start: u32, rank: u32, ring: array(u32), size: uniform(u32) },
   u32,

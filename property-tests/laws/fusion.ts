@@ -17,7 +17,7 @@ import { rowsIn } from './rows.ts';
 
 const combine = fn('combine', { x: u32, y: u32 }, u32, ({ x, y }) => x.mul(y).add(1));
 
-/** A step that derives a column from two earlier ones: its kind, and the numbers of its operands. */
+/** A step that derives a column from two earlier columns: its kind, and the numbers of its operands. */
 export const step: fc.Arbitrary<Step> = fc.record({
   kind: fc.constantFrom('map', 'mixed', 'f32', 'stencil', 'gather', 'reverse', 'slice', 'difference', 'zip'),
   a: fc.nat({ max: 30 }),
@@ -46,7 +46,7 @@ const around = fn('around', { x: neighbours(u32), y: u32 }, u32, ({ x, y }) =>
 );
 const within = fn('within', { x: u32, rows: uniform(u32) }, u32, ({ x, rows }) => x.rem(rows.max(1)));
 
-/** The view of a step, which has as many rows as its operands. */
+/** The view that a step makes; it has as many rows as its operands. */
 function viewOf({ kind }: Step, x: Words, y: Words): Words {
   const rows = x.capacity + 1;
   switch (kind) {
@@ -73,7 +73,7 @@ function viewOf({ kind }: Step, x: Words, y: Words): Words {
   }
 }
 
-/** Carries out all steps. Each takes its operands from the columns before it. */
+/** Carries out all steps. Each takes its operands from `first` and the results of earlier steps. */
 export function takeSteps(first: Words, steps: readonly Step[], finish: (view: Words) => Words): Words[] {
   const columns = [first];
   for (const each of steps) {

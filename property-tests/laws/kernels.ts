@@ -14,14 +14,14 @@ import { type Law, law } from './law.ts';
 
 const BLANK = 0xabababab;
 
-/** A stored column with a fill pattern that reveals where a kernel wrote. */
+/** A stored column, filled with a pattern that shows where a kernel wrote. */
 function canvas(context: Context, length: number): Column<'u32'> {
   return context.column(new Uint32Array(length).fill(BLANK));
 }
 
 const blank = (length: number): Uint32Array => new Uint32Array(length).fill(BLANK);
 
-/** The parts of an extent, whose count may be on the device. */
+/** The parts of an extent (which rows a kernel processes). Its row count may be on the device. */
 interface ExtentSample {
   readonly count: number;
   readonly minus: number;
@@ -50,7 +50,10 @@ const cellOf = (column: Column, word: number): { buffer: Store['buffer']; word: 
   word,
 });
 
-/** `(index, 3 · index, index is odd, index reversed, index as f32)`: the third is a guard, the fourth an index. */
+/**
+ * A program with five results: index, 3 · index, whether the index is odd (a guard), the index from the end (a target
+ * index), and the index as f32.
+ */
 const fiveResults = (length: number): ReturnType<typeof programOf> =>
   programOf(
     fuse('fiveResults', [], ['u32', 'u32', 'bool', 'u32', 'f32'], (index, _, loader) => [
@@ -64,7 +67,7 @@ const fiveResults = (length: number): ReturnType<typeof programOf> =>
 
 const sumAndCount = product({ sum: plus(u32), count: plus(u32) });
 
-/** The laws of the six kernels and of command order. */
+/** The laws of the six kernels, and of the order of commands. */
 export const kernelLaws: readonly Law[] = [
   law(
     'forEach stores by index, at computed places, under a guard, and within its capacity',

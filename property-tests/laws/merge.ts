@@ -14,7 +14,10 @@ import { type Law, law } from './law.ts';
 import { backwards, rowsIn, take } from './rows.ts';
 import { type KeyColumns, type KeyKind, type KeyRows, keyOf, keysOf } from './sort-keys.ts';
 
-/** Payload columns, of which a case takes some or all. All of them together exceed what a kernel can bind. */
+/**
+ * Columns that are merged along with the keys; a case has some or all of them. All together exceed the bindings of a
+ * kernel.
+ */
 const payloads = { float: 'f32', byte: 'i8', flag: 'bool', row: 'u32' } as const;
 
 interface Case {
@@ -25,7 +28,7 @@ interface Case {
   readonly descending: boolean;
 }
 
-/** The number of the first row. Unwritten memory is likely to contain smaller numbers. */
+/** The number of the first row. It is large, because unwritten memory is likely to contain small numbers. */
 const FIRST = 0x5eed0000;
 
 const isAmong = fn('isAmong', { x: u32, count: uniform(u32) }, bool, ({ x, count: rows }) => x.sub(FIRST).lt(rows));
@@ -45,7 +48,10 @@ const mergeCase: fc.Arbitrary<Case> = fc
     });
   });
 
-/** The expected order of all rows, by number. Rows of the second table are numbered after those of the first. */
+/**
+ * The expected order of all rows, by their numbers. Rows of the second table have higher numbers than those of the
+ * first.
+ */
 function mergedOrder({ kind, sides: [a, b], descending }: Case): number[] {
   const sign = descending ? -1 : 1;
   const keyAt = (side: KeyRows) => (row: number) => ({ row, key: sign * keyOf(kind, side, row) });
@@ -61,7 +67,7 @@ function mergedOrder({ kind, sides: [a, b], descending }: Case): number[] {
   return order;
 }
 
-/** Concatenates the rows of two tables. */
+/** Appends the rows of the second table to those of the first. */
 function together(a: KeyRows, b: KeyRows): KeyRows {
   const join = (first: HostArray, second: HostArray): HostArray => {
     if (!ArrayBuffer.isView(first)) return [...first, ...(second as readonly boolean[])];
@@ -95,7 +101,8 @@ export const mergeLaws: readonly Law[] = [
     const expected = { rows: pickFields(merged, [...keyNames, ...along]), keys: pickFields(merged, keyNames) };
     assertSameBytes(result, expected, 'merged', true);
   }),
-  // The order may differ between backends, so the law checks only the number of rows and that each comes from an input.
+  // Backends may order such rows differently, so this law only checks how many rows there are, and that each comes from
+  // an input.
   law('merging unsorted tables gives as many rows, each from an input', [mergeCase], async (run, each) => {
     const { kind, sides, how, descending } = each;
     const [first, second] = sides.map(rowsIn) as [number, number];

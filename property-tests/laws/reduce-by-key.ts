@@ -16,7 +16,7 @@ import { assertSame, assertSameBytes, type HostTable } from './compare.ts';
 import { type Law, law } from './law.ts';
 import { type HostColumns, inputOf, leavesOf, rowsIn, tableOf, take, takeArray } from './rows.ts';
 
-/** The first row of every run of equal keys. Keys are equal if all their bits are. */
+/** The first row of every run of equal keys. Keys are equal only if all of their bits are. */
 function startsOf(keys: HostColumns): number[] {
   const bits = Object.values(keys).map((array) =>
     array instanceof Float32Array ? new Uint32Array(array.buffer, array.byteOffset, array.length) : array,
@@ -30,7 +30,9 @@ type RunTotals = (rows: readonly Leaves[], starts: readonly number[], sample: Mo
 const sequentialTotals: RunTotals = (rows, starts, { identity, combine }) =>
   starts.map((start, run) => rows.slice(start, starts[run + 1]).reduce(combine, identity));
 
-/** Totals of runs by the canonical tree over (head, value) pairs, read at the end of every run. */
+/**
+ * Totals of runs by the canonical tree over pairs of a head flag and a value; each total is read at the end of its run.
+ */
 const treeTotals: RunTotals = (rows, starts, { combine }) => {
   const heads = new Set(starts);
   const pairs = rows.map((row, i): Leaves => [Number(heads.has(i)), ...row]);

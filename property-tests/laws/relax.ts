@@ -12,7 +12,7 @@ import { assertSame } from './compare.ts';
 import { type Law, law } from './law.ts';
 
 const boundary = fc.constantFrom<Boundary[]>('clamp', 'wrap', 'reflect', 'constant');
-/** Sides of grids. Some grids have no cells, and some are too large to share a workgroup with others. */
+/** Widths and heights of grids. Some grids have no cells; some are too large to share a workgroup with other grids. */
 const side = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 9 }), weight: 12 },
   { arbitrary: fc.constantFrom(16, 17, 31, 32, 33), weight: 4 },
@@ -36,7 +36,7 @@ interface Size {
 
 type Rule = { readonly x: Boundary; readonly y: Boundary };
 
-/** Arguments of `relaxed`, the plain loop over one grid after another. */
+/** The arguments of {@link relaxed}, which computes the expected result of one grid after another. */
 interface Plain<T> {
   readonly sizes: readonly Size[];
   readonly state: readonly T[];
@@ -87,7 +87,7 @@ const total = (sizes: readonly Size[]): number => sizes.reduce((sum, { width, he
 const widths = (sizes: readonly Size[]) => Uint32Array.from(sizes, ({ width }) => width);
 const heights = (sizes: readonly Size[]) => Uint32Array.from(sizes, ({ height }) => height);
 
-/** Pseudorandom numbers; a seed always gives the same ones. */
+/** Pseudorandom integers below `max`; equal seeds give equal numbers. */
 function numbers(length: number, seed: number, max: number): number[] {
   let state = seed >>> 0;
   return Array.from({ length }, () => {
@@ -96,7 +96,7 @@ function numbers(length: number, seed: number, max: number): number[] {
   });
 }
 
-/** The options that bound the size of grids. */
+/** The options that state the maximum width and height of the grids. */
 const largest = (sizes: readonly Size[]) => ({
   maxWidth: Math.max(1, ...widths(sizes)),
   maxHeight: Math.max(1, ...heights(sizes)),

@@ -56,15 +56,15 @@ function isScalarSample({ fields }: MonoidSample): boolean {
 }
 
 /**
- * The input of a primitive for a monoid: the single column of a monoid of scalars, or else a table of its fields. The
- * fields are in another order than in the monoid, because they are matched by name.
+ * The input of a primitive for a monoid: its single column if it is over scalars, otherwise a table of its fields. The
+ * fields are in another order than in the monoid, because primitives match them by name.
  */
 export function inputOf(sample: MonoidSample, table: { readonly [name: string]: Column }): never {
   const fields = Object.fromEntries(Object.keys(sample.fields).map((name) => [name, table[name]!]));
   return (isScalarSample(sample) ? fields.value : backwards(fields)) as never;
 }
 
-/** The same fields in the reverse order. */
+/** The fields of a record in reverse order. */
 export function backwards<R extends object>(fields: R): R {
   return Object.fromEntries(Object.entries(fields).reverse()) as R;
 }

@@ -12,7 +12,7 @@ import { backwards, rowsIn, take } from './rows.ts';
 const payload = rowsOf({ number: 'u32', float: 'f32', flag: 'bool', byte: 'i8' });
 type Payload = HostRows<{ number: 'u32'; float: 'f32'; flag: 'bool'; byte: 'i8' }>;
 
-/** Distinct indices below `length`. A row without a place gets an index past the end. */
+/** Distinct indices below `length`. Rows for which none is left get an index past the end, and so do some others. */
 function places(rows: number, length: number, seed: number): Uint32Array {
   const next = randomWords(seed);
   const free = Array.from({ length }, (_, i) => i);
@@ -23,7 +23,7 @@ function places(rows: number, length: number, seed: number): Uint32Array {
   });
 }
 
-/** A permutation of all rows. */
+/** A pseudorandom permutation of all row numbers. */
 function permutation(rows: number, seed: number): Uint32Array {
   const next = randomWords(seed);
   const order = Uint32Array.from({ length: rows }, (_, i) => i);
@@ -34,14 +34,17 @@ function permutation(rows: number, seed: number): Uint32Array {
   return order;
 }
 
-/** The row at every place of the result. An empty place gets the number of the row of zeros, which comes last. */
+/**
+ * For every index of the result, the row that is stored there. Indices without a row get the number after the last row,
+ * which stands for the initial contents.
+ */
 function rowsByPlace(indices: Uint32Array, length: number, placed: (row: number) => boolean): number[] {
   const rows = new Array<number>(length).fill(indices.length);
   for (const [row, place] of indices.entries()) if (placed(row) && place < length) rows[place] = row;
   return rows;
 }
 
-/** Appends the row that is expected at empty places. */
+/** Appends a row: the initial contents, which are expected at indices without a row. */
 function withRow(host: Payload, byte: number): Payload {
   const { number, float, flag } = host;
   return {

@@ -3,7 +3,7 @@ import type { SortKeys } from '../../primitives/sort.ts';
 import type { HostRows } from '../arbitraries/columns.ts';
 import type { HostKind } from '../arbitraries/host-kinds.ts';
 
-/** The kinds of sort keys. A u64 key has two columns, every other kind has one. */
+/** Kinds of sort keys. A key of u64 has two columns; every other kind has one. */
 export type KeyKind = HostKind | 'u64';
 export type KeyColumns = { readonly [name: string]: Column };
 export type KeyRows = HostRows<{ readonly [name: string]: HostKind }>;
@@ -13,7 +13,7 @@ export function keysOf(kind: KeyKind, table: KeyColumns): SortKeys {
   return (kind === 'u64' ? { lo: table.lo, hi: table.hi } : table.key) as SortKeys;
 }
 
-/** A row's key as a number in the order of the keys. */
+/** Converts a row's key to a number; these numbers have the order of the keys. */
 export function keyOf(kind: KeyKind, rows: KeyRows, row: number): number {
   if (kind === 'u64') return Number(rows.hi![row]) * 2 ** 32 + Number(rows.lo![row]);
   if (kind !== 'f32') return Number(rows.key![row]);

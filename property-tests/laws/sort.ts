@@ -12,7 +12,7 @@ import { keysOf } from './sort-keys.ts';
 
 type KeyKind = 'u32' | 'i32' | 'f32' | 'u64' | 'u8' | 'i16';
 
-/** Payload columns, of which a case takes some. */
+/** Columns that are sorted along with the keys; a case has some of them. */
 const payloads = { float: 'f32', byte: 'u8', flag: 'bool', index: 'i32' } as const;
 
 interface Case {
@@ -48,7 +48,7 @@ const sortCase: fc.Arbitrary<Case> = fc
     });
   });
 
-/** The expected order of the rows, by number. */
+/** The expected order of all rows, by their numbers. */
 function sortedOrder({ kind, rows, options }: Case): number[] {
   const order = Array.from({ length: rowsIn(rows) }, (_, i) => i);
   const sign = options.descending ? -1 : 1;

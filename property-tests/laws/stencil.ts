@@ -24,7 +24,7 @@ const offset = fc.oneof(
 const offsets = fc.array(fc.tuple(offset, offset), { minLength: 1, maxLength: 4 });
 const OUTSIDE = { value: -5, flag: true };
 
-/** Maps a place to one inside the line by the boundary rule, or returns undefined if it lies outside. */
+/** Maps a position to one inside the line by the boundary rule; undefined if the rule gives none. */
 function placeOn(size: number, place: number, rule: Boundary): number | undefined {
   if (place >= 0 && place < size) return place;
   const period = 2 * (size - 1);
@@ -47,7 +47,7 @@ const modulo = (a: number, b: number): number => ((a % b) + b) % b;
 type Cells = { readonly value: ArrayLike<number>; readonly flag: readonly boolean[] };
 type Rule = { readonly x: Boundary; readonly y: Boundary };
 
-/** The value that the stencil must see at an offset from a cell. */
+/** The expected value at an offset from a cell. */
 function seen(cells: Cells, width: number, rule: Rule, cell: number, [dx, dy]: readonly [number, number]): number {
   const rows = Math.ceil(cells.value.length / width);
   const column = placeOn(width, (cell % width) + dx, rule.x);
@@ -58,7 +58,10 @@ function seen(cells: Cells, width: number, rule: Rule, cell: number, [dx, dy]: r
   return cells.flag[place] ? ~value : value;
 }
 
-/** For each cell, its own value plus the values at all offsets, weighted by their position in the list. */
+/**
+ * The expected results: each cell's own value plus the values at all offsets, multiplied by the offsets' positions in
+ * the list.
+ */
 function expected(
   cells: Cells,
   width: number,
@@ -85,7 +88,7 @@ const weighted = (list: readonly (readonly [number, number])[]) =>
 
 const cells = rowsOf({ value: 'i32', flag: 'bool' });
 
-/** Grids of whole rows, as their width and their number of cells. */
+/** Grids of complete rows: their width, and their number of cells. */
 const grid = fc
   .tuple(fc.oneof(fc.constantFrom(1, 2, 3, 64), fc.integer({ min: 1, max: 300 })), rowCount)
   .map(([width, about]) => [width, width * Math.ceil(Math.min(about, 5000) / width)] as const);

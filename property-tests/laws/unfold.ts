@@ -10,7 +10,7 @@ import { assertSame, assertSameBytes } from './compare.ts';
 import { type Law, law } from './law.ts';
 import { rowsIn, takeArray } from './rows.ts';
 
-/** The ranks of a row, as in `expand`. */
+/** A walk over the ranks of a row's outputs, like those of `expand`. */
 const fromZero = fn({}, { rank: u32 }, () => ({ rank: 0 }));
 const ranks = fn(
   { id: u32, float: f32, count: u32, rank: u32 },
@@ -31,7 +31,7 @@ const pair = fn({ id: u32, float: f32, rank: u32 }, { id: u32, rank: u32, float:
 
 const RING = Uint32Array.of(5, 70, 1100, 13000, 17, 0, 9);
 
-/** A pseudorandom walk of up to `max` steps. Its state has a field of every type, and only some steps emit. */
+/** A pseudorandom walk of up to `max` steps, only some of which emit a row. Its state has a field of every type. */
 const begin = fn(
   { seed: u32, steps: u32, max: uniform(u32) },
   { word: u32, left: i32, sum: f32, flag: bool },
@@ -68,7 +68,7 @@ interface Wandered {
   readonly flag: boolean;
 }
 
-/** The rows that the walks emit, computed in a plain loop. */
+/** The expected rows that the walks emit, by plain loops. */
 function wandered({ seed, steps, byte }: Wanderers, max: number, rare: number): Wandered[] {
   const out: Wandered[] = [];
   for (let row = 0; row < seed.length; row++) {
@@ -90,7 +90,7 @@ const wanderers = rowsOf({ seed: 'u32', steps: 'u32', byte: 'i8' }, fewRows);
 const maxSteps = fc.constantFrom(1, 2, 7, 40);
 const rareness = fc.constantFrom(1, 2, 5, 70000);
 
-/** A walk over the multiples of a row's number, which serve as places and as values to combine. */
+/** A walk over the multiples of a number in its row. They serve as target indices and as values to combine. */
 const multiplesFrom = fn({ by: u32 }, { at: u32 }, ({ by }) => ({ at: by }));
 const multiples = fn(
   { by: u32, at: u32, end: uniform(u32) },
@@ -104,7 +104,7 @@ const multiples = fn(
 );
 const combinations: readonly AtomicCombination[] = ['add', 'and', 'or', 'xor', 'min', 'max'];
 
-/** A walk whose state is a single column. It counts from 1 to the number of the row. */
+/** A walk whose state is a single column: it counts from 1 to a number in its row. */
 const fromOne = fn({}, { k: u32 }, () => ({ k: 1 }));
 const upTo = fn({ last: u32, k: u32 }, { more: bool, emits: bool, state: { k: u32 }, value: u32 }, ({ last, k }) => ({
   more: k.lt(last),

@@ -3,7 +3,7 @@ import { arrow, c, double, type Loose, p, promise, type Row, refuses } from './m
 
 const { u32 } = q;
 
-/** Writes a functor whose body contains a mistake. */
+/** Makes a call that writes a functor with a mistake in its body. */
 const inBody =
   (write: (args: Record<'x' | 'table', Record<string, (...args: unknown[]) => unknown>>) => unknown) => () =>
     (p.fn!({ x: u32, table: q.array(u32) }, u32, write as never) as { module: unknown }).module;

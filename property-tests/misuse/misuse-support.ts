@@ -3,11 +3,11 @@ import { createReferenceBackend } from '../../backends/reference/index.ts';
 import * as q from '../../index.ts';
 import { bool, fn, u32 } from '../../index.ts';
 
-/** Functions with loose types, for calls that `tsc` would refuse but an unchecked program can make. */
+/** Functions with loose types, for calls that `tsc` would refuse but that JavaScript programs can make. */
 export type Loose = Record<string, (...args: unknown[]) => unknown>;
 export const p: Loose = q as unknown as Loose;
 
-// Test files that run in one thread share these contexts, so no file may close them.
+// Contexts that all test files of a thread share, so no file may close them.
 export const context: q.Context = new q.Context(createReferenceBackend());
 const foreign = new q.Context(createReferenceBackend());
 export const c: Loose = context as unknown as Loose;
@@ -58,7 +58,7 @@ export const step: unknown = fn(
 export const arrow = (a: unknown): unknown => a;
 export const sum: q.Monoid<typeof u32> = q.plus(u32);
 
-/** A wrong call: a description of the mistake, the call, its error code, and a word that the message must contain. */
+/** A wrong call: what is wrong, the call, its error code, and a word that the error message must contain. */
 export type Row = readonly [wrong: string, call: () => unknown, code: string, names: string];
 
 /** Declares one test for each wrong call. */

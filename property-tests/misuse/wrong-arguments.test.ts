@@ -25,7 +25,10 @@ import {
 
 type Call = (...args: unknown[]) => unknown;
 
-/** Every callable export of the package. An export of several entry points is listed once, for the first of them. */
+/**
+ * All callable exports of the package. If several entry points have the same export, it is listed for the first of
+ * them.
+ */
 async function exportedCalls(): Promise<Map<string, Call>> {
   const found = new Map<string, Call>();
   const seen = new Set<unknown>();
@@ -74,7 +77,7 @@ const tables: ValidCalls = {
 const AN_ERROR = 'an error is made of whatever it is given, so that making it hides nothing';
 const MADE_INSIDE = 'only the library makes one, for every operand of a functor or every result';
 const NO_ARGUMENTS = 'takes no argument';
-/** Exports that are not tested here, with the reason. */
+/** Exports that are not tested here, each with the reason. */
 const EXEMPT: { readonly [name: string]: string } = {
   ...Object.fromEntries(
     [...exported.keys()].filter((name) => /^new \w+(Error|Warning)$/.test(name)).map((name) => [name, AN_ERROR]),
@@ -95,10 +98,10 @@ const EXEMPT: { readonly [name: string]: string } = {
 };
 
 const OTHERS_MEMORY = 'gives back memory that is not its own';
-/** A garbage collection during a call may free stored views of earlier calls. It does not happen on every try. */
+/** Number of tries. Garbage collection during a call may free stored views of earlier calls, but not in every try. */
 const TRIES = 5;
 
-/** Describes how a call with a garbage argument misbehaves, or returns undefined if it fails as it should. */
+/** Describes how a call with a garbage argument misbehaves; undefined if it fails as it should. */
 async function flawOf(
   call: Call,
   args: Arguments,
@@ -132,12 +135,12 @@ async function flawOf(
   return undefined;
 }
 
-/** The fields of a valid record. If the record is missing, the error may name its first field instead. */
+/** The names of a valid record's fields. If the whole record is missing, the error may name its first field. */
 function fieldsOf(valid: unknown): string[] {
   return typeof valid === 'object' && valid !== null && !Array.isArray(valid) ? Object.keys(valid) : [];
 }
 
-/** Awaits a result and, if it is a generator, its first value. Closes a result that has a `close` method. */
+/** Awaits a result; if the result is a generator, awaits its first value; if it has a `close` method, calls it. */
 async function settled(result: unknown): Promise<void> {
   const awaited = await (result as Promise<unknown>);
   const { next, close } = (awaited ?? {}) as Partial<AsyncGenerator & { close(): unknown }>;
@@ -146,8 +149,8 @@ async function settled(result: unknown): Promise<void> {
 }
 
 /**
- * Whether the error must name the argument. It need not if the value is of the right kind but wrong in another way: a
- * table without columns, say, or a column of a type that does not suit the monoid.
+ * Whether the error must name the argument. This is not required for values of the right kind that are wrong in another
+ * way, such as a table without columns, or a column whose type does not suit the monoid.
  */
 function mustBeNamed(given: unknown, valid: unknown, { code }: QuadrilleError): boolean {
   return code !== 'column/contexts' && !isAlike(given, valid) && !(valid instanceof Column && mayBeTable(given));
@@ -203,7 +206,7 @@ describe.each(Object.entries(tables))('%s', (name, valid) => {
   });
 
   test('refuses unknown options', async () => {
-    // The parameters of `fn` may have any names.
+    // The parameters of `fn` are left out, because they may have any names.
     const records = name === 'fn' ? [] : pathsIn(args()).filter((path) => isOptions(path, partAt(args(), path)));
     for (const path of records) {
       const own = args();
@@ -218,7 +221,7 @@ describe.each(Object.entries(tables))('%s', (name, valid) => {
   });
 });
 
-/** Names of arguments that hold options, and of options that are records of options themselves. */
+/** Names of arguments that hold options, and of options whose values are again records of options. */
 const OPTIONS = ['options', 'job', 'policy', 'parameters'];
 const INNER_OPTIONS = ['limits', 'matching', 'migrate', 'policy', 'detection', 'tracking', 'linking'];
 

@@ -38,7 +38,7 @@ describe('the canonical tree', () => {
     expect(bracketed[2]).toBe('((ab)c)');
     expect(bracketed[5]).toBe('((((ab)c)d)(ef))');
     expect(bracketed[8]).toBe('(((((ab)c)d)(((ef)g)h))i)');
-    // The prefix before quad 3 is S(quads 0 and 1) ⊕ S(quad 2).
+    // Before quad 3 (elements 12 to 15), the prefix is S(quads 0 and 1) ⊕ S(quad 2).
     expect(bracketed[13]).toBe('((((((ab)c)d)(((ef)g)h))(((ij)k)l))(mn))');
   });
 
@@ -59,7 +59,7 @@ describe('above a million elements, where the tree has a third level', () => {
     const column = context.column(values);
     const result = reduce(column, plus(f32));
     expect(await context.read(result)).toEqual(Float32Array.of(total));
-    // The reference takes half a minute to compute prefixes.
+    // Left out on the reference by default, which takes half a minute to compute these prefixes.
     if (THOROUGH || context.backend.name !== 'reference') {
       const sums = context.materialize(slice(inclusiveScan(column, plus(f32)), values.length - 1));
       expect(await context.read(sums)).toEqual(Float32Array.of(last.inclusive));

@@ -15,10 +15,11 @@ const { fn, u32 } = q;
 const both = fn({ id: u32, rank: u32 }, { id: u32, rank: u32 }, (row) => row);
 
 testLaws(expandLaws);
-// Walks of few rows search for the source row. With more rows there is no walk, and marks are scanned instead.
+// With walks of few rows, a search finds the source row of each output row. Larger walks are not used: marks are
+// scanned instead.
 testLawsInWalks(expandLaws, [1, 3, 16, 17]);
 
-/** Counts with long stretches of zeros, with large numbers, and with ends at the borders of output pieces. */
+/** Counts with long stretches of zeros, with large numbers, and with sums at the borders of output pieces. */
 const unevenCounts = fc
   .array(
     fc.tuple(fc.oneof(fc.constantFrom(0, 0, 1, 2, 1023, 1024, 1025, 3000), fc.nat(9)), fc.constantFrom(1, 2, 5, 300)),

@@ -26,7 +26,7 @@ import { expectRefusal, openReference } from '../support/reference-context.ts';
 
 type Combine = (a: Leaves, b: Leaves) => Leaves;
 
-/** The operator as backends receive it, applied to leaves. Bools are 0 and 1. */
+/** A monoid's operator in the form in which backends receive it, applied to flat lists of values. Bools are 0 and 1. */
 function operatorOf(of: Monoid<Shape>): Combine {
   const { module, types } = monoidProgram(of);
   const run = compileJavaScript(module)(new Map(), new Map());
@@ -39,7 +39,7 @@ const identityOf = (of: Monoid<Shape>): Leaves => monoidProgram(of).identity.map
 
 type Three = readonly [Leaves, Leaves, Leaves];
 
-/** Three values of a monoid's shape. */
+/** Three random values of a monoid's shape. */
 function three({ fields }: MonoidSample): fc.Arbitrary<Three> {
   const columns = Object.values(fields).map((kind) => recipe.map((each) => hostColumn(kind, 3, each)));
   const row = (all: readonly ArrayLike<unknown>[], i: number): Leaves => all.map((column) => Number(column[i]));

@@ -30,7 +30,7 @@ interface Inputs {
   readonly keys: Column<'u32'>;
 }
 
-/** Every primitive that declares the form of its scan. */
+/** All primitives that tell their backend the form of their scan, for which some backends have faster kernels. */
 const primitives: { readonly [name: string]: (inputs: Inputs) => unknown } = {
   copyIf: ({ x }) => q.copyIf(x, odd),
   removeIf: ({ x }) => q.removeIf(x, odd),
@@ -51,7 +51,7 @@ function upload(context: Context, n: number, length: string): Inputs {
   };
 }
 
-/** A backend that modifies scan commands before another backend gets them. */
+/** A backend that changes scan commands before the given backend receives them. */
 function rescanning(backend: Backend, change: (command: ScanCommand) => ScanCommand): Backend {
   const own = Object.getOwnPropertyDescriptors(backend);
   const scan = (command: ScanCommand): void => backend.scan(change(command));
@@ -118,7 +118,7 @@ test('primitives declare the form of their scans', async () => {
   expect(formsOf('reduceByKey of minima')).toEqual([{ kind: 'runs', inner: monoidProgram(q.minimum(i32)) }]);
 });
 
-/** copyIf and reduceByKey, rewritten with equivalent functors. */
+/** copyIf and reduceByKey, written with other but equivalent functors. */
 const rewritten: { readonly [name: string]: (context: Context, inputs: Inputs) => unknown } = {
   copyIf: (context, { x }) =>
     context.scope(() => {
@@ -172,10 +172,10 @@ const rewritten: { readonly [name: string]: (context: Context, inputs: Inputs) =
     }),
 };
 
-/** The bytes of a load from a table that only vectorised code for this form uses. */
+/** The bytes of a WebAssembly load from a table that only vectorized code for one form uses. */
 const tableLoad = (table: number): readonly number[] => [0xfd, simd.load, 0, ...unsigned(table)];
 
-/** WebAssembly instructions and WGSL text that occur only in kernels for a form. */
+/** WebAssembly bytes and WGSL text that occur only in kernels for a form. */
 const marks: { readonly [name: string]: { readonly wasm: readonly number[]; readonly wgsl: string } } = {
   copyIf: { wasm: tableLoad(fixed.compaction), wgsl: 'if (has_lane(m0, lane) != 0u) { let before' },
   'reduceByKey of sums': { wasm: tableLoad(fixed.noHead), wgsl: 'fn values_up_to(' },
@@ -217,7 +217,7 @@ describe.each(Object.keys(rewritten))('the special form of %s', (name) => {
   }, 60_000);
 });
 
-/** The WebAssembly modules that this thread compiles during a call. */
+/** The WebAssembly modules that this thread compiles while `body` runs. */
 async function compiledBy(body: () => Promise<void>): Promise<Uint8Array[]> {
   const modules: Uint8Array[] = [];
   const { Module } = WebAssembly;

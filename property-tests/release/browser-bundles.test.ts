@@ -8,9 +8,9 @@ import { createProject, type Project } from '../browser/project.ts';
 import { ISOLATION, serve } from '../browser/site.ts';
 import { entries } from '../support/entry-sources.ts';
 
-/** Entry points for applications on a page, without the laws, which are for tests. */
+/** The entry points for pages, except `./property-tests`, which is only for tests. */
 const forPages = entries().filter(({ name, pageSource }) => pageSource !== undefined && name !== './property-tests');
-/** Entry points that the app imports dynamically; it imports the others statically. */
+/** Entry points that the app imports dynamically; all others are imported statically. */
 const loaded = forPages.filter(({ name }) => !['.', './primitives'].includes(name));
 const forNode = entries().filter(({ pageSource }) => pageSource === undefined);
 
@@ -38,7 +38,7 @@ const app = `${small}globalThis.entries = {
 ${loaded.map(({ name }) => `  '${name}': () => import('${name.replace('.', 'quadrille')}'),`).join('\n')}
 };
 `;
-/** The line of the app with the error. */
+/** The number of the app's line that contains the mistake. */
 const WRONG = app.split('\n').findIndex((line) => line.includes('x.sin()')) + 1;
 
 interface Outcome {
@@ -76,7 +76,7 @@ afterAll(async () => {
   await project.remove();
 });
 
-/** Opens a page whose script puts the app into the global scope. */
+/** Opens a page whose script assigns the app to a global variable. */
 async function openApp(address: string): Promise<Page> {
   const page = await browser.newPage();
   onTestFinished(() => page.close());
@@ -91,7 +91,7 @@ async function openBundle({ scripts, script, module }: Bundle, policy?: string):
   return openApp(site.page({ script, module, ...(policy !== undefined && { policy }) }));
 }
 
-/** Checks the app's results on each backend, and the entry points that it has loaded. */
+/** Checks the app's results on each backend, and which entry points it has loaded. */
 async function tryAll(page: Page): Promise<void> {
   for (const [ran, options] of [
     ['workers', {}],
@@ -112,7 +112,7 @@ async function tryAll(page: Page): Promise<void> {
   expect(found).toEqual(loaded.map(({ name }) => name));
 }
 
-/** webpack takes tens of seconds to minify the whole app, so it only minifies the smaller one below. */
+/** webpack is left out here: it takes tens of seconds to minify the whole app. The smaller app below is minified. */
 const quick = Object.entries(bundlers).filter(([name]) => name !== 'webpack');
 
 describe.each(quick)('%s', (_, bundle) => {

@@ -11,7 +11,7 @@ import { allLaws } from '../index.ts';
 
 const all = allLaws.map(({ name }) => name);
 
-/** Laws of primitives with one kernel or a few, since shader compilers are slow on a CPU. */
+/** Laws of primitives that need few kernels, because a shader compiler is slow without a GPU. */
 const few = [
   'map applies the functor to every row, of packed columns too',
   'reductions of exact monoids equal a plain loop',
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 type Run = (name: 'digests', args: readonly [PageBackend, Trial]) => Promise<Record<string, string>>;
 
-/** A new seed for every run of the tests, the same in Node and in Chromium. */
+/** A seed that differs between runs of the tests, but is the same in Node and in Chromium. */
 const seed = fc.sample(fc.integer(), 1)[0]!;
 
 describe('laws in Chromium', () => {

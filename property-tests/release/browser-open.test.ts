@@ -24,7 +24,7 @@ afterAll(async () => {
   await site.close();
 });
 
-/** Opens a page with the program; the page runs the script `before` first. */
+/** Opens a page with the program. The script `before` runs first on the page. */
 async function openPage(options: Omit<PageOptions, 'script'> = {}, before = ''): Promise<Page> {
   const page = await browser.newPage();
   onTestFinished(() => page.close());
@@ -36,7 +36,7 @@ async function openPage(options: Omit<PageOptions, 'script'> = {}, before = ''):
 
 type Run = (name: string, args: readonly unknown[]) => unknown;
 
-/** Runs a function of the program on a page; an error of the library is returned as its code and message. */
+/** Calls a function of the program on a page. An error of the library is returned as its code and message. */
 function on<N extends keyof Tests>(page: Page, name: N, ...args: Parameters<Tests[N]>): Promise<unknown> {
   return page.evaluate(([name, args]) => (globalThis as unknown as { run: Run }).run(name, args), [
     name,
@@ -174,7 +174,7 @@ describe('open on a page whose policy', () => {
 });
 
 describe('open in a worker of a page', () => {
-  /** Runs a function of the program in a worker that the page starts. */
+  /** Calls a function of the program in a worker that the page starts. */
   const inWorker = (page: Page, name: keyof Tests, args: readonly unknown[]): Promise<unknown> =>
     page.evaluate(
       async ([name, args]) => {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** A row of README.md: the program of a page, and the modules that it loads at run time. */
+/** A row of the table in README.md: a page's program, and the modules that it loads at run time. */
 interface Row {
   readonly name: string;
   readonly program: string;
@@ -26,7 +26,7 @@ const rows: readonly Row[] = [
   { name: '`fn`, `map`, `sort` and `open`, on workers', program: small, loads: ['backends/workers/page.ts', spilling] },
 ];
 
-/** The total size of the scripts that a page loads: minified, and also gzipped one by one. */
+/** The total size of all scripts that a page loads: minified, and also gzipped one by one. */
 async function sizeOf({ program, loads }: Row): Promise<readonly [minified: number, gzipped: number]> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: program, resolveDir: root, loader: 'ts' },
@@ -58,7 +58,7 @@ async function sizeOf({ program, loads }: Row): Promise<readonly [minified: numb
   ];
 }
 
-/** The sizes in a row of README.md, in kB. */
+/** The sizes in kB that a row of README.md states. */
 function stated(name: string): readonly number[] {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
   const line = readme.split('\n').find((line) => line.startsWith('|') && line.split('|')[1]!.trim() === name);

@@ -20,7 +20,7 @@ afterAll(() => rm(site, { recursive: true }));
 
 const read = (page: string): Promise<string> => readFile(join(site, page), 'utf8');
 
-/** The main content of a page, without the sidebar. */
+/** The main content of a page of the site, without the sidebar. */
 function contentOf(html: string): string {
   const start = html.indexOf('<div class="col-content">');
   return html.slice(start, html.indexOf('<div class="col-sidebar">'));

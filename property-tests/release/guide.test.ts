@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
 const pages = ['README.md', ...readdirSync(join(root, 'docs', 'guide')).map((name) => join('docs', 'guide', name))];
 
-/** The contents of a page's fenced blocks in a language, joined. */
+/** The contents of all fenced blocks of one language on a page, joined. */
 function blocks(page: string, language: string): string {
   const text = readFileSync(join(root, page), 'utf8');
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, body]) => body).join('');
@@ -22,7 +22,7 @@ function pagesWith(language: string): string[] {
   return pages.filter((page) => blocks(page, language) !== '');
 }
 
-/** The page's program; it imports the package that was built for the tests. */
+/** The program that a page's blocks form. It imports the package that was built for the tests. */
 function programOf(page: string, built: string): string {
   const code = blocks(page, 'ts').replaceAll(/from 'quadrille(\/[^']+)?'/g, (_, entry: string | undefined) => {
     return `from '${pathToFileURL(join(built, 'dist', entry ?? '', 'index.js')).href}'`;
@@ -31,12 +31,16 @@ function programOf(page: string, built: string): string {
   return ts.transpileModule(code, { compilerOptions }).outputText;
 }
 
-/** The commands of a terminal session: lines that start with `$ `, and continuation lines with `> `. */
+/**
+ * The commands of a terminal session: lines that start with `$ `, with their continuation lines, which start with `> `.
+ */
 function commandsOf(session: string): string[] {
   return [...session.matchAll(/^\$ .*\n(?:> .*\n)*/gm)].map(([lines]) => lines);
 }
 
-/** A shell script that prints every command before its output, as a terminal does; npx runs the built command. */
+/**
+ * A shell script that prints every command before its output, as a terminal would. In it, npx runs the built command.
+ */
 function shellScript(session: string, cli: string): string {
   const start = `exec 2>&1\nnpx() { shift; '${process.execPath}' '${cli}' "$@"; }\n`;
   const steps = commandsOf(session).map((shown) => {
@@ -46,7 +50,7 @@ function shellScript(session: string, cli: string): string {
   return start + steps.join('');
 }
 
-/** Removes the time and the device, which differ from run to run. */
+/** Removes the time and the device from a session, because they differ between runs. */
 function withoutTimes(session: string): string {
   return session.replaceAll(/[\d.]+ s on .+\.$/gm, '… s.');
 }
@@ -56,7 +60,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
-/** Data that the commands on the pages read, at their paths in a clone. */
+/** Files that the commands on the pages read, by their paths in a clone. */
 const DATA = [
   'property-tests/fixtures/result-sets',
   'node_modules/us-atlas/counties-10m.json',
@@ -64,7 +68,7 @@ const DATA = [
   'examples/leukocytes.tif',
 ];
 
-/** A folder with that data, to run commands in. */
+/** Makes a folder with these files, in which commands can run. */
 function clone(): string {
   const folder = mkdtempSync(join(tmpdir(), 'quadrille-guide-'));
   folders.push(folder);
@@ -90,7 +94,7 @@ describe('the code of the documentation', () => {
     const session = blocks(page, 'console');
     const { stdout } = await run('bash', ['-c', shellScript(session, await builtCommand())], { cwd: folder });
     expect(withoutTimes(stdout)).toBe(withoutTimes(session));
-    // The images on the page must be those that its commands draw.
+    // The images on the page must be equal to those that its commands draw.
     for (const file of filesIn(folder)) {
       const shown = join(root, 'docs', basename(file));
       if (existsSync(shown)) expect(readFileSync(file, 'utf8')).toBe(readFileSync(shown, 'utf8'));

@@ -18,28 +18,28 @@ import { tarFiles } from '../../backends/webgpu-node/tar-files.ts';
 import manifest from '../../package.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '..', '..');
-/** Paths that are not in a fresh clone, and that no published file is built from. */
+/** Paths that a fresh clone does not have; no published file is built from them. */
 const NOT_CLONED = new Set(['node_modules', 'dist', '.git', '.device', '.cache', join('docs', 'site')]);
 
 /** The result of `npm pack` in a fresh clone. */
 export interface Packed {
-  /** A folder for the tests that use the package; they must remove it. */
+  /** A folder for tests that use the package; these tests must remove the folder. */
   readonly folder: string;
   readonly tarball: Uint8Array;
   /** The files of the package, by their paths from its root. */
   readonly files: ReadonlyMap<string, Uint8Array>;
-  /** The output of `npm publish --dry-run`, except for its list of files. */
+  /** What `npm publish --dry-run` prints, except for its list of files. */
   readonly said: string;
 }
 
-/** Copies the files of a clone, builds and packs them, and runs `npm publish --dry-run`. */
+/** Copies the files that a clone has, builds and packs them, and runs `npm publish --dry-run`. */
 export async function pack(): Promise<Packed> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'quadrille-package-')));
   const clone = join(folder, 'clone');
   cpSync(root, clone, { recursive: true, filter: (path) => !NOT_CLONED.has(relative(root, path)) });
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
   await run('npm', ['pack', '--pack-destination', folder], clone);
-  // No registry listens at this address, so it does not matter whether the version is already published.
+  // The address of no registry, because `npm publish` would fail if the version were already published.
   const nowhere = ['--registry', 'http://127.0.0.1:9/', '--fetch-retries', '0'];
   const { stderr } = await run('npm', ['publish', '--dry-run', '--ignore-scripts', ...nowhere], clone);
   const tarball = readFileSync(join(folder, `quadrille-${manifest.version}.tgz`));
@@ -50,8 +50,8 @@ export async function pack(): Promise<Packed> {
 let projects = 0;
 
 /**
- * An empty project with the package, its dependencies and the named packages installed. These are linked from the
- * clone, so that no registry is needed.
+ * Makes an empty project in which the package, its dependencies and the named packages are installed. Dependencies are
+ * linked from the clone, so that no registry is needed.
  */
 export function installIn({ folder, files }: Packed, packages: readonly string[] = []): string {
   const project = join(folder, `project-${++projects}`);
@@ -83,7 +83,7 @@ function linkCommands(modules: string, name: string): void {
   }
 }
 
-/** The output and the exit code of a program. */
+/** What a program printed, and its exit code. */
 export interface Said {
   readonly code: number;
   readonly stdout: string;
@@ -100,7 +100,7 @@ export function npmRun(project: string, name: string): Promise<Said> {
   return runToEnd('npm', ['run', name], project);
 }
 
-/** Runs the package's command in a project that has it. */
+/** Runs the package's command in a project where it is installed. */
 export function quadrille(project: string, ...args: readonly string[]): Promise<Said> {
   return node(project, [join('node_modules', 'quadrille', manifest.bin.quadrille), ...args]);
 }
@@ -118,7 +118,7 @@ async function runToEnd(command: string, args: readonly string[], cwd: string): 
 }
 
 function run(command: string, args: readonly string[], cwd: string): Promise<{ stdout: string; stderr: string }> {
-  // A user's environment lacks the variables that npm and vitest set for this process: npm's settings, loaders,
+  // The environment of a user, without the variables that npm and vitest set for this process: npm's settings, loaders,
   // colours.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_OPTIONS$|VITEST|FORCE_COLOR$)/i.test(name)),

@@ -32,7 +32,7 @@ describe('the published package', () => {
     const built = pathsThat((path) => path.startsWith('dist/'));
     expect(built.filter((path) => !/\.(js|d\.ts|js\.map)$/.test(path))).toEqual(['dist/command/LICENSES.txt']);
     const bytes = [...packed.files.values()].reduce((sum, { length }) => sum + length, 0);
-    // It contains the code of the command twice: as modules of the library, and bundled.
+    // The package contains the code of the command twice: as modules of the library, and bundled.
     expect(bytes).toBeLessThan(17.5e6);
   });
 
@@ -81,14 +81,14 @@ describe('the published package', () => {
 
   test('passes publint', async () => {
     const { messages } = await publint({ pkgDir: join(installIn(packed), 'node_modules', 'quadrille'), strict: true });
-    // The script of a page's workers is a classic script, which is started rather than imported.
+    // `page-worker.js` is left out: it is a classic script that pages start as a worker, not a module to import.
     expect(messages.filter(({ path }) => path.at(-1) !== './page-worker.js')).toEqual([]);
   });
 
   test('has types that match its modules', async () => {
     const result = await checkPackage(createPackageFromTarballData(packed.tarball));
     if (!result.types) throw new Error('The package has no types.');
-    // The package has only ES modules, except for that script.
+    // All files must be ES modules, except for this script.
     const found = result.problems.filter(
       (problem) =>
         !('entrypoint' in problem && problem.entrypoint === './page-worker.js') &&
@@ -107,7 +107,8 @@ describe('programs that use the package', () => {
     ),
   );
   /**
-   * `npm test` tries every compiler and every module resolution once; `npm run test:thorough` tries all combinations.
+   * The combinations to test. `npm test` tries every compiler and every module resolution once; `npm run test:thorough`
+   * tries all combinations.
    */
   const tried = matrix.filter(
     ({ compiler, moduleResolution, skipLibCheck }) =>
@@ -118,7 +119,7 @@ describe('programs that use the package', () => {
     project = installIn(packed, ['fast-check', '@webgpu/types', ...compilers]);
   });
 
-  /** The compiler errors of a program that uses the ES2022 and DOM libraries. */
+  /** The compiler errors of a program, with the libraries ES2022 and DOM. */
   async function check(compiler: string, program: string, options: object): Promise<string> {
     writeFileSync(join(project, 'program.ts'), program);
     const compilerOptions = { target: 'es2022', lib: ['es2022', 'dom'], types: [], strict: true, noEmit: true };
@@ -143,7 +144,7 @@ describe('programs that use the package', () => {
     expect(await check(compiler, everything, others)).toBe('');
   });
 
-  /** The ambient WebGPU types equal the library's own types, and can be assigned to its `Like` types. */
+  /** The ambient WebGPU types must equal the library's own types, and must be assignable to its `Like` types. */
   const ambient = [
     "import { createWebGpuBackend, type Gpu, type GpuAdapter, type GpuAdapterInfo } from 'quadrille/backends/webgpu';",
     "import type { GpuAdapterInfoLike, GpuAdapterLike, GpuBufferLike } from 'quadrille/backends/webgpu';",
@@ -248,7 +249,7 @@ describe('the modules loaded by the command', () => {
     writeFileSync(join(project, 'table.csv'), 'a,b\n1,2\n3,4\n');
   });
 
-  /** The modules that a run of the command loads on its main thread. */
+  /** The modules that the command loads on its main thread. */
   async function loadedBy(...args: readonly string[]): Promise<string[]> {
     const command = join('node_modules', 'quadrille', manifest.bin.quadrille);
     const { code, stderr } = await node(project, ['--import', './register.mjs', command, ...args]);
@@ -298,7 +299,7 @@ describe('without an optional package', () => {
     everythingElse: [],
   };
 
-  /** Tries everything that needs an optional package, and prints how each attempt ended. */
+  /** A program that tries everything that needs an optional package, and prints how each attempt ended. */
   const tries = `
     import { open } from 'quadrille';
     const { totalsOf } = await import('quadrille/algorithms/cross-compare');

@@ -25,7 +25,7 @@ describe('entry points for pages', () => {
         write: false,
         outdir: root,
         format,
-        // Bundlers for pages reject Node's modules.
+        // For this platform, bundlers reject imports of Node's modules.
         platform: 'browser',
         metafile: true,
         logLevel: 'silent',

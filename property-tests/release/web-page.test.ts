@@ -17,7 +17,7 @@ let folder: string;
 let browser: Browser;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'quadrille-web-page-'));
-  // This module is written for Node, without types.
+  // As a string, because this module for Node has no types.
   const build = '../../examples/web/build.mjs';
   await ((await import(build)) as { buildPage(folder: string): Promise<void> }).buildPage(folder);
   browser = await launchChromium();
@@ -27,7 +27,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Serves the page's files as a static host does, without the headers for cross-origin isolation. */
+/** Serves the page's files without the headers for cross-origin isolation, like a static host. */
 async function host(): Promise<Server> {
   const server = createServer(async ({ url }, response) => {
     const { pathname } = new URL(url!, 'http://localhost');
@@ -55,7 +55,7 @@ async function openPage(options: Parameters<Browser['newContext']>[0] = {}): Pro
   return { page, errors };
 }
 
-/** Waits until the page draws frames on a backend. */
+/** Waits until the page draws frames that it computed on the given backend. */
 async function framesOf(page: Page, backend: string): Promise<void> {
   await page.locator(`html[data-backend=${backend}]`).waitFor({ state: 'attached' });
   await page
@@ -64,7 +64,7 @@ async function framesOf(page: Page, backend: string): Promise<void> {
     .waitFor();
 }
 
-/** The values of the last compared frame, computed in Node. */
+/** The values of the last compared frame, as computed in Node. */
 async function lastInNode(): Promise<Told> {
   await using context = new Context(createReferenceBackend());
   const player = play(context);
@@ -79,7 +79,7 @@ async function lastInNode(): Promise<Told> {
 describe('the page of moving points, in Chromium', () => {
   test('runs on every backend, even from a host without headers, with the same bytes as in Node', async () => {
     const { page, errors } = await openPage();
-    // Its service worker isolates the page and reloads it; then workers are available.
+    // The page's service worker isolates the page and reloads it; after that, workers are available.
     await framesOf(page, 'workers');
     expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);
     await page.locator('label:has(input[value=webgpu])').click();

@@ -13,7 +13,10 @@ const x = context.column(Uint32Array.of(3, 1, 2));
 const gone = context.column(Uint32Array.of(3));
 context.dispose(gone);
 
-/** Values that functions reject as their first argument, except for a few that accept anything of a kind. */
+/**
+ * Values that every function must reject as its first argument, except for a few functions that accept all values of a
+ * kind.
+ */
 const garbage: readonly unknown[] = [
   null,
   Number.NaN,
@@ -48,7 +51,7 @@ const args = fc
 
 /** Entry points whose functions validate their arguments. */
 const ENTRY_POINTS = /^\.$|^\.\/(primitives|graph|backends\/.*)$/;
-/** These take no arguments, and would look for devices. */
+/** Functions that are left out, because they take no arguments and would look for devices. */
 const TAKE_NOTHING = ['listDevices', 'openTestGpu', 'testAdapter', 'useSoftwareVulkan'];
 
 async function exportedFunctions(): Promise<[name: string, call: Call][]> {

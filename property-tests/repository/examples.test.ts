@@ -25,13 +25,13 @@ const files = ['primitives', 'backends', 'graph', 'algorithms', 'formats', 'benc
 
 interface Example {
   readonly file: string;
-  /** The documented name, or `?` if the line behind the docstring has none. */
+  /** The name of the documented export, or `?` if the docstring is not followed by a named export. */
   readonly name: string;
   readonly line: number;
   readonly text: string;
 }
 
-/** Every `@example` in a file's docstrings, without stars and fences. */
+/** All `@example` blocks in a file's docstrings, without stars and fences. */
 function examplesIn(file: string): Example[] {
   const source = readFileSync(file, 'utf8');
   return [...source.matchAll(/\/\*\*[\s\S]*?\*\//g)].flatMap((docstring) => {
@@ -47,9 +47,9 @@ function examplesIn(file: string): Example[] {
 }
 
 interface Runnable {
-  /** The body of an asynchronous function that returns the value of the last expression. */
+  /** The body of an async function that returns the value of the example's last expression. */
   readonly body: string;
-  /** The expected value from the comment behind that expression; undefined if there is no comment. */
+  /** The expected value as the comment after the last expression states it; undefined without such a comment. */
   readonly expected: string | undefined;
 }
 
@@ -67,28 +67,28 @@ function runnableOf(text: string): Runnable {
   };
 }
 
-/** Parses a value as Node prints it, such as `Uint32Array [1, 2]`. */
+/** Parses a value in the form in which Node prints it, such as `Uint32Array [1, 2]`. */
 function parseValue(text: string): unknown {
   const code = text.replaceAll(/(\w+Array) \[([^\]]*)\]/g, '$1.from([$2])');
   return new Function(`return (${code});`)();
 }
 
-/** The names that an example may use: all exports of the package, RxJS, fast-check, and some of Node. */
+/** The names that all examples may use: the package's exports, fast-check, and some functions of Node. */
 const shared: Promise<Record<string, unknown>> = Promise.all(
   entryPoints.map((path) => import(path) as Promise<Record<string, unknown>>),
 ).then((modules) => ({ fc, assert, join, tmpdir, mkdtemp, readFile, writeFile, ...Object.assign({}, ...modules) }));
 
-/** The names that an example uses, of those that it may use. Its own file's exports are among them. */
+/** The values of all names that an example uses. It may also use RxJS, and the exports of its own file. */
 async function scopeOf({ file, text }: Example): Promise<Record<string, unknown>> {
   const own = (await import(join(root, file))) as Record<string, unknown>;
   const exported = { ...(await shared), ...own };
-  // If RxJS exports the same name, examples of the graph mean RxJS's.
+  // If the package and RxJS export the same name, examples of the graph mean that of RxJS.
   const all: Record<string, unknown> = file.startsWith('graph/') ? { ...exported, ...rxjs } : { ...rxjs, ...exported };
   const used = new Set(text.match(/[\w$]+/g));
   return Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)));
 }
 
-/** The functions that package.json exports, including functors, and whether their docstrings have an example. */
+/** The functions and functors that package.json exports, and whether their docstrings have an example. */
 function exportedFunctions(): { readonly name: string; readonly hasExample: boolean }[] {
   const config = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config;
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);

@@ -2,10 +2,13 @@ import fc from 'fast-check';
 import { DOMAIN_STEPS } from '../../algorithms/quadrants/index.ts';
 import type { Ring } from './ring-columns.ts';
 
-/** The level whose quadrants have the side length that most vertex coordinates are multiples of. */
+/** A level of quadrants; most vertex coordinates are multiples of its quadrants' side. */
 export const LEVELS = 5;
 
-/** Coordinates on the sides of quadrants, on those of smaller quadrants, one step beside a side, and anywhere. */
+/**
+ * Coordinates on the sides of quadrants on this level, on the sides of smaller quadrants, one step next to a side, or
+ * anywhere.
+ */
 const coordinate = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 2 ** LEVELS }).map((side) => side * (DOMAIN_STEPS / 2 ** LEVELS)) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 2 ** 7 }).map((side) => side * (DOMAIN_STEPS / 2 ** 7)) },

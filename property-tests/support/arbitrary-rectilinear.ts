@@ -15,21 +15,21 @@ import {
   traceMask,
 } from './rectilinear-shapes.ts';
 
-/** A pair of polygons with horizontal and vertical edges, and their areas. */
+/** Two polygons with horizontal and vertical edges only, and their exact areas. */
 export interface RectilinearPair {
   readonly first: Polygons;
   readonly second: Polygons;
   readonly areas: PairAreas;
 }
 
-/** Areas computed from grid cells, independently of any polygon. */
+/** Exact areas, computed from grid cells without any polygon. */
 export interface PairAreas {
   readonly first: bigint;
   readonly second: bigint;
   readonly intersection: bigint;
 }
 
-/** Pairs as columns: polygon `i` of one side is paired with polygon `i` of the other. */
+/** Pairs of polygons as columns: pair `i` consists of polygon `i` of each side. */
 export interface RectilinearPairs {
   readonly first: Polygons;
   readonly second: Polygons;
@@ -37,11 +37,11 @@ export interface RectilinearPairs {
 }
 
 export interface RectilinearOptions {
-  /** The maximum number of columns and of rows of a pair's grid. It is at most 30, and 14 by default. */
+  /** Maximum number of columns and of rows of the grid on which a pair is drawn: at most 30; 14 by default. */
   readonly cells?: number;
-  /** The maximum width and height of the grid in coordinates. The default, 2^31, allows areas of up to 2^62. */
+  /** Maximum width and height of the grid, in units of coordinates; by default 2^31, which allows areas up to 2^62. */
   readonly extent?: number;
-  /** The maximum absolute value of a coordinate; 2^30 by default, and at least half of the extent. */
+  /** Maximum absolute value of a coordinate: at least half of the extent; 2^30 by default. */
   readonly reach?: number;
   /** Whether to include rings that cross or overlap, spikes, and rings without area; true by default. */
   readonly tangled?: boolean;
@@ -79,7 +79,7 @@ export function rectilinearPairs(
   return fc.array(rectilinearPair(options), { maxLength: options.maxPairs ?? 20 }).map(pairColumns);
 }
 
-/** Pairs one after another, as columns. */
+/** Converts a list of pairs to columns. */
 export function pairColumns(pairs: readonly RectilinearPair[]): RectilinearPairs {
   return {
     first: concatenatePolygons(pairs.map(({ first }) => first)),
@@ -88,12 +88,12 @@ export function pairColumns(pairs: readonly RectilinearPair[]): RectilinearPairs
   };
 }
 
-/** How one polygon of a pair is drawn as rings. */
+/** How a polygon of a pair is drawn as rings. */
 interface Drawing {
   readonly style: RingStyle;
-  /** Rings on top of the traced ones. Each inverts inside and outside. */
+  /** Rectangular rings that are added to the traced rings. Each inverts inside and outside. */
   readonly over: readonly CellRectangle[];
-  /** The number of rings without area. */
+  /** Number of additional rings without area. */
   readonly empty: number;
 }
 
@@ -171,7 +171,7 @@ function linesFrom(first: number, steps: readonly number[]): Float64Array {
   return lines;
 }
 
-/** Two masks of the same size. Most pairs are related. */
+/** Two masks (sets of grid cells) of the same size; most pairs are related, for example equal or complementary. */
 function maskPair(width: number, height: number): fc.Arbitrary<[CellMask, CellMask]> {
   const all = rectangleMask(width, height, { left: 0, right: width, top: 0, bottom: height });
   const one = mask(width, height);
@@ -205,7 +205,7 @@ function moved({ width, rows }: CellMask, dx: number, dy: number): CellMask {
   return { width, rows: rows.map((_, y) => shift(rows[y - dy] ?? 0)) };
 }
 
-/** A mask of one of several shapes. */
+/** A mask (a set of grid cells) of one of several shapes. */
 function mask(width: number, height: number): fc.Arbitrary<CellMask> {
   const noise = fc
     .array(fc.noBias(fc.nat({ max: 2 ** width - 1 })), { minLength: height, maxLength: height })
@@ -259,7 +259,7 @@ function rim(x: number, y: number, width: number, height: number): number {
   return Math.min(x, y, width - 1 - x, height - 1 - y);
 }
 
-/** A corridor one cell wide, which winds from a corner of the grid to its middle and keeps one cell between turns. */
+/** A spiral corridor, one cell wide, from a corner of the grid to its middle, with one cell between its turns. */
 function spiral(width: number, height: number): CellMask {
   const rows = new Uint32Array(height);
   const isTaken = (x: number, y: number): boolean => ((rows[y] ?? 0) & (1 << x)) !== 0;

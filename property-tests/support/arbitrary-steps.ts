@@ -5,7 +5,10 @@ import type { Column } from '../../primitives/columns/column.ts';
 import { Context } from '../../primitives/context.ts';
 import * as q from '../../primitives/index.ts';
 
-/** A step of a pipeline on u32 columns. Columns are numbered by age, modulo the number of remaining ones. */
+/**
+ * A step of a random pipeline on u32 columns. Steps select columns by number, modulo the number of remaining columns;
+ * older columns have lower numbers.
+ */
 export type Step =
   | { readonly kind: 'upload'; readonly rows: number; readonly seed: number }
   | { readonly kind: 'bring'; readonly rows: number; readonly seed: number; readonly how: Bringing }
@@ -25,7 +28,7 @@ const float = fn({ x: u32 }, f32, ({ x }) => f32(x.and(1023)));
 const whole = fn({ x: f32 }, u32, ({ x }) => u32(x));
 const sum = fn({ x: u32, other: q.array(u32) }, u32, ({ x, other }) => x.add(other.at(x.rem(64))));
 
-/** Derivations that cover every kernel, and lengths that only the device knows. */
+/** Ways to derive a column, which use every kernel, and lengths that only the device knows. */
 const derivations: Readonly<Record<Derivation, (x: Column<'u32'>) => Column<'u32'>>> = {
   map: (x) => q.map(mixed, { x }),
   stored: (x) => x.context!.materialize(q.map(mixed, { x })),
@@ -70,7 +73,7 @@ const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
 
 export const arbitrarySteps: fc.Arbitrary<Step[]> = fc.array(arbitraryStep, { minLength: 1, maxLength: 25 });
 
-/** Steps with many backend calls and much memory, as a fixed example that a property always tries. */
+/** A fixed example that a property always tries: steps with many backend calls and much memory. */
 export const manySteps: Step[] = [
   { kind: 'upload', rows: 5000, seed: 1 },
   { kind: 'derive', how: 'sort', of: 1 },
@@ -78,12 +81,12 @@ export const manySteps: Step[] = [
   { kind: 'read', of: 3 },
 ];
 
-/** The outcomes of a run's waits, in the order of the steps. */
+/** The outcomes of all promises that a run waited for, in the order of the steps. */
 export type Outcomes = readonly PromiseSettledResult<unknown>[];
 
 /**
- * Runs steps, reads the remaining columns and frees everything. An error that a step throws ends the run and is its
- * last outcome. Outcomes of earlier waits are still included.
+ * Runs steps, reads the remaining columns, and frees everything. If a step throws, the run ends, and the error is the
+ * last outcome, after those of earlier promises.
  */
 export async function runSteps(context: Context, steps: readonly Step[]): Promise<Outcomes> {
   const waits: Promise<PromiseSettledResult<unknown>>[] = [];
@@ -103,14 +106,14 @@ export async function runSteps(context: Context, steps: readonly Step[]): Promis
   return outcomes;
 }
 
-/** The outcomes on the reference backend, where nothing fails. */
+/** The outcomes of steps on the reference backend, where no step may fail. */
 export async function undisturbed(steps: readonly Step[]): Promise<Outcomes> {
   const outcomes = await runSteps(new Context(createReferenceBackend()), steps);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   return outcomes;
 }
 
-/** The reasons of all failures, in order. Values must equal those of a run without failures. */
+/** The reasons of all failures, in order. Checks that all other outcomes equal the expected ones. */
 export function reasonsIn(outcomes: Outcomes, expected: Outcomes): unknown[] {
   const reasons: unknown[] = [];
   for (const [i, outcome] of outcomes.entries()) {
@@ -154,7 +157,7 @@ async function take(
       wait(context.count(at(step.of)));
       break;
     case 'dispose':
-      // One column remains for later steps.
+      // The last column is kept, because later steps need one.
       if (columns.length > 1) context.dispose(columns.splice(step.of % columns.length, 1));
       break;
     case 'sync':
@@ -168,13 +171,13 @@ async function take(
   }
 }
 
-/** Copies a lent array and ends the loan. */
+/** Copies a lent array, and returns it to the library. */
 function lookAt(lent: q.LentArray<'u32'>): Uint32Array {
   using looked = lent;
   return Uint32Array.from(looked.array);
 }
 
-/** A source of the given kind that supplies the words. */
+/** Makes a source of the given kind, which supplies the words of `data`. */
 function sourceOf(how: Bringing, data: Uint32Array): Uint32Array | q.ElementReader<'u32'> | q.ElementFiller<'u32'> {
   const { length } = data;
   const bytes = new Uint8Array(data.buffer);
@@ -188,7 +191,7 @@ function sourceOf(how: Bringing, data: Uint32Array): Uint32Array | q.ElementRead
   return how === 'filler' ? { type: 'u32', length, fill } : { type: 'u32', length, read: how === 'late' ? late : read };
 }
 
-/** Pseudorandom words; a seed always gives the same ones. */
+/** Pseudorandom words; equal seeds give equal words. */
 function words(length: number, seed: number): Uint32Array {
   return Uint32Array.from({ length }, (_, i) => Math.imul(i + seed, 2246822519) ^ (i >>> 2));
 }

@@ -6,13 +6,13 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
-/** Folders that are published without a build. */
+/** Folders that the package contains as they are, without compilation. */
 const AS_THEY_ARE = ['bench', 'docs', 'examples'];
 const POLL_MS = 100;
 
 /**
- * Returns a folder with the built package: `dist`, `cli` and `package.json`. The first test of a run that asks for it
- * builds it, and all others share it. Commands start much faster from it than from the sources.
+ * Returns a folder with the built package: `dist`, `cli` and `package.json`. In each run of the tests, the first caller
+ * builds it, and all others share it. Commands start much faster from this folder than from the sources.
  */
 export async function builtPackage(): Promise<string> {
   const folder = process.env.QUADRILLE_BUILT;
@@ -26,7 +26,7 @@ export async function builtPackage(): Promise<string> {
   return folder;
 }
 
-/** The file that starts the built command. */
+/** The path of the file that starts the built command. */
 export async function builtCommand(): Promise<string> {
   return join(await builtPackage(), 'cli', 'quadrille.mjs');
 }

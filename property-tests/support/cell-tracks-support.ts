@@ -1,7 +1,7 @@
 import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
 import { CONTOUR_POINTS } from '../../formats/cell-tracks/contours.ts';
 
-/** A cell of a frame. Its contour is a circle by default. */
+/** A cell in a frame; by default, its contour is a circle. */
 export interface CellRow {
   readonly track: number;
   readonly x: number;
@@ -12,7 +12,7 @@ export interface CellRow {
   readonly radii?: readonly number[];
 }
 
-/** A tracker's frame with the given cells. */
+/** The result of a tracker for one frame, with the given cells. */
 export function trackedFrame(index: number, cells: readonly CellRow[]): TrackedFrame {
   const rows = [...cells].sort((a, b) => a.track - b.track);
   const column = (of: (cell: CellRow) => number): Float32Array => Float32Array.from(rows, of);

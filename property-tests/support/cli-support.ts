@@ -6,27 +6,32 @@ import { main } from '../../cli/main.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../../formats/geotiff-writer.ts';
 import { CELL_ARRAYS } from '../../formats/tiff/samples.ts';
 
-/** The outcome of a command line. */
+/** What a command line printed, and how it ended. */
 export interface Ending {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A folder for the files of a test, in which command lines are run. */
+/** A folder for a test's files, in which command lines run. */
 export interface Workshop {
   readonly folder: string;
   /** The path of a file in the folder. */
   path(name: string): string;
   write(name: string, content: string | Uint8Array | object): Promise<void>;
-  /** Writes a GeoTIFF of 4 × 3 one-degree u8 cells with values 0 to 11 from 0°, 3° N. `changes` override this. */
+  /**
+   * Writes a GeoTIFF of 4 × 3 cells of one degree from 0°, 3° N, with u8 values from 0 to 11. `changes` override this.
+   */
   writeRaster(name: string, changes?: Partial<GeoTiffRaster>, cells?: ArrayLike<number>): Promise<void>;
-  /** Runs a command line in this process. `@name` stands for the path of a file; messages contain only its name. */
+  /**
+   * Runs a command line in this process. `@name` stands for the path of a file; in messages, this path is replaced by
+   * the name.
+   */
   quadrille(args: readonly string[]): Promise<Ending>;
   remove(): Promise<void>;
 }
 
-/** Makes an empty folder to run command lines in. */
+/** Makes an empty folder in which command lines can run. */
 export async function openWorkshop(): Promise<Workshop> {
   const folder = await mkdtemp(join(tmpdir(), 'quadrille-cli-'));
   const path = (name: string): string => join(folder, name);
@@ -94,7 +99,7 @@ export const zone = (
   geometry: { type: 'Polygon', coordinates: rings },
 });
 
-/** A closed rectangle. */
+/** A rectangle as a closed ring of positions. */
 export const rectangle = (left: number, bottom: number, right: number, top: number): number[][] => [
   [left, bottom],
   [right, bottom],

@@ -3,20 +3,20 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** An entry point in package.json: the file for Node, and the default file for everything else. */
+/** The built files of an entry point in package.json: `node` is for Node, `default` for everything else. */
 type Conditions = { readonly types: string; readonly node?: string; readonly default?: string };
 
-/** An entry point of the package, and the source files that it resolves to. */
+/** An entry point of the package, with its source files. */
 export interface Entry {
-  /** As in package.json: `.` or `./graph`. */
+  /** The name in package.json, such as `.` or `./graph`. */
   readonly name: string;
-  /** The TypeScript file for Node. */
+  /** The TypeScript file that Node uses. */
   readonly source: string;
-  /** The TypeScript file for bundles of pages, or undefined if there is none. */
+  /** The TypeScript file that bundles for pages use; undefined if there is none. */
   readonly pageSource: string | undefined;
 }
 
-/** Every entry point of the package that is a TypeScript module. */
+/** All entry points of the package that are TypeScript modules. */
 export function entries(): readonly Entry[] {
   const text = readFileSync(join(root, 'package.json'), 'utf8');
   const { exports } = JSON.parse(text) as { readonly exports: Readonly<Record<string, string | Conditions>> };
@@ -27,7 +27,7 @@ export function entries(): readonly Entry[] {
   });
 }
 
-/** The source of a built file. */
+/** The source file from which a file was built. */
 function sourceOf(built: string): string {
   return join(root, built.replace('./dist/', '').replace(/\.js$/, '.ts'));
 }

@@ -12,7 +12,7 @@ export interface Case {
   readonly to: ScalarType;
 }
 
-/** Every operation on every combination of types that it takes. */
+/** All operations, each with every combination of types that it accepts. */
 export const cases: readonly Case[] = operationNames.flatMap((name) =>
   scalars.flatMap((a) => {
     const operandLists: ScalarType[][] = [[a], [a, a], [a, a, 'bool']];
@@ -31,7 +31,7 @@ const edges: readonly number[] = [
   ...[4294967296, 4294967040, 2147483648, 2147483520, -2147483648, -2147483904, -1, -0.999, 1e30, -1e30].map(bitsOfF32),
 ];
 
-/** Operand words: all pairs of edge cases, then random pairs, some of them equal. */
+/** Operands as words: all pairs of edge cases, then random pairs, in some of which both are equal. */
 const inputs: readonly Uint32Array[] = (() => {
   const a = edges.flatMap((x) => edges.map(() => x));
   const b = edges.flatMap(() => edges);
@@ -48,7 +48,10 @@ const inputs: readonly Uint32Array[] = (() => {
 const length = inputs[0]!.length;
 const arrays = ['a', 'b', 'c'];
 
-/** out = operation(a[i], b[i], c[i]). With `scattered`, elements are read at indices that vector code cannot handle. */
+/**
+ * A module that computes out[i] = operation(a[i], b[i], c[i]). With `scattered`, the elements are read at indices that
+ * vector code cannot handle.
+ */
 export function moduleOfCase({ name, operands, to }: Case, scattered: boolean): Module {
   const index: Local = { kind: 'local', type: 'u32', id: 0 };
   const twice: Local = { kind: 'local', type: 'u32', id: 9 };
@@ -72,7 +75,7 @@ export function moduleOfCase({ name, operands, to }: Case, scattered: boolean): 
   };
 }
 
-/** The value that a word represents. */
+/** Converts a word to the value of a type that it represents. */
 export function valueOfWord(type: ScalarType, word: number): number | boolean {
   if (type === 'bool') return word !== 0;
   return type === 'f32' ? f32OfBits(word) : type === 'i32' ? word | 0 : word;
@@ -82,10 +85,10 @@ export function describeCase({ name, operands, to }: Case): string {
   return `${name}(${operands.join(', ')}): ${to}`;
 }
 
-/** Runs the module of a case on all inputs. */
+/** Runs the module of a case on all inputs; returns the words of the results. */
 export async function runCase(backend: Backend, one: Case, module: Module): Promise<Uint32Array> {
   const captures = one.operands.map((type, i) => {
-    // Some true bools in memory are other numbers than 1.
+    // In memory, true is any word except 0, so some are not 1.
     const words = type === 'bool' ? inputs[i]!.map((word) => (word % 3 === 0 ? 0 : word)) : inputs[i]!;
     return [arrays[i]!, { words, length, storage: type === 'bool' ? ('u32' as const) : type }] as const;
   });
@@ -98,7 +101,7 @@ export async function runCase(backend: Backend, one: Case, module: Module): Prom
   return got;
 }
 
-/** Describes the first results that differ from those of semantics.ts. */
+/** Describes the first results that differ from those of semantics.ts; empty if none differs. */
 export function wrongAt(one: Case, got: Uint32Array): string[] {
   const { name, operands, to } = one;
   const wrong: string[] = [];
@@ -109,7 +112,7 @@ export function wrongAt(one: Case, got: Uint32Array): string[] {
     const expected = evaluate(name, operands[0]!, to, args);
     const value = valueOfWord(to, got[i]!);
     const same = to === 'f32' && Number.isNaN(expected) ? Number.isNaN(value) : Object.is(value, expected);
-    // The bits of a NaN are not specified.
+    // The bits of a NaN are not specified, so any result is accepted for these.
     const unspecified = name === 'bits' && operands[0] === 'f32' && Number.isNaN(args[0] as number);
     if (!same && !unspecified) wrong.push(`${args.join(', ')} gave ${value}, not ${expected}`);
     if (to === 'bool' && got[i]! > 1) wrong.push(`a bool is stored as ${got[i]}`);

@@ -15,14 +15,14 @@ import {
 } from '../../primitives/functors/index.ts';
 import { f32OfBits, f32ToI32, f32ToU32, fmax, fmin, roundEven, toF32 } from '../../primitives/ir/semantics.ts';
 
-/** Words of up to three operands. */
+/** The words of up to three operands. */
 export interface Operands {
   readonly a: U32;
   readonly b: U32;
   readonly c: U32;
 }
 
-/** An operation, its operands for an index, and its result: as bits on the device, as a number on the host. */
+/** An operation, its operands for each index, and its result: as bits on the device, as a number on the host. */
 export interface F32Case {
   readonly name: string;
   readonly count: number;
@@ -32,17 +32,17 @@ export interface F32Case {
   readonly host: (words: readonly number[]) => number;
 }
 
-/** A bijection of 32-bit words that mixes them well: lowbias32 (Chris Wellons, 2018). */
+/** A bijection on 32-bit words that mixes their bits well: lowbias32 (Chris Wellons, 2018). */
 function mix(x: U32): U32 {
   const one = x.xor(x.shr(16)).mul(0x7feb352d);
   const two = one.xor(one.shr(15)).mul(0x846ca68b);
   return two.xor(two.shr(16));
 }
 
-/** Pseudorandom words for an index. `which` selects one of several. */
+/** A pseudorandom word for an index; `which` selects one of several such words. */
 const random = (index: U32, which: number): U32 => mix(index.mul(8).add(which).xor(0x5bd1e995));
 
-/** A normal number of random sign and mantissa whose exponent field is `low` … `low + span − 1`. */
+/** The bits of a normal f32 with random sign and mantissa, whose exponent field is from `low` to `low + span − 1`. */
 function normal(index: U32, which: number, low: number, span: number): U32 {
   const exponent = random(index, which + 4)
     .rem(span)
@@ -52,12 +52,12 @@ function normal(index: U32, which: number, low: number, span: number): U32 {
 
 const anyNormal = (index: U32, which: number): U32 => normal(index, which, 1, 254);
 
-/** A bijection of 0 … 2²⁴−1 that spreads any subset of the indices over the whole range. */
+/** A bijection on 0 … 2²⁴−1 that spreads any range of indices over all of these numbers. */
 const permuted = (index: U32): U32 => index.mul(0x9e3779b1).and(0xffffff);
 
 const pairs = (index: U32): Operands => ({ a: anyNormal(index, 0), b: anyNormal(index, 1), c: u32(0) });
 
-/** Numbers with exponents so close that their mantissas overlap. */
+/** Two numbers whose exponents are so close that their mantissas overlap when they are added. */
 function neighbours(index: U32): Operands {
   const exponent = random(index, 3).rem(200).add(27);
   const other = exponent.add(random(index, 2).rem(53)).sub(26);
@@ -65,7 +65,10 @@ function neighbours(index: U32): Operands {
   return { a: withExponent(random(index, 0), exponent), b: withExponent(random(index, 1), other), c: u32(0) };
 }
 
-/** A product and a summand of about its size, so that contraction into a single rounding shows. */
+/**
+ * The factors of a product and a summand of about the product's size, so that a fused multiply-add gives another result
+ * than two roundings.
+ */
 function productAndSummand(index: U32): Operands {
   const [a, b] = [normal(index, 0, 80, 94), normal(index, 1, 80, 94)];
   const exponent = (word: U32): U32 => word.shr(23).and(0xff);
@@ -73,11 +76,11 @@ function productAndSummand(index: U32): Operands {
   return { a, b, c: random(index, 2).and(0x807fffff).or(size.shl(23)) };
 }
 
-/** Numbers around the range of integers. */
+/** Numbers around the range of 32-bit integers. */
 const aboutInteger = (index: U32): Operands => ({ a: normal(index, 0, 115, 48), b: u32(0), c: u32(0) });
 
 const words = (index: U32): Operands => {
-  // The shift gives words of every bit length.
+  // A random shift, so that words have all bit lengths.
   const a = random(index, 0).shr(random(index, 1).and(31));
   return { a: a.xor(random(index, 2).and(1).neg()), b: u32(0), c: u32(0) };
 };
@@ -92,7 +95,7 @@ interface FloatCase {
   readonly host: (a: number, b: number, c: number) => number;
 }
 
-/** A case with f32 operands and an f32 result. */
+/** Makes a case with f32 operands and an f32 result. */
 function float({ name, count = many, operands, device, host }: FloatCase): F32Case {
   return {
     name,
@@ -214,5 +217,5 @@ const conversions: readonly F32Case[] = [
   },
 ];
 
-/** All cases, in the order in which they are printed. */
+/** All cases, in the order in which they are run and printed. */
 export const cases: readonly F32Case[] = [...roots, ...arithmetic, ...roundings, ...conversions];

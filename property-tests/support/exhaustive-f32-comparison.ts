@@ -9,17 +9,17 @@ import { isNormalOrZero } from './ir-interpreter.ts';
 export interface Tally {
   readonly name: string;
   readonly evaluated: number;
-  /** The number of results whose bytes the contract promises, because they are normal numbers or zero. */
+  /** Number of results whose bytes every backend must give, because they are normal numbers or zero. */
   compared: number;
   different: number;
   largest: number;
   first: string;
 }
 
-/** The number of elements per launch and per read. */
+/** Number of elements per launch and read. */
 const chunk = 2 ** 22;
 
-/** Runs a case on a backend with at most `max` operands, and compares every word of the results. */
+/** Runs a case on a backend with at most `max` operands; compares every word of the results. */
 export async function compareCase(backend: Backend, test: F32Case, max: number, fast: boolean): Promise<Tally> {
   const evaluated = Math.min(test.count, max);
   const tally: Tally = { name: test.name, evaluated, compared: 0, different: 0, largest: 0, first: '' };
@@ -37,7 +37,7 @@ export async function compareCase(backend: Backend, test: F32Case, max: number, 
   return tally;
 }
 
-/** A module that computes the bits of the result for an index. */
+/** A module that computes the bits of a case's result for an index. */
 function deviceModule(test: F32Case, fast: boolean): Module {
   const functor = fn(
     'case',
@@ -49,7 +49,7 @@ function deviceModule(test: F32Case, fast: boolean): Module {
   return functor.module;
 }
 
-/** Computes the words of the operands for an index in JavaScript. */
+/** Returns a function that computes the words of a case's operands for an index in JavaScript. */
 function hostOperands(test: F32Case): (index: number) => readonly number[] {
   const shape = { a: u32, b: u32, c: u32 };
   const functor = fn('operands', { index: u32 }, shape, ({ index }) => test.operands(index));
@@ -60,7 +60,7 @@ function hostOperands(test: F32Case): (index: number) => readonly number[] {
 function compareWord(tally: Tally, test: F32Case, words: readonly number[], got: number): void {
   const expected = test.host(words);
   if (test.result === 'f32') {
-    // A quotient or product that rounds up to the smallest normal number may be flushed before it is rounded.
+    // Left out too: a result that rounds up to the smallest normal number may be flushed to zero before it is rounded.
     if (!isNormalOrZero(expected) || Math.abs(expected) === 2 ** -126) return;
   }
   tally.compared++;

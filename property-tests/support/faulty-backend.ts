@@ -1,7 +1,7 @@
 import type { Backend } from '../../primitives/contract/backend.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 
-/** The backend calls of a context, at each of which a fault can be injected. */
+/** The backend calls that a context makes; before each of them, tests can inject a fault. */
 const CALLS = [
   'allocate',
   'write',
@@ -16,7 +16,7 @@ const CALLS = [
   'histogram',
 ] as const;
 
-/** A backend that injects a fault before one of its calls, counted from 1. */
+/** A backend that runs `fault` before call number `at`, counted from 1. */
 export function interrupted(backend: Backend, at: number, fault: (backend: Backend) => void): Backend {
   let calls = 0;
   const counted = CALLS.map((name) => {
@@ -29,21 +29,23 @@ export function interrupted(backend: Backend, at: number, fault: (backend: Backe
       },
     ];
   });
-  // The counters remain those of the original backend.
+  // The counters stay those of the wrapped backend.
   return { ...backend, ...Object.fromEntries(counted) } as Backend;
 }
 
-/** The error code of device losses that tests simulate. */
+/** The error code of a simulated loss of the device. */
 export const LOST = 'device/test';
 
-/** A backend that is lost before one of its calls. That call and all later ones throw, and pending promises reject. */
+/**
+ * A backend that is lost before call number `call`. This call and all later calls throw, and pending promises reject.
+ */
 export function lostBefore(backend: Backend, call: number): Backend {
   return interrupted(backend, call, ({ abort }) => abort(new DeviceLostError(LOST, `Lost before call ${call}.`)));
 }
 
 /**
- * A backend that delays each read by a different number of event loop turns, so that reads complete in any order. A
- * read returns the data of the time at which it was issued. Reads that are pending at an abort reject.
+ * A backend that delays reads by different numbers of turns of the event loop, so that reads complete in any order. A
+ * read returns the data of the moment at which it was issued. Reads that are pending at an abort reject.
  */
 export function answeringLate(backend: Backend, turns: readonly number[]): Backend {
   let reads = 0;

@@ -1,7 +1,7 @@
 import { createWebGpuBackend, type WebGpuBackend, type WebGpuOptions } from '../../backends/webgpu/backend.ts';
 import { openTestGpu, testAdapter } from '../../backends/webgpu-node/node-gpu.ts';
 
-/** A call of a method of the device or of its queue. */
+/** A method call on the device or on its queue. */
 export interface DeviceCall {
   readonly name: string;
   /** Counted from 1. */
@@ -9,20 +9,23 @@ export interface DeviceCall {
   readonly args: readonly unknown[];
 }
 
-/** A GPU that counts calls and gives tests access to its device. */
+/** A GPU that counts the calls on its devices, and gives tests access to a device. */
 export interface FaultyGpu {
   readonly gpu: GPU;
-  /** The device that was requested last. */
+  /** The device that was requested most recently. */
   readonly device: GPUDevice;
-  /** The number of calls of the device and its queue. */
+  /** Number of method calls on the device and its queue so far. */
   readonly calls: number;
-  /** Runs before every call. If it returns a value, that replaces the call. */
+  /** Called before each method call. If it returns a value, this value replaces the call. */
   onCall: (call: DeviceCall) => unknown;
 }
 
 type Methods = Record<PropertyKey, (...args: unknown[]) => unknown>;
 
-/** Watches a GPU: by default, the one that tests run on. Tests that lose no device can pass one with pooled devices. */
+/**
+ * Wraps a GPU so that tests can inject faults; by default, the GPU on which tests run. Tests that do not lose their
+ * device can pass a GPU with pooled devices.
+ */
 export async function openFaultyGpu(given?: GPU): Promise<FaultyGpu> {
   const real = given ?? (await openTestGpu());
   let device: GPUDevice | undefined;
@@ -65,22 +68,22 @@ export async function openFaultyGpu(given?: GPU): Promise<FaultyGpu> {
   return faulty;
 }
 
-/** Opens a backend on a watched GPU. */
+/** Opens a backend on a GPU of {@link openFaultyGpu}. */
 export function openOnFaulty({ gpu }: FaultyGpu, options: WebGpuOptions = {}): Promise<WebGpuBackend> {
   const staging = { buffers: 2, bytes: 1024 };
-  // Waiting for an unresponsive device is pointless, so the limit for closing is short.
+  // `closeLimit` is short, because waiting for a device that does not answer is pointless.
   return createWebGpuBackend({ gpu, adapter: testAdapter(), staging, closeLimit: 50, onWarning: () => {}, ...options });
 }
 
-/** Destroys the device before one of the next calls, counted from 1. */
+/** Destroys the device before one of its next calls, counted from 1. */
 export function destroyBefore(faulty: FaultyGpu, calls: number): void {
   const at = faulty.calls + calls;
   faulty.onCall = ({ number }) => (number === at ? faulty.device.destroy() : undefined);
 }
 
 /**
- * Makes the device run out of memory at one of the next buffers, counted from 1. Devices differ in whether such a
- * buffer can still be mapped at creation, so `isMapped` decides. The returned function ends the fault.
+ * Simulates that the device has no memory for one of the next buffers, counted from 1. Devices differ in whether such a
+ * buffer can be mapped at creation; `isMapped` decides this. The returned function ends the fault.
  */
 export function refuseBuffer(faulty: FaultyGpu, at: number, isMapped = true): () => void {
   let refused = at;
@@ -94,7 +97,7 @@ export function refuseBuffer(faulty: FaultyGpu, at: number, isMapped = true): ()
     }
     if (name !== 'createBuffer' || ++buffers !== refused) return undefined;
     scopes.findLast(({ filter }) => filter === 'out-of-memory')!.short = true;
-    // A device that is out of memory returns an invalid buffer. Incompatible usages give one too.
+    // Without memory, a device returns an invalid buffer. Incompatible usages also give an invalid buffer.
     device.pushErrorScope('validation');
     const { size, mappedAtCreation = false } = args[0] as GPUBufferDescriptor;
     const usage = MAP_READ | STORAGE;
@@ -107,17 +110,17 @@ export function refuseBuffer(faulty: FaultyGpu, at: number, isMapped = true): ()
   };
 }
 
-/** Makes the device unresponsive from now on. */
+/** From now on, the device does not answer. */
 export function fallSilent(faulty: FaultyGpu): void {
   silentFrom(faulty, 1);
 }
 
-/** Makes the device unresponsive from one of its next calls on, counted from 1. */
+/** From one of its next calls on, counted from 1, the device does not answer. */
 export function silentFrom(faulty: FaultyGpu, calls: number): void {
   const at = faulty.calls + calls;
   faulty.onCall = ({ name, number }) =>
     number >= at && (name === 'popErrorScope' || name === 'onSubmittedWorkDone') ? new Promise(() => {}) : undefined;
 }
 
-/** Buffer usages that cannot be combined. */
+/** Two buffer usages that must not be combined. */
 const [MAP_READ, STORAGE] = [0x1, 0x80] as const;

@@ -5,17 +5,20 @@ import type { Inputs } from '../arbitraries/functors.ts';
 import { caseCount } from '../cases.ts';
 import { type Evaluated, interpret, type Reliance } from './ir-interpreter.ts';
 
-/** Interprets the entry of a module on every row of the inputs. */
+/** Interprets a module's entry for every row of the inputs. */
 export function runInterpreter(module: Module, { rows, ...bindings }: Inputs): Evaluated[][] {
   return rows.map((row) => interpret(module, row, bindings));
 }
 
-/** The values alone, without their reliance. */
+/** The values of all rows, without their reliance (how far their bytes are specified). */
 export function plain(rows: readonly (readonly Evaluated[])[]): (number | boolean)[][] {
   return rows.map((row) => row.map(({ value }) => value));
 }
 
-/** Expects equal bytes wherever the expected value has at least the given reliance. All NaNs count as equal. */
+/**
+ * Expects equal bytes for all values whose reliance (how far their bytes are specified) is high enough. All NaNs count
+ * as equal.
+ */
 export function expectSame(
   types: readonly ScalarType[],
   got: readonly (readonly (number | boolean)[])[],
@@ -34,10 +37,10 @@ function bitsOf(type: ScalarType, value: number | boolean): number | boolean | '
 
 const factor = Number(process.env.QUADRILLE_FUZZ ?? 1);
 
-/** The timeout of a fuzz test in milliseconds. */
+/** Timeout of a fuzz test in milliseconds. */
 export const fuzzTimeout: number = 120_000 * factor;
 
-/** The number of runs of a fuzz test (ten times as many with QUADRILLE_FUZZ=10), and the time limit for shrinking. */
+/** Number of runs of a fuzz test (ten times as many with QUADRILLE_FUZZ=10), and the time limit for shrinking. */
 export function fuzz(runs: number): { readonly numRuns: number; readonly interruptAfterTimeLimit: number } {
   return { numRuns: caseCount(runs) * factor, interruptAfterTimeLimit: fuzzTimeout / 2 };
 }

@@ -8,7 +8,7 @@ import type { FuzzCase, Inputs } from '../arbitraries/functors.ts';
 import { expectSame, runInterpreter } from './functor-comparison.ts';
 import type { Reliance } from './ir-interpreter.ts';
 
-/** Expects a backend to compute a random program as specified, wherever the results can be relied on. */
+/** Expects that a backend computes a random program as specified, for all results whose bytes are specified. */
 export async function expectAsSpecified(
   backend: Backend,
   { sketch, inputs }: FuzzCase,
@@ -20,8 +20,8 @@ export async function expectAsSpecified(
 }
 
 /**
- * Runs the entry of a module on a backend for every row of the inputs. A kernel reads the arguments from columns at its
- * index. One buffer holds all inputs and another all results, so that few bindings are needed.
+ * Runs a module's entry on a backend, for every row of the inputs. A kernel reads the arguments from columns at its
+ * index. All inputs share one buffer and all results another, so that few bindings are needed.
  */
 export async function runOnBackend(backend: Backend, module: Module, inputs: Inputs): Promise<(number | boolean)[][]> {
   const { parameters, results } = entryOf(module);
@@ -56,7 +56,10 @@ function* uniformsOf({ uniforms }: Module, inputs: Inputs): Iterable<readonly [s
   for (const name of uniforms.keys()) yield [name, inputs.uniforms[name]!];
 }
 
-/** A functor of the index that reads the arguments of a module's entry from `row0`, `row1` … and calls it. */
+/**
+ * A functor of the index. It reads the arguments of a module's entry from the arrays `row0`, `row1` …, and calls the
+ * entry.
+ */
 function kernelOf(module: Module): Module {
   const { parameters, results } = entryOf(module);
   const rows = parameters.map(({ type }, i): [string, ScalarType] => [`row${i}`, type]);

@@ -15,10 +15,12 @@ import {
 import { evaluate } from '../../primitives/ir/semantics.ts';
 
 /**
- * An interpreter of the functor IR, which serves as a second oracle that is independent of the emitters. It walks the
- * statements and computes every operation with `evaluate` of semantics.ts. It is slow, and written to be read.
+ * A value computed by an interpreter of the functor IR, which gives the expected results for tests of the emitters and
+ * is independent of them. It executes the statements one by one, and computes every operation with `evaluate` of
+ * semantics.ts. It is slow but easy to read.
  *
- * With each value it records how far its bytes can be relied on. All values and control flow on the way count.
+ * `reliance` states how far the value's bytes can be relied on. It depends on all values and branches from which the
+ * value was computed.
  */
 export interface Evaluated {
   readonly value: number | boolean;
@@ -40,24 +42,24 @@ export interface Bindings {
   readonly uniforms?: { readonly [name: string]: number | boolean };
 }
 
-/** The maximum number of loop iterations in one evaluation. A program that needs more is assumed to hang. */
+/** Maximum number of loop iterations of an evaluation; a program that needs more is assumed never to end. */
 const maximumRounds = 100_000;
 
 interface Machine {
   readonly module: Module;
   readonly arrays: NonNullable<Bindings['arrays']>;
   readonly uniforms: NonNullable<Bindings['uniforms']>;
-  /** The lowest reliance of the values that decided branches so far. It limits that of all later values. */
+  /** The lowest reliance of all values that decided branches so far. No later value has a higher reliance. */
   path: Reliance;
   rounds: number;
-  /** Called for every executed statement and every iteration of a loop. */
+  /** Called for each executed statement and each iteration of a loop. */
   readonly observe: (statement: Statement) => void;
 }
 
 type Frame = Map<number, Evaluated>;
 type Outcome = 'next' | 'break' | 'continue' | { readonly returned: Evaluated[] };
 
-/** Runs the entry of a module on the leaves of its arguments. */
+/** Runs a module's entry; its arguments and results are flat lists of scalars. */
 export function interpret(
   module: Module,
   args: readonly (number | boolean)[],
@@ -70,7 +72,7 @@ export function interpret(
   return run(machine, entry, given).map((result) => limited(result, machine.path));
 }
 
-/** Runs a functor on plain values and gives back plain values of its result's shape. */
+/** Runs a functor on plain values; returns plain values in the shape of its result. */
 export function interpretFunctor<P extends Parameters, R extends Shape>(
   functor: { readonly module: Module; readonly parameters: P; readonly result: R },
   args: { readonly [K in keyof P]?: P[K] extends Shape ? PlainOf<P[K]> : never },
@@ -221,8 +223,8 @@ export function isNormalOrZero(x: number): boolean {
 }
 
 /**
- * Whether all devices give the same bytes for a result. A product or quotient that rounds up to the smallest normal
- * number may have been flushed before it was rounded.
+ * Whether all devices give the same bytes for a result. This does not hold for a product or quotient that rounds up to
+ * the smallest normal number, because a device may flush it to zero before rounding.
  */
 function keepsBytes(name: Operation['name'], value: number): boolean {
   return isNormalOrZero(value) && !((name === 'mul' || name === 'div') && Math.abs(value) === smallestNormal);

@@ -1,15 +1,15 @@
-/** A label image, row by row. Label 0 is the background. */
+/** A label image in row-major order; label 0 is the background. */
 export interface LabelGrid {
   readonly width: number;
   readonly height: number;
   readonly labels: ArrayLike<number>;
 }
 
-/** The regions of two label images of the same size, with areas in pixels. */
+/** The regions of two label images of equal size, with areas in pixels. */
 export interface LabelCounts {
   readonly first: readonly LabelRegion[];
   readonly second: readonly LabelRegion[];
-  /** Pairs of regions that share pixels, ascending by first, then second. */
+  /** Pairs of regions that share pixels, ascending by `first`, then by `second`. */
   readonly pairs: readonly { readonly first: number; readonly second: number; readonly pixels: number }[];
 }
 
@@ -19,9 +19,9 @@ export interface LabelRegion {
 }
 
 /**
- * Computes the overlaps of two segmentations from the pixels alone, without outlines, boxes or polygons.
+ * Computes the overlaps of two segmentations directly from their pixels, without outlines, boxes or polygons.
  *
- * A region is a 4-connected component of pixels with one label, or all pixels of a label where `regions` is `labels`.
+ * A region is a 4-connected component of pixels with one label or, if `regions` is `labels`, all pixels of a label.
  * Regions are in the order of their first pixels, row by row.
  */
 export function countLabels(
@@ -48,7 +48,7 @@ export function countLabels(
 
 const GROUND = -1;
 
-/** The 4-connected component of every pixel. */
+/** For each pixel, the number of its 4-connected component. */
 function componentOf({ width, height, labels }: LabelGrid): Int32Array {
   const region = new Int32Array(width * height).fill(GROUND);
   let regions = 0;
@@ -78,7 +78,7 @@ function neighbours(pixel: number, width: number, height: number): number[] {
   ];
 }
 
-/** Numbers the labels and returns the number at every pixel. */
+/** Numbers the labels; returns the number of each pixel's label. */
 function labelOf({ labels }: LabelGrid): Int32Array {
   const numbers = new Map<number, number>([[0, GROUND]]);
   return Int32Array.from(labels, (label) => {

@@ -11,7 +11,7 @@ export async function picture(name: string): Promise<LabelGrid> {
   return { width, height, labels: data };
 }
 
-/** Reads the axial slices of a label volume of bytes from the fixtures. */
+/** Reads all axial slices of a label volume of bytes from the fixtures. */
 export async function volume(name: string): Promise<LabelGrid[]> {
   const bytes = gunzipSync(await readFile(new URL(name, FIXTURES)));
   const [width, height, slices] = [bytes.readInt16LE(42), bytes.readInt16LE(44), bytes.readInt16LE(46)];

@@ -8,7 +8,10 @@ export interface HostPoints {
   readonly dimensions: number;
 }
 
-/** The distance by the documented formula, in the order of dimensions. Every operation rounds to f32. NaN gives +∞. */
+/**
+ * The distance by the documented formula, one dimension after another. Every operation is rounded to f32. NaN becomes
+ * +∞.
+ */
 function distanceByHand(metric: Metric, a: Float32Array, b: Float32Array): number {
   let [sum, dot, aa, bb] = [0, 0, 0, 0];
   for (const [d, x] of a.entries()) {
@@ -40,7 +43,7 @@ export interface Near {
   readonly distance: number;
 }
 
-/** All points, sorted by distance from a query. Ties are sorted by id. */
+/** All points, sorted by their distance from a query, and by id if distances are equal. */
 export function byDistance(metric: Metric, points: HostPoints, query: Float32Array): Near[] {
   const count = points.elements.length / points.dimensions;
   return Array.from({ length: count }, (_, id) => ({
@@ -53,7 +56,7 @@ export function rowOf({ elements, dimensions }: HostPoints, row: number): Float3
   return elements.subarray(row * dimensions, (row + 1) * dimensions);
 }
 
-/** Cuts or pads lists to k entries. Padding has the id 2³² − 1 and the distance +∞. */
+/** Cuts or pads lists to k entries; padding has the id 2³² − 1 and the distance +∞. */
 export function listsOf(k: number, lists: readonly (readonly Near[])[]): { ids: Uint32Array; distances: Float32Array } {
   const none: Near = { id: 2 ** 32 - 1, distance: Number.POSITIVE_INFINITY };
   const all = lists.flatMap((list) => Array.from({ length: k }, (_, j) => list[j] ?? none));

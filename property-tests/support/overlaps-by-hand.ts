@@ -1,6 +1,6 @@
 import type { Ring } from './ring-columns.ts';
 
-/** Two even-odd regions, and a square cell with lower left corner (`x`, `y`). */
+/** Two even-odd regions, and a square cell given by its lower left corner (`x`, `y`) and side. */
 export interface CellCase {
   readonly p: readonly Ring[];
   readonly q: readonly Ring[];
@@ -11,13 +11,13 @@ export interface CellCase {
 
 export type Edge = readonly [ax: bigint, ay: bigint, bx: bigint, by: bigint];
 
-/** The part of a region that lies in a cell. */
+/** The part of a region that is inside a cell. */
 export interface PartByHand {
-  /** Whether the region contains the lowest trapezoid of the leftmost slab, which touches the lower left corner. */
+  /** Whether the region contains the lowest trapezoid at the cell's left side, which touches the lower left corner. */
   readonly corner: boolean;
-  /** The edges with a point strictly inside the cell. */
+  /** The edges that have a point strictly inside the cell. */
   readonly edges: readonly Edge[];
-  /** Whether the region has area in the cell. */
+  /** Whether the region has any area in the cell. */
   readonly hasArea: boolean;
 }
 
@@ -39,8 +39,9 @@ const ascending = (all: readonly Fraction[]): Fraction[] =>
   [...all].sort(compare).filter((a, i, sorted) => i === 0 || compare(sorted[i - 1]!, a) !== 0);
 
 /**
- * Cuts the cell into slabs at every vertex and crossing, and each slab into trapezoids at the edges that span it. Then
- * tests whether the middle of any trapezoid lies in both regions. All arithmetic is exact.
+ * Tests exactly whether two regions overlap in a cell. The cell is cut into vertical slabs at every vertex and
+ * crossing, and each slab into trapezoids at its edges. The regions overlap if both contain the middle of some
+ * trapezoid.
  */
 export function overlapByHand({ p, q, x, y, side }: CellCase): CellByHand {
   const regions = [edgesOf(p), edgesOf(q)] as const;
@@ -80,7 +81,7 @@ export function overlapByHand({ p, q, x, y, side }: CellCase): CellByHand {
   return { p: parts[0]!, q: parts[1]!, overlaps };
 }
 
-/** The edges of all rings. A repeated vertex gives no edge. */
+/** The edges of all rings, without those of length 0. */
 function edgesOf(rings: readonly Ring[]): Edge[] {
   return rings
     .flatMap((ring) =>
@@ -92,7 +93,7 @@ function edgesOf(rings: readonly Ring[]): Edge[] {
     .filter(([ax, ay, bx, by]) => ax !== bx || ay !== by);
 }
 
-/** The middles of the slabs from the left side to the right. */
+/** The x coordinates of the middles of all slabs, from left to right. */
 function slabsOf(edges: readonly Edge[], left: bigint, right: bigint): Fraction[] {
   const cuts: Fraction[] = edges.flatMap(([ax, , bx]): Fraction[] => [
     [ax, 1n],
@@ -104,7 +105,7 @@ function slabsOf(edges: readonly Edge[], left: bigint, right: bigint): Fraction[
   return sorted.slice(1).map((at, i) => between(sorted[i]!, at));
 }
 
-/** The x coordinate where the lines through two edges cross, if they do. A superfluous cut does no harm. */
+/** The x coordinate at which the lines through two edges cross, or an empty list. Additional cuts do no harm. */
 function crossingOf([ax, ay, bx, by]: Edge, [cx, cy, dx, dy]: Edge): Fraction[] {
   const [ux, uy, vx, vy] = [bx - ax, by - ay, dx - cx, dy - cy];
   const under = ux * vy - uy * vx;

@@ -1,4 +1,4 @@
-/** Reads RFC 4180 text with LF line ends into records; throws on text that the grammar does not allow. */
+/** Parses RFC 4180 text with LF line ends; throws if the text does not follow the grammar. */
 export function parseCsv(text: string): string[][] {
   const records: string[][] = [];
   let record: string[] = [];

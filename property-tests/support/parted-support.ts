@@ -2,24 +2,24 @@ import { fc } from '@fast-check/vitest';
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { type Rings, zonesOf } from './zonal-support.ts';
 
-/** A polygon of several parts, each with its rings. */
+/** A polygon of several parts, each of which has rings. */
 export type Parts = readonly Rings[];
 
-/** Polygons as columns, with the part that each ring belongs to. */
+/** Converts polygons to columns; `ringParts` is the number of each ring's part. */
 export function partedPolygons(all: readonly Parts[]): Polygons & { readonly ringParts: Uint32Array } {
   const ringParts = Uint32Array.from(all.flatMap((parts) => parts.flatMap((rings, part) => rings.map(() => part))));
   return { ...zonesOf(all.map((parts) => parts.flat())).polygons, ringParts };
 }
 
-/** Moves every vertex of all parts. */
+/** Applies `move` to every vertex of all parts. */
 export function movedParts(parts: Parts, move: (x: number, y: number) => readonly [number, number]): Parts {
   return parts.map((rings) => rings.map((ring) => ring.map(([x, y]) => move(x, y))));
 }
 
 /**
- * Whether two parts share area, in floating point. Edges do not cross between two consecutive y values at which an edge
- * starts, ends or crosses another, so one row between them decides. This is reliable for coordinates below 100, whose
- * crossings are further apart than rounding errors.
+ * Whether two parts share area, in floating point. Between two consecutive y values at which an edge starts, ends or
+ * crosses another edge, no edges cross; so one row between these values decides. This is reliable for coordinates below
+ * 100, whose crossings are further apart than rounding errors.
  */
 export function shareArea(a: Rings, b: Rings): boolean {
   const [ofA, ofB] = [edgesOf(a), edgesOf(b)];
@@ -67,7 +67,7 @@ function crossingsIn(edges: readonly Edge[], row: number): number[] {
 
 const at = fc.integer({ min: 0, max: 9 });
 
-/** A rectangle, possibly with moved corners, or a triangle. None of these outlines crosses itself. */
+/** A rectangle, possibly with moved corners, or a triangle. Its outline never crosses itself. */
 const simpleRing = fc.oneof(
   fc.tuple(at, at, at, at).map(([x0, y0, x1, y1]): Rings[number] => [
     [Math.min(x0, x1), Math.min(y0, y1)],
@@ -78,7 +78,7 @@ const simpleRing = fc.oneof(
   fc.array(fc.tuple(at, at), { minLength: 3, maxLength: 3 }),
 );
 
-/** A part without a hole, or with a hole that lies inside it. */
+/** A part without a hole, or with a hole inside its outline. */
 export const simplePart: fc.Arbitrary<Rings> = fc.oneof(
   simpleRing.map((ring) => [ring]),
   fc
@@ -95,7 +95,7 @@ function square(x: number, y: number, side: number): Rings[number] {
   ];
 }
 
-/** Rings that may cross themselves and each other, or have all vertices on a line. */
+/** A part whose rings may cross themselves and each other, or have all their vertices on a line. */
 export const wildPart: fc.Arbitrary<Rings> = fc.array(fc.array(fc.tuple(at, at), { minLength: 1, maxLength: 6 }), {
   minLength: 1,
   maxLength: 2,

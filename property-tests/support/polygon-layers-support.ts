@@ -9,10 +9,10 @@ import type { Parts, Ring } from '../fixtures/random-zones.ts';
 
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** The sizes of the blocks in which a file is delivered. After the last size, the list repeats. */
+/** Sizes of the blocks in which a reader receives a file. The list repeats at its end. */
 export type BlockSizes = readonly number[];
 
-/** A file in memory, with its companion files by extension. */
+/** A file in memory, with companion files (such as .dbf) by extension. */
 export function memoryInput(
   bytes: Uint8Array,
   sizes: BlockSizes = [65_536],
@@ -27,7 +27,7 @@ export function memoryInput(
       for (let block = 0; at < bytes.length; block++) {
         signal?.throwIfAborted();
         const size = sizes[block % sizes.length]!;
-        // A block is valid only until the next one, so its copy is overwritten afterwards.
+        // A block is valid only until the next one is read, so this copy is overwritten then.
         const copy = Uint8Array.from(bytes.subarray(at, at + size));
         yield copy;
         copy.fill(0xff);
@@ -41,7 +41,7 @@ export function memoryInput(
   };
 }
 
-/** Reads all zones of a file in memory. */
+/** Reads all zones of a polygon file in memory. */
 export async function readBytes(
   bytes: Uint8Array,
   options: PolygonLayerOptions = {},
@@ -51,19 +51,19 @@ export async function readBytes(
   return readLayer(await openLayer(memoryInput(bytes, sizes, beside), options));
 }
 
-/** Reads all zones of a text. */
+/** Reads all zones of a polygon file given as text. */
 export function readText(text: string, options: PolygonLayerOptions = {}, sizes?: BlockSizes): Promise<ReadZones> {
   return readBytes(bytesOf(text), options, sizes);
 }
 
-/** Block sizes of one byte, a few bytes, and more bytes than the file has. */
+/** Block sizes: single bytes, a few bytes, or more than the whole file. */
 export const blockSizes: fc.Arbitrary<BlockSizes> = fc.oneof(
   fc.constant([1]),
   fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 6 }),
   fc.constant([65_536]),
 );
 
-/** Coordinates with few and many digits, large and small, with and without an exponent. */
+/** Coordinates with few and many digits, large and small, with and without exponents. */
 const coordinate: fc.Arbitrary<number> = fc.oneof(
   fc.integer({ min: -80, max: 80 }),
   fc.integer({ min: -80_000_000, max: 80_000_000 }).map((value) => value / 1e6),
@@ -78,7 +78,9 @@ const ring: fc.Arbitrary<Ring> = fc
   .filter((open) => open.at(-1)![0] !== open[0]![0] || open.at(-1)![1] !== open[0]![1])
   .map((open) => [...open, open[0]!]);
 
-/** A feature's polygons, each a list of rings. A single one is written as a Polygon, several as a MultiPolygon. */
+/**
+ * The polygons of one feature, each a list of rings. One polygon is written as a Polygon, several as a MultiPolygon.
+ */
 const parts: fc.Arbitrary<Parts> = fc.array(fc.array(ring, { minLength: 1, maxLength: 3 }), {
   minLength: 1,
   maxLength: 3,
@@ -89,18 +91,18 @@ export interface WrittenFeature {
   readonly parts: Parts;
 }
 
-/** Features with names that every format can represent, including dBASE. */
+/** Features whose names all formats can represent, even dBASE. */
 export const features: fc.Arbitrary<readonly WrittenFeature[]> = fc.array(
   fc.record({ name: fc.stringMatching(/^[A-Za-z0-9äЖ]([A-Za-z0-9 äЖ"\\]{0,10}[A-Za-z0-9])?$/u), parts }),
   { minLength: 1, maxLength: 6 },
 );
 
-/** The rings that a reader should return: those of all parts of a feature, without closing vertices. */
+/** The rings that a reader should return: those of all parts of each feature, without closing vertices. */
 export function openRings(written: readonly WrittenFeature[]): Ring[][] {
   return written.map(({ parts }) => parts.flat().map((ring) => ring.slice(0, -1)));
 }
 
-/** The rings of a geometry that another reader returned, in its order and without closing vertices. */
+/** The rings of a geometry that another reader returned, without closing vertices, in this reader's order. */
 export function ringsIn(geometry: Geometry | null): Ring[] {
   const { type, coordinates } = geometry as Polygon | MultiPolygon;
   const rings = type === 'Polygon' ? coordinates : coordinates.flat();
@@ -118,12 +120,12 @@ export function featuresOf(written: readonly WrittenFeature[]): { type: 'Feature
   return written.map(({ name, parts }) => ({ type: 'Feature', properties: { name }, geometry: geometryOf(parts) }));
 }
 
-/** A FlatGeobuf file, written by npm's flatgeobuf. */
+/** A FlatGeobuf file, written by the npm package flatgeobuf. */
 export function flatGeobufOf(written: readonly WrittenFeature[], crs = 0): Uint8Array {
   return serialize({ type: 'FeatureCollection', features: featuresOf(written) } as never, crs);
 }
 
-/** Well-known text, with one geometry per line. */
+/** Lines of well-known text, with one geometry per line. */
 export function wktOf(written: readonly WrittenFeature[]): string {
   const rings = (polygon: Parts[number]) =>
     `(${polygon.map((ring) => `(${ring.map(([x, y]) => `${x} ${y}`).join(', ')})`).join(', ')})`;
@@ -133,10 +135,10 @@ export function wktOf(written: readonly WrittenFeature[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Shape types, and the number of values per point beyond x and y. */
+/** For each Shapefile shape type, the number of values per point besides x and y. */
 const MORE: Readonly<Record<number, number>> = { 5: 0, 15: 2, 25: 1 };
 
-/** A Shapefile of polygons. Polygons without parts become null shapes. */
+/** A Shapefile of polygons; a polygon without parts becomes a null shape. */
 export function shapefileOf(written: readonly Pick<WrittenFeature, 'parts'>[], type: 5 | 15 | 25 = 5): Uint8Array {
   const records = written.map(({ parts }, index) => shapeRecord(parts, index, type));
   const length = records.reduce((sum, record) => sum + record.length, 100);
@@ -158,7 +160,7 @@ function shapeRecord(parts: Parts, index: number, type: 5 | 15 | 25): Uint8Array
   const rings = parts.flat();
   const points = rings.flat();
   const start = 52 + 4 * rings.length;
-  // After the points, heights and measures each have a range and one value per point.
+  // After the points, heights and measures each take a range of two numbers and one value per point.
   const length = rings.length === 0 ? 12 : start + 16 * points.length + MORE[type]! * (16 + 8 * points.length);
   const bytes = new Uint8Array(length);
   const view = new DataView(bytes.buffer);
@@ -180,7 +182,7 @@ function shapeRecord(parts: Parts, index: number, type: 5 | 15 | 25): Uint8Array
   return bytes;
 }
 
-/** A dBASE file with a column of text, preceded by another column. */
+/** A dBASE file with a column of text, which follows another column. */
 export function dbaseOf(column: string, values: readonly string[], deleted: readonly number[] = []): Uint8Array {
   const [other, width] = [3, 48];
   const head = 32 + 2 * 32 + 1;

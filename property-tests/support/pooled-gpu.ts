@@ -1,10 +1,10 @@
 import { openTestGpu } from '../../backends/webgpu-node/node-gpu.ts';
 
-/** The maximum number of idle devices. Any others are destroyed. */
+/** Maximum number of idle devices; further ones are destroyed. */
 const MAX_IDLE = 3;
-/** The maximum number of shaders, layouts and pipelines that are kept per device. */
+/** Maximum number of shaders, layouts and pipelines that are kept per device. */
 const MAX_MADE = 4000;
-/** Methods whose result can be reused for the same descriptor. */
+/** Methods whose result can be reused if they are called again with an equal descriptor. */
 const REUSABLE = [
   'createShaderModule',
   'createBindGroupLayout',
@@ -14,20 +14,20 @@ const REUSABLE = [
 
 type Methods = Record<PropertyKey, (...args: unknown[]) => unknown>;
 
-/** A device that outlives its users. */
+/** A device that several users have one after another. */
 interface PooledDevice {
-  /** Dawn needs the adapter as long as the device lives. */
+  /** Dawn requires that the adapter exists as long as the device. */
   readonly adapter: GPUAdapter;
   readonly device: GPUDevice;
-  /** The adapter options and device descriptor of the request. */
+  /** The adapter options and the device descriptor with which the device was requested, as text. */
   readonly key: string;
-  /** Results of `REUSABLE` methods by descriptor, with the most recently used last. */
+  /** Results of `REUSABLE` methods by descriptor; the most recently used is last. */
   readonly made: Map<string, object>;
-  /** Resolves when the device has finished the work of its last user. */
+  /** Resolves when the device has finished the work of its previous user. */
   ready: Promise<unknown>;
-  /** Whether the device was lost, or reported an error that nobody handled. */
+  /** Whether the device was lost, or reported an error that no listener handled. */
   isBroken: boolean;
-  /** Called with errors that no scope catches. */
+  /** The user's listener for errors that no error scope catches. */
   onError: ((event: GPUUncapturedErrorEvent) => void) | undefined;
 }
 
@@ -35,9 +35,10 @@ const idle: PooledDevice[] = [];
 let gpu: Promise<GPU> | undefined;
 
 /**
- * The `GPU` that tests run on. A device that its user destroyed is reused, together with all pipelines that were
- * compiled on it, because a software GPU takes a tenth of a second to compile a kernel. Nothing else remains on it: its
- * buffers are destroyed, and its error scopes are closed. A device that was lost or reported an error is not reused.
+ * Opens the `GPU` on which tests run. When a user destroys a device, the next user gets it with all pipelines that were
+ * compiled on it, because a software GPU takes a tenth of a second to compile a kernel. Nothing else remains of the
+ * previous user: buffers are destroyed, and error scopes are closed. A device that was lost or reported an error is not
+ * reused.
  *
  * Tests of device loss and of device calls open their own devices with `openTestGpu`.
  */
@@ -61,7 +62,7 @@ function pool(real: GPU): GPU {
   return replacing(real, { requestAdapter });
 }
 
-/** Takes the idle device with the most pipelines among those that were requested in the same way. */
+/** Takes an idle device that was requested in the same way; if there are several, the one with the most pipelines. */
 function takeIdle(key: string): PooledDevice | undefined {
   const [found] = idle
     .filter((pooled) => pooled.key === key && !pooled.isBroken)
@@ -91,7 +92,7 @@ async function open(adapter: GPUAdapter, descriptor: GPUDeviceDescriptor, key: s
   return pooled;
 }
 
-/** Wraps a device so that it looks new to its next user. Its `destroy` returns it to the pool. */
+/** Wraps a device so that it looks new to its next user. Its `destroy` returns the device to the pool. */
 function lend(pooled: PooledDevice): GPUDevice {
   const { device } = pooled;
   const buffers = new Set<GPUBuffer>();
@@ -140,7 +141,7 @@ function lend(pooled: PooledDevice): GPUDevice {
   });
 }
 
-/** Returns a device to the pool. */
+/** Returns a device to the pool, or destroys it if it is broken or the pool is full. */
 function giveBack(pooled: PooledDevice): void {
   pooled.ready = pooled.device.queue.onSubmittedWorkDone().catch(() => {});
   if (!pooled.isBroken && idle.length < MAX_IDLE) idle.push(pooled);
@@ -158,11 +159,11 @@ function reuse({ device, made }: PooledDevice, name: (typeof REUSABLE)[number], 
   return result;
 }
 
-/** Ids of the objects that devices created. */
+/** Ids of the objects that devices made; they stand for the objects in descriptors. */
 const idOf = new WeakMap<object, string>();
 let ids = 0;
 
-/** Wraps an object of the GPU and replaces members. Users can replace members too. */
+/** Wraps an object of the GPU, with some members replaced. Its users can replace members too. */
 function replacing<T extends object>(target: T, members: Record<PropertyKey, unknown>): T {
   return new Proxy(target, {
     get(_, key) {

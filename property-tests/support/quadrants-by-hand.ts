@@ -24,16 +24,16 @@ const edgesOfRings = (rings: readonly Ring[]): Edge[] =>
         return [BigInt(u), BigInt(v), BigInt(x), BigInt(y)];
       }),
     )
-    // A repeated vertex gives no edge.
+    // Leaves out edges of length 0, which a repeated vertex would give.
     .filter(([ax, ay, bx, by]) => ax !== bx || ay !== by);
 
-/** Whether the rings contain the lower left corner of a quadrant, and which of their edges pass through it. */
+/** For a quadrant: whether the rings contain its lower left corner, and which edges pass through its interior. */
 export function edgesByHand(rings: readonly Ring[], place: Place): { corner: boolean; edges: Edge[] } {
   const edges = edgesOfRings(rings);
   return { corner: holdsCorner(edges, place), edges: edges.filter((edge) => passesThrough(edge, place)) };
 }
 
-/** The quadrants of a polygon, by recursion from the whole domain and exact tests against every edge. */
+/** The expected quadrants of a polygon: recursion from the whole domain, with exact tests against all edges. */
 export function splitByHand(polygon: number, rings: readonly Ring[], levels: number): QuadrantByHand[] {
   const edges = edgesOfRings(rings);
   const split = (place: Place): QuadrantByHand[] => {
@@ -51,10 +51,13 @@ export function splitByHand(polygon: number, rings: readonly Ring[], levels: num
   return split({ column: 0, row: 0, level: 0 });
 }
 
-/** Whether part of an edge lies strictly inside: clips it to the four sides and tests the middle of the rest. */
+/**
+ * Whether part of an edge is strictly inside a quadrant: clips the edge to the four sides, and tests the middle of the
+ * rest.
+ */
 function passesThrough([ax, ay, bx, by]: Edge, place: Place): boolean {
   const { left, bottom, side } = boxOf(place);
-  // The part of the edge that lies inside, as fractions of its length.
+  // Start and end of the part of the edge that is inside, as fractions of the edge's length.
   let [from, to]: [Fraction, Fraction] = [
     [0n, 1n],
     [1n, 1n],
@@ -87,7 +90,10 @@ function holdsCorner(edges: readonly Edge[], place: Place): boolean {
   return holdsPoint(edges, left, bottom);
 }
 
-/** Even-odd with a ray to the left. A point on an edge counts as right of it, and one level with an end as above it. */
+/**
+ * Even-odd test with a ray to the left. A point on an edge counts as right of it; a point level with an edge's end
+ * counts as above the end.
+ */
 function holdsPoint(edges: readonly Edge[], x: bigint, y: bigint): boolean {
   let holds = false;
   for (const [ax, ay, bx, by] of edges) {
@@ -108,7 +114,7 @@ function boxOf({ column, row, level }: Place): { left: bigint; bottom: bigint; s
   return { left: BigInt(column) * side, bottom: BigInt(row) * side, side };
 }
 
-/** Interleaves the bits of column and row. The lowest bit is the column's. */
+/** The Morton code of a quadrant: interleaves the bits of column and row; the lowest bit is the column's. */
 function codeOf({ column, row, level }: Place): bigint {
   let code = 0n;
   for (let bit = 0; bit < level; bit++) {
@@ -118,7 +124,7 @@ function codeOf({ column, row, level }: Place): bigint {
   return code;
 }
 
-/** The column and row of the quadrant with a code. */
+/** The column and row of the quadrant with a Morton code. */
 export function placeOf(level: number, code: bigint): Place {
   const place = { column: 0, row: 0, level };
   for (let bit = 0; bit < level; bit++) {

@@ -6,12 +6,12 @@ import { gridPolygons } from '../../algorithms/pixelbox/snap-to-pixels.ts';
 import type { TextColumn } from '../../algorithms/text-column.ts';
 import { polygonColumns, traceMask } from './rectilinear-shapes.ts';
 
-/** A segmentation with one label per pixel. Polygon `k` has label k + 1, and 0 is the background. */
+/** A segmentation as a label image. The label of polygon `k` is k + 1; 0 is the background. */
 export interface LabelImage {
   readonly width: number;
   readonly height: number;
   readonly labels: readonly number[];
-  /** The number of polygons, including those without a pixel. */
+  /** Number of polygons, including those without a pixel. */
   readonly polygons: number;
 }
 
@@ -21,7 +21,10 @@ export interface LabelPair {
   readonly q: LabelImage;
 }
 
-/** Pairs of label images up to 12 × 8 pixels, with up to 6 polygons each. A polygon may have any number of pieces. */
+/**
+ * Pairs of label images of up to 12 × 8 pixels, with up to 6 polygons each. A polygon may consist of several separate
+ * pieces.
+ */
 export const labelPair: fc.Arbitrary<LabelPair> = fc
   .tuple(fc.nat({ max: 12 }), fc.nat({ max: 8 }))
   .chain(([width, height]) => fc.record({ p: labelImage(width, height), q: labelImage(width, height) }));
@@ -37,7 +40,7 @@ function labelImage(width: number, height: number): fc.Arbitrary<LabelImage> {
     );
 }
 
-/** The polygons of a label image, in image coordinates. */
+/** The outlines of all polygons of a label image, in image coordinates. */
 function outlines({ width, height, labels, polygons }: LabelImage): Polygons {
   const masks = Array.from({ length: polygons }, (_, polygon) => ({
     width,
@@ -59,7 +62,7 @@ function outlines({ width, height, labels, polygons }: LabelImage): Polygons {
 
 const PLAIN = { seed: 1, collinear: false, repeated: false, crossing: false, spikes: false };
 
-/** One side of a tile. The id of polygon `k` is its label, k + 1. */
+/** One side of a tile for the cross-comparison. The id of polygon `k` is its label, k + 1. */
 export function sideOf(image: LabelImage): PolygonSide {
   return {
     ids: texts(Array.from({ length: image.polygons }, (_, polygon) => String(polygon + 1))),
@@ -68,7 +71,7 @@ export function sideOf(image: LabelImage): PolygonSide {
   };
 }
 
-/** Stores texts in a column. */
+/** Converts texts to a column. */
 export function texts(all: readonly string[]): TextColumn {
   const encoded = all.map((text) => new TextEncoder().encode(text));
   const starts = Uint32Array.from([0, ...encoded.keys()], (_, i) =>
@@ -77,9 +80,9 @@ export function texts(all: readonly string[]): TextColumn {
   return { bytes: Uint8Array.from(encoded.flatMap((bytes) => [...bytes])), starts };
 }
 
-/** The pixel counts of two label images. */
+/** The expected areas of two label images, in pixels. */
 export interface Counted {
-  /** Pairs of polygons with common pixels, ascending and numbered from 0. */
+  /** Pairs of polygons that share pixels, in ascending order; polygons are numbered from 0. */
   readonly pairs: readonly {
     readonly p: number;
     readonly q: number;

@@ -1,18 +1,21 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 
-/** Cells of a grid of at most 30 columns: bit `x` of `rows[y]` is the cell in column `x` of row `y`. */
+/**
+ * A set of cells in a grid of at most 30 columns: bit `x` of `rows[y]` says whether the cell in column `x` of row `y`
+ * is set.
+ */
 export interface CellMask {
   readonly width: number;
   readonly rows: Uint32Array;
 }
 
-/** The ascending positions of a grid's lines. `x` has one more entry than there are columns, `y` one more than rows. */
+/** Ascending positions of a grid's lines: `x` has one more than the grid has columns, `y` one more than it has rows. */
 export interface GridLines {
   readonly x: Float64Array;
   readonly y: Float64Array;
 }
 
-/** An axis-parallel rectangle of lattice points of a grid: columns `left … right − 1`, rows `top … bottom − 1`. */
+/** A rectangle of grid cells: columns from `left` to `right − 1`, rows from `top` to `bottom − 1`. */
 export interface CellRectangle {
   readonly left: number;
   readonly right: number;
@@ -20,24 +23,26 @@ export interface CellRectangle {
   readonly bottom: number;
 }
 
-/** How the boundary of a mask is drawn as rings. The style does not change the region. */
+/** How the boundary of a mask is drawn as rings. The style never changes the region. */
 export interface RingStyle {
-  /** Determines how rings continue at shared corners, where they start, and in which direction they run. */
+  /** Determines how rings continue at shared corners, where they start, and in which direction they go. */
   readonly seed: number;
-  /** Some vertices lie within straight edges. */
+  /** If true, some vertices are in the middle of straight edges. */
   readonly collinear: boolean;
-  /** Some vertices are repeated once or twice. */
+  /** If true, some vertices are repeated once or twice. */
   readonly repeated: boolean;
-  /** Rings may continue straight where they meet themselves, and so cross there. */
+  /** If true, a ring may continue straight at a corner that it shares with itself or another ring, and so cross it. */
   readonly crossing: boolean;
-  /** Some vertices are followed by a spike to the grid's first line and back, which encloses no area. */
+  /**
+   * If true, some vertices are followed by a spike: an edge to the grid's first line and back, which encloses no area.
+   */
   readonly spikes: boolean;
 }
 
-/** A ring of positions, without a closing one. */
+/** A ring of positions; its last position differs from its first. */
 export type RingPositions = readonly (readonly [number, number])[];
 
-/** The area of a mask's cells, whose sizes follow from the lines of the grid. */
+/** The area of a mask's cells; the positions of the grid's lines determine their sizes. */
 export function maskArea(mask: CellMask, lines: GridLines): bigint {
   let area = 0n;
   mask.rows.forEach((row, y) => {
@@ -52,13 +57,13 @@ function rowLength(row: number, lines: Float64Array): number {
   return length;
 }
 
-/** A mask that consists of one rectangle. */
+/** A mask in which one rectangle of cells is set. */
 export function rectangleMask(width: number, height: number, { left, right, top, bottom }: CellRectangle): CellMask {
   const row = (1 << right) - (1 << left);
   return { width, rows: Uint32Array.from({ length: height }, (_, y) => (y >= top && y < bottom ? row : 0)) };
 }
 
-/** Combines two masks with a bitwise operation on their rows. */
+/** Combines two masks by a bitwise operation on their rows. */
 export function combineMasks(a: CellMask, b: CellMask, combine: (a: number, b: number) => number): CellMask {
   return { width: a.width, rows: a.rows.map((row, y) => combine(row, b.rows[y]!)) };
 }
@@ -88,7 +93,7 @@ export function rectangleRing({ left, right, top, bottom }: CellRectangle): [num
   ];
 }
 
-/** Converts polygons, given as rings of lattice points, to columns with the positions of the grid's lines. */
+/** Converts polygons from rings of grid points to columns of coordinates, by the positions of the grid's lines. */
 export function polygonColumns(polygons: readonly (readonly RingPositions[])[], lines: GridLines): Polygons {
   const rings = polygons.flat();
   const positions = rings.flat();
@@ -100,7 +105,7 @@ export function polygonColumns(polygons: readonly (readonly RingPositions[])[], 
   };
 }
 
-/** Concatenates the polygons of all arguments. */
+/** Appends the polygons of all arguments to each other. */
 export function concatenatePolygons(all: readonly Polygons[]): Polygons {
   const lengths = (column: 'polygonRings' | 'ringVertices') =>
     all.flatMap((polygons) => Array.from(polygons[column].subarray(1), (end, i) => end - polygons[column][i]!));
@@ -133,11 +138,11 @@ const STEP_Y = [0, 1, 0, -1];
 interface Lattice {
   has(x: number, y: number, direction: number): boolean;
   remove(x: number, y: number, direction: number): void;
-  /** The number of boundary edges at a lattice point, including those already walked. */
+  /** Number of boundary edges at a grid point, including those that were already walked. */
   degree(x: number, y: number): number;
 }
 
-/** The lattice edges with a cell of the mask on exactly one side. */
+/** The boundary edges of a mask: those with a set cell on exactly one side. */
 function boundaryEdges({ width, rows }: CellMask): Lattice {
   const cell = (x: number, y: number): number => (x < 0 || x >= width ? 0 : ((rows[y] ?? 0) >>> x) & 1);
   const exists = (x: number, y: number, direction: number): boolean => {
@@ -158,7 +163,7 @@ function boundaryEdges({ width, rows }: CellMask): Lattice {
   };
 }
 
-/** All lattice points on the ring that leaves a point to the east. */
+/** All grid points of the ring that starts at a point and leaves it to the east. */
 function walk(lattice: Lattice, startX: number, startY: number, style: RingStyle): [number, number][] {
   const ring: [number, number][] = [];
   let [x, y, direction] = [startX, startY, EAST];
@@ -172,7 +177,7 @@ function walk(lattice: Lattice, startX: number, startY: number, style: RingStyle
   return ring;
 }
 
-/** The direction in which a ring leaves a point, given the direction in which it arrived. */
+/** The direction in which a ring leaves a point at which it arrived in direction `arrived`. */
 function leave(lattice: Lattice, x: number, y: number, arrived: number, style: RingStyle): number {
   if (lattice.degree(x, y) === 4) return turnAtCorner(arrived, style, x, y);
   const back = (arrived + 2) % 4;
@@ -181,7 +186,10 @@ function leave(lattice: Lattice, x: number, y: number, arrived: number, style: R
   return back;
 }
 
-/** Picks one of the three pairings of four edges, by seed and point. */
+/**
+ * The direction in which a ring leaves a point with four edges. The seed selects one of the three ways to pair these
+ * edges.
+ */
 function turnAtCorner(arrived: number, style: RingStyle, x: number, y: number): number {
   const way = hash(style.seed, x, y) % (style.crossing ? 3 : 2);
   if (way === 2) return arrived;
@@ -189,7 +197,7 @@ function turnAtCorner(arrived: number, style: RingStyle, x: number, y: number): 
   return pairs[(arrived + 2) % 4]!;
 }
 
-/** Applies a style's vertices, start and direction to a ring. */
+/** Applies a style's additional vertices, start and direction to a ring. */
 function styleRing(points: readonly [number, number][], style: RingStyle, ring: number): [number, number][] {
   const styled = points.flatMap((point, i): [number, number][] => {
     const [before, after] = [points.at(i - 1)!, points[(i + 1) % points.length]!];

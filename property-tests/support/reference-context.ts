@@ -2,12 +2,12 @@ import { expect } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { Context } from '../../primitives/context.ts';
 
-/** A context for tests of calls that are refused before they reach a backend. */
+/** A context on the reference backend, for calls that are refused before they reach a backend. */
 export function openReference(): Context {
   return new Context(createReferenceBackend());
 }
 
-/** Expects a call to throw an error with the given code and to leak no memory. */
+/** Expects that a call throws an error with this code and leaks no memory. */
 export function expectRefusal(context: Context, code: string, call: () => unknown): void {
   const { liveBuffers } = context.backend.counters;
   expect(call).toThrow(expect.objectContaining({ code }));

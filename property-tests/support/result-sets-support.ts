@@ -17,7 +17,7 @@ const coordinate: fc.Arbitrary<number> = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
 );
 
-/** Three vertices or more; the last differs from the first. */
+/** A ring of at least three vertices; the last differs from the first. */
 const ring: fc.Arbitrary<readonly Vertex[]> = fc
   .array(fc.tuple(coordinate, coordinate), { minLength: 3, maxLength: 20 })
   .filter((vertices) => {
@@ -25,7 +25,7 @@ const ring: fc.Arbitrary<readonly Vertex[]> = fc
     return first[0] !== last[0] || first[1] !== last[1];
   });
 
-/** An id that no format needs to quote. */
+/** An id that no format has to quote. */
 const plainId: fc.Arbitrary<string> = fc.stringMatching(/^[A-Za-z0-9_äЖ-][A-Za-z0-9_äЖ.:-]{0,12}[A-Za-z0-9]$/u);
 
 export const polygons: fc.Arbitrary<readonly WrittenPolygon[]> = fc.array(
@@ -33,7 +33,7 @@ export const polygons: fc.Arbitrary<readonly WrittenPolygon[]> = fc.array(
   { maxLength: 12 },
 );
 
-/** Parses a text, or bytes, as a tile of a format. */
+/** Parses a text or bytes as one tile of a format. */
 export function read(
   format: ResultSetFormat,
   text: string | Uint8Array,
@@ -43,7 +43,7 @@ export function read(
   return parseTile(bytes, { format, place: 'tile', ...more });
 }
 
-/** The polygons of a tile, in the form in which tests write them. */
+/** The polygons of a tile, in the form that tests use for files. */
 export function written({ ids, polygons: { polygonRings, ringVertices, x, y } }: PolygonTile): WrittenPolygon[] {
   return Array.from({ length: polygonRings.length - 1 }, (_, polygon) => {
     const rings: Vertex[][] = [];
@@ -56,23 +56,23 @@ export function written({ ids, polygons: { polygonRings, ringVertices, x, y } }:
   });
 }
 
-/** The codes and counts of a tile's notes. */
+/** The counts of a tile's notes, by their codes. */
 export function noted({ notes }: PolygonTile): Record<string, number | undefined> {
   return Object.fromEntries(notes.map(({ code, count }) => [code, count]));
 }
 
-/** A text from which `Number` restores a number, including the sign of zero. */
+/** Text for a number from which `Number` gives the same number, including −0. */
 export function numberText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-/** Whether the centre of a pixel is inside by the even-odd rule over all rings. */
+/** Even-odd test over all rings of a pixel's centre. */
 export function coversPixel(rings: WrittenPolygon['rings'], column: number, row: number): boolean {
   let inside = false;
   for (const vertices of rings) {
     for (let v = 0; v < vertices.length; v++) {
       const [[fromX, fromY], [, toY]] = [vertices[v]!, vertices[(v + 1) % vertices.length]!];
-      // All edges run along pixels, so only vertical ones can cross the row.
+      // All edges are horizontal or vertical, so only vertical edges can cross the row.
       if (fromY < row + 0.5 !== toY < row + 0.5 && fromX > column + 0.5) inside = !inside;
     }
   }

@@ -1,11 +1,11 @@
 import { randomWords } from './webgpu-support.ts';
 
-/** Functions from a random word to the length of a run of keys. */
+/** Functions that map a random word to the length of a run of equal keys. */
 export interface RunLengths {
   readonly [name: string]: (random: number) => number;
 }
 
-/** Lengths of runs within vectors, across vectors, and over all rows. Long runs have up to `long` rows. */
+/** Lengths of runs: within a vector, across vectors, and over all rows. Long runs have up to `long` rows. */
 export function runLengths(long: number): RunLengths {
   return {
     'of one row': () => 1,
@@ -16,7 +16,7 @@ export function runLengths(long: number): RunLengths {
   };
 }
 
-/** Generates `n` keys in runs. Consecutive runs have different keys. */
+/** Generates `n` keys in runs of equal keys; consecutive runs have different keys. */
 export function keysOfRuns(n: number, length: (random: number) => number, seed: number): Uint32Array {
   const random = randomWords(n, seed);
   const keys = new Uint32Array(n);

@@ -11,10 +11,10 @@ import {
   type TableOptions,
 } from '../../formats/index.ts';
 
-/** The exact value of a cell, or null. */
+/** The exact value of a cell; null for an empty cell. */
 export type Cell = number | bigint | string | null;
 
-/** The cell of a column at a row. */
+/** The cell of a column in a row. */
 export function cellAt(column: HostColumn, row: number): Cell {
   if (column.validity !== undefined && ((column.validity[row >>> 5]! >>> (row & 31)) & 1) === 0) return null;
   return column.type === 'string' ? column.dictionary[column.codes[row]!]! : column.values[row]!;
@@ -24,7 +24,7 @@ export function cellsOf(column: HostColumn, rows: number): Cell[] {
   return Array.from({ length: rows }, (_, row) => cellAt(column, row));
 }
 
-/** All cells of a table by column, and the row counts of its batches. */
+/** All cells of a table by column, and the number of rows of each batch. */
 export interface ReadTable {
   readonly cells: { readonly [name: string]: Cell[] };
   readonly batchRows: readonly number[];
@@ -56,7 +56,7 @@ export async function readPath(path: string, options?: TableOptions, batches?: B
 const folder = await mkdtemp(join(tmpdir(), 'tables-'));
 let files = 0;
 
-/** A new path that no test has used yet. */
+/** A new path, which no test has used yet. */
 export function newPath(ending = ''): string {
   return join(folder, `${files++}${ending}`);
 }
@@ -67,7 +67,7 @@ export async function fileOf(bytes: Uint8Array | string, ending = ''): Promise<s
   return path;
 }
 
-/** A column's field and its cells. */
+/** A column to write: its field (name and type) and its cells. */
 export interface Written {
   readonly field: TableField;
   readonly cells: readonly Cell[];
@@ -90,7 +90,7 @@ const KINDS: readonly Kind[] = [
   [{ type: 'u64' }, fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })],
   [{ type: 'i64' }, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })],
   [{ type: 'bool' }, fc.integer({ min: 0, max: 1 })],
-  // Years have four digits.
+  // Limits dates to years with four digits.
   [{ type: 'date' }, fc.integer({ min: -719_528, max: 2_932_896 })],
   [{ type: 'string' }, text],
   [{ type: 'decimal', scale: 3 }, fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n })],
@@ -157,7 +157,7 @@ export function tableOf(columns: readonly Written[]): { readonly rows: number; r
   };
 }
 
-/** The types to declare for a CSV file of these columns. */
+/** The types that a CSV file of these columns has to declare. */
 export function declared(columns: readonly Written[]): TableOptions['types'] {
   return Object.fromEntries(
     columns.map(({ field }) => [field.name, field.type === 'decimal' ? `decimal(${field.scale})` : field.type]),

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import type { Condition, Expression, HostColumn, HostTable, LiteralValue } from '../../algorithms/tables/index.ts';
 
-/** A cell in the oracle: floats are numbers, integers are bigints, and decimals are bigints in hundredths. */
+/** A cell of the expected result: floats are numbers, integers are bigints, and decimals are bigints in hundredths. */
 export type Cell = number | bigint | boolean | string | null;
 
-/** Rows with nulls, and the same rows as a table. */
+/** Random rows with nulls, and the same rows as a table. */
 export interface SampleTable {
   readonly host: HostTable;
   readonly rows: readonly { readonly [name: string]: Cell }[];
@@ -29,7 +29,7 @@ const F32_VALUES: readonly number[] = [
 const F64_VALUES = [0, -0, 0.1, -0.1, 1e300, -1e300, Number.NaN, Infinity, -Infinity, 3, 2 ** 53];
 const NAMES = ['u', 'v', 'i', 'j', 'f', 'g', 'l', 'm', 'n', 'd', 'b', 't', 's'] as const;
 
-/** Values from small sets, so that they are often equal, and the limits of their types. */
+/** Values from small sets, so that they are often equal, and the limits of each type. */
 const cells: { readonly [name: string]: fc.Arbitrary<Cell> } = {
   u: fc.oneof(fc.nat({ max: 5 }), fc.constantFrom(2 ** 31, 2 ** 32 - 1)).map(BigInt),
   v: fc.nat({ max: 5 }).map(BigInt),
@@ -48,7 +48,7 @@ const cells: { readonly [name: string]: fc.Arbitrary<Cell> } = {
 
 const MAX_ROWS = 90;
 
-/** Tables with nulls in some columns. */
+/** Random tables with nulls in some columns. */
 export const sampleTable: fc.Arbitrary<SampleTable> = fc
   .record({
     rows: fc.array(fc.record(Object.fromEntries(Object.entries(cells))), { maxLength: MAX_ROWS, size: 'max' }),
@@ -71,7 +71,7 @@ function hostOf(rows: SampleTable['rows'], nullable: readonly string[]): HostTab
   return Object.fromEntries(NAMES.map((name) => [name, columnOf(name, rows, nullable.includes(name))]));
 }
 
-/** Converts a column to the host's form. Null rows hold arbitrary values, which must not matter. */
+/** Converts a column to a host column. Null rows have arbitrary values, which must not matter. */
 function columnOf(name: string, rows: SampleTable['rows'], isNullable: boolean): HostColumn {
   const validity = isNullable ? new Uint32Array(Math.ceil(rows.length / 32)) : undefined;
   if (validity) for (const [i, row] of rows.entries()) if (row[name] !== null) validity[i >> 5]! |= 1 << (i & 31);
@@ -118,7 +118,7 @@ const numbers: fc.Arbitrary<LiteralValue> = fc.oneof(
   fc.constantFrom(0.5, -0.5, 2.01, 1e20, -1e20, Infinity, Number.NaN, 2 ** 31, -(2 ** 31), null, 2n ** 63n),
 );
 
-/** Literals that suit a column. */
+/** Literals that can be compared with a column, by column. */
 const literals: { readonly [name: string]: fc.Arbitrary<LiteralValue> } = {
   ...Object.fromEntries([...'uvijlmd'].map((name) => [name, numbers])),
   f: fc.constantFrom(...F32_VALUES, 0.1, null),
@@ -143,7 +143,7 @@ const pair = fc.constantFrom(
 );
 const weights = fc.integer({ min: -1000, max: 1000 });
 
-/** Linear forms Σ aᵢ·xᵢ over integer columns. */
+/** Linear combinations Σ aᵢ·xᵢ of integer columns. */
 const semiLinear = fc
   .record({
     names: fc.subarray(['v', 'i', 'j', 'd', 'u'], { minLength: 1 }),
@@ -189,7 +189,7 @@ const comparison: fc.Arbitrary<Condition> = fc.oneof(
   fc.constantFrom<Condition>({ kind: 'always' }, { kind: 'never' }),
 );
 
-/** Arbitrarily nested conditions. */
+/** Random conditions, nested to any depth. */
 export const sampleCondition: fc.Arbitrary<Condition> = fc.letrec<{ any: Condition }>((tie) => ({
   any: fc.oneof(
     { maxDepth: 3, depthSize: 'small' },
@@ -207,18 +207,18 @@ export const sampleCondition: fc.Arbitrary<Condition> = fc.letrec<{ any: Conditi
 
 type Row = SampleTable['rows'][number];
 
-/** The cell if it is exact, that is, an integer or a decimal. */
+/** The cell if it is an integer or a decimal, otherwise undefined. */
 function exact(cell: Cell): bigint | undefined {
   return typeof cell === 'bigint' ? cell : undefined;
 }
 
 interface Evaluated {
   readonly value: Cell;
-  /** The number of decimal places of a bigint. */
+  /** Number of decimal places of a bigint. */
   readonly scale: number;
 }
 
-/** The value of an expression at a row. */
+/** The value of an expression in a row. */
 function valueAt(row: Row, expression: Expression): Evaluated {
   switch (expression.kind) {
     case 'column':
@@ -243,7 +243,7 @@ function valueAt(row: Row, expression: Expression): Evaluated {
   }
 }
 
-/** Compares two values and returns −1, 0 or 1. NaN is greatest. */
+/** Compares two values; returns −1, 0 or 1. NaN is the greatest number. */
 export function order(a: Evaluated, b: Evaluated): number {
   const [x, y] = [a.value, b.value];
   if (typeof x === 'string' && typeof y === 'string') {
@@ -274,7 +274,7 @@ function orderWithNumber(units: bigint, scale: number, number: number): number {
   return left < right ? -1 : Number(left > right);
 }
 
-/** The truth of a condition at a row, or null if it is unknown. */
+/** The truth of a condition in a row; null if it is unknown. */
 export function truthAt(row: Row, condition: Condition, isHeld?: (x: number, y: number) => boolean): boolean | null {
   switch (condition.kind) {
     case 'always':
@@ -332,7 +332,10 @@ export function truthAt(row: Row, condition: Condition, isHeld?: (x: number, y: 
   }
 }
 
-/** Evaluates one side of a comparison. A literal is rounded beside an f32 column and parsed beside a date column. */
+/**
+ * Evaluates one side of a comparison. A literal is rounded to f32 if the other side is f32, and parsed if the other
+ * side is a date.
+ */
 function evaluated(row: Row, expression: Expression, other: Expression): Evaluated {
   const found = valueAt(row, expression);
   if (expression.kind !== 'literal' || other.kind !== 'column') return found;

@@ -17,13 +17,13 @@ import { openPooledGpu } from './pooled-gpu.ts';
 
 let gpu: GPU | undefined;
 
-/** Opens a backend on the adapter that tests run on. */
+/** Opens a backend on the adapter on which tests run. */
 export async function openTestBackend(options: WebGpuOptions = {}): Promise<WebGpuBackend> {
   gpu ??= await openPooledGpu();
   return createWebGpuBackend({ gpu, adapter: testAdapter(), ...options });
 }
 
-/** Runs a test body on a backend and closes it. */
+/** Runs a test body on a new backend, and closes the backend. */
 export async function withBackend<R>(options: WebGpuOptions, body: (backend: WebGpuBackend) => Promise<R>): Promise<R> {
   const backend = await openTestBackend(options);
   try {
@@ -33,10 +33,15 @@ export async function withBackend<R>(options: WebGpuOptions, body: (backend: Web
   }
 }
 
-/** A workgroup size of few subgroups. The software adapter's subgroups have 4 lanes, others have up to 64. */
+/**
+ * Number of threads of a workgroup with few subgroups: subgroups have 4 lanes on the software adapter, up to 64 on
+ * others.
+ */
 export const FEW_THREADS: number = testAdapter() === 'software' ? 16 : 64;
 
-/** Configurations of the same kernels. Each uses different code or splits launches differently. */
+/**
+ * Backend options by name. Each configuration uses other code for the same kernels, or divides launches in another way.
+ */
 export const configurations: readonly (readonly [name: string, options: WebGpuOptions])[] = [
   ['as tuned for the device', {}],
   ['by workgroups', { tuning: byWorkgroups() }],
@@ -63,8 +68,8 @@ function byWorkgroups(): Partial<Tuning> {
 }
 
 /**
- * A tuning with look-back. The software adapter's subgroups have 4 lanes, so workgroups must be small for the counts of
- * all subgroups to fit in workgroup memory.
+ * A tuning for scans with look-back. On the software adapter, subgroups have 4 lanes; so workgroups must be small,
+ * because the counts of all subgroups must fit in workgroup memory.
  */
 export function lookingBack({ threads = 64, ...silence }: { threads?: number; mute?: number }): Tuning {
   const { scan, sort } = defaultTuning;
@@ -92,7 +97,7 @@ export function lookingBack({ threads = 64, ...silence }: { threads?: number; mu
   };
 }
 
-/** A tuning that gathers in windows and scatters by parts, even on columns that fit in a cache. */
+/** A tuning that gathers in windows and scatters by parts even for columns that fit in a cache. */
 export function placing(min: number, items: number, windows: number): Partial<Tuning> {
   const { sort } = defaultTuning;
   const sweep = { ...sort.sweep, on: true, threads: 64, keys: 4, few: { rows: 300, keys: 3, parts: 1 }, minTiles: 1 };
@@ -104,7 +109,7 @@ export function placing(min: number, items: number, windows: number): Partial<Tu
   };
 }
 
-/** Opens a backend for every configuration, and declares the same tests for each. */
+/** Opens a backend for every configuration, and declares the same tests for each of these. */
 export function describeConfigurations(declare: (backend: () => WebGpuBackend) => void): void {
   describe.each(configurations)('on WebGPU, %s', (_, options) => {
     let backend: WebGpuBackend;
@@ -120,7 +125,7 @@ export function describeConfigurations(declare: (backend: () => WebGpuBackend) =
   });
 }
 
-/** Runs commands on a backend and on the reference, and expects the same words. */
+/** Runs commands on a backend and on the reference; expects equal words. */
 export async function expectAgreement(
   backend: Backend,
   run: (backend: Backend, keep: (buffer: DeviceBuffer) => DeviceBuffer) => Promise<readonly Uint32Array[]>,
@@ -145,10 +150,10 @@ export async function expectAgreement(
   expect(differing).toEqual([]);
 }
 
-/** Long enough for a software GPU on a busy machine. */
+/** Timeout of a test in milliseconds; long enough for a software GPU on a busy machine. */
 export const slow = 120_000;
 
-/** Sizes around the edges of quads, subgroups, workgroups, blocks, tiles and small bindings. */
+/** Row counts around the limits of quads, subgroups, workgroups, blocks, tiles and small bindings. */
 export const edgeSizes: readonly number[] = [
   0, 1, 3, 4, 5, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 2047, 2049, 3100,
 ];
@@ -169,7 +174,7 @@ export const readAt = (result: Local, array: string, index: Operand): Statement 
 });
 export const give = (...values: Operand[]): Statement => ({ kind: 'return', values });
 
-/** A module of one function, with `arrays` and `uniforms` by name. */
+/** A module of one function; `arrays` and `uniforms` give their types by name. */
 export function moduleOf(
   parameters: readonly Local[],
   results: readonly ScalarType[],
@@ -184,7 +189,7 @@ export function moduleOf(
   };
 }
 
-/** A program that reads one element of every array, at its index. */
+/** A program that reads, at its index, one element of every column. */
 export function columnsProgram(columns: readonly { type: ScalarType; binding: ArrayBinding }[]): Program {
   const index = local('u32', 0);
   const values = columns.map(({ type }, i) => local(type, i + 1));
@@ -199,7 +204,7 @@ export function columnsProgram(columns: readonly { type: ScalarType; binding: Ar
   return { module, arrays, uniforms: new Map() };
 }
 
-/** A monoid over one scalar with a single operation. */
+/** A monoid over one scalar, with a single operation. */
 export function simpleMonoid(
   type: ScalarType,
   operation: OperationName,
@@ -211,7 +216,7 @@ export function simpleMonoid(
   return { module, types: [type], identity: [identity], exact, commutative: false };
 }
 
-/** Products of 2×2 matrices of u32: associative, exact, and not commutative. */
+/** Products of 2×2 matrices of u32, which are associative and exact but do not commute. */
 export function matrixMonoid(): MonoidProgram {
   const types = ['u32', 'u32', 'u32', 'u32'] as const;
   const left = types.map((type, i) => local(type, i));
@@ -230,17 +235,17 @@ export function matrixMonoid(): MonoidProgram {
   return { module, types, identity: [1, 0, 0, 1], exact: true, commutative: false };
 }
 
-/** A buffer that holds the given words. */
+/** A new buffer that contains the given words. */
 export function upload(backend: Backend, words: Uint32Array): DeviceBuffer {
   const buffer = backend.allocate(Math.max(1, words.length));
   backend.write(buffer, 0, words);
   return buffer;
 }
 
-/** The storage of an unpacked column. */
+/** How a column of this type is stored if it is not packed. */
 export const storageOf = (type: ScalarType): Storage => (type === 'bool' ? 'u32' : type);
 
-/** A column's binding. */
+/** The binding of a column in a buffer. */
 export function bindingOf(buffer: DeviceBuffer, length: number, storage: Storage = 'u32', offset = 0): ArrayBinding {
   return { buffer, storage, offset, length };
 }
@@ -251,7 +256,7 @@ export const wordOf = (type: ScalarType, value: number | boolean): number =>
 export const valueOfWord = (type: ScalarType, word: number): number | boolean =>
   type === 'f32' ? f32OfBits(word) : type === 'i32' ? word | 0 : type === 'bool' ? word !== 0 : word >>> 0;
 
-/** Pseudorandom words; a seed always gives the same ones. */
+/** Pseudorandom words; equal seeds give equal words. */
 export function randomWords(count: number, seed = 1): Uint32Array {
   let state = (seed * 0x9e3779b9) >>> 0;
   return Uint32Array.from({ length: count }, () => {
@@ -263,7 +268,7 @@ export function randomWords(count: number, seed = 1): Uint32Array {
   });
 }
 
-/** Pseudorandom f32 of both signs and many magnitudes, as words; a seed always gives the same ones. */
+/** Pseudorandom f32 of both signs and many magnitudes, as words; equal seeds give equal words. */
 export function randomFloats(count: number, seed = 1): Uint32Array {
   return randomWords(count, seed).map((word) => (word & 0x807fffff) | ((110 + ((word >>> 23) % 32)) << 23));
 }

@@ -1,4 +1,4 @@
-/** Checks that tags nest and that text is escaped. Throws at the first violation. */
+/** Checks that an XML text has nested tags and escaped text; throws at the first fault. */
 export function assertWellFormed(xml: string): void {
   const open: string[] = [];
   const token =

@@ -2,7 +2,7 @@ import type { ArrayBinding, Backend, DeviceBuffer, Program, Storage } from '../.
 import type { Module } from '../../primitives/ir/ir.ts';
 import { bitsOfF32 } from '../../primitives/ir/semantics.ts';
 
-/** An array that a program captures: its words in memory, and how to read them. */
+/** An array that a program reads: its words in memory, and how they are stored. */
 export interface Capture {
   readonly words: Uint32Array;
   readonly storage?: Storage;
@@ -10,7 +10,7 @@ export interface Capture {
   readonly length: number;
 }
 
-/** Binds a module, whose first parameter is the index, to captured arrays that it uploads. */
+/** Makes a program of a module whose first parameter is the index, and uploads the arrays that it reads. */
 export function bind(
   backend: Backend,
   module: Module,
@@ -35,7 +35,7 @@ export function wordsOfF32(values: Iterable<number>): Uint32Array {
   return Uint32Array.from(values, bitsOfF32);
 }
 
-/** Pseudorandom words (Marsaglia's xorshift); a seed always gives the same ones. */
+/** Pseudorandom words by Marsaglia's xorshift; equal seeds give equal words. */
 export function randomWords(length: number, seed = 1): Uint32Array {
   let state = (seed * 2654435769) >>> 0 || 1;
   return Uint32Array.from({ length }, () => {

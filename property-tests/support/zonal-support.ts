@@ -2,19 +2,19 @@ import type { Zones } from '../../algorithms/geometry/polygons.ts';
 import type { Cells, RasterSource, Sample } from '../../algorithms/geometry/raster.ts';
 import type { ZonalHistogram } from '../../algorithms/zonal/index.ts';
 
-/** Converts a histogram to text, for comparison byte by byte. */
+/** Converts a histogram to text, so that tests can compare all of its bytes. */
 export const plain = (histogram: ZonalHistogram): string =>
   JSON.stringify(histogram, (_, value) =>
-    // JSON has no bigints, NaN, infinities or −0.
+    // Values that JSON does not have are written as text: bigints, NaN, infinities and −0.
     typeof value === 'bigint' || !(Number.isFinite(value) || typeof value !== 'number') || Object.is(value, -0)
       ? `${Object.is(value, -0) ? '-0' : value}`
       : value,
   );
 
-/** The cells of every zone as numbers. */
+/** The cell counts of all zones as numbers. */
 export const cellsOf = ({ cells }: ZonalHistogram): number[] => Array.from(cells, Number);
 
-/** A rectangle as a ring. */
+/** A rectangle as a ring of positions. */
 export const box = (left: number, bottom: number, right: number, top: number): Rings[number] => [
   [left, bottom],
   [right, bottom],
@@ -22,7 +22,7 @@ export const box = (left: number, bottom: number, right: number, top: number): R
   [left, top],
 ];
 
-/** A raster in memory. */
+/** A raster over cells in memory. */
 export function rasterOf(cells: Cells, width: number, sample: Sample, grid: Partial<RasterSource> = {}): RasterSource {
   const height = cells.length / width;
   return {

@@ -25,7 +25,7 @@ const placed = quadrants.placeInDomain(polygons, domain);
 const decomposed = await quadrants.decompose(context, placed, { levels: 2, keepsEdges: true });
 const tree = await maq.buildMaqTree(context, [decomposed]);
 export const hostTree: maq.HostMaqTreeWithEdges = await maq.readMaqTree(context, tree);
-/** Marks the `edges` of a value as optional. */
+/** Marks the property `edges` of a value as optional. */
 const optionalEdges = <T extends { readonly edges: object }>({ edges, ...rest }: T): Arguments => ({
   ...rest,
   'edges?': edges,
@@ -119,7 +119,10 @@ const expression = { kind: 'column', name: 'n' };
 const condition = { kind: 'compare', operator: '<', left: expression, right: { kind: 'literal', value: 3 } };
 const someRows = tables.selectRows(numbersTable, { kind: 'always' });
 const selection = (): Arguments => ({ table: numbersTable, words: someRows.words });
-/** A literal of any type is accepted in place of another. Whether it suits a column is checked with that column. */
+/**
+ * Literals of any type are accepted at these paths. Only the column with which a literal is compared decides whether it
+ * suits.
+ */
 const literalsAt = (...paths: readonly string[]): { readonly [given: string]: string } => {
   const given = ['null', 'NaN', 'a negative fraction', 'a number', 'a text', 'true', 'a bigint'];
   return Object.fromEntries(paths.flatMap((path) => given.map((each) => [`${path}: ${each}`, 'a literal'])));

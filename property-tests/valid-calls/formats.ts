@@ -145,7 +145,8 @@ export const formatCalls: ValidCalls = {
     call: async (...args: unknown[]) =>
       (await (formats.openVideo as (...all: unknown[]) => Promise<formats.Video>)(...args)).close(),
   },
-  // quadrantPlot tests the checks of `file`, which both share. Drawing an image takes long.
+  // The fields of `file` are not replaced by garbage here: drawing an image takes long, and quadrantPlot has the same
+  // checks.
   quadrantImage: () => ({
     file: opaque({ ...file, sets: [{ name: 'a', names: ['0'] }], tree: hostTree }),
     'options?': {},

@@ -2,7 +2,7 @@ import * as q from '../../primitives/index.ts';
 import { fn, u32 } from '../../primitives/index.ts';
 import { type Arguments, opaque, type ValidCall, type ValidCalls } from './valid-call.ts';
 
-/** The values available in a functor's body. */
+/** Values that exist in a functor's body, as arguments of calls in it. */
 interface Body {
   readonly a: q.U32;
   readonly i: q.I32;
@@ -10,12 +10,15 @@ interface Body {
   readonly flag: q.Bool;
 }
 
-/** Functor values exist only while a body is recorded. Until then, arguments hold placeholders for these names. */
+/**
+ * Names of these values. They exist only while a body is recorded, so until then arguments are placeholders for these
+ * names.
+ */
 const VALUES: readonly (keyof Body)[] = ['a', 'i', 'f', 'flag'];
 const values = Object.fromEntries(VALUES.map((name) => [name, opaque({ name })])) as Record<keyof Body, object>;
 const { a, i, f, flag } = values;
 
-/** A valid call that is made inside a functor's body. */
+/** A valid call that has to be made inside a functor's body. */
 function inBody(call: (...args: unknown[]) => unknown, args: () => Arguments): ValidCall {
   return {
     args,
@@ -37,7 +40,7 @@ function inside(given: unknown, body: Body): unknown {
   return Object.fromEntries(Object.entries(given).map(([key, part]) => [key, inside(part, body)]));
 }
 
-/** The valid call of a functor, with a value for every parameter. */
+/** A valid call of a functor itself, with a value for every parameter. */
 export function callOfFunctor(functor: q.Functor<q.Parameters, q.Shape>): ValidCall {
   return inBody(functor as never, () => ({ args: valuesOf(functor.parameters as never) }));
 }

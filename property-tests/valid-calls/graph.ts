@@ -33,7 +33,7 @@ const migrated = {
   ...{ 'observer?': observer, 'now?': size },
 };
 
-/** A placeholder for a port, which exists only while a graph is being defined. */
+/** Stands for a port, because ports exist only while a graph is defined. */
 const PORT = opaque({ port: 'made for every call' });
 const OTHER = opaque({ port: 'made for every call too' });
 
@@ -42,7 +42,7 @@ function isIn(port: object, given: unknown): boolean {
   return typeof given === 'object' && given !== null && Object.values(given).some((part) => isIn(port, part));
 }
 
-/** A valid call of a builder's method that adds a node. The node's outputs are consumed. */
+/** A valid call of a method that adds a node to a graph. The node's outputs go to sinks. */
 function method(name: keyof GraphBuilder<unknown>, args: () => Arguments): ValidCall {
   return {
     args,

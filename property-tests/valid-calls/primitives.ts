@@ -47,12 +47,12 @@ const searching = { 'descending?': true };
 const NO_FIELDS = { 'shape: an object': 'a shape without fields, whose value has none either' };
 const columns = ['a column of another type', 'a released column', 'a column of another context'];
 
-/** A fake WebGPU buffer with the members that the library looks at. */
+/** A fake WebGPU buffer, with the members that the library reads. */
 function gpuBuffer(): object {
   return opaque({ size: 16, usage: 0xff, mapAsync: async () => {} });
 }
 
-/** The backend beneath a context that pretends to share a device with its caller. */
+/** The backend of a context that pretends to share a device with its caller. */
 const alone = createReferenceBackend();
 const sortingStep = context.prepare({ x: q.input(q.u32, 3) }, ({ x: rows }) => ({ x: q.sort(rows) }));
 const sharing = new q.Context(

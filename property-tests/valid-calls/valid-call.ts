@@ -2,26 +2,29 @@ import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { Column, Context, fn, u32 } from '../../primitives/index.ts';
 
 /**
- * The arguments of a valid call, by name and in order. An argument whose name ends with `?` is optional. One whose name
- * ends with `*` accepts columns of any type and context. The same holds for the fields of records.
+ * The arguments of a valid call, by name and in order; the same rules hold for fields of records. If a name ends with
+ * `?`, the argument is optional. If it ends with `*`, columns of any type and context are accepted.
  */
 export type Arguments = { readonly [name: string]: unknown };
 
 /** A valid call of an exported function, class or method. Tests replace one argument at a time with garbage. */
 export interface ValidCall {
-  /** Creates new arguments for every call. */
+  /** Makes new arguments for each call. */
   readonly args: () => Arguments;
-  /** The function to call; by default, the exported one. */
+  /** The function to call; the exported function by default. */
   readonly call?: (...args: unknown[]) => unknown;
-  /** The reason why errors of this call need not name the argument. */
+  /** Why errors of this call do not have to name the argument. */
   readonly unnamed?: string;
-  /** Values that are accepted although they look wrong: `path: garbage` or `path: *`, with the reason. */
+  /**
+   * Values that are accepted although they look wrong: the key is `path: garbage` or `path: *`, the value is the
+   * reason.
+   */
   readonly takes?: { readonly [given: string]: string };
 }
 
 export type ValidCalls = { readonly [name: string]: ValidCall | (() => Arguments) };
 
-/** Valid calls of an object's methods. */
+/** The valid calls of an object's methods. */
 export function methods(
   type: string,
   object: object,
@@ -56,14 +59,14 @@ const gone: readonly Column[] = [
 context.dispose(gone);
 const double = fn('double', { x: u32 }, u32, ({ x }) => x.mul(2));
 
-/** Objects whose fields are not spoiled, because users do not build them by hand. */
+/** Objects whose fields are never replaced by garbage, because users do not build such objects themselves. */
 const whole = new WeakSet<object>();
 export function opaque<T extends object>(object: T): T {
   whole.add(object);
   return object;
 }
 
-/** Values that are wrong for nearly every argument, by name. */
+/** Garbage: values that are wrong for nearly every argument, by name. */
 export const garbage: { readonly [name: string]: (valid: unknown) => unknown } = {
   nothing: () => undefined,
   null: () => null,
@@ -92,7 +95,7 @@ function like(valid: unknown, columns: readonly Column[]): Column {
   return columns.find(({ type }) => valid instanceof Column && valid.type === type) ?? columns[0]!;
 }
 
-/** Whether a value has the same JavaScript type or class as a valid argument, or is a column of the same type. */
+/** Whether a value has the JavaScript type or class of a valid argument and, for columns, the same element type. */
 export function isAlike(given: unknown, valid: unknown): boolean {
   const isList = Array.isArray(valid) && ArrayBuffer.isView(given);
   return isList || kindOf(given) === kindOf(valid);
@@ -104,7 +107,10 @@ function kindOf(value: unknown): string {
   return Object.prototype.toString.call(value);
 }
 
-/** The paths of everything that can be spoiled: arguments, fields of their records, first elements of their arrays. */
+/**
+ * The paths of all values that tests replace by garbage: arguments, fields of their records, first elements of their
+ * arrays.
+ */
 export function pathsIn(args: Arguments): string[][] {
   return Object.entries(args).flatMap(([name, value]) => [[name], ...pathsBelow(value).map((path) => [name, ...path])]);
 }
@@ -120,7 +126,7 @@ function isPlainRecord(value: unknown): value is Arguments {
 
 export const nameOf = (name: string): string => name.replace(/[?*]$/, '');
 
-/** Strips `?` and `*` from argument names and, if a path is given, replaces the value there. */
+/** Removes `?` and `*` from the names of arguments; if `path` is given, replaces the value there. */
 export function called(value: unknown, path: readonly string[] | undefined, given: unknown): unknown {
   if (path?.length === 0) return given;
   const [first, ...rest] = path ?? [];

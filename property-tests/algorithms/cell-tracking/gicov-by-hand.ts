@@ -1,4 +1,7 @@
-/** GICOV as plain loops: once in f64, and once in the integers and f32 that devices compute with. */
+/**
+ * GICOV (gradient inverse coefficient of variation), the score of circles, as plain loops: once in f64, and once in the
+ * integers and f32 with which devices compute.
+ */
 
 export interface PlainFrame {
   readonly width: number;
@@ -17,7 +20,10 @@ export interface PlainScores {
   readonly radius: Float64Array;
 }
 
-/** Doubled slopes along x and y; at the edges of the frame, one-sided differences are doubled. */
+/**
+ * Twice the slopes of the grey values along x and y: central differences inside the frame, doubled one-sided
+ * differences at its edges.
+ */
 export function doubledSlopes({ width, height, grey }: PlainFrame): [Float64Array, Float64Array] {
   const [x, y] = [new Float64Array(width * height), new Float64Array(width * height)];
   for (let row = 0, i = 0; row < height; row++) {
@@ -50,14 +56,14 @@ function samplesOf(radius: number, points: number): Sample[] {
   });
 }
 
-/** Visits the pixels that are at least `margin` away from every edge. */
+/** Calls `visit` for each pixel that is at least `margin` pixels away from every edge. */
 function eachInside({ width, height }: PlainFrame, margin: number, visit: (x: number, y: number, i: number) => void) {
   for (let y = margin; y < height - margin; y++) {
     for (let x = margin; x < width - margin; x++) visit(x, y, y * width + x);
   }
 }
 
-/** The scores in f64. */
+/** The GICOV scores in f64. */
 export function plainGicov(frame: PlainFrame, { radii, points, margin }: Circles): PlainScores {
   const [slopeX, slopeY] = doubledSlopes(frame);
   const score = new Float64Array(slopeX.length);
@@ -81,7 +87,7 @@ export function plainGicov(frame: PlainFrame, { radii, points, margin }: Circles
   return { score, radius };
 }
 
-/** The scores that devices must give, bit by bit. */
+/** The GICOV scores in integers and f32; devices must give the same bits. */
 export function exactGicov(frame: PlainFrame, { radii, points, margin }: Circles): PlainScores {
   const f = Math.fround;
   const [slopeX, slopeY] = doubledSlopes(frame);

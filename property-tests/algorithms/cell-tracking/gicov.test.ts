@@ -18,7 +18,7 @@ const upload = (context: Context, { width, height, grey }: HostFrame) => ({
   grey: context.column(grey as Float32Array),
 });
 
-/** Discs with soft edges over noise. */
+/** Draws a frame of discs with soft edges over noise. */
 function drawn(width: number, height: number, discs: readonly Disc[], seed: number, noise = 6): HostFrame {
   let state = seed;
   const random = (): number => {
@@ -58,7 +58,7 @@ const drawing = fc
   })
   .map(({ width, height, discs, seed }) => drawn(width, height, discs, seed));
 
-/** Frames of various grey values: 8 bits, 16 bits with an offset, fractions, and a single value. */
+/** Frames with different grey values: 8 bits, 16 bits with an offset, fractions, and a single value everywhere. */
 const frame: fc.Arbitrary<HostFrame> = fc.oneof(
   drawing,
   drawing.map((each) => ({ ...each, grey: Uint16Array.from(each.grey, (value) => 40_000 + 97 * value) })),

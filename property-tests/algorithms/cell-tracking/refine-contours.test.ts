@@ -54,9 +54,12 @@ const disc = fc.record({
   radius: eighths(4, 6),
   contrast: fc.constantFrom(-90, 60, 90),
 });
-/** The offset of a circle from a disc: one pixel at most. */
+/** How far a given circle is off its disc, in x, y and radius: at most one pixel. */
 const off = fc.record({ x: eighths(-1, 1), y: eighths(-1, 1), radius: eighths(-1, 1) });
-/** Circles at the border, outside of the frame, without a positive radius, or without a finite place. */
+/**
+ * Invalid circles: at the border, outside of the frame, with a radius of at most 0, or with a position that is not
+ * finite.
+ */
 const stray = fc.record({
   x: fc.constantFrom(0, 5, 8, WIDTH - 8, WIDTH, -3, 1e6, Number.NaN, Number.NEGATIVE_INFINITY),
   y: fc.constantFrom(0, 18, HEIGHT - 8, 1e9, Number.NaN),

@@ -29,7 +29,7 @@ const video = fc
   });
 const quantile = fc.oneof(fc.constantFrom(0, 0.5, 1), fc.double({ min: 0, max: 1, noNaN: true }));
 
-/** Orders −0 before 0. */
+/** Compares numbers for sorting; −0 comes before 0. */
 function ascending(a: number, b: number): number {
   return a === b ? Number(Object.is(b, -0)) - Number(Object.is(a, -0)) : a < b ? -1 : 1;
 }
@@ -49,7 +49,7 @@ onEveryBackend((opened, { runs }) => {
 describe('stillBackground', () => {
   test('processes many frames in bands, and frees its memory', async () => {
     const context = new Context(await createWorkersBackend({ workers: 2 }));
-    // Three rows of 2^13 pixels in 1,024 frames exceed the 2^24 samples of a band.
+    // Three rows of 2^13 pixels in 1,024 frames have more samples than a band may have: 2^24.
     const [width, height] = [2 ** 13, 3];
     const frames = Array.from({ length: 1024 }, (_, frame) => ({
       ...{ width, height },

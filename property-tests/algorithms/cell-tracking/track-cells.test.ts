@@ -30,7 +30,7 @@ function drawDiscs(width: number, height: number, discs: readonly (readonly [x: 
   return { width, height, grey };
 }
 
-/** Small cells, found with few circles. */
+/** Options for small cells, with few circles to search for. */
 const SMALL: TrackCellsOptions = {
   detection: { radii: [3, 4, 5], points: 24, dilation: 4 },
   tracking: { maxRadius: 4, maxRounds: 30 },
@@ -248,7 +248,7 @@ describe('frames', () => {
       Array.from({ length: 14 }, () => empty),
     );
     expect([frames.length, uploads()]).toEqual([14, 5]);
-    // A cell that appears in the sixth frame is found in the seventh.
+    // Detection finds the cell, which appears in the sixth frame, in the seventh.
     await collect(context, [...Array.from({ length: 5 }, () => empty), ...crossing.slice(0, 4)]);
     expect(uploads() - 5).toBe(2 + 3);
     expect(context.backend.counters.liveBuffers).toBe(0);
@@ -293,7 +293,7 @@ describe('frames', () => {
       bytes.push(context.backend.counters.liveBytes);
     }
     expect(Math.max(...bytes)).toBe(bytes[12]);
-    // A frame that was left out is freed when a later one is tracked.
+    // The frame that was skipped is freed when a later frame is tracked.
     await tracker.track(crossing[0]!, 29, undefined);
     expect(context.backend.counters.liveBytes).toBeLessThan(bytes[0]! + 8 * 56 * 40);
     await tracker.close();
@@ -370,7 +370,7 @@ describe('a generated video', () => {
     return { f1, off: centreErrors[centreErrors.length >> 1]!, whole: trackAccuracy(pairs, size).withoutSwitch };
   }
 
-  // The scores over five seeds of 60 frames are in bench/results/2026-11-24-cell-tracking.md.
+  // For comparison, bench/results/2026-11-24-cell-tracking.md has the scores of five videos of 60 frames each.
   const videos = [
     ['over a faint texture', {}, false, { f1: 0.97, whole: 0.95 }],
     ['of 84 cells', { cells: 84 }, false, { f1: 0.97, whole: 0.95 }],

@@ -1,6 +1,6 @@
 import { roundEven } from '../../../primitives/ir/semantics.ts';
 
-/** A cell as found in the previous frame. */
+/** A cell with its position in the previous frame. */
 export interface PlainCell {
   readonly x: number;
   readonly y: number;
@@ -26,7 +26,10 @@ export interface PlainOptions {
   readonly minMove: number;
 }
 
-/** A cell as found in this frame, with its window, its field and the rounds that they took. */
+/**
+ * A cell as found in this frame, with its window and its field. `rounds` belong to the field, `snakeRounds` to the
+ * snake.
+ */
 export interface PlainResult {
   readonly window: PlainWindow;
   readonly field: readonly number[];
@@ -42,7 +45,10 @@ export interface PlainResult {
 const f = Math.fround;
 const SNAXELS = 20;
 
-/** Tracks a cell in a frame, pixel by pixel and snaxel by snaxel; every operation is rounded to f32. */
+/**
+ * Tracks a cell in a frame by plain loops over pixels and snaxels (the points of a snake). Every operation is rounded
+ * to f32.
+ */
 export function trackByHand(frame: PlainFrame, cell: PlainCell, options: PlainOptions): PlainResult {
   const window = windowByHand(frame, cell, options);
   const image = imageByHand(frame, window);
@@ -109,7 +115,7 @@ const SIDES: readonly (readonly [number, number])[] = [
 /** The value that represents 1 in images and fields, which range from 0 to 1. */
 const UNITS = 2 ** 20;
 
-/** Images and fields are integers; their weighted terms are rounded. */
+/** Computes the field of a window. Images and fields are integers; weighted terms are rounded to integers. */
 function flowByHand(image: readonly number[], { width, height }: PlainWindow, { flow, maxRounds }: PlainOptions) {
   let field = [...image];
   let rounds = 0;
@@ -156,7 +162,7 @@ function snakeByHand(
     const size = f(Math.sqrt(f(f(x * x) + f(y * y))));
     return size > 0 ? [f(x / size), f(y / size)] : [0, 0];
   });
-  /** The samples at a point, as integers; undefined outside of the window. */
+  /** Samples the field and its two normals at a point, as integers; undefined outside of the window. */
   const seenAt = (x: number, y: number): [number, number, number] | undefined => {
     const inside = !isFlat && width >= 2 && height >= 2 && x >= 0 && x <= width - 1 && y >= 0 && y <= height - 1;
     if (!inside) return undefined;

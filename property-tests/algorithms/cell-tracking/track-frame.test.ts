@@ -20,7 +20,7 @@ const DEFAULTS: PlainOptions = {
   minMove: 0.1,
 };
 
-/** Grey values that look like noise over a few soft discs; deterministic for a seed. */
+/** Pseudorandom grey values over a few soft discs. Equal seeds give equal values. */
 function noisy(width: number, height: number, seed: number, discs: readonly PlainCell[], levels: number): number[] {
   let state = seed >>> 0;
   return Array.from({ length: width * height }, (_, i) => {
@@ -140,7 +140,7 @@ testLaws([
       }));
       const byHand = expected(frame, cells, options);
       const lost = expected(frame, finite, options);
-      // A cell at NaN is lost at 0.
+      // A cell whose position is NaN counts as lost, at position 0.
       const places = {
         x: byHand.x.map((x, i) => (Number.isNaN(x) ? lost.x[i]! : x)),
         y: byHand.y.map((y, i) => (Number.isNaN(y) ? lost.y[i]! : y)),

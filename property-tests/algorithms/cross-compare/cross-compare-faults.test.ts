@@ -27,13 +27,13 @@ import { openTestBackend, slow } from '../../support/webgpu-support.ts';
 
 const TILES = 200;
 const BROKEN = 117;
-/** The error of a file that ends within a vertex. */
+/** The error code of a text file that ends within a vertex. */
 const CODE = 'geometry/not-finite';
 
 let shop: Workshop;
 let [p, q, torn]: ResultSet[] = [];
 let reference: Context;
-/** The results of undisturbed runs, over all tiles and over all but the broken one. */
+/** The results of runs without faults: over all tiles, and over all tiles except the broken one. */
 let [whole, good]: CrossComparison[] = [];
 
 beforeAll(async () => {
@@ -61,7 +61,7 @@ afterAll(async () => {
   await shop.remove();
 });
 
-/** Some boxes for a tile. Places and sizes differ between tiles and, slightly, between sides. */
+/** The boxes of one tile as text. Their positions and sizes differ between tiles and, slightly, between sides. */
 function boxes(tile: number, side: number): string {
   const line = (_: unknown, i: number): string => {
     const [left, top] = [10 * i + ((tile + side) % 3), tile % 7];
@@ -73,7 +73,7 @@ function boxes(tile: number, side: number): string {
 
 type Changes = Partial<CrossCompareJob<TileSource>> & {
   readonly context?: Context | undefined;
-  /** Actions by the number of the call to `parse`. */
+  /** Actions to run at the nth call of `parse`. */
   readonly atParse?: { readonly [calls: number]: () => void };
 };
 
@@ -93,7 +93,7 @@ async function compare({ context = reference, atParse = {}, ...changes }: Change
   }
 }
 
-/** The result of `work`, and all threads that were started during it. */
+/** Runs `work`; returns its result and all threads that were started meanwhile. */
 async function threadsOf<R>(
   work: (threads: readonly Worker[]) => Promise<R>,
 ): Promise<{ result: R; threads: readonly Worker[] }> {
@@ -141,7 +141,7 @@ describe('a killed parser thread', () => {
       onDevice.push(tile.name);
       return parseHere(tile, signal);
     };
-    // Fails like a tile whose threads died twice.
+    // Rejects as the parser does for a tile whose thread died twice.
     const parse = (tile: TileSource, signal: AbortSignal): Promise<TileSide> =>
       tile.name === String(BROKEN)
         ? Promise.reject(new DeviceLostError('device/parser', 'The thread that parsed the tile died.'))

@@ -25,7 +25,10 @@ const openBoth = (names: readonly string[], regions: Regions): Promise<ResultSet
 const parse = async (tile: TileSource) =>
   tileSide(parseTile(await tile.load(), tile.parameters), { place: tile.place });
 
-/** Areas of the regions and pairs, and numbers of missing regions, in an order that does not depend on numbering. */
+/**
+ * Areas of regions and of pairs, and numbers of missing regions, sorted so that the numbering of regions does not
+ * matter.
+ */
 interface Figures {
   readonly pairs: readonly string[];
   readonly missing: readonly number[];

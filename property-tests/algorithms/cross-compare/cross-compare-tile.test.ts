@@ -10,7 +10,7 @@ import { countLabels, type LabelPair, labelPair, sideOf } from '../../support/ra
 
 const MATCHING: MatchOptions = { minIou: 0.5, method: 'optimal' };
 
-/** Areas by counting pixels. */
+/** The expected areas, by counting pixels. */
 function countedAreas({ p, q }: LabelPair, pairs: PairColumns): PairAreas {
   const areas = (holds: (pair: number, labelP: number | undefined, labelQ: number | undefined) => boolean) =>
     BigUint64Array.from(pairs.p, (_, pair) =>
@@ -126,7 +126,7 @@ describe('totalsOf', () => {
     expect(histogram.reduce((sum, count) => sum + count, 0)).toBe(pairs);
     expect(candidates).toBeGreaterThanOrEqual(pairs);
     expect(meeting).toBeGreaterThanOrEqual(candidates);
-    // If polygons of one side do not overlap, every ratio above ½ is a match.
+    // If the polygons of a side do not overlap each other, every pair with a ratio above ½ is a match.
     expect(matching.matches).toBeGreaterThanOrEqual(ratios.filter((ratio) => ratio > 0.5).length);
   });
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([reference!.close(), workers!.close()]));
 
-/** A tile of the tests: a label image with a name, or a tile that cannot be read. */
+/** A tile of a test: a named label image, or a named tile whose file cannot be read. */
 interface TestTile {
   readonly name: string;
   readonly image: LabelImage | undefined;
@@ -25,7 +25,7 @@ interface TestTile {
 type TestJob = CrossCompareJob<TestTile>;
 
 const parse = async ({ name, image }: TestTile): Promise<TileSide> => {
-  // Tiles become ready in a different order than they were requested.
+  // Delays the tiles differently, so that they become ready in another order than requested.
   await new Promise((resolve) => setTimeout(resolve, name.length % 3));
   if (image === undefined) throw new FormatError('format/syntax', 'This is no tile.', { place: { file: name } });
   return sideOf(image);
@@ -112,8 +112,8 @@ describe('crossCompare', () => {
       const good = images.flatMap((pair, index) => (index === broken ? [] : [{ name: nameAt(index), pair }]));
       const without = await compared({
         ...jobOf([]),
-        // Two sets of one tile each are paired regardless of their names. The additional tile on both sides prevents
-        // that.
+        // If both sets had a single tile, these tiles would be paired regardless of their names. An additional tile on
+        // both sides prevents that.
         p: {
           path: 'a',
           tiles: [...good.map(({ name, pair }) => ({ name, image: pair.p })), { name: 'zz', image: EMPTY }],

@@ -42,7 +42,10 @@ const figuresOf = ({ ratio }: RatedPairs, matches: Uint32Array): { count: number
   sum: matches.reduce((sum, pair) => sum + ratio[pair]!, 0),
 });
 
-/** The maximum number of matches, and the highest sum for that number, over all choices. */
+/**
+ * The best choice of matches, found by trying all choices: its maximum number of matches, and the highest sum for this
+ * number.
+ */
 function exhaustive({ p, q, ratio }: RatedPairs, minIou: number): { count: number; sum: number } {
   const best = (pair: number, usedP: number, usedQ: number): { count: number; sum: number } => {
     if (pair === p.length) return { count: 0, sum: 0 };
@@ -109,7 +112,7 @@ describe('matchPairs', () => {
     },
   );
 
-  /** Runs of pixels in a row, so that polygons of a side do not overlap. */
+  /** Polygons that are runs of pixels in one row, so that the polygons of a side do not overlap. */
   const runs = fc
     .array(fc.tuple(fc.boolean(), fc.integer({ min: 1, max: 5 })), { maxLength: 12 })
     .map((lengths) => lengths.flatMap(([inside, length], run) => Array<number>(length).fill(inside ? run : -1)));

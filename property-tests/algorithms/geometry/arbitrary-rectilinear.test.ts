@@ -13,7 +13,7 @@ import {
 
 const geos = await Geos.open();
 
-/** Coordinates for which GEOS is exact: areas stay below 2^53. */
+/** Limits coordinates so that areas stay below 2^53, for which GEOS is exact. */
 const exact = { extent: 2 ** 26 };
 
 describe('rectilinear pairs', () => {

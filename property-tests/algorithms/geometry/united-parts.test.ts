@@ -20,7 +20,7 @@ afterAll(() => reference.close());
 
 const FILLS: readonly FillRule[] = ['union', 'even-odd'];
 
-/** Whether a pixel's centre is inside by the even-odd rule, in integers; a centre on an edge counts as right of it. */
+/** Even-odd test in integers of a pixel's centre. A centre on an edge counts as right of the edge. */
 function holdsCentre(rings: Rings, column: number, row: number): boolean {
   let inside = false;
   const [px, py] = [BigInt(2 * column + 1), BigInt(2 * row + 1)];
@@ -136,12 +136,12 @@ describe('polygons on the pixel grid', () => {
 describe('the same polygons in zones, point queries and comparisons', () => {
   const DOMAIN: Domain = { left: 0, bottom: 0, size: 64 };
 
-  /** Measures every polygon in three ways: its pixels by zones, its pixels by points of a tree, and its area. */
+  /** Counts every polygon in three ways: its pixels by zones, its pixels by points of a tree, and its area. */
   async function counted(all: readonly Parts[], fill: FillRule) {
     const polygons = partedPolygons(all);
     const zones = { names: all.map((_, zone) => `${zone}`), polygons, crs: undefined };
     const numbers = Uint16Array.from(pixels.keys());
-    // Row 0 of the raster covers y from 0 to 1.
+    // Places row 0 of the raster at y from 0 to 1.
     const raster = rasterOf(numbers, WIDTH, 'u16', { originY: 0, stepY: 1 });
     const { bins } = await zonalHistogram(reference, { zones, raster, binning: { kind: 'unique' }, fill });
     const byZone = all.map((_, zone) => [...bins.lower].filter((_, row) => bins.zone[row] === zone));

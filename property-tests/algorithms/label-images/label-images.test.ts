@@ -20,7 +20,7 @@ type RegionKind = 'components' | 'labels';
 
 const kind = fc.constantFrom<RegionKind>('components', 'labels');
 
-/** Few labels, so that regions are scattered and often meet. */
+/** Images with few labels, so that regions are scattered and often touch. */
 const grid = (max = 12): fc.Arbitrary<LabelGrid> =>
   fc
     .record({ width: fc.integer({ min: 1, max }), height: fc.integer({ min: 1, max }) })
@@ -48,7 +48,7 @@ function regionsOf(image: LabelGrid, regions: RegionKind): LabelRegions {
   return parseLabels(Uint8Array.from(image.labels), parametersOf(image, regions)).labels;
 }
 
-/** The part of an image that lies under another one. */
+/** The upper left part of an image, with `height` rows and at most as many columns as another image has. */
 function clipped({ width, labels }: LabelGrid, other: LabelGrid, height: number): LabelGrid {
   const size = { width: Math.min(width, other.width), height };
   return {
@@ -170,7 +170,7 @@ describe('a comparison of label images', () => {
       });
       return { result: await run.result, tiles };
     };
-    // Two sets of several tiles must have a tile name in common.
+    // Sets with several tiles each must share a tile name.
     fc.pre(images.some(([, sides]) => sides === 'both'));
     const byPixels = await compared((image, parameters) => parseLabels(Uint8Array.from(image.labels), parameters));
     const byOutlines = await compared((image, parameters) =>
@@ -192,7 +192,8 @@ describe('a comparison of label images', () => {
   });
 
   test('whose boxes all meet takes time by pixels, not by pairs', async () => {
-    // 4096 labels with two stripes each across all columns: 16.7 million pairs of boxes meet, 8192 pairs share pixels.
+    // 4096 labels, each with two stripes across all columns: 16.7 million pairs of boxes intersect, but only 8192 pairs
+    // share pixels.
     const [width, height] = [64, 8192];
     const image = (shift: number) =>
       Uint16Array.from({ length: width * height }, (_, at) => 1 + ((Math.floor(at / width) + shift) % 4096));

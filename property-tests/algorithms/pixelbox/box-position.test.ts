@@ -24,7 +24,8 @@ interface Box {
 const LIMIT = 2 ** 30;
 
 /**
- * Whether a segment has a point strictly inside a box: an open interval of it is on the inner side of all four sides.
+ * Whether a segment has a point strictly inside a box. This holds if all four sides have an open interval of the
+ * segment on their inner side, and these intervals intersect.
  */
 function entersBox([[ax, ay], [bx, by]]: [Vertex, Vertex], { left, bottom, right, top }: Box): boolean {
   // For the start and the end of the segment: positive if the point is on the inner side.
@@ -35,7 +36,8 @@ function entersBox([[ax, ay], [bx, by]]: [Vertex, Vertex], { left, bottom, right
     [top - ay, top - by],
   ].map(([start, end]) => [BigInt(start!), BigInt(end!)] as const);
   if (sides.some(([start, end]) => start <= 0n && end <= 0n)) return false;
-  // Fractions of the segment at which it enters and leaves, as numerator and denominator.
+  // Fractions of the segment's length at which it crosses to the inner side of a box side and back, as numerator and
+  // denominator.
   const enters = sides.filter(([start]) => start <= 0n).map(([start, end]) => [-start, end - start] as const);
   const leaves = sides.filter(([, end]) => end <= 0n).map(([start, end]) => [start, start - end] as const);
   return enters.every(([n, d]) => leaves.every(([m, e]) => n * e < m * d));
@@ -119,7 +121,7 @@ describe.each(kinds)('polygons: $kind', ({ rectilinear, rings }) => {
   });
 });
 
-/** Near the coordinate limits, near 0, and anywhere. */
+/** Coordinates near their limits, near 0, and anywhere. */
 const far = fc.oneof(
   fc.integer({ min: -LIMIT, max: LIMIT }),
   fc.integer({ min: 0, max: 3 }).chain((from) => fc.constantFrom(LIMIT - from, -LIMIT + from, from, -from)),
@@ -156,7 +158,7 @@ describe('coordinates up to ±2^30', () => {
     }, 120_000);
     test('the position of a pixel equals the even-odd rule in exact integers', async () => {
       const pixels = fc.array(farVertex, { minLength: 1, maxLength: 60 });
-      // Pixels beside an edge, whose test needs products.
+      // Pixels next to an edge: there, the sign of a cross product decides.
       const beside = fc.tuple(
         farVertex,
         farVertex,

@@ -21,13 +21,13 @@ const sidesOf = ({ first, second }: RectilinearPairs): { p: Regions; q: Regions 
   q: regionsOf(gridPolygons(second)),
 });
 
-/** Pair i is polygon i of both sides. */
+/** Pairs in which polygon i of one side belongs to polygon i of the other side. */
 const inOrder = (count: number): RegionPairs => {
   const each = Uint32Array.from({ length: count }, (_, i) => i);
   return { p: each, q: each };
 };
 
-/** Boxes small enough for every method to draw their pixels. */
+/** Limits boxes to a size for which every method can draw all pixels. */
 const SMALL: RectilinearOptions = { extent: 100, reach: 2 ** 30 };
 const LARGE: RectilinearOptions = {};
 
@@ -157,7 +157,7 @@ const rectangle = (width: number, height: number): [number, number][] => [
   [0, height],
 ];
 
-/** A comb with `teeth` teeth, one pixel wide and one pixel apart. */
+/** A comb with `teeth` teeth, each one pixel wide, with gaps of one pixel. */
 const comb = (teeth: number): [number, number][] => [
   ...Array.from({ length: teeth }, (_, i): [number, number][] => [
     [2 * i, 1],

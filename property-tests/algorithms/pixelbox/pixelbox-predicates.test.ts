@@ -45,7 +45,10 @@ function pixelsOf(rings: Rings): Vertex[] {
   return all.filter(([x, y]) => holdsPixel(rings, x, y));
 }
 
-/** Two polygons intersect if they share a pixel, or if two of their pixels share a side or a corner. */
+/**
+ * The expected relations. Two polygons intersect if they share a pixel, or if two of their pixels share a side or a
+ * corner.
+ */
 function expectedOf([p, q]: readonly [Rings, Rings]): Relations {
   const [ofP, ofQ] = [pixelsOf(p), pixelsOf(q)];
   const distance = ([x, y]: Vertex, [u, v]: Vertex): number => Math.max(Math.abs(x - u), Math.abs(y - v));
@@ -61,7 +64,7 @@ describe('relations of rectilinear polygons', () => {
         rectilinearRings(SIZE),
         rectilinearRings(SIZE).map((all) => all.slice(0, 1)),
       );
-      // Most random pairs overlap, so each launch has many.
+      // Launches with many pairs, because most random pairs overlap.
       const pairs = fc.array(fc.tuple(rings, rings), { minLength: 1, maxLength: 40 });
       await fc.assert(
         fc.asyncProperty(pairs, async (all) => {
@@ -95,7 +98,7 @@ describe('predicates compared with GEOS', () => {
     geos = await (await import(specifier)).default();
   });
 
-  /** The union of pixels, built from squares by GEOS. */
+  /** A GEOS geometry that is the union of pixels. */
   function unionOf(pixels: readonly Vertex[]): number {
     const square = ([x, y]: Vertex): string =>
       `POLYGON ((${x} ${y}, ${x + 1} ${y}, ${x + 1} ${y + 1}, ${x} ${y + 1}, ${x} ${y}))`;
@@ -114,7 +117,7 @@ describe('predicates compared with GEOS', () => {
     const pixel = fc.tuple(fc.integer({ min: -3, max: 2 }), fc.integer({ min: -3, max: 2 }));
     const pixels = fc.uniqueArray(pixel, { maxLength: 14, selector: String });
     const pair = fc.tuple(pixels, pixels, fc.constantFrom(0, 1, 2)).map(([p, q, kind]): [Vertex[], Vertex[]] => {
-      // Disjoint except for shared sides, or one inside the other.
+      // Kind 1: polygons that share no pixel, but possibly sides. Kind 2: the first polygon contains the second.
       if (kind === 1) return [p, q.filter(([x, y]) => !p.some(([u, v]) => u === x && v === y))];
       return kind === 2 ? [p, p.filter((_, i) => i % 2 === 0)] : [p, q];
     });

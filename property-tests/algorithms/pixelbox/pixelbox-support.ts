@@ -26,7 +26,7 @@ export function edgesOf(rings: Rings): [Vertex, Vertex][] {
 }
 
 /**
- * Whether a pixel is inside by the even-odd rule: an odd number of edges cross its row strictly right of its centre.
+ * Even-odd test of a pixel: it is inside if an odd number of edges cross its row strictly to the right of its centre.
  */
 export function holdsPixel(rings: Rings, x: number, y: number): boolean {
   const [cx, cy] = [2n * BigInt(x) + 1n, 2n * BigInt(y) + 1n];
@@ -41,7 +41,7 @@ export function holdsPixel(rings: Rings, x: number, y: number): boolean {
   return inside;
 }
 
-/** Counts the pixels of the intersection and of the union one by one. */
+/** The areas of intersection and union, by counting pixels one by one. */
 export function countPixels(p: Rings, q: Rings): { intersection: bigint; union: bigint } {
   const vertices = [...p, ...q].flat();
   const [xs, ys] = [vertices.map(([x]) => x), vertices.map(([, y]) => y)];
@@ -56,12 +56,12 @@ export function countPixels(p: Rings, q: Rings): { intersection: bigint; union: 
   return { intersection, union };
 }
 
-/** A u64 column that was read, as bigints. */
+/** Combines the two words of each element of a u64 column that was read. */
 export function bigints({ lo, hi }: { readonly lo: Uint32Array; readonly hi: Uint32Array }): bigint[] {
   return Array.from(lo, (low, i) => BigInt(low) + (BigInt(hi[i]!) << 32n));
 }
 
-/** Rings of horizontal and vertical edges with coordinates from −size to size. They may cross, touch and overlap. */
+/** Rings of horizontal and vertical edges with coordinates from −size to size. Rings may cross, touch and overlap. */
 export function rectilinearRings(size: number): fc.Arbitrary<Rings> {
   const coordinate = fc.integer({ min: -size, max: size });
   const ring = fc.array(fc.tuple(coordinate, coordinate), { minLength: 1, maxLength: 5 }).map((turns) =>
@@ -81,7 +81,7 @@ export function rectilinearRings(size: number): fc.Arbitrary<Rings> {
   return fc.array(fc.oneof(ring, box), { maxLength: 4 });
 }
 
-/** Rings with edges in any direction. */
+/** Rings whose edges may have any direction. */
 export function anyRings(size: number): fc.Arbitrary<Rings> {
   const coordinate = fc.integer({ min: -size, max: size });
   const ring = fc.array(fc.tuple(coordinate, coordinate), { minLength: 1, maxLength: 7 });

@@ -14,7 +14,7 @@ const coordinate = fc.integer({ min: -SIDE, max: SIDE });
 const ring = fc.array(fc.tuple(coordinate, coordinate), { maxLength: 7 });
 const polygon = fc.array(ring, { maxLength: 3 });
 
-/** Whether a pixel's centre is inside, by a ray to the left in doubled coordinates. Left edges are inside. */
+/** Even-odd test of a pixel's centre by a ray to the left, in doubled coordinates. Points on left edges are inside. */
 function isInside(rings: readonly Ring[], i: number, j: number): boolean {
   const [cx, cy] = [2 * i + 1, 2 * j + 1];
   let inside = false;
@@ -35,7 +35,7 @@ const runsOf = (regions: Regions, region: number): Runs => {
   return runs;
 };
 
-/** Whether the runs of a region cover a pixel. */
+/** Whether one of a region's runs of pixels covers a pixel. */
 function isCovered({ from, to, row, length }: Runs, i: number, j: number): boolean {
   let count = 0;
   for (let run = 0; run < length; run++) if (row[run]! <= j && from[run]! <= i !== to[run]! <= i) count++;
@@ -98,7 +98,7 @@ describe('the runs of a region', () => {
 });
 
 const far = fc.oneof(coordinate, fc.constantFrom(-GRID_LIMIT, 1 - GRID_LIMIT, GRID_LIMIT - 1, GRID_LIMIT));
-/** Horizontal and vertical edges in turn, starting with either. */
+/** Rings whose edges are alternately horizontal and vertical. */
 const alternatingRing = fc.tuple(fc.array(fc.tuple(far, far), { minLength: 1, maxLength: 5 }), fc.boolean()).map(
   ([corners, levelFirst]): Ring =>
     corners.flatMap(([x, y], i): [number, number][] => {

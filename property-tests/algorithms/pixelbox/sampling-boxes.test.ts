@@ -54,9 +54,9 @@ function allPairs(count: number): [number, number][] {
 }
 
 const blockSize = fc.constantFrom(4, 9, 16, 64);
-/** From splitting down to single pixels to not splitting at all. */
+/** Thresholds from those that split boxes down to single pixels to those that never split a box. */
 const threshold = fc.oneof(fc.integer({ min: 2, max: 40 }), fc.constantFrom(2, 3, 2048, 2 ** 24));
-/** Some budgets hold only a few boxes at a time. */
+/** Memory limits, some of which allow only a few boxes at a time. */
 const memoryBytes = fc.constantFrom(2 ** 28, 40_000, 300_000);
 const options = fc.record({
   blockSize,
@@ -107,7 +107,8 @@ describe.each(kinds)('areas of polygons: $kind', ({ polygons }) => {
 });
 
 /**
- * Flips two pixels at opposite corners: all MBRs are then the same, and grids of 2^k × 2^k cut them along whole pixels.
+ * Adds two pixels at opposite corners, so that all polygons have the same minimum bounding rectangle (MBR). A grid of
+ * 2^k × 2^k cells then divides it along pixel borders.
  */
 function framed(rings: Rings): Rings {
   const pixel = (x: number, y: number) =>
@@ -164,7 +165,7 @@ describe('areas past 2^32', () => {
       );
     }, 240_000);
 
-    // Boundaries of this length take other backends about ten seconds.
+    // Other backends take about ten seconds for boundaries of this length.
     if (!THOROUGH && name !== 'workers') return;
     test('are exact when boundaries cross boxes', async () => {
       const side = 70_000;
@@ -352,10 +353,11 @@ test('the host waits as often as documented, and no memory leaks', async () => {
   const { counters } = context.backend;
   const [live, before] = [counters.liveBuffers, counters.readbacks];
   const areas = await pixelBox(context, edges, edges, pairs);
-  // Four readbacks for the largest MBR, and two each for the window of pairs and its 64 sub-boxes.
+  // Four readbacks determine the largest MBR (minimum bounding rectangle); two each are for the window of pairs and its
+  // 64 sub-boxes.
   expect(counters.readbacks - before).toBe(8);
   context.dispose(areas);
-  // The number of rows that `expand` made is kept until the host waits again.
+  // The row count of `expand` stays in memory until the next wait.
   await context.sync();
   expect(counters.liveBuffers).toBe(live);
   await context.close();
@@ -363,7 +365,8 @@ test('the host waits as often as documented, and no memory leaks', async () => {
 
 test('tables of boxes stay within memoryBytes for any number of boxes', async () => {
   const memoryBytes = 2 ** 18;
-  // Room for everything else: a polygon, a pair, its areas, and sums over all rows of a launch.
+  // Besides `memoryBytes`, there is room for all other data: a polygon, a pair, its areas, and sums over all rows of a
+  // launch.
   const context = new Context(createReferenceBackend({ limits: { memoryBytes: memoryBytes + 2 ** 12 } }));
   const edges = uploadPolygonEdges(
     context,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Quadrants } from '../../../algorithms/quadrants/index.ts';
 import type { Context } from '../../../primitives/context.ts';
 
-/** A quadrant of a polygon. */
+/** One quadrant of a polygon's decomposition. */
 export interface QuadrantRow {
   readonly set: number;
   readonly polygon: number;
@@ -11,7 +11,10 @@ export interface QuadrantRow {
   readonly boundary: number;
 }
 
-/** A quadrant of a level up to 30. Codes are few, so that polygons share quadrants and contain those of others. */
+/**
+ * The position of a quadrant on a level up to 30. There are few different codes, so that quadrants of different
+ * polygons are often equal or nested.
+ */
 const place = fc.integer({ min: 0, max: 30 }).chain((level) => {
   const last = (1n << BigInt(2 * level)) - 1n;
   const code = fc.oneof(
@@ -22,7 +25,7 @@ const place = fc.integer({ min: 0, max: 30 }).chain((level) => {
   return fc.record({ level: fc.constant(level), code });
 });
 const shallow = place.filter(({ level }) => level <= 3);
-/** Quadrants of a few polygons in three sets; a polygon has each quadrant at most once. */
+/** Quadrants of a few polygons in three sets, as rows. No polygon has a quadrant twice. */
 export const quadrantRows: fc.Arbitrary<QuadrantRow[]> = fc.uniqueArray(
   fc
     .tuple(fc.oneof(shallow, place), fc.nat({ max: 4 }), fc.nat({ max: 2 }), fc.nat({ max: 1 }))

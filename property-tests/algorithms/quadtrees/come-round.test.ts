@@ -19,7 +19,7 @@ const vertex = fc.tuple(fc.integer({ min: -500, max: 500 }), fc.integer({ min: -
 const polygons = fc.array(fc.array(fc.array(vertex, { minLength: 3, maxLength: 6 }), { maxLength: 3 }), {
   maxLength: 3,
 });
-/** A point off all vertices and cuts. */
+/** A point whose coordinates differ from those of all vertices and cuts. */
 const point = fc
   .tuple(fc.integer({ min: -180, max: 179 }), fc.integer({ min: -90, max: 89 }))
   .map(([x, y]) => [x + 0.371, y + 0.413] as const);

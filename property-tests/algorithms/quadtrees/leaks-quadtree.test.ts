@@ -15,7 +15,7 @@ import type { Backend } from '../../../primitives/contract/backend.ts';
 import { columnsOfRings, type Ring } from '../../support/ring-columns.ts';
 
 const S = DOMAIN_STEPS;
-/** A domain in which one step is 1. */
+/** A domain whose grid has steps of length 1, so that coordinates count steps. */
 const STEPS: Domain = { left: 0, bottom: 0, size: S };
 const triangle: Ring = [
   [1, 1],
@@ -38,7 +38,7 @@ const exact = { levels: 3, keepsEdges: true } as const;
 
 const COMMANDS = ['allocate', 'read', 'forEach', 'walk', 'reduce', 'scan', 'sort', 'histogram'] as const;
 
-/** A reference backend whose commands fail after `left` more have run. */
+/** A reference backend that runs `left` more commands; all later ones fail. */
 class Failing {
   left = Number.POSITIVE_INFINITY;
   readonly backend: Backend = createReferenceBackend();
@@ -108,7 +108,7 @@ describe('no memory leaks, wherever the backend fails', () => {
         isDone = !(made instanceof Error);
         if (isDone) context.dispose(made);
         else expect(made).toEqual(new Error('planted'));
-        // Counts that have not been checked yet are freed at the next wait.
+        // Counts that are still to be checked are freed at this wait.
         await context.sync();
         expect(context.backend.counters.liveBytes, `after ${failures} commands`).toBe(liveBytes);
         failures++;

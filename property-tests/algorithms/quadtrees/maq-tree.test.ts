@@ -16,7 +16,7 @@ interface Node {
   readonly entries: QuadrantRow[];
 }
 
-/** Builds the tree by inserting each row from the root down, and lists its nodes level by level. */
+/** The expected tree: inserts each row from the root down, and lists the nodes level by level. */
 function treeByHand(all: readonly QuadrantRow[]): Node[] {
   const root: Node = { level: 0, code: 0n, children: [], entries: [] };
   for (const row of all) {

@@ -54,7 +54,10 @@ function enclosingLevel(rings: readonly Ring[], levels: number): number {
   return level;
 }
 
-/** Cuts quadrants down to the next level at which splits end. */
+/**
+ * Splits inside quadrants down to the next level that a depth-first decomposition reaches: it descends `perSplit`
+ * levels at a time.
+ */
 function cutDown(
   quadrants: readonly QuadrantByHand[],
   all: readonly (readonly Ring[])[],
@@ -120,7 +123,7 @@ onEveryBackend((opened, { runs }) => {
     const found = await decomposeDepthFirst(context, columnsOfRings([[triangle]]), { levels: 8, split: 4 });
     const waits = context.backend.counters.readbacks - readbacks;
     const boundary = (await rowsOf(context, found)).filter(({ boundary }) => boundary).length;
-    // Each round splits one quadrant into four.
+    // Each round splits one quadrant into four, so there are at least boundary ÷ 4 rounds.
     expect(waits).toBeLessThan(boundary / 4 / 5);
   });
 

@@ -26,7 +26,7 @@ import { overlapByHand } from '../../support/overlaps-by-hand.ts';
 import { ringsHold, splitByHand } from '../../support/quadrants-by-hand.ts';
 import { columnsOfRings, type Ring } from '../../support/ring-columns.ts';
 
-/** A domain in which one step is 1. */
+/** A domain whose grid has steps of length 1, so that coordinates count steps. */
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
 const PLANE = { x: 0, y: 0, side: DOMAIN_STEPS };
 
@@ -68,13 +68,14 @@ const startOf = ({ level, code }: Row): bigint => code << BigInt(60 - 2 * level)
 const endOf = ({ level, code }: Row): bigint => (code + 1n) << BigInt(60 - 2 * level);
 
 /**
- * For each pair of polygons, the minimum and maximum of the area they share, in steps, according to their quadrants.
+ * For each pair of polygons, bounds of the area that they share, in square steps. Boundary quadrants count only for the
+ * maximum.
  */
 function sharedByRows(regions: readonly Row[], polygons: readonly Row[]): Map<string, [min: bigint, max: bigint]> {
   const shared = new Map<string, [bigint, bigint]>();
   for (const a of regions.filter(({ boundary }) => boundary < 2)) {
     for (const b of polygons.filter(({ boundary }) => boundary < 2)) {
-      // Either one contains the other, or they share nothing.
+      // Of two quadrants, one contains the other, or they share no area.
       const smaller = a.level < b.level ? b : a;
       const [from, to] = [startOf(smaller), endOf(smaller)];
       if (from < startOf(a) || from < startOf(b) || to > endOf(a) || to > endOf(b)) continue;
@@ -143,7 +144,8 @@ onEveryBackend((opened, { runs }) => {
           else if (before?.polygon === row.polygon) expect(startOf(row)).toBeGreaterThanOrEqual(endOf(before));
           if (before !== undefined) expect(row.polygon).toBeGreaterThanOrEqual(before.polygon);
         }
-        // Together they cover the same cells as the quadrants of the parts, and no more.
+        // A polygon's quadrants must cover all cells of its parts' inside quadrants, and no cell outside of its parts'
+        // quadrants.
         const cellsOf = (some: readonly Pick<Row, 'polygon' | 'level' | 'code'>[]): Set<string> =>
           new Set(
             some.flatMap(({ polygon, level, code }) => {

@@ -16,7 +16,7 @@ import { LEVELS, polygons, vertex } from '../../support/arbitrary-domain-polygon
 import { placeOf, ringsHold, splitByHand } from '../../support/quadrants-by-hand.ts';
 import { columnsOfRings, type Ring } from '../../support/ring-columns.ts';
 
-/** A domain in which one step is 1. */
+/** A domain whose grid has steps of length 1, so that coordinates count steps. */
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
 
 interface Area {
@@ -33,7 +33,7 @@ interface Piece {
   readonly boundary: boolean;
 }
 
-/** The quadrants of polygons as squares. */
+/** The quadrants of a set of polygons as squares. */
 function piecesOf(set: readonly (readonly Ring[])[], levels: number, prefix = ''): Piece[] {
   return set
     .flatMap((rings, polygon) => splitByHand(polygon, rings, levels))
@@ -193,7 +193,7 @@ onEveryBackend((opened, { runs }) => {
   });
 
   test('bounds contain the true area and tighten with the level', { timeout: 120_000 }, async () => {
-    // On a grid, so that the area is a whole number of cells.
+    // Vertices on a grid, so that the area is a whole number of grid cells.
     const cell = DOMAIN_STEPS / 8;
     const at = fc.nat({ max: 8 }).map((i) => i * cell);
     const rectangle = fc.tuple(at, at, at, at).map(

@@ -34,7 +34,7 @@ async function join(context: Context, sets: Ring[][][], asked: Ring[][], levels:
   return rows;
 }
 
-/** Pairs of polygons where a quadrant of one contains a quadrant of the other. */
+/** The expected candidates: pairs of polygons in which a quadrant of one polygon contains a quadrant of the other. */
 function candidatesByHand(sets: Ring[][][], asked: Ring[][], levels: number): number[][] {
   const piecesOf = (set: Ring[][]) => set.map((rings, polygon) => splitByHand(polygon, rings, levels));
   const trees = sets.map(piecesOf);
@@ -71,7 +71,7 @@ onEveryBackend((opened, { runs }) => {
         async (sets, others, levels, capacity) => {
           const { context } = opened();
           const { liveBytes } = context.backend.counters;
-          // Adds some of the same polygons, which share all of their edges.
+          // Some queries are polygons of the first set, so that both share all edges.
           const asked = [...others, ...sets[0].slice(0, 2)];
           const found = await join(context, sets, asked, levels, capacity);
           expect(context.backend.counters.liveBytes).toBe(liveBytes);

@@ -9,7 +9,7 @@ import { ringsHold } from '../../support/quadrants-by-hand.ts';
 import { expectRefusal, openReference } from '../../support/reference-context.ts';
 import { columnsOfRings } from '../../support/ring-columns.ts';
 
-/** A domain in which one step is 1. */
+/** A domain whose grid has steps of length 1, so that coordinates count steps. */
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
 
 type Point = readonly [x: number, y: number];
@@ -33,7 +33,7 @@ onEveryBackend((opened, { runs }) => {
       fc.asyncProperty(sets, points, fc.integer({ min: 0, max: LEVELS + 1 }), async (sets, others, levels) => {
         const { context } = opened();
         const { liveBytes } = context.backend.counters;
-        // Vertices, which lie on edges, and other points.
+        // Vertices, which are on edges, and arbitrary points.
         const asked: Point[] = [...sets.flat(3).slice(0, 12), ...others];
         const quadrants = [];
         for (const set of sets)

@@ -9,10 +9,10 @@ import { onEveryBackend } from '../../backends.ts';
 import { expectRefusal, openReference } from '../../support/reference-context.ts';
 import { type QuadrantRow, quadrantRows, uploadRows } from './arbitrary-quadrants.ts';
 
-/** A domain in which one step is 1. */
+/** A domain whose grid has steps of length 1, so that coordinates count steps. */
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
 
-/** Coordinates on sides of quadrants, next to them, and anywhere. */
+/** Coordinates on the sides of quadrants, next to these sides, or anywhere. */
 const side = fc.oneof(
   fc.integer({ min: 0, max: 16 }).map((i) => (i * DOMAIN_STEPS) / 16),
   fc.tuple(fc.integer({ min: 1, max: 15 }), fc.constantFrom(-1, 1)).map(([i, by]) => (i * DOMAIN_STEPS) / 16 + by),
@@ -50,7 +50,7 @@ onEveryBackend((opened, { runs }) => {
     timeout: 120_000,
   }, async () => {
     const capacities = fc.constantFrom(undefined, 1, 7);
-    // Extents whose sort keys fit 64 bits, and extents whose sort keys do not.
+    // Limits on sets and polygons: with the first limits, sort keys fit in 64 bits; with the second, they do not.
     const sizes = fc.constantFrom({ sets: 2 ** 28, polygons: 2 ** 32 }, { sets: 2 ** 32, polygons: 2 ** 32 });
     const queries = fc.array(windows, { minLength: 1, maxLength: 3 });
     await fc.assert(
@@ -60,7 +60,7 @@ onEveryBackend((opened, { runs }) => {
         const sets = uploadRows(context, rows);
         const tree = await buildMaqTree(context, sets);
         const wide = { ...tree, extent: { ...tree.extent, ...size } };
-        // Each query estimates its number of rows from the query before.
+        // Each query estimates its number of rows from the previous query, so several run in sequence.
         for (const asked of all) await checkQuery(context, tree, wide, rows, asked, capacity);
         context.dispose(sets, tree);
         expect(context.backend.counters.liveBytes).toBe(liveBytes);
@@ -102,7 +102,7 @@ async function checkQuery(
   expect(placesOf(sorted)).toEqual(placesOf(found).sort((a, b) => a - b));
   expect([...found.query]).toEqual([...found.query].sort((a, b) => a - b));
   for (const [i, node] of found.node.entries()) {
-    // No ancestor of a node comes after it.
+    // A node must not follow its descendants within a query.
     const inside = found.node.subarray(i + 1, found.query.lastIndexOf(found.query[i]!) + 1);
     const holds = (outer: number): boolean =>
       levels[outer]! < levels[node]! && codeAt(node) >> BigInt(2 * (levels[node]! - levels[outer]!)) === codeAt(outer);

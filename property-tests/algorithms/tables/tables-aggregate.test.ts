@@ -17,13 +17,13 @@ const NUMBERS = ['u', 'v', 'i', 'j', 'd'] as const;
 const ALL = [...NUMBERS, 'f', 'l', 'm', 'n', 'b', 't', 's'] as const;
 const scaleOf = (name: string): number => (name === 'd' ? 2 : 0);
 
-/** The column's values except nulls, in order. */
+/** The non-null values of a column, in ascending order. */
 function sortedValues(rows: SampleTable['rows'], name: string): Cell[] {
   const some = rows.map((row) => row[name]!).filter((cell) => cell !== null);
   return some.sort((a, b) => order({ value: a, scale: 0 }, { value: b, scale: 0 }));
 }
 
-/** A cell of the oracle, as a table returns it. */
+/** Converts a cell of the expected result to the form in which a table returns it. */
 function cellOf(name: string, cell: Cell | undefined): unknown {
   if (cell === undefined || cell === null) return null;
   if (name === 'd') return { units: cell, scale: 2 };

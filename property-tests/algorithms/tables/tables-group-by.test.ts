@@ -19,7 +19,7 @@ const NUMBERS = ['u', 'v', 'i', 'j', 'd'] as const;
 
 type Row = SampleTable['rows'][number];
 
-/** A value of a host column, as a cell of the oracle. */
+/** One value of a host column, as a cell of the expected result. */
 function cellAt(column: t.HostColumn, i: number): Cell {
   const { validity } = column;
   if (validity !== undefined && ((validity[i >> 5]! >> (i & 31)) & 1) === 0) return null;
@@ -35,7 +35,7 @@ function orderOfCells(a: Cell, b: Cell): number {
   return order({ value: a, scale: 0 }, { value: b, scale: 0 });
 }
 
-/** Groups of rows, in the order of their keys. */
+/** Groups rows by their keys; groups are in the order of their keys. */
 function groupsOf(rows: readonly Row[], keys: readonly string[]): (readonly Row[])[] {
   const compare = (a: Row, b: Row): number => keys.reduce((found, key) => found || orderOfCells(a[key]!, b[key]!), 0);
   const groups: Row[][] = [];
@@ -117,7 +117,7 @@ describe('groupBy', () => {
   });
 });
 
-/** The f64 nearest to the exact sum of f32. */
+/** The f64 nearest to the exact sum of f32 values. */
 function exactSum(values: readonly number[]): number {
   const units = values.reduce((sum, value) => sum + BigInt(value * 2 ** 149), 0n);
   return Number(units) / 2 ** 149;

@@ -12,7 +12,7 @@ import { columnsOfRings } from '../../support/ring-columns.ts';
 import { type Cell, truthAt } from '../../support/table-questions.ts';
 
 const TIMEOUT_MS = 120_000;
-/** A domain in which one step is 1. */
+/** A domain whose grid has steps of length 1, so that coordinates count steps. */
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
 
 type Point = readonly [x: number, y: number];
@@ -31,7 +31,7 @@ async function treeOf(context: Context, sets: readonly Parameters<typeof columns
   return tree;
 }
 
-/** Conditions on points, in any nesting. */
+/** Conditions on points of a table, nested to any depth. */
 function conditionsWith(tree: MaqTreeWithEdges): fc.Arbitrary<t.Condition> {
   const held = t.inPolygons({ x: 'x', y: 'y' }, tree);
   const swapped = t.inPolygons({ x: 'y', y: 'x' }, tree);

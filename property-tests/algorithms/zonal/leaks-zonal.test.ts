@@ -10,14 +10,14 @@ import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 const side = 96;
 const cells = Float32Array.from({ length: side * side }, (_, i) => (i % 977) / 8);
 const raster = rasterOf(cells, side, 'f32', { blockRows: 32 });
-/** A raster whose cells all differ. */
+/** A raster in which no two cells have the same value. */
 const distinct = rasterOf(
   Float32Array.from({ length: 160 * 160 }, (_, i) => i),
   160,
   'f32',
   { blockRows: 32 },
 );
-/** Windows of a few tiles. */
+/** Limits that make windows of a few tiles. */
 const small = { tile: 32, memoryBytes: 32_000 } as const;
 const zones = zonesOf([[box(3, 3, 90, 90)], [box(50, 50, 150, 85), box(60, 55, 70, 65)]]);
 const edges = { kind: 'edges', edges: [0, 10, 100] } as const;
@@ -34,7 +34,7 @@ const job = (signal: AbortSignal, changes: Partial<ZonalJob> = {}): ZonalJob => 
   ...changes,
 });
 
-/** The raster, with an action at the nth window. */
+/** The raster, with an action that runs before its nth window is read. */
 const atWindow = (nth: number, what: (signal?: AbortSignal) => void | Promise<never>): RasterSource => {
   let windows = 0;
   return {
@@ -94,7 +94,7 @@ const endings: { readonly [ending: string]: Ending } = {
   },
 };
 
-/** The result that the context must still give after each ending. */
+/** The result that the context must still give after each way in which a job can end. */
 const expected = plain(await zonalHistogram(new Context(createReferenceBackend()), job(new AbortController().signal)));
 
 onEveryBackend((opened) => {
@@ -113,7 +113,7 @@ onEveryBackend((opened) => {
         expect(held()).toEqual(before);
         expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
       }
-      // The context can still be used.
+      // The context can still be used: the same job gives the same result.
       const { signal } = new AbortController();
       expect(plain(await zonalHistogram(context, job(signal)))).toBe(expected);
     },

@@ -1,4 +1,4 @@
-/** A fraction of integers with a positive denominator. */
+/** An exact fraction of two integers; its denominator is positive. */
 export interface Fraction {
   readonly numerator: bigint;
   readonly denominator: bigint;
@@ -34,12 +34,11 @@ function stepped(value: number, by: 1n | -1n): number {
 }
 
 /**
- * Whether a finite f64 is the nearest one to a fraction: neither neighbour is nearer. If two are equally near, the even
- * one is the nearest.
- * Fractions from half a step above the largest f64 on have no nearest f64.
+ * Whether a finite f64 is the nearest to a fraction: neither adjacent f64 is nearer. If two are equally near, the even
+ * one counts as the nearest. Fractions that are at least half a step above the largest f64 have no nearest f64.
  */
 export function isNearest(value: number, { numerator, denominator }: Fraction): boolean {
-  /** The distance to another fraction, multiplied by `denominator`. */
+  /** The distance to another fraction, multiplied by the denominator of the first. */
   const distance = (other: Fraction): Fraction => {
     const difference = numerator * other.denominator - other.numerator * denominator;
     return { numerator: difference < 0n ? -difference : difference, denominator: other.denominator };

@@ -14,7 +14,9 @@ const reference = openReference();
 
 const samples = Object.keys(CELL_ARRAYS) as Sample[];
 
-/** Values at which comparisons go wrong: ends of the types, zeros, subnormals, neighbours of fractions. */
+/**
+ * Values for which comparisons are error-prone: limits of the types, zeros, subnormals, and neighbours of fractions.
+ */
 const awkward = [
   ...[0, -0, 1, -1, 0.1, Math.fround(0.1), 0.5, 127, 128, -128, 255, 256, 32767, 32768, -32768, 65535, 65536],
   ...[2 ** 24 + 1, 2 ** 31 - 1, 2 ** 31, -(2 ** 31), 2 ** 32 - 1, 2 ** 32, 1e-40, -1e-40, 2 ** -149, 2 ** -150],
@@ -51,7 +53,7 @@ const draft: fc.Arbitrary<Draft> = fc
     return { sample, cells, edges: edges.toSorted((a, b) => a - b), nodata: stored };
   });
 
-/** Counts all cells, row by row, as one zone. */
+/** Counts all cells of a raster of one row as one zone. */
 const count = (context: Context, { sample, cells, nodata }: Draft, binning: object) =>
   zonalHistogram(context, {
     zones: zonesOf([[box(-1, -1, cells.length + 1, 2)]]),
@@ -125,7 +127,7 @@ describe.each(testBackends)('on $name', ({ name, runs }) => {
 const times = (values: readonly number[], wanted: number): number => values.filter((v) => v === wanted).length;
 
 describe('even bins', () => {
-  // The last number is the number of decimals.
+  // Each case has a low and a high edge, a width, and the number of decimals of all edges.
   const cases = [
     [0, 1, 0.05, 2],
     [-1, 1, 0.01, 2],
@@ -157,7 +159,7 @@ describe('even bins', () => {
       const strays = lower.filter((edge, i) => {
         const sum = low + i * width;
         const isNear = Math.abs(edge - sum) <= 2 ** -51 * Math.max(Math.abs(low), Math.abs(sum));
-        // An edge has no more decimals than the given numbers.
+        // An edge must not have more decimals than the given numbers.
         return !isNear || (decimals <= 100 ? Number(edge.toFixed(decimals)) : sum) !== edge;
       });
       expect(strays).toHaveLength(0);

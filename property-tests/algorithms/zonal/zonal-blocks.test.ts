@@ -10,7 +10,9 @@ import { geoTiffBytes, randomRaster, sliceBytes } from '../../fixtures/random-ra
 import { fc, test } from '../../law-test.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
-/** A raster that returns its blocks in reverse order, with garbage between them and in cells outside of the raster. */
+/**
+ * A raster that returns its blocks in reverse order, with garbage between blocks and in cells outside of the raster.
+ */
 function inBlocks(raster: RasterSource): RasterSource & { readonly windows: Window[] } {
   const { blockColumns, blockRows, sample, width, height } = raster;
   const windows: Window[] = [];
@@ -89,7 +91,7 @@ describe.each(testBackends)('blocks on $name', ({ name, runs }) => {
       const zones = zonesOf(
         corners.map(([x, y, right, top]) => [box(x, y, Math.max(x + 1, right), Math.max(y + 1, top))]),
       );
-      // A window holds some of the rows of blocks, not all.
+      // The memory limit makes windows that have several rows of blocks, but not all.
       const job = { zones, binning, tile: 32, memoryBytes: 600_000 };
       const blocks = inBlocks(rows);
       expect(plain(await zonalHistogram(context, { ...job, raster: blocks }))).toBe(

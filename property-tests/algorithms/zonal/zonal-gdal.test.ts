@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => context?.close());
 
-/** A job for both GDAL and this library. */
+/** A job that both GDAL and this library run. */
 interface Job {
   readonly name: 'counties' | 'castro';
   readonly zones: string;
@@ -52,10 +52,10 @@ interface NearCell {
   readonly row: number;
 }
 
-/** Positions in a row of counts; the bins follow. */
+/** Positions within a zone's counts. The counts of the bins follow from `bins` on. */
 const SLOTS = { nodata: 0, below: 1, above: 2, bins: 3 };
 
-/** The counts of every zone by GDAL. */
+/** The counts of every zone as GDAL found them; they are read from the fixture. */
 function countsByGdal({ name, bins }: Job): { names: string[]; counts: number[][] } {
   const [, ...lines] = readFileSync(join(fixtures, `${name}.csv`), 'utf8')
     .trim()
@@ -71,7 +71,7 @@ function countsByGdal({ name, bins }: Job): { names: string[]; counts: number[][
   return { names: rows.map(([zone]) => zone!), counts };
 }
 
-/** The counts of a result in the same form. */
+/** The counts of our result in the same form as those of GDAL. */
 function countsOf({ names, bins, nodata, below, above }: ZonalHistogram, { binning, bins: binCount }: Job): number[][] {
   const counts = names.map((_, zone) => [
     Number(nodata[zone]),
@@ -116,7 +116,8 @@ function cellsNearEdges(zones: Zones, grid: RasterGrid): NearCell[] {
       const columns = [start[0]!, end[0]!].sort((a, b) => a - b);
       const slope = (end[0]! - start[0]!) / (end[1]! - start[1]!);
       for (let row = Math.ceil(rows[0]! - tolerance); row <= rows[1]! + tolerance; row++) {
-        // Near a steep edge, a row's candidates are around one column; near a flat one, they lie anywhere along it.
+        // Near a steep edge, a row's candidates are close to one column. Near a flat edge, they may be anywhere along
+        // the edge.
         const steep = Math.abs(slope) < 1;
         const at = start[0]! + (row - start[1]!) * slope;
         const first = steep ? Math.round(at) : Math.ceil(columns[0]! - tolerance);
@@ -132,9 +133,7 @@ function cellsNearEdges(zones: Zones, grid: RasterGrid): NearCell[] {
   });
 }
 
-/**
- * Whether a cell's centre is in a zone by this library's rule, in integers: even-odd, with left and bottom edges in.
- */
+/** Even-odd test in integers of a cell's centre by this library's rule: left and bottom edges belong to the zone. */
 function holds(zones: Zones, grid: RasterGrid, { zone, column, row }: NearCell): boolean {
   const snapped = snapToGrid(zones.polygons, grid);
   const centre = (cell: number): bigint => BigInt(cell) * 2n ** 20n + 2n ** 19n;
@@ -155,7 +154,7 @@ function holds(zones: Zones, grid: RasterGrid, { zone, column, row }: NearCell):
   return inside;
 }
 
-/** A near cell in the fixture: zone, column, row, distance, slot, and whether it is inside according to GDAL. */
+/** A cell near an edge in the fixture: zone, column, row, distance, slot, and whether GDAL counts it as inside. */
 type StoredCell = readonly [number, number, number, number, number, boolean];
 
 async function load(job: Job): Promise<{ zones: Zones; raster: RasterSource; near: StoredCell[] }> {
@@ -212,7 +211,7 @@ describe('a square whose corners are cell centres', () => {
     [1.5, 4.5],
   ];
 
-  /** The cells of a 6 × 6 raster that lie in the square, from row 0 on. */
+  /** The cells of a 6 × 6 raster that are inside the ring, as one text per row: `#` is inside. */
   async function cellsHere(rows: 'north-up' | 'south-up', ring: readonly number[][]): Promise<string[]> {
     const zones: Zones = {
       names: ['square'],
@@ -237,7 +236,7 @@ describe('a square whose corners are cell centres', () => {
       nodata: undefined,
       blockColumns: 6,
       blockRows: 6,
-      // Every cell holds its own number, so that the values found identify the cells.
+      // The value of every cell is its number, so that the counted values identify the cells.
       read: async () => Uint8Array.from({ length: 36 }, (_, cell) => cell),
       close: async () => {},
     };

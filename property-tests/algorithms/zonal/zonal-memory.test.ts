@@ -10,7 +10,7 @@ import { box, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
 const reference = openReference();
 
-/** Counts in a window, by the text of a (zone, value) pair. */
+/** Counts of one window, keyed by the text of their (zone, value) pair. */
 const pairs = fc.dictionary(fc.tuple(fc.nat(3), fc.nat(6)).map(String), fc.integer({ min: 1, max: 2 ** 32 - 1 }));
 
 interface Window {
@@ -18,7 +18,7 @@ interface Window {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** A window has some of the job's zones, in order. */
+/** Windows of a job; each has some of the job's zones, in ascending order. */
 const windows: fc.Arbitrary<Window[]> = fc.array(
   fc.record({
     members: fc.uniqueArray(fc.nat(9), { minLength: 4, maxLength: 4 }).map((zones) => zones.toSorted((a, b) => a - b)),

@@ -34,7 +34,7 @@ const zonesWith = (all: readonly Parts[]): Zones => ({
   crs: undefined,
 });
 
-/** Whether a point is inside by the even-odd rule; left and bottom edges are inside. */
+/** Even-odd test of a point. Points on left and bottom edges are inside. */
 function holds(rings: Rings, px: number, py: number): boolean {
   const crossed = rings.flatMap((ring) =>
     ring.filter(([x1, y1], i) => {
@@ -46,18 +46,18 @@ function holds(rings: Rings, px: number, py: number): boolean {
   return crossed.length % 2 === 1;
 }
 
-/** The numbers of the cells whose centre satisfies a rule. Each row of the raster is one unit high. */
+/** The numbers of all cells whose centre satisfies `rule`. Rows of the raster are one unit high. */
 function cellsWhere({ width, height }: RasterSource, rule: (x: number, y: number) => boolean): number[] {
   const all = Array.from({ length: width * height }, (_, i) => i);
   return all.filter((i) => rule((i % width) + 0.5, height - Math.floor(i / width) - 0.5));
 }
 
-/** The values in every zone. All cells differ, so these identify the zone's cells. */
+/** The values that every zone contains. All cells have different values, so that these identify the zone's cells. */
 function valuesOf({ bins, names }: ZonalHistogram): number[][] {
   return names.map((_, zone) => [...bins.lower].filter((_, row) => bins.zone[row] === zone));
 }
 
-/** The value of every cell is its number. */
+/** A raster in which the value of every cell is its number. */
 const numbered = (width: number, height: number, grid: Partial<RasterSource> = {}): RasterSource =>
   rasterOf(
     Uint16Array.from({ length: width * height }, (_, i) => i),
@@ -66,7 +66,7 @@ const numbered = (width: number, height: number, grid: Partial<RasterSource> = {
     grid,
   );
 
-/** Parts in the middle of a raster of 100 × 80 cells, across tile borders. */
+/** Zones of several parts in the middle of a raster of 100 × 80 cells, across the borders of tiles. */
 const zoneOfParts = fc
   .tuple(
     fc.array(fc.oneof(simplePart, wildPart), { maxLength: 5 }),
@@ -86,7 +86,7 @@ describe('a zone of several parts', () => {
     const job = { zones: zonesWith(all), raster, binning: unique, tile, memoryBytes, statistics: false };
     const united = await zonalHistogram(reference, job).catch((error: Error) => error);
     if (united instanceof Error) {
-      // A single tile may have more unique values than fit the smaller memory.
+      // With the smaller memory limit, a single tile may have more unique values than fit.
       expect([memoryBytes, (united as { code?: string }).code]).toEqual([
         60_000,
         expect.stringMatching(/^zonal\/.*memory-bytes$/),
@@ -169,7 +169,8 @@ describe('a zone of several parts', () => {
 describe('a zone compared with GEOS', () => {
   test('has the area of the union of its parts', async () => {
     const geos = await Geos.open();
-    // Ten cells a step: the number of cells equals the area of rectangles, and approximates that of other shapes.
+    // Parts are ten times as large, for accuracy: the number of cells equals the area of rectangles, and approximates
+    // the area of other shapes.
     const pairs = fc
       .sample(fc.tuple(simplePart, simplePart), { numRuns: 200, seed: 3 })
       .map((pair) => movedParts(pair, (x, y) => [x * 10, y * 10]));
@@ -240,7 +241,8 @@ describe('parts of zones', () => {
       expect(cancelled.stderr).toContain(
         'note: 1 zone has parts that overlap; by the even-odd rule what two of them cover is outside: "0".\n',
       );
-      // By the even-odd rule, a single path would have a hole where two parts overlap.
+      // The parts of a zone are drawn as separate paths: in a single path, the even-odd rule would make a hole where
+      // two parts overlap.
       const pathsIn = async (name: string) => [
         ...(await readFile(shop.path(name), 'utf8')).matchAll(/<path fill="[^"]*" d="M/g),
       ];

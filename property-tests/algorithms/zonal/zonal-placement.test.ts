@@ -10,10 +10,10 @@ import { box, cellsOf, plain, type Rings, rasterOf, zonesOf } from '../../suppor
 const context = openReference();
 const binning = { kind: 'unique' } as const;
 
-/** A raster of the whole earth, at ten degrees a cell, whose cells all differ. */
+/** A raster of the whole earth with ten degrees per cell, in which all cells have different values. */
 function world(west: number): RasterSource {
   const cells = Uint16Array.from({ length: 36 * 18 }, (_, i) => {
-    // The value depends on the place rather than the column, so it is the same wherever the raster begins.
+    // Derives the value from the longitude, not from the column, so that it does not depend on where the raster begins.
     const longitude = (west + (i % 36) * 10 + 720) % 360;
     return Math.floor(i / 36) * 36 + longitude / 10;
   });
@@ -51,7 +51,7 @@ describe('longitudes', () => {
 
   test('of a zone around the whole earth are counted once, and by even-odd where it overlaps itself', async () => {
     expect(cellsOf(await count(world(0), [[box(-180, 0, 180, 10)]]))).toEqual([36]);
-    // Even-odd over the copies: a cell that a zone covers twice is outside.
+    // The even-odd rule applies to the zone with its shifted copies, so a cell that these cover twice is outside.
     expect(cellsOf(await count(world(0), [[box(-180, 0, 200, 10)]]))).toEqual([34]);
   });
 
@@ -190,7 +190,7 @@ describe('progress', () => {
     expect(read).toBeLessThanOrEqual(side * side);
   });
 
-  /** Whether a window meets or touches the square of 40 cells at a corner. */
+  /** Whether a window intersects or touches the square of 40 cells at a corner. */
   function meets({ column, row, columns, rows }: Window, [x, y]: readonly [number, number]): boolean {
     const top = side - y - 40;
     return column <= x + 40 && column + columns >= x && row <= top + 40 && row + rows >= top;
@@ -218,7 +218,7 @@ describe('progress', () => {
       expect(JSON.parse(all.at(-1)!)).toMatchObject({ passedCells: large.width * large.height });
       const some = windowsFor(boxesOf(columns.map((first) => [first, first + 1])));
       expect(some.length).toBeLessThan(all.length);
-      // A window that no zone meets is not halved. The halves of a window end where the whole would.
+      // A window without zones is not halved. The halves of a window end where the whole window would end.
       if (!halved) expect(all).toEqual(expect.arrayContaining(some));
       const ends = some.map((window) => JSON.parse(window));
       for (const { row, column, rows, columns, passedCells } of ends) {

@@ -10,7 +10,7 @@ import { fc, test } from '../../law-test.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 import { isNearest } from './nearest-f64.ts';
 
-/** Bits of f32 whose exponents lie in one group, in two neighbouring groups, or anywhere. */
+/** Words of f32 whose exponents are in one group, in two neighbouring groups, or anywhere. */
 const exponents = fc.oneof(
   fc.constant({ min: 112, max: 140 }),
   fc.constant({ min: 100, max: 140 }),
@@ -48,7 +48,7 @@ const draft: fc.Arbitrary<{ readonly sample: Sample; readonly cells: Cells }> = 
 
 const binnings = fc.constantFrom<Binning>({ kind: 'even', low: 0, high: 1, width: 1 }, { kind: 'none' });
 
-/** Min, max, sum and mean by definition: exact fractions, rounded once. */
+/** The expected minimum, maximum, sum and mean by definition: exact fractions that are rounded once. */
 function expected(values: readonly number[]): number[] {
   if (values.length === 0) return Array(4).fill(Number.NaN);
   const bounds = [values.reduce((a, b) => Math.min(a, b)) + 0, values.reduce((a, b) => Math.max(a, b)) + 0];
@@ -63,7 +63,7 @@ describe('a fraction', () => {
   const whole = fc.oneof(
     fc.bigInt({ min: -(2n ** 1200n), max: 2n ** 1200n }),
     fc.bigInt({ min: -(2n ** 60n), max: 2n ** 60n }),
-    // Halfway between two f64, or next to it.
+    // Fractions halfway between two f64, or next to such a fraction.
     fc
       .record({
         bits: fc.bigInt({ min: 2n ** 51n, max: 2n ** 54n }),
@@ -82,7 +82,7 @@ describe('a fraction', () => {
     'is rounded to the nearest f64, subnormal numbers included',
     (numerator, denominator) => {
       const rounded = ratio(numerator, denominator);
-      // Fractions from half a step above the largest f64 on are rounded to infinity.
+      // Fractions that are at least half a step above the largest f64 are rounded to infinity.
       const isInfinite = (numerator < 0n ? -numerator : numerator) >= (2n ** 1024n - 2n ** 970n) * denominator;
       if (isInfinite) expect(rounded).toBe(numerator < 0n ? -Infinity : Infinity);
       else expect({ rounded, is: isNearest(rounded, { numerator, denominator }) }).toEqual({ rounded, is: true });

@@ -29,7 +29,7 @@ const zones = zonesOf([[box(0, 0, 70, 40)], [box(3.5, 2.5, 60.5, 39.5)], [box(10
 
 const samples = fc.constantFrom<Sample>('u8', 'i8', 'u16', 'i16', 'u32', 'i32', 'f32');
 
-/** Some values of a sample type, its extremes among them. */
+/** Some values of a sample type, including its extremes. */
 const storedOf = (sample: Sample): fc.Arbitrary<number[]> => {
   if (sample === 'f32') {
     const value = fc.oneof(
@@ -42,14 +42,17 @@ const storedOf = (sample: Sample): fc.Arbitrary<number[]> => {
   return fc.array(fc.oneof(fc.integer({ min, max }), fc.constantFrom(min, max, 0)), { minLength: 1, maxLength: 12 });
 };
 
-/** Products and sums of the first kind are exact; the others are rounded. */
+/**
+ * Scale and offset of stored values. With scalings of the first kind, products and sums are exact; with the others,
+ * they are rounded.
+ */
 const scalings = fc.oneof(
   fc.record({ scale: fc.constantFrom(0.25, -0.5, 2, -1), offset: fc.constantFrom(0, -40, 0.5) }),
   fc.record({
     scale: fc.constantFrom(0.1, -0.1, 1e-9, 3.7e5, -1e-20),
     offset: fc.double({ min: -100, max: 100, noNaN: true }),
   }),
-  // Sums and means close to the smallest f64.
+  // Scalings for which sums and means are close to the smallest f64.
   fc.record({
     scale: fc.constantFrom(Number.MIN_VALUE, -3e-310, 7e-300),
     offset: fc.oneof(
@@ -90,7 +93,7 @@ function rasterWith({ sample, stored, scaling, nodata, mask }: Band) {
 
 const ONE = fractionOf(1);
 
-/** The stored values of the cells with data in a box. */
+/** The stored values of the cells in a box, except those without data. */
 function storedIn(band: Band, corners: readonly number[]): number[] {
   const stored = valuesIn({ ...band, scaling: undefined }, corners);
   return stored.filter((value) => !Number.isNaN(value));
@@ -145,7 +148,7 @@ describe('cell values', () => {
     },
   );
 
-  /** The sum and the mean must be the f64 nearest to the exact ones. */
+  /** The sum and the mean must be the f64 nearest to the exact sum and mean. */
   function checkSums(sum: number, mean: number, band: Band, corners: readonly number[]): void {
     const stored = storedIn(band, corners);
     const { scale, offset } = band.scaling ?? { scale: 1, offset: 0 };

@@ -27,7 +27,10 @@ afterAll(async () => {
   await Promise.all([reference, workers, webgpu].map((context) => context?.close()));
 });
 
-/** Even-odd in map space, left and bottom edges inside. It is exact, since the coordinates are small multiples of ¼. */
+/**
+ * Even-odd test in map space; left and bottom edges are inside. It is exact, because coordinates are small multiples of
+ * ¼.
+ */
 function holds(rings: Rings, px: number, py: number): boolean {
   let inside = false;
   for (const ring of rings) {
@@ -140,12 +143,12 @@ describe('cells counted per zone', () => {
     const raster = rasterOf(new Uint8Array(36), 6, 'u8');
     const edges = { kind: 'edges', edges: [0, 1] } as const;
     const { cells } = await zonalHistogram(reference, { zones: zonesOf([square]), raster, binning: edges });
-    // Nine cell centres: x and y of 1.5, 2.5 and 3.5.
+    // Nine cell centres are inside: x and y are 1.5, 2.5 or 3.5.
     expect(cells[0]).toBe(9n);
   });
 });
 
-/** The counties take half a minute. */
+/** A test with the counties takes half a minute, so `npm test` uses the states. */
 const layer = THOROUGH ? 'counties' : 'states';
 
 describe(`real ${layer} on a real raster`, () => {
@@ -186,7 +189,7 @@ test('a raster with nodata gives the same bytes on all backends, in several wind
   expect(expected.nodata[0]).toBeGreaterThan(0n);
   expect(plain(await zonalHistogram(workers, job))).toBe(plain(expected));
   expect(plain(await zonalHistogram(webgpu, job))).toBe(plain(expected));
-  // Less memory forces smaller windows, which must not change the result.
+  // A smaller memory limit makes smaller windows, which must not change the result.
   expect(plain(await zonalHistogram(workers, { ...job, memoryBytes: 100_000 }))).toBe(plain(expected));
   await raster.close();
 }, 120_000);

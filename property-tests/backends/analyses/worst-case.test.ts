@@ -14,14 +14,14 @@ import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { type Bindings, interpret } from '../../support/ir-interpreter.ts';
 
-/** Every kind of statement has a different cost, so that a test notices if one is taken for another. */
+/** A different cost for every kind of statement, so that a test notices if two kinds are confused. */
 const weights = { let: 1, read: 3, length: 5, var: 7, set: 11, call: 13, if: 17, loop: 19, break: 23, continue: 29 };
 const weigh = ({ kind }: { readonly kind: string }): number => weights[kind as keyof typeof weights] ?? 31;
 
-/** An evaluation that runs more statements than this is assumed not to end. */
+/** Maximum number of statements of an evaluation; longer ones are assumed never to end. */
 const MAX_STATEMENTS = 5000;
 
-/** The total cost of the statements that an evaluation runs, or of the first MAX_STATEMENTS of them. */
+/** The total cost of the statements that an evaluation runs, at most of the first MAX_STATEMENTS. */
 function costOfRun(module: Module, args: readonly (number | boolean)[], bindings: Bindings = {}): number {
   let cost = 0;
   let statements = 0;
@@ -38,7 +38,7 @@ function costOfRun(module: Module, args: readonly (number | boolean)[], bindings
 
 type Counter = 'u32' | 'i32';
 
-/** A loop on a counter, with its start, its bound, and its steps. Steps may be anywhere in the body. */
+/** A loop that counts: its start, its bound, and its steps, which may be anywhere in its body. */
 interface CountingLoop {
   readonly type: Counter;
   readonly start: number | 'argument';
@@ -47,7 +47,7 @@ interface CountingLoop {
   readonly mirrored: boolean;
   readonly negated: boolean;
   readonly alone: boolean;
-  /** The position of the guard among the steps. */
+  /** Index of the loop's guard among its steps. */
   readonly guardAt: number;
   readonly steps: readonly {
     readonly by: number;

@@ -18,7 +18,7 @@ import { slow } from '../../support/webgpu-support.ts';
 
 const { u32 } = q;
 
-/** Budgets that are never reached, and budgets that are reached all the time. */
+/** Limits of what a failover backend keeps: the default, which is never reached, and two that are always reached. */
 const keeps: fc.Arbitrary<FailoverOptions['keep']> = fc.constantFrom(
   undefined,
   { bytes: 2000, commands: 3 },
@@ -29,11 +29,11 @@ const onReference = async (): Promise<Backend> => createReferenceBackend();
 
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 const point = fc.integer({ min: 1, max: 60 });
-/** Fault points so early that two backends can fail, one after the other, within one run of steps. */
+/** Numbers of calls so small that two backends can fail, one after the other, within one run of steps. */
 const soon = fc.integer({ min: 1, max: 30 });
 
 describe.each(testBackends)('a pipeline on $name whose backend is lost', ({ name, open: openBackend, runs }) => {
-  // Threads start slowly.
+  // Workers get fewer cases, because their threads start slowly.
   const cases = name === 'workers' ? runs : 4 * runs;
 
   test(

@@ -34,9 +34,9 @@ const plusTable = fn({ x: u32, table: q.array(u32) }, u32, ({ x, table }) => x.a
 const DATA = Uint32Array.from({ length: 90 }, (_, i) => Math.imul(i, 2654435761) >>> 22);
 
 /**
- * Calls a prepared pipeline with two calls in flight, with a view, and with rows that the device counts. Also runs a
- * loop with a stopping rule and one that exceeds a capacity. An error ends its part of the run and is recorded as an
- * outcome.
+ * Calls a prepared pipeline with two calls in flight, with a view, and with a row count that only the device knows.
+ * Also runs a loop with a stop rule, and a loop that exceeds a capacity. An error ends its part of the run and is
+ * recorded as an outcome.
  */
 async function runPrepared(context: Context): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
@@ -136,7 +136,7 @@ const opened: readonly { readonly name: string; open(memoryBytes?: number): Prom
 
 /** Repeats a run with its fault at later and later points, until the run ends before the fault. */
 async function atPoints(name: string, run: (at: number) => Promise<boolean>): Promise<void> {
-  // Where trying every point would take too long, each run of the tests tries different ones.
+  // If trying every point would take too long, each run of the tests tries different points.
   const thoroughly = name === 'reference' ? 1 : name === 'workers' ? 13 : 25;
   const every = THOROUGH ? thoroughly : Math.max(10, 3 * thoroughly);
   const [first] = fc.sample(fc.integer({ min: 1, max: every }), 1) as [number];
@@ -165,7 +165,7 @@ describe.each(opened)('on $name', ({ name, open }) => {
           }),
         );
         for (const reason of reasonsIn(await runPrepared(context), undisturbed)) expect(reason).toBe(error);
-        // An abandoned read keeps its buffer until it is done.
+        // An aborted read keeps its buffer until the device has finished it.
         await vi.waitFor(() => expect(backend.counters, `call ${at}`).toMatchObject(nothingHeld), { interval: 1 });
         if (thrown && at % 5 === 0) expect(await runPrepared(context)).toEqual(undisturbed);
         return thrown;
@@ -179,7 +179,7 @@ describe.each(opened)('on $name', ({ name, open }) => {
     'with any memory limit they fail with one clear error or give the same result, and leak nothing',
     async () => {
       let short = 0;
-      // Every budget opens a backend, which compiles its kernels anew.
+      // Each limit needs a new backend, which compiles all kernels again, so limits grow fast.
       const growth = THOROUGH ? (name === 'reference' ? 1.1 : 1.7) : 5;
       for (let memoryBytes = 256; memoryBytes < 16_384; memoryBytes = Math.ceil(memoryBytes * growth)) {
         const context = new Context(await open(memoryBytes));
@@ -325,7 +325,7 @@ describe('with a standby, prepared calls and loops give the same result', () => 
         const context = new Context(backend);
         expect(await runPrepared(context)).toEqual(undisturbed);
         expect(backend.counters).toMatchObject(nothingHeld);
-        // The calls may end before the thread does. Once it is gone, the next calls notice.
+        // The first run may end before the thread does. After the thread's end, the next run notices its loss.
         await killed;
         expect(await runPrepared(context)).toEqual(undisturbed);
         expect(backend.failovers.length).toBe(killed ? 1 : 0);
@@ -375,7 +375,7 @@ test(
       const x = context.column(DATA);
       await context.sync();
       const relent = refuseBuffer(faulty, at);
-      // The upload and the commands of the calls are submitted together.
+      // Puts the upload and the commands of the calls into one submission.
       const made = context.scope(() => {
         const results = [step({ x }), step({ x })];
         context.column(DATA);

@@ -12,7 +12,7 @@ const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 const point = fc.integer({ min: 1, max: 120 });
 
 describe.each(testBackends)('on $name', ({ name, open, runs }) => {
-  // Threads start slowly.
+  // Workers get fewer cases, because their threads start slowly.
   const cases = name === 'workers' ? runs : 4 * runs;
 
   test(

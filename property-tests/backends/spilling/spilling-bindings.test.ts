@@ -17,7 +17,10 @@ interface Columns {
   readonly key: q.Column<'u32'>;
 }
 
-/** Pipelines that read at the index, beside it, backwards and at random, and store in order or at computed places. */
+/**
+ * Pipelines that read at the index, next to it, backwards and at random, and that store in order or at computed
+ * indices.
+ */
 const pipelines: Readonly<Record<string, (columns: Columns) => q.Table>> = {
   scan: ({ x }) => q.inclusiveScan(x, q.plus(u32)),
   copyIf: ({ x, key }) => q.copyIf({ x, key }, q.map(odd, { x })),

@@ -15,7 +15,7 @@ const { bool, f32, fn, i32, u32 } = q;
 const SLOW = 120_000;
 const KIB = 1024;
 
-/** The input columns of a pipeline: u32 words, runs of keys, f32 of many magnitudes, and bytes. */
+/** The input columns of a pipeline: u32, runs of equal keys, f32 of many magnitudes, and bytes. */
 interface Input {
   readonly rows: number;
   readonly seed: number;
@@ -44,7 +44,7 @@ const affine = q.monoid({
 });
 const mean = q.product({ sum: q.plus(f32), rows: q.plus(u32) });
 
-/** Pipelines that must work on more data than fits in memory. */
+/** Pipelines that must work even if their data exceed the backend's memory. */
 const pipelines: Readonly<Record<string, (columns: Columns) => q.Table>> = {
   map: ({ x, f, b }) => q.map(mixed, { x, f, b }),
   'map of neighbours, backwards': ({ x }) => q.adjacentDifference(q.reverse(q.slice(x, 3))),

@@ -15,7 +15,7 @@ import { test } from '../../law-test.ts';
 import { expectSame, runInterpreter } from '../../support/functor-comparison.ts';
 import { SPECIFIED } from '../../support/ir-interpreter.ts';
 
-/** The length of a table that exceeds the backend's memory, so that gathers from it run on the host. */
+/** Length of a table that exceeds the backend's memory, so that gathers from the table run on the host. */
 const TABLE = 40_000;
 
 async function withSmallMemory<T>(
@@ -28,7 +28,7 @@ async function withSmallMemory<T>(
   return await body(context, backend);
 }
 
-/** Searches the table, from a hash of x on, for a value other than 1. This takes many steps, or never ends. */
+/** Searches the table for a value other than 1, from a hash of x on. The search takes many steps, or never ends. */
 const search = fn('search', { x: u32, xs: array(u32) }, u32, ({ x, xs }) => {
   const at = Var(x.mul(2654435761).shr(16));
   While(
@@ -42,7 +42,7 @@ function searchesOf(context: Context, rows: number, table: Uint32Array) {
   return map(search, { x: sequence(rows), xs: context.column(table) });
 }
 
-/** The number of event loop turns until a promise settles. */
+/** Number of turns of the event loop until a promise settles. */
 async function turnsDuring(promise: Promise<unknown>): Promise<number> {
   let turns = 0;
   const counting = setInterval(() => turns++, 1);

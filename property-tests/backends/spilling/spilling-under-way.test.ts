@@ -24,8 +24,8 @@ function sumFrom(first: number, length: number): number {
 }
 
 /**
- * Spills a column to the host and brings it back into memory that running commands still use. Which commands are still
- * running depends on timing, so several rounds are needed.
+ * Spills a column to the host, and restores it into memory that running commands still use. Timing decides which
+ * commands are still running, so several rounds are needed.
  */
 async function roundTrips(context: Context, rows: number): Promise<void> {
   for (let round = 0; round < 20; round++) {
@@ -100,7 +100,7 @@ test(
 test(
   'allocation waits for memory that a pending read still holds',
   async () => {
-    // The column that is read and the one that replaces it do not fit in memory together.
+    // Memory has no room for the column that is being read and for the new one together.
     const inner = await createWorkersBackend({ workers: 2, limits: { memoryBytes: 2e6 } });
     const context = new Context(createSpillingBackend(inner));
     const rows = 350_000;
@@ -237,7 +237,7 @@ test(
   slow,
 );
 
-/** Every row walks `count` steps. Each step flips some bits of the current element. */
+/** Every row walks `count` steps; each step flips some bits of the element that it visits. */
 const ringStart = fn({ from: u32 }, { at: u32, left: u32 }, ({ from }) => ({ at: from, left: 0 }));
 const ringStep = fn(
   { count: u32, by: u32, at: u32, left: u32, length: q.uniform(u32) },

@@ -47,7 +47,7 @@ test(
         const projected = projectResults(module, results);
         const all = compileJavaScript(module)(readersOf(module, inputs), uniformsOf(inputs));
         const some = compileJavaScript(projected)(readersOf(projected, inputs), uniformsOf(inputs));
-        // Two evaluations of a program may differ where a result depends on the bits of a NaN.
+        // Two evaluations of a program may differ if a result depends on the bits of a NaN.
         const types = results.map((result) => entryOf(module).results[result]!);
         const specified = runInterpreter(module, inputs).map((row) => results.map((result) => row[result]!));
         for (const evaluate of [some, (...row: PlainValue[]) => results.map((result) => all(...row)[result]!)]) {

@@ -11,7 +11,7 @@ const folder = fc.record({ type: fc.constant('directory' as const), name, bytes:
 type Entry =
   typeof file extends fc.Arbitrary<infer File> ? File | ({ readonly type: 'directory' } & Omit<File, 'type'>) : never;
 
-/** Packs an archive with npm's tar-stream. */
+/** Makes a tar archive with npm's tar-stream. */
 async function packed(entries: readonly Entry[]): Promise<Uint8Array> {
   const archive = pack();
   for (const { type, name, bytes } of entries) archive.entry({ type, name }, Buffer.from(bytes));

@@ -6,7 +6,7 @@ import { vulkanDrivers } from '../../../backends/webgpu-node/vulkan-drivers.ts';
 
 let folder = '';
 const path = (...parts: readonly string[]): string => join(folder, ...parts);
-/** The environment of an empty machine, to which tests add. */
+/** The environment of a machine without drivers, to which tests add some. */
 const bare = () => ({
   HOME: path('home'),
   XDG_CONFIG_DIRS: path('xdg'),
@@ -45,7 +45,7 @@ test.each([
   const found = await manifest(`${place}/vulkan/icd.d/some_icd.json`);
   await writeFile(path(place, 'vulkan', 'icd.d', 'README'), 'no manifest');
   expect(vulkanDrivers({ ...bare(), ...environment }, system())).toEqual([found]);
-  // Files in VK_DRIVER_FILES replace all others, while those in VK_ADD_DRIVER_FILES are added.
+  // Drivers in VK_DRIVER_FILES replace all others; drivers in VK_ADD_DRIVER_FILES are added to the others.
   const other = await manifest('other.json');
   expect(vulkanDrivers({ ...bare(), ...environment, VK_ADD_DRIVER_FILES: other }, system())).toEqual([other, found]);
   expect(vulkanDrivers({ ...bare(), ...environment, VK_ICD_FILENAMES: other }, system())).toEqual([other]);

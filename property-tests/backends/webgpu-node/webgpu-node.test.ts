@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
-/** Runs a module's text in a new Node process. Resolves with its output when the process exits by itself. */
+/** Runs the text of a module in a new Node process; resolves with its output when the process exits by itself. */
 async function runNode(text: string, environment: Record<string, string> = {}): Promise<{ code: number; out: string }> {
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', text], {
     cwd: root,

@@ -30,7 +30,7 @@ const programOf = (buffer: ReturnType<typeof memory>, uniform: number): Program 
   uniforms: new Map([['u0', uniform]]),
 });
 
-/** Issues a command over two buffers; `run` is its kernel. */
+/** Returns a function that issues a command from one buffer to another; `run` is the command's kernel. */
 function issuer(): (from: number, to: number, rows: number, uniform: number, run: TracedRun) => void {
   const plans = createCommandPlans();
   const signature = new CommandSignature(pool as never);
@@ -54,7 +54,7 @@ test('a command issued twice has a plan from then on, for any buffers and unifor
   expect(kernel).toHaveBeenCalledTimes(2);
 });
 
-/** A command over three arrays of two buffers. */
+/** A random command over three arrays in two buffers. */
 interface Sample {
   readonly buffers: readonly [number, number, number];
   readonly offsets: readonly [number, number, number];
@@ -157,7 +157,7 @@ test('a command that fails first and falls back to another way has no plan', () 
         throw new Error('no memory');
       });
     } catch {
-      // The kernel carries on in another way.
+      // Ignored: the kernel would now try another way.
     }
   });
   for (let call = 0; call < 5; call++) issue(0, 1, 8, 0, kernel);

@@ -28,7 +28,7 @@ interface Case {
   readonly to: ScalarType;
 }
 
-/** Every operation on operands of a type, with every possible result type. */
+/** Every operation that accepts operands of a type, with every possible result type. */
 function casesOf(type: ScalarType): Case[] {
   return operationNames.flatMap((name): Case[] => {
     if (name === 'convert' || name === 'bits') {
@@ -69,7 +69,7 @@ const edges: Record<ScalarType, readonly (number | boolean)[]> = {
   bool: [false, true],
 };
 
-/** Pairs of edge cases, then random words. Random floats cover all exponents. */
+/** Operand words: all pairs of edge cases, then random words. Random floats cover all exponents. */
 function operandsOf(type: ScalarType, count: number): [Uint32Array, Uint32Array] {
   const edge = edges[type].map((value) => wordOf(type, value));
   const random = randomWords(2 * count, 7).map((word) => (type === 'bool' ? word & 1 : word));

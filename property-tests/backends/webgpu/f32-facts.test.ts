@@ -4,7 +4,7 @@ import { f32FactsOf } from '../../../backends/webgpu/wgsl/f32-facts.ts';
 import type { Local, Statement } from '../../../primitives/ir/ir.ts';
 import { bind, local } from '../../support/webgpu-support.ts';
 
-/** The sums v0 + v1, (v0 + v1) + v2 … of the given number of values. */
+/** A program that computes the sums v0 + v1, (v0 + v1) + v2 and so on. */
 function chain(values: number): { readonly sums: readonly Local[]; readonly body: Statement[] } {
   const sums = Array.from({ length: values - 1 }, (_, i) => local('f32', values + i));
   const body = sums.map((sum, i) => bind(sum, 'add', i === 0 ? local('f32', 0) : sums[i - 1]!, local('f32', i + 1)));

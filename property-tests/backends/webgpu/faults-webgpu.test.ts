@@ -24,13 +24,13 @@ import { slow } from '../../support/webgpu-support.ts';
 const { u32 } = q;
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 
-/** Opens a backend on its own device, or on one of the given GPU. */
+/** Opens a backend on its own device, or on a device of the given GPU. */
 async function openBackend(options?: WebGpuOptions, gpu?: GPU): Promise<{ faulty: FaultyGpu; backend: WebGpuBackend }> {
   const faulty = await openFaultyGpu(gpu);
   return { faulty, backend: await openOnFaulty(faulty, options) };
 }
 
-/** Milliseconds without an answer after which a device counts as hung. A late answer counts as none. */
+/** Milliseconds without an answer after which a device counts as hung. An answer after that is ignored. */
 const HANG = 250;
 
 const call = fc.integer({ min: 1, max: 400 });
@@ -40,7 +40,10 @@ const openWorkers = (): Promise<Backend> => createWorkersBackend({ workers: 2, i
 /** A fault that is injected at one of a device's calls. */
 type Disturb = (faulty: FaultyGpu, calls: number) => void;
 
-/** Expects pending promises to reject with one error of the code, later calls to throw it, and no leaked memory. */
+/**
+ * Expects that pending promises reject with one error with this code, that later calls throw it, and that no memory
+ * leaks.
+ */
 async function expectEnd(options: WebGpuOptions, disturb: Disturb, code: string, cases: number): Promise<void> {
   let lost = 0;
   const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {
@@ -64,7 +67,7 @@ async function expectEnd(options: WebGpuOptions, disturb: Disturb, code: string,
   expect(lost).toBeGreaterThan(0);
 }
 
-/** Expects a standby to give the same bytes, and neither backend to leak memory. */
+/** Expects that a standby takes over with the same bytes, and that neither backend leaks memory. */
 async function expectTakeover(
   options: WebGpuOptions,
   disturb: Disturb,
@@ -223,7 +226,7 @@ describe('a device without memory for a buffer', () => {
         if (reasons.length > 0) short++;
         expect(backend.counters).toMatchObject({ liveBuffers: 1, liveBytes: held });
         relent();
-        // Work that nobody awaited is over after this.
+        // Waits for the work that nobody has awaited.
         await context.sync().catch(() => {});
         expect(await context.read(kept)).toEqual(Uint32Array.of(5, 6, 7));
         expect(await runSteps(context, steps)).toEqual(expected);

@@ -8,8 +8,8 @@ import { Context } from '../../../primitives/context.ts';
 const SLAB = 2 ** 16;
 
 /**
- * JavaScript engines count every mapped range towards the next garbage collection. When every transfer mapped whole
- * staging buffers, every second transfer triggered a collection.
+ * JavaScript engines count every mapped range towards the next garbage collection. If every transfer mapped whole
+ * staging buffers, every second transfer would trigger a collection.
  */
 test('transfers map only as many bytes as they move', async () => {
   const { device, mapped } = await openCountedDevice();
@@ -25,7 +25,7 @@ test('transfers map only as many bytes as they move', async () => {
           expect(found[length - 1]).toBe(length - 1);
           context.dispose(column);
         }
-        // Words are mapped on the way back, and on the way to the device unless they go through writeBuffer.
+        // Words are mapped for reads. They are mapped for writes only if they do not go through writeBuffer.
         const moved = lengths.reduce((sum, length) => sum + 4 * length, 0);
         expect(mapped.bytes).toBeGreaterThanOrEqual(moved);
         expect(mapped.bytes).toBeLessThanOrEqual(2 * moved);

@@ -38,7 +38,7 @@ const sizeOf = (type: BufferElements): number =>
 const twice = fn('twice', { x: u32 }, u32, ({ x }) => x.mul(2));
 const isOdd = fn('isOdd', { x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 
-/** Pipelines from a column of small numbers to a table. */
+/** Pipelines from a column of small numbers to a stored table. */
 const pipelines: { readonly [name: string]: (x: Column<'u32'>) => q.Table } = {
   map: (x) => q.map(twice, { x }),
   sort: (x) => q.sort(x),
@@ -76,7 +76,7 @@ describe('a borrowed buffer', () => {
             const expected = [...(arrays[type](bytes) as ArrayLike<number> as number[])];
             const values = type === 'bool' ? expected.map((word) => Number(word !== 0)) : expected;
             expect([...(await context.read(column))]).toEqual(values);
-            // A stored copy of packed bools has one word for each of them.
+            // Lending stores a column of packed bools as one word per bool.
             using lent = context.lend(column);
             expect(await readLent(device, lent)).toEqual(
               type === 'bool' ? new Uint8Array(Uint32Array.from(values).buffer) : bytes,
@@ -163,7 +163,7 @@ describe('a borrowed buffer', () => {
     await withShared(async (context, device) => {
       const buffer = upload(device, Uint32Array.of(1, 2, 3, 4));
       const x = context.borrow(buffer, { type: 'u32' });
-      // This functor is so costly that the library stores its results if they are read several times.
+      // A functor that is so costly that the library stores its results if they are read several times.
       const costly = fn('costly', { x: u32 }, u32, ({ x }) => {
         let y = x;
         for (let i = 0; i < 200; i++) y = y.mul(3).add(1);
@@ -206,7 +206,7 @@ describe('a borrowed buffer', () => {
         });
       const [first, second] = [costly('first', 1664525), costly('second', 22695477)];
       const row = fn('row', { i: u32, factor: q.uniform(u32) }, u32, ({ i, factor }) => i.mul(factor).rem(200));
-      /** Two costly views whose rows are read repeatedly. */
+      /** Two views of costly functors, whose rows are read repeatedly. */
       const views = (x: Column<'u32'>) => {
         const i = q.sequence(5000);
         const a = q.gather(q.map(first, { x }), q.map(row, { i, factor: 3 }));
@@ -579,7 +579,7 @@ describe('a lent column', () => {
           expect(context.backend.counters.spilling!.spilledBytes).toBeGreaterThan(0);
           expect(lent.buffer).toBe(first);
           expect(new Uint32Array((await readLent(device, lent)).slice().buffer)).toEqual(data.map((n) => 2 * n));
-          // Lending a spilled column brings it back if there is room, and is refused otherwise.
+          // Lending restores a spilled column if there is room for it, and throws otherwise.
           const codes = sorted.map((column) => {
             try {
               context.lend(column).release();

@@ -13,14 +13,17 @@ export const STORAGE = 0x80;
 export const INDIRECT = 0x100;
 const USUAL: number = STORAGE | COPY_SRC | COPY_DST;
 
-/** Requests a device like a user: `best` as `open()` would, `plain` without features or raised limits. */
+/** Requests a device as a user would: `best` as `open()` does, `plain` without features or raised limits. */
 export async function requestTestDevice(kind: 'best' | 'plain' = 'best'): Promise<GPUDevice> {
   const gpu = await openTestGpu();
   const adapter = await gpu.requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
   return adapter!.requestDevice(kind === 'best' ? deviceDescriptor(adapter!) : {});
 }
 
-/** Runs a body with a device and a context on it. The device must survive the context without errors. */
+/**
+ * Runs a test body with a device and a context on it. Afterwards, the device must still work and must have reported no
+ * error.
+ */
 export async function withShared(
   body: (context: Context, device: GPUDevice) => Promise<void>,
   options: OpenOptions = {},
@@ -59,7 +62,7 @@ export function copyOut(device: GPUDevice, buffer: GPUBuffer, byte: number, byte
   return copy;
 }
 
-/** Reads the bytes of a copy and destroys it. */
+/** Reads all bytes of a copied buffer, and destroys the buffer. */
 export async function bytesOf(copy: GPUBuffer, bytes: number): Promise<Uint8Array> {
   await copy.mapAsync(MAP_READ);
   const result = new Uint8Array(copy.getMappedRange().slice(0, bytes));
@@ -71,7 +74,7 @@ export function readBuffer(device: GPUDevice, buffer: GPUBuffer, byte: number, b
   return bytesOf(copyOut(device, buffer, byte, bytes), bytes);
 }
 
-/** Reads the bytes of a lent column as its user would: copies whole words and cuts out the elements. */
+/** Reads the bytes of a lent column as its user would: copies whole words, then takes the elements from these. */
 export async function readLent(device: GPUDevice, lent: LentColumn): Promise<Uint8Array> {
   const from = Math.floor(lent.offset / 4) * 4;
   const to = Math.ceil((lent.offset + lent.bytes) / 4) * 4;
@@ -84,12 +87,12 @@ export async function readCount(device: GPUDevice, { buffer, offset }: BufferCou
   return [...new Uint32Array(bytes.buffer, bytes.byteOffset, 5)];
 }
 
-/** A device whose live buffers and listeners are tracked. */
+/** A device with records of its live buffers and of its calls. */
 export interface WatchedDevice {
   readonly device: GPUDevice;
-  /** Buffers and query sets that were created and not yet destroyed. */
+  /** Buffers and query sets that were created and not destroyed. */
   readonly alive: Set<GPUBuffer | GPUQuerySet>;
-  /** The names of the device's methods that were called. */
+  /** Names of the device's methods, in the order of their calls. */
   readonly calls: string[];
 }
 

@@ -21,7 +21,7 @@ async function sumOn(context: Context): Promise<number> {
 }
 const SUM = (4999 * 5000) / 2;
 
-/** Wraps a device and overrides properties that it reports. */
+/** Wraps a device so that it reports other values for some properties. */
 function claiming(device: GPUDevice, claims: { readonly [member: string]: unknown }): GPUDevice {
   return new Proxy(device, {
     get(_, key) {
@@ -159,7 +159,7 @@ describe('closing a context on the caller’s device', () => {
 });
 
 describe('errors on a shared device', () => {
-  /** A program that no compiler accepts. */
+  /** A program that WebGPU's compiler refuses. */
   function flawedProgram(): Program {
     const [index, sum] = [local('u32', 0), local('u32', 1)];
     const module = moduleOf([index], ['u32'], [bind(sum, 'add', index, local('u32', 7)), give(sum)]);
@@ -176,7 +176,7 @@ describe('errors on a shared device', () => {
         uncaptured++;
       });
       const mistake = (): void => {
-        // A mappable buffer cannot also be a storage buffer.
+        // Makes an invalid buffer: MAP_READ and STORAGE must not be combined.
         device.createBuffer({ size: 4, usage: 0x1 | STORAGE });
       };
       const property = fc.asyncProperty(fc.array(fc.nat(6), { minLength: 1, maxLength: 20 }), async (steps) => {

@@ -7,7 +7,10 @@ import { caseCount } from '../../cases.ts';
 import { interpret } from '../../support/ir-interpreter.ts';
 import { bind, give, literal, local, moduleOf, randomWords, readAt } from '../../support/webgpu-support.ts';
 
-/** The first two arrays have an element for every index, but the third is shorter. The second uniform is a bound. */
+/**
+ * Number of indices. The first two arrays have an element for every index, the third is shorter; the second uniform is
+ * this number.
+ */
 const N = 40;
 const arrays = [randomWords(N, 1), randomWords(N + 9, 2), randomWords(7, 3)];
 const uniforms = [5, N];
@@ -30,7 +33,7 @@ const names: readonly OperationName[] = [
   ...(['select', 'convert', 'div'] as const),
 ];
 
-/** Straight-line programs of an index and other values, which read near the index and compare it. */
+/** Straight-line programs of an index and other values. They read elements near the index, and compare the index. */
 function lines(parameters: readonly ScalarType[], results: readonly ScalarType[]): fc.Arbitrary<Module> {
   return fc.array(fc.nat(0x7fffffff), { minLength: 20, maxLength: 160, size: 'max' }).map((tape) => {
     let next = 0;
@@ -84,7 +87,7 @@ function lines(parameters: readonly ScalarType[], results: readonly ScalarType[]
       );
       if (wanted !== undefined) add({ kind: 'let', local: declare(wanted), operation: { name, operands } });
     }
-    // Every result depends on all computed values.
+    // Adds up all computed values, so that every result depends on each of them.
     let sum: Operand = literal('u32', 7);
     for (const value of known) {
       const [word, scaled, next] = [0, 1, 2].map((more) => local('u32', parameters.length + body.length + more)) as [
@@ -199,7 +202,8 @@ describe('programs unrolled for a run of indices', () => {
         statement.kind === 'let' ? statement.operation.name : statement.kind,
       );
     expect(operationsOf(unrolled.element.module)).toEqual(['ne', 'ne', 'ne', 'ne', 'return']);
-    // An end is the head of the next element. Only the last of four elements has to be compared with its successor.
+    // A run ends where the next element is a head. So only the last of the four elements has to be compared with its
+    // successor.
     expect(unrolled.emit.heads).toEqual([1, 2, 3]);
     expect(operationsOf(unrolled.emit.module).sort()).toEqual(['ne', 'return', 'sub', 'sub', 'sub', 'sub']);
   });

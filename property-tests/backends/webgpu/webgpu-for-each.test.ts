@@ -24,8 +24,8 @@ const typeOf = (storage: Storage): ScalarType => (storage.startsWith('i') ? 'i32
 const perWord = (storage: Storage): number => 32 / Number(storage.slice(1));
 
 /**
- * Reads every array at the index and at its mirror image, and the first array also at a constant. Returns the sums, the
- * mirrored index, and whether that is even.
+ * A program that reads every array at the index and at its mirror image, and the first array also at a constant. It
+ * returns the sums, the mirrored index, and whether this index is even.
  */
 function mixingProgram(arrays: ReadonlyMap<string, ArrayBinding>, mirror: number): Program {
   const index = local('u32', 0);
@@ -51,7 +51,10 @@ function mixingProgram(arrays: ReadonlyMap<string, ArrayBinding>, mirror: number
   return { module, arrays, uniforms: new Map([['mirror', mirror]]) };
 }
 
-/** Arrays are read from both ends. With bindings of 4 KiB, all their parts must be bound, besides an output buffer. */
+/**
+ * Whether a case fits in the device's bindings. Arrays are read from both ends, so all of their 4 KiB parts must be
+ * bound, besides an output buffer.
+ */
 function isWithinBindings(
   n: number,
   columns: readonly { readonly storage: Storage; readonly offset: number }[],

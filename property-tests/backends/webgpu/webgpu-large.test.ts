@@ -8,9 +8,9 @@ import * as q from '../../../primitives/index.ts';
 import { openTestBackend, slow } from '../../support/webgpu-support.ts';
 
 /**
- * Columns too large for the host, whose results are compared with a formula on the device. On hardware they have
- * 2²⁸ + 1 elements, which is more than 65,535 workgroups of a map process, or 2²⁹ + 1, which is more than a binding can
- * hold. Elsewhere the columns are smaller, and so are the bindings.
+ * Columns that are too large for the host; a formula on the device checks the results. On hardware they have 2²⁸ + 1
+ * elements, which need more than 65,535 workgroups of a map, or 2²⁹ + 1, which exceed one binding. Elsewhere, columns
+ * and bindings are smaller.
  */
 const cases: readonly (readonly [rows: number, bindings: string, limits: Partial<Limits>])[] =
   testAdapter() === 'hardware'
@@ -27,7 +27,7 @@ const { u32, bool } = q;
 const isOdd = q.fn('isOdd', { x: u32 }, bool, ({ x }) => x.and(1).eq(1));
 const sixteenth = q.fn('sixteenth', { x: u32 }, u32, ({ x }) => x.shr(4));
 const lowByte = q.fn('lowByte', { x: u32 }, u32, ({ x }) => x.and(255));
-/** A bijection of all u32. */
+/** A bijection on all u32. */
 const spread = q.fn('spread', { x: u32 }, u32, ({ x }) => x.mul(0x9e3779b1));
 const differ = q.fn('differ', { x: u32, y: u32 }, u32, ({ x, y }) => u32(x.ne(y)));
 const falls = q.fn('falls', { x: q.neighbours(u32) }, u32, ({ x }) => u32(x.at(-1).gt(x.at(0))));

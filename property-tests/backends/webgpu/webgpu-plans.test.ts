@@ -12,8 +12,8 @@ import { configurations, openTestBackend } from '../../support/webgpu-support.ts
 const SLOW = 120_000;
 
 /**
- * Calls a pipeline several times, over different buffers each time. Its commands are new at first, then recognised, and
- * finally carried out by plans.
+ * Runs a pipeline several times over different buffers. Its commands are new in the first run; then they are
+ * recognised; finally, plans carry them out.
  */
 function calledAgain(context: Context, reference: Context): LawRun {
   const run = createRun(context, reference);
@@ -32,14 +32,15 @@ function calledAgain(context: Context, reference: Context): LawRun {
   };
 }
 
-/** Occupies buffers of the sizes that small cases need, so that these get different ones. */
+/** Allocates buffers of the sizes that small cases need, so that each run gets other buffers. */
 function occupied({ backend }: Context, count: number): DeviceBuffer[] {
   return Array.from({ length: 3 * count }, (_, i) => backend.allocate(1 << (2 * (i % 3) + 6)));
 }
 
 /**
- * All configurations except the one without subgroups, each with the laws of kernels. One of them also runs the laws of
- * primitives, which need more bindings than some others have.
+ * Pairs of a configuration and the laws to test in it. The configuration without subgroups is left out. All
+ * configurations run the laws of kernels; one also runs the laws of primitives, which need more bindings than others
+ * have.
  */
 const cases = configurations.flatMap(([name, options]) => {
   const laws = name.startsWith('looking back past') ? allLaws : kernelLaws;

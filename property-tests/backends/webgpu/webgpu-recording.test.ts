@@ -27,7 +27,7 @@ function copy(from: Buffer, to: Buffer, length = n): void {
   backend.forEach(length, column(from, length), [{ buffer: to, offset: 0, capacity: length, value: 0 }]);
 }
 
-/** Sorts, folds, counts and maps a column without waiting. */
+/** Sorts, reduces, counts and maps a column without waiting for any result. */
 function chain(data: Buffer, out: Buffer): void {
   const sorted = backend.allocate(n);
   const total = backend.allocate(1);

@@ -23,11 +23,14 @@ import {
   wordOf,
 } from '../../support/webgpu-support.ts';
 
-/** `i` is the low 16 bits of a and `j` the high 16 bits of b, both as numbers. Emitters know their bounds. */
+/**
+ * An expression over f32 operands. `i` is the low half of a and `j` the high half of b, both converted to numbers, so
+ * that emitters know their bounds.
+ */
 type Expression = 'a' | 'b' | 'c' | 'i' | 'j' | number | readonly [OperationName, ...Expression[]];
 
 const tenth = Math.fround(0.1);
-/** Expressions that compilers tend to simplify although that changes results. */
+/** Expressions that shader compilers tend to simplify, although this changes their results. */
 const expressions: readonly Expression[] = [
   ['add', ['mul', 'a', 'b'], 'c'],
   ['sub', ['mul', 'a', 'b'], ['mul', 'a', 'c']],
@@ -66,7 +69,7 @@ const operands = (count: number, seed: number): Uint32Array =>
     i % 9 === seed ? word & 0x80000000 : (word & 0x807fffff) | ((120 + ((word >>> 10) % 14)) << 23),
   );
 
-/** Evaluates expressions on a backend for every triple of operands. Each expression gives a column of words. */
+/** Evaluates expressions on a backend for every triple of operands; each expression gives a column of words. */
 async function evaluateAll(backend: WebGpuBackend, columns: readonly Uint32Array[], asked: readonly Expression[]) {
   const n = columns[0]!.length;
   const index = local('u32', 0);
@@ -114,7 +117,7 @@ async function evaluateAll(backend: WebGpuBackend, columns: readonly Uint32Array
   return asked.map((_, i) => words.subarray(i * n, (i + 1) * n));
 }
 
-/** The result by the specification, or undefined if it or an intermediate value is not a normal number. */
+/** The result by the specification; undefined if the result or an intermediate value is not a normal number. */
 function expected(expression: Expression, words: Readonly<Record<'a' | 'b' | 'c', number>>): number | undefined {
   if (typeof expression === 'number') return expression;
   if (expression === 'i') return words.a & 0xffff;
@@ -178,7 +181,7 @@ describe.each([
     const property = fc.asyncProperty(fc.array(tree, { minLength: 12, maxLength: 12 }), (asked) =>
       expectRounded(backend, columns, asked),
     );
-    // The compiler may merge two equal operations on the same operand.
+    // Pairs of equal operations on the same operand, which the compiler may merge.
     const twice: Expression[] = [
       ['add', ['abs', 'a'], ['sub', ['neg', 'a'], ['abs', 'a']]],
       ['sub', ['add', ['max', 'a', 'b'], 'c'], ['max', 'b', 'a']],

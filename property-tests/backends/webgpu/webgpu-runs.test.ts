@@ -43,13 +43,13 @@ import {
   upload,
 } from '../../support/webgpu-support.ts';
 
-/** Sizes around the ends of runs, subgroups, tiles, and tiles with neighbours on both sides. */
+/** Sizes around the ends of runs, subgroups and tiles, and of tiles that have neighbours on both sides. */
 const sizes = [1, 4, 1023, 1025, 2047, 2048, 2049, 2052, 3071, 3072, 3073, 3076, 4095, 4097, 5000, 6145];
 
-/** Lengths of runs of keys: within a thread's elements, across threads, across subgroups and across tiles. */
+/** Lengths of runs of keys: within one thread, across threads, across subgroups, and across tiles. */
 const lengths = runLengths(900);
 
-/** Values as the columns of a record, and the monoid that combines them. */
+/** A monoid, and values for it as the columns of a record. */
 interface Sample {
   readonly monoid: AnyMonoid;
   values(n: number): { readonly [name: string]: HostArray };
@@ -96,7 +96,7 @@ const samples: { readonly [name: string]: Sample } = {
   },
 };
 
-/** Keys as one column, as two columns, and as f32 that include NaNs and zeros of both signs. */
+/** The same keys in three forms: as one column, as two columns, and as f32 with NaNs and zeros of both signs. */
 const keyTables: { readonly [name: string]: (keys: Uint32Array) => { readonly [name: string]: HostArray } } = {
   'of one column': (keys) => ({ key: keys }),
   'of two columns': (keys) => ({
@@ -122,7 +122,10 @@ const cases: fc.Arbitrary<Case> = fc.record({
   how: fc.oneof({ arbitrary: fc.constant<Presentation>('stored'), weight: 4 }, { arbitrary: presentation, weight: 1 }),
 });
 
-/** Several tiles with neighbours on both sides. Columns start at a multiple of four words, or not. */
+/**
+ * Cases with several tiles that have neighbours on both sides. Columns start at a multiple of four words, or three
+ * words later.
+ */
 const wellInside: readonly Case[] = [0, 3].map((offset) => ({
   n: 5000,
   offset,
@@ -131,7 +134,7 @@ const wellInside: readonly Case[] = [0, 3].map((offset) => ({
   how: 'stored',
 }));
 
-/** Reduces rows without the first `offset`, so that columns can start anywhere. */
+/** Reduces all rows from `offset` on, so that columns can start at any word. */
 async function reduced(context: Context, { monoid, values }: Sample, { n, offset, length, keys, how }: Case) {
   const count = n + offset;
   const host = { ...values(count), ...prefixed(keyTables[keys]!(keysOfRuns(count, lengths[length]!, n))) };
@@ -149,11 +152,14 @@ const prefixed = <T>(table: { readonly [name: string]: T }): { [name: string]: T
 
 const { scan } = defaultTuning;
 const heads = { threads: 64, words: 16 };
-/** Items per thread. A software GPU takes seconds to compile 16. */
+/** Items per thread; 8 by default, because a software GPU takes seconds to compile a kernel with 16. */
 const items = THOROUGH ? 16 : 8;
 const small = { ...scan, lookBack: true, threads: 64, items, heads, tiles: 1, tries: 1 };
 
-/** Tunings of look-back over runs, in tiles of 128 to 1,024 elements, whose counts take one or two words. */
+/**
+ * Tunings of the look-back scan over runs, with tiles of 128 to 1,024 elements. The counts of a tile take one or two
+ * words.
+ */
 const tunings: { readonly [name: string]: LookBackTuning & Silence } = {
   'as tuned': small,
   'past silent tiles, few subgroups per workgroup': {
@@ -166,7 +172,10 @@ const tunings: { readonly [name: string]: LookBackTuning & Silence } = {
   'of two elements': { ...small, run: 2 },
 };
 
-/** Returns both prefixes, the difference of neighbours, whether that is odd, and the index counted from the end. */
+/**
+ * A module that returns both prefixes, the difference of neighbours, whether this is odd, and the index counted from
+ * the end.
+ */
 function emitMirrored(types: readonly ScalarType[]): Module {
   const leaves = [...types, ...types];
   const index = local('u32', 0);
@@ -267,7 +276,7 @@ describe.each(Object.entries(tunings))('runs on WebGPU, %s', (tuning, tuned) => 
   );
 });
 
-/** The bits of f32 values, which distinguish NaNs and signed zeros. */
+/** The words of f32 values, which distinguish NaNs and signed zeros. */
 function bitsOf(table: unknown): unknown {
   if (table instanceof Float32Array) return new Uint32Array(table.buffer, table.byteOffset, table.length);
   if (ArrayBuffer.isView(table)) return table;

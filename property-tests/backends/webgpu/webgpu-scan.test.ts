@@ -32,7 +32,7 @@ const monoids: readonly (readonly [name: string, monoid: MonoidProgram])[] = [
   ['products of matrices', matrixMonoid()],
 ];
 
-/** Returns both prefixes. For every third element, it also returns a place to store at and `true`. */
+/** A module that returns both prefixes. For every third element, it also returns a target index and `true`. */
 function emitEverything(types: readonly ScalarType[]): Module {
   const leaves = [...types, ...types];
   const index = local('u32', 0);
@@ -55,7 +55,7 @@ function emitEverything(types: readonly ScalarType[]): Module {
   );
 }
 
-/** Counts from just after one prefix to the next. */
+/** A functor that counts in a loop, from its exclusive prefix plus 1 up to its inclusive prefix. */
 const { module: walkToNext } = fuse('walkToNext', ['u32', 'u32'], ['u32'], (_, prefixes) => {
   const [before, after] = prefixes as [U32, U32];
   const at = Var(before.add(1));
@@ -128,7 +128,7 @@ describeConfigurations((backend) => {
     });
   });
 
-  // Outside the extent, no element lies between the two prefixes, and the walk would be very long.
+  // Beyond the extent, both prefixes are equal, so that the loop of `walkToNext` would take very long.
   test('the consumer of prefixes is evaluated only for indices within the extent', async () => {
     const n = 1025;
     await expectAgreement(backend(), async (one, keep) => {

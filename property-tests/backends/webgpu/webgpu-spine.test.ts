@@ -5,10 +5,13 @@ import { createSpine } from '../../../backends/webgpu/memory/spine.ts';
 import type { Counters } from '../../../primitives/contract/backend.ts';
 import { fc, test } from '../../law-test.ts';
 
-/** The number of epochs that a word of the spine can represent. */
+/**
+ * Number of epochs that a word of the spine can represent. The spine is the memory with which the workgroups of
+ * single-pass kernels communicate.
+ */
 const EPOCHS = 2 ** 14;
 
-/** Sequences of kernels, as the words that each needs and the number of consecutive uses. */
+/** Sequences of kernels: the number of words that each needs, and how often it runs in a row. */
 const uses = fc.array(
   fc.record({ words: fc.integer({ min: 1, max: 5000 }), runs: fc.integer({ min: 1, max: EPOCHS / 4 }) }),
   { minLength: 1, maxLength: 60 },

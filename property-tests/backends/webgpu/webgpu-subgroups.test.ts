@@ -11,11 +11,11 @@ import { openPooledGpu } from '../../support/pooled-gpu.ts';
 import { lookingBack, slow } from '../../support/webgpu-support.ts';
 
 /**
- * Devices that report only a minimum and a maximum subgroup size, like those of several vendors. Kernels query the size
- * at run time, and their lane sets are large enough for the maximum.
+ * Subgroup sizes that a wrapped device reports: minimum and maximum, like devices of several vendors. Kernels query the
+ * actual size at run time; their lane sets have room for the maximum.
  */
 const claims: readonly (readonly [min: number, max: number, variant: number])[] = [
-  // Subgroups of the software adapter have 4 lanes, those of other adapters 32 or 64.
+  // The software adapter has subgroups of 4 lanes; other adapters have 32 or 64 lanes.
   testAdapter() === 'software' ? [4, 8, 0] : [8, 64, 0],
   [4, testAdapter() === 'software' ? 32 : 64, 1],
   [4, 128, 2],
@@ -45,7 +45,10 @@ describe.each(claims)('subgroups of %i to %i lanes', (min, max, variant) => {
   );
 });
 
-/** Single-pass kernels in workgroups of at least `max` threads. A sort's counts fit in memory only with 64 threads. */
+/**
+ * A tuning for single-pass kernels in workgroups of at least `max` threads. Only with 64 threads, the counts of a sort
+ * fit in workgroup memory.
+ */
 function tuningFor(max: number): Tuning {
   const { reduce, scan, sort, ...others } = lookingBack({ threads: Math.max(64, max) });
   const { threads } = scan;
@@ -53,7 +56,7 @@ function tuningFor(max: number): Tuning {
   return { ...others, reduce: { ...reduce, threads }, scan, sort: { ...sort, sweep } };
 }
 
-/** Wraps a GPU and overrides the subgroup sizes that it reports. */
+/** Wraps a GPU so that it reports other subgroup sizes. */
 function claiming(gpu: GPU, sizes: Partial<GPUAdapterInfo>): GPU {
   return {
     wgslLanguageFeatures: gpu.wgslLanguageFeatures,

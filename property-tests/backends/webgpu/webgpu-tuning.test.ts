@@ -19,7 +19,7 @@ import { openTestBackend } from '../../support/webgpu-support.ts';
 
 const adapter = testAdapter();
 
-/** Tunings that `quadrille tune` may try. Each sets some of the members. */
+/** Partial tunings that `quadrille tune` may try. */
 const choices: fc.Arbitrary<TuningChoice> = fc
   .subarray([...tuningAxes], { minLength: 1 })
   .chain((axes) =>
@@ -141,7 +141,8 @@ describe('any tuning', () => {
       try {
         found = await triedWith(tuning);
       } catch (error) {
-        // A workgroup may exceed the device's limit, and a sort may not support that number of parts.
+        // Codes of acceptable errors: a workgroup may exceed the device's limit, and a sort may not support the number
+        // of parts.
         const codes = /^(device\/(validation|error|internal)|tuning\/member)$/;
         expect(error).toMatchObject({ code: expect.stringMatching(codes) });
         return;
@@ -160,7 +161,7 @@ describe('any tuning', () => {
 
 describe('the search for a tuning', () => {
   const axis = tuningAxes.find(({ member }) => member === 'histogram.tile')!;
-  /** Searches with contexts that give wrong results for one tile size. */
+  /** Runs the search on contexts that give wrong results for one tile size. */
   const search = (wrongTile: number, outcomes: unknown[] = []): Promise<SearchResult> =>
     searchTuning({
       async open(tuning) {

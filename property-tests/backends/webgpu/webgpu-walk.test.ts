@@ -20,7 +20,9 @@ import {
   upload,
 } from '../../support/webgpu-support.ts';
 
-/** Starts a walk of up to six steps; most rows have fewer or none. The state records only whether the row is odd. */
+/**
+ * Starts a walk of up to six steps; most rows have fewer steps or none. The state only records whether the row is odd.
+ */
 const start = fn(
   { i: u32, seeds: array(u32), mirror: uniform(u32) },
   { more: bool, left: u32, word: u32, sum: f32, odd: bool },
@@ -54,7 +56,7 @@ const programOf = (
   uniforms: { readonly [name: string]: number } = {},
 ): Program => ({ module, arrays: new Map(Object.entries(arrays)), uniforms: new Map(Object.entries(uniforms)) });
 
-/** Two more captured columns than a device can bind at once. */
+/** Names of captured columns: two more than a device can bind at once. */
 const names = Array.from({ length: 10 }, (_, k) => `a${k}`);
 const columns = Object.fromEntries(names.map((name) => [name, array(u32)]));
 
@@ -74,7 +76,7 @@ describeConfigurations((backend) => {
             const seeds = bindingOf(keep(upload(one, randomWords(n + 3))), n, 'u32', 2);
             const table = bindingOf(keep(upload(one, randomFloats(650))), 650, 'f32');
             const count = keep(upload(one, Uint32Array.of(n)));
-            // An empty buffer still has one word with arbitrary contents, so at least one word is needed.
+            // Makes a buffer of at least one word, because an empty buffer also has one word, with arbitrary contents.
             const blank = (words: number): DeviceBuffer =>
               keep(upload(one, new Uint32Array(Math.max(1, words)).fill(77)));
             const [own, placed, bins] = [blank(2 * n + offset), blank(6 * n + offset), blank(80)];

@@ -37,7 +37,9 @@ describe('address space', () => {
   });
 });
 
-/** Uses bundled code, as in the package, because TypeScript loaders reserve additional memory in every thread. */
+/**
+ * Tests bundled code, like that of the package, because TypeScript loaders reserve additional memory in every thread.
+ */
 describe.runIf(process.platform === 'linux')('under ulimit -v', () => {
   let folder = '';
   beforeAll(async () => {
@@ -65,13 +67,13 @@ describe.runIf(process.platform === 'linux')('under ulimit -v', () => {
       packages: 'external',
       logLevel: 'error',
     });
-    // The backend loads the thread by its file name in the package.
+    // The backend starts its threads from the file name that the package uses.
     await run('cp', [join(folder, 'worker.mjs'), join(folder, 'worker.js')]);
     await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   }, 60_000);
   afterAll(() => rm(folder, { recursive: true }));
 
-  // V8 reserves some 11 GB for a shared memory, whatever its maximum, and another 0.6 GB per thread.
+  // Limits around the address space that V8 reserves: 11 GB for a shared memory of any size, and 0.6 GB per thread.
   test.each([10.5, 11.2, 11.4, 11.7, 12, 12.3, 12.6, 12.9, 13.5, 20])(
     'of %f million KiB: threads start or are refused with a code, and the process survives',
     async (limit) => {

@@ -17,7 +17,7 @@ import { startedBy } from './worker-pool-support.ts';
 const { fn, u32 } = q;
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 
-/** Runs `work` and also returns the threads that it started. */
+/** Runs `work`; returns its result and the threads that it started. */
 async function threadsOf<R>(work: () => Promise<R>): Promise<{ result: R; threads: readonly Worker[] }> {
   const threads: Worker[] = [];
   const add = (thread: Worker): void => void threads.push(thread);
@@ -29,12 +29,12 @@ async function threadsOf<R>(work: () => Promise<R>): Promise<{ result: R; thread
   }
 }
 
-/** A fault. If it ends the thread unconditionally, it returns a promise of the thread's end. */
+/** A fault in a thread. If the fault always ends the thread, it returns a promise that settles at the thread's end. */
 type Fault = (thread: Worker) => Promise<unknown> | undefined;
 
 const faults: readonly (readonly [name: string, fault: Fault])[] = [
   ['that is killed', (thread) => thread.terminate()],
-  // The thread throws when it looks for a function in this invalid message.
+  // This message is invalid: the thread throws when it looks for a function in it.
   [
     'that throws',
     (thread) => {
@@ -48,7 +48,10 @@ const point = fc.integer({ min: 1, max: 30 });
 const count = fc.integer({ min: 1, max: 3 });
 
 describe.each(faults)('a worker %s', (_, fault) => {
-  /** `ended` resolves to whether the fault ends the thread, once it has ended. */
+  /**
+   * Opens a backend with a fault at one of its calls. `ended` waits for the end of the thread, and returns whether the
+   * fault occurred.
+   */
   const openFaulty = async (
     workers: number,
     at: number,
@@ -74,7 +77,7 @@ describe.each(faults)('a worker %s', (_, fault) => {
         const { backend, ended } = await openFaulty(workers, at, which);
         const context = new Context(backend);
         const reasons = reasonsIn(await runSteps(context, steps), await undisturbed(steps));
-        // Steps may finish before the thread ends. Work after its end always fails.
+        // Steps may finish before the thread ends. Work after the thread's end always fails.
         if (await ended()) reasons.push(await context.sync().catch((reason: unknown) => reason));
         for (const reason of reasons) {
           expect(reason).toBe(reasons[0]);
@@ -84,7 +87,7 @@ describe.each(faults)('a worker %s', (_, fault) => {
         lost += Number(reasons.length > 0);
         await context.close();
       });
-      // A single thread takes part in all work. Of two, one may do everything before the other wakes up.
+      // A single thread takes part in all work. With two threads, one may do everything before the other wakes up.
       await fc.assert(property, { numRuns: costlyCaseCount(15, 1), examples: [[manySteps, 1, 1, 0]] });
       expect(lost).toBeGreaterThan(0);
     },
@@ -122,7 +125,7 @@ test(
       const expected = await undisturbed(steps);
       expect(await runSteps(context, steps)).toEqual(expected);
       await ended;
-      // Whether or not the steps were still running, a thread is missing now.
+      // In any case, a thread is missing now.
       expect(await runSteps(context, [...steps, ...manySteps])).toEqual(await undisturbed([...steps, ...manySteps]));
       expect(backend.failovers).toMatchObject([{ from: 'workers', to: 'workers', reason: { code: 'device/worker' } }]);
       expect(backend.counters).toMatchObject(nothingHeld);

@@ -27,7 +27,7 @@ import { fc, test } from '../../law-test.ts';
 const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
 const words = new Int32Array(memory.buffer);
 
-/** Emits a function of i32 parameters with `write` and runs it. It stores its results in `words`. */
+/** Emits a function of i32 parameters with `write`, and runs it. The function stores its results in `words`. */
 function run(parameters: readonly number[], write: (code: Code, args: readonly Int32[]) => void): void {
   const code = new Code(parameters.map((): ValueType => I32));
   write(
@@ -39,7 +39,7 @@ function run(parameters: readonly number[], write: (code: Code, args: readonly I
   f(...parameters);
 }
 
-/** Stores a value in memory and returns its words. */
+/** Computes a value in WebAssembly; returns its words. */
 function wordsOf(parameters: readonly number[], value: (...args: Int32[]) => Int32 | Float32 | Vector): number[] {
   words.fill(-1, 0, 4);
   run(parameters, (code, args) => store(code, i32(0), value(...args)));
@@ -126,7 +126,7 @@ const BINARY_64: {
 };
 
 describe('integers of 64 bits', () => {
-  /** Both halves of a 64-bit value. */
+  /** Computes a 64-bit value in WebAssembly; returns both of its words. */
   const halvesOf = (parameters: readonly number[], value: (...args: Int32[]) => Int64): readonly number[] => {
     run(parameters, (code, args) => {
       const local = code.local(I64);

@@ -32,7 +32,7 @@ const words = new Int32Array(memory.buffer);
 
 type Write = (code: Code, args: readonly Int32Local[]) => void;
 
-/** Runs a function of i32 parameters. It can call the functions in `others`, which are numbered from 1. */
+/** Emits and runs a function of i32 parameters. It can call the functions `others`, which are numbered from 1. */
 function run(parameters: readonly number[], write: Write, ...others: readonly (readonly [number, Write])[]): void {
   const bodies = [[parameters.length, write] as const, ...others].map(([count, body]) => {
     const code = new Code(Array.from({ length: count }, (): ValueType => I32));
@@ -47,7 +47,7 @@ function run(parameters: readonly number[], write: Write, ...others: readonly (r
   f0(...parameters);
 }
 
-/** Runs code that records numbers, and returns these in order. */
+/** Runs code that records numbers; returns these numbers in order. */
 function noted(
   parameters: readonly number[],
   write: (code: Code, note: (value: Int32 | number) => void, args: readonly Int32Local[]) => void,

@@ -29,7 +29,7 @@ function kernel(write: (code: Code) => void): FunctionBody {
   return code.finish();
 }
 
-/** memory[chunk] += 1, after some work. */
+/** A kernel that does some work and then computes memory[chunk] += 1. */
 const visit = kernel((code) => {
   const rounds = code.local(I32);
   rounds.set(300);
@@ -37,7 +37,9 @@ const visit = kernel((code) => {
   atomicAdd(code, CHUNK.shl(2).add(BASE), i32(1));
 });
 
-/** target[chunk] = 3 · source[chunk] + source[n − 1 − chunk] for 64 chunks, where the previous phase wrote `source`. */
+/**
+ * A kernel of 64 chunks: target[chunk] = 3 · source[chunk] + source[n − 1 − chunk]. The previous phase wrote `source`.
+ */
 const mix = (source: number, target: number): FunctionBody =>
   kernel((code) => {
     const [at, opposite] = [CHUNK.shl(2), i32(63).sub(CHUNK).shl(2)];
@@ -52,14 +54,14 @@ const mix = (source: number, target: number): FunctionBody =>
   });
 
 const trap = kernel((code) => code.write(op.unreachable));
-/** memory[worker] += 1, then never ends. */
+/** A kernel that computes memory[worker] += 1 and then never ends. */
 const forever = kernel((code) => {
   countWorker(code);
   loop(code, (again) => br(code, again));
 });
-/** The word to which the host writes 1 to release the workers that wait. */
+/** Address of the word to which the host writes 1 to release waiting workers. */
 const GATE = 1000;
-/** memory[worker] += 1, then waits for the gate. */
+/** A kernel that computes memory[worker] += 1 and then waits until GATE is 1. */
 const held = kernel((code) => {
   countWorker(code);
   loop(code, (again) => brIf(code, again, atomicLoad(BASE + 4 * GATE).isZero()));
@@ -202,7 +204,7 @@ describe.each([1, 2, 5])('a pool of %i', (workers) => {
       await expect(waiting).rejects.toBe(reason);
       Atomics.store(words, GATE, 1);
       await pool.close();
-      // Every worker was still in its first chunk.
+      // No worker got beyond its first chunk.
       expect(Array.from(words.subarray(0, 10))).toEqual([
         ...new Array(workers).fill(1),
         ...new Array(10 - workers).fill(0),
@@ -220,10 +222,10 @@ describe.each([1, 2, 5])('a pool of %i', (workers) => {
   });
 });
 
-/** Longer than any of these tests. */
+/** Milliseconds for which a waiting thread helps the workers; longer than any of these tests. */
 const ALL_THE_TIME = 1e6;
 
-/** Waits until all threads sleep. They poll for commands for less than a millisecond. */
+/** Waits until all threads sleep: they stop polling for commands within a millisecond. */
 const nap = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 30));
 
 describe.each([1, 2, 5])('the thread that waits for a pool of %i', (workers) => {
@@ -241,7 +243,7 @@ describe.each([1, 2, 5])('the thread that waits for a pool of %i', (workers) => 
           await waiting;
           expect([words[4], words[5], words[39]]).toEqual([6 * round, 3 * round, 3 * round]);
         }
-        // On a busy machine, threads may not be asleep yet in every round.
+        // On a busy machine, some threads may still be awake in some rounds, but not in all.
         expect(atOnce).toBeGreaterThan(0);
       },
       ALL_THE_TIME,
@@ -280,7 +282,7 @@ describe.each([1, 2, 5])('the thread that waits for a pool of %i', (workers) => 
           if (pool.completed < pool.issued) later++;
           await waiting;
         }
-        // On a busy machine, the threads may finish while this one is suspended.
+        // On a busy machine, the threads may finish some rounds while this thread is suspended.
         expect(later).toBeGreaterThan(0);
       },
       1e-3,
@@ -412,7 +414,7 @@ describe.each([1, 3])('functions of a pool of %i', (workers) => {
         }
       }
       await pool.until(pool.issued);
-      // Every phase visits chunk 0.
+      // Every phase visits chunk 0 once.
       expect(words[0]).toBe(2 * visits);
       pool.uninstall(kept);
       kept = [];

@@ -10,12 +10,15 @@ import type {
 } from '../../../primitives/ir/ir.ts';
 import { operationNames, typeOf } from '../../../primitives/ir/operations.ts';
 
-/** The loops of a functor. `even` loops iterate equally often for all indices; the only return is then at the end. */
+/**
+ * Which loops a functor may have. `even` loops have equally many iterations for all indices; the only return is then at
+ * the end.
+ */
 export type Loops = 'none' | 'any' | 'even';
 
 /**
- * Random functors of `(index: u32)` with branches, early returns, calls and, optionally, bounded loops with breaks and
- * continues. They read the arrays `a` (u32), `b` (i32) and `c` (f32) at the index and near it, and the uniform `k`.
+ * Random functors of `(index: u32)` with branches, early returns, calls and, if requested, bounded loops with breaks
+ * and continues. They read the arrays `a` (u32), `b` (i32) and `c` (f32) at the index and near it, and the uniform `k`.
  */
 export function arbitraryModule(loops: Loops): fc.Arbitrary<Module> {
   return fc.array(fc.nat(0x7fffffff), { minLength: 40, maxLength: 600, size: 'max' }).map((numbers) => {
@@ -129,7 +132,7 @@ function statement(body: Body, scope: Scope, depth: number, inLoop: boolean): St
   }
   if (kind <= 8 && depth > 0) {
     const condition = operandOf(body, scope, 'bool');
-    // Some indices may not take the branch, so even loops have no jumps there.
+    // Only some indices may take this branch, so there are no jumps in it in an even loop.
     const jumps = inLoop && body.loops !== 'even';
     const consequent = block(body, scope, depth - 1, jumps);
     const alternative = draw(2) === 0 ? [] : block(body, scope, depth - 1, jumps);
@@ -160,7 +163,7 @@ function operation(body: Body, scope: Scope): Statement[] {
   const operands = fitting[0];
   // Front ends omit conversions of a type to itself.
   if (name === 'convert' && from === to) return [];
-  // A functor that must vectorise divides only f32.
+  // A functor that must vectorise divides only f32, because vector units cannot divide integers.
   if (operands === undefined || (name === 'div' && from !== 'f32' && body.loops !== 'any')) return [];
   const local = fresh(body, typeOf(name, operands, to)!);
   const values = operands.map((type) => operandOf(body, scope, type));
@@ -168,7 +171,7 @@ function operation(body: Body, scope: Scope): Statement[] {
   return [{ kind: 'let', local, operation: { name, operands: values } }];
 }
 
-/** `for (n = 0; n < rounds; n++)`, whose body may contain jumps. */
+/** Draws the loop `for (n = 0; n < rounds; n++)`; its body may contain jumps. */
 function loop(body: Body, scope: Scope, depth: number): Statement[] {
   const counter = fresh(body, 'u32');
   const more = fresh(body, 'bool');
@@ -196,7 +199,7 @@ function loop(body: Body, scope: Scope, depth: number): Statement[] {
   ];
 }
 
-/** A jump that either all indices take or none. */
+/** Draws a jump that either all indices take or none of them. */
 function evenJump(body: Body): Statement[] {
   const condition = fresh(body, 'bool');
   const k: Operand = { kind: 'uniform', type: 'u32', name: 'k' };

@@ -24,7 +24,7 @@ async function withBackend<T>(options: WorkersOptions, body: (backend: Backend) 
 }
 
 const next = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => xs.at(i).mul(5).add(i));
-/** The same function in a slow loop. */
+/** The same function as a slow loop, which does not vectorise. */
 const nextSlowly = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => {
   const sum = Var(i);
   For(0, 5, () => sum.set(sum.add(xs.at(i))));
@@ -61,7 +61,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
     fc.constant({ kind: 'pause' as const }),
   );
   const n = 30000;
-  /** A number of rows that takes the workers some milliseconds. */
+  /** Number of rows that keep the workers busy for some milliseconds. */
   const large = 3_000_000;
 
   let backends: Backend[] = [];
@@ -151,7 +151,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
     const size = 200_000;
     const words = randomWords(size);
     const twice = stepped(stepped(words));
-    // A backend compiles its first copy, and the commands end meanwhile. Each round therefore opens a new backend.
+    // A backend compiles its first copy while the commands end. So each round needs a new backend.
     for (let round = 0; round < 20; round++) {
       await withBackend({}, async (backend) => {
         const [a, b] = [upload(backend, words), backend.allocate(size)];
@@ -283,7 +283,7 @@ describe('abort and close', () => {
       const reason = new Error('the user went away');
       const reading = backend.read(b, 0, n);
       const syncing = backend.sync();
-      // The timer that would terminate the threads never fires, so they must exit by themselves.
+      // The timer that would terminate the threads never fires, so the threads must exit by themselves.
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       onTestFinished(() => void vi.useRealTimers());
       backend.abort(reason);
@@ -316,7 +316,7 @@ test('small commands run on the calling thread only while the workers are idle',
     const xs = { buffer: b, storage: 'u32', offset: 0, length: 1000 } as const;
     const program = { module: next.module, arrays: new Map([['xs', xs]]), uniforms: new Map() };
     backend.reduce(1000, program, monoidProgram(plus(u32)), { buffer: sum, word: 0 });
-    // The result is available although nothing was awaited.
+    // The result becomes available although nothing awaits it.
     let settled = false;
     void backend.read(sum, 0, 1).then(() => {
       settled = true;
@@ -339,7 +339,7 @@ test('launches that differ only in lengths, offsets and uniforms share compiled 
   });
 });
 
-/** The longest acceptable delay of the event loop, as a share of a sort's time. */
+/** Maximum acceptable delay of the event loop, as a share of the time of a sort. */
 const SHORT = 1 / 5;
 
 test('the event loop is never blocked for long while a large sort runs', async () => {
@@ -353,8 +353,8 @@ test('the event loop is never blocked for long while a large sort runs', async (
     const command = { extent: n, program, beginBit: 0, endBit: 32, keys: { buffer: keys, word: 0 } };
     backend.sort(command);
     await backend.sync();
-    // Machines differ, and other processes delay the thread too. The test therefore takes the longest delay as a share
-    // of the sort's time, in the best of several rounds.
+    // Machines differ, and other processes delay the thread too. So the longest delay is measured as a share of the
+    // sort's time, and the best of several rounds counts.
     let quietest = Number.POSITIVE_INFINITY;
     for (let round = 0; round < 20 && quietest >= SHORT; round++) {
       const delay = monitorEventLoopDelay({ resolution: 1 });

@@ -49,7 +49,7 @@ const bothSides = fn(
   },
 ) as unknown as Emit;
 
-/** The numbers of the results of `bothSides`, by name. */
+/** Indices of the results of `bothSides`, by name. */
 const result = { chosen: 0, place: 1, value: 2, index: 3, other: 4, rest: 5, odd: 6 };
 
 describe.each([
@@ -64,7 +64,7 @@ describe.each([
     await backend.close();
   });
 
-  /** Scans flags and stores both sides of the partition, each between guard words that must not change. */
+  /** Scans flags and stores both sides of the partition, each between guard words, which must not change. */
   const partition = async (
     n: number,
     flags: { readonly module: Module },

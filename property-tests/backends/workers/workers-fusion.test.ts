@@ -18,14 +18,14 @@ import { randomWords } from '../../support/workers-programs.ts';
 const mixed = fn('mixed', { x: u32, y: u32 }, u32, ({ x, y }) => x.mul(2654435761).xor(y.shr(3)));
 const odd = fn('odd', { x: u32 }, bool, ({ x }) => x.and(1).eq(1));
 
-/** Simulates a module that WebAssembly refuses. */
+/** A class that replaces WebAssembly.Module and refuses every module. */
 class Refused {
   constructor() {
     throw new Error('no such opcode');
   }
 }
 
-/** A column and its expected contents. Disposed columns are removed from the list. */
+/** A live column and its expected contents. */
 interface Known {
   readonly column: Column<'u32'>;
   readonly numbers: Uint32Array;

@@ -10,7 +10,10 @@ import type { Bool, U32 } from '../../../primitives/functors/value.ts';
 import { THOROUGH } from '../../cases.ts';
 import { bind, randomWords, upload } from '../../support/workers-programs.ts';
 
-/** Tests programs that divide their index by the width of a grid. Workers run these row by row if rows are wide. */
+/**
+ * Tests programs that divide their index by the width of a grid. If rows are wide, workers run these programs row by
+ * row.
+ */
 
 const backends: { readonly name: string; readonly backend: Backend }[] = [];
 let reference: Backend;
@@ -28,7 +31,7 @@ afterAll(async () => {
   for (const { backend } of backends) await backend.close();
 });
 
-/** The position of a cell, as a program sees it. */
+/** A cell's row and column as values of a program. */
 interface Place {
   readonly column: U32;
   readonly row: U32;
@@ -38,7 +41,7 @@ interface Place {
 const comparisons = ['lt', 'le', 'gt', 'ge'] as const;
 type Comparison = (typeof comparisons)[number];
 
-/** Numbers that depend on the position. Some are distances to the end of the row. */
+/** Numbers that depend on a cell's position; some are distances to the end of its row. */
 const along: { readonly [name: string]: (place: Place) => U32 } = {
   column: ({ column }) => column,
   room: ({ column, width }) => width.sub(1).sub(column),
@@ -49,7 +52,7 @@ const along: { readonly [name: string]: (place: Place) => U32 } = {
 
 const limit = fc.oneof(fc.integer({ min: 0, max: 70 }), fc.constantFrom(1000, 2 ** 32 - 1));
 
-/** Comparisons, minima and maxima of a cell's position. */
+/** A comparison, minimum or maximum of numbers that depend on a cell's position. */
 const question = fc.record({
   of: fc.constantFrom(...Object.keys(along)),
   how: fc.constantFrom<(Comparison | 'min' | 'max')[]>(...comparisons, 'min', 'max'),
@@ -75,7 +78,7 @@ const program = fc.record({
 });
 type Sketch = typeof program extends fc.Arbitrary<infer S> ? S : never;
 
-/** A functor that combines the answers to questions, and another result from elements at offsets, even out of range. */
+/** A functor with two results: one combines all questions, the other reads elements at offsets, even out of range. */
 function functorOf({ questions, reads, form, isKnown }: Sketch, known: number): FunctorDescription {
   return fn('cell', { i: u32, xs: array(u32), size: uniform(u32) }, { sum: u32, near: u32 }, ({ i, xs, size }) => {
     const width = isKnown ? u32(known) : size;
@@ -100,12 +103,12 @@ async function run(backend: Backend, sketch: Sketch, width: number, length: numb
   return Promise.all(results.map((buffer) => backend.read(buffer, 0, length)));
 }
 
-/** Widths around the minimum for running by rows, and extreme widths. */
+/** Widths around the minimum for row by row execution, and extreme widths. */
 const widths = fc.oneof(
   { arbitrary: fc.integer({ min: 60, max: 210 }), weight: 5 },
   { arbitrary: fc.constantFrom(1, 2, 1024, 4096, 65_537, 2 ** 31, 2 ** 32 - 1), weight: 2 },
 );
-/** Lengths for which rows end within chunks and chunks end within rows. */
+/** Lengths for which grid rows end within chunks, and chunks within grid rows. */
 const lengths = fc.oneof(fc.integer({ min: 0, max: 3000 }), fc.constantFrom(65_535, 65_537, 140_001));
 
 const cases = THOROUGH ? 150 : 30;

@@ -49,7 +49,7 @@ async function expectSame(scenario: Scenario): Promise<void> {
 
 const load = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => xs.at(i));
 const loadFloat = fn({ i: u32, xs: array(f32) }, f32, ({ i, xs }) => xs.at(i));
-/** The same function with a loop, which does not vectorise. */
+/** The same function as a loop, which does not vectorise. */
 const loadSlowly = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => {
   const sum = Var(u32(0));
   For(0, 3, (k) => sum.set(sum.add(xs.at(i)).add(k)));
@@ -308,7 +308,7 @@ test('a monoid wrongly declared commutative does not affect other monoids', asyn
   });
 });
 
-/** Slow sizes. Each fold is tried on one of them, or on all under `npm run test:thorough`. */
+/** Sizes that take long. Each reduction is tried on one of them, or on all under `npm run test:thorough`. */
 const largeSizes = sizes.filter((n) => n >= 65535);
 const smallSizes = sizes.filter((n) => n < 65535);
 
@@ -387,7 +387,7 @@ test('sums of f32 over a million elements, which take a third level of blocks', 
   const add = (a: number, b: number): number => Math.fround(a + b);
   const sums = Float32Array.from(prefixes(values, add), ({ inclusive }) => inclusive);
   const total = combineAll(values, add)!;
-  // A plain loop computes the expected words, because the reference would take half a minute.
+  // The expected words come from a plain loop, because the reference would take half a minute.
   const expected = new Uint32Array(Float32Array.from([...sums, total, total]).buffer);
   for (const { name, backend } of backends) {
     const out = backend.allocate(n + 2);

@@ -23,7 +23,7 @@ import {
   unfold,
 } from '../../../primitives/index.ts';
 
-/** A loop that never ends for x below 2^31. No analysis can find that out. */
+/** A loop that never ends for x below 2^31, which no analysis can find out. */
 function endlessly(x: U32): U32 {
   const at = Var(x);
   While(
@@ -35,7 +35,7 @@ function endlessly(x: U32): U32 {
 
 const endless = fn('endless', { x: u32 }, u32, ({ x }) => endlessly(x));
 const byHelper = fn('byHelper', { x: u32 }, u32, ({ x }) => endless({ x: endless({ x }) }));
-/** Ends after 2^64 rounds. */
+/** A loop that ends only after 2^64 rounds. */
 const forAges = fn('forAges', { x: u32, xs: array(u32) }, u32, ({ x, xs }) => {
   const sum = Var(x);
   For(0, xs.at(0), () => For(0, xs.at(0), (i) => sum.set(sum.add(i))));
@@ -43,7 +43,7 @@ const forAges = fn('forAges', { x: u32, xs: array(u32) }, u32, ({ x, xs }) => {
 });
 const endlessSum = monoid({ of: u32, identity: 0, combine: ({ a, b }) => a.add(endlessly(b)), exact: true });
 
-/** Every way to pass a functor to the library, here with an endless one on a column x of indices. */
+/** Every way to give a functor to the library, here an endless functor on a column x of indices. */
 const calls: Readonly<Record<string, (x: Column<'u32'>, context: Context) => unknown>> = {
   map: (x, context) => context.materialize(map(endless, { x })),
   'a helper of map': (x, context) => context.materialize(map(byHelper, { x })),
@@ -118,7 +118,7 @@ const ROWS = 3;
 
 describe('an endless loop over few rows', () => {
   test.concurrent.each(Object.keys(calls))('does not block the calling thread: %s', async (name) => {
-    // All work with a known bound runs on the calling thread.
+    // Work with a known bound always runs on the calling thread.
     const inlineNanoseconds = Number.POSITIVE_INFINITY;
     await using context = new Context(await createWorkersBackend({ workers: 1, hangLimit: 200, inlineNanoseconds }));
     const x = context.materialize(sequence(ROWS));

@@ -37,7 +37,10 @@ const ways: readonly (readonly [string, WorkersOptions])[] = [
   ['tile by tile', { workers: 2, inlineNanoseconds: 0, fusedRows: 64 }],
 ];
 
-/** Commands of every kind that a tape can hold. Some have a length that only the device knows. */
+/**
+ * A pipeline with commands of every kind that a tape (a recorded list of commands) can hold. Some have a length that
+ * only the device knows.
+ */
 function pipeline(x: Words, by: number): Words {
   const changed = q.map(plusBy, { x, by });
   const chosen = q.copyIf(changed, q.map(isOdd, { x: changed }));

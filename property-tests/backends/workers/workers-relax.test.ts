@@ -45,7 +45,7 @@ describe('one launch', () => {
     await context.sync();
     const { dispatches } = context.backend.counters;
     const { state, rounds } = q.relax(grids, step, { x }, rule, options);
-    // Further launches compute the starts of the grids and copy the states.
+    // The other launches compute where the grids start, and copy the states.
     expect(context.backend.counters.dispatches - dispatches).toBeLessThan(10);
     expect(await context.read({ state, rounds })).toEqual({
       state: new Uint32Array(306),
@@ -67,7 +67,7 @@ describe('one launch', () => {
       return performance.now() - from;
     };
     await relaxMany(8);
-    // The measured time gives a number of grids that takes several times the limit on any machine.
+    // Derives a number of grids from the measured time, so that they take several times the limit on any machine.
     await relaxMany(Math.ceil((8 * 4 * hangLimit) / (await relaxMany(8))));
     await context.close();
   });

@@ -10,7 +10,10 @@ const ABSENT = 2 ** 32 - 1;
 /** Rows with this mask are inactive. */
 const INACTIVE = 7;
 
-/** Rows of consecutive cells, which are counted through a table of bins. Each bit of a mask says if a cell counts. */
+/**
+ * A functor for rows of consecutive cells, which are counted through a table of bins. Each bit of a mask says whether a
+ * cell counts.
+ */
 const row = fn(
   'row',
   { i: u32, start: array(u32), mask: array(u32), group: array(u32) },
@@ -45,12 +48,12 @@ interface Rows {
   readonly ranks: number;
   readonly bins: number;
   readonly histograms: number;
-  /** The number of entries in the table of bins. Reads beyond it give 0. */
+  /** Number of entries in the table of bins; reads beyond the last give 0. */
   readonly entries: number;
-  /** The number of consecutive rows that share a histogram. */
+  /** Number of consecutive rows that share a histogram. */
   readonly together: number;
   readonly masks: readonly number[];
-  /** The number of times that the list of masks is repeated. */
+  /** How often the list of masks is repeated. */
   readonly repeat: number;
   readonly seed: number;
 }
@@ -76,7 +79,7 @@ const rows: fc.Arbitrary<Rows> = fc.record({
 
 const CELLS = 500;
 
-/** Generates cells, the table, and rows, most of which lie within the cells. */
+/** Generates cells, the table of bins, and rows; most rows are within the cells. */
 function materialOf({ storage, bins, entries, together, masks, repeat, seed }: Rows) {
   const words = randomWords(CELLS, seed);
   const n = masks.length * repeat;

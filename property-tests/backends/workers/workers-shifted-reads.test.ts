@@ -8,7 +8,7 @@ import type { U32 } from '../../../primitives/functors/value.ts';
 import { caseCount } from '../../cases.ts';
 import { bind, randomWords, upload } from '../../support/workers-programs.ts';
 
-/** Tests reads at a fixed offset from the loop's index. Away from the ends, workers read four elements at a time. */
+/** Tests reads at a fixed offset from the loop's index. Except near the ends, workers read four elements at a time. */
 
 let backends: readonly Backend[];
 beforeAll(async () => {
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const ways = ['add', 'sub', 'lower'] as const;
 
-/** A change to the index: it is increased, decreased, or decreased to no less than 0. */
+/** A change of the index: an increase, a decrease, or a decrease to at least 0. */
 const step = fc.record({
   way: fc.constantFrom(...ways),
   by: fc.oneof(

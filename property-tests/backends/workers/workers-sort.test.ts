@@ -18,7 +18,7 @@ const slowRows = fn({ i: u32, xs: array(u32) }, { key: u32, payload: u32 }, ({ i
   return { key: xs.at(i), payload: u32(payload) };
 });
 
-/** The expected order: a stable sort of row numbers by the chosen bits. */
+/** The expected order: row numbers, stably sorted by the chosen bits of their keys. */
 function order(keys: Uint32Array, beginBit: number, endBit: number): number[] {
   const mask = 2 ** (endBit - beginBit) - 1;
   const digits = Array.from(keys, (key) => (endBit === beginBit ? 0 : ((key >>> beginBit) & mask) >>> 0));

@@ -7,7 +7,7 @@ import { array, bool, f32, fn, i32, u32, uniform } from '../../../primitives/fun
 import { select } from '../../../primitives/functors/standard/choose.ts';
 import { bind, randomWords, upload, wordsOfF32 } from '../../support/workers-programs.ts';
 
-/** Sizes around the ends of the smallest and largest chunks. */
+/** Row counts around the ends of the smallest and the largest chunks. */
 const sizes = [0, 1, 2, 15, 16, 17, 1023, 1024, 1025, 6143, 6145, 40_003];
 
 const backends: { readonly name: string; readonly backend: Backend }[] = [];
@@ -37,7 +37,7 @@ async function expectSame(scenario: (backend: Backend) => Promise<Uint32Array>):
   }
 }
 
-/** A helper with its own loops and early returns, which steps call. */
+/** A helper function that steps call, with its own loops and early returns. */
 const digits = fn('digits', { x: u32 }, u32, ({ x }) => {
   const [rest, sum] = [Var(x), Var(u32(0))];
   For(0, 8, (k) => {

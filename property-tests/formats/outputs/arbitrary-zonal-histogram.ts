@@ -11,13 +11,13 @@ interface ZoneDraft {
 
 const EDGES = [-2, -0.5, 0, 0.1, 0.30000000000000004, 1e-7 + 1, 12345.678, 1e21];
 
-/** Zone names with all characters that can confuse a CSV reader. */
+/** Names of zones, with all characters that could confuse a CSV reader. */
 export const awkwardName: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc.string({ unit: fc.constantFrom(',', '"', '\n', '\r', ' ', 'a', 'é', '\t', ';') }),
 );
 
-// A zone has ten counts, whose sum must fit in a u64.
+// A count. A zone has ten counts, whose sum must fit in a u64.
 const count = fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: 2n ** 60n }), fc.bigInt({ min: 0n, max: 9n }));
 
 const draft: fc.Arbitrary<ZoneDraft> = fc.record({
@@ -28,7 +28,9 @@ const draft: fc.Arbitrary<ZoneDraft> = fc.record({
   above: count,
 });
 
-/** Well-formed results of zonal histograms: bins in order, no bin empty, and counts that add up to the cells. */
+/**
+ * Valid results of zonal histograms: bins are in order and not empty, and their counts add up to the number of cells.
+ */
 export const zonalHistogram: fc.Arbitrary<WithStatistics> = fc.array(draft, { maxLength: 8 }).map(toHistogram);
 
 function toHistogram(zones: readonly ZoneDraft[]): WithStatistics {

@@ -64,7 +64,7 @@ describe('comparePlot', () => {
   );
 });
 
-/** A tile without rows; only its figures matter. */
+/** The result of one tile without rows, because these tests only read its totals. */
 function tileOf(tile: string, ratios: readonly number[]): TileComparison {
   const none = {
     ids: { bytes: new Uint8Array(0), starts: Uint32Array.of(0) },

@@ -17,7 +17,7 @@ describe('numbers', () => {
       .tuple(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom('e3', 'E-12', 'e+0', 'e999'))
       .map(([a, e]) => `${a}`.split('e')[0] + e),
   );
-  /** Decimals halfway between two f64, where rounding is hardest, and decimals close to these. */
+  /** Decimals halfway between two f64, for which rounding is hardest, and decimals close to these. */
   const middles = fc
     .tuple(
       fc.integer({ min: 2 ** 52, max: 2 ** 53 - 1 }),
@@ -61,7 +61,9 @@ describe('coordinates', () => {
   const rings = fc.array(fc.array(position, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 });
   const nested = fc.oneof(rings, fc.array(rings, { minLength: 1, maxLength: 3 }), deep);
 
-  /** The nesting depth of the positions of a Polygon or a MultiPolygon; undefined for other or empty arrays. */
+  /**
+   * The nesting depth of a Polygon's or a MultiPolygon's coordinates; undefined for other arrays and for empty ones.
+   */
   const depthOf = (value: unknown): number | undefined => {
     if (!Array.isArray(value) || value.length === 0) return undefined;
     if (value.every((part) => typeof part === 'number')) return value.length >= 2 ? 1 : undefined;
@@ -95,7 +97,7 @@ describe('coordinates', () => {
       const bytes = Buffer.from(`${text}${behind}\0`);
       const record = emptyRecord();
       const end = scanRecord(record, bytes, 0, bytes.length - 1);
-      // A number or a literal may continue if the text ends there.
+      // If the text ends right after a number or a literal, its end is unknown, because it might continue.
       if (end === -1) expect([behind, /^["[{]/.test(text)]).toEqual(['', false]);
       else expect([end, parseRecord(record)]).toEqual([Buffer.byteLength(text), JSON.parse(text)]);
     },

@@ -43,7 +43,7 @@ const VALID: Readonly<Record<PolygonLayerFormat, Uint8Array>> = {
 };
 const FORMATS = Object.keys(VALID) as PolygonLayerFormat[];
 
-/** A change to a file: a piece of it is replaced by other bytes or by another piece of it. */
+/** A change of a file: replaces some bytes by other bytes, or by another part of the file. */
 type Change = (bytes: Uint8Array) => Uint8Array;
 const piece = fc.tuple(fc.nat({ max: 3000 }), fc.oneof(fc.constantFrom(0, 1, 4), fc.nat({ max: 40 })));
 const word = (value: number, low: boolean): Uint8Array => {
@@ -108,7 +108,7 @@ async function expectAnswer(read: Promise<ReadZones>, max: number): Promise<void
   expect(x.length).toBeLessThanOrEqual(max);
 }
 
-/** Row starts begin at 0, never decrease, and end at the number of elements. */
+/** Expects starts of rows: the first is 0, they never decrease, and the last is the number of elements. */
 function expectStarts(starts: Uint32Array, end: number): void {
   expect([starts[0], starts[starts.length - 1]]).toEqual([0, end]);
   for (let row = 1; row < starts.length; row++) expect(starts[row]! >= starts[row - 1]!).toBe(true);
@@ -120,7 +120,7 @@ const policy: fc.Arbitrary<PolygonLayerOptions> = fc.record({
 });
 
 describe.each(FORMATS)('the reader of %s', (format) => {
-  // A file is at least as long as its number of vertices, except for TopoJSON, whose rings share arcs.
+  // A file cannot have more vertices than bytes, except TopoJSON, whose rings share arcs.
   const read = (bytes: Uint8Array, options: PolygonLayerOptions, sizes?: BlockSizes) => {
     const beside = { '.dbf': dbaseOf('name', [...names, 'd']) };
     return expectAnswer(
@@ -151,7 +151,7 @@ describe.each(FORMATS)('the reader of %s', (format) => {
       const options = { format, onBadRecord: 'skip' } as const;
       const cut = await readBytes(VALID[format].subarray(0, length), options).catch((error) => error);
       if (cut instanceof QuadrilleError) continue;
-      // In formats with a record per line, the lines before the cut are complete.
+      // A truncated file is read only in formats with one record per line: the lines before the cut are complete.
       expect(format === 'geojson-lines' || format === 'wkt' || length > VALID[format].length - 2).toBe(true);
       expect([...cut.zones.polygons.x]).toEqual([...whole.x].slice(0, cut.zones.polygons.x.length));
     }

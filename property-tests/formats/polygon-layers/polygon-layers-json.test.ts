@@ -18,7 +18,7 @@ import {
   readText,
 } from '../../support/polygon-layers-support.ts';
 
-/** The zones and notes that were read, without the wording of the notes. */
+/** The zones and notes of a result, without the wording of the notes. */
 const answer = ({ zones, notes }: ReadZones) => ({
   zones: { ...zones, file: undefined },
   notes: notes.map(({ code, count, zone }) => [code, count, zone]).sort(),
@@ -161,8 +161,8 @@ describe('streamed GeoJSON', () => {
         await outcome(() => parseZones(damaged)),
       ];
       if (typeof ours === 'string' || typeof theirs === 'string') {
-        // Both refuse text that is not JSON. Otherwise either may refuse more: a stream, for one, a second member
-        // "features".
+        // Both readers refuse text that is not JSON. Each may refuse other texts too: a stream refuses a second member
+        // "features", for example.
         if (theirs === 'format/json-syntax') expect(typeof ours).toBe('string');
       } else expect(ours).toEqual(theirs);
     },
@@ -207,7 +207,7 @@ describe('streamed GeoJSON', () => {
     const text = collection([feature(polygon)]);
     const escaped = text.replace('coordinates', 'c\\u006fordinates').replace('geometry', 'ge\\u006fmetry');
     expect(answer(await readText(escaped))).toEqual(answer(await readText(text)));
-    // A bad array under an escaped key is an error as well, unless a later key replaces it.
+    // A bad array is an error even if its key is escaped, unless a later member with the same key replaces it.
     const other = '{"type":"Polygon","c\\u006fordinates":[0]}';
     const both = collection([feature({ type: 'GeometryCollection', geometries: [polygon, 'OTHER'] })]);
     expect(await failure(both.replace('"OTHER"', other))).toMatchObject({ code: 'geometry/not-finite' });
@@ -233,7 +233,7 @@ describe('GeoJSON with one feature per line', () => {
       const text = bom + list.map((value) => mark + JSON.stringify(value)).join(newline) + (ends ? newline : '');
       const expected = answer(await readText(collection(list)));
       expect(answer(await readText(text, { format: 'geojson-lines' }, sizes))).toEqual(expected);
-      // A single feature without a line break could also be plain GeoJSON; the result is the same.
+      // A single feature without a line break may also be read as plain GeoJSON, with the same result.
       expect(answer(await readText(text, {}, sizes))).toEqual(expected);
     },
   );

@@ -18,7 +18,7 @@ import {
 
 const fixture = (name: string) => join(import.meta.dirname, '..', '..', 'fixtures', 'polygon-layers', name);
 
-/** Rings in an order that does not depend on how a reader nests them. */
+/** Rings in a fixed order, because readers nest rings differently. */
 const sorted = (rings: readonly Ring[]) => rings.map((ring) => JSON.stringify(ring)).sort();
 
 describe('a Shapefile', () => {
@@ -115,7 +115,7 @@ describe('a Shapefile', () => {
     });
   });
 
-  /** The file with only its first records. */
+  /** A Shapefile cut after its first `records` records. */
   const shapefileHeadOf = (bytes: Uint8Array, records: number): Uint8Array => {
     let end = 100;
     for (let record = 0; record < records; record++) end += 8 + 2 * new DataView(bytes.buffer).getInt32(end + 4);

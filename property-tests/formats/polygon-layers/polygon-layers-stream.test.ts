@@ -10,7 +10,7 @@ import { bytesOf, memoryInput, readBytes } from '../../support/polygon-layers-su
 const file = (name: string) => join(tmpdir(), `quadrille-layer-${process.pid}-${name}`);
 const MEGABYTES = 140;
 
-/** A feature of about two kilobytes at its own place. */
+/** A GeoJSON feature of about two kilobytes; each index has its own position. */
 const featureAt = (index: number): string => {
   const [x, y] = [(index % 300) - 150, (index % 140) - 70];
   const ring = Array.from({ length: 90 }, (_, step) => {
@@ -20,7 +20,7 @@ const featureAt = (index: number): string => {
   return `{"type":"Feature","properties":{"name":"n${index}"},"geometry":{"type":"Polygon","coordinates":[[[${ring.join('],[')}]]]}}`;
 };
 
-/** Repeats features until the file has its intended length; returns their number. */
+/** Writes features until the file has its intended length; returns their number. */
 async function writeLarge(path: string, head: string, separator: string, tail: string): Promise<number> {
   const features = Array.from({ length: 500 }, (_, index) => featureAt(index));
   const piece = Buffer.from(features.join(separator));
@@ -33,7 +33,7 @@ async function writeLarge(path: string, head: string, separator: string, tail: s
   return times * features.length;
 }
 
-/** Reads a file in a separate process; returns the growth of its memory in megabytes. */
+/** Reads a file in a separate process; returns by how many megabytes its memory grew. */
 async function readApart(path: string): Promise<{ polygons: number; vertices: number; grown: number }> {
   const reader = new URL('../../../formats/polygon-layers/open-polygon-layer.ts', import.meta.url).href;
   const program = `
@@ -69,8 +69,8 @@ describe('a file of more than a hundred megabytes', () => {
     for (const [path, polygons] of Object.entries(files)) {
       const read = await readApart(path);
       expect([read.polygons, read.vertices]).toEqual([polygons, 89 * polygons]);
-      // A batch takes 16 MB in columns that grow by doubling, and old ones await garbage collection. Text and numbers
-      // are 240 MB.
+      // A batch takes 16 MB. Its columns grow by doubling, and old ones wait for garbage collection. The text and
+      // numbers of the whole file are 240 MB.
       expect(read.grown).toBeLessThan(MEGABYTES);
     }
   });
@@ -94,7 +94,7 @@ describe('the batches of a layer', () => {
     const layer = await openLayer(memoryInput(bytes, [500_000]), {});
     const { zones: whole } = await readBytes(bytes);
     expect(whole.names).toEqual(['p0', 'p1', 'p2', 'p3', 'p4', 'p5']);
-    // Every call reads the layer again.
+    // Every call reads the layer from its start.
     for (let time = 0; time < 2; time++) {
       const read: [number, number][] = [];
       const [names, x]: [string[], Float64Array[]] = [[], []];

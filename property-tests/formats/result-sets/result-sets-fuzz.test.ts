@@ -38,7 +38,7 @@ const VALID: Readonly<Record<Exclude<ResultSetFormat, 'nifti'>, Uint8Array>> = {
 };
 const FORMATS = Object.keys(VALID) as (keyof typeof VALID)[];
 
-/** A change to a file: a piece of it is replaced by other bytes or by another piece of it. */
+/** A change of a file: replaces some bytes by other bytes, or by another part of the file. */
 type Change = (bytes: Uint8Array) => Uint8Array;
 const piece = fc.tuple(fc.nat({ max: 1000 }), fc.oneof(fc.constantFrom(0, 1), fc.nat({ max: 40 })));
 const replacement = fc.oneof(
@@ -67,7 +67,7 @@ function spliced(bytes: Uint8Array, at: number, length: number, inserted: Uint8A
 const changes = fc.array(change, { minLength: 1, maxLength: 4 });
 const changed = (bytes: Uint8Array, list: readonly Change[]) => list.reduce((file, one) => one(file), bytes);
 
-/** Expects a complete result, or an error of the library. */
+/** Expects a complete result with at most `max` vertices, or an error of the library. */
 function expectAnswer(read: () => PolygonTile, max: number): void {
   let tile: PolygonTile;
   try {
@@ -87,7 +87,7 @@ function expectAnswer(read: () => PolygonTile, max: number): void {
   expect(x.length).toBeLessThanOrEqual(max);
 }
 
-/** Row starts begin at 0, never decrease, and end at the number of elements. */
+/** Expects starts of rows: the first is 0, they never decrease, and the last is the number of elements. */
 function expectStarts(starts: Uint32Array, end: number): void {
   expect(starts[0]).toBe(0);
   expect(starts[starts.length - 1]).toBe(end);
@@ -96,7 +96,7 @@ function expectStarts(starts: Uint32Array, end: number): void {
 
 describe.each(FORMATS)('the reader of %s', (format) => {
   const parameters: TileParameters = { format, place: 'tile' };
-  // Text has at most one vertex in three bytes; masks and images have at most four corners a run or a pixel.
+  // Text has at most one vertex per three bytes; masks and images have at most four corners per run or pixel.
   const parse = (bytes: Uint8Array) => expectAnswer(() => parseTile(bytes, parameters), 2000 * (bytes.length + 1));
 
   test('reads the unchanged file', () => {
@@ -160,7 +160,8 @@ describe('a changed file', () => {
     async ([name, valid], list, repack) => {
       const path = join(root, name);
       const damaged = changed(valid, list);
-      // Damages the content of a compressed volume too: damage to the compressed bytes alone would be noticed at once.
+      // Also damages the content of a compressed volume before compression, because damage of compressed bytes is
+      // noticed at once.
       await writeFile(path, repack && name.endsWith('.gz') ? gzipSync(changed(volume(), list)) : damaged);
       try {
         const { tiles } = await openResultSet(path);

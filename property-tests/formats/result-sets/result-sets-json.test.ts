@@ -5,7 +5,7 @@ import { fc, test } from '../../law-test.ts';
 import { noted, polygons, read, type Vertex, type WrittenPolygon, written } from '../../support/result-sets-support.ts';
 
 const closed = (ring: readonly Vertex[]) => [...ring, ring[0]!];
-// JSON.stringify writes −0 as 0.
+// Replaces −0 by 0, as JSON.stringify does.
 const positiveZero = (list: readonly WrittenPolygon[]): WrittenPolygon[] =>
   list.map(({ id, rings }) => ({ id, rings: rings.map((ring) => ring.map(([x, y]): Vertex => [x + 0, y + 0])) }));
 
@@ -122,7 +122,7 @@ describe('parts of polygons', () => {
   const text = (rings: number) => `(${Array.from({ length: rings }, () => '(0 0, 4 0, 4 3, 0 0)').join(', ')})`;
   const oneIn = (of: readonly number[]) => (of.length === 1 ? 'Polygon' : 'MultiPolygon');
 
-  // The number of rings of each part of each polygon.
+  // Generates, for each part of each polygon, its number of rings.
   test.prop([fc.array(fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 4 }), { maxLength: 5 })])(
     'are recorded for every ring, in all formats that have parts',
     (polygons) => {
@@ -149,7 +149,7 @@ describe('parts of polygons', () => {
       const lines = polygons.map((parts) => `MULTIPOLYGON (${parts.map(text).join(', ')})`);
       expect(partsOf(read('wkt', lines.join('\n')))).toEqual(told);
       expect(partsOf(read('csv', `wkt\n${lines.map((line) => `"${line}"`).join('\n')}\n`))).toEqual(told);
-      // In COCO, every ring is a part.
+      // In COCO files, every ring is a part of its own.
       const segmentations = polygons.map((parts) => ({ segmentation: parts.map(() => open.flat()) }));
       const ofRings = polygons.flatMap((parts) => [...parts.keys()]);
       expect(partsOf(read('coco', JSON.stringify(segmentations)))).toEqual(told && ofRings);

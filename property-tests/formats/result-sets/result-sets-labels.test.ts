@@ -26,7 +26,10 @@ const labelImage = (max: number): fc.Arbitrary<LabelImage> =>
       }),
     );
 
-/** Components of equal labels by flooding. Each is a list of its pixels, in the order of their first pixels. */
+/**
+ * Connected components of equal labels, by flood fill. Each is a list of its pixels; components are ordered by their
+ * first pixels.
+ */
 function floodComponents({ width, height, labels }: LabelImage): number[][] {
   const seen = new Set<number>();
   const components: number[][] = [];
@@ -56,7 +59,7 @@ function floodComponents({ width, height, labels }: LabelImage): number[][] {
   return components;
 }
 
-/** The pixels whose centre lies in a polygon. */
+/** The pixels whose centre is inside a polygon. */
 function pixelsOf(rings: ReturnType<typeof written>[number]['rings'], { width, height }: LabelImage): number[] {
   const pixels: number[] = [];
   for (let row = 0; row < height; row++) {
@@ -80,7 +83,7 @@ function expectRectilinear(tile: PolygonTile): void {
     for (const ring of rings) {
       for (const [v, [x, y]] of ring.entries()) {
         const [nextX, nextY] = ring[(v + 1) % ring.length]!;
-        // Horizontal and vertical edges alternate, so that no vertex is inside a straight line.
+        // Horizontal and vertical edges must alternate, so that no vertex is in the middle of a straight line.
         expect(v % 2 === 0 ? y === nextY && x !== nextX : x === nextX && y !== nextY).toBe(true);
       }
     }
@@ -101,7 +104,7 @@ describe('a traced label image', () => {
       );
       expect(new Set(polygons.map(({ id }) => id)).size).toBe(components.length);
       for (const [index, { rings }] of polygons.entries()) {
-        // The sum adds outer rings and subtracts holes by nesting: the largest ring is the outer one.
+        // The largest ring is the outline, and the other rings are holes.
         const signed = rings.map((ring) => Math.abs(doubleArea(ring)) / 2);
         expect(2 * Math.max(...signed) - signed.reduce((sum, area) => sum + area, 0)).toBe(components[index]!.length);
       }
@@ -145,7 +148,7 @@ function chunk(type: string, data: Uint8Array): Uint8Array {
   return Buffer.concat([head, body, tail]);
 }
 
-/** A PNG of one sample a pixel with few bits, with or without a palette. */
+/** A PNG with one sample of few bits per pixel, with or without a palette. */
 function smallPng({ width, height, labels }: LabelImage, depth: number, palette: boolean): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -215,7 +218,7 @@ describe('a PNG of labels', () => {
   });
 });
 
-/** Lengths of runs down the columns, starting with the background. */
+/** Lengths of runs of pixels down the columns, starting with a run of the background. */
 function runsOf({ width, height, labels }: LabelImage): number[] {
   const counts = [0];
   let value = 0;
@@ -228,7 +231,7 @@ function runsOf({ width, height, labels }: LabelImage): number[] {
   return counts;
 }
 
-/** Run lengths as text: five bits a character, lowest first. */
+/** Run lengths as text of COCO: five bits per character, lowest bits first. */
 function compress(counts: readonly number[]): string {
   let text = '';
   for (const [index, count] of counts.entries()) {
@@ -264,7 +267,7 @@ describe('a COCO mask', () => {
   test('takes time by runs, not by pixels', () => {
     const size = [2 ** 25, 2 ** 25];
     const counts = [2 ** 25 + 1, 2 ** 49, 2 ** 50 - 2 ** 49 - 2 ** 25 - 1];
-    // From row 1 of column 1 to row 0 of column 2^24 + 1.
+    // The second run starts at row 1 of column 1 and ends at row 0 of column 2^24 + 1.
     const [left, right, bottom] = [1, 2 ** 24 + 2, 2 ** 25];
     expect(written(read('coco', cocoText({ size, counts })))[0]!.rings).toEqual([
       [

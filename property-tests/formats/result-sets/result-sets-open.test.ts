@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 
-/** A new folder with the given files; null makes a folder. */
+/** Makes a new folder with the given files; for null, it makes a subfolder. */
 async function folder(files: Readonly<Record<string, string | Uint8Array | null>>): Promise<string> {
   const path = join(root, String(folders++));
   await mkdir(path);
@@ -155,7 +155,7 @@ describe('a file', () => {
 
 describe('segmentations of real images', () => {
   const fixtures = join(import.meta.dirname, '..', '..', 'fixtures', 'result-sets');
-  // Numbers of tiles, regions and corners; those of the atlases were counted by another program.
+  // The numbers of tiles, regions and corners. Those of the atlases were counted by another program.
   test.each([
     ['ihc-sigma-1.0.png', 1, 377, 15_940],
     ['ihc-sigma-1.6.png', 1, 340, 13_954],
@@ -350,7 +350,7 @@ describe('a NIfTI volume', () => {
       expect(tiles.map((tile) => tile.name)).toEqual(
         Array.from({ length: slices }, (_, slice) => `slice-${String(slice).padStart(6, '0')}`),
       );
-      // In any order and repeatedly: a volume that was released is unpacked again.
+      // Slices are read in any order and repeatedly: a volume that was released is then unpacked again.
       for (const slice of [...tiles.keys()].reverse().concat(0)) {
         const labels = Int32Array.from(written.voxels.slice(slice * width * height, (slice + 1) * width * height));
         const tile = tiles[slice]!;

@@ -10,7 +10,7 @@ import { fc, test } from '../../law-test.ts';
 const boundaries = (place: string): TileParameters => ({ format: 'boundaries', place });
 const encode = (text: string) => new TextEncoder().encode(text);
 const tileText = (index: number) => `p${index} 0,0 ${index + 1},0 0,1\n`;
-/** Some megabytes, which keep a thread busy for a while. */
+/** A text of some megabytes, which keeps a thread busy for a while. */
 const longText = (): Uint8Array => encode(tileText(1).repeat(200_000));
 
 async function withPool<T>(threads: number, use: (pool: ParsePool, started: PoolThread[]) => Promise<T>): Promise<T> {
@@ -194,6 +194,7 @@ test('close waits for a thread that answers while it is being terminated', async
   const aborted = pool.close();
   await answer.catch(() => undefined);
   await aborted;
-  // Without `unref`: a process that nothing keeps alive would exit with code 13 while it still awaits an answer.
+  // The pool must not call `unref`: a process with nothing else to do would exit with code 13 while it waits for an
+  // answer.
   expect(calls).toEqual(['ref', 'post', 'terminate']);
 });

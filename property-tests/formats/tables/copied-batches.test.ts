@@ -6,7 +6,7 @@ import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { type Cell, cellsOf, hostOf, someColumns, tableOf } from '../../support/table-files-support.ts';
 
-/** 64-bit integers, most of which fit 32 bits. */
+/** 64-bit integers, most of which fit in 32 bits. */
 function mostlyNarrow(...strangers: bigint[]): fc.Arbitrary<bigint> {
   return fc.oneof(
     { weight: 20, arbitrary: fc.bigInt({ min: 0n, max: 2n ** 31n - 1n }) },
@@ -22,7 +22,7 @@ const columnsOfIntegers = someColumns(60, [
   [{ type: 'string' }, fc.constantFrom('', 'a', 'ü')],
 ]);
 
-/** Chunks of a table whose memory is overwritten before the next one. */
+/** Yields chunks of a table; the memory of each is overwritten before the next one. */
 async function* lent(table: Chunk, rowsPerChunk: number): AsyncGenerator<Chunk> {
   for (let at = 0; at < table.rows; at += rowsPerChunk) {
     const { rows, columns } = sliceOf(table, at, Math.min(rowsPerChunk, table.rows - at));
@@ -39,7 +39,7 @@ function copied(column: HostColumn): HostColumn {
   return { ...column, [column.type === 'string' ? 'codes' : 'values']: arrayOf(column).slice() } as HostColumn;
 }
 
-/** Whole numbers as bigints. */
+/** Converts a number to a bigint, so that narrowed and wide cells compare equal. */
 const plain = (cell: Cell): Cell => (typeof cell === 'bigint' ? cell : typeof cell === 'number' ? BigInt(cell) : cell);
 
 describe('copied batches', () => {

@@ -10,18 +10,18 @@ function varint(value: bigint): number[] {
   return value < 128n ? [Number(value)] : [Number(value & 127n) | 128, ...varint(value >> 7n)];
 }
 
-/** A signed 64-bit integer as a zigzag varint. */
+/** Encodes a signed 64-bit integer as a zigzag varint. */
 function zigzag(value: bigint): number[] {
   return varint(BigInt.asUintN(64, (value << 1n) ^ (value >> 63n)));
 }
 
-/** The values packed into bytes at a bit width, lowest bits first. */
+/** Packs values of `width` bits into bytes, lowest bits first. */
 function packed(values: readonly bigint[], width: number): number[] {
   const bits = values.reduceRight((above, value) => (above << BigInt(width)) | value, 0n);
   return Array.from({ length: (values.length * width) / 8 }, (_, i) => Number((bits >> BigInt(8 * i)) & 255n));
 }
 
-/** Values encoded as DELTA_BINARY_PACKED, as by a writer of 64-bit integers. */
+/** Encodes values as DELTA_BINARY_PACKED, like a writer of 64-bit integers. */
 function deltas(values: readonly bigint[]): Buffer {
   const bytes = [BLOCK, MINIBLOCKS, values.length].flatMap((number) => varint(BigInt(number)));
   bytes.push(...zigzag(values[0]!));

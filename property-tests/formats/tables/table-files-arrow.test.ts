@@ -20,12 +20,12 @@ function fare(row: number): Cell {
   return row % 6 === 0 ? null : BigInt(row * 101 - 5000);
 }
 
-/** Cells of a 32-bit decimal are numbers rather than bigints. */
+/** Converts an expected cell to a number: 32-bit decimals are read as numbers, wider ones as bigints. */
 function narrowed(cell: Cell): Cell {
   return cell === null ? null : Number(cell);
 }
 
-/** The content that fixtures/table-files.py wrote. */
+/** The content of the files that fixtures/table-files.py wrote, by column. */
 const EXPECTED: { readonly [name: string]: (row: number) => Cell } = {
   id: (row) => row,
   small: (row) => (row % 100) - 50,
@@ -71,7 +71,7 @@ describe('Arrow of pyarrow', () => {
     const path = join(folder, 'pyarrow-deltas.arrows');
     const codes = ['a', 'b', 'a', null, 'ü', null, 'a', 'd', 'c'];
     expect(await readPath(path)).toEqual({ cells: { code: codes }, batchRows: [3, 4, 2] });
-    // A second pass starts with the first dictionary again.
+    // In a second pass, the reader must start with the first dictionary again.
     const table = await openTable(path);
     await readAll(table);
     expect((await readAll(table, { rowsPerBatch: 4 })).cells).toEqual({ code: codes });

@@ -5,7 +5,7 @@ import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { type Cell, fileOf, readAll, readPath } from '../../support/table-files-support.ts';
 
-/** A field, and how it is written. */
+/** A field's text, and whether it is quoted in the CSV. */
 interface Field {
   readonly text: string;
   readonly quoted: boolean;
@@ -21,7 +21,7 @@ function written({ text, quoted }: Field): string {
   return quoted || /[",;\r\n\t|]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** The cell that a field is read as. */
+/** The cell as which a field is read: null for an empty field without quotes. */
 const cellOf = ({ text, quoted }: Field): Cell => (text === '' && !quoted ? null : text);
 
 const grid = fc

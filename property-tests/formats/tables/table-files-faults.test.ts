@@ -26,7 +26,7 @@ const folder = join(import.meta.dirname, '..', '..', 'fixtures', 'table-files');
 const column = columnFromArray;
 const words = ['a', 'b', null, 'a', 'ü', ''];
 
-/** Columns of many types. Lists are not supported. */
+/** A table with columns of many types; its column of lists is not supported. */
 const arrowTable = tableFromColumns({
   id: column([1, 2, 3, null, 5, 6], int32()),
   code: column(words, dictionary(utf8(), int8())),
@@ -63,7 +63,7 @@ const SOURCES: readonly (readonly [name: string, bytes: Uint8Array])[] = [
   ['a stream of Arrow', tableToIPC(arrowTable, { format: 'stream' })!],
 ];
 
-/** Expects whole columns of equal length, or an error of the library with all its details. */
+/** Expects columns of equal length, or an error of the library with all its details. */
 async function expectTold(bytes: Uint8Array): Promise<ReadTable | undefined> {
   const path = await fileOf(bytes);
   try {
@@ -96,7 +96,8 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
     for (let length = 1; length < bytes.length; length += step) {
       const read = await expectTold(bytes.subarray(0, length));
       if (read === undefined) continue;
-      // A stream may lack its end marker, and a file that is cut within its magic number is text.
+      // Only a stream is read if it is cut, because its end marker is optional. A file that is cut within its magic
+      // number is read as text.
       if (length > 8) expect(name).toBe('a stream of Arrow');
       if (length > 8)
         for (const [column, cells] of Object.entries(read.cells))
@@ -116,7 +117,7 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
     numRuns: caseCount(250),
   })('with invalid lengths, it is read or refused', async (at, value, nearEnd) => {
     const changed = new Uint8Array(bytes);
-    // The metadata of Parquet and the footer of Arrow lie at the end.
+    // Near the end are the metadata of Parquet and the footer of Arrow.
     const first = nearEnd ? Math.max(0, changed.length - 1500) : 0;
     const place = first + (at % (changed.length - first - 4));
     new DataView(changed.buffer).setUint32(place, value, true);
@@ -144,7 +145,7 @@ test('Parquet metadata with numbers of another type is read or refused', async (
 });
 
 describe('files refused on opening', () => {
-  /** A Parquet file that only has metadata. */
+  /** A Parquet file that consists of metadata only. */
   function parquetOf(metadata: readonly number[] | Uint8Array): Buffer {
     const length = Buffer.alloc(4);
     length.writeUInt32LE(metadata.length);
@@ -160,7 +161,7 @@ describe('files refused on opening', () => {
       () => Buffer.from('PAR1\0\0\0\0\xff\xff\xff\x7fPAR1', 'latin1'),
       { code: 'format/damaged-table' },
     ],
-    // Reading a list of that length, or a number without an end, would take all memory or hours.
+    // These metadata could take all memory or hours: a list with a huge length, and a number that never ends.
     [
       'metadata with an oversized list',
       () => parquetOf([0x29, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0]),

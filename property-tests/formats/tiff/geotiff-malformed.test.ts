@@ -11,7 +11,7 @@ import { packLzw } from '../../fixtures/lzw-encoder.ts';
 import { geoTiffBytes, randomRaster } from '../../fixtures/random-raster.ts';
 import { fc, test } from '../../law-test.ts';
 
-/** Opens a file and reads a part of it. It must give cells or an error of the library. */
+/** Opens a file and reads a part of it. Any outcome except cells or an error of the library fails the test. */
 async function readOrRefuse(bytes: Uint8Array): Promise<'read' | 'refused'> {
   try {
     const source = await openGeoTiff(bytes, { maxBlockBytes: 2 ** 24 });

@@ -12,7 +12,7 @@ import { fc, test } from '../../law-test.ts';
 const CELLS = Uint8Array.from({ length: 12 }, (_, i) => i);
 const WHOLE = { column: 0, row: 0, columns: 4, rows: 3 };
 
-/** Rows of four cells as bits. */
+/** A mask of three rows of four cells, with one bit per cell. */
 const BITS = Uint8Array.of(0b1010_0000, 0b0111_0000, 0b1111_0000);
 const SHOWN = [1, 0, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1];
 
@@ -33,7 +33,7 @@ async function maskOf(file: string | Uint8Array, band = 1) {
   const raster = await openGeoTiff(file, { band });
   try {
     const mask = await raster.readMask?.(WHOLE);
-    // Every value except 0 means data.
+    // In the result, every value except 0 means that the cell has data.
     return {
       mask: mask && Array.from(mask, (value) => (value === 0 ? 0 : 1)),
       notes: raster.notes.map(({ code }) => code),

@@ -113,7 +113,9 @@ describe('openGeoTiff', () => {
   });
 });
 
-/** The number of files that this process has open. It is only known on Linux; elsewhere the test cannot see a leak. */
+/**
+ * The number of files that this process has open. Only Linux reports it; on other systems the test cannot see leaks.
+ */
 async function openFiles(): Promise<number> {
   return process.platform === 'linux' ? (await readdir('/proc/self/fd')).length : 0;
 }

@@ -3,7 +3,7 @@ import { undoDifferences, undoFloatDifferences } from '../../../formats/tiff/pre
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 
-/** Rows of words with `stride` samples a cell, from whole vectors to odd widths. */
+/** Rows of words with `stride` samples per cell; their lengths are whole vectors or odd numbers. */
 const rows = fc
   .record({
     cells: fc.integer({ min: 1, max: 40 }),
@@ -18,12 +18,12 @@ const rows = fc
     return words.map((values) => ({ rowWords: cells * stride, stride, values: Uint32Array.from(values) }));
   });
 
-/** Differences along rows, as an encoder computes them. */
+/** Encodes words as differences along rows. */
 function differences<A extends Uint8Array | Uint16Array | Uint32Array>(words: A, rowWords: number, stride: number): A {
   return words.map((word, at) => (at % rowWords < stride ? word : word - words[at - stride]!)) as A;
 }
 
-/** The bytes of each row's words, with all highest bytes first. */
+/** Encodes each row of words as planes of bytes: all highest bytes first, all lowest bytes last. */
 function planes(words: Uint32Array, rowWords: number): Uint8Array {
   return Uint8Array.from({ length: 4 * words.length }, (_, at) => {
     const row = Math.floor(at / (4 * rowWords));

@@ -16,7 +16,7 @@ const expected = frames.map((frame) => [...frame]);
 const codes = (notes: readonly { readonly code: string }[] = []): string[] => notes.map(({ code }) => code);
 
 describe('Motion JPEG', () => {
-  /** A JPEG of a smooth picture, and its channels. */
+  /** A JPEG of a smooth picture, with its decoded channels. */
   function smoothJpeg(width: number, height: number, tilt: number) {
     const data = new Uint8Array(4 * width * height);
     for (let i = 0; i < width * height; i++) {
@@ -33,7 +33,7 @@ describe('Motion JPEG', () => {
         jpegs.map((each) => chunkOf('00dc', each)),
       ),
     );
-  /** The JPEG without its Huffman tables, which are the standard ones. */
+  /** Removes the Huffman tables of a JPEG, which are the standard tables. */
   function withoutTables(bytes: Uint8Array): Uint8Array {
     const view = Buffer.from(bytes);
     const at = view.indexOf(Buffer.from([0xff, 0xc4]));
@@ -134,7 +134,7 @@ describe('TIFF', () => {
       { tag: 'stripOffsets', type: 'long', values: [2000] },
     ] as const;
     const head = tiffBytes({ ...shape, frames: [frames[0]!] }, { fields });
-    // The encoder requires offsets inside the file, so zeros extend the head up to the images.
+    // The encoder requires offsets inside the file, so zeros extend the head up to the first image.
     const bytes = Buffer.concat([head, new Uint8Array(2000 - head.length), ...frames]);
     expect((await readAll(await fileOf(bytes))).frames).toEqual(expected);
     const cut = await readAll(await fileOf(bytes.subarray(0, -1)));

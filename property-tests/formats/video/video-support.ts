@@ -15,7 +15,7 @@ export interface Frames {
   readonly frames: readonly Samples[];
 }
 
-/** Small videos with `samples` samples a pixel. */
+/** Small videos with `samples` samples per pixel. */
 export function someFrames(bits: 8 | 16, samples = 1): fc.Arbitrary<Frames> {
   const array = (bits === 8 ? fc.uint8Array : fc.uint16Array) as (
     size: fc.IntArrayConstraints,
@@ -37,7 +37,7 @@ export function someFrames(bits: 8 | 16, samples = 1): fc.Arbitrary<Frames> {
     });
 }
 
-/** The luma of Rec. 601, with coefficients that are exact in f64. */
+/** The expected luma by Rec. 601; its coefficients are exact in f64. */
 export function lumaByHand(samples: Samples, step = 3): number[] {
   return Array.from({ length: samples.length / step }, (_, i) => {
     const [red, green, blue] = samples.subarray(step * i, step * i + 3);
@@ -60,7 +60,7 @@ export async function fileOf(bytes: Uint8Array): Promise<string> {
   return path;
 }
 
-/** The frames of a video before it ended, and the error that ended it. */
+/** The frames of a video until its end or its first error, and this error. */
 export interface Outcome {
   readonly video: Video | undefined;
   readonly frames: readonly number[][];
@@ -88,18 +88,18 @@ export function bytesOf(samples: Samples, littleEndian = true): Uint8Array {
   return new Uint8Array(view.buffer);
 }
 
-/** Options for writing a TIFF. */
+/** How to write a TIFF. */
 export interface TiffForm {
   readonly littleEndian?: boolean;
   readonly big?: boolean;
   readonly deflated?: boolean;
   readonly rowsPerStrip?: number;
-  /** The order of the pages in the file. */
+  /** The order in which the file has its pages. */
   readonly order?: readonly number[];
   readonly fields?: readonly Field[];
 }
 
-/** A TIFF with a page for each frame; directories follow their data. */
+/** Writes a TIFF with one page per frame; each directory follows its page's data. */
 export function tiffBytes({ width, height, frames }: Frames, form: TiffForm = {}): Uint8Array {
   const { littleEndian = true, big = false, deflated = false, rowsPerStrip = height, fields = [] } = form;
   const samples = frames[0]!.length / (width * height);
@@ -151,14 +151,14 @@ export function tiffBytes({ width, height, frames }: Frames, form: TiffForm = {}
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** Grey frames as YUV4MPEG2; `chroma` bytes follow each of them. */
+/** Writes grey frames as YUV4MPEG2, with `chroma` bytes after each frame. */
 export function y4mBytes({ width, height, frames }: Frames, coding: string, chroma = 0): Uint8Array {
   const parts: Uint8Array[] = [Buffer.from(`YUV4MPEG2 W${width} H${height} F30000:1001 Ip A1:1 ${coding}\n`)];
   for (const frame of frames) parts.push(Buffer.from('FRAME\n'), bytesOf(frame), new Uint8Array(chroma).fill(7));
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** A padded RIFF chunk. */
+/** Writes a RIFF chunk, padded to an even length. */
 export function chunkOf(id: string, ...bodies: readonly Uint8Array[]): Uint8Array {
   const body = Buffer.concat(bodies);
   const head = Buffer.alloc(8);
@@ -172,7 +172,7 @@ export function listOf(type: string, ...chunks: readonly Uint8Array[]): Uint8Arr
   return chunkOf('LIST', Buffer.from(type, 'latin1'), ...chunks);
 }
 
-/** The header of an AVI's video stream. */
+/** Fields of an AVI's stream header. */
 export interface AviStreamHead {
   readonly width: number;
   readonly height: number;
@@ -183,7 +183,7 @@ export interface AviStreamHead {
   readonly type?: string;
 }
 
-/** The header and format of a stream. */
+/** Writes the header and the format of a stream. */
 export function aviStream({
   width,
   height,
@@ -208,7 +208,7 @@ export function aviStream({
   return listOf('strl', chunkOf('strh', head), chunkOf('strf', format, palette));
 }
 
-/** An AVI with streams and with chunks in its list of frames. */
+/** Writes an AVI with these streams, and these chunks in its list of frames. */
 export function aviOf(
   streams: readonly Uint8Array[],
   chunks: readonly Uint8Array[],

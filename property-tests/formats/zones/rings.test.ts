@@ -10,7 +10,10 @@ const column = (ring: readonly Vertex[], axis: 0 | 1): Float64Array =>
 const flat = (ring: readonly Vertex[]): boolean =>
   isFlat({ x: column(ring, 0), y: column(ring, 1), length: ring.length }, 0);
 
-/** The definition: no vertex is farther from the line to the farthest vertex than rounding explains. */
+/**
+ * Whether a ring is flat by definition: all vertices are on the line to the farthest vertex, except for rounding
+ * errors.
+ */
 function isFlatByDefinition(ring: readonly Vertex[]): boolean {
   const [first] = ring;
   const offsets = ring.map(([x, y]) => [x - first![0], y - first![1]] as const);
@@ -26,7 +29,7 @@ const coordinate = fc.oneof(
 );
 const anyRing = fc.array(fc.tuple(coordinate, coordinate), { minLength: 3, maxLength: 8 });
 
-/** A horizontal and a vertical edge, in either order, followed by any others. */
+/** Rings that start with a horizontal and a vertical edge, in either order. */
 const squareRing = fc
   .tuple(coordinate, coordinate, coordinate, coordinate, fc.boolean(), anyRing)
   .map(([x, y, width, height, levelFirst, rest]): Vertex[] => [

@@ -6,7 +6,10 @@ import { test } from '../../law-test.ts';
 
 const counties = fileURLToPath(new URL('../../../node_modules/us-atlas/counties-10m.json', import.meta.url));
 
-/** A square of four arcs, one of which is stored backwards, and a triangle that shares an arc with it. */
+/**
+ * A topology of a square of four arcs, one of which is stored backwards, and a triangle that shares an arc with the
+ * square.
+ */
 const topology = {
   type: 'Topology',
   arcs: [

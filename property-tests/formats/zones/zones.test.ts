@@ -362,7 +362,7 @@ describe('unreadable zones', () => {
     },
   );
 
-  /** Replaces one value anywhere in a parsed text. */
+  /** Replaces one value in a parsed JSON text, at any depth. */
   const replaceOne = (root: unknown, pick: number, value: unknown): unknown => {
     const places: [Record<string, unknown>, string][] = [];
     const pending: unknown[] = [root];

@@ -32,7 +32,7 @@ function steps(column: U32, count: number, step: (column: U32) => U32): U32 {
   return last;
 }
 
-/** Chains of steps that read once, twice or five times per element from the step before. */
+/** Chains of steps. Each step reads once, twice or five times per element from the previous step. */
 const chains: readonly (readonly [string, number, (column: U32) => U32])[] = [
   ['maps', 2000, (x) => q.map(affine, { x })],
   ['sums of a view with itself', 40, (x) => q.map(add, { a: x, b: x })],
@@ -48,7 +48,7 @@ const heldBy = ({ backend: { counters } }: Context): object => ({
   bytes: counters.liveBytes,
 });
 
-/** A chain long enough that the library stores an intermediate view automatically. */
+/** A chain that is so long that the library stores an intermediate view by itself. */
 const stencils = (column: U32): U32 => steps(column, 4, (x) => q.stencil(five, { x }));
 
 onEveryBackend((opened) => {
@@ -109,7 +109,7 @@ onEveryBackend((opened) => {
     expect(await context.read(first)).toEqual(numbers.map((x) => affineTimes(x, 1)));
     context.dispose(first);
     context.dispose(view);
-    // The second handle stays valid until it is disposed of itself.
+    // The second handle of a column stays valid until it is disposed of separately.
     expect(await context.read(second)).toEqual(numbers.map((x) => affineTimes(x, 1)));
     context.dispose(second);
     expect(heldBy(context)).toEqual(before);
@@ -250,7 +250,7 @@ function sizeOf({ functions }: Module): number {
   return total(functions.map(({ body }) => body.length));
 }
 
-/** A reference backend whose device is lost at the given launch. */
+/** A reference backend that is lost at its launch number `last`. */
 function lostAt(last: number): Backend {
   const inner = createReferenceBackend();
   let launches = 0;

@@ -76,7 +76,7 @@ const bins = fn({ x: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ x, rank 
 const beside = fn({ x: u32, y: q.neighbours(u32) }, u32, ({ x, y }) => x.add(y.at(1)));
 type U32 = Column<'u32'>;
 
-/** Every primitive of two columns that must have equally many rows. */
+/** All primitives of two columns that must have equally many rows. */
 const ofRows: { readonly [primitive: string]: (a: U32, b: U32) => unknown } = {
   map: (x, y) => q.map(both, { x, y }),
   copyIf: (x, y) => q.copyIf(x, q.map(isOdd, { x: y })),
@@ -121,7 +121,7 @@ const ofRows: { readonly [primitive: string]: (a: U32, b: U32) => unknown } = {
     q.rankHistogram({ active: q.map(isOdd, { x: y }), x }, bins, { ranks: 2, bins: 2, histograms: 2 }),
 };
 
-/** Every primitive of one column. */
+/** All primitives that take one column. */
 const ofOne: { readonly [primitive: string]: (column: U32) => unknown } = {
   histogram: (x) => q.histogram(x, 4),
   histogramEven: (x) => q.histogramEven(x, 0, 4, 2),
@@ -161,7 +161,9 @@ describe.each(Object.entries({ ...ofRows, ...ofOne }))('%s', (_, primitive) => {
   });
 });
 
-/** A column of the wrong type for every argument whose type is fixed. JavaScript callers can pass one. */
+/**
+ * Calls with a column of the wrong type for every argument with a fixed type. Only JavaScript callers can make these.
+ */
 const ofWrongTypes: { readonly [what: string]: (context: Context) => unknown } = {
   'flags of copyIf': (c) => q.copyIf(four(c), four(c) as never),
   'result of a predicate': (c) => q.copyIf(four(c), fn({ x: u32 }, u32, ({ x }) => x) as never),
@@ -252,7 +254,7 @@ describe('a pipeline', () => {
   });
 });
 
-/** Counts halvings until 1 is left. For 0 it never ends. */
+/** A functor that counts how often x can be halved until 1 is left; for 0 it never ends. */
 const halvings = fn({ x: u32 }, u32, ({ x }) => {
   const left = q.Var(x);
   const times = q.Var(u32(0));

@@ -92,7 +92,7 @@ test('a reduction of a transform of a gather moves three words per row, and seve
   expect(await wordsMoved(stepByStep)).toBe(7 * rows + 1);
 });
 
-/** A backend that counts the words which the programs of maps and reductions read and store. */
+/** A backend that counts the words that maps and reductions read and store. */
 function countingWords(): { readonly backend: Backend; readonly moved: () => number } {
   const inner = createReferenceBackend();
   let words = 0;
@@ -174,7 +174,9 @@ function dotByLoop(rows: number): number {
   return sum;
 }
 
-/** A shader's bindings and the functions that compute an element, without the index guards of the readers. */
+/**
+ * A shader's bindings, and its functions that compute an element. Index guards of the reading functions are removed.
+ */
 function bindingsAndProgram(shader: string): string {
   const buffers = shader.match(/^@group\(1\).*$/gm) ?? [];
   const functions = shader.match(/^fn (?:p_\w+|evaluate)\([\s\S]*?\}$/gm) ?? [];

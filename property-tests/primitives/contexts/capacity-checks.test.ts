@@ -35,7 +35,7 @@ const upTo3 = fn({ x: u32, k: u32 }, { more: bool, emits: bool, state: { k: u32 
   value: x.add(k),
 }));
 
-/** A column of a task. `rows` are its contents, provided that no earlier step lost rows. */
+/** A column of a task, with the rows that it must have unless an earlier step lost rows. */
 interface Tracked {
   readonly column: Words;
   readonly rows: readonly number[];
@@ -45,7 +45,7 @@ interface Tracked {
 const expansion = (rows: readonly number[]): number[] =>
   rows.flatMap((x) => Array.from({ length: x & 3 }, (_, rank) => x + rank));
 
-/** Derivations of a column, each on the device and as a plain loop. */
+/** Operations that derive a column from another, each on the device and as a plain loop. */
 const derivations: Readonly<
   Record<
     string,
@@ -91,7 +91,7 @@ interface Wait {
 }
 
 const index = fc.nat(11);
-// Reads of more than 65,536 rows take two steps.
+// Capacities; reads of more than 65,536 rows take two steps.
 const capacity = fc.oneof(fc.nat(60), fc.constant(70_000));
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('upload' as const), rows: fc.array(fc.nat(50), { maxLength: 30 }) }),
@@ -119,7 +119,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('dispose' as const), of: index }),
 );
 
-/** Carries out steps without awaiting any read, and then checks the outcome of every read. */
+/** Carries out steps without awaiting any read; then checks the outcomes of all reads. */
 async function carryOut(context: Context, elsewhere: Context, steps: readonly Step[]): Promise<void> {
   const { counters } = context.backend;
   const before = [counters.liveBuffers, counters.liveBytes];
@@ -175,7 +175,7 @@ async function carryOut(context: Context, elsewhere: Context, steps: readonly St
       sums.lost ||= lost;
     } else if (each.kind === 'dispose') {
       context.dispose(at(each.of).column);
-      // Columns that share its memory are released too.
+      // Columns that share memory with the freed column are freed too.
       columns = columns.filter(({ column }) => memoriesIn(column).every(({ released }) => !released));
       if (columns.length === 0) columns.push(first());
     } else {
@@ -290,7 +290,7 @@ testOnEveryBackend(
       const made = context.scope(() => q.expand({ x }, x, plusRank, { capacity: 6 - (i % 2) }));
       const total = q.reduce(made, q.plus(u32));
       context.dispose(made);
-      // The count is still in use.
+      // The row count is still in use: the check needs it.
       expect(counters.liveBuffers).toBe(held + 2);
       if (i > 2) await context.read(total).catch(() => {});
       context.dispose(total);
@@ -305,7 +305,7 @@ test('graph stages that share a context fail only for their own items', async ()
   const rowsMade = async (x: number): Promise<number> => {
     const rows = { x: context.column(Uint32Array.of(x)) };
     const made = q.expand(rows, rows.x, plusRank, { capacity: 5 });
-    // Other items create their rows meanwhile.
+    // Meanwhile, other items create their rows.
     await new Promise((resolve) => setImmediate(resolve));
     return (await context.read(made)).length;
   };

@@ -31,7 +31,9 @@ const differs = fn({ a: u32, b: u32 }, u32, ({ a, b }) => a.xor(b));
 
 const ROWS = 300;
 
-/** Every primitive that stores a result, called with a column that may be a generator. */
+/**
+ * All primitives that store a result, called with a column that may be generated (a view without memory or context).
+ */
 const primitives: { readonly [name: string]: (x: U32, options?: q.ContextOption) => q.Table | Promise<q.Table> } = {
   reduce: (x, options) => q.reduce(x, q.plus(u32), options),
   count: (x, options) => q.count(x, isOdd, options),

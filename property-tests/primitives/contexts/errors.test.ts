@@ -9,7 +9,7 @@ import * as errors from '../../../primitives/errors.ts';
 const FOLDERS = ['primitives', 'backends', 'graph', 'algorithms', 'formats', 'cli', 'bench'];
 const declaration = /^export class (\w+) extends (\w*Error)\b/gm;
 
-/** Every error class of the project, with the file that exports it. */
+/** All error classes of the project, each with the file that exports it. */
 async function errorClasses(): Promise<{ readonly name: string; readonly file: string }[]> {
   const files = await Promise.all(
     FOLDERS.map(async (folder) => {
@@ -41,7 +41,7 @@ describe('names of errors', () => {
 
   test('are the literals of the source, even when minified', async () => {
     const outfile = join(await folder, 'errors.mjs');
-    // The bundle renames classes internally. Each export keeps the name of the class in the source.
+    // The bundle renames classes internally, but each export must keep the name of its class in the source.
     const contents = classes.map(({ name, file }) => `export { ${name} } from './${file}';`).join('\n');
     await build({
       stdin: { contents, resolveDir: process.cwd(), loader: 'ts' },

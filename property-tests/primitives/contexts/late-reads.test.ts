@@ -17,12 +17,15 @@ const twice = fn({ x: u32 }, u32, ({ x }) => x.mul(2));
 const isRare = fn({ x: u32 }, bool, ({ x }) => x.rem(1000).eq(7));
 const upTo = (rows: number, of: (i: number) => number = (i) => i): Uint32Array =>
   Uint32Array.from({ length: rows }, (_, i) => of(i));
-/** Every thousandth number below `rows`, with a length that only the device knows. */
+/** Every thousandth number below `rows`, in a column whose length only the device knows. */
 const rare = (context: Context, rows: number): q.Column<'u32'> =>
   context.scope(() => q.copyIf(context.materialize(q.sequence(rows)), isRare));
 const chosen = (rows: number): Uint32Array => upTo(Math.ceil((rows - 7) / 1000), (i) => 1000 * i + 7);
 
-/** Up to 65,536 rows, a column is read together with its count. Larger columns are read after their count. */
+/**
+ * Numbers of rows for both ways of reading: up to 65,536 rows, a column is read together with its count; larger columns
+ * are read after their count.
+ */
 const sizes = [65_536, 65_537] as const;
 
 onEveryBackend((opened) => {
@@ -44,7 +47,7 @@ onEveryBackend((opened) => {
       ...inScope,
     ];
     context.dispose(column, view, viewed, inRecord, counted);
-    // Other data now occupies the released memory.
+    // Overwrites the freed memory with other data.
     const others = Array.from({ length: 4 }, () => q.fill(context, u32, 9, rows));
     const expected = chosen(rows);
     const doubled = expected.map((x) => 2 * x);
@@ -126,7 +129,7 @@ describe('during a pending read', () => {
   });
 
   test.each(testBackends)('on $name: memory it holds of released columns does not count as allocated', async (each) => {
-    // Memory for three columns, or for two while another is being read. The count needs a little more.
+    // Memory for three columns, or for two while another column is being read. The row count takes a little more.
     const rows = 70_000;
     const context = new Context(await each.open({ memoryBytes: 3 * 4 * rows }));
     const counted = q.copyIf(context.column(upTo(rows)), isRare);
@@ -192,7 +195,7 @@ test('memory that a pending read on worker threads holds can be reused, and coun
   expect(counters.liveBytes).toBe(6e6);
   const other = context.column(data);
   expect(counters.liveBytes).toBe(6e6);
-  // Comparing so many elements one by one would take a minute, so bytes are compared.
+  // Compares bytes, because comparing so many elements one by one would take a minute.
   const [whole, part] = await Promise.all(reads);
   expect(Buffer.compare(bytesOf(whole!), bytesOf(data))).toBe(0);
   expect(Buffer.compare(bytesOf(part!), bytesOf(data.subarray(5)))).toBe(0);

@@ -28,7 +28,9 @@ const beside = fn({ x: q.neighbours(u32), ring: q.array(u32) }, u32, ({ x, ring 
 
 type U32 = Column<'u32'>;
 
-/** Every primitive that allocates memory, on a column of small numbers whose length may be a device count. */
+/**
+ * All primitives that allocate memory, called with a column of small numbers whose length may be a count on the device.
+ */
 const primitives: { readonly [name: string]: (x: U32, context: Context) => unknown } = {
   materialize: (x, context) => context.materialize({ a: q.map(twice, { x }), b: q.reverse(x) }),
   fill: (x, context) => q.fill(context, { a: u32, b: bool }, { a: 1, b: true }, x.length),
@@ -80,7 +82,7 @@ const held = ({ backend: { counters } }: Context): { readonly buffers: number; r
 
 const numbers = Uint32Array.from({ length: 100 }, (_, i) => (i * 7) % 8);
 
-/** The numbers, with a length that the host knows or that only the device knows. */
+/** The same numbers in columns whose length the host knows, or only the device. */
 const inputs: readonly [string, (context: Context) => U32][] = [
   ['a host length', (context) => context.column(numbers)],
   ['a device count', (context) => context.scope(() => q.copyIf(context.column(numbers), isOdd))],
@@ -105,7 +107,7 @@ onEveryBackend((opened) => {
 describe.each(Object.entries(primitives))('%s', (_, primitive) => {
   const calls = ['allocate', 'forEach', 'walk', 'reduce', 'scan', 'sort', 'histogram'] as const;
 
-  /** A backend that fails at the given call, counting calls that allocate memory or launch a kernel. */
+  /** A backend that fails at call number `last`, counting only calls that allocate memory or launch a kernel. */
   function failingAt(last: number): {
     readonly context: Context;
     readonly arm: () => void;
@@ -231,11 +233,11 @@ describe.each(testBackends)('$name', ({ open }) => {
     'warning',
   ] as const;
 
-  /** Resources that keep the process alive, and the number of listeners for its events. */
+  /** Resources that keep the process alive, and the numbers of listeners for the process's events. */
   const attached = (): { readonly resources: readonly string[]; readonly listeners: readonly number[] } => ({
     resources: process
       .getActiveResourcesInfo()
-      // Timers and writes belong to the test runner.
+      // Timers and writes are left out, because they belong to the test runner.
       .filter((kind) => !/Timeout|Immediate|Write|FSReq/.test(kind))
       .sort(),
     listeners: events.map((event) => process.listenerCount(event)),
@@ -258,14 +260,14 @@ describe.each(testBackends)('$name', ({ open }) => {
       const sorted = q.sort(context.column(new Uint32Array(100_000)));
       const read = context.read(sorted);
       context.abort(new Error('enough'));
-      // A backend may finish before the abort.
+      // The backend may have finished the read before the abort.
       const ending = await read.then(
         ({ length }) => length,
         (error: Error) => error.message,
       );
       expect([100_000, 'enough']).toContain(ending);
     });
-    // Threads and devices take a while to disappear.
+    // Threads and devices need a while to disappear.
     await vi.waitFor(() => expect(attached()).toEqual(before), { timeout: 20_000 });
   });
 });

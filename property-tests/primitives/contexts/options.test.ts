@@ -29,7 +29,7 @@ const place = fn(
   ({ left }) => ({ more: false, emits: true, state: { left }, value: { index: left, value: 1 } }),
 );
 
-/** Every call that takes options, with its required options and one optional one. */
+/** All calls that take options, each with its required options and one optional one. */
 const calls: readonly (readonly [name: string, call: (options: never) => unknown, asked: object, option: object])[] = [
   ['sort', (options) => q.sort(x, options), {}, { descending: true }],
   ['sortByKey', (options) => q.sortByKey(x, x, options), {}, { bits: { from: 0, to: 8 } }],

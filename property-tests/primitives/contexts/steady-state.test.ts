@@ -20,7 +20,7 @@ interface Columns {
   readonly small: q.Column<'u32'>;
 }
 
-/** Pipelines to run on the same columns in every iteration of a loop. */
+/** Pipelines, each of which runs on the same columns in every iteration of a loop. */
 const turns: Readonly<Record<string, (columns: Columns) => q.Table>> = {
   map: ({ x }) => q.map(hashed, { x }),
   'reduce, exact': ({ x }) => q.reduce(x, q.plus(u32)),

@@ -14,7 +14,7 @@ import { openTestBackend, slow } from '../../support/webgpu-support.ts';
 
 const { u32 } = q;
 
-/** Staging buffers so small that every transfer needs many of them. */
+/** Options with staging buffers that are so small that every transfer needs many of them. */
 const staging = { buffers: 2, bytes: 256 };
 const standby = async (): Promise<Backend> => createReferenceBackend();
 const limits = { memoryBytes: 8192 };
@@ -51,7 +51,7 @@ const backends: readonly { readonly name: string; readonly runs: number; open():
 
 type Packed = Exclude<q.HostArray, readonly boolean[]>;
 const storage = fc.constantFrom('u32', 'i32', 'f32', 'u8', 'i8', 'u16', 'i16');
-/** Packed elements, and the kind of source that supplies them. */
+/** Elements in packed storage, and the kind of source that supplies them. */
 const elements = fc
   .tuple(storage, rowCount, recipe)
   .map(([type, rows, of]) => ({ type, data: hostColumn(type, rows, of) as Packed }));
@@ -162,7 +162,8 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
   test('sync waits for pending reads, and for the memory of columns released during them', async () => {
     const { counters } = context.backend;
     const before = [counters.liveBuffers, counters.liveBytes];
-    // Workers copy this many words in several slices. On WebGPU, staging buffers of 256 bytes need many rounds anyway.
+    // Number of words that workers copy in several slices. WebGPU, with staging buffers of 256 bytes, needs many rounds
+    // in any case.
     const data = new Uint32Array(name.includes('webgpu') ? 2 ** 16 + 1 : 3 * 2 ** 20 + 1).fill(7);
     for (const length of [4, data.length]) {
       const column = await context.upload(data.subarray(0, length));
@@ -206,13 +207,13 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
             expect(signal.aborted).toBe(true);
             await settled;
           }
-          // The memory stays valid until the read is over.
+          // The library keeps this memory valid until the read has settled.
           expect(into.length).toBeGreaterThan(0);
           await reader.read(into, byte, signal);
         };
         const others = context.upload(data);
         const aborted = context.upload({ ...reader, read }, { signal: abort.signal });
-        // If everything is read at once, there is no fourth read.
+        // If all data were read at once, there may have been fewer than `at` reads.
         const outcome = await aborted.then(
           (column) => context.dispose(column),
           (reason: unknown) => reason,
@@ -324,7 +325,7 @@ describe.each(backends)('close during a transfer, on $name', ({ open }) => {
     expect(brought).toMatchObject({ status: 'rejected', reason: { code: 'device/closed' } });
     if (got.status === 'rejected') expect(got.reason).toMatchObject({ code: 'device/closed' });
     for (let left = 5; left > 0; left--) await turn();
-    // Memory that a reader was given must not be detached while the reader may still use it.
+    // The memory that a reader received must not be detached while the reader may still use it.
     expect(memories.every(({ length }) => length > 0)).toBe(true);
     if (memories.length > 0 && context.backend.name === 'webgpu') expect(isClosed).toBe(false);
     settle!();
@@ -350,7 +351,7 @@ describe('a standby', () => {
     const abort = new AbortController();
     const column = await context.upload({ ...reader, read }, { signal: abort.signal });
     const copied = await context.upload(data);
-    // The upload is over, so its signal has no effect any more.
+    // The upload has ended, so its signal must have no effect.
     abort.abort();
     expect([backend.kept.bytes, reads]).toEqual([data.byteLength, 1]);
     primary.abort(loss);

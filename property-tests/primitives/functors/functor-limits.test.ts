@@ -34,7 +34,7 @@ async function valueAt(functor: Functor<Parameters, Shape>, x: number): Promise<
   return context.read(map(functor, { x: context.column(Uint32Array.of(x)) }));
 }
 
-/** The error of a call. It must be the library's own, and short even if the text is long. */
+/** The error of a call. It must be an error of the library, and short even for a long functor text. */
 function errorOf(call: () => unknown): FunctorError {
   try {
     call();
@@ -63,7 +63,7 @@ describe('line ends and blanks of WGSL', () => {
   test.prop([fc.array(lineEnd, { maxLength: 20 })])(
     'line numbers in errors count every line end, CRLF as one',
     (ends) => {
-      // Spaces keep a CR and a following LF from forming a single line end.
+      // The space after each line end keeps a CR and a following LF from forming a single line end.
       const apart = ends.map((end) => `${end} `).join('');
       expect(errorOf(() => wgsl(`${apart}fn f(x: u32) -> u32 { return y; }`)).place).toMatchObject({
         line: 1 + ends.length,
@@ -91,7 +91,7 @@ describe('line ends and blanks of WGSL', () => {
 const MANY = 100_000;
 const struct = (level: number): string => `struct S${level + 1} { a: S${level}, b: S${level} }`;
 
-/** Texts that are too large: a description, the text, and the error code. */
+/** Functor texts that are too large: a description, the text, and the expected error code. */
 const large: readonly (readonly [what: string, text: string, code: string])[] = [
   ['200,000 terms', inBody(`return ${repeat(200_000, () => 'x', ' + ')};`), 'functor/size'],
   ['200,000 bits', inBody(`return ${repeat(200_000, () => 'x', ' | ')};`), 'functor/size'],
@@ -186,11 +186,11 @@ describe('texts of many functions', () => {
     };
     time(300);
     const [few, many] = [Math.min(time(300), time(300)), time(2400)];
-    // There are eight times as many functions. Quadratic time would be 64 times as long.
+    // There are eight times as many functions; with quadratic time, this would take 64 times as long.
     expect(many).toBeLessThan(24 * few + 50);
   });
 
-  /** For each function of a text, the earlier functions that it calls. */
+  /** For each function of a text, the numbers of the earlier functions that it calls. */
   const calls = fc.array(fc.array(fc.nat(), { maxLength: 3 }), { minLength: 1, maxLength: 8 });
   test.prop([calls, fc.boolean(), fc.nat(9), fc.nat()])(
     'compute the result of their calls, in any order and with any entry',

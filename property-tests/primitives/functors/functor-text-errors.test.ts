@@ -15,7 +15,7 @@ function errorOf(make: () => unknown): FunctorError {
   throw new Error('no error');
 }
 
-/** Returns the error of a text, and the line and column where it must point. The text marks that place with ‸. */
+/** The error of a functor text, and the expected position. A ‸ in the text marks this position and is removed. */
 function errorIn(marked: string): { error: FunctorError; line: number; column: number } {
   const before = marked.slice(0, marked.indexOf('‸')).split('\n');
   const error = errorOf(() => wgsl(marked.replace('‸', ''), { name: 'lib/my.wgsl' }));

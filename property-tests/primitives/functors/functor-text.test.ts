@@ -8,7 +8,7 @@ import { integer32, word } from '../../arbitraries/integers.ts';
 import { fc, test } from '../../law-test.ts';
 import { interpret, interpretFunctor } from '../../support/ir-interpreter.ts';
 
-/** Evaluates the text for the given leaves. */
+/** Evaluates a functor text for the given arguments, with shapes as flat lists. */
 function evaluate(text: string, args: readonly (number | boolean)[], bindings = {}): (number | boolean)[] {
   return interpret(wgsl(text).module, args, bindings).map(({ value }) => value);
 }

@@ -81,7 +81,7 @@ interface Checked {
   readonly source: ts.SourceFile;
 }
 
-/** Type-checks a file that exists only here, beside the tests. */
+/** Type-checks a file that exists only in memory, as if it were in this folder. */
 function check(lines: readonly string[]): Checked {
   const file = join(import.meta.dirname, 'functor-types-in-memory.ts');
   const { options } = ts.parseJsonConfigFileContent(

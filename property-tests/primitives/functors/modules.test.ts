@@ -11,7 +11,7 @@ describe('modules', () => {
     expect(moduleKey(make(Infinity).module)).not.toBe(moduleKey(make(NaN).module));
   });
 
-  /** Names made of characters that also occur as separators in keys. */
+  /** Names of characters that are also separators in cache keys. */
   const name = fc.string({ unit: fc.constantFrom(...'01:;,>{}% "au32 '), minLength: 1, maxLength: 6 });
   const names = fc.uniqueArray(name, { minLength: 2, maxLength: 4 });
 

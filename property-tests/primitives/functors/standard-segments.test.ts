@@ -17,7 +17,10 @@ interface Point {
   readonly y: bigint;
 }
 
-/** 32-bit coordinates, to test both widths with. Scaling takes them to the limits of 64 bits. */
+/**
+ * Points with 32-bit coordinates, for functors of both widths. For 64 bits, the coordinates are scaled up to their
+ * limits.
+ */
 const point32 = fc.record({ x: coordinate32, y: coordinate32 }).map(({ x, y }) => ({ x: BigInt(x), y: BigInt(y) }));
 const coordinate64 = fc.oneof(
   coordinate32.map(BigInt),
@@ -56,7 +59,7 @@ describe.each([
   { width: 32, point: point32, form: narrow, functors: [orientation32, crossesRightOf32, segmentsIntersect32] },
   { width: 64, point: point64, form: words, functors: [orientation64, crossesRightOf64, segmentsIntersect64] },
 ])('with coordinates of $width bits', ({ point, form, functors }) => {
-  // Both widths have the same parameters except for the shape of a point, which `form` converts.
+  // The functors of both widths have the same parameters, except for the shape of a point, which `form` converts.
   const [orient, crosses, meet] = functors as unknown as [
     typeof orientation32,
     typeof crossesRightOf32,

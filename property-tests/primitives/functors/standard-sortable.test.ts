@@ -13,7 +13,7 @@ import { fc, test } from '../../law-test.ts';
 import { interpretFunctor } from '../../support/ir-interpreter.ts';
 
 const float = fc.float({ noNaN: true });
-/** Compares by the total order of sortable keys, in which −0 lies directly below +0. */
+/** Compares numbers by the total order of sortable keys, in which −0 is directly below +0. */
 const rank = (x: number, y: number): number =>
   x === y ? Number(Object.is(y, -0)) - Number(Object.is(x, -0)) : x < y ? -1 : 1;
 

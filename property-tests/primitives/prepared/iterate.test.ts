@@ -157,7 +157,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
       { x: context.column(data) },
       { maxRounds: 120, batch: 50 },
     );
-    // The first round drops the first unsorted row, and later rounds drop the smallest one.
+    // The first round drops the first row of unsorted data; each later round drops the smallest row.
     expect(done).toBe(120);
     expect(await context.read(result.x)).toEqual(data.slice(1).sort().slice(119));
     context.dispose(result);
@@ -254,7 +254,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
         if (rounds >= at) throw new Error('enough');
       };
       await expect(context.iterate(step, { x }, { maxRounds: 100, batch: 2, onProgress })).rejects.toThrow('enough');
-      // The prepared step keeps its two sets of results, which the first loop allocated.
+      // The two sets of results remain, which the first loop allocated for the prepared step.
       expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
     }
     context.dispose(x);

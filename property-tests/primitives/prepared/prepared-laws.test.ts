@@ -11,7 +11,7 @@ describe.each(testBackends)('on $name, the pipelines of all laws', ({ name, open
     const context = new Context(await open());
     const tally: Tally = { prepared: 0, refused: new Map() };
     const run = createPreparedRun(context, tally);
-    // Each law is prepared on a single backend, which varies between test runs.
+    // Laws are prepared on a single backend, which varies between runs of the tests.
     const [first] = fc.sample(fc.nat(testBackends.length - 1), 1) as [number];
     const variant = (first + testBackends.findIndex((backend) => backend.name === name)) % testBackends.length;
     for (const { property } of lawsOfVariant(primitiveLaws, variant, testBackends.length))

@@ -6,18 +6,18 @@ import { bool, f32, i32, input, type PreparedInputs, type Shape, u32 } from '../
 import { assertSameBytes, type HostTable } from '../../laws/compare.ts';
 import type { LawRun } from '../../laws/law.ts';
 
-/** The number of law pipelines that were prepared, and of those that were refused, by error code. */
+/** Numbers of law pipelines that were prepared, and of those that were refused by error code. */
 export interface Tally {
   prepared: number;
   readonly refused: Map<string, number>;
 }
 
-/** Codes of acceptable refusals: the pipeline waits, branches on a length, or needs a length that the host knows. */
+/** Codes of acceptable refusals: the pipeline waits, branches on a length, or needs a length on the host. */
 const REFUSALS = ['prepare/waits', 'prepare/decision', 'prepare/written', 'column/length'];
 
 /**
- * A {@link LawRun} that also prepares every pipeline, with its uploads as inputs. It calls the prepared pipeline once
- * without rows and twice with the rows of the law. The results must be the same bytes as without preparation.
+ * Makes a {@link LawRun} that also prepares every pipeline, with its uploads as inputs. It calls the prepared pipeline
+ * once without rows, and twice with the rows of the law. The results must have the same bytes as without preparation.
  */
 export function createPreparedRun(context: Context, tally: Tally): LawRun {
   return async (pipeline) => {
@@ -83,7 +83,7 @@ function declare(arrays: readonly HostArray[], capacity: number): unknown {
   return input(shape as Shape, capacity, { storage: Object.fromEntries(packed) });
 }
 
-/** The context with another `column` method. */
+/** The context with its `column` method replaced. */
 function withColumn(context: Context, column: (array: HostArray) => Column): Context {
   return new Proxy(context, {
     get(target, name) {

@@ -26,10 +26,10 @@ const lookUp = fn({ x: u32, table: q.array(u32) }, u32, ({ x, table }) => x.add(
 const few = fn({ x: u32 }, u32, ({ x }) => x.and(3));
 const plusRank = fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => x.add(rank));
 
-/** Data that some steps of a pipeline upload. */
+/** Data that some steps of a pipeline upload while it is prepared. */
 const UPLOADED = Uint32Array.of(10, 20, 30, 40, 50, 60, 70, 80);
 
-/** Steps that derive a column of a pipeline. No step depends on a capacity. */
+/** Steps that derive a column in a pipeline. No step depends on the capacity of its inputs. */
 const steps: Readonly<Record<string, (x: Words, other: Words, uniforms: Uniforms, context: Context) => Words>> = {
   view: (x, _, { by }) => q.map(plusBy, { x, by }),
   sort: (x) => q.sort(x),
@@ -67,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   and: fc.nat(7),
 });
 
-/** A pipeline that carries out steps and returns the last three columns. */
+/** A pipeline that runs steps and returns the last three columns. */
 function pipelineOf(
   context: Context,
   list: readonly Step[],
@@ -81,7 +81,7 @@ function pipelineOf(
   };
 }
 
-/** The arguments of a call, and the form in which its rows are presented. */
+/** The arguments of a call, and the form in which its rows are given. */
 interface Call extends Uniforms {
   readonly x: Uint32Array;
   readonly y: Uint32Array;
@@ -127,7 +127,7 @@ async function comparePipeline(context: Context, list: readonly Step[], calls: r
   const expected = calls.map(({ x, y, how, by, min }) =>
     context.scope(() => context.materialize(pipeline(present(context, x, how), present(context, y, how), { by, min }))),
   );
-  // All calls are in flight before the first result is read.
+  // All calls are issued before the first result is read.
   const made = calls.map(({ x, y, how, by, min }, i) =>
     context.scope(() => twice[i % 2]!({ x: capped(context, x, how), y: present(context, y, how), by, min })),
   );
@@ -138,7 +138,9 @@ async function comparePipeline(context: Context, list: readonly Step[], calls: r
   for (const prepared of twice) prepared.dispose();
 }
 
-/** Presents rows, but as a view if a device count would bring more capacity than the input allows. */
+/**
+ * Makes a column of the rows; a view, if the form with a device count would have more capacity than the input allows.
+ */
 function capped(context: Context, data: Uint32Array, how: Call['how']): Words {
   return present(context, data, how === 'device count' && data.length + 7 > CAPACITY ? 'view' : how);
 }
@@ -190,7 +192,7 @@ const opened: readonly { readonly name: string; readonly runs: number; open(): P
 ];
 
 describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) => {
-  // The other backends issue commands one by one.
+  // Only these backends record a prepared pipeline as a tape; the others issue its commands one by one.
   const isTaped = /^(webgpu|workers)/.test(name) && !/small bindings|few kernels/.test(name);
   let context: Context;
   beforeAll(async () => {
@@ -600,7 +602,8 @@ test('two prepared pipelines and plain calls share the spine', async () => {
   const read = (): Promise<unknown> =>
     context.read(context.scope(() => ({ a: sorting({ x }), b: scanning({ x }), c: plain() })));
   const expected = await read();
-  // A software GPU takes a millisecond per kernel. replays.test and, without a GPU, webgpu-spine.test cover all epochs.
+  // Few rounds by default, because a software GPU takes a millisecond per kernel. The tests replays.test and, without a
+  // GPU, webgpu-spine.test cover all epochs.
   for (let round = 0; round < (THOROUGH ? 40 : 2); round++) {
     for (let i = 0; i < 70; i++) context.dispose(sorting({ x }), scanning({ x }), plain());
     expect(await read()).toEqual(expected);

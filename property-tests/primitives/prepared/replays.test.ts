@@ -12,11 +12,14 @@ import { lookingBack, openTestBackend, slow } from '../../support/webgpu-support
 const { bool, fn, input, u32, uniform } = q;
 
 const MANY = THOROUGH ? 100_000 : 20_000;
-/** A software GPU takes a tenth of a millisecond per call. 18,000 calls still exceed the spine's number of epochs. */
+/**
+ * Number of replays on WebGPU. A software GPU takes a tenth of a millisecond per call; 18,000 calls still exceed the
+ * number of epochs of the spine (the memory of single-pass kernels).
+ */
 const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : THOROUGH ? 18_000 : 1_500;
-/** The number of calls in flight before the test waits for them. */
+/** Number of calls that are in flight before the test waits for them. */
 const AT_ONCE = THOROUGH ? 500 : 200;
-/** Heap growth in bytes that does not count as a leak. */
+/** Growth of the heap in bytes that does not count as a leak. */
 const HEAP_BYTES = 2 ** 21;
 
 const opened: readonly { readonly name: string; readonly replays: number; open(): Promise<Backend> }[] =
@@ -32,14 +35,17 @@ const isLast = fn({ x: u32, last: uniform(u32) }, bool, ({ x, last }) => x.eq(la
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Counters of live memory. WebGPU tapes prepared pipelines, so allocations and bind groups are included there. */
+/**
+ * Counters of memory that is held. On WebGPU, prepared pipelines are recorded as tapes, so allocations and bind groups
+ * must not grow either.
+ */
 function stateOf({ backend: { name, counters } }: Context): Record<string, number> {
   const { allocations, bindGroups, compilations, liveBuffers, liveBytes } = counters;
   const held = { compilations, liveBuffers, liveBytes };
   return name === 'webgpu' ? { ...held, allocations, bindGroups } : held;
 }
 
-/** Expects that work leaks and allocates nothing once it has been done before. */
+/** Expects that `work` leaks and allocates nothing after `before` has done the same once. */
 async function expectNothing(context: Context, before: () => Promise<void>, work: () => Promise<void>): Promise<void> {
   await before();
   collectGarbage();
@@ -112,7 +118,7 @@ describe.each(opened)('on $name', ({ replays, open }) => {
       await expectNothing(
         context,
         async () => {
-          // The two sets of results alternate, so that both must be warmed up.
+          // Two sets of results alternate, so both must be warmed up.
           for (let i = 0; i < 2; i++) await iterate(4 * AT_ONCE);
         },
         () => iterate(replays / 2),
