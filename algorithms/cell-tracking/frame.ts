@@ -43,7 +43,7 @@ export const aFrame: Kind = aRecord<Frame>({
 export function contextOfFrame(call: string, { width, height, grey }: Frame): Context {
   const pixels = typeof grey.length === 'number' ? grey.length : grey.length.limit;
   if (pixels !== width * height) {
-    throw new ArgumentError('frame/size', `${call} was given a frame that has not the pixels of its sides.`, {
+    throw new ArgumentError('frame/size', `${call} was given a frame whose number of pixels is not width × height.`, {
       expected: `${width * height} grey values, ${width} × ${height}`,
       got: pixels,
     });
@@ -54,7 +54,7 @@ export function contextOfFrame(call: string, { width, height, grey }: Frame): Co
 /** Throws unless the number of pixels of a frame in host memory equals width times height. */
 export function requireHostFrame(call: string, { width, height, grey }: HostFrame): void {
   if (grey.length === width * height) return;
-  throw new ArgumentError('frame/size', `${call} was given a frame that has not the pixels of its sides.`, {
+  throw new ArgumentError('frame/size', `${call} was given a frame whose number of pixels is not width × height.`, {
     expected: `${width * height} grey values, ${width} × ${height}`,
     got: grey.length,
   });
@@ -63,7 +63,7 @@ export function requireHostFrame(call: string, { width, height, grey }: HostFram
 /** Throws for a frame whose size differs from that of an earlier frame or the background. */
 export function requireSameSize(call: string, { width, height }: HostFrame, before: HostFrame): void {
   if (width === before.width && height === before.height) return;
-  throw new ArgumentError('frame/size', `${call} was given frames of two sizes.`, {
+  throw new ArgumentError('frame/size', `${call} was given frames of different sizes.`, {
     expected: `${before.width} × ${before.height} pixels, as before`,
     got: `${width} × ${height}`,
     remedy: 'Crop or scale the frames to one size.',
@@ -73,7 +73,7 @@ export function requireSameSize(call: string, { width, height }: HostFrame, befo
 /** Throws for a frame whose depth differs from that of an earlier frame. */
 export function requireSameDepth(call: string, { grey }: HostFrame, before: HostFrame): void {
   if (grey.constructor === before.grey.constructor) return;
-  throw new ArgumentError('frame/depth', `${call} was given frames of two depths.`, {
+  throw new ArgumentError('frame/depth', `${call} was given frames of different depths.`, {
     expected: `grey values as ${before.grey.constructor.name}, as before`,
     got: grey.constructor.name,
   });

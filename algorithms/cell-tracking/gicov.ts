@@ -101,7 +101,7 @@ export function gicov(frame: Frame, options: GicovOptions = {}): Gicov {
 
 function requireRadii(radii: readonly number[]): void {
   if (radii.length > 0 && radii.length <= MAX_RADII) return;
-  throw new ArgumentError('cells/radii', 'gicov was given an unusable number of radii.', {
+  throw new ArgumentError('cells/radii', 'gicov was given too few or too many radii.', {
     expected: `from 1 to ${MAX_RADII} radii`,
     got: radii.length,
   });

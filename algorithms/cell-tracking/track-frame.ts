@@ -181,8 +181,8 @@ const ARGUMENTS = {
 
 function requireSnaxels(cells: number, radii: Column | undefined): void {
   if (radii === undefined || radii.capacity === SNAXELS * cells) return;
-  throw new ArgumentError('tracking/snaxels', 'trackFrame was given radii of another number of snaxels.', {
-    expected: `${SNAXELS} rows a cell, ${SNAXELS * cells}`,
+  throw new ArgumentError('tracking/snaxels', 'trackFrame was given a wrong number of radii.', {
+    expected: `${SNAXELS} rows per cell, ${SNAXELS * cells} in all`,
     got: radii.capacity,
   });
 }

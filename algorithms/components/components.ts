@@ -88,10 +88,14 @@ const ARGUMENTS = {
 
 function requireRows({ length }: Column, width: number): void {
   if (typeof length !== 'number' || length % width === 0) return;
-  throw new ArgumentError('components/width', 'connectedComponents was given cells that are no whole number of rows.', {
-    expected: `a multiple of ${width} cells`,
-    got: length,
-  });
+  throw new ArgumentError(
+    'components/width',
+    'The number of cells of connectedComponents is not a multiple of the width.',
+    {
+      expected: `a multiple of ${width} cells`,
+      got: length,
+    },
+  );
 }
 
 /** Maximum number of links that a launch follows towards the first cell. */

@@ -101,7 +101,8 @@ export function measureOf(metric: Metric): Measure {
 }
 
 function powers(power: number): Measure {
-  if (!isPower({ lp: power })) throw new ArgumentError('neighbours/metric', 'No such power.', { got: power });
+  if (!isPower({ lp: power }))
+    throw new ArgumentError('neighbours/metric', 'The power of the metric is not supported.', { got: power });
   return bounded((sum, a, b) => {
     const between = a.sub(b).abs();
     let raised = between;

@@ -26,13 +26,17 @@ export interface Neighbours {
 export function pointCount(call: string, name: string, { elements, dimensions }: Points): number {
   const { length } = elements;
   if (typeof length !== 'number') {
-    throw new ArgumentError('neighbours/length', `${call} was given ${name} whose number only the device knows.`, {
-      expected: 'a number of elements',
-      remedy: 'Ask for it: slice(elements, 0, await context.count(elements)).',
-    });
+    throw new ArgumentError(
+      'neighbours/length',
+      `${call} was given ${name} whose number is known only on the device.`,
+      {
+        expected: 'a number of elements',
+        remedy: 'Read the number first: slice(elements, 0, await context.count(elements)).',
+      },
+    );
   }
   if (length % dimensions === 0) return length / dimensions;
-  throw new ArgumentError('neighbours/points', `The elements of ${name} given to ${call} make no whole points.`, {
+  throw new ArgumentError('neighbours/points', `${call} was given ${name} with an incomplete last point.`, {
     expected: `a multiple of ${dimensions} elements`,
     got: length,
   });

@@ -80,11 +80,15 @@ export function buildPointTree(context: Context, points: Points): PointTree {
   requireArguments('buildPointTree', { context, points }, { context: aContext, points: somePoints });
   const { dimensions } = points;
   if (dimensions !== 2 && dimensions !== 3) {
-    throw new ArgumentError('neighbours/dimensions', 'buildPointTree was given points of other dimensions.', {
-      expected: '2 or 3 dimensions',
-      got: dimensions,
-      remedy: 'In more of them, no tree leaves out much: call nearest().',
-    });
+    throw new ArgumentError(
+      'neighbours/dimensions',
+      'buildPointTree was given points with too few or too many dimensions.',
+      {
+        expected: '2 or 3 dimensions',
+        got: dimensions,
+        remedy: 'With more dimensions, a tree rules out few points: call nearest().',
+      },
+    );
   }
   const count = pointCount('buildPointTree', 'points', points);
   return context.scope(() => {

@@ -138,7 +138,7 @@ function planJob({ p, q, pairs }: PairAreaJob, method: AreaMethod | 'auto'): Are
 function requirePairs(p: Regions, q: Regions, pairs: RegionPairs): void {
   if (pairs.p.length !== pairs.q.length) {
     const details = { expected: `${pairs.p.length} regions of q`, got: pairs.q.length };
-    throw new ArgumentError('pixelbox/pairs', 'Pairs have a region of p and one of q each.', details);
+    throw new ArgumentError('pixelbox/pairs', 'Every pair needs a region of p and a region of q.', details);
   }
   for (const [side, regions] of [
     ['p', p],

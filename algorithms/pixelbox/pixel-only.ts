@@ -54,7 +54,7 @@ const OPTIONS: Kind = someOptions<PixelOnlyOptions>(samplingKinds);
 
 function requirePixels(largest: number): void {
   if (largest < MAX_PIXELS) return;
-  throw new CapacityError('pixelbox/pixels', 'The MBR of a pair has too many pixels to look at each.', {
+  throw new CapacityError('pixelbox/pixels', 'The bounding rectangle of a pair has too many pixels.', {
     expected: `fewer than ${MAX_PIXELS} pixels`,
     got: largest,
     remedy: 'Use pixelBox, which examines regions.',

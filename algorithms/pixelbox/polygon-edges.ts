@@ -144,9 +144,9 @@ function beyondGrid(polygon: number, pixels: number): GeometryError {
  */
 export function requireRectilinear({ rectilinear }: PolygonEdges): void {
   if (rectilinear) return;
-  throw new ArgumentError('pixelbox/not-rectilinear', 'This is known of rectilinear polygons only.', {
+  throw new ArgumentError('pixelbox/not-rectilinear', 'This can be computed only for rectilinear polygons.', {
     expected: 'polygons of horizontal and vertical edges',
     got: 'a sloped edge',
-    remedy: 'Leave out polygons with sloped edges, or ask for numbers of pixels: pixelBox.',
+    remedy: 'Leave out polygons with sloped edges, or count pixels instead: call pixelBox().',
   });
 }

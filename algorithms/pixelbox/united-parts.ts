@@ -197,7 +197,7 @@ function requireRoom({ memoryBytes, file, x: vertices, polygonRings }: Outlines,
   throw new OutOfMemoryError('pixelbox/outlines', 'The outlines of united parts have too many corners.', {
     expected: `at most ${bytesText(memoryBytes)}`,
     got: `${bytesText(needed)} for ${corners.length + vertices.length} corners or more`,
-    remedy: 'Choose larger pixels (--pixel-size), merge the parts before, or raise the limit (--memory).',
+    remedy: 'Choose larger pixels (--pixel-size), merge the parts beforehand, or raise the limit (--memory).',
     place: { file, record: polygonRings.length - 1 },
   });
 }

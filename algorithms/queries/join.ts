@@ -139,7 +139,7 @@ async function joinPart(context: Context, join: Join, pairs: SharedQuadrants): P
 }
 
 function mixedLevels(): ArgumentError {
-  return new ArgumentError('queries/levels', 'Boundary quadrants of different sizes meet.', {
+  return new ArgumentError('queries/levels', 'Boundary quadrants of different sizes overlap.', {
     expected: 'queries that are decomposed to as many levels as the polygons of the tree',
     remedy: 'Decompose the queries again.',
   });

@@ -41,7 +41,7 @@ export function placeWindows(context: Context, windows: Windows, domain: Domain)
   const { left, bottom, right, top } = windows;
   const count = left.length;
   if ([bottom, right, top].some(({ length }) => length !== count)) {
-    throw new ArgumentError('queries/windows', 'A window has four sides.', {
+    throw new ArgumentError('queries/windows', 'The columns of the four sides differ in length.', {
       expected: `${count} of each`,
       got: [left, bottom, right, top].map(({ length }) => length).join(', '),
     });

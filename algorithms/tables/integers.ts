@@ -110,7 +110,7 @@ function overflow(what: string, { min, max }: Bounds): Error {
   return tableError('overflow', `${what} may not fit in 64 bits.`, {
     expected: 'numbers from −2^63 to 2^63 − 1',
     got: min === max ? min : `numbers from ${min} to ${max}`,
-    remedy: 'Use columns of smaller numbers, or fewer digits behind the point.',
+    remedy: 'Use columns of smaller numbers, or fewer decimal places.',
   });
 }
 

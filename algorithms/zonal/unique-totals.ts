@@ -85,7 +85,7 @@ function compare(a: UniqueRows, i: number, b: UniqueRows, j: number): number {
 
 function tooMany({ zone }: UniqueRows, memoryBytes: number): OutOfMemoryError {
   const zones = zone.reduce((met, member, at) => met + (at > 0 && zone[at - 1] === member ? 0 : 1), 0);
-  return new OutOfMemoryError('zonal/unique-memory-bytes', 'The zones hold more unique values than fit in memory.', {
+  return new OutOfMemoryError('zonal/unique-memory-bytes', 'The zones contain more unique values than fit in memory.', {
     expected: `at most ${Math.floor(memoryBytes / BYTES_PER_PAIR)} pairs of zone and value (${bytesText(memoryBytes)})`,
     got: `${zone.length} pairs in ${zones} zones so far`,
     remedy:

@@ -90,7 +90,7 @@ function extents(polygons: Polygons, grid: RasterGrid): string {
   const both = `The raster spans ${describeExtent(raster)}; the zones span ${describeExtent(zones)}.`;
   if (!swappedMeets(polygons, raster, grid.geographic)) return both;
   const axes = grid.geographic ? 'longitude and latitude' : 'x and y';
-  return `${both} They would meet if ${axes} of the zones were swapped: check their order.`;
+  return `${both} They would overlap if ${axes} of the zones were swapped: check their order.`;
 }
 
 function rasterExtent({ originX, originY, stepX, stepY, width, height }: RasterGrid): FileExtent {
