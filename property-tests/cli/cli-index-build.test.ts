@@ -53,9 +53,9 @@ describe('quadrille index build', () => {
   }
 
   test('prints its figures as JSON with --json', async () => {
-    const told = JSON.parse(await answer(shop.build('@shapes.geojson', '-o', '@j.maq', '--levels', '6', '--json')));
+    const printed = JSON.parse(await answer(shop.build('@shapes.geojson', '-o', '@j.maq', '--levels', '6', '--json')));
     const { tree } = await shop.treeOf('j.maq');
-    expect(told).toMatchObject({
+    expect(printed).toMatchObject({
       backend: 'reference',
       bytes: (await shop.bytesOf('j.maq')).length,
       polygons: 3,
@@ -67,8 +67,8 @@ describe('quadrille index build', () => {
       edges: true,
       sets: [{ name: 'shapes', crs: 'OGC:CRS84', polygons: 3 }],
     });
-    expect(told.seconds).toBeGreaterThan(0);
-    expect(told.peakBytes).toBeGreaterThan(1e6);
+    expect(printed.seconds).toBeGreaterThan(0);
+    expect(printed.peakBytes).toBeGreaterThan(1e6);
   });
 
   const written: WrittenFeature[] = [
@@ -326,9 +326,9 @@ describe('domainAround', () => {
 describe('quadrille index info', () => {
   test('describes a tree', async () => {
     const { tree } = await shop.treeOf('shapes.maq');
-    const told = JSON.parse(await answer(shop.index('info', '@shapes.maq', '--json')));
+    const printed = JSON.parse(await answer(shop.index('info', '@shapes.maq', '--json')));
     const inside = tree.entries.boundary.filter((each) => each === 0).length;
-    expect(told).toMatchObject({
+    expect(printed).toMatchObject({
       bytes: (await shop.bytesOf('shapes.maq')).length,
       levels: 6,
       domain: WORLD,
@@ -339,8 +339,8 @@ describe('quadrille index info', () => {
       checksum: 'ok',
     });
     const sum = (values: readonly number[]): number => values.reduce((total, each) => total + each, 0);
-    expect(sum(told.nodesPerLevel)).toBe(told.nodes);
-    expect(sum(Object.values(told.bytesPerPart))).toBe(told.bytes);
+    expect(sum(printed.nodesPerLevel)).toBe(printed.nodes);
+    expect(sum(Object.values(printed.bytesPerPart))).toBe(printed.bytes);
     const text = await answer(shop.index('info', '@shapes.maq'));
     expect(text).toContain('shapes: 3 polygons, OGC:CRS84');
     expect(text).toContain('checksum ok');

@@ -119,9 +119,9 @@ const files = async (): Promise<string[]> => (await readdir(shop.folder)).filter
 describe('runTrack', () => {
   test('writes every output, and closes what it opened', async () => {
     const events: string[] = [];
-    const told = surroundings();
+    const recorded = surroundings();
     const words = '--out @t.csv --plot @t.svg --report @t.html --trace @t.json --overlay @over --ctc @ctc --json';
-    await runTrack(options(...words.split(' ')), parts(events), told.surroundings);
+    await runTrack(options(...words.split(' ')), parts(events), recorded.surroundings);
     expect(await files()).toEqual(['ctc', 'over', 't.csv', 't.html', 't.json', 't.svg']);
     expect((await readdir(shop.path('over'))).sort()).toEqual(['frame000.png', 'frame001.png', 'frame002.png']);
     expect((await readdir(shop.path('ctc'))).sort()).toEqual([
@@ -136,14 +136,14 @@ describe('runTrack', () => {
         '1,0,0,10,20,5,-2,\n2,0,0,40,30.5,5,-2,\n1,1,1,11,20,5,-2,1\n2,1,1,40,30.5,5,-2,0.25\n' +
         '1,2,2,12,20,5,-2,1\n2,2,2,40,30.5,5,-2,0.25\n',
     );
-    expect(JSON.parse(told.stdout())).toMatchObject({ frames: 3, partial: false, tracks: 2, cells: 6 });
+    expect(JSON.parse(recorded.stdout())).toMatchObject({ frames: 3, partial: false, tracks: 2, cells: 6 });
     expect(events.slice(-3)).toEqual(['close tracker', 'close context', 'close video']);
   });
 
   test('prints rows to stdout when no output is given', async () => {
-    const told = surroundings();
-    await runTrack(options('--frame-rate', '25', '--pixel-size', '2'), parts([], { frames: 2 }), told.surroundings);
-    expect(told.stdout()).toBe(
+    const recorded = surroundings();
+    await runTrack(options('--frame-rate', '25', '--pixel-size', '2'), parts([], { frames: 2 }), recorded.surroundings);
+    expect(recorded.stdout()).toBe(
       'track,frame,time_s,x_px,y_px,radius_px,score,speed_um_per_s\n' +
         '1,0,0,10,20,5,-2,\n2,0,0,40,30.5,5,-2,\n1,1,0.04,11,20,5,-2,50\n2,1,0.04,40,30.5,5,-2,12.5\n',
     );
@@ -151,14 +151,14 @@ describe('runTrack', () => {
 
   test('keeps the results of finished frames when it is interrupted, and reports that', async () => {
     const stop = new AbortController();
-    const told = surroundings(stop.signal);
+    const recorded = surroundings(stop.signal);
     const onTrack = async (index: number): Promise<void> => {
       if (index < 5) return;
-      await expect.poll(() => told.stdout().split('\n').length, { interval: 5 }).toBe(1 + 2 * 5 + 1);
+      await expect.poll(() => recorded.stdout().split('\n').length, { interval: 5 }).toBe(1 + 2 * 5 + 1);
       stop.abort(new Interrupted('SIGINT'));
     };
     const words = ['--ctc', '@ctc', '--plot', '@t.svg'];
-    const run = runTrack(options(...words), parts([], { frames: 100, onTrack }), told.surroundings);
+    const run = runTrack(options(...words), parts([], { frames: 100, onTrack }), recorded.surroundings);
     await expect(run).rejects.toMatchObject({
       code: 'run/interrupted',
       exitCode: 130,
@@ -166,7 +166,7 @@ describe('runTrack', () => {
     });
     expect(await files()).toEqual(['ctc', 't.svg']);
     expect(await readFile(shop.path('ctc/res_track.txt'), 'utf8')).toBe('1 0 4 0\n2 0 4 0\n');
-    expect(told.log().find(({ event }) => event === 'result')).toMatchObject({ partial: true, frames: 5 });
+    expect(recorded.log().find(({ event }) => event === 'result')).toMatchObject({ partial: true, frames: 5 });
   });
 
   test('leaves nothing when it is interrupted before the first frame is done', async () => {
@@ -186,22 +186,22 @@ describe('runTrack', () => {
   };
 
   test('leaves nothing when a frame cannot be read, and suggests how to keep the others', async () => {
-    const told = surroundings();
+    const recorded = surroundings();
     const run = runTrack(
       options('--out', '@t.csv', '--ctc', '@ctc'),
       parts([], { frames: 6, onFrame: broken }),
-      told.surroundings,
+      recorded.surroundings,
     );
     await expect(run).rejects.toMatchObject({ code: 'avi/truncated' });
     expect(await files()).toEqual([]);
   });
 
   test('with --on-error keep writes the results of the frames before', async () => {
-    const told = surroundings();
+    const recorded = surroundings();
     const words = ['--out', '@t.csv', '--on-error', 'keep', '--json'];
-    await runTrack(options(...words), parts([], { frames: 6, onFrame: broken }), told.surroundings);
+    await runTrack(options(...words), parts([], { frames: 6, onFrame: broken }), recorded.surroundings);
     expect((await readFile(shop.path('t.csv'), 'utf8')).trim().split('\n')).toHaveLength(1 + 2 * 4);
-    expect(JSON.parse(told.stdout())).toMatchObject({
+    expect(JSON.parse(recorded.stdout())).toMatchObject({
       frames: 4,
       partial: true,
       notes: [{ code: 'track/ended-early', message: expect.stringContaining('The video ends within a frame.') }],
@@ -209,10 +209,10 @@ describe('runTrack', () => {
   });
 
   test('notes that there is no cell, and writes only the header', async () => {
-    const told = surroundings();
-    await runTrack(options('--plot', '@t.svg', '--out', '-'), parts([], { cells: () => [] }), told.surroundings);
-    expect(told.stdout()).toBe('track,frame,time_frames,x_px,y_px,radius_px,score,speed_px_per_frame\n');
-    expect(told.log()).toContainEqual(expect.objectContaining({ event: 'note', code: 'track/no-cells' }));
+    const recorded = surroundings();
+    await runTrack(options('--plot', '@t.svg', '--out', '-'), parts([], { cells: () => [] }), recorded.surroundings);
+    expect(recorded.stdout()).toBe('track,frame,time_frames,x_px,y_px,radius_px,score,speed_px_per_frame\n');
+    expect(recorded.log()).toContainEqual(expect.objectContaining({ event: 'note', code: 'track/no-cells' }));
     expect(await readFile(shop.path('t.svg'), 'utf8')).not.toContain('Speeds');
   });
 

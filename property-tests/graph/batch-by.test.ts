@@ -77,17 +77,17 @@ describe('batches of batchBy', () => {
 });
 
 describe('batchBy before a stage that makes no progress', () => {
-  /** A stage that starts with its first batch and then waits: it finishes no batch until `letGo` is called. */
+  /** A stage that starts with its first batch and then waits: it finishes no batch until `openGate` is called. */
   function heldStage(capacity: number) {
-    let letGo = (): void => {};
+    let openGate = (): void => {};
     const gate = new Promise<void>((resolve) => {
-      letGo = resolve;
+      openGate = resolve;
     });
     const work = async (batch: Task[]): Promise<Task[]> => {
       await gate;
       return batch;
     };
-    return { held: stage('held', work, { capacity }), letGo: () => letGo() };
+    return { held: stage('held', work, { capacity }), openGate: () => openGate() };
   }
 
   test.prop({ input: tasks, rule: rules, capacity: fc.integer({ min: 1, max: 3 }) })(
@@ -95,7 +95,7 @@ describe('batchBy before a stage that makes no progress', () => {
     async ({ input, rule, capacity }) => {
       const expected = await all(from(input).pipe(batchBy(rule)));
       const source = meteredSource(input.length);
-      const { held, letGo } = heldStage(capacity);
+      const { held, openGate } = heldStage(capacity);
       const results = all(
         pull(source).pipe(
           map((id) => input[id]!),
@@ -106,7 +106,7 @@ describe('batchBy before a stage that makes no progress', () => {
       await turns(4 * input.length + 12);
       const inStage = expected.slice(0, capacity + 1).flat().length;
       expect(source.made).toBeLessThanOrEqual(inStage + 1);
-      letGo();
+      openGate();
       expect(await results).toEqual(expected);
       expect(held.counters().peak).toBeLessThanOrEqual(capacity);
     },
@@ -114,13 +114,13 @@ describe('batchBy before a stage that makes no progress', () => {
 
   test('reads three items per batch of three, also after a filter', async () => {
     const source = meteredSource(100);
-    const { held, letGo } = heldStage(2);
+    const { held, openGate } = heldStage(2);
     const task = (id: number): Task => ({ id, size: 1, weight: 1 });
     const even = filter((id: number) => id % 2 === 0);
     const results = all(pull(source).pipe(even, map(task), batchBy({ items: 3 }), held));
     await turns(100);
     expect(source.made).toBe(2 * 9 - 1);
-    letGo();
+    openGate();
     expect((await results).flat().map(({ id }) => id)).toEqual(range(50).map((i) => 2 * i));
   });
 
@@ -129,17 +129,17 @@ describe('batchBy before a stage that makes no progress', () => {
     const pairs = (): ReturnType<typeof batchBy<Task>> => batchBy({ bytes: 2, sizeOf: (task) => task.size });
 
     test('when take ends the source with the item that filled the edge', async () => {
-      const { held, letGo } = heldStage(1);
+      const { held, openGate } = heldStage(1);
       const results = all(pull([...input, ...input]).pipe(take(3), pairs(), held));
       await settled();
       expect(held.counters()).toMatchObject({ in: 1, depth: 1 });
-      letGo();
+      openGate();
       expect(await results).toEqual(input.map((task) => [task]));
       expect(held.counters().peak).toBe(1);
     });
 
     test('when a source without demand ends', async () => {
-      const { held, letGo } = heldStage(1);
+      const { held, openGate } = heldStage(1);
       const hot = new Subject<Task>();
       const results = all(hot.pipe(pairs(), held));
       for (const task of input) {
@@ -148,7 +148,7 @@ describe('batchBy before a stage that makes no progress', () => {
       }
       hot.complete();
       expect(held.counters()).toMatchObject({ in: 1, depth: 1 });
-      letGo();
+      openGate();
       expect(await results).toEqual(input.map((task) => [task]));
       expect(held.counters().peak).toBe(1);
     });

@@ -164,9 +164,9 @@ describe('a pipeline, for every way to end', () => {
 
 describe('a fast producer and a slow consumer', () => {
   test('hold exactly as many items as the bounds allow', async () => {
-    let letGo = (): void => {};
+    let openGate = (): void => {};
     const gate = new Promise<void>((resolve) => {
-      letGo = resolve;
+      openGate = resolve;
     });
     const chunks = new Channel<Uint8Array>({ items: 4, bytes: 40, sizeOf: (chunk) => chunk.byteLength });
     let pushed = 0;
@@ -193,7 +193,7 @@ describe('a fast producer and a slow consumer', () => {
     // and four in the channel.
     expect(pushed).toBe(9);
     expect(slow.counters()).toMatchObject({ active: 1, depth: 3, bytes: 30, peakBytes: 30 });
-    letGo();
+    openGate();
     await Promise.all([ended, producer]);
     expect(total).toBe(1000);
     expect(chunks.peakBytes).toBe(40);

@@ -44,9 +44,9 @@ describe('an item that fails', () => {
 
       const lost = range(failures.length).filter((item) => failures[item]! > retry);
       expect(good.toSorted((a, b) => a - b)).toEqual(range(failures.length).filter((item) => !lost.includes(item)));
-      const told = errors.toSorted((a, b) => a.index - b.index);
+      const itemErrors = errors.toSorted((a, b) => a.index - b.index);
       expect(
-        told.map(({ index, item, attempts, outcome, place, code }) => ({
+        itemErrors.map(({ index, item, attempts, outcome, place, code }) => ({
           index,
           item,
           attempts,
@@ -64,7 +64,7 @@ describe('an item that fails', () => {
           code: 'graph/item-failed',
         })),
       );
-      expect(told.every(({ cause, index }) => (cause as Error).message === `item ${index} broke`)).toBe(true);
+      expect(itemErrors.every(({ cause, index }) => (cause as Error).message === `item ${index} broke`)).toBe(true);
       const retried = failures.reduce((sum, count) => sum + Math.min(count, retry), 0);
       expect(run.counters()[1]).toMatchObject({
         in: failures.length,
@@ -162,11 +162,11 @@ describe('an item that fails', () => {
       g.collect('all', g.pipe('outer', g.source('read', range(9)), broken)),
     );
     const run = piped.run();
-    const told: ItemError[] = [];
-    run.errors$.subscribe((error) => told.push(error));
+    const itemErrors: ItemError[] = [];
+    run.errors$.subscribe((error) => itemErrors.push(error));
     const error = await run.result.catch((reason: unknown) => reason);
     expect(error).toMatchObject({ place: { node: 'piped/outer', record: 3 }, cause: { message: 'three' } });
-    expect(told).toEqual([error]);
+    expect(itemErrors).toEqual([error]);
   });
 });
 
@@ -184,10 +184,10 @@ test('an item that a migrated stage skips is reported by name, like any other', 
     );
   });
   const run = moved.run();
-  const told: ItemError[] = [];
-  run.errors$.subscribe((error) => told.push(error));
+  const itemErrors: ItemError[] = [];
+  run.errors$.subscribe((error) => itemErrors.push(error));
   expect(await run.result).toEqual(range(9).filter((item) => item !== 3));
-  expect(told).toMatchObject([{ index: 3, item: 'tile-3', outcome: 'skipped', place: { node: 'moved/outer' } }]);
+  expect(itemErrors).toMatchObject([{ index: 3, item: 'tile-3', outcome: 'skipped', place: { node: 'moved/outer' } }]);
   expect(run.counters()[1]).toMatchObject({ name: 'outer', out: 8, skipped: 1, retried: 1, migrated: 1 });
 });
 

@@ -47,9 +47,9 @@ describe('a branch', () => {
     'with one full port stops the source',
     async ({ capacity, edge }) => {
       const source = meteredSource(1000);
-      let letGo = (): void => {};
+      let openGate = (): void => {};
       const gate = new Promise<void>((resolve) => {
-        letGo = resolve;
+        openGate = resolve;
       });
       const stopped = graph('stopped', (g) => {
         const { all, none } = g.branch(
@@ -67,7 +67,7 @@ describe('a branch', () => {
       // branch.
       expect(source.made).toBe(1 + capacity + 1 + edge);
       expect(run.counters().find(({ name }) => name === 'held')).toMatchObject({ depth: capacity, active: 1 });
-      letGo();
+      openGate();
       expect(await run.result).toBe(1000);
     },
   );

@@ -281,15 +281,15 @@ describe('failures', () => {
 
   test('on both sides are reported and skipped on request', async () => {
     for (const ordered of [false, true]) {
-      const told: GraphError[] = [];
+      const graphErrors: GraphError[] = [];
       const broken = async (item: number): Promise<number> => {
         if (item % 5 === 2) throw new Error('corrupt');
         return item;
       };
-      const onFailed = (error: GraphError): void => void told.push(error);
+      const onFailed = (error: GraphError): void => void graphErrors.push(error);
       const both = migrate('both', { gpu: broken, cpu: broken, ordered, onFailed });
       expect(sorted(await all(pull(range(12)).pipe(both)))).toEqual(range(12).filter((item) => item % 5 !== 2));
-      expect(sorted(told.map(({ place }) => place?.record as number))).toEqual([2, 7]);
+      expect(sorted(graphErrors.map(({ place }) => place?.record as number))).toEqual([2, 7]);
       expect(both.counters()).toMatchObject({ in: 12, out: 10, skipped: 2, retried: 2 });
     }
   });

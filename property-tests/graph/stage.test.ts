@@ -34,17 +34,17 @@ const marbles = (body: Parameters<TestScheduler['run']>[0]): void => {
 const codeOf = <T>(stream: Observable<T>): Observable<T | string> =>
   stream.pipe(catchError((error: GraphError) => of(error.code)));
 
-/** A stage that finishes no item until `letGo` is called. */
-function heldStage(capacity: number): { held: ReturnType<typeof stage<number, number>>; letGo: () => void } {
-  let letGo = (): void => {};
+/** A stage that finishes no item until `openGate` is called. */
+function heldStage(capacity: number): { held: ReturnType<typeof stage<number, number>>; openGate: () => void } {
+  let openGate = (): void => {};
   const gate = new Promise<void>((resolve) => {
-    letGo = resolve;
+    openGate = resolve;
   });
   const work = async (item: number): Promise<number> => {
     await gate;
     return item;
   };
-  return { held: stage('held', work, { capacity }), letGo };
+  return { held: stage('held', work, { capacity }), openGate };
 }
 
 describe('a chain of stages', () => {
@@ -112,7 +112,7 @@ describe('a chain of stages', () => {
   });
 
   test('has counters and occupancy of the latest subscription', async () => {
-    const { held, letGo } = heldStage(3);
+    const { held, openGate } = heldStage(3);
     const levels: Occupancy[] = [];
     held.occupancy$.subscribe((level) => levels.push(level));
     const results = all(pull(range(10)).pipe(held));
@@ -120,7 +120,7 @@ describe('a chain of stages', () => {
     expect(held.counters()).toMatchObject({ in: 1, active: 1, out: 0, depth: 3, peak: 3 });
     expect(held.counters().stalls).toBeGreaterThan(0);
     expect(levels.at(-1)).toEqual({ items: 3, bytes: 0 });
-    letGo();
+    openGate();
     await results;
     expect(held.counters()).toMatchObject({ in: 10, active: 0, out: 10, depth: 0, peak: 3 });
     expect(held.counters().busy).toBeGreaterThan(0);
@@ -148,14 +148,14 @@ describe('demand reaches the source', () => {
   for (const [name, { operator, perItem, results }] of Object.entries(between)) {
     test(`through ${name}, and no credit leaks`, async () => {
       const source = meteredSource(60);
-      const { held, letGo } = heldStage(4);
+      const { held, openGate } = heldStage(4);
       const first = stage('first', (x: number) => x, { lanes: 2, capacity: 3 });
       const stream = all(pull(source).pipe(first, operator, held));
       await settled();
       const reachedSecond = 4 + 1;
       const stillInFirst = 3 + 2 + 1;
       expect(source.made).toBeLessThanOrEqual(Math.ceil(perItem * reachedSecond) + stillInFirst);
-      letGo();
+      openGate();
       expect(await stream).toEqual(results);
       expect(held.counters().peak).toBeLessThanOrEqual(4);
     });
@@ -169,11 +169,11 @@ describe('demand reaches the source', () => {
   for (const [name, root] of Object.entries(roots)) {
     test(`from ${name}`, async () => {
       const source = meteredSource(50);
-      const { held, letGo } = heldStage(4);
+      const { held, openGate } = heldStage(4);
       const results = all(root(() => pull(source)).pipe(held));
       await settled();
       expect(source.made).toBe(5);
-      letGo();
+      openGate();
       expect(await results).toEqual(range(50));
     });
   }

@@ -220,8 +220,8 @@ test(
   async () => {
     const { prototype } = (globals as { GPUAdapter: { prototype: GPUAdapter } }).GPUAdapter;
     const spy = vi.spyOn(prototype, 'requestDevice');
-    const told: Failover[] = [];
-    const onFailover = (failover: Failover): void => void told.push(failover);
+    const reported: Failover[] = [];
+    const onFailover = (failover: Failover): void => void reported.push(failover);
     const options = { backend: 'webgpu', adapter: testAdapter(), workers: 2 } as const;
     const context = await open({ ...options, failover: 'workers', onFailover });
     const device = (await spy.mock.results.at(-1)!.value) as GPUDevice;
@@ -239,7 +239,7 @@ test(
     await threads[1]!.terminate();
     expect(await context.read(q.reverse(sums))).toEqual(expected.reverse());
     process.off('worker', add);
-    expect(told).toMatchObject([
+    expect(reported).toMatchObject([
       { from: 'webgpu', to: 'workers', reason: { code: 'device/lost' } },
       { from: 'workers', to: 'workers', reason: { code: 'device/worker' } },
     ]);

@@ -345,7 +345,7 @@ test(
       const faulty = await openFaultyGpu(await openPooledGpu());
       const backend = await openOnFaulty(faulty);
       const context = new Context(backend);
-      const relent = refuseBuffer(faulty, at);
+      const allowBuffers = refuseBuffer(faulty, at);
       const reasons = reasonsIn(await runPrepared(context), undisturbed);
       for (const reason of reasons) {
         expect(reason).toBe(reasons[0]);
@@ -354,7 +354,7 @@ test(
       refused = reasons.length > 0;
       short += reasons.length;
       expect(backend.counters, `buffer ${at}`).toMatchObject(nothingHeld);
-      relent();
+      allowBuffers();
       await context.sync().catch(() => {});
       expect(await runPrepared(context), `after buffer ${at}`).toEqual(undisturbed);
       await context.close();
@@ -374,7 +374,7 @@ test(
       const step = context.prepare({ x: input(u32, 90) }, ({ x }) => ({ x: q.sort(q.map(lessBy, { x, by: 1 })) }));
       const x = context.column(DATA);
       await context.sync();
-      const relent = refuseBuffer(faulty, at);
+      const allowBuffers = refuseBuffer(faulty, at);
       // Puts the upload and the commands of the calls into one submission.
       const made = context.scope(() => {
         const results = [step({ x }), step({ x })];
@@ -388,7 +388,7 @@ test(
         expect(outcome.reason).toMatchObject({ code: 'memory/device' });
       }
       context.dispose(made);
-      relent();
+      allowBuffers();
       await context.sync().catch(() => {});
       const y = context.column(DATA);
       const iterated = context.iterate(step, { x: y }, { maxRounds: 3 });

@@ -28,7 +28,7 @@ describe('when the device has no memory for a staging buffer', () => {
       await fc.assert(
         fc.asyncProperty(buffer, fc.boolean(), fc.boolean(), fc.nat(20), async (at, isMapped, syncs, turns) => {
           const { faulty, context } = await open();
-          const relent = refuseBuffer(faulty, at, isMapped);
+          const allowBuffers = refuseBuffer(faulty, at, isMapped);
           const failure = new Error('No more of it.');
           const read = async (): Promise<void> => {
             if (syncs) void context.sync().catch(() => {});
@@ -36,7 +36,7 @@ describe('when the device has no memory for a staging buffer', () => {
             throw failure;
           };
           await expect(context.upload({ type: 'u32', length: 1024, read })).rejects.toBe(failure);
-          relent();
+          allowBuffers();
           await context.sync().catch(() => {});
           expect(await roundTrip(context, 5000)).toEqual(new Uint32Array(5000).fill(7));
           await context.close();
@@ -54,13 +54,13 @@ describe('when the device has no memory for a staging buffer', () => {
       await fc.assert(
         fc.asyncProperty(buffer, fc.boolean(), fc.integer({ min: 200, max: 3000 }), async (at, isMapped, words) => {
           const { faulty, context } = await open();
-          const relent = refuseBuffer(faulty, at, isMapped);
+          const allowBuffers = refuseBuffer(faulty, at, isMapped);
           for (let k = 0; k < 4; k++) {
             const found = await roundTrip(context, words).catch((reason: unknown) => reason);
             if (found instanceof Error) expect(found).toMatchObject({ code: 'memory/device' });
             else expect(found).toEqual(new Uint32Array(words).fill(7));
           }
-          relent();
+          allowBuffers();
           await context.sync().catch(() => {});
           expect(await roundTrip(context, words)).toEqual(new Uint32Array(words).fill(7));
           await context.close();

@@ -216,7 +216,7 @@ describe('a device without memory for a buffer', () => {
         const kept = context.column(Uint32Array.of(5, 6, 7));
         await context.sync();
         const held = backend.counters.liveBytes;
-        const relent = refuseBuffer(faulty, at);
+        const allowBuffers = refuseBuffer(faulty, at);
         const expected = await undisturbed(steps);
         const reasons = reasonsIn(await runSteps(context, steps), expected);
         for (const reason of reasons) {
@@ -225,7 +225,7 @@ describe('a device without memory for a buffer', () => {
         }
         if (reasons.length > 0) short++;
         expect(backend.counters).toMatchObject({ liveBuffers: 1, liveBytes: held });
-        relent();
+        allowBuffers();
         // Waits for the work that nobody has awaited.
         await context.sync().catch(() => {});
         expect(await context.read(kept)).toEqual(Uint32Array.of(5, 6, 7));

@@ -62,12 +62,12 @@ function claiming(gpu: GPU, sizes: Partial<GPUAdapterInfo>): GPU {
     wgslLanguageFeatures: gpu.wgslLanguageFeatures,
     async requestAdapter(options) {
       const adapter = (await gpu.requestAdapter(options))!;
-      const told = new Proxy(adapter.info, {
+      const reportedInfo = new Proxy(adapter.info, {
         get: (info, key) => Reflect.get(sizes, key) ?? Reflect.get(info, key, info),
       });
       return new Proxy(adapter, {
         get(_, key) {
-          if (key === 'info') return told;
+          if (key === 'info') return reportedInfo;
           const value: unknown = Reflect.get(adapter, key, adapter);
           return typeof value === 'function' ? value.bind(adapter) : value;
         },

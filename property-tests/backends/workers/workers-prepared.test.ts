@@ -89,21 +89,21 @@ describe.each(ways)('a prepared pipeline that runs %s', (_, options) => {
   test('gives the same bytes or reports too little memory, for any limit', async () => {
     const reference = new Context(createReferenceBackend());
     const expected = await reference.read(pipeline(reference.column(data), 7));
-    const told = new Set<string>();
+    const outcomes = new Set<string>();
     for (let memoryBytes = 8000; memoryBytes < 80_000; memoryBytes += 8000) {
       const context = new Context(await createWorkersBackend({ ...options, limits: { memoryBytes } }));
       try {
         const result = prepare(context)({ x: context.column(data), by: 7 });
         expect(await context.read(result)).toEqual(expected);
-        told.add('right');
+        outcomes.add('right');
       } catch (error) {
         expect(error).toMatchObject({ code: 'memory/limit' });
-        told.add('too little');
+        outcomes.add('too little');
       }
       await context.close();
       expect(context.backend.counters).toMatchObject({ liveBytes: 0, liveBuffers: 0 });
     }
-    expect([...told].sort()).toEqual(['right', 'too little']);
+    expect([...outcomes].sort()).toEqual(['right', 'too little']);
     await reference.close();
   }, 120_000);
 

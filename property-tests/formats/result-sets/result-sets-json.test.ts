@@ -131,13 +131,13 @@ describe('parts of polygons', () => {
         const { ringParts } = tile.polygons;
         return ringParts && [...ringParts];
       };
-      const told = polygons.some(({ length }) => length > 1) ? expected : undefined;
+      const expectedParts = polygons.some(({ length }) => length > 1) ? expected : undefined;
       const coordinates = polygons.map((parts) => parts.map((rings) => new Array(rings).fill(closed)));
       const features = polygons.map((parts, i) => ({
         type: 'Feature',
         geometry: { type: oneIn(parts), coordinates: parts.length === 1 ? coordinates[i]![0] : coordinates[i] },
       }));
-      expect(partsOf(read('geojson', JSON.stringify(features)))).toEqual(told);
+      expect(partsOf(read('geojson', JSON.stringify(features)))).toEqual(expectedParts);
       const collected = coordinates.map((parts) => ({
         type: 'Feature',
         geometry: {
@@ -145,14 +145,14 @@ describe('parts of polygons', () => {
           geometries: parts.map((rings) => ({ type: 'Polygon', coordinates: rings })),
         },
       }));
-      expect(partsOf(read('geojson', JSON.stringify(collected)))).toEqual(told);
+      expect(partsOf(read('geojson', JSON.stringify(collected)))).toEqual(expectedParts);
       const lines = polygons.map((parts) => `MULTIPOLYGON (${parts.map(text).join(', ')})`);
-      expect(partsOf(read('wkt', lines.join('\n')))).toEqual(told);
-      expect(partsOf(read('csv', `wkt\n${lines.map((line) => `"${line}"`).join('\n')}\n`))).toEqual(told);
+      expect(partsOf(read('wkt', lines.join('\n')))).toEqual(expectedParts);
+      expect(partsOf(read('csv', `wkt\n${lines.map((line) => `"${line}"`).join('\n')}\n`))).toEqual(expectedParts);
       // In COCO files, every ring is a part of its own.
       const segmentations = polygons.map((parts) => ({ segmentation: parts.map(() => open.flat()) }));
       const ofRings = polygons.flatMap((parts) => [...parts.keys()]);
-      expect(partsOf(read('coco', JSON.stringify(segmentations)))).toEqual(told && ofRings);
+      expect(partsOf(read('coco', JSON.stringify(segmentations)))).toEqual(expectedParts && ofRings);
     },
   );
 

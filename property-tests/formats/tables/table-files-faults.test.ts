@@ -64,7 +64,7 @@ const SOURCES: readonly (readonly [name: string, bytes: Uint8Array])[] = [
 ];
 
 /** Expects columns of equal length, or an error of the library with all its details. */
-async function expectTold(bytes: Uint8Array): Promise<ReadTable | undefined> {
+async function expectReadOrRefused(bytes: Uint8Array): Promise<ReadTable | undefined> {
   const path = await fileOf(bytes);
   try {
     const read = await readPath(path);
@@ -94,7 +94,7 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
     const whole = await readPath(await fileOf(bytes));
     const step = Math.ceil(bytes.length / 400);
     for (let length = 1; length < bytes.length; length += step) {
-      const read = await expectTold(bytes.subarray(0, length));
+      const read = await expectReadOrRefused(bytes.subarray(0, length));
       if (read === undefined) continue;
       // Only a stream is read if it is cut, because its end marker is optional. A file that is cut within its magic
       // number is read as text.
@@ -110,7 +110,7 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
   })('with changed bytes, it is read or refused', async (changes) => {
     const changed = new Uint8Array(bytes);
     for (const [at, value] of changes) changed[at % changed.length] = value;
-    await expectTold(changed);
+    await expectReadOrRefused(changed);
   });
 
   test.prop([fc.nat(), fc.constantFrom(0x7fffffff, 0x80000000, 0xffffffff, 0, 0x01000000), fc.boolean()], {
@@ -121,7 +121,7 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
     const first = nearEnd ? Math.max(0, changed.length - 1500) : 0;
     const place = first + (at % (changed.length - first - 4));
     new DataView(changed.buffer).setUint32(place, value, true);
-    await expectTold(changed);
+    await expectReadOrRefused(changed);
   });
 });
 
@@ -130,7 +130,7 @@ test.prop(
   { numRuns: caseCount(500) },
 )('any bytes after any valid beginning are refused', async (middle, magic, ends) => {
   const parts = [Buffer.from(magic, 'latin1'), middle, Buffer.from(ends ? magic.slice(0, 6) : '', 'latin1')];
-  await expectTold(Buffer.concat(parts));
+  await expectReadOrRefused(Buffer.concat(parts));
 });
 
 test('Parquet metadata with numbers of another type is read or refused', async () => {
@@ -140,7 +140,7 @@ test('Parquet metadata with numbers of another type is read or refused', async (
     if ((bytes[at]! & 15) !== I64) continue;
     const changed = new Uint8Array(bytes);
     changed[at] = (bytes[at]! & 0xf0) | DOUBLE;
-    await expectTold(changed);
+    await expectReadOrRefused(changed);
   }
 });
 

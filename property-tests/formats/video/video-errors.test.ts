@@ -40,7 +40,7 @@ const SOURCES: readonly (readonly [string, Uint8Array])[] = [
 ];
 
 /** Expects frames of the right size, or an error of the library with all its details. */
-function expectTold({ error, video, frames: read }: Outcome): void {
+function expectClearError({ error, video, frames: read }: Outcome): void {
   for (const frame of read) expect(frame.length).toBe(video!.width * video!.height);
   if (error === undefined) return;
   expect(error).toBeInstanceOf(FormatError);
@@ -58,7 +58,7 @@ describe.each(SOURCES)('damage of %s', (_, bytes) => {
     const [first] = fc.sample(fc.nat(every - 1), 1) as [number];
     for (let length = first; length < bytes.length; length += every) {
       const outcome = await readAll(await fileOf(bytes.subarray(0, length)));
-      expectTold(outcome);
+      expectClearError(outcome);
       expect(outcome.frames).toEqual(expected.slice(0, outcome.frames.length));
       expect(outcome.error !== undefined || outcome.frames.length > 0).toBe(true);
     }
@@ -69,7 +69,7 @@ describe.each(SOURCES)('damage of %s', (_, bytes) => {
   })('with changed bytes, it is read or refused', async (changes) => {
     const changed = new Uint8Array(bytes);
     for (const [at, value] of changes) changed[at % changed.length] = value;
-    expectTold(await readAll(await fileOf(changed)));
+    expectClearError(await readAll(await fileOf(changed)));
   });
 });
 
@@ -80,7 +80,7 @@ test.prop(
   ],
   { numRuns: caseCount(500) },
 )('any bytes after any valid beginning are read or refused', async (bytes, head) => {
-  expectTold(await readAll(await fileOf(Buffer.concat([Buffer.from(head, 'latin1'), bytes]))));
+  expectClearError(await readAll(await fileOf(Buffer.concat([Buffer.from(head, 'latin1'), bytes]))));
 });
 
 describe('refused videos', () => {

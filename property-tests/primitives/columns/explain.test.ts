@@ -82,13 +82,13 @@ onEveryBackend((opened, { runs }) => {
         expect(await launches(explaining)).toBe(without);
       });
       expect(explained!.result).toEqual(plain);
-      const told = storedIn(explained!);
+      const storedViews = storedIn(explained!);
       // Besides the stored views, the result that is read takes one buffer.
       expect({
-        buffers: sum(told.map(({ types, times }) => types.length * times)),
-        bytes: sum(told.map(({ bytes, times }) => bytes * times)),
+        buffers: sum(storedViews.map(({ types, times }) => types.length * times)),
+        bytes: sum(storedViews.map(({ bytes, times }) => bytes * times)),
       }).toEqual({ buffers: found.buffers - 1, bytes: found.bytes - 4 * values.length });
-      stored += told.length;
+      stored += storedViews.length;
       context.dispose(column);
     });
     await fc.assert(property, { numRuns: runs, examples: [[{ values: numbers, steps: sixStencils }]] });

@@ -234,11 +234,11 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
   });
 
   test('progress is reported to the end, and an error of the callback ends the upload', async () => {
-    const told: number[] = [];
+    const fractions: number[] = [];
     const reader = readerOf('u16', new Uint16Array(801));
-    const column = await context.upload(reader, { onProgress: (done, total) => void told.push(done / total) });
-    expect(told.at(-1)).toBe(1);
-    expect(told).toEqual([...told].sort((a, b) => a - b));
+    const column = await context.upload(reader, { onProgress: (done, total) => void fractions.push(done / total) });
+    expect(fractions.at(-1)).toBe(1);
+    expect(fractions).toEqual([...fractions].sort((a, b) => a - b));
     context.dispose(column);
     const failure = new Error('no');
     const onProgress = (): never => {

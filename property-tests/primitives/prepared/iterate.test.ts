@@ -266,10 +266,10 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     const step = context.prepare({ x: input(u32, 100) }, ({ x }) => ({ x: q.inclusiveScan(x, q.plus(u32)) }));
     const x = context.column(new Uint32Array(100).fill(1));
     const before = [counters.liveBuffers, counters.liveBytes];
-    const told: number[] = [];
-    const options = { maxRounds: 100, batch: 30, onProgress: (count: number) => void told.push(count) };
+    const reported: number[] = [];
+    const options = { maxRounds: 100, batch: 30, onProgress: (count: number) => void reported.push(count) };
     const { result } = await context.iterate(step, { x }, options);
-    expect(told.at(-1)).toBe(100);
+    expect(reported.at(-1)).toBe(100);
     context.dispose(result);
     const controller = new AbortController();
     const onProgress = (): void => controller.abort(new Error('enough'));
