@@ -1,7 +1,7 @@
 import { ForksPoolWorker } from 'vitest/node';
 import { minutes } from './progress-reporter.mjs';
 
-/** Milliseconds after which a file without progress is reported, each time that they pass. */
+/** A file without progress is reported again whenever this many milliseconds have passed. */
 const NAMED_AFTER = 3 * 60_000;
 /** Milliseconds after which the process of a file without progress is killed. */
 const ENDED_AFTER = 10 * 60_000;

@@ -47,7 +47,7 @@ const counted = (columns: readonly HostColumn[]): number => columns.reduce((sum,
  */
 const widthOf = (n: number): number => Math.min(plain.WIDTH, n & -n);
 
-/** Runs a plain function that fills an array and returns its number of elements; returns these elements. */
+/** Runs `fill`, which fills an array and returns how many elements it wrote; returns only these elements. */
 const filled = (length: number, fill: (out: Uint32Array) => number): Uint32Array => {
   const out = words(length);
   return out.subarray(0, fill(out));

@@ -3,7 +3,7 @@ import { areas } from './areas.ts';
 import { chain } from './chain.ts';
 import { primitiveExperiments } from './primitives.ts';
 
-/** The built-in experiments. Peers find their equivalents by these names. */
+/** The built-in experiments. Peers find their equivalent of an experiment by its name. */
 export const builtInExperiments: readonly Experiment[] = [
   ...primitiveExperiments,
   chain as unknown as Experiment,

@@ -85,7 +85,7 @@ function scanReal(x: Float32Array, out: Float32Array): void {
   }
 }
 
-/** Without a data-dependent branch, which would take twice as long. */
+/** Has no data-dependent branch, because that would take twice as long. */
 function copyIf(x: Words, out: Words): void {
   let place = 0;
   for (let i = 0; i < x.length; i++) {
@@ -106,7 +106,7 @@ function copyRowsIf([x, y, z]: readonly Words[], [a, b, c]: readonly Words[]): v
   }
 }
 
-/** Multiplies 2 × 2 matrices (rows a b and c d) from left to right. */
+/** Inclusive scan of products of 2 × 2 matrices (rows a b and c d), from left to right. */
 function scanMatrices([a, b, c, d]: readonly Words[], [e, f, g, h]: readonly Words[]): void {
   const { imul } = Math;
   let [upperLeft, upperRight, lowerLeft, lowerRight] = [1, 0, 0, 1];
@@ -147,7 +147,7 @@ function histogram(x: Words, shift: number, bins: Words): void {
   for (let i = 0; i < x.length; i++) bins[x[i]! >>> shift]!++;
 }
 
-/** By digits of 11 bits, the fastest choice in JavaScript. */
+/** Radix sort by digits of 11 bits, which is the fastest size in JavaScript. */
 function sort(
   input: Words,
   payload: Words | undefined,

@@ -27,7 +27,7 @@ export interface Prepared {
 /** Times of one round, in nanoseconds per call. */
 export interface Round {
   readonly time: number;
-  /** Time of a single call until the host knows that it is done; undefined if `time` is measured in that way. */
+  /** Time of a single call until the host knows that it is done; undefined if `time` already includes this wait. */
   readonly latency?: number | undefined;
   /** The clock that measured `time`. The host's clock always measures `latency`. */
   readonly clock: 'host' | 'device';

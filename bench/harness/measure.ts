@@ -95,7 +95,7 @@ const MIN_ROUND = { cpu: 1e7, gpu: 2e6 };
  */
 const WARMED_CALL = 1e8;
 const MAX_CALLS = 100;
-/** Nanoseconds. A candidate with longer calls is warm after a single one. */
+/** Nanoseconds. A candidate with longer calls is warm after a single call. */
 const LONG_CALL = 5e8;
 /** Nanoseconds. A candidate that has spent this long stops, but not before {@link MIN_ROUNDS} rounds. */
 const ENOUGH = 3e9;
@@ -163,8 +163,8 @@ async function faultOf(
 const TURN_MS = 50;
 
 /**
- * Measures the rounds of all runners, which take turns; runners that have spent enough time skip theirs. A runner that
- * fails is dropped, and an abort ends all rounds.
+ * Measures the rounds of all runners, which take turns; runners that have spent enough time skip their turns. A runner
+ * that fails is dropped, and an abort ends all rounds.
  */
 async function takeTurns(
   job: Job,

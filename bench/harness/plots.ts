@@ -102,7 +102,7 @@ const SLOWER = '#d55e00';
 
 /**
  * A standalone SVG of peers' times divided by backends' times, at the largest size that both have. Blue bars to the
- * right mean that the backend is faster; orange bars to the left mean that the peer is.
+ * right mean that the backend is faster; orange bars to the left mean that the peer is faster.
  */
 export async function ratioPlot(rows: readonly Row[]): Promise<string> {
   const title = 'Time of peers by time of backends';

@@ -18,7 +18,7 @@ export interface Row {
   readonly kind: Candidate['kind'];
   readonly hardware: Candidate['hardware'];
   readonly time: Spread;
-  /** Time of a single call until the host knows that it is done; undefined if `time` is measured in that way. */
+  /** Time of a single call until the host knows that it is done; undefined if `time` already includes this wait. */
   readonly latency: Spread | undefined;
   readonly clock: Round['clock'];
   readonly rounds: number;

@@ -11,8 +11,8 @@ export interface AviFormat {
 const MAX_BYTES = 2 ** 31;
 
 /**
- * Writes frames of grey bytes, each with its rows from top to bottom, as an uncompressed 8-bit AVI with a grey palette
- * and an index: video players, ImageJ and Rodinia's leukocyte program can read this format.
+ * Writes frames of grey bytes (rows from top to bottom) as an uncompressed 8-bit AVI with a grey palette and an index.
+ * Video players, ImageJ and Rodinia's leukocyte program can read this format.
  *
  * @throws RangeError if the file would exceed 2 GiB; larger files need an extension of the format.
  */

@@ -28,7 +28,7 @@ export interface DetectionAccuracy {
   readonly recall: number;
   /** The harmonic mean of precision and recall. */
   readonly f1: number;
-  /** Counts behind the shares, so that several frames can be summed. */
+  /** The counts from which the shares are computed; counts of several frames can be summed. */
   readonly matched: number;
   readonly missed: number;
   readonly spurious: number;
@@ -39,7 +39,7 @@ export interface DetectionAccuracy {
 export interface TrackAccuracy {
   /** Number of cells that are counted in at least two frames. */
   readonly tracks: number;
-  /** The share of these cells that were found at least once, and always by the same track. */
+  /** The share of the cells in `tracks` that were found at least once, and always by the same track. */
   readonly withoutSwitch: number;
   /**
    * Number of changes from one track to another between consecutive frames in which a cell was found, over all cells.

@@ -100,9 +100,9 @@ function snakeDifferences(theirs: readonly PeerCell[], ours: OurCells, windows: 
 }
 
 /**
- * The snakes whose difference exceeds the bound, and the maximum difference of all snakes after these were compared one
- * round earlier or later. A snake stops when its change falls below 0.1; if a change is within about 1e-5 of 0.1, f32
- * and f64 may stop one round apart.
+ * The number of snakes whose difference exceeds the bound, and the maximum difference of all snakes after these were
+ * compared one round earlier or later. A snake stops when its change falls below 0.1; if a change is within about 1e-5
+ * of 0.1, f32 and f64 may stop one round apart.
  */
 async function stopsApart(
   given: GivenCells,

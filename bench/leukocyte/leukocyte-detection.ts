@@ -76,7 +76,7 @@ export function detectionLadder(context: Context, host: CellVideoFrame['frame'])
     weights: context.column(tables.weights),
   });
 
-  /** Computes scores one circle after another; the best circle so far is stored in columns after each. */
+  /** Computes scores one circle after another; after each circle, the best circle so far is stored in columns. */
   const circleByCircle = (sumsOf: (circle: number, slopes: Column<'u32'>) => Sums): Scores => {
     const slopes = packSlopes(context, frame);
     let best: Best = context.materialize({

@@ -29,7 +29,7 @@ interface Stage {
   readonly key: string;
   readonly title: string;
   readonly note: string;
-  /** The paper's steps, and how many times as fast each is as its C code on one thread. */
+  /** The paper's steps, each with its speedup over the paper's C code on one thread. */
   readonly paper: readonly (readonly [name: string, speedup: number])[];
 }
 

@@ -72,7 +72,7 @@ function sourcePath(file: string): string {
 }
 
 function serve(path: string, discard: () => Promise<void>): PeerProgram {
-  // `detached` keeps Ctrl-C from the program: this process ends it by closing its input.
+  // `detached` keeps Ctrl-C from reaching the program: this process ends it by closing its input.
   const child = spawn(path, ['--serve'], { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
   const failed = failureOf(child, path);
   failed.catch(() => undefined);

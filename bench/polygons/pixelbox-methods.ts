@@ -37,7 +37,7 @@ const CASES: readonly (readonly [teeth: number, scale: number, pairs: number])[]
   [8192, 1, 1],
   [8192, 64, 1],
 ];
-/** Maximum number of corner products; the method `corners` would take minutes for more and is skipped. */
+/** Maximum number of corner products. With more, the method `corners` would take minutes, so it is skipped. */
 const MAX_PRODUCTS = 2 ** 31;
 
 const { backend, adapter } = options;

@@ -65,7 +65,10 @@ function scaled(polygons: GridPolygons, scale: number): GridPolygons {
 /** Pairs that one kernel processes together, uploaded to the device. */
 interface Prepared {
   readonly list: Uint32Array;
-  /** The regions of p and of q whose own areas follow the areas of the pairs in the result, p first. */
+  /**
+   * Regions whose own areas are computed too. In the result, the areas of the pairs come first, then those of these
+   * regions of p, then of q.
+   */
   readonly members: { readonly p: Uint32Array; readonly q: Uint32Array };
   areas(): Column<'u32'>;
   dispose(): void;

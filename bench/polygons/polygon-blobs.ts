@@ -41,7 +41,10 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** The traced outline of an object: the vertices of all rings in order, and the end of each ring in these vertices. */
+/**
+ * The traced outline of an object: the vertices of all rings in order, and for each ring the index after its last
+ * vertex.
+ */
 export interface Outline {
   readonly x: number[];
   readonly y: number[];

@@ -122,7 +122,7 @@ interface Sizes {
 
 const RULE = { change, total: plus(u32), until: isStill, captures: { bound: BOUND } };
 const SIZE = { maxRounds: 500, maxWidth: WIDTH, maxHeight: HEIGHT };
-/** Makes the relaxation of f32 grids with an image from its step. */
+/** Makes the `relax` call for a step on f32 grids with an image. */
 function inF32(step: typeof heat, changeOfCell: typeof change = change): Task['relax'] {
   return (u, image, sizes) => {
     const args = { u: u as Column<'f32'>, image: image as Column<'f32'> };

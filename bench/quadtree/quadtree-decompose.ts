@@ -32,7 +32,7 @@ function methodsOf(context: Context | undefined): Record<string, Method> {
 }
 
 const TELLING_SECONDS = 0.5;
-/** Levels of an untimed decomposition, for which V8 compiles the plain JavaScript. */
+/** Number of levels of an untimed decomposition, which makes V8 compile the plain JavaScript. */
 const WARM_UP_LEVELS = 4;
 
 /**

@@ -8,8 +8,8 @@ import type { Bench } from './quadtree-experiment.ts';
 /** One level of a decomposition, with the times of all rounds. */
 export interface Step {
   /**
-   * Number of quadrants that are split. `passages` counts pairs of an edge and such a quadrant that it passes through;
-   * `leaves` counts resulting quadrants that are not split further.
+   * Number of quadrants that are split. `passages` counts pairs of an edge and a split quadrant through which the edge
+   * passes; `leaves` counts resulting quadrants that are not split further.
    */
   readonly split: number;
   readonly passages: number;

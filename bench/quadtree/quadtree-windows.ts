@@ -9,7 +9,7 @@ const COUNTS = [1_000, 5_000, 10_000, 50_000, 100_000];
 /** Number of levels of the tree, the same as in the paper. */
 const LEVELS = 12;
 const SEED = 15;
-/** Maximum width and height of a window in degrees. The paper does not state its size. */
+/** Maximum width and height of a window in degrees. The paper does not state the size of its windows. */
 const MAX_WIDE = 1;
 
 /**

@@ -39,7 +39,7 @@ export async function measureOnDevice(context: Context, rows: number, rounds: nu
   t.disposeTable(table);
 }
 
-/** Runs the commands of a query without waiting for their results, and frees these. */
+/** Runs the commands of a query without waiting for their results, and frees the results. */
 type Launch = (() => void) & { dispose?: () => void };
 
 /**

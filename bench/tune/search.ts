@@ -179,7 +179,7 @@ async function compare(
       }
     }
     for (const prepared of pair) await prepared.close();
-    // At least 1 ns, because the clocks of software adapters report zero for short work.
+    // Times count as at least 1 ns, because the clocks of software adapters report zero for short work.
     const ratioOf = (one: 'median' | 'min'): number => {
       const [a, b] = times.map((all) => Math.max(1, spreadOf(all)[one]));
       return b! / a!;

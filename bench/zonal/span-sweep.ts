@@ -85,7 +85,10 @@ function createActiveEdges({ rows, firstColumn, columnStep, start, rest, height 
   };
   return edges;
 
-  /** Inserts an edge among the first `count` edges, from the end: there are few edges, and they are nearly in order. */
+  /**
+   * Inserts an edge into the first `count` edges by searching from their end: there are few edges, and they are nearly
+   * in order.
+   */
   function insert(count: number, c: number, e: number, f: number, left: number): void {
     let at = count;
     for (; at > 0 && column[at - 1]! > c; at--) {

@@ -189,7 +189,7 @@ const typesOf: Record<SketchOptions['floats'], readonly ScalarType[]> = {
   mostly: ['f32', 'f32', 'f32', 'f32', 'u32', 'i32', 'bool'],
 };
 
-/** Draws a well-typed program whose loops all end after a few iterations. */
+/** Draws a well-typed program; all of its loops end after a few iterations. */
 export function drawSketch(draw: Draw, options: SketchOptions): Sketch {
   const types = typesOf[options.floats];
   const captures = options.boolCaptures ? types : types.filter((type) => type !== 'bool');

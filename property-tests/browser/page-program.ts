@@ -65,7 +65,7 @@ const backends: Readonly<Record<PageBackend, () => Promise<Backend>>> = {
 const tests = {
   isIsolated: (): boolean => globalThis.crossOriginIsolated,
 
-  /** Opens a context, sorts on it, and closes it. */
+  /** Opens a context, sorts a column with it, and closes it. */
   async use(options: OpenOptions): Promise<Outcome> {
     const warnings: string[] = [];
     await using context = await open({ ...options, onWarning: ({ code, message }) => warnings.push(code, message) });

@@ -15,8 +15,8 @@ import { backwards, rowsIn, take } from './rows.ts';
 import { type KeyColumns, type KeyKind, type KeyRows, keyOf, keysOf } from './sort-keys.ts';
 
 /**
- * Columns that are merged along with the keys; a case has some or all of them. All together exceed the bindings of a
- * kernel.
+ * Columns that are merged along with the keys; a case has some or all of them. A case with all of them needs more
+ * bindings than a kernel may have.
  */
 const payloads = { float: 'f32', byte: 'i8', flag: 'bool', row: 'u32' } as const;
 

@@ -165,7 +165,7 @@ describe('tracks', () => {
 });
 
 describe('cells', () => {
-  /** One disc that moves to the right by three pixels a frame. */
+  /** One disc that moves to the right by three pixels per frame. */
   const discOf = (radius: number) =>
     Array.from({ length: 4 }, (_, t) => ({
       ...{ width: 240, height: 160 },

@@ -140,7 +140,7 @@ testLaws([
       }));
       const byHand = expected(frame, cells, options);
       const lost = expected(frame, finite, options);
-      // A cell whose position is NaN counts as lost, at position 0.
+      // A cell whose position is NaN counts as lost, and its position becomes 0.
       const places = {
         x: byHand.x.map((x, i) => (Number.isNaN(x) ? lost.x[i]! : x)),
         y: byHand.y.map((y, i) => (Number.isNaN(y) ? lost.y[i]! : y)),

@@ -24,8 +24,8 @@ interface Box {
 const LIMIT = 2 ** 30;
 
 /**
- * Whether a segment has a point strictly inside a box. This holds if all four sides have an open interval of the
- * segment on their inner side, and these intervals intersect.
+ * Whether a segment has a point strictly inside a box, which holds if some open interval of the segment is on the inner
+ * side of all four sides.
  */
 function entersBox([[ax, ay], [bx, by]]: [Vertex, Vertex], { left, bottom, right, top }: Box): boolean {
   // For the start and the end of the segment: positive if the point is on the inner side.

@@ -45,7 +45,7 @@ interface Job {
   readonly bins: number;
 }
 
-/** A cell whose centre lies within `about.tolerance` cells of an edge of a zone. */
+/** A cell whose centre is within `about.tolerance` cells of an edge of a zone. */
 interface NearCell {
   readonly zone: number;
   readonly column: number;
@@ -106,7 +106,7 @@ function distance([px, py]: number[], [x0, y0]: number[], [x1, y1]: number[]): n
   return Math.hypot(px! - x0! - t * dx, py! - y0! - t * dy);
 }
 
-/** Every cell of the raster whose centre lies within the tolerance of an edge, zone by zone. */
+/** Every cell of the raster whose centre is within the tolerance of an edge, zone by zone. */
 function cellsNearEdges(zones: Zones, grid: RasterGrid): NearCell[] {
   const { tolerance } = about;
   return zones.names.flatMap((_, zone) => {

@@ -168,7 +168,7 @@ describe('progress', () => {
     let read = 0;
     const counted: RasterSource['read'] = (window) => {
       read += window.rows * window.columns;
-      // Windows that no zone meets are not decoded.
+      // Windows without zones are not decoded.
       expect(corners.some((corner) => meets(window, corner))).toBe(true);
       return raster.read(window);
     };

@@ -100,7 +100,7 @@ test(
 test(
   'allocation waits for memory that a pending read still holds',
   async () => {
-    // Memory has no room for the column that is being read and for the new one together.
+    // Memory does not have room for both the column that is being read and the new column.
     const inner = await createWorkersBackend({ workers: 2, limits: { memoryBytes: 2e6 } });
     const context = new Context(createSpillingBackend(inner));
     const rows = 350_000;

@@ -157,7 +157,7 @@ test('a command that fails first and falls back to another way has no plan', () 
         throw new Error('no memory');
       });
     } catch {
-      // Ignored: the kernel would now try another way.
+      // Ignored: a real kernel would now try another method.
     }
   });
   for (let call = 0; call < 5; call++) issue(0, 1, 8, 0, kernel);

@@ -125,7 +125,7 @@ test(
       const expected = await undisturbed(steps);
       expect(await runSteps(context, steps)).toEqual(expected);
       await ended;
-      // In any case, a thread is missing now.
+      // Whether or not the steps were still running, the thread is gone now.
       expect(await runSteps(context, [...steps, ...manySteps])).toEqual(await undisturbed([...steps, ...manySteps]));
       expect(backend.failovers).toMatchObject([{ from: 'workers', to: 'workers', reason: { code: 'device/worker' } }]);
       expect(backend.counters).toMatchObject(nothingHeld);
