@@ -73,7 +73,7 @@ export function fillSpec(polygon: string): OptionSpec {
   return {
     name: 'fill',
     value: 'union|even-odd',
-    help: `a ${polygon} is the union of its parts (default), or holds what an odd number of its rings hold`,
+    help: `a ${polygon} is all its parts together (default), or the points inside an odd number of its rings`,
     choices: ['union', 'even-odd'],
   };
 }
@@ -97,7 +97,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   {
     name: 'antimeridian',
     value: 'unwrap',
-    help: 'rings that jump by more than 180° of longitude cross ±180°',
+    help: 'treat rings that jump by more than 180° of longitude as crossing the antimeridian',
     choices: ['unwrap'],
   },
   fillSpec('zone'),

@@ -116,7 +116,7 @@ const METHODS: readonly { readonly name: keyof Experiment; readonly needed: bool
 function requireExperiment(experiment: Experiment | undefined, file: string): void {
   const fault = faultOf(experiment);
   if (fault === undefined) return;
-  throw new UsageError('bench/experiment', `The default export of ${file} is no experiment: ${fault}.`, {
+  throw new UsageError('bench/experiment', `The default export of ${file} is not an experiment: ${fault}.`, {
     remedy: 'Export { name, inputs(case), run(columns, at) }, a list of these, or a function that returns them.',
   });
 }
@@ -133,7 +133,7 @@ function faultOf(experiment: Experiment | undefined): string | undefined {
     const given = experiment[method];
     return given === undefined ? needed : typeof given !== 'function';
   });
-  return wrong === undefined ? undefined : `${wrong.name} of ${name} is no function`;
+  return wrong === undefined ? undefined : `${wrong.name} of ${name} is not a function`;
 }
 
 /**

@@ -5,10 +5,11 @@ import { TUNE_SPECS } from './tune-arguments.ts';
 /** The help text of `quadrille bench --help`. */
 export const BENCH_HELP: string = `quadrille bench [options]
 
-Measures primitives, pipelines and algorithms on this machine, on the backends of this library and on peers that do the same:
-plain JavaScript; C++ if g++ is installed; Thrust and CUB if nvcc and an NVIDIA GPU are there; DuckDB, Arquero and luma.gl if
-@duckdb/node-api, arquero and @luma.gl/gpgpu are installed. Every answer is compared with the reference before it is timed.
-All candidates take turns in every round, so that other load on the machine affects them alike.
+Measures primitives, pipelines and algorithms on this machine: on the backends of this library, and on peers (other
+implementations of the same operations). Peers are plain JavaScript; C++ if g++ is installed; Thrust and CUB if nvcc and an
+NVIDIA GPU are there; DuckDB, Arquero and luma.gl if @duckdb/node-api, arquero and @luma.gl/gpgpu are installed. Every answer
+is compared with the reference before it is timed. All candidates take turns in every round, so that other load on the
+machine affects them alike.
 
 ${describe(BENCH_SPECS)}
 
@@ -28,14 +29,14 @@ Examples:
 export const TUNE_HELP: string = `quadrille tune [options]
 
 Finds the fastest tuning of the WebGPU kernels on this device. It measures the choices for one setting after the other and
-keeps a choice that is clearly faster. Tuning never changes results; tune compares them nevertheless.
+keeps a choice that is clearly faster. Tuning never changes results, but tune checks that it does not.
 
 ${describe(TUNE_SPECS)}
 
 Output:
   One JSON entry on stdout, or in the file of --out: the device, and the settings that differ from the default.
-  quadrille bench and quadrille tune take it with --tuning FILE, and programs with open({ tuning }). Other commands have
-  no --tuning.
+  quadrille bench and quadrille tune take it with --tuning FILE, and programs with open({ tuning }). Other commands
+  do not take it.
 
 Examples:
   quadrille tune --out tuning.json

@@ -64,7 +64,7 @@ async function list(experiments: readonly Experiment[], { stdout, signal }: Surr
 
 function requireCases(plan: MeasurementPlan): void {
   if (casesOf(plan).length > 0) return;
-  throw new UsageError('bench/no-case', 'None of the experiments takes elements of these types.', {
+  throw new UsageError('bench/no-case', 'None of the chosen experiments supports these element types.', {
     expected: [...new Set(plan.experiments.flatMap(typesOf))].join(' or '),
     got: plan.types.join(' and '),
   });

@@ -120,7 +120,7 @@ function notAChoice({ name, choices = [] }: OptionSpec, value: string): UsageErr
 
 function unknownOption(rawName: string, specs: readonly OptionSpec[]): UsageError {
   const name = rawName.replace(/^-+/, '');
-  if (name === 'budget') return replacedOption(name, 'memory', 'SIZE: it bounds the memory of all data of the run');
+  if (name === 'budget') return replacedOption(name, 'memory', 'SIZE, which limits the memory for all data of the run');
   const meant = suggest(
     name,
     specs.map(({ name }) => name),
@@ -137,7 +137,7 @@ function replacedOption(name: string, by: string, how: string): UsageError {
 }
 
 function strayWord(word: string): UsageError {
-  return new UsageError('usage/stray-word', `The word '${word}' belongs to no option.`, {
+  return new UsageError('usage/stray-word', `The word '${word}' is neither an option nor the value of one.`, {
     remedy: 'Put a value right after its option, and quote values that contain spaces.',
   });
 }

@@ -61,7 +61,7 @@ export const COMPARE_SPECS: readonly OptionSpec[] = [
   {
     name: 'format',
     value: 'csv|json|arrow',
-    help: 'format of these tables, if their names do not tell it (default csv)',
+    help: 'format of these tables, if their names do not show it (default csv)',
     choices: TABLE_FORMATS,
   },
   { name: 'plot', value: 'FILE.svg', help: 'histogram of the IoU as SVG' },
@@ -79,7 +79,7 @@ export const COMPARE_SPECS: readonly OptionSpec[] = [
   {
     name: 'input-format',
     value: 'NAME',
-    help: `format of A and B, if their names do not tell it: ${RESULT_SET_FORMATS.join(', ')}`,
+    help: `format of A and B, if their names do not show it: ${RESULT_SET_FORMATS.join(', ')}`,
     choices: RESULT_SET_FORMATS,
   },
   { name: 'geometry-column', value: 'NAME', help: 'the column of CSV files that holds the WKT' },

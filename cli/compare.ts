@@ -114,7 +114,7 @@ async function protectFolders({ a, b }: CompareOptions, outputs: readonly string
     const target = await resolve(output);
     const at = target === undefined ? -1 : folders.indexOf(dirname(target));
     if (at < 0) continue;
-    throw new UsageError('usage/output-among-tiles', `${output} would lie among the tiles of ${[a, b][at]}.`, {
+    throw new UsageError('usage/output-among-tiles', `${output} would be written among the tiles of ${[a, b][at]}.`, {
       remedy: 'Write to another folder.',
     });
   }

@@ -4,11 +4,11 @@ export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
   quadrille zonal       counts the cells of a raster in polygons: histograms and statistics
   quadrille compare     compares two sets of polygons of the same image
   quadrille track       finds cells in a video and follows them
-  quadrille neighbours  finds the nearest points of points, or all points within a distance
-  quadrille index       keeps polygons as a quadtree in a file, and queries it
+  quadrille neighbours  finds the nearest points of each point, or all points within a distance
+  quadrille index       stores polygons in a file as a quadtree, and queries it
   quadrille table       filters, groups and aggregates the rows of a table
   quadrille devices     lists backends and adapters, their limits and their precision
-  quadrille bench       measures primitives and pipelines beside other libraries
+  quadrille bench       measures primitives and pipelines, and compares them with other libraries
   quadrille tune        finds the fastest tuning of the WebGPU kernels on this device
   quadrille --version
   quadrille COMMAND --help

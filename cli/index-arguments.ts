@@ -69,7 +69,7 @@ export const READING_SPECS: readonly OptionSpec[] = [
   {
     name: 'antimeridian',
     value: 'unwrap',
-    help: 'rings that jump by more than 180° of longitude cross ±180°',
+    help: 'treat rings that jump by more than 180° of longitude as crossing the antimeridian',
     choices: ['unwrap'],
   },
   fillSpec('polygon'),
@@ -109,7 +109,7 @@ export const BUILD_SPECS: readonly OptionSpec[] = [
     value: 'LEFT,BOTTOM,SIZE',
     help: 'the square that is subdivided, or world (default: see above)',
   },
-  { name: 'no-edges', help: 'write no edges: the file is smaller, and no answers are exact' },
+  { name: 'no-edges', help: 'write no edges: the file is smaller, but its answers are not exact' },
   ...READING_SPECS,
   ...PLOT_SPECS,
   { name: 'json', help: 'the summary as one JSON object on stdout' },

@@ -9,7 +9,7 @@ Stores sets of polygons as quadrants in one quadtree. The tree is a file, which 
 
   quadrille index build FILE…   builds a tree from files of polygons
   quadrille index info TREE     says what is in a tree
-  quadrille index query TREE    finds the polygons that hold points, touch windows, or share area with polygons
+  quadrille index query TREE    finds the polygons that contain points, touch windows, or share area with polygons
   quadrille index COMMAND --help
 
 Examples:
@@ -65,19 +65,19 @@ Examples:
 /** The help text of `quadrille index query --help`. */
 export const QUERY_HELP: string = `quadrille index query TREE (--points FILE | --windows FILE | --polygons FILE) [options]
 
-Finds the polygons of a tree that hold each point, touch each window, or share area with each polygon. Files of queries may
+Finds the polygons of a tree that contain each point, touch each window, or share area with each polygon. Files of queries may
 be of any size, as they are answered in batches. Each is read twice, so it must be a file on disk.
 
 ${describe(QUERY_SPECS)}
 
-Output: one row for every query and polygon that belong together, in the order of the queries.
+Output: one row for every query and each of its polygons, in the order of the queries.
   --points    point,set,polygon: exact on the tree's grid, to whose nearest steps polygons and points are moved. A step is
               the side of the domain / 2^30 (quadrille index info prints it): 37 mm at the equator for longitudes and
               latitudes. A point on a left or bottom edge is inside, one on a right or top edge outside.
   --windows   window,set,polygon,min,max: lower and upper bound of the shared area, in square units of the coordinates.
-              If min is 0, they may share none. Sides of windows are moved to the nearest steps of the domain.
+              If min is 0, they may share no area. Sides of windows are moved to the nearest steps of the domain.
               With --antimeridian unwrap, a window whose left is greater than its right crosses the antimeridian.
-  --polygons  query,set,polygon,min,max: exactly those that share area. With --filter-only some that do not, too.
+  --polygons  query,set,polygon,min,max: exactly those that share area. With --filter-only, also some that share none.
               A query polygon is the union of its parts, or with --fill even-odd all its rings filled together. Polygons
               of the tree keep the fill rule that it was built with.
   --above     keeps rows whose max is above AREA, and adds a column sure: 1 if min is above it as well.

@@ -112,7 +112,7 @@ function textOf(path: string, facts: TreeFacts): string {
     ]),
     ['domain', `left ${left}, bottom ${bottom}, size ${size}; a step is ${step.toPrecision(3)}`],
     ['levels', `${levels}; the smallest quadrants are ${(size / 2 ** levels).toPrecision(3)} wide`],
-    ['nodes', `${number(nodes)}, ${number(viaNodes)} of them on the way to others`],
+    ['nodes', `${number(nodes)}, ${number(viaNodes)} of them without entries, above other nodes`],
     ...nodesPerLevel.map((count, level): [string, string] => [
       level === 0 ? '  by level' : '',
       `${level}: ${number(count)}`,
@@ -120,7 +120,9 @@ function textOf(path: string, facts: TreeFacts): string {
     ['entries', `${number(entries.inside)} inside polygons, ${number(entries.boundary)} on their boundaries`],
     [
       'edges',
-      edges === null ? 'none: no exact answers' : `${number(edges.edges)}, with ${number(edges.passages)} passages`,
+      edges === null
+        ? 'none, so answers are not exact'
+        : `${number(edges.edges)}, with ${number(edges.passages)} passages`,
     ],
     [
       'bytes',

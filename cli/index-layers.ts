@@ -35,7 +35,7 @@ export function notesOfSets(sets: readonly LayerSet[]): Note[] {
   const names = sets.map(({ name }) => name);
   const shared = names.find((name, at) => names.indexOf(name) !== at);
   if (shared === undefined) return [];
-  const message = `Several sets have the name ${JSON.stringify(shared)} of their files; they stay separate.`;
+  const message = `Several files are named ${JSON.stringify(shared)}, and so are their sets; the sets stay separate.`;
   return [{ code: 'index/same-names', message }];
 }
 
@@ -61,7 +61,7 @@ export function crsMismatch(
   const code = [a.crs, b.crs].find(canAssume) ?? 'EPSG:N';
   return new UsageError('input/crs-mismatch', `${a.name} is in ${a.crs}, but ${b.name} is in ${b.crs}.`, {
     remedy:
-      `Reproject one of them, for example with ogr2ogr -t_srs ${code}; or, if the coordinates agree nevertheless, ` +
+      `Reproject one of them, for example with ogr2ogr -t_srs ${code}; or, if both really have the same system, ` +
       `say so with --assume-crs ${code}.`,
   });
 }

@@ -115,12 +115,12 @@ async function rowQueries(
       if (beyond > 0) {
         const [thing, why] = kind === 'points' ? ['point', 'in no polygon'] : ['window', 'without area in any polygon'];
         const things = beyond === 1 ? `1 ${thing} is` : `${beyond} ${thing}s are`;
-        const message = `${things} beyond the domain of ${tree}, and ${why}.`;
+        const message = `${things} outside the domain of ${tree}, and so ${why}.`;
         log.note({ code: `index/${kind}-beyond-domain`, message, count: beyond });
       }
       if (flat > 0) {
         const windows = flat === 1 ? '1 window has no area and shares' : `${flat} windows have no area and share`;
-        log.note({ code: 'index/flat-windows', message: `${windows} none with any polygon.`, count: flat });
+        log.note({ code: 'index/flat-windows', message: `${windows} no area with any polygon.`, count: flat });
       }
     },
   };

@@ -41,7 +41,7 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
   {
     name: 'points',
     value: 'FILE.csv',
-    help: 'points, to find the polygons that hold them: columns x and y, or lon and lat',
+    help: 'points, to find the polygons that contain them: columns x and y, or lon and lat',
   },
   {
     name: 'windows',
@@ -57,7 +57,7 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
   {
     name: 'format',
     value: 'csv|json|arrow',
-    help: 'format of --out, if its name does not tell it (default csv)',
+    help: 'format of --out, if its name does not show it (default csv)',
     choices: TABLE_FORMATS,
   },
   {

@@ -118,7 +118,7 @@ function parseQueries(values: OptionValues): PointsRequest | undefined {
   const [useless, why] =
     path === undefined
       ? [['query-columns', 'query-id'], 'without --queries']
-      : [['with-self'], 'with --queries, which are not among POINTS'];
+      : [['with-self'], 'with --queries, because these queries are not among POINTS'];
   for (const name of useless) {
     if (!values.has(name)) continue;
     throw new UsageError('usage/contradiction', `--${name} has no effect ${why}.`, { remedy: 'Leave it out.' });

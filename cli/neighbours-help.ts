@@ -19,8 +19,8 @@ Distances:
   Distances are computed in f32. Every operation is rounded, and the coordinates are taken in the order of --columns. Points at
   the same distance come in the order of their rows. So all backends write the same bytes.
   If coordinates have more digits than f32 holds, the median of each column is subtracted first (not for cosine and inner), and
-  a note says so. A radius is rounded to f32 and compared as a power, such as its square for l2; it is refused if that power is
-  no f32.
+  a note says so. A radius is rounded to f32 and compared as a power, such as its square for l2; it is refused if f32
+  cannot hold that power.
   l2 is the Euclidean distance, l1 the sum of |δ|, max the maximum of |δ|, l3 the cube root of the sum of |δ|³, and so on;
   cosine is 1 − cos, inner the negated inner product. Longitudes and latitudes are treated as coordinates of a plane.
 

@@ -47,7 +47,7 @@ function withCrs(raster: RasterSource, crs: string): RasterSource {
 }
 
 function taken(silent: string, speaking: string, crs: string | undefined): Note {
-  const reading = crs === undefined ? 'which names none either' : `${crs}`;
+  const reading = crs === undefined ? 'which is not known either' : `${crs}`;
   const message = `The coordinate system of the ${silent} is not known; assumed to be that of the ${speaking}, ${reading}.`;
   return { code: 'zonal/crs-assumed', message };
 }
@@ -77,7 +77,7 @@ function noLongitudes(
 function mismatch(zones: string, raster: string, files: InputFiles): UsageError {
   return new UsageError('input/crs-mismatch', `${files.zones} is in ${zones}, but ${files.raster} is in ${raster}.`, {
     remedy:
-      `Reproject the zones, for example with ogr2ogr -t_srs ${raster}; or, if the coordinates agree nevertheless, ` +
+      `Reproject the zones, for example with ogr2ogr -t_srs ${raster}; or, if both really have the same system, ` +
       `say so with --assume-crs ${raster}.`,
   });
 }

@@ -75,8 +75,8 @@ function isNullForBoth(descriptor: 1 | 2): boolean {
 function stdoutClosed(): QuadrilleError {
   return new QuadrilleError('output/write-failed', 'stdout could not be written: it is closed.', {
     remedy:
-      'Send it to a file, a pipe, or > /dev/null. ' +
-      '(/dev/null opened for reading and writing, like DEVNULL of Python, looks like a closed stdout: open it for writing.)',
+      'Send it to a file, a pipe, or > /dev/null. If it already is /dev/null, open that for writing only: ' +
+      "opened for reading and writing, as Python's subprocess.DEVNULL is, it looks closed.",
   });
 }
 

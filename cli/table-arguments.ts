@@ -37,7 +37,7 @@ export const TABLE_SPECS: readonly OptionSpec[] = [
   {
     name: 'where',
     value: 'CONDITION',
-    help: "keep rows such as 'fare > 10 and zone in (3, 7)' (default: all; see below)",
+    help: "keep only rows that meet a condition, such as 'fare > 10 and zone in (3, 7)' (see below)",
   },
   { name: 'group-by', value: 'NAMES', help: 'group rows by the values of up to four columns' },
   {
@@ -49,11 +49,15 @@ export const TABLE_SPECS: readonly OptionSpec[] = [
   {
     name: 'order-by',
     value: 'NAME',
-    help: "a column of the answer, such as fare or 'avg(fare) desc'; without groups it needs --top (default: the keys)",
+    help: "sort by a column, such as 'avg(fare) desc' (default: the keys); without groups, it needs --top",
   },
-  { name: 'top', value: 'K', help: 'only the first K rows or groups in this order' },
+  { name: 'top', value: 'K', help: 'only the first K rows or groups, in the order of --order-by' },
   ...rowsOutSpecs('the answer'),
-  { name: 'plot', value: 'FILE.svg', help: 'bars of groups, or a histogram of a column of rows, as SVG (see below)' },
+  {
+    name: 'plot',
+    value: 'FILE.svg',
+    help: 'bars of the groups, or without groups a histogram of a column, as SVG (see below)',
+  },
   { name: 'trace', value: 'FILE.json', help: 'a trace of the run, for chrome://tracing and Perfetto' },
   { name: 'json', help: 'the figures of the run as one JSON object on stdout' },
   ...BACKEND_SPECS,

@@ -20,7 +20,7 @@ export function rowsOutSpecs(what: string): readonly OptionSpec[] {
     {
       name: 'format',
       value: ROWS_FORMATS.join('|'),
-      help: 'format of --out, if its name does not tell it (default csv)',
+      help: 'format of --out, if its name does not show it (default csv)',
       choices: ROWS_FORMATS,
     },
   ];

@@ -75,7 +75,7 @@ export function requireNoTimeInside(expression: Expression, fields: Fields, opti
     else {
       throw new UsageError(
         'table/time',
-        `${option}: "${field.name}" is a column of times, which cannot be computed with.`,
+        `${option}: "${field.name}" is a column of times, which cannot be added, subtracted or multiplied.`,
         {
           remedy: 'Compare the column itself with a time.',
         },
@@ -85,7 +85,7 @@ export function requireNoTimeInside(expression: Expression, fields: Fields, opti
 }
 
 function kindOf({ unit, utc }: TimeField): string {
-  return `times in ${unit}${utc ? ', of UTC' : ', without an offset'}`;
+  return utc ? `UTC times in ${unit}` : `times in ${unit} without a time zone`;
 }
 
 function notTogether(field: TimeField, what: string): UsageError {
@@ -112,9 +112,9 @@ function timeLiteral(text: string, field: TimeField): LiteralValue {
   if (time.isUtc && !field.utc) {
     throw new UsageError(
       'table/time',
-      `--where: '${text}' has an offset, but the times of "${field.name}" have none.`,
+      `--where: '${text}' has a UTC offset, but the times of "${field.name}" have none.`,
       {
-        remedy: 'Leave the offset out.',
+        remedy: 'Leave the UTC offset out.',
       },
     );
   }

@@ -285,14 +285,14 @@ function missingColumn({ file }: Reading, wanted: string, names: readonly string
 function longLine({ file, line }: Reading): FormatError {
   return new FormatError('csv/long-line', 'A line is too long to be a row.', {
     expected: `at most ${LONGEST_RECORD} characters`,
-    remedy: 'Check that the file is a CSV with a row a line.',
+    remedy: 'Check that the file is a CSV with one row per line.',
     place: { file, line },
   });
 }
 
 function openQuote({ file, line }: Reading): FormatError {
   return new FormatError('csv/open-quote', 'A quote is opened and not closed.', {
-    remedy: 'Close it; quotes inside of fields are doubled.',
+    remedy: 'Close it; write double quotes inside fields twice.',
     place: { file, line },
   });
 }

@@ -42,7 +42,7 @@ export async function distancePlot(plot: DistancePlot): Promise<string> {
 }
 
 function subtitle({ queries, count, infinite }: DistancePlot): string {
-  const beyond = infinite === 0 ? '' : `; ${plural(infinite, 'distance')} beyond all numbers not shown`;
+  const beyond = infinite === 0 ? '' : `; ${plural(infinite, 'infinite distance')} not shown`;
   return `${plural(count, 'distance')} of ${plural(queries, 'query')}${beyond}`;
 }
 

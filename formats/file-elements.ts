@@ -142,6 +142,6 @@ function shortFile(file: string, expected: number, got: number): FormatError {
 function changedFile(file: string): FormatError {
   return new FormatError('format/changed-file', 'The file was changed since its elements were asked for.', {
     place: { file },
-    remedy: 'Call fileElements again, and upload what it gives.',
+    remedy: 'Call fileElements again, and upload its new result.',
   });
 }

@@ -205,7 +205,8 @@ async function writeFile(handle: FileHandle, plan: FilePlan, raster: GeoTiffRast
   }
   const fields = [...layoutFields(plan, raster, offsets, byteCounts), ...placeFields(raster), ...crsFields(raster)];
   const directory = encodeDirectory(fields, end, littleEndian, plan.big);
-  if (!plan.big && end + directory.length >= 2 ** 32) throw badOption('The file outgrows a TIFF: set bigTiff.');
+  if (!plan.big && end + directory.length >= 2 ** 32)
+    throw badOption('The file is too large for a classic TIFF: set bigTiff.');
   await writeAll(handle, directory, end);
   await writeAll(handle, encodeHeader(end, littleEndian, plan.big), 0);
 }
@@ -244,10 +245,10 @@ function toWords(cells: Cells | undefined, window: Window, sample: Sample): Word
   if (cells.length === window.columns * window.rows && cells.BYTES_PER_ELEMENT === size) {
     return wordsOver(new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength), size);
   }
-  throw new ArgumentError('argument/cells', 'The cells given for a window are not the cells of that window.', {
+  throw new ArgumentError('argument/cells', 'The callback returned an array that does not fit its window.', {
     expected: `${window.columns * window.rows} cells of type ${sample}`,
     got: `${cells.length} cells of ${cells.BYTES_PER_ELEMENT} bytes`,
-    remedy: 'Return the cells of the window that was asked for.',
+    remedy: 'Return one value of that type for each cell of the window.',
   });
 }
 

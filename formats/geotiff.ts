@@ -131,7 +131,10 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
   const keepBytes = options.keepBytes ?? 32 * 2 ** 20;
   const masks = await findMasks({ source, directory, layout, band, keepBytes, checkBlocks }, path, notes);
   for (const { name } of masks) {
-    notes.push({ code: 'raster/mask', message: `${name} says which cells have data: where it is 0, they have none.` });
+    notes.push({
+      code: 'raster/mask',
+      message: `${name} marks the cells without data: where it is 0, a cell has none.`,
+    });
   }
   const reader = windowReader({ source, layout, fill: stored ?? 0, keepBytes, threads: options.threads });
   if (options.startThreads) reader.start();

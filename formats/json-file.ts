@@ -64,7 +64,7 @@ export function parseJson(text: string, file: string): unknown {
     const fault = findJsonFault(text);
     throw new FormatError('format/json-syntax', `The file is not valid JSON: ${fault?.reason ?? String(cause)}.`, {
       place: { file, line: fault?.line, column: fault?.column },
-      remedy: 'Zones are read from GeoJSON or TopoJSON: check that the file is complete and of that kind.',
+      remedy: 'Zones are read from GeoJSON or TopoJSON: check that the file is complete and in one of these formats.',
       cause,
     });
   }

@@ -15,7 +15,7 @@ export interface MemoryNeed {
 
 /** The error `memory/limit`, with the estimate, the limit, and remedies. */
 export function overMemory(sentence: string, { needed, what, allowed, instead, place }: MemoryNeed): OutOfMemoryError {
-  const remedy = 'Raise the limit (--memory) where the machine has more';
+  const remedy = 'Raise the limit (--memory) if the machine has more memory';
   const [max, got] = [bytesText(allowed), bytesText(needed)];
   return new OutOfMemoryError('memory/limit', sentence, {
     expected: `at most ${max}`,

@@ -134,14 +134,14 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
 
   function isNullOrNot(first: Meaning): Meaning {
     const isNegated = takes('not');
-    wants('null', 'After is comes null, or not null');
+    wants('null', "After 'is', null or not null is expected");
     const condition = isNull(asValue(first));
     return { condition: isNegated ? not(condition) : condition, at: first.at };
   }
 
   function range(first: Meaning): Condition {
     const low = comparable(sum());
-    wants('and', 'The word and is missing here: write x between 3 and 7');
+    wants('and', "The word 'and' is missing here: write x between 3 and 7");
     return between(comparable(first), low, comparable(sum()));
   }
 
@@ -150,7 +150,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     const value = asValue(read);
     if (value.kind !== 'literal' || value.value !== null) return value;
     throw textError(given, read.at, 'A comparison with null is never true.', {
-      remedy: 'Write is null, or is not null.',
+      remedy: "Write 'is null' or 'is not null'.",
     });
   }
 

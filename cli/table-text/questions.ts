@@ -66,7 +66,7 @@ export function parseAggregates(given: OptionText, columns: readonly string[]): 
     const aggregate = parseAggregate(parser);
     const name = parser.takes('as') ? aliasOf(parser) : given.text.slice(first.at, parser.peek().at).trim();
     if (all.has(name))
-      throw parser.wrong(first, `Two columns would be named ${name}.`, 'Give one of them another name with as.');
+      throw parser.wrong(first, `Two columns would be named ${name}.`, "Give one of them another name with 'as NAME'.");
     all.set(name, aggregate);
   } while (parser.takes(','));
   expectEnd(parser, 'A comma is expected here, or the end.');

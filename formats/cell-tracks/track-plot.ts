@@ -54,7 +54,7 @@ export async function trackPlot({ figures, scale, title }: TrackPlot): Promise<s
 }
 
 function subtitle({ tracks, frames, pathsEvery }: TrackFigures): string {
-  const thinned = pathsEvery > 1 ? `; of their points those of every ${ordinal(pathsEvery)} frame are drawn` : '';
+  const thinned = pathsEvery > 1 ? `; paths use the points of every ${ordinal(pathsEvery)} frame` : '';
   return `${plural(tracks, 'track')} in ${plural(frames, 'frame')}, over the first frame${thinned}`;
 }
 

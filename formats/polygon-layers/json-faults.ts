@@ -2,7 +2,7 @@ import { FormatError } from '../../primitives/errors.ts';
 import { findJsonFault } from '../json-syntax.ts';
 import type { LayerInput } from './layer-input.ts';
 
-const REMEDY = 'Check that the file is complete and of that kind.';
+const REMEDY = 'Check that the file is complete and in this format.';
 
 /** The first error in a text that is not JSON: its byte offset, and a sentence with the reason. */
 export interface TextFault {
@@ -15,7 +15,7 @@ export interface TextFault {
 export function faultOf(bytes: Buffer): TextFault {
   const offset = invalidUtf8(bytes);
   if (offset !== undefined)
-    return { offset, code: 'format/not-utf8', sentence: 'The text is not UTF-8, so it is no JSON.' };
+    return { offset, code: 'format/not-utf8', sentence: 'The text is not UTF-8, so it is not JSON.' };
   if (bytes.length === 0) return syntaxFault(0, 'expected a value');
   const text = bytes.toString('utf8');
   const fault = findJsonFault(text);

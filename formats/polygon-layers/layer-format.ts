@@ -107,12 +107,12 @@ const FOREIGN: readonly (readonly [bytes: string, what: string, remedy: string])
   ['PK\x03\x04', 'a ZIP archive', 'Unpack it, and name the file in it.'],
   ['\x1f\x8b', 'compressed by gzip', 'Unpack it first.'],
   ['SQLite format 3', 'an SQLite database, such as GeoPackage', 'Convert it, for example with ogr2ogr.'],
-  ['MAQTREE\n', 'a tree that index build wrote', 'Name the files of polygons that it was built of.'],
+  ['MAQTREE\n', 'a tree, written by quadrille index build', 'Name the files of polygons that the tree was built from.'],
   ['PAR1', 'a Parquet file', 'Convert it, for example with ogr2ogr.'],
   ['\xff\xfe', 'text in UTF-16', 'Write it as UTF-8.'],
   ['\xfe\xff', 'text in UTF-16', 'Write it as UTF-8.'],
   ['<', 'XML, such as KML or GML', 'Convert it, for example with ogr2ogr.'],
-  ['[', 'an array of JSON', 'Write it as a FeatureCollection, or with a Feature a line.'],
+  ['[', 'an array of JSON', 'Write it as a FeatureCollection, or as one Feature per line.'],
 ];
 
 /** Companion files of a Shapefile, which users may name by mistake instead of the `.shp` file. */
@@ -122,10 +122,14 @@ function unknownFormat(head: Buffer, ending: string, file: string): FormatError 
   const text = head.toString('latin1', 0, 16);
   const foreign = FOREIGN.find(([bytes]) => text.startsWith(bytes));
   const remedy = BESIDE.has(ending) ? 'Name the file that ends in .shp.' : foreign?.[2];
-  return new FormatError('format/unknown-layer', 'The file is of no format that polygons are read from.', {
-    expected: 'GeoJSON, TopoJSON, FlatGeobuf, a Shapefile or WKT',
-    got: head.length === 0 ? 'an empty file' : (foreign?.[1] ?? 'something else'),
-    remedy: remedy ?? 'Convert it, for example with ogr2ogr.',
-    place: { file },
-  });
+  return new FormatError(
+    'format/unknown-layer',
+    'The format of the file is not known, so its polygons cannot be read.',
+    {
+      expected: 'GeoJSON, TopoJSON, FlatGeobuf, a Shapefile or WKT',
+      got: head.length === 0 ? 'an empty file' : (foreign?.[1] ?? 'something else'),
+      remedy: remedy ?? 'Convert it, for example with ogr2ogr.',
+      place: { file },
+    },
+  );
 }

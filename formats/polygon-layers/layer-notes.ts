@@ -38,7 +38,7 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   ...OTHER_GEOMETRY_SENTENCE,
   'polygons/deleted-records': (n) =>
     `${n === 1 ? '1 record is marked as deleted and was' : `${n} records are marked as deleted and were`} left out`,
-  'polygons/trailing-bytes': () => 'The file goes on behind the end that its head tells, and that was not read',
+  'polygons/trailing-bytes': () => 'Bytes after the end that the header states were not read',
   'polygons/bad-records': (n) =>
     `${n === 1 ? '1 record' : `${n} records`} could not be read and ${n === 1 ? 'was' : 'were'} left out`,
 };

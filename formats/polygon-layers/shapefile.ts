@@ -63,7 +63,7 @@ async function attributesOf(
   const beside = await input.beside('.dbf');
   if (beside !== undefined) return openAttributes(beside, column, signal);
   if (column === undefined) return undefined;
-  throw new FormatError('format/missing-file', 'There are no attributes from which to name the polygons.', {
+  throw new FormatError('format/missing-file', 'There is no attribute table to name the polygons from.', {
     expected: 'a file beside it that ends in .dbf',
     got: 'none',
     remedy: 'Copy all files of the Shapefile, or name no property.',
@@ -169,7 +169,7 @@ function readRings(columns: LayerColumns, view: DataView, at: FeaturePlace): voi
     const from = view.getUint32(PARTS + 4 * part, true);
     const to = part + 1 < parts ? view.getUint32(PARTS + 4 * part + 4, true) : points;
     if (from > to || to > points || (part === 0 && from !== 0)) {
-      throw damaged(`a part from 0 to ${points} behind the one before`, `${from} to ${to}`, at);
+      throw damaged(`a part from 0 to ${points} after the previous one`, `${from} to ${to}`, at);
     }
     readBinaryRing(columns, view, start + 16 * from, to - from, at);
   }

@@ -92,8 +92,8 @@ function requireLineEnd(cursor: ByteCursor, file: string): void {
   if (cursor.bytes[cursor.at] === char.semicolon) cursor.at++;
   skipSpace(cursor);
   if (cursor.at === cursor.end) return;
-  const remedy = 'Write one geometry a line.';
-  throw malformedText(cursor, file, 'Behind the geometry stands something else.', 'the end of the line', remedy);
+  const remedy = 'Write one geometry per line.';
+  throw malformedText(cursor, file, 'The line goes on after the geometry.', 'the end of the line', remedy);
 }
 
 /** Adds the file, the line and the record to an error. The parser saw a single line, so its error has only a column. */
@@ -101,7 +101,7 @@ function placedError(error: unknown, { input }: Reading, { index, line }: LineAt
   if (!(error instanceof FormatError || error instanceof GeometryError)) return error;
   const Kind = error instanceof GeometryError ? GeometryError : FormatError;
   const { code, expected, got, remedy, place } = error;
-  return new Kind(code, 'The geometry of the line is no well-known text.', {
+  return new Kind(code, 'The geometry of the line is not well-known text.', {
     expected,
     got,
     remedy,

@@ -73,7 +73,7 @@ function readPolygon(cursor: ByteCursor, columns: TileColumns, place: string): v
 
 function endLine(cursor: ByteCursor, place: string): void {
   if (peek(cursor) === char.return) cursor.at++;
-  if (peek(cursor) !== char.newline) throw malformedLine(cursor, place, 'a newline behind the return');
+  if (peek(cursor) !== char.newline) throw malformedLine(cursor, place, 'a newline after the carriage return');
   cursor.at++;
 }
 

@@ -117,7 +117,7 @@ function noTiles(
 
 function severalFormats(path: string, kinds: FilesByKind): FormatError {
   return new FormatError('format/several-formats', 'The files of the folder are of several formats.', {
-    expected: 'one format a result set',
+    expected: 'one format per result set',
     got: listKinds(kinds),
     remedy: 'Name the format to read, or move the others away.',
     place: { file: path },

@@ -228,8 +228,8 @@ function malformed(sentence: string, record: number, file: string): FormatError 
 
 function duplicateImage(id: string, record: number, file: string): FormatError {
   return new FormatError('format/duplicate-image', `Two images have the id ${quoteName(id)}.`, {
-    expected: 'one image an id, the number 1 and the text "1" being one',
-    remedy: 'Number the images anew, and their annotations with them.',
+    expected: 'one image per id; the number 1 and the text "1" are the same id',
+    remedy: 'Give every image its own id, and change the annotations with it.',
     place: { file, record },
   });
 }
@@ -237,6 +237,6 @@ function duplicateImage(id: string, record: number, file: string): FormatError {
 function unknownImagesNote(ids: readonly string[], file: string): Note {
   const count = ids.length;
   const subject = count === 1 ? '1 image has' : `${count} images have`;
-  const message = `${subject} annotations in ${file} but no entry in "images", and go by their ids: ${listNames(ids, 3)}.`;
+  const message = `${subject} annotations in ${file} but no entry in "images", so their ids are used as names: ${listNames(ids, 3)}.`;
   return { code: 'result-set/unknown-images', message, count };
 }

@@ -213,7 +213,7 @@ function chooseColumns(
       `a header with ${quoteName(wanted)}`,
       header,
       {
-        remedy: `Name the column of ${what} as the header has it.`,
+        remedy: `Name the column of ${what} exactly as the header does.`,
         file: table.file,
       },
     );
@@ -222,7 +222,7 @@ function chooseColumns(
   if (geometry === undefined) {
     const expected = 'a header with "wkt", or a field of well-known text';
     const remedy = 'Name the column of the geometry.';
-    throw noColumn('There is no column of geometry.', expected, header, { remedy, file: table.file });
+    throw noColumn('There is no column with geometries.', expected, header, { remedy, file: table.file });
   }
   const other = header === undefined && table.fields.length > 1 ? idBeside(geometry) : undefined;
   return { geometry, id: stated(idColumn, 'the ids') ?? named(ID_NAMES) ?? other };
@@ -271,7 +271,7 @@ function refuseUnquoted({ cursor: { bytes }, delimiter, file }: CsvReading, { fr
   const cut = bytes[to] === delimiter && bytes[from - 1] !== char.quote && bytes[to - 1] !== char.close;
   if (!cut || bytes.subarray(from, to).indexOf(char.open) === -1) return;
   const at = { bytes, at: from, end: to };
-  const remedy = 'Put geometries in double quotes: what parts fields stands in them too.';
+  const remedy = 'Put geometries in double quotes, because they contain the delimiter of the fields.';
   throw malformedText(at, file, 'The geometry is cut off where the next field begins.', "')' at its end", remedy);
 }
 
@@ -286,6 +286,6 @@ function noColumn(
 }
 
 function malformed(cursor: ByteCursor, file: string, expected: string): FormatError {
-  const remedy = 'Put fields that hold delimiters in double quotes, as RFC 4180 has it.';
+  const remedy = 'Put fields that contain delimiters in double quotes (RFC 4180).';
   return malformedText(cursor, file, 'The record is malformed.', expected, remedy);
 }

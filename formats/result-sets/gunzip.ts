@@ -76,7 +76,7 @@ async function damaged(cause: unknown, unpacked: number, feeding: Feed, file: st
   if (failed !== undefined) return failed;
   return new FormatError('format/bad-gzip', 'The gzip stream is damaged or cut off.', {
     expected: 'a whole gzip stream',
-    got: `a fault behind ${unpacked} unpacked bytes`,
+    got: `a fault after ${unpacked} unpacked bytes`,
     remedy: 'Fetch or write the file again.',
     place: { file },
     cause,

@@ -9,7 +9,7 @@ export function decodeJson(bytes: Uint8Array, file: string): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
     throw new FormatError('format/not-utf8', 'The text is not UTF-8 or too long for one string, so it is not JSON.', {
-      remedy: 'Check that the file is complete and of that kind; split it if it is larger than 500 MB.',
+      remedy: 'Check that the file is complete and in this format; split it if it is larger than 500 MB.',
       place: { file },
       cause,
     });
@@ -30,7 +30,7 @@ export function parseJsonBytes(bytes: Uint8Array, file: string, memoryBytes?: nu
     const fault = findJsonFault(text);
     throw new FormatError('format/json-syntax', `The text is not valid JSON: ${fault?.reason ?? String(cause)}.`, {
       place: { file, line: fault?.line, column: fault?.column },
-      remedy: 'Check that the file is complete and of that kind.',
+      remedy: 'Check that the file is complete and in this format.',
       cause,
     });
   }
@@ -44,6 +44,6 @@ export function jsonFaultAt(bytes: Uint8Array, at: number, reason: string, file:
   const told = at >= bytes.length ? 'the text ends too early' : reason;
   return new FormatError('format/json-syntax', `The text is not valid JSON: ${told}.`, {
     place: placeIn(bytes, at, file),
-    remedy: 'Check that the file is complete and of that kind.',
+    remedy: 'Check that the file is complete and in this format.',
   });
 }

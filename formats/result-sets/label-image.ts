@@ -68,10 +68,10 @@ function bareRows(bytes: Uint8Array, { place, labels }: TileParameters): LabelRo
   const make = MAKERS[type];
   const size = width * height * make.size;
   if (labels === undefined || bytes.length !== size) {
-    throw new FormatError('format/wrong-length', 'The labels are not as many as the image has pixels.', {
+    throw new FormatError('format/wrong-length', 'The number of labels is not the number of pixels.', {
       expected: `${size} bytes for ${width} × ${height} of ${type}`,
       got: `${bytes.length} bytes`,
-      remedy: 'Hand the bytes over as load() returned them, with the parameters beside it.',
+      remedy: 'Pass the bytes that load() returned, with the parameters of the same tile.',
       place: { file: place },
     });
   }

@@ -78,7 +78,7 @@ const VERSION_2: Layout = {
 
 function readVersion(view: DataView, layout: Layout, littleEndian: boolean, file: string): NiftiHeader {
   const magic = String.fromCharCode(...[0, 1, 2].map((index) => view.getUint8(layout.magic + index)));
-  if (magic === layout.pairMagic) throw malformed('The voxels stand in another file.', 'n+1 or n+2', magic, file);
+  if (magic === layout.pairMagic) throw malformed('The voxels are in another file.', 'n+1 or n+2', magic, file);
   if (magic !== layout.pairMagic.replace('i', '+')) throw malformed('The magic is wrong.', 'n+1 or n+2', magic, file);
   const stored = TYPES.get(view.getInt16(layout.datatype, littleEndian));
   if (stored === undefined) {
@@ -89,7 +89,7 @@ function readVersion(view: DataView, layout: Layout, littleEndian: boolean, file
   const offset = layout.integer(view, 'offset', 0, littleEndian);
   const [width, height, slices] = readDimensions(view, layout, littleEndian, file);
   if (!(Number.isSafeInteger(offset) && offset >= (layout === VERSION_1 ? 348 : 540))) {
-    throw malformed('The voxels cannot begin there.', 'an offset behind the header', String(offset), file);
+    throw malformed('The offset of the voxels is invalid.', 'an offset after the header', String(offset), file);
   }
   return { width, height, slices, stored, littleEndian, offset };
 }
@@ -116,14 +116,14 @@ function readDimensions(
   const positive = [width, height, slices].every((size) => Number.isSafeInteger(size) && size > 0);
   if (count < 1 || count > 7 || !positive || voxels > MAX_VOXELS || slices > MAX_SLICES) {
     throw malformed(
-      'The dimensions cannot be.',
+      'The dimensions are invalid.',
       `1 to 7 dimensions, at most ${MAX_SLICES} slices and ${MAX_VOXELS} voxels`,
       got,
       file,
     );
   }
   if ([4, 5, 6, 7].some((index) => dim(index) > 1)) {
-    throw malformed('The volume has more than three dimensions.', 'one volume a file', got, file);
+    throw malformed('The volume has more than three dimensions.', 'one volume per file', got, file);
   }
   return [width, height, slices];
 }

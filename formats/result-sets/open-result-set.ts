@@ -127,7 +127,7 @@ function inOrder(tiles: readonly TileSource[], path: string): TileSource[] {
   const again = sorted.findIndex((tile, index) => index > 0 && tile.name === sorted[index - 1]!.name);
   if (again === -1) return sorted;
   throw new FormatError('format/duplicate-tile', `Two tiles are called ${quoteName(sorted[again]!.name)}.`, {
-    expected: 'one tile a name, as tiles of two result sets are paired by name',
+    expected: 'unique names, because the tiles of two result sets are paired by name',
     got: `${sorted[again - 1]!.place} and ${sorted[again]!.place}`,
     remedy: 'Rename or remove one of them.',
     place: { file: path },
@@ -142,7 +142,7 @@ function otherFilesNote(others: readonly string[], path: string): Note {
 }
 
 function unknownEnding(path: string): FormatError {
-  return new FormatError('format/unknown-ending', 'The name of the file does not tell its format.', {
+  return new FormatError('format/unknown-ending', 'The file name does not show the format.', {
     expected: `a name that ends in ${ENDINGS}`,
     got: basename(path),
     remedy: 'Rename the file, or name its format.',

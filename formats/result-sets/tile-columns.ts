@@ -276,9 +276,9 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
     `${ringsThat(n, 'has all its', 'have all their')} vertices on one line and ${n === 1 ? 'encloses' : 'enclose'} no area, in`,
   'polygons/empty': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} no rings and no area`,
   'polygons/other-geometry': (n) =>
-    `${n === 1 ? '1 geometry is no polygon and was' : `${n} geometries are no polygons and were`} left out, of`,
-  'polygons/crowd': (n) => `${n === 1 ? '1 polygon is a crowd' : `${n} polygons are crowds`}, taken as one object each`,
-  'polygons/duplicate-ids': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} the id of one before`,
+    `${n === 1 ? '1 geometry is not a polygon and was' : `${n} geometries are not polygons and were`} left out, of`,
+  'polygons/crowd': (n) => `${n === 1 ? '1 polygon is a crowd' : `${n} polygons are crowds`}, each taken as one object`,
+  'polygons/duplicate-ids': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} the id of an earlier polygon`,
 };
 
 function resizedWords(column: Uint32Array, size: number): Uint32Array {

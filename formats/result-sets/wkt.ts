@@ -131,7 +131,7 @@ function skipSrid(cursor: ByteCursor, file: string): void {
     return;
   }
   cursor.at++;
-  if (Number.isNaN(readNumber(cursor))) throw malformed(cursor, file, 'a number behind SRID=');
+  if (Number.isNaN(readNumber(cursor))) throw malformed(cursor, file, 'a number after SRID=');
   take(cursor, char.semicolon, file);
 }
 
@@ -225,7 +225,7 @@ function readPart(cursor: ByteCursor, file: string): number {
 function skipGap(cursor: ByteCursor, file: string): void {
   const start = cursor.at;
   skipSpace(cursor);
-  if (cursor.at === start) throw malformed(cursor, file, 'a blank behind the number');
+  if (cursor.at === start) throw malformed(cursor, file, 'a blank after the number');
 }
 
 const NO_NUMBER: ReadonlySet<string> = new Set(['NAN', 'INF', 'INFINITY']);
@@ -270,7 +270,13 @@ function take(cursor: ByteCursor, wanted: number, file: string): void {
 function malformed(cursor: ByteCursor, file: string, expected: string): Error {
   const { bytes, end, at } = cursor;
   if (at < end) {
-    return malformedText(cursor, file, 'The geometry is not well-known text.', expected, 'Write one geometry a line.');
+    return malformedText(
+      cursor,
+      file,
+      'The geometry is not well-known text.',
+      expected,
+      'Write one geometry per line.',
+    );
   }
   // In a CSV, other fields follow the geometry. Cut the text at its end, so that the error does not show them.
   const inside = { bytes: bytes.subarray(0, end), end, at };

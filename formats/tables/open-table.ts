@@ -75,7 +75,7 @@ const ARGUMENTS = {
     types: optional(someTypes),
     delimiter: optional(
       where(
-        'one character of ASCII but a quote or a line end',
+        'one ASCII character that is neither a quote nor a line end',
         (given) => typeof given === 'string' && /^[\t -~]$/.test(given) && given !== '"',
       ),
     ),

@@ -41,7 +41,7 @@ export function decodeBlockNow(
 }
 
 function toSamples(bytes: Uint8Array, size: number, coding: BlockCoding, file: string, block: number): Words {
-  if (bytes.length < size) throw corrupt(file, block, `it decodes to ${bytes.length} bytes of ${size}`);
+  if (bytes.length < size) throw corrupt(file, block, `it decodes to ${bytes.length} bytes instead of ${size}`);
   return toWords(bytes.subarray(0, size), coding);
 }
 
@@ -51,7 +51,7 @@ function unpack(packed: Uint8Array, size: number, coding: BlockCoding, file: str
   if (compression === 'packbits') return unpackPackBits(packed, size);
   if (compression === 'deflate') return inflateNow(packed, size, coding, file, block);
   const bytes = unpackLzw(packed, size);
-  if (bytes === undefined) throw corrupt(file, block, 'it holds a code that LZW cannot have there');
+  if (bytes === undefined) throw corrupt(file, block, 'it holds a code that is not valid in LZW at that place');
   return bytes;
 }
 

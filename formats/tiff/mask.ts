@@ -55,7 +55,7 @@ async function internalMasks(of: MaskedBand, notes: Note[]): Promise<BandMask[]>
   const masks: BandMask[] = [];
   const { directories, isWhole } = await followingDirectories(of.directory);
   if (!isWhole) {
-    const message = 'The directories behind the first one cannot be read; masks that they may tell of are not applied.';
+    const message = 'The directories after the first one cannot be read; masks in them, if any, are not applied.';
     notes.push({ code: 'raster/directories-unreadable', message });
   }
   for (const directory of directories) {

@@ -10,7 +10,7 @@ export function readScaling(metadata: string | undefined, band: number, notes: N
   const scale = numberOf(itemOf(metadata, 'scale', band), 1);
   const offset = numberOf(itemOf(metadata, 'offset', band), 0);
   if (scale === undefined || offset === undefined || scale === 0) {
-    const message = 'The scale and the offset of the band are no numbers to count with; stored values are counted.';
+    const message = 'The scale or the offset of the band is not a usable number; stored values are counted.';
     notes.push({ code: 'raster/scaling-unusable', message });
     return undefined;
   }

@@ -48,7 +48,7 @@ function noteStreams({ head, number, notes }: Walk): void {
   const others = head.streams.filter((_, i) => i !== number);
   if (others.length === 0) return;
   const names = others.map(({ type }) => STREAMS[type] ?? JSON.stringify(type));
-  const message = `The first stream of images is read; others are not: ${names.join(', ')}.`;
+  const message = `Only the first stream of images is read. Streams that are not read: ${names.join(', ')}.`;
   notes.push({ code: 'video/other-streams', message, count: others.length });
 }
 
@@ -86,7 +86,7 @@ async function* readFrames(
   }
   if (repeated > 0) notes.push(repeatedNote(repeated));
   if (announced !== 0 && announced !== frame) {
-    const message = `The head of the file says ${announced} frames, and there are ${frame}.`;
+    const message = `The header states ${announced} frames, but the file has ${frame}.`;
     notes.push({ code: 'video/frame-count', message });
   }
 }
@@ -107,7 +107,7 @@ function emptyFirst(place: ErrorPlace): FormatError {
 }
 
 function repeatedNote(count: number): Note {
-  const message = `${count === 1 ? '1 frame is' : `${count} frames are`} empty, as recorders write frames that they lost; the frame before is given again.`;
+  const message = `${count === 1 ? '1 frame is' : `${count} frames are`} empty, which is how recorders mark lost frames; the previous frame is repeated.`;
   return { code: 'video/repeated-frames', message, count };
 }
 
@@ -125,7 +125,7 @@ async function* frameChunks({ source, head, number, notes }: Walk): AsyncGenerat
       // If the size of the list is missing or slightly wrong, the list ends at the index or at the next RIFF chunk.
       if (chunk.id === 'idx1' || chunk.id === 'RIFF') break;
       const kind = kindOf(chunk, head.streams.length, number);
-      if (kind === undefined) throw damagedAvi('there is no chunk where a frame was to start', file, at, frame);
+      if (kind === undefined) throw damagedAvi('there is no chunk where a frame should start', file, at, frame);
       if (kind === 'palette') throw paletteChange(file, at, frame);
       if (kind === 'frame') {
         yield chunk;
@@ -168,23 +168,23 @@ async function nextMovi(
     const chunk = await chunkAt(source, at);
     if (chunk?.list === 'movi') return chunk;
     if (chunk !== undefined && STREAM_CHUNK.test(chunk.id))
-      throw damagedAvi('a frame stands behind the list of frames', file, at, frame);
+      throw damagedAvi('there is a frame after the list of frames', file, at, frame);
     if (chunk === undefined || !/^[\w ]{4}$/.test(chunk.id)) {
       noteOnce(notes, {
         code: 'video/trailing-bytes',
-        message: `${size - at} bytes at the end of the file are no frames, and were not read.`,
+        message: `${size - at} bytes at the end of the file are not frames and were not read.`,
       });
       return undefined;
     }
     at = chunk.id === 'RIFF' ? chunk.next : afterChunk(chunk.at, chunk.size);
     if (at > size)
-      noteOnce(notes, { code: 'video/cut-behind-frames', message: 'The file is cut off behind its frames.' });
+      noteOnce(notes, { code: 'video/cut-behind-frames', message: 'The file is cut off after its frames.' });
   }
   return undefined;
 }
 
 function paletteChange(file: string, byte: number, frame: number): FormatError {
-  return new FormatError('format/unsupported-codec', 'The palette of the AVI changes, which is not read.', {
+  return new FormatError('format/unsupported-codec', 'The palette of the AVI changes, which is not supported.', {
     expected: 'one palette for all frames',
     got: 'another from this frame on',
     remedy: CONVERT,

@@ -127,7 +127,7 @@ function unreadable(error: unknown, file: string): unknown {
   const told = fileError(file, error);
   if (told instanceof FormatError) return told;
   return new FormatError('format/unreadable-stream', 'The stream failed before its end.', {
-    remedy: 'Look at what writes it.',
+    remedy: 'Check the program that writes it.',
     place: { file },
     cause: error,
   });
@@ -137,7 +137,7 @@ function notBytes(value: unknown, file: string): FormatError {
   return new FormatError('format/not-bytes', 'The stream gives no bytes.', {
     expected: 'Uint8Arrays or Buffers',
     got: typeof value,
-    remedy: 'Set no encoding of the stream.',
+    remedy: 'Do not set an encoding for the stream.',
     place: { file },
   });
 }

@@ -142,7 +142,7 @@ function notY4m(magic: string, file: string): FormatError {
     got: kindOf(magic),
     remedy:
       magic === ''
-        ? 'Look at what writes to it.'
+        ? 'Check the program that writes to it.'
         : 'Write Y4M to it, for example with ffmpeg -i VIDEO -f yuv4mpegpipe -pix_fmt gray -.',
     place: { file },
   });

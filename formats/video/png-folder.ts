@@ -49,7 +49,7 @@ function missingNote(names: readonly string[]): Note[] {
   const step = steps.reduce((min, each) => Math.min(min, each), Number.POSITIVE_INFINITY);
   const gap = steps.findIndex((each) => each > step);
   if (gap < 0 || !(step >= 1)) return [];
-  const message = `Numbers are missing among the names, first behind ${JSON.stringify(names[gap])}; the frames around are taken as neighbours.`;
+  const message = `Numbers are missing among the names, first after ${JSON.stringify(names[gap])}; the frames on both sides of a gap are taken as consecutive.`;
   return [{ code: 'video/missing-numbers', message, count: steps.filter((each) => each > step).length }];
 }
 
@@ -57,7 +57,7 @@ function noPngs(folder: string, names: readonly string[]): FormatError {
   const shown = names.slice(0, 3).join(', ');
   const hasTiffs = names.some((name) => /\.tiff?$/i.test(name));
   return new FormatError('format/no-frames', 'The folder has no PNGs.', {
-    expected: 'files whose names end in .png, a frame each',
+    expected: 'files whose names end in .png, one per frame',
     got:
       names.length === 0
         ? 'an empty folder'

@@ -35,7 +35,7 @@ async function resolutionOf(directory: TiffDirectory, notes: Note[]): Promise<nu
   ]);
   const known = positive(x);
   if (known !== undefined && positive(y) !== undefined && Math.abs(y! / known - 1) > 1e-3) {
-    const message = `Pixels are not square: ${x} columns and ${y} rows a unit. The size of a pixel is that of columns.`;
+    const message = `Pixels are not square: ${x} columns and ${y} rows per unit. The resolution of the columns gives the pixel size.`;
     notes.push({ code: 'video/pixels-not-square', message });
   }
   return known;
@@ -117,8 +117,8 @@ interface StackSizes {
 /** Throws if the pages of a stack are not just the frames of a video, but also channels or sections. */
 function checkStack({ channels, slices, frames }: StackSizes, file: string): void {
   if (channels === 1 && (slices === 1 || frames === 1)) return;
-  throw new FormatError('format/unsupported-stack', 'The pages of the TIFF are not frames alone.', {
-    expected: 'one channel and one section a frame',
+  throw new FormatError('format/unsupported-stack', 'The pages of the TIFF are not all frames.', {
+    expected: 'one channel and one section per frame',
     got: `${channels} channels, ${slices} sections and ${frames} frames`,
     remedy: 'Split the channels, or project the sections, for example in ImageJ.',
     place: { file },
@@ -144,7 +144,7 @@ async function printedSize(
   if (unit === undefined || resolution === undefined) return undefined;
   const size = unit / resolution;
   if (size <= MAX_PIXEL_SIZE) return size;
-  const message = `The resolution of ${+(25_400 / size).toFixed(2)} dots an inch is that of a print, and no pixel size is taken from it.`;
+  const message = `The resolution of ${+(25_400 / size).toFixed(2)} dots per inch looks like a print resolution, so no pixel size is taken from it.`;
   notes.push({ code: 'video/print-resolution', message });
   return undefined;
 }

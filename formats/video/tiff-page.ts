@@ -67,7 +67,7 @@ export async function readPage(source: ByteSource, directory: TiffDirectory, cha
 async function readLayouts(source: ByteSource, directory: TiffDirectory, colours: Colours): Promise<BandLayout[]> {
   const wanted = colours === 'RGB' ? 3 : 1;
   const samples = (await directory.number('samplesPerPixel')) ?? 1;
-  if (samples < wanted) throw damaged(source.file, `it has ${samples} samples a pixel for RGB`);
+  if (samples < wanted) throw damaged(source.file, `it has ${samples} samples per pixel for RGB`);
   const separate = (await directory.number('planarConfiguration')) === 2;
   const layouts: BandLayout[] = [];
   for (let band = 1; band <= (separate ? wanted : 1); band++) layouts.push(await readLayout(source, directory, band));
@@ -93,7 +93,7 @@ function checkBlocks({ byteCounts }: BandLayout, { file, size }: ByteSource): vo
 }
 
 function signedNote(bits: number): Note {
-  const message = `Values have a sign: ${2 ** (bits - 1)} is added to each, so that the smallest becomes 0.`;
+  const message = `Values are signed: ${2 ** (bits - 1)} is added to each, so that the smallest becomes 0.`;
   return { code: 'video/signed-values', message };
 }
 
@@ -101,7 +101,7 @@ function extraNotes(samples: number, colours: Colours): Note[] {
   const extra = samples - (colours === 'RGB' ? 3 : 1);
   if (extra === 0) return [];
   if (extra === 1) return [ALPHA_NOTE];
-  return [{ code: 'video/other-samples', message: `The last ${extra} of ${samples} samples a pixel are not read.` }];
+  return [{ code: 'video/other-samples', message: `The last ${extra} of ${samples} samples per pixel are not read.` }];
 }
 
 /** Reads and decodes a page. `shift` is added to the byte offsets of its blocks. */

@@ -60,7 +60,7 @@ function othersNote(count: number): Note[] {
 
 function countNote(announced: number | undefined, count: number | undefined): Note[] {
   if (announced === undefined || count === undefined || announced === count) return [];
-  const message = `ImageJ wrote ${announced} images into the head of the file, and there ${count === 1 ? 'is' : 'are'} ${count}.`;
+  const message = `ImageJ wrote ${announced} images into the head of the file, but the file has ${count}.`;
   return [{ code: 'video/frame-count', message }];
 }
 

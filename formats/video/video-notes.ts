@@ -3,18 +3,18 @@ import type { VideoChannel } from './video.ts';
 
 export const ALPHA_NOTE: Note = {
   code: 'video/transparency-ignored',
-  message: 'Transparency of pixels is not looked at.',
+  message: 'The transparency of pixels is ignored.',
 };
 
 export const PALETTE_NOTE: Note = {
   code: 'video/colour-palette',
-  message: 'Pixels are indices of a palette with colours; the colours are taken, not the indices.',
+  message: 'Pixels are palette indices; the colours of the palette are used.',
 };
 
 /** The note that a channel was requested of a grey video, whose grey values are used instead. */
 export function greyChannelNotes(channel: VideoChannel): Note[] {
   if (channel === 'grey') return [];
-  return [{ code: 'video/grey', message: `The video is grey: its channel ${channel} is its grey values.` }];
+  return [{ code: 'video/grey', message: `The video is grey, so its grey values are used as the channel ${channel}.` }];
 }
 
 /** The note that values have fewer bits than their type, such as 12 of 16. */

@@ -20,12 +20,12 @@ export async function openY4m(stream: ByteStream, channel: VideoChannel, signal:
   if (head.rate !== undefined && fractionOf(head.rate) === undefined)
     notes.push({
       code: 'video/frame-rate',
-      message: `The head says ${quoted(`F${head.rate}`)}, which is no rate such as F30:1: it is not known.`,
+      message: `The head says ${quoted(`F${head.rate}`)}, which is not a frame rate such as F30:1; the frame rate is unknown.`,
     });
   if (head.isInterlaced)
     notes.push({
       code: 'video/interlaced',
-      message: 'The rows of a frame are of two moments: the video is interlaced.',
+      message: 'The video is interlaced: the odd and even rows of a frame are of different moments.',
     });
   if ((await stream.peek(1, signal)).length === 0) throw noFrames('0 frames', { file });
   return {

@@ -389,7 +389,7 @@ describe('peers', () => {
 describe('bad input', () => {
   test.each([
     [['--only', 'srot'], 'There is no experiment srot. Did you mean sort?'],
-    [['--only', 'histogram', '--types', 'f32'], 'None of the experiments takes elements of these types.'],
+    [['--only', 'histogram', '--types', 'f32'], 'None of the chosen experiments supports these element types.'],
     [['--sizes', '0'], "--sizes: '0' is not a number of elements."],
     [['--sizes', '2^32'], "--sizes: '2^32' is not"],
     [['--sizes', '2^9..2^3'], "--sizes: '2^9..2^3' is not a range of sizes."],
@@ -403,9 +403,9 @@ describe('bad input', () => {
     [['--csv', '--json'], '--csv and --json cannot both write to stdout.'],
     [['--experiment', '@nothing.mjs'], 'nothing.mjs cannot be loaded: there is no such file.'],
     [['--experiment', '@text.mjs'], 'text.mjs cannot be loaded:'],
-    [['--experiment', '@empty.mjs'], 'empty.mjs is no experiment: it is undefined.'],
+    [['--experiment', '@empty.mjs'], 'empty.mjs is not an experiment: it is undefined.'],
     [['--experiment', '@nameless.mjs'], 'its name is not one word'],
-    [['--experiment', '@runless.mjs'], 'run of x is no function'],
+    [['--experiment', '@runless.mjs'], 'run of x is not a function'],
     [['--experiment', '@typed.mjs'], 'types of x must be among u32, i32, f32'],
     [['--experiment', '@twice.mjs'], 'Two experiments are called map.'],
     [['--tuning', '@tuning.json', '--adapter', 'software'], "tuning.json: A tuning has no member 'scan.itens'."],

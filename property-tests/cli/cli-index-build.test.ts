@@ -244,7 +244,7 @@ describe('quadrille index build', () => {
   test('notes repeated names of sets, and sets without polygons', async () => {
     await shop.write('empty.json', collection());
     const { exitCode, stderr } = await shop.build('@empty.json', '@empty.json', '-o', '@none.maq');
-    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('Several sets have the name "empty"')]);
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('Several files are named "empty"')]);
     expect(stderr).toContain('There are no polygons in the file.');
     expect((await shop.treeOf('none.maq')).tree.nodes.level).toHaveLength(0);
     expect(await answer(shop.query('@none.maq', '--points', '@points.csv'))).toBe('point,set,polygon\n');

@@ -32,7 +32,7 @@ describe('quadrille index query --points', () => {
     await shop.write('beyond.csv', 'y;x\n10;10\n10;500\n');
     const { stdout, stderr } = await shop.query('@shapes.maq', '--points', '@beyond.csv');
     expect(stdout).toBe('point,set,polygon\n0,shapes,frame\n');
-    expect(stderr).toMatch(/note: 1 point is beyond the domain of .*shapes\.maq, and in no polygon\./);
+    expect(stderr).toMatch(/note: 1 point is outside the domain of .*shapes\.maq, and so in no polygon\./);
     expect(stderr).toMatch(/^2 points, 1 of them in polygons: 1 pair, [\d.]+ s on reference\.$/m);
   });
 
@@ -151,7 +151,7 @@ describe('quadrille index query --points', () => {
   test('treats points that round to the end of the domain as beyond it', async () => {
     await shop.write('end.csv', 'x,y\n180,10\n179.99999999999,10\n10,-180.1\n');
     const { stderr } = await shop.query('@shapes.maq', '--points', '@end.csv');
-    expect(stderr).toContain('note: 3 points are beyond the domain of');
+    expect(stderr).toContain('note: 3 points are outside the domain of');
   });
 
   test('requires a tree with edges', async () => {
@@ -201,8 +201,10 @@ describe('quadrille index query --windows', () => {
     );
     const { stdout, stderr } = await shop.query('@shapes.maq', '--windows', '@odd-windows.csv', '--count', 'query');
     expect(stdout).toBe('window,count\n0,0\n1,0\n2,0\n3,0\n4,1\n5,3\n');
-    expect(stderr).toMatch(/note: 2 windows are beyond the domain of .*shapes\.maq, and without area in any polygon\./);
-    expect(stderr).toContain('note: 2 windows have no area and share none with any polygon.');
+    expect(stderr).toMatch(
+      /note: 2 windows are outside the domain of .*shapes\.maq, and so without area in any polygon\./,
+    );
+    expect(stderr).toContain('note: 2 windows have no area and share no area with any polygon.');
   });
 
   test('counts, works without edges, and refuses inverted windows', async () => {

@@ -24,7 +24,7 @@ describe('bad usage', () => {
     [['index', 'build'], 'FILE is missing'],
     [['index', 'build', '@shapes.geojson'], '--out is missing'],
     [['index', 'build', '@nowhere.json', '-o', '@x.maq'], 'nowhere.json: There is no such file'],
-    [['index', 'build', '@points.csv', '-o', '@x.maq'], 'of no format that polygons are read from'],
+    [['index', 'build', '@points.csv', '-o', '@x.maq'], 'The format of the file is not known'],
     [['index', 'build', '@shapes.geojson', '-o', '@shapes.geojson'], 'which does not match .geojson'],
     [['index', 'build', '@shapes.maq', '-o', '@shapes.maq'], 'both read and written'],
     [['index', 'build', '@shapes.geojson', '-o', '@no/x.maq'], 'its folder does not exist'],
@@ -42,7 +42,7 @@ describe('bad usage', () => {
     [['index', 'info', '@shapes.maq', '--plot-window', '1,2,3'], 'is not of the form left,bottom,right,top'],
     [['index', 'info', '@shapes.maq', '--plot-window', '1,2,3,4'], '--plot-window has no effect without --plot'],
     [['index', 'query', '@shapes.maq', '--points', '-'], '- is stdin'],
-    [['index', 'query', '@shapes.maq', '--polygons', '@shapes.maq'], 'got a tree that index build wrote'],
+    [['index', 'query', '@shapes.maq', '--polygons', '@shapes.maq'], 'got a tree, written by quadrille index build'],
     [['index', 'query', '@shapes.maq'], 'The queries are missing'],
     [['index', 'query', '@shapes.maq', '--points', '@points.csv', '--windows', '@windows.csv'], 'exclude each other'],
     [

@@ -113,11 +113,11 @@ describe('queries that the column types do not allow are refused', () => {
     [['--where', 'fare + 1 > 3'], 'tables/type', "'fare', a column of f64"],
     [['--where', 'at > 5'], 'table/time', '"at", a column of times in us'],
     [['--where', "at > '2020-13-01'"], 'table/time', "'2020-13-01' is not a time"],
-    [['--where', "at > '2020-12-01T00:00Z'"], 'table/time', 'has an offset'],
+    [['--where', "at > '2020-12-01T00:00Z'"], 'table/time', 'has a UTC offset'],
     [['--where', 'at = day'], 'table/time', 'cannot be compared with'],
     [['--aggregate', 'avg(zone)'], 'tables/type', "There is no avg of 'zone', a column of string"],
     [['--aggregate', 'sum(at)'], 'tables/type', 'a column of times'],
-    [['--aggregate', 'max(at + 1)'], 'table/time', 'which cannot be computed with'],
+    [['--aggregate', 'max(at + 1)'], 'table/time', 'which cannot be added'],
     [['--aggregate', 'sum(3)'], 'tables/type', 'A constant has no value per row'],
     [
       [

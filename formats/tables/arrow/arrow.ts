@@ -190,6 +190,6 @@ async function bytesOf(
   if (unpacked === -1) return rest;
   if (!(unpacked >= 0 && unpacked <= MAX_BUFFER_BYTES)) throw new RangeError(`a buffer would have ${unpacked} bytes`);
   const whole = unpack(rest, unpacked) as Uint8Array<ArrayBuffer>;
-  if (whole.length !== unpacked) throw new RangeError('a buffer unpacks to another size');
+  if (whole.length !== unpacked) throw new RangeError('a buffer does not unpack to the stated size');
   return whole;
 }

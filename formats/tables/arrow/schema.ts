@@ -71,7 +71,7 @@ const DEEPEST = 64;
 
 /** The columns that a schema describes. */
 export function fieldsOf(schema: FlatTable): ArrowField[] {
-  if (u16Field(schema, 0, 0) !== 0) throw new RangeError('its numbers have the high byte first, which is not read');
+  if (u16Field(schema, 0, 0) !== 0) throw new RangeError('its numbers are big-endian, which is not supported');
   // A message may refer to the same table many times, so a small file could describe more fields than fit in memory.
   const budget = { left: MAX_FIELDS };
   return tablesOf(schema, 1).map((field) => fieldOf(field, budget, 0));
@@ -125,7 +125,7 @@ const UNITS: readonly TimestampUnit[] = ['s', 'ms', 'us', 'ns'];
 
 /** Descriptions of unsupported types, by type number. */
 const OTHERS: { readonly [typeId: number]: string } = {
-  [Type.null]: 'nothing but nulls of no type',
+  [Type.null]: 'nulls without a type',
   [Type.binary]: 'bytes',
   [Type.largeBinary]: 'bytes',
   [Type.fixedBinary]: 'bytes',
@@ -147,7 +147,7 @@ const OTHERS: { readonly [typeId: number]: string } = {
 function hostType(field: Omit<ArrowField, 'type'>, type: FlatTable | undefined): FieldType | string {
   const { typeId, bits, isSigned, unit } = field;
   if (typeId === Type.utf8 || typeId === Type.largeUtf8 || typeId === Type.utf8View) return { type: 'string' };
-  if (field.dictionary !== undefined) return 'codes of something else than strings';
+  if (field.dictionary !== undefined) return 'dictionary codes for values other than strings';
   if (typeId === Type.bool) return { type: 'bool' };
   if (typeId === Type.int && [8, 16, 32].includes(bits)) return { type: isSigned ? 'i32' : 'u32' };
   if (typeId === Type.int && bits === 64) return { type: isSigned ? 'i64' : 'u64' };
@@ -163,7 +163,7 @@ function hostType(field: Omit<ArrowField, 'type'>, type: FlatTable | undefined):
 function decimalOf(precision: number, scale: number, bits: number): FieldType | string {
   if (precision > MAX_DIGITS) return `decimals of ${precision} digits, more than ${MAX_DIGITS}`;
   const isSound = [32, 64, 128, 256].includes(bits) && scale >= 0 && scale <= precision;
-  return isSound ? { type: 'decimal', scale } : 'decimals of an unsound kind';
+  return isSound ? { type: 'decimal', scale } : 'decimals with an invalid precision or scale';
 }
 
 /** Converts a column of the schema to a field of the table; undefined if its type is not supported. */

@@ -285,7 +285,7 @@ function badCell(
   if (field.type === 'string') return notUtf8(file, line);
   const text = bytes.toString('utf8', starts[at]!, Math.min(ends[at]!, starts[at]! + 40));
   return new FormatError('csv/bad-cell', `A cell of the column "${field.name}" does not have its type.`, {
-    expected: field.type === 'decimal' ? `a decimal with at most ${field.scale} digits behind the point` : field.type,
+    expected: field.type === 'decimal' ? `a decimal with at most ${field.scale} digits after the point` : field.type,
     got: JSON.stringify(text),
     remedy: 'Correct it, leave it empty, or declare another type of the column.',
     place: { file, line },

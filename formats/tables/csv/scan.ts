@@ -167,24 +167,24 @@ export function unescaped(bytes: Buffer, from: number, to: number): Buffer {
 }
 
 function raggedRow({ file, line }: Reading, columns: number, got: number): FormatError {
-  return new FormatError('csv/ragged-row', 'A row has another number of fields than the first one.', {
+  return new FormatError('csv/ragged-row', 'A row does not have as many fields as the first row.', {
     expected: columns,
     got,
-    remedy: 'Correct the row; fields with delimiters in them are quoted.',
+    remedy: 'Correct the row; put fields that contain delimiters in double quotes.',
     place: { file, line },
   });
 }
 
 export function openQuote({ file, line }: Pick<Reading, 'file' | 'line'>): FormatError {
   return new FormatError('csv/open-quote', 'A quote is opened and not closed.', {
-    remedy: 'Close it; quotes inside of fields are doubled.',
+    remedy: 'Close it; write double quotes inside fields twice.',
     place: { file, line },
   });
 }
 
 function badQuote({ file, line }: Reading): FormatError {
   return new FormatError('csv/bad-quote', 'There is text between a closing quote and the end of its field.', {
-    remedy: 'Double the quotes inside of fields.',
+    remedy: 'Write double quotes inside fields twice.',
     place: { file, line },
   });
 }
@@ -192,7 +192,7 @@ function badQuote({ file, line }: Reading): FormatError {
 export function longRecord({ file, line }: Reading): FormatError {
   return new FormatError('csv/long-line', 'A line is too long to be a row.', {
     expected: `at most ${LONGEST_RECORD} bytes`,
-    remedy: 'Check that the file is a CSV with a row a line.',
+    remedy: 'Check that the file is a CSV with one row per line.',
     got: 'more',
     place: { file, line },
   });

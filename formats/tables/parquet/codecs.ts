@@ -30,7 +30,7 @@ async function loadSnappy(): Promise<Unpack> {
   const unpack = snappyUncompressor();
   return (bytes, length) => {
     // The decoder ignores `length` and trusts the length in the bytes, so check that they agree.
-    if (snappyLength(bytes) !== length) throw new RangeError('its compressed length is another');
+    if (snappyLength(bytes) !== length) throw new RangeError('its decompressed length is not the stated one');
     return unpack(bytes, length);
   };
 }

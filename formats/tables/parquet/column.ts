@@ -88,7 +88,7 @@ export function readColumn(
     at = behind + packed;
     const page = bytes.subarray(behind, at);
     if (header.crc !== undefined && crc32(page) >>> 0 !== header.crc >>> 0) {
-      throw new RangeError('the checksum of one of its pages is another');
+      throw new RangeError('one of its pages does not match its checksum');
     }
     readPage(reading, header, page);
   }
@@ -110,7 +110,7 @@ function readPage(reading: Reading, header: PageHeader, page: Buffer): void {
 
 function unpacked({ unpack }: Reading, page: Uint8Array, length: number): Buffer {
   const bytes = unpack(page, length);
-  if (bytes.length !== length) throw new RangeError('one of its pages unpacks to another size');
+  if (bytes.length !== length) throw new RangeError('one of its pages does not unpack to the stated size');
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
@@ -161,7 +161,7 @@ function readSecondVersion(reading: Reading, header: PageHeader, page: Buffer): 
       : readValidity(page, levels - definitions, levels, reading.validity, reading.row, rows);
   const rest = page.subarray(levels);
   const isPacked = head!.is_compressed !== false;
-  if (!isPacked && rest.length !== length) throw new RangeError('one of its pages has another size');
+  if (!isPacked && rest.length !== length) throw new RangeError('one of its pages does not have the stated size');
   readValues(reading, head!.encoding, isPacked ? unpacked(reading, rest, length) : rest, 0, rows, valid);
 }
 

@@ -86,7 +86,7 @@ function footerOf(metadata: FileMetaData, file: string, end: number): ParquetFoo
   const groups = metadata.row_groups.map((group, i): RowGroup => {
     const rows = Number(group.num_rows);
     if (!(Number.isInteger(rows) && rows >= 0 && rows <= MAX_ROWS)) throw tooManyRows(rows, i, file);
-    if (group.columns.length !== leaves) throw new RangeError(`row group ${i} has not the columns of the schema`);
+    if (group.columns.length !== leaves) throw new RangeError(`row group ${i} does not have the columns of the schema`);
     return { rows, chunks: group.columns.map((column) => chunkOf(column, file, end)) };
   });
   const total = groups.reduce((sum, { rows }) => sum + rows, 0);
@@ -146,7 +146,7 @@ function fieldTypeOf(element: SchemaElement): FieldType | string {
   if (converted === 'MAP' || converted === 'MAP_KEY_VALUE' || logical?.type === 'MAP') return 'maps';
   if (!isLeaf(element)) return 'records';
   if (converted === 'DECIMAL' || logical?.type === 'DECIMAL') return decimalOf(element);
-  if (logical?.type === 'NULL') return 'nothing but nulls of no type';
+  if (logical?.type === 'NULL') return 'nulls without a type';
   switch (type) {
     case 'BOOLEAN':
       return { type: 'bool' };
@@ -165,7 +165,7 @@ function fieldTypeOf(element: SchemaElement): FieldType | string {
       return timestampOf(element) ?? { type: isUnsigned(element) ? 'u64' : 'i64' };
     case 'BYTE_ARRAY': {
       const isText = ['UTF8', 'ENUM', 'JSON'].includes(converted ?? '') || isTextual(logical?.type);
-      return isText ? { type: 'string' } : 'bytes that are not said to be text';
+      return isText ? { type: 'string' } : 'bytes that are not marked as text';
     }
     default:
       if (converted === 'INTERVAL') return 'intervals';
@@ -212,7 +212,7 @@ function decimalOf({
     exact.scale >= 0 &&
     exact.scale <= exact.precision &&
     (type !== 'FIXED_LEN_BYTE_ARRAY' || (bytes ?? 0) > 0);
-  return isSound ? { type: 'decimal', scale: exact.scale } : 'decimals of an unsound kind';
+  return isSound ? { type: 'decimal', scale: exact.scale } : 'decimals with an invalid precision or scale';
 }
 
 /** Loads the codec that decompresses the pages of a column. */
@@ -232,7 +232,7 @@ export function codecOf(
 }
 
 function tooManyRows(rows: number, group: number, file: string): FormatError {
-  return new FormatError('format/row-group-size', `Row group ${group} has more rows than are held at once.`, {
+  return new FormatError('format/row-group-size', `Row group ${group} has too many rows.`, {
     expected: `at most ${MAX_ROWS}`,
     got: rows,
     remedy: 'Write the file with smaller row groups.',

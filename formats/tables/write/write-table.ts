@@ -126,15 +126,11 @@ async function* chunksOf(
 function formatOf(path: string): WrittenTableFormat {
   const format = ENDINGS[extname(path).toLowerCase()];
   if (format !== undefined) return format;
-  throw new UsageError(
-    'output/unknown-format',
-    `The ending of ${path} does not tell in which format it is to be written.`,
-    {
-      expected: Object.keys(ENDINGS).join(', '),
-      got: extname(path) === '' ? 'no ending' : extname(path),
-      remedy: 'Give it one of these endings.',
-    },
-  );
+  throw new UsageError('output/unknown-format', `The ending of ${path} is not that of a format for tables.`, {
+    expected: Object.keys(ENDINGS).join(', '),
+    got: extname(path) === '' ? 'no ending' : extname(path),
+    remedy: 'Use a name with one of these endings.',
+  });
 }
 
 /**

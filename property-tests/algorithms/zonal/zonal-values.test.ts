@@ -256,7 +256,7 @@ describe('quadrille zonal', () => {
       const found = await shop.quadrille([...words, '--assume-crs', 'EPSG:32633', '--stats', '@stats.csv']);
       expect(found.stdout).toBe('zone,lower,upper,count\n0,0,12,7\n0,nodata,,5\n');
       expect(found.stderr).toContain(
-        'note: The mask raster.tif.msk says which cells have data: where it is 0, they have none.\n',
+        'note: The mask raster.tif.msk marks the cells without data: where it is 0, a cell has none.\n',
       );
     } finally {
       await shop.remove();

@@ -269,7 +269,7 @@ describe('delimited text', () => {
       expect.objectContaining({
         expected: 'a header with "nme"',
         got: '"id, wkt"',
-        remedy: 'Name the column of the ids as the header has it.',
+        remedy: 'Name the column of the ids exactly as the header does.',
       }),
     );
   });

@@ -72,7 +72,7 @@ describe('Parquet', () => {
       { name: 'list', what: 'lists' },
       { name: 'record', what: 'records' },
       { name: 'map', what: 'maps' },
-      { name: 'bytes', what: 'bytes that are not said to be text' },
+      { name: 'bytes', what: 'bytes that are not marked as text' },
       { name: 'span', what: 'intervals' },
       { name: 'clock', what: 'times of day' },
       { name: 'id', what: 'UUIDs' },

@@ -183,7 +183,7 @@ describe('refused videos', () => {
     await expect(openVideo(Readable.from([]))).rejects.toMatchObject({
       code: 'format/not-video',
       got: 'no bytes',
-      remedy: 'Look at what writes to it.',
+      remedy: 'Check the program that writes to it.',
     });
     await expect(openVideo(Readable.from([Buffer.from('\0\0\0\x18ftypisom0000', 'latin1')]))).rejects.toMatchObject({
       code: 'format/not-video',
