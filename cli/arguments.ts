@@ -170,7 +170,8 @@ function wantsStatisticsAlone(values: OptionValues): boolean {
 }
 
 /**
- * Whether histograms go to stdout if `--out` is not given: if they are computed, and no other output goes to stdout.
+ * Whether histograms go to stdout if `--out` is not given. They do if they are computed and no other output goes to
+ * stdout.
  */
 function printsHistograms(values: OptionValues): boolean {
   if (values.has('format')) return true;

@@ -68,8 +68,7 @@ async function importFile(file: string): Promise<ExperimentFile | undefined> {
 }
 
 /**
- * Number of the line with a syntax error. It is found by `node --check`, because the error of `import` does not contain
- * it.
+ * Finds the line of a syntax error with `node --check`, because the error of `import` does not contain the line number.
  */
 async function lineOfFault(path: string): Promise<number | undefined> {
   const { stderr } = await promisify(execFile)(process.execPath, ['--check', path]).catch((error) => error);

@@ -29,7 +29,7 @@ export interface TableOutput {
 
 /** The parsed command line of `quadrille compare`. The files that it names have not been opened. */
 export interface CompareOptions extends BackendOptions, MemoryOptions, VoiceOptions {
-  /** Files or folders. */
+  /** Path of a set of polygons: a file, or a folder with one file per tile. The same holds for `b`. */
   readonly a: string;
   readonly b: string;
   readonly inputFormat: ResultSetFormat | undefined;

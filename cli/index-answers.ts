@@ -25,7 +25,7 @@ export interface AnswerTotals {
 /** Name of the column that identifies the query, by the kind of query. */
 const QUERY_COLUMNS: Readonly<Record<QueryKind, string>> = { points: 'point', windows: 'window', polygons: 'query' };
 
-/** Rows per write. */
+/** Number of rows to write at once. */
 const CHUNK_ROWS = 2 ** 16;
 
 /** Opens the output. The header is written together with the first answers, because they determine the columns. */

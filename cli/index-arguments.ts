@@ -192,8 +192,8 @@ export function parseReading(values: OptionValues): PolygonLayerOptions {
 }
 
 /**
- * Throws if the extension of the tree file belongs to another format. Such a name may be that of an input file, or
- * mislead users.
+ * Throws if the path of the tree has the extension of another format. Such a path is probably a mistake, such as the
+ * path of an input file, which would be overwritten.
  */
 function checkTreeName(path: string): void {
   checkEnding(path, '--out', 'maq');

@@ -12,7 +12,7 @@ export interface DrawnTree {
   readonly remark: string | undefined;
 }
 
-/** Draws a tree. */
+/** The function that draws a tree. Tests pass a replacement. */
 export interface DrawParts {
   drawTree(file: MaqFile, format: PlotOutput['format'], options: QuadrantPlotOptions): Promise<DrawnTree>;
 }

@@ -24,7 +24,7 @@ export interface QuerySource {
   tellNotes(log: Log): void;
 }
 
-/** The readers. */
+/** The functions that open files of queries. Tests pass replacements. */
 export interface QueryReaders {
   openLayer(file: string, options: PolygonLayerOptions): Promise<PolygonLayer>;
   openRows(file: string, options: CsvRowsOptions): Promise<CsvFile>;

@@ -50,7 +50,7 @@ export function buildSummary({ sets, levels, domain, tree }: MaqFile, facts: Bui
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
 
-/** `1.2 MB`. */
+/** Formats a number of bytes, such as `1.2 MB`. */
 export function sizeText(bytes: number): string {
   let [scaled, unit] = [bytes, 0];
   for (; scaled >= 999.5 && unit < UNITS.length - 1; unit++) scaled /= 1000;

@@ -93,6 +93,6 @@ function letGo(path: string): void {
   try {
     if (statSync(path).isFIFO()) closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
   } catch {
-    // The path is not a file, or no reader is waiting.
+    // Ignored: the path is not a file, or no reader is waiting.
   }
 }

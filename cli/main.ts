@@ -122,8 +122,8 @@ async function dispatch(args: readonly string[], version: string, session: Sessi
 }
 
 /**
- * Runs the command whose name is the first argument. `before` precedes such names in error messages, for example `index
- * `.
+ * Runs the command whose name is the first argument. Error messages write `before`, for example `index `, before the
+ * names of commands.
  */
 async function runOneOf(commands: Commands, before: string, args: readonly string[], session: Session): Promise<void> {
   const [name, ...rest] = args;

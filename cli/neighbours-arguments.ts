@@ -127,7 +127,7 @@ function parseQueries(values: OptionValues): PointsRequest | undefined {
   return { path, columns: text(values, 'query-columns'), id: text(values, 'query-id') };
 }
 
-/** The max of -k. */
+/** Maximum value of `-k`. */
 const MAX_NEAREST: number = 2 ** 20 - 1;
 
 function parseAsked(values: OptionValues, metric: Metric): Asked {

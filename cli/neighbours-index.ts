@@ -23,7 +23,7 @@ export interface Found {
   readonly distances: Float32Array;
 }
 
-/** Points that were uploaded to a device, to search among them. */
+/** Points on a device, prepared for searches. */
 export interface NeighbourIndex {
   /** Method of the search: in a tree, or by comparing with all points. */
   readonly way: 'tree' | 'all points';
@@ -36,7 +36,7 @@ export interface NeighbourIndex {
   search(elements: Float32Array, own: number | undefined): Promise<Found>;
 }
 
-/** The question. */
+/** The points to search among, and which neighbours to find. */
 export interface NeighbourJob {
   readonly asked: Asked;
   readonly metric: Metric;

@@ -45,7 +45,7 @@ export interface SinkOptions {
  */
 const CHUNK_ROWS = 2 ** 16;
 
-/** Opens the output. */
+/** Opens the table of neighbours for writing. */
 export async function neighbourSink(options: SinkOptions): Promise<NeighbourSink> {
   const { format, write } = options;
   const fields = fieldsOf(options);

@@ -23,7 +23,7 @@ export interface PointRowsOptions {
   readonly signal: AbortSignal;
 }
 
-/** The skipped rows. */
+/** Number of skipped rows, and why the first one was skipped. */
 export interface LeftOut {
   count: number;
   /** What is wrong with the first skipped row. */

@@ -7,8 +7,8 @@ import { gather, newValues, type Values } from '../formats/tables/parquet/plain.
 import type { TableField } from '../formats/tables/table-file.ts';
 
 /**
- * The values of a column as integers in the same order; for strings, their codes. Without `high`, integers have 32
- * bits, otherwise 64 bits.
+ * The values of a column as integers that have the same order as the values. For strings, the integers are their codes.
+ * Without `high`, integers have 32 bits, otherwise 64 bits.
  */
 export interface KeyWords {
   readonly low: ArrayLike<number>;

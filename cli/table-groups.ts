@@ -15,7 +15,7 @@ export interface GroupStore {
   indicesOf(columns: readonly HostColumn[], rows: number, places?: Uint32Array): Uint32Array;
   /** One of the key columns, with one row per group. Strings refer to the dictionary of the latest part. */
   column(key: number): HostColumn;
-  /** Bytes held. */
+  /** Bytes of memory that the store uses. */
   readonly bytes: number;
 }
 

@@ -30,7 +30,10 @@ export interface PartAnswer {
   readonly columns: HostTable;
   /** The groups of this part, with their totals; undefined if no totals are requested. */
   readonly groups: PartGroups | undefined;
-  /** For each ranked expression: its distinct values per group, and how often each occurs. */
+  /**
+   * For each expression of which the plan keeps distinct values: its distinct values per group, and how often each
+   * occurs.
+   */
   readonly ranked: readonly PartGroups[];
   /**
    * The values of the expressions that the host adds up, because the sum of floats depends on the order of the file.

@@ -41,7 +41,10 @@ export type Recipe =
   | { readonly kind: 'real'; readonly real: number; readonly what: 'sum' | 'avg' | 'variance' }
   | { readonly kind: 'ranked'; readonly ranked: number; readonly rank: Rank };
 
-/** Which of the sorted values of a group to take, or their number. */
+/**
+ * What to return of the sorted values of a group: the value at some rank, or for `countDistinct` the number of distinct
+ * values.
+ */
 export type Rank =
   | { readonly kind: 'countDistinct' | 'median' | 'min' | 'max' }
   | { readonly kind: 'quantile'; readonly fraction: number }

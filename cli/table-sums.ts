@@ -94,9 +94,9 @@ export interface RealSums {
 }
 
 /**
- * Sums of f32 or f64 values in f64, with compensation for rounding (Neumaier, 1974). They are almost as exact as with
- * twice as many digits. They do not depend on how the file is divided into parts. Squared deviations are updated by the
- * method of Welford (1962).
+ * Sums of f32 or f64 values in f64, with compensation for rounding (Neumaier, 1974). The results are almost as exact as
+ * sums with twice as many digits. They do not depend on how the file is divided into parts. Squared deviations are
+ * updated by the method of Welford (1962).
  */
 export function realSums(): RealSums {
   let count = new Float64Array(16);

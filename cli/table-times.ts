@@ -7,7 +7,7 @@ type Fields = ReadonlyMap<string, TableField>;
 type TimeField = TableField & { readonly type: 'timestamp' };
 
 const DAY_MICROS = 86_400_000_000n;
-/** Number of decimal digits from a microsecond to each unit. */
+/** The exponent e for each unit: the unit is 10^e microseconds. */
 const DIGITS = { s: 6, ms: 3, us: 0 } as const;
 
 /**

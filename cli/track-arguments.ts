@@ -34,7 +34,7 @@ export interface TrackOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly threshold: number | undefined;
   readonly sign: CellSign | undefined;
   readonly direction: { readonly x: number; readonly y: number } | undefined;
-  /** In micrometres. */
+  /** Side of a pixel in micrometres. */
   readonly pixelSize: number | undefined;
   /** Frames per second. */
   readonly frameRate: number | undefined;
@@ -51,7 +51,7 @@ export interface TrackOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly plot: string | undefined;
   readonly report: string | undefined;
   readonly trace: string | undefined;
-  /** Folders. */
+  /** Path of the folder for images with the contours of the cells; undefined if they are not written. */
   readonly overlay: string | undefined;
   readonly ctc: string | undefined;
   /** Whether statistics of the run are written to stdout as JSON. */

@@ -26,7 +26,7 @@ export interface TrackOutputs {
 /** Appends a chunk to the output with the given path; `-` is stdout. */
 export type WriteOutput = (path: string, chunk: string) => Promise<void>;
 
-/** Output folders. */
+/** The output folders. They are undefined if the command line does not request them. */
 export interface TrackFolders {
   readonly overlay: StagedFolder | undefined;
   readonly ctc: StagedFolder | undefined;

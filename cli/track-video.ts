@@ -41,7 +41,7 @@ export interface TrackParts<C extends RunContext> {
   loadTracking(): Promise<Tracking<C>>;
 }
 
-/** The tracker. */
+/** The functions that track cells on a device. */
 export interface Tracking<C> {
   cellTracker(context: C, options: TrackCellsOptions): CellTracker;
   stillBackground(context: C, frames: readonly HostFrame[]): Promise<HostFrame>;

@@ -10,7 +10,7 @@ export interface ZonalSummary {
   readonly seconds: number;
   /** Step of the integer grid on which zones and cells were compared, along x and y, in units of the raster. */
   readonly gridStep: readonly [x: number, y: number];
-  /** Files written. */
+  /** Paths of the files that were written. */
   readonly outputs: readonly string[];
 }
 

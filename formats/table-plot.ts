@@ -10,7 +10,7 @@ import { countText, escapeXml, HAIRLINE, INK, MUTED, shorten, text } from './zon
 /** Collects the rows of a table for a chart. */
 export interface TablePicture {
   add(rows: { readonly rows: number; readonly columns: HostTable }): void;
-  /** A standalone SVG. */
+  /** Draws the chart as standalone SVG. */
   draw(): Promise<string>;
 }
 

@@ -13,7 +13,7 @@ export interface TrackFigures {
   readonly tracks: number;
   /** Sum over all frames of the number of cells, which is the number of rows in the table of tracks. */
   readonly cells: number;
-  /** In px/frame. */
+  /** Distribution of the speeds, in pixels per frame. */
   readonly speeds: SpeedDistribution;
   readonly paths: readonly TrackPath[];
   /** The step n, if the paths contain only every n-th frame. */

@@ -4,7 +4,7 @@ import { aTrackScale, type TrackScale, unitsOf } from './track-scale.ts';
 
 /** Writes the tracks of a video as CSV text, one piece per frame. */
 export interface TrackWriter {
-  /** The header. */
+  /** The header line, which precedes all rows. */
   begin(): string;
   /** The CSV lines of a frame, one line per cell. */
   add(frame: TrackedFrame): string;

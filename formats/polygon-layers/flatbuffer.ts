@@ -66,7 +66,7 @@ export function vectorField(table: FlatTable, field: number, elementBytes: numbe
   return { view, start, length };
 }
 
-/** A table field. */
+/** A field that is a table; undefined if the field is absent. */
 export function tableField(table: FlatTable, field: number): FlatTable | undefined {
   const at = fieldOf(table, field);
   return at === undefined ? undefined : { view: table.view, at: at + table.view.getUint32(at, true) };
@@ -78,7 +78,7 @@ export function tableAt({ view, start }: Vector, index: number): FlatTable {
   return { view, at: at + view.getUint32(at, true) };
 }
 
-/** A text field. */
+/** A field that is a text; undefined if the field is absent. */
 export function textField(table: FlatTable, field: number): string | undefined {
   if (fieldOf(table, field) === undefined) return undefined;
   const { view, start, length } = vectorField(table, field, 1);

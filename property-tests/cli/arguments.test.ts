@@ -160,7 +160,7 @@ describe('parseZonalArguments', () => {
     [['--out='], '--out needs a value'],
     [['--quiet=yes'], 'takes no value'],
     [['--band', '1', '--band', '2'], 'given twice'],
-    [['stray'], "'stray' belongs to no option"],
+    [['stray'], "'stray' is neither an option"],
     [['--out', '-', '--stats', '-'], '--out and --stats cannot both write to stdout'],
     [['--out', 'a', '--stats', '-', '--plot', '-'], '--stats and --plot cannot both write to stdout'],
     [['--backend', 'reference', '--workers', '2'], 'has no effect with --backend reference'],

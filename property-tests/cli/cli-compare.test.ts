@@ -211,7 +211,7 @@ describe('quadrille compare', () => {
   test.each([
     [['@human'], 'B is missing'],
     [[], 'A is missing'],
-    [['@human', '@model', 'third'], "The word 'third' belongs to no option"],
+    [['@human', '@model', 'third'], "The word 'third' is neither an option"],
     [['@human', '@nowhere'], 'There is no such file'],
     [['@human', '@model', '--min-iou', '0'], 'above 0 and at most 1'],
     [['@human', '@model', '--min-iou', '1.5'], 'above 0 and at most 1'],

@@ -13,10 +13,9 @@ export interface Fields {
   lines: Uint32Array;
 }
 
-/** Kinds of fields. */
+/** Kinds of fields: without quotes, in double quotes, or in double quotes with doubled quotes inside. */
 export const PLAIN = 0;
 const QUOTED = 1;
-/** The field is quoted, and contains doubled quotes. */
 export const ESCAPED = 2;
 
 /** The syntax of a CSV, and the number of the line that was reached. */
