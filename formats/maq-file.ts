@@ -61,19 +61,19 @@ const OPEN: Kind = someOptions<OpenMaqOptions>({ file: optional(aText), verify: 
  * Layout of a file, in little-endian order: a header of 80 bytes, then the columns of the tree as 32-bit words, then
  * the sets as JSON in UTF-8. The JSON is padded with spaces to a multiple of four bytes.
  *
- *      0  8 bytes   the magic
- *      8  u32       version: 2 where polygons have further sheets, else 1
- *     12  u32       levels that were asked for
- *     16  u32       nodes
- *     20  u32       entries
+ *      0  8 bytes   magic number
+ *      8  u32       version: 2 if a polygon has several sheets (groups of parts that do not overlap), else 1
+ *     12  u32       requested number of levels
+ *     16  u32       number of nodes
+ *     20  u32       number of entries
  *     24  f64 × 3   left, bottom and size of the domain
  *     48  u32       last level that has quadrants
- *     52  u32       one more than the greatest number of a polygon
- *     56  u32 × 2   Fletcher-64 of the halves of all other words
- *     64  u32       1 with edges, else 0
- *     68  u32       passages of edges through boundary quadrants
- *     72  u32       edges
- *     76  u32       words of the sets
+ *     52  u32       greatest number of a polygon, plus 1
+ *     56  u32 × 2   checksum (Fletcher-64) of all other words, taken as half words
+ *     64  u32       1 if the tree has edges, else 0
+ *     68  u32       number of pairs of an edge and a boundary quadrant that it passes through
+ *     72  u32       number of edges
+ *     76  u32       number of words of the sets
  */
 const MAGIC = 'MAQTREE\n';
 /** Versions of the format that this reader supports. */

@@ -19,7 +19,7 @@ export function overMemory(sentence: string, { needed, what, allowed, instead, p
   const [max, got] = [bytesText(allowed), bytesText(needed)];
   return new OutOfMemoryError('memory/limit', sentence, {
     expected: `at most ${max}`,
-    // A stream is rejected a few bytes above the limit, so that both numbers may be rounded to the same text.
+    // A stream is rejected a few bytes above the limit. Its size may then be rounded to the same text as the limit.
     got: got === max ? `more than that for ${what}` : `${got} for ${what}`,
     remedy: instead === undefined ? `${remedy}.` : `${remedy}, or ${instead}.`,
     place,

@@ -71,7 +71,7 @@ export async function stageFolder(path: string): Promise<StagedFolder> {
       try {
         if (isNew) rmdirSync(path);
       } catch {
-        // Another process has put a file into the folder, so it stays.
+        // Another process has put a file into the folder, so the folder stays.
       }
     },
   };

@@ -90,7 +90,7 @@ function drawMap(figures: TrackFigures, scale: TrackScale, zoom: number): string
 
 function drawPicture({ picture, width, height }: TrackFigures, zoom: number): string {
   const { width: columns, height: rows, data, scale } = picture!;
-  // This library is used because its output does not depend on the version of Node, unlike that of Node's zlib.
+  // `fast-png` is used because its output does not depend on the version of Node, unlike that of Node's zlib.
   const png = Buffer.from(encode({ width: columns, height: rows, channels: 1, depth: 8, data })).toString('base64');
   // The last column and row of a reduced picture may extend beyond the frame, so they are clipped.
   const size = `width="${px(columns * scale * zoom)}" height="${px(rows * scale * zoom)}"`;

@@ -100,7 +100,9 @@ function dropPartStarts({ partStarts, ringEnds }: CoordinateColumns): void {
 export const CUT_OFF = -1;
 export const IRREGULAR = -2;
 
-/** Byte offset of the first number of the last position, and the number of vertices before that position. */
+/**
+ * Byte offset of the first number of the last position that was read, and the number of vertices before that position.
+ */
 export let lastPosition = 0;
 let lastVertex = 0;
 

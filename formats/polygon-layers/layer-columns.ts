@@ -17,7 +17,7 @@ export interface LayerColumns {
   readonly noticed: string[];
   /** Whether the coordinates may be longitudes, so that jumps of more than 180° are noted. */
   mayJump: boolean;
-  /** Whether a ring with such a jump is read as crossing the antimeridian. */
+  /** Whether a ring whose longitudes jump by more than 180° is read as crossing the antimeridian. */
   unwraps: boolean;
   /**
    * Numbers of records read so far: those with polygons, and those that were left out because they have only points and

@@ -142,7 +142,10 @@ export function reserveVertices(columns: TileColumns, vertices: number): void {
   if (needed > columns.x.length) resizeVertices(columns, needed);
 }
 
-/** Makes the given arrays the columns of vertices, if these are empty. Rings in the arrays then need not be copied. */
+/**
+ * Uses the given arrays as the columns of vertices, if the tile has no vertices yet. So rings in the arrays need not be
+ * copied.
+ */
 export function adoptVertices(columns: TileColumns, x: Float64Array, y: Float64Array): void {
   if (columns.vertices === 0 && x.length > 0) Object.assign(columns, { x, y });
 }

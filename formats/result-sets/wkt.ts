@@ -278,7 +278,7 @@ function malformed(cursor: ByteCursor, file: string, expected: string): Error {
       'Write one geometry per line.',
     );
   }
-  // In a CSV, other fields follow the geometry. Cut the text at its end, so that the error does not show them.
+  // In a CSV, other fields follow the geometry. Cut the text after the geometry, so that the error does not show them.
   const inside = { bytes: bytes.subarray(0, end), end, at };
   const remedy = 'Check that the text is complete, and not cut at some length.';
   return malformedText(inside, file, 'The geometry ends too early.', expected, remedy);

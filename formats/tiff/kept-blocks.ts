@@ -7,8 +7,9 @@ export interface KeptBlocks {
 }
 
 /**
- * @param limit - Maximum bytes of all cached blocks. A single larger block is also cached.
- * @param limit - Maximum bytes of cached blocks, or a single larger block.
+ * Creates an empty cache.
+ *
+ * @param limit - Maximum bytes of all cached blocks. A larger block is cached alone.
  */
 export function keptBlocks(limit: number): KeptBlocks {
   const blocks = new Map<number, { readonly words: Promise<Words>; readonly bytes: number }>();

@@ -10,8 +10,8 @@ export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, in
   else if (into.BYTES_PER_ELEMENT === 4) {
     const words = new Int32Array(into.buffer, into.byteOffset, into.length);
     deltaBinaryUnpack(reader, words.length, words);
-    // The library lost the highest bit of the first value. All values are sums that include the first one, so the bit
-    // is wrong in all of them.
+    // The library hyparquet lost the highest bit of the first value. All values are sums that include the first one, so
+    // the bit is wrong in all of them.
     if (hasWideFirst(bytes, start)) for (let i = 0; i < words.length; i++) words[i]! ^= 2 ** 31;
   } else {
     const narrow = new Int32Array(into.length);
