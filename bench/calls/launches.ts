@@ -53,7 +53,7 @@ async function printTimes(backend: WebGpuBackend, heat: () => Promise<void>, cal
       times.set(name, [...(times.get(name) ?? []), milliseconds]);
     }
   }
-  console.log('\n| | command | ms |\n| --- | --- | --- |');
+  console.log('\n| number | command | ms |\n| --- | --- | --- |');
   const medians = [...times].map(([name, taken]) => [name, spread(taken).median] as const);
   for (const [name, median] of medians) console.log(`| ${name} | ${median.toFixed(4)} |`);
   const sum = medians.reduce((so, [, median]) => so + median, 0);

@@ -9,7 +9,7 @@ export function printTables(rows: readonly Row[]): void {
 function printTable(title: string, rows: readonly Row[]): void {
   const sizes = [...new Set(rows.map(({ n }) => n))].toSorted((a, b) => a - b);
   console.log(`\n## ${title}, ms\n`);
-  console.log(`| | ${sizes.map(sizeName).join(' | ')} |\n|${' --- |'.repeat(sizes.length + 1)}`);
+  console.log(`| library | ${sizes.map(sizeName).join(' | ')} |\n|${' --- |'.repeat(sizes.length + 1)}`);
   for (const [library, own] of grouped(rows, ({ library }) => library)) {
     const cells = sizes.map((n) => {
       const row = own.find((each) => each.n === n);

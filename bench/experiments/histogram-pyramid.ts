@@ -113,7 +113,7 @@ interface Place {
   readonly y: U32;
 }
 
-/** Gives the place of one of a group's four children. */
+/** Returns the place of one of the four children of the group at `place`. */
 type ChildOf = (place: Place, child: U32) => Place;
 
 const childOf: Readonly<Record<1 | 2, ChildOf>> = {

@@ -1,6 +1,6 @@
 /**
- * The primitives as plain JavaScript over typed arrays, on one thread: loops as one would write them by hand, into
- * existing memory.
+ * The primitives as plain JavaScript over typed arrays, on one thread: loops as one would write them by hand. Results
+ * go into arrays that exist already.
  */
 export interface PlainInputs {
   readonly x: Uint32Array;

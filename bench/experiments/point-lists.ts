@@ -28,8 +28,8 @@ export function cellsOf(count: number, among: number): Uint32Array {
 const DENSITIES = [1, 16, 256, 4096];
 
 /**
- * Experiments for `quadrille bench --experiment`: point lists in 1D by both methods, from all cells active to few
- * active.
+ * Experiments for `quadrille bench --experiment`: point lists in 1D by both methods, for several densities from all
+ * cells active to few cells active.
  */
 const experiments: readonly Experiment[] = DENSITIES.flatMap((among) =>
   [byScan, byPyramid(1)].map(

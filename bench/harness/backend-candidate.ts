@@ -75,8 +75,8 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
   const awaited = async (): Promise<Table> => context.materialize(await experiment.run(columns, at));
 
   /**
-   * Runs the experiment and returns its result. The first run shows whether the experiment is asynchronous, which a
-   * scope does not allow.
+   * Runs the experiment for the first time, and returns its result. Only this run shows whether the experiment is
+   * asynchronous; asynchronous experiments must not run in a scope.
    */
   const first = async (): Promise<Table> => {
     if (waits) return awaited();

@@ -116,7 +116,7 @@ export function sizeText(n: number): string {
   return power >= MIN_POWER && Number.isInteger(power) ? `2^${power}` : n.toLocaleString('en-US');
 }
 
-/** A number with three significant digits, but all digits of its integer part, and without exponent. */
+/** Formats a number with three significant digits, without an exponent. Integer parts with more digits are kept. */
 export function digits(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }

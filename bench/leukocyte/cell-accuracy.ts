@@ -17,7 +17,7 @@ export interface MatchOptions {
   readonly height: number;
   /** Maximum distance between a true centre and its match, in pixels; 4 by default. */
   readonly radius?: number;
-  /** Cells closer to the border of the frame than this are not counted; 22 pixels by default. */
+  /** Cells within this distance of the frame's border are not counted; 22 pixels by default. */
   readonly border?: number;
 }
 
@@ -177,13 +177,13 @@ function accuracyOf(matches: readonly Match[]): DetectionAccuracy {
   };
 }
 
-/** A share of the whole; 1 if the whole is 0. */
+/** `part` divided by `whole`; 1 if `whole` is 0. */
 function share(part: number, whole: number): number {
   return whole === 0 ? 1 : part / whole;
 }
 
 interface FollowedCell {
-  /** Number of frames in which the cell was counted; `found` is the number in which a track found it. */
+  /** Number of frames in which the cell was counted; `found` is the number of frames in which a track found it. */
   frames: number;
   found: number;
   switches: number;

@@ -67,7 +67,7 @@ const outlined = context.prepare({ grey: input(u32, width * height, { storage: '
   return cells;
 });
 const grey = frame.grey as Column<'u32'>;
-console.log('| what | ms | device, ms |\n| --- | --- | --- |');
+console.log('| step | until done, ms | device, ms |\n| --- | --- | --- |');
 await report('slopes', slopes);
 await report('slopes and all scores', () => gicov(frame) as unknown as Table);
 await report('slopes and scores above 1.8', () => gicov(frame, { threshold: 1.8 }) as unknown as Table);

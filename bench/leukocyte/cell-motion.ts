@@ -45,7 +45,7 @@ interface Lane {
   readonly x: number;
   readonly y: number;
   readonly length: number;
-  /** In the direction of the flow: the cell furthest ahead is last. */
+  /** The lane's cells in the direction of the flow: the cell furthest ahead is last. */
   readonly cells: LaneCell[];
 }
 

@@ -28,9 +28,9 @@ const BARS = { field: 1e-4, rounds: 0.02, snake: 0.01 };
 
 await using context = await open({ backend: options.backend } as OpenOptions);
 console.log(`${machine()}; ${context.backend.name}; snakeStep 0.2\n`);
-console.log('In the column “snakes”, both programs use our field; in “own fields”, each program uses its own.\n');
+console.log('Snakes are compared twice: with our fields in both programs, and with each program’s own fields.\n');
 console.log(
-  '| seed | cells | field | rounds, ours | rounds, Rodinia’s | max difference of rounds | snakes, px | own fields, px | snakes that stop a round apart | snakes at equal rounds, px |',
+  '| seed | cells | field: max difference | mean rounds, ours | mean rounds, Rodinia’s | rounds: max difference | snakes in our fields: max difference, px | snakes in own fields: max difference, px | number of snakes that stop a round apart | snakes after equal rounds: max difference, px |',
 );
 console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
 const worst = { field: 0, rounds: 0, snake: 0 };
@@ -121,7 +121,7 @@ async function stopsApart(
   return [apart.length, Math.max(...differences)];
 }
 
-/** The maximum absolute difference, over the length of the first array. */
+/** The maximum absolute difference of two arrays; compares as many elements as the first array has. */
 function maxDifference(theirs: readonly number[], ours: ArrayLike<number>): number {
   return theirs.reduce((max, value, i) => Math.max(max, Math.abs(value - ours[i]!)), 0);
 }

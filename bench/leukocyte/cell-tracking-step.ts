@@ -80,7 +80,7 @@ const warm = context.prepare(warmInputs, ({ grey, cells, field, windows }) =>
 const first = prepared({ grey, cells: before }) as CellsInFrame;
 const found = await context.read(first);
 
-console.log('| what | ms |\n| --- | --- |');
+console.log('| step | until done, ms |\n| --- | --- |');
 row('windows', await timeOf(waited(cut)));
 row('fields', await timeOf(waited(flow)));
 row('snakes', await timeOf(waited(() => snakes() as unknown as Table)));

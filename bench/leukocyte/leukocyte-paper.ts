@@ -56,7 +56,7 @@ if (options.out !== undefined) {
 
 function print(name: string, { plainMilliseconds, steps }: MeasuredLadder): void {
   console.log(`\n${name}: plain JavaScript on one thread ${plainMilliseconds.toFixed(1)} ms\n`);
-  console.log('| step | ms | launches | times as fast |\n| --- | --- | --- | --- |');
+  console.log('| step | ms | launches | times as fast as plain JavaScript |\n| --- | --- | --- | --- |');
   for (const { name, milliseconds, launches, speedup } of steps) {
     console.log(`| ${name} | ${milliseconds.toFixed(1)} | ${launches} | ${speedup.toFixed(2)} |`);
   }

@@ -144,7 +144,7 @@ export function plainFlow(
 }
 
 export interface PlainFlow {
-  /** A field has converged if its mean change per pixel is at most this, in units of 2^-20. */
+  /** A field has converged if its mean change per pixel is at most this value, in units of 2^-20. */
   readonly minChange: number;
   readonly maxRounds: number;
 }

@@ -43,7 +43,9 @@ if (options.only !== 'accuracy') await reportSpeed();
 if (options.only !== 'speed') await reportAccuracy();
 
 async function reportSpeed(): Promise<void> {
-  console.log('| cells | ms per frame | frames per second | launches per frame | allocations |');
+  console.log(
+    '| cells | ms per frame: median (min … max) | frames per second | launches per frame | allocations in total |',
+  );
   console.log('| --- | --- | --- | --- | --- |');
   for (const cells of [36, 84]) {
     const video = [...cellVideo({ seed: 1, cells, amplitude: 10, frames: Number(options['speed-frames']) })];
@@ -63,7 +65,7 @@ async function reportSpeed(): Promise<void> {
       allocations = context.backend.counters.allocations - before.allocations;
     }
     const { median, min, max } = spread(times);
-    const ms = `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
+    const ms = `${median.toFixed(2)} (${min.toFixed(2)} … ${max.toFixed(2)})`;
     console.log(`| ${cells} | ${ms} | ${(1000 / median).toFixed(0)} | ${launches.toFixed(1)} | ${allocations} |`);
   }
   console.log();

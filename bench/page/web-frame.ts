@@ -28,10 +28,10 @@ const controls: Controls = { threshold: Number(options.threshold), background: '
 const [rounds, warmUp] = [Number(options.rounds), Number(options['warm-up'])];
 const titles = [
   'backend',
-  'computed',
-  'min',
-  '90th percentile',
-  'with picture',
+  'until the checksum',
+  'checksum: min',
+  'checksum: 90th percentile',
+  'until the picture',
   'launches',
   ...STEPS,
   'components',

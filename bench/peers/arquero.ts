@@ -35,7 +35,7 @@ const QUERIES: Readonly<Record<string, Query>> = {
   reduceByKey: { run: (frame) => sums.run(frame.groupby('keys')), columns: ['keys', 's'] },
 };
 
-/** Maximum number of elements: sums of more could exceed 2⁵³ and lose precision. */
+/** Maximum number of elements: sums of more elements could exceed 2⁵³ and lose precision. */
 const MAX_SUMMED = 2 ** 21;
 
 /** Arquero, which computes in JavaScript on this thread; undefined if the package `arquero` is not installed. */

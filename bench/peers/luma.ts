@@ -54,7 +54,7 @@ const OPERATIONS: Readonly<
 const HEATING_MS = 250;
 const IDLE_MS = 20;
 
-/** luma.gl's compute primitives on the same adapter; undefined if its packages or the adapter are missing. */
+/** luma.gl's compute primitives on the given adapter; undefined if its packages or the adapter are missing. */
 export async function lumaPeer(adapter: 'auto' | 'hardware' | 'software'): Promise<Candidate | undefined> {
   const webgpu = await optionalPackage<LumaWebGpu>('@luma.gl/webgpu');
   const core = await optionalPackage<GpuCore>('@luma.gl/gpgpu', 'dist/gpu-core/index.js');

@@ -43,7 +43,7 @@ const MAX_PRODUCTS = 2 ** 31;
 const { backend, adapter } = options;
 const context = await open({ backend, adapter } as Parameters<typeof open>[0]);
 console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}, ${backend}\n`);
-console.log('| corners | box | pairs | masks, ms | corners, ms | sweep, ms | choice |');
+console.log('| corners per polygon | box, pixels | pairs | masks, ms | corners, ms | sweep, ms | method chosen |');
 console.log('| --- | --- | --- | --- | --- | --- | --- |');
 for (const [teeth, scale, pairs] of CASES) await measure(teeth, scale, pairs);
 await context.close();

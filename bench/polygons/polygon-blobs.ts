@@ -179,8 +179,8 @@ export class Canvas {
   }
 
   /**
-   * Traces the outline of a label, with the object on the right of every edge. At a corner that two of its pixels
-   * share, the outline turns right.
+   * Traces the outline of a label, with the object on the right of every edge. At a corner where two pixels of the
+   * object touch diagonally, the outline turns right.
    */
   #trace(label: number): Outline {
     const outline: Outline = { ...EMPTY, x: [], y: [], ringEnds: [] };

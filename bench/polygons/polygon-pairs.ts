@@ -6,8 +6,8 @@ import { Canvas, type Ellipse, type Outline, randomNumbers, SITE } from './polyg
  * 458,878 rectilinear polygons of 150 pixels on average with a standard deviation of 100, and 619,609 pairs whose
  * bounding boxes intersect.
  *
- * Nuclei are ellipses with lognormal areas, alone or in groups of two to four. Each segmentation draws a nucleus with
- * another ragged rim, slightly moved and resized. Sometimes a nucleus is split in two, joined with its neighbour, or
+ * Nuclei are ellipses with lognormal areas, alone or in groups of two to four. Each segmentation draws a nucleus with a
+ * different ragged rim, slightly moved and resized. Sometimes a nucleus is split in two, joined with its neighbour, or
  * missing in one segmentation. Of each drawn nucleus, only the largest 4-connected part is kept. Outlines follow the
  * edges of pixels; an outline touches itself where two of its pixels share only a corner.
  *

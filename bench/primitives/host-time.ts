@@ -35,7 +35,7 @@ const inputs = primitiveInputs(context, LOG2_ROWS);
 const calls = { ...primitiveCalls(context, n, inputs), chain: () => context.scope(() => chained(inputs.x)) };
 console.log(`${machine()}; ${context.backend.name}, medians of ${options.rounds} rounds\n`);
 console.log(
-  '| primitive | launches | µs per call | min | µs per launch | prepared: launches | µs per call | min | µs per launch | preparing: µs | ÷ call | preparing and one call: µs | ÷ call |',
+  '| primitive | launches | µs per call | min | µs per launch | prepared: launches | µs per call | min | µs per launch | preparing: µs | preparing ÷ call | preparing and one call: µs | preparing and one call ÷ call |',
 );
 console.log(`|${' --- |'.repeat(13)}`);
 for (const name of options.only.split(',')) await measure(name);

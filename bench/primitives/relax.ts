@@ -177,7 +177,7 @@ const tasks: { readonly [name: string]: Task } = {
 await using context = await openNamed(options);
 console.log(`${machine()}; ${context.backend.name}, grids of ${WIDTH} × ${HEIGHT}, medians of ${repeats}\n`);
 console.log(
-  '| task | grids | mean rounds | max rounds | called, ms | prepared, ms | device, ms | µs per round | plain JavaScript, ms | plain ÷ prepared |',
+  '| task | grids | mean rounds | max rounds | ordinary call, ms | prepared call, ms | device, ms | µs per round | plain JavaScript, ms | plain ÷ prepared |',
 );
 console.log(`|${' --- |'.repeat(10)}`);
 for (const name of options.only.split(',')) {

@@ -38,7 +38,7 @@ const tuning = { commandsPerSubmission: 2 ** 20, ...(JSON.parse(options.tuning) 
 const backend = await createWebGpuBackend({ gpu, adapter, tuning });
 const context = new Context(backend);
 
-/** What the time of a primitive is compared with. */
+/** The peer's primitive and the floor with which a primitive is compared. */
 interface Beside {
   /** The primitive's name and library in the peer's file. */
   readonly peer?: string;
@@ -100,7 +100,7 @@ if (options.peer !== undefined && existsSync(options.peer)) {
 const { description, device, vendor, architecture } = backend.info;
 console.log(`${device || vendor} ${architecture} ${description}; medians of ${rounds}\n`);
 console.log(
-  '| primitive | log2 n | ms | min … max | G elements/s | peer, ms | peer ÷ ours | floor ÷ ours | one of 100 together, ms | peer ÷ one of 100 | latency, ms | min … max |',
+  '| primitive | log2 n | ms | min … max | G elements/s | peer, ms | peer ÷ ours | floor ÷ ours | one of 100 calls together, ms | peer ÷ one of 100 | latency, ms | latency: min … max |',
 );
 console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
 for (const log2 of options.log2.split(',').map(Number)) await measure(log2);

@@ -6,10 +6,10 @@ import { machine } from '../shared/compare-input.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
 /**
- * Measures what calls of primitives on the workers backend cost the caller, in µs per call: until the call returns
- * (`host`), in groups of 40 until all are done (`in a row`), and alone until it is done (`alone`). Commands over 2^10
- * rows run on the calling thread; commands over 2^17 rows go to the workers. Then the same for prepared pipelines with
- * one and two launches, and for a round of a loop with a stop rule, whose step is a map and a reduce.
+ * Measures what calls of primitives on the workers backend cost the caller, in µs per call: until the call returns; in
+ * groups of 40 calls until all are done; and for a single call until it is done. Commands over 2^10 rows run on the
+ * calling thread; commands over 2^17 rows go to the workers. Then the same for prepared pipelines with one and two
+ * launches, and for a round of a loop with a stop rule, whose step is a map and a reduce.
  *
  * node --import tsx bench/primitives/workers-calls.ts [--workers 2] [--log2 10,17] [--prepared 2,10,17] [--rounds 60] [--only name,…]
  *   [--inline nanoseconds]
@@ -35,7 +35,9 @@ const LOOP_ROUNDS = 200;
 const inlineNanoseconds = options.inline === undefined ? undefined : Number(options.inline);
 const context = new Context(await createWorkersBackend({ workers: Number(options.workers), inlineNanoseconds }));
 console.log(`${machine()}; medians of ${options.rounds} rounds with quartiles, µs per call\n`);
-console.log('| rows | primitive | host | in a row | alone |\n| --- | --- | --- | --- | --- |');
+console.log(
+  '| rows | primitive | until the call returns | 40 calls, then a wait | one call and its wait |\n| --- | --- | --- | --- | --- |',
+);
 for (const log2 of options.log2.split(',').map(Number)) {
   const calls = primitiveCalls(context, 2 ** log2, primitiveInputs(context, log2));
   for (const name of options.only.split(',')) await measure(`2^${log2}`, name, calls[name]!);

@@ -50,7 +50,7 @@ const plain = options.plain ? { ...plainPrimitives(n, host), ...composed } : und
 
 /** Our calls by primitive, under the peer's names. */
 const ours = primitiveCalls(context, n, inputs);
-/** The peer's primitive with which each of ours is compared. */
+/** For each of our primitives, the name of the peer's primitive with which it is compared. */
 const peerNames: { readonly [name: string]: string } = {
   ...Object.fromEntries(
     [

@@ -1,7 +1,7 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { type GeosModule, openGeosModule } from '../peers/geos-areas.ts';
 
-/** The functions of geos-wasm that are used here, but not in the tests. */
+/** Further functions of geos-wasm, which only this file uses. */
 interface GeosPredicates extends GeosModule {
   GEOSPrepare(geometry: number): number;
   GEOSPreparedContainsXY(prepared: number, x: number, y: number): number;

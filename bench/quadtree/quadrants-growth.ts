@@ -32,7 +32,9 @@ const CORNERS = 12;
 await using context = await openNamed(options);
 console.log(`machine   ${machine()}`);
 console.log(`backend   ${context.backend.name}, ${levels} levels`);
-console.log('\n| polygons | vertices | quadrants | quadrants, s | per vertex, ns | tree, s | per quadrant, ns |');
+console.log(
+  '\n| polygons | vertices | quadrants | decomposition, s | decomposition, ns per vertex | tree building, s | tree building, ns per quadrant |',
+);
 console.log('| --- | --- | --- | --- | --- | --- | --- |');
 for (const [what, make] of Object.entries({ lattice, pile, ring })) {
   for (let exponent = max - 4; exponent <= max; exponent++) await measure(what, make(2 ** exponent));
@@ -43,7 +45,7 @@ function lattice(count: number): Polygons {
   return polygonsAt(count, (polygon) => [polygon % CELLS, Math.floor(polygon / CELLS) % CELLS]);
 }
 
-/** The same polygons, but all in one cell. */
+/** Irregular polygons, all in the same cell of the lattice. */
 function pile(count: number): Polygons {
   return polygonsAt(count, () => [CELLS / 2 - 1, CELLS / 2 - 1]);
 }

@@ -44,7 +44,7 @@ export interface Bench {
   readonly groups: readonly Group[];
   readonly levels: readonly number[];
   readonly rounds: number;
-  /** Maximum seconds of one run; longer runs are skipped, as estimated from earlier ones. */
+  /** Maximum seconds of one run. A run is skipped if earlier runs suggest that it would take longer. */
   readonly patience: number;
   record(measurement: Omit<Measurement, 'on'>): void;
 }

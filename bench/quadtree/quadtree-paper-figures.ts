@@ -4,7 +4,8 @@ import { DEPTH_FIRST, PASSAGES, WHOLE } from './quadtree-decompose.ts';
 import type { Measured, Measurement } from './quadtree-experiment.ts';
 
 /**
- * A measurement with its machine. `name` is the legend: `on`, and also the machine if several machines have this `on`.
+ * A measurement with its machine. `name` is the legend: the hardware (`on`), followed by the machine if several
+ * machines have the same hardware.
  */
 export interface Point extends Measurement {
   readonly machine: string;
@@ -208,7 +209,7 @@ function linesBySeries(
   return { ...panelOf('All polygons', unit, axis, lines), scale: 'log', tickText };
 }
 
-/** For each point, the measurement in `others` of the same legend, group and x. */
+/** For each point, the measurement in `others` with the same legend, group and x. */
 function samePlace(points: readonly Point[], others: readonly Point[]): (Point | undefined)[] {
   return points.map(({ name, group, x }) => others.find((o) => o.name === name && o.group === group && o.x === x));
 }

@@ -1,7 +1,8 @@
 import { MAP_MODE_READ, usage } from '../../backends/webgpu/device/usage.ts';
 
 /**
- * Times copies of one buffer to another of the same size on a device: the unit with which WebGPU benchmarks compare.
+ * Times copies of one buffer to another of the same size on a device. WebGPU benchmarks use these copies as their unit
+ * of comparison.
  */
 export interface Memcpy {
   /** Milliseconds of each of `count` consecutive copies by the device's own clock, after a warm-up. */

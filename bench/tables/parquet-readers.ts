@@ -65,7 +65,7 @@ function run(program: string): readonly [seconds: number, sum: string] {
 
 if (!existsSync(join(dist, 'formats', 'index.js'))) throw new Error('There is no build: npm run build');
 console.log(machine());
-console.log('| columns | reader | processor, s | sum of first column |\n| --- | --- | --- | --- |');
+console.log('| columns | reader | processor time, s | sum of first column |\n| --- | --- | --- | --- |');
 for (const columns of [['delay'], ['delay', 'date', 'distance', 'origin', 'destination']]) {
   const times: { [reader: string]: number[] } = {};
   const sums: { [reader: string]: string } = {};

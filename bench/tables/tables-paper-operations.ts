@@ -19,7 +19,7 @@ interface PreparedOperation {
   dispose(): void;
 }
 
-/** An operation of the paper. `group` is the paper's rating of its GPU's gain over SIMD code on the CPU. */
+/** An operation of the paper. `group` is the paper's rating of how much a GPU gains over SIMD code on the CPU. */
 export interface Operation {
   readonly name: string;
   readonly group: 'high' | 'medium' | 'low';

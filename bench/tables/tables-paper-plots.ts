@@ -19,7 +19,7 @@ if (files.length === 0) throw new Error('Name one or more files that bench/table
 const TITLE = 'Point lists: a scan beside histogram pyramids';
 const SCAN = 'scan (copyIf)';
 
-/** The paper's ratings of how much its GPU gains, as the page shows them. */
+/** The words with which the page shows the paper's ratings of how much a GPU gains. */
 const GAINS = { high: 'high', medium: 'medium', low: 'none' } as const;
 
 const measured: MeasuredTables[] = [];

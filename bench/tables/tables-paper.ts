@@ -57,7 +57,9 @@ if (options.out !== undefined) await writeFile(options.out, `${JSON.stringify(me
 async function measureOperations(host: Records): Promise<MeasuredOperation[]> {
   const columns = Object.entries(host).map(([name, values]): [string, t.HostColumn] => [name, { type: 'u32', values }]);
   const table = t.createTable(context, Object.fromEntries(columns));
-  console.log(`| operation, ${records} records | ms | plain loop, ms | plain ÷ ours |\n| --- | --- | --- | --- |`);
+  console.log(
+    `| operation, ${records} records | ours, ms | plain loop, ms | plain ÷ ours |\n| --- | --- | --- | --- |`,
+  );
   const found: MeasuredOperation[] = [];
   for (const operation of operations) {
     const { name, group, plain } = operation;

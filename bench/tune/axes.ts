@@ -86,8 +86,8 @@ export function choiceOf(member: string, value: unknown): object {
 }
 
 /**
- * The parts of a tuning that differ from at least one other tuning. If they are applied to any of the others, the
- * result is the tuning.
+ * The parts of a tuning that differ from at least one of the other tunings. Applying these parts to any of the other
+ * tunings gives the first tuning.
  */
 export function differingMembers(tuning: object, ...others: readonly object[]): object {
   const parts = Object.entries(tuning).flatMap(([name, value]) => {

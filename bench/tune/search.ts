@@ -36,7 +36,7 @@ export interface SearchResult {
   readonly complete: boolean;
 }
 
-/** A value is kept only if its time, divided by the best time so far, is below this. */
+/** A value is kept only if its time, divided by the best time so far, is below this ratio. */
 const CLEARLY = 0.98;
 
 /**
@@ -75,7 +75,7 @@ export async function searchTuning(options: SearchOptions): Promise<SearchResult
   }
 }
 
-/** The jobs for the experiments of an axis; those that the previous axis also has are reused. */
+/** The jobs for the experiments of an axis; jobs for experiments that the previous axis also has are reused. */
 function jobsOf({ experiments }: TuningAxis, n: number, before: readonly Job[]): Job[] {
   return experiments.map(
     ([name, type]) =>
@@ -93,7 +93,8 @@ interface Trial {
 }
 
 /**
- * Opens a context with another tuning. Returns it if it is clearly faster; otherwise closes it and returns undefined.
+ * Opens a context with another tuning. If this context is clearly faster, returns it; otherwise closes it and returns
+ * undefined.
  */
 async function rivalOf(
   tuning: Tuning,

@@ -45,7 +45,9 @@ interface Run {
 
 const folder = await mkdtemp(join(resolve(options.folder), 'quadrille-memory-'));
 console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}, ${options.workers} workers\n`);
-console.log('| side | raster, MB | layout | file, MB | job | peak RSS, MiB | s | M cells/s | inside zones |');
+console.log(
+  '| side, cells | raster, MB | layout | file, MB | job | peak RSS, MiB | time, s | M cells/s | cells inside zones |',
+);
 console.log('| ---: | ---: | --- | ---: | --- | ---: | ---: | ---: | ---: |');
 try {
   for (const side of options.sides.split(',').map(Number)) await measureSize(side);

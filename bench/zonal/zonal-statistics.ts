@@ -55,7 +55,7 @@ try {
   console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
   console.log(`raster   ${options.columns} × ${options.rows}, 3,231 counties; seconds: median (min … max)\n`);
   console.log(
-    '| file | MB | job | Python, s | its CPU, s | quadrille, s | its CPU, s | Python ÷ quadrille | peak, MB | inflating only, s |',
+    '| file | file, MB | job | Python, s | Python: processor s | quadrille, s | quadrille: processor s | Python ÷ quadrille | quadrille: peak memory, MB | inflating only, s |',
   );
   console.log('| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
   for (const name of options.files.split(',')) await measureFile(name, command);

@@ -41,8 +41,8 @@ async function ended(child: ChildProcessWithoutNullStreams) {
 
 /**
  * A module that is loaded before the program. It sends Ctrl-C when the first progress is printed; then it reports which
- * files exist at that moment, and the CPU time after it. If the test sent the signal itself, it would depend on how
- * busy the machine is.
+ * files exist at that moment, and the CPU time after it. If the test sent the signal itself, the moment would depend on
+ * how busy the machine is.
  */
 const PRESS = `
   import { readdirSync } from 'node:fs';

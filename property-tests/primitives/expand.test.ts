@@ -15,8 +15,8 @@ const { fn, u32 } = q;
 const both = fn({ id: u32, rank: u32 }, { id: u32, rank: u32 }, (row) => row);
 
 testLaws(expandLaws);
-// With walks of few rows, a search finds the source row of each output row. Larger walks are not used: marks are
-// scanned instead.
+// For small walk sizes, expand finds the source row of each output row by a search. For larger sizes it does not walk,
+// so these are left out.
 testLawsInWalks(expandLaws, [1, 3, 16, 17]);
 
 /** Counts with long stretches of zeros, with large numbers, and with sums at the borders of output pieces. */

@@ -23,7 +23,7 @@ import {
   unfold,
 } from '../../../primitives/index.ts';
 
-/** A loop that never ends for x below 2^31, which no analysis can find out. */
+/** A loop that never ends for x below 2^31; no static analysis can detect this. */
 function endlessly(x: U32): U32 {
   const at = Var(x);
   While(
