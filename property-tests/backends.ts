@@ -29,7 +29,7 @@ export const testBackends: readonly TestBackend[] = [
   },
   {
     name: `webgpu (${testAdapter()})`,
-    // Fewer cases on a software GPU, which takes a tenth of a second to compile a kernel.
+    // A software GPU gets fewer cases, because it takes a tenth of a second to compile a kernel.
     runs: testAdapter() === 'hardware' ? caseCount(30) : THOROUGH ? 8 : 1,
     open: async (limits) => createWebGpuBackend({ gpu: await openPooledGpu(), adapter: testAdapter(), limits }),
   },

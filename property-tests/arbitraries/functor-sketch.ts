@@ -321,7 +321,7 @@ function drawFor(at: Surroundings, depth: number): SketchStatement {
   return { kind: 'for', name: index.name, from: small(at.draw(2)), to, body: drawBlock(inside, depth - 1, false) };
 }
 
-/** Draws a loop with a condition. A countdown, which nothing else assigns, ends it. */
+/** Draws a loop with a condition. A countdown variable, which no other statement assigns, ends the loop. */
 function drawWhile(at: Surroundings, depth: number): Drawn {
   const fuel: Named = { name: at.fresh(), type: 'u32' };
   const left: SketchExpression = { kind: 'name', ...fuel };

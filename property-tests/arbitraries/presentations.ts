@@ -99,7 +99,7 @@ function mapArrays(rows: HostTable, change: (array: HostArray) => HostArray): Ho
   return Object.fromEntries(Object.entries(rows).map(([name, array]) => [name, change(array)]));
 }
 
-/** Gathers element `from(i)` for every i. If this is out of range, it stores a value that a test would notice. */
+/** Gathers element `from(i)` for every i. If `from(i)` is out of range, stores a value that a test would notice. */
 function pick(array: HostArray, length: number, from: (i: number, length: number) => number): HostArray {
   const take = <A extends { [i: number]: unknown }>(result: A, source: ArrayLike<unknown>, junk: unknown): A => {
     for (let i = 0; i < length; i++) {

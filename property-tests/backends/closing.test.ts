@@ -85,7 +85,8 @@ describe('close() resolves within five seconds', () => {
   });
 
   test.concurrent('on WebGPU during a kernel that does not end, with a warning that the device is abandoned', async () => {
-    // The kernel runs in its own process and ends with it; on a fast GPU it would otherwise take about 20 s.
+    // The kernel runs in a separate process and ends with this process; on a fast GPU it would otherwise run for about
+    // 20 s.
     const program = `
         import { fn, map, open, u32, Var, While } from '${new URL('../../index.ts', import.meta.url)}';
         const codes = [];

@@ -248,7 +248,7 @@ describe('frames', () => {
       Array.from({ length: 14 }, () => empty),
     );
     expect([frames.length, uploads()]).toEqual([14, 5]);
-    // Detection finds the cell, which appears in the sixth frame, in the seventh.
+    // The cell appears in the sixth frame; detection finds it in the seventh.
     await collect(context, [...Array.from({ length: 5 }, () => empty), ...crossing.slice(0, 4)]);
     expect(uploads() - 5).toBe(2 + 3);
     expect(context.backend.counters.liveBuffers).toBe(0);

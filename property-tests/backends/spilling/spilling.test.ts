@@ -12,8 +12,8 @@ const SLOW = 120_000;
 
 describe.each(testBackends)('laws in windows of few rows on $name', (backend) => {
   const { name, open, runs } = backend;
-  // Larger windows except on the reference: on a software GPU, a single law takes half a minute with windows of 64
-  // rows.
+  // Windows are larger except on the reference backend: on a software GPU, a single law takes half a minute with
+  // windows of 64 rows.
   const windowRows = THOROUGH || name === 'reference' ? 64 : 512;
   let context: Context;
   const reference = new Context(createReferenceBackend());
