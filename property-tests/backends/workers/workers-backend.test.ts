@@ -24,7 +24,7 @@ async function withBackend<T>(options: WorkersOptions, body: (backend: Backend) 
 }
 
 const next = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => xs.at(i).mul(5).add(i));
-/** The same function as a slow loop, which does not vectorise. */
+/** Computes the same as `next`, but in a slow loop, which does not vectorise. */
 const nextSlowly = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => {
   const sum = Var(i);
   For(0, 5, () => sum.set(sum.add(xs.at(i))));

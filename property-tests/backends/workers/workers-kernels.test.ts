@@ -49,7 +49,7 @@ async function expectSame(scenario: Scenario): Promise<void> {
 
 const load = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => xs.at(i));
 const loadFloat = fn({ i: u32, xs: array(f32) }, f32, ({ i, xs }) => xs.at(i));
-/** The same function as a loop, which does not vectorise. */
+/** Reads like `load`, but in a loop, which does not vectorise; the result is 3 · xs[i] + 3. */
 const loadSlowly = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => {
   const sum = Var(u32(0));
   For(0, 3, (k) => sum.set(sum.add(xs.at(i)).add(k)));
