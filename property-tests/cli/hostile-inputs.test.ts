@@ -118,6 +118,8 @@ interface Hostile {
   readonly make: () => Promise<unknown>;
   readonly words: readonly string[];
   readonly code: string;
+  /** The --memory of the run, if it is smaller than for others because filling the memory takes long. */
+  readonly memory?: string;
   /** Texts that the error message must contain. */
   readonly says?: readonly string[];
 }
@@ -188,6 +190,7 @@ const CASES: readonly Hostile[] = [
     make: () => shop.write('star.geojson', star(400)),
     words: [...build('@star.geojson'), '--levels', '30', '--backend', 'reference'],
     code: 'quadrants/limit',
+    memory: '8MB',
     says: ['from level', '--levels', ...MEMORY_SAYS],
   },
   {
@@ -303,11 +306,11 @@ function status(field: string): number {
 }
 
 describe('hostile input is refused within the memory limit', () => {
-  test.each(CASES)('$what', async ({ make, words, code, says = MEMORY_SAYS }) => {
+  test.each(CASES)('$what', async ({ make, words, code, memory = MEMORY, says = MEMORY_SAYS }) => {
     await make();
     resetPeak();
     const before = status('VmRSS');
-    const { exitCode, stderr } = await shop.quadrille([...words, '--memory', MEMORY, '--json-log']);
+    const { exitCode, stderr } = await shop.quadrille([...words, '--memory', memory, '--json-log']);
     const peak = status('VmHWM');
     const error =
       stderr
@@ -344,11 +347,11 @@ test('deeply nested valid GeoJSON is read', async () => {
 });
 
 test('a large single-colour PNG takes no memory for its pixels', async () => {
-  await shop.write('plain.png', png(16_000, 16_000, 8));
+  // 128 MB of pixels. Without them, resident memory grows by about 110 MB.
+  await shop.write('plain.png', png(16_000, 8000, 8));
   resetPeak();
   const before = status('VmRSS');
-  expect(await shop.quadrille([...compare('@plain.png'), '--memory', MEMORY, '--quiet'])).toMatchObject({
-    exitCode: 0,
-  });
-  expect(status('VmHWM') - before).toBeLessThan(MAX_BYTES);
+  const words = [...compare('@plain.png', '@square.wkt'), '--memory', MEMORY, '--quiet'];
+  expect(await shop.quadrille(words)).toMatchObject({ exitCode: 0 });
+  expect(status('VmHWM') - before).toBeLessThan(220e6);
 });
