@@ -12,6 +12,7 @@ import * as queries from '../../../algorithms/queries/index.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
+import { someOf } from '../../cases.ts';
 import { columnsOfRings, type Ring } from '../../support/ring-columns.ts';
 
 const S = DOMAIN_STEPS;
@@ -38,9 +39,12 @@ const exact = { levels: 3, keepsEdges: true } as const;
 
 const COMMANDS = ['allocate', 'read', 'forEach', 'walk', 'reduce', 'scan', 'sort', 'histogram'] as const;
 
+/** More commands than any job runs. */
+const ENOUGH = 1e9;
+
 /** A reference backend that runs `left` more commands; all later ones fail. */
 class Failing {
-  left = Number.POSITIVE_INFINITY;
+  left = ENOUGH;
   readonly backend: Backend = createReferenceBackend();
 
   constructor() {
@@ -100,20 +104,22 @@ describe('no memory leaks, wherever the backend fails', () => {
       const nodes = await queries.queryWindows(context, tree, windows);
       const asked = { context, quadrants, tree, windows, points, nodes };
       const { liveBytes } = context.backend.counters;
-      let failures = 0;
-      for (let isDone = false; !isDone; ) {
-        failing.left = failures;
+      const run = async (left: number): Promise<unknown> => {
+        failing.left = left;
         const made = await job(asked).catch((error: Error) => error);
-        failing.left = Number.POSITIVE_INFINITY;
-        isDone = !(made instanceof Error);
-        if (isDone) context.dispose(made);
-        else expect(made).toEqual(new Error('planted'));
+        const commands = left - failing.left;
+        failing.left = ENOUGH;
+        if (made instanceof Error) expect(made).toEqual(new Error('planted'));
+        else context.dispose(made);
         // Counts that are still to be checked are freed at this wait.
         await context.sync();
-        expect(context.backend.counters.liveBytes, `after ${failures} commands`).toBe(liveBytes);
-        failures++;
-      }
-      expect(failures).toBeGreaterThan(10);
+        expect(context.backend.counters.liveBytes, `after ${left} commands`).toBe(liveBytes);
+        return made instanceof Error ? made : commands;
+      };
+      const commands = (await run(ENOUGH)) as number;
+      expect(commands).toBeGreaterThan(10);
+      const stops = Array.from({ length: commands }, (_, i) => i);
+      for (const left of someOf(stops, Math.ceil(commands / 8))) expect(await run(left)).toBeInstanceOf(Error);
       await context.close();
     });
   }
