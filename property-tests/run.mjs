@@ -66,7 +66,7 @@ await vitest.close();
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 
-/** Files with random cases whose number depends on QUADRILLE_THOROUGH, except those in LEFT_OUT. */
+/** Files with cases whose number depends on QUADRILLE_THOROUGH, except those in LEFT_OUT. */
 function filesOfLaws() {
   const folder = fileURLToPath(new URL('.', import.meta.url));
   const isOfLaws = (name) =>

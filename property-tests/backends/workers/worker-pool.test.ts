@@ -12,6 +12,7 @@ import { type FunctionBody, I32, op, PAGE_BYTES } from '../../../backends/worker
 import { atomicLoad, i32, load } from '../../../backends/workers/wasm/wasm-expressions.ts';
 import { atomicAdd, br, brIf, loop, store, whileTrue } from '../../../backends/workers/wasm/wasm-statements.ts';
 import { DeviceLostError } from '../../../primitives/errors.ts';
+import { builtPackage } from '../../support/built-package.ts';
 import { startedBy } from './worker-pool-support.ts';
 
 const run = promisify(execFile);
@@ -424,7 +425,7 @@ describe.each([1, 3])('functions of a pool of %i', (workers) => {
 
 describe('a process', () => {
   const script = (end: string): string => `
-    import { createWorkersBackend } from './backends/workers/index.ts';
+    import { createWorkersBackend } from './dist/backends/workers/index.js';
     const before = process.getActiveResourcesInfo();
     const backend = await createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
     const buffer = backend.allocate(10);
@@ -437,8 +438,8 @@ describe('a process', () => {
     backend.forEach(10, program, [{ buffer, offset: 0, capacity: 10, value: 0 }]);
     console.log((await backend.read(buffer, 0, 10)).join());
     ${end}`;
-  const start = (end: string): Promise<{ stdout: string; stderr: string }> =>
-    run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script(end)], { timeout: 100_000 });
+  const start = async (end: string): Promise<{ stdout: string; stderr: string }> =>
+    run(process.execPath, ['--input-type=module', '-e', script(end)], { cwd: await builtPackage(), timeout: 100_000 });
 
   test('exits by itself after close', async () => {
     expect(await start('await backend.close();')).toEqual({ stdout: '0,1,2,3,4,5,6,7,8,9\n', stderr: '' });
