@@ -41,3 +41,19 @@ export function someOf<T>(cases: readonly T[], count: number): readonly T[] {
   const [some] = fc.sample(fc.shuffledSubarray([...cases], { minLength: count, maxLength: count }), 1) as [T[]];
   return some;
 }
+
+/**
+ * Assigns laws to variants of a backend; `shares` holds the relative number of laws for each variant. Under
+ * `npm run test:thorough`, every variant gets all laws; under `npm test`, each law is tried on one random variant.
+ */
+export function dealLaws<T>(laws: readonly T[], shares: readonly number[]): readonly (readonly T[])[] {
+  if (THOROUGH) return shares.map(() => laws);
+  const shuffled = someOf(laws, laws.length);
+  const sum = shares.reduce((total, share) => total + share, 0);
+  let given = 0;
+  return shares.map((share) => {
+    const start = Math.round((laws.length * given) / sum);
+    given += share;
+    return shuffled.slice(start, Math.round((laws.length * given) / sum));
+  });
+}

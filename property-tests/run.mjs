@@ -27,7 +27,6 @@ const LEFT_OUT = [
   'faults-workers',
   'prepared',
   'sampling-boxes',
-  'spilling-memory',
   'spilling-under-way',
   'transfers',
   'webgpu-tuning',

@@ -193,7 +193,7 @@ const opened: readonly { readonly name: string; readonly runs: number; open(): P
 
 describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) => {
   // Only these backends record a prepared pipeline as a tape; the others issue its commands one by one.
-  const isTaped = /^(webgpu|workers)/.test(name) && !/small bindings|few kernels/.test(name);
+  const isTaped = /^(webgpu|workers)/.test(name) && !/small bindings|few cached kernels/.test(name);
   let context: Context;
   beforeAll(async () => {
     context = new Context(await open());
