@@ -18,7 +18,7 @@ import type { Column } from '../../primitives/columns/column.ts';
 import { Context } from '../../primitives/context.ts';
 import { bool, fn, map, u32 } from '../../primitives/index.ts';
 import { onEveryBackend } from '../backends.ts';
-import { caseCount } from '../cases.ts';
+import { caseCount, someOf } from '../cases.ts';
 
 const cases = builtInExperiments.flatMap((experiment) =>
   typesOf(experiment).map((type) => [`${experiment.name} ${type}`, experiment, type] as const),
@@ -28,7 +28,7 @@ onEveryBackend((opened) => {
   test.each(cases)('%s returns the expected results, and leaks nothing', async (_, experiment, type) => {
     const { backend } = opened().context;
     const candidate = backendCandidate(backend.name, opened().context, '');
-    for (const n of [1, 17, 1500]) {
+    for (const n of someOf([1, 17, 1500], 1)) {
       const job = makeJob(experiment, { n, type });
       const { liveBuffers } = backend.counters;
       const prepared = (await candidate.prepare(job))!;
@@ -47,7 +47,7 @@ describe('plain JavaScript', () => {
   test.each(cases)(
     'equals the reference backend for %s, and keeps its inputs unchanged',
     async (_, experiment, type) => {
-      for (const n of [1, 16, 2049]) {
+      for (const n of someOf([1, 16, 2049], 2)) {
         const bare: Experiment = { ...experiment, reference: () => undefined };
         const job = makeJob(bare, { n, type });
         const before = checksum(Object.values(job.inputs));

@@ -3,6 +3,7 @@ import { createSpillingBackend } from '../../../backends/spilling/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import * as q from '../../../primitives/index.ts';
 import { testBackends } from '../../backends.ts';
+import { THOROUGH } from '../../cases.ts';
 import { randomWords } from '../../support/webgpu-support.ts';
 
 const { bool, f32, fn, u32 } = q;
@@ -120,7 +121,7 @@ describe.each(testBackends.filter(({ name }) => name !== 'reference'))('a loop o
         };
         for (let i = 0; i < 2; i++) await once();
         const before = made(context);
-        for (let i = 0; i < 8; i++) await once();
+        for (let i = 0; i < (THOROUGH ? 8 : 2); i++) await once();
         expect(made(context)).toEqual(before);
         expect(before.allocations).toBeGreaterThan(0);
       } finally {
