@@ -25,11 +25,8 @@ const LEFT_OUT = [
   'faults-prepared',
   'faults-webgpu',
   'faults-workers',
-  'prepared',
   'sampling-boxes',
-  'spilling-under-way',
   'transfers',
-  'webgpu-tuning',
   'workers-backend',
   'workers-prepared',
 ];

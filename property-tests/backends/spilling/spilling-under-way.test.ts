@@ -7,6 +7,7 @@ import { Context } from '../../../primitives/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import { OutOfMemoryError } from '../../../primitives/errors.ts';
 import * as q from '../../../primitives/index.ts';
+import { caseCount, THOROUGH } from '../../cases.ts';
 import { slow } from '../../support/webgpu-support.ts';
 
 const { fn, u32 } = q;
@@ -28,7 +29,7 @@ function sumFrom(first: number, length: number): number {
  * commands are still running, so several rounds are needed.
  */
 async function roundTrips(context: Context, rows: number): Promise<void> {
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < (THOROUGH ? 20 : 8); round++) {
     const a = context.column(Uint32Array.from({ length: rows }, (_, i) => i + round));
     const b = context.materialize(q.map(inverted, { x: q.sequence(rows) }));
     await context.sync();
@@ -49,7 +50,7 @@ test(
         expect(context.backend.counters.spilling!.restoredBytes).toBeGreaterThan(0);
         await context.close();
       }),
-      { numRuns: 5 },
+      { numRuns: THOROUGH ? 5 : 3 },
     ),
   slow,
 );
@@ -92,7 +93,7 @@ test(
         expect(context.backend.counters.liveBytes).toBeLessThan(memoryBytes);
         await context.close();
       }),
-      { numRuns: 10 },
+      { numRuns: caseCount(10) },
     ),
   slow,
 );
@@ -274,14 +275,14 @@ test(
         }
         expect(found[0]).toEqual(found[1]);
       }),
-      { numRuns: 10 },
+      { numRuns: caseCount(10) },
     );
   },
   slow,
 );
 
 test('an endless walk on the host is reported as a hang, and the event loop keeps running', async () => {
-  const context = new Context(createSpillingBackend(await open(), { hangLimit: 1000 }));
+  const context = new Context(createSpillingBackend(await open(), { hangLimit: 500 }));
   let turns = 0;
   const timer = setInterval(() => turns++, 10);
   const start = fn({ n: u32 }, { at: u32 }, ({ n }) => ({ at: n }));

@@ -5,6 +5,7 @@ import type { Column } from '../../../primitives/columns/column.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Limits } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
+import { someOf } from '../../cases.ts';
 import { openTestBackend, slow } from '../../support/webgpu-support.ts';
 
 /**
@@ -47,7 +48,8 @@ const sumOfRun = q.fn('sumOfRun', { i: u32, n: u32 }, u32, ({ i, n }) =>
   below(i.mul(16).add(16).min(n)).sub(below(i.mul(16))),
 );
 
-describe.each(cases)('columns of %i elements in %s on WebGPU', (N, _, limits) => {
+// By default, a random one of the cases.
+describe.each(someOf(cases, 1))('columns of %i elements in %s on WebGPU', (N, _, limits) => {
   let context: Context;
   let index: Column<'u32'>;
   beforeAll(async () => {

@@ -21,8 +21,8 @@ const cases: readonly (readonly [name: string, options: WebGpuOptions, variant: 
 const laws = [...gatherLaws, ...scatterLaws];
 /** By default, half of the laws, because each takes a software GPU seconds to compile. */
 const dealt = dealLaws(someOf(laws, Math.ceil(laws.length / 2)), [1, 1, 1]);
-/** Variants in which rows are scattered to fixed targets, and those in which counts are known only to the device. */
-const [ofTargets, ofCounts] = [someOf([0, 1, 2], 1), someOf([0, 1, 2], 1)];
+/** Variants that try the cases which are not laws: by default, a random one. */
+const others = someOf([0, 1, 2], 1);
 
 describe.each(cases)('gathers in windows and scatters by parts, %s', (_, options, variant) => {
   let backend: WebGpuBackend;
@@ -40,6 +40,8 @@ describe.each(cases)('gathers in windows and scatters by parts, %s', (_, options
   test.each(dealt[variant]!)('$name', async ({ property }) => {
     await fc.assert(property(createRun(context, reference)), { numRuns: costlyCaseCount(4) });
   });
+
+  if (!others.includes(variant)) return;
 
   test('scattered rows arrive at random, reversed, strided and out-of-range targets as on the reference', async () => {
     const n = 5000;

@@ -1,23 +1,35 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
 import { Context } from '../../../primitives/context.ts';
 import { testBackends } from '../../backends.ts';
-import { lawsOfVariant } from '../../cases.ts';
+import { dealLaws, THOROUGH } from '../../cases.ts';
 import { primitiveLaws } from '../../laws/all.ts';
 import { createPreparedRun, type Tally } from './prepared-run.ts';
+
+/** Each law is prepared on one random backend; few on a software GPU, which takes long to compile their kernels. */
+const shares = testBackends.map(({ name }) => (name.startsWith('webgpu') && testAdapter() === 'software' ? 1 : 4));
+const dealt = dealLaws(primitiveLaws, shares);
+
+/** Counts of the pipelines on all backends. */
+const all = { prepared: 0, refused: 0 };
 
 describe.each(testBackends)('on $name, the pipelines of all laws', ({ name, open, runs }) => {
   test('give the same bytes when they are prepared', async () => {
     const context = new Context(await open());
     const tally: Tally = { prepared: 0, refused: new Map() };
     const run = createPreparedRun(context, tally);
-    // Laws are prepared on a single backend, which varies between runs of the tests.
-    const [first] = fc.sample(fc.nat(testBackends.length - 1), 1) as [number];
-    const variant = (first + testBackends.findIndex((backend) => backend.name === name)) % testBackends.length;
-    for (const { property } of lawsOfVariant(primitiveLaws, variant, testBackends.length))
+    for (const { property } of dealt[testBackends.findIndex((backend) => backend.name === name)]!)
       await fc.assert(property(run), { numRuns: Math.ceil(runs / 8) });
     await context.close();
     const refused = [...tally.refused.values()].reduce((sum, count) => sum + count, 0);
-    expect(tally.prepared).toBeGreaterThan(refused);
+    // Of few laws, most may be refused.
+    expect(tally.prepared).toBeGreaterThan(THOROUGH ? refused : 0);
+    all.prepared += tally.prepared;
+    all.refused += refused;
   }, 600_000);
+});
+
+test('most pipelines of laws can be prepared', () => {
+  expect(all.prepared).toBeGreaterThan(all.refused);
 });

@@ -8,7 +8,7 @@ import { Context } from '../../../primitives/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
 import { testBackends } from '../../backends.ts';
-import { caseCount, costlyCaseCount, THOROUGH } from '../../cases.ts';
+import { caseCount, costlyCaseCount, someOf, THOROUGH } from '../../cases.ts';
 import { lostBefore } from '../../support/faulty-backend.ts';
 import { lookingBack, openTestBackend } from '../../support/webgpu-support.ts';
 
@@ -150,14 +150,16 @@ const looking = {
   runs: costlyCaseCount(6),
   open: () => openTestBackend({ tuning: lookingBack({}) }),
 };
+const smallBindings = {
+  name: 'webgpu of small bindings',
+  runs: costlyCaseCount(6),
+  open: () => openTestBackend({ limits: { bindingBytes: 4096, workgroups: 4, storageBuffers: 8 } }),
+};
+/** By default, the tests run on one of these, because a software GPU takes seconds to compile the kernels of each. */
+const webgpus = [...testBackends.filter(({ name }) => name.startsWith('webgpu')), looking, smallBindings];
 const opened: readonly { readonly name: string; readonly runs: number; open(): Promise<Backend> }[] = [
-  ...testBackends,
-  looking,
-  {
-    name: 'webgpu of small bindings',
-    runs: costlyCaseCount(6),
-    open: () => openTestBackend({ limits: { bindingBytes: 4096, workgroups: 4, storageBuffers: 8 } }),
-  },
+  ...testBackends.filter(({ name }) => !name.startsWith('webgpu')),
+  ...someOf(webgpus, 1),
   {
     name: 'spilling',
     runs: caseCount(30),
@@ -218,10 +220,11 @@ describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) =>
     );
     const x = context.column(new Uint32Array(300).map((_, i) => i));
     const first = prepared({ x, by: 0 });
-    for (let by = 0; by < 60; by++) context.dispose(prepared({ x, by }));
+    const calls = THOROUGH ? 60 : 25;
+    for (let by = 0; by < calls; by++) context.dispose(prepared({ x, by }));
     await context.sync();
     const { allocations, bindGroups, compilations, liveBytes } = context.backend.counters;
-    for (let by = 1; by < 60; by++) context.dispose(prepared({ x, by }));
+    for (let by = 1; by < calls; by++) context.dispose(prepared({ x, by }));
     await context.sync();
     const { counters } = context.backend;
     expect(counters.liveBytes).toBe(liveBytes);
@@ -523,28 +526,38 @@ test('nearly equal pipelines are distinguished, however often they are prepared'
   const context = new Context(await openTestBackend({}));
   const inputs = { t: input({ x: u32, y: u32 }, 5), by: uniform(u32), min: uniform(u32) };
   type Given = { readonly x: Words; readonly y: Words } & Uniforms;
-  const all: readonly ((given: Given) => q.Table)[] = [
-    ({ x, by }) => q.sort(q.map(plusBy, { x, by })),
-    ({ x, min }) => q.sort(q.map(plusBy, { x, by: min })),
-    ({ x }) => q.sort(q.map(plusBy, { x, by: 3 })),
-    ({ x }) => q.sort(q.map(plusBy, { x, by: 4 })),
-    ({ y }) => q.sort(q.map(plusBy, { x: y, by: 4 })),
-    ({ x, y }) => ({ a: q.sort(x), b: q.reverse(y) }),
-    ({ x, y }) => ({ a: q.reverse(y), b: q.sort(x) }),
-    ({ x, y }) => ({ a: q.sort(y), b: q.reverse(x) }),
-    ({ x }) => q.sort(q.slice(x, 1)),
-    ({ x }) => q.sort(q.slice(x, 2)),
-    ({ x }) => q.inclusiveScan(x, q.plus(u32)),
-    ({ x }) => q.inclusiveScan(x, q.maximum(u32)),
-    ({ x }) => q.exclusiveScan(x, q.maximum(u32)),
-    ({ x, y }) => q.inclusiveScan(q.map(mixed, { x, y }), q.plus(u32)),
-    ({ x }) => q.inclusiveScan(q.map(mixed, { x, y: x }), q.plus(u32)),
-    ({ x, y }) => q.inclusiveScan(q.map(mixed, { x: y, y: x }), q.plus(u32)),
-    ({ x }) => q.histogram(q.map(low, { x }), 16),
-    ({ x }) => q.histogram(q.map(low, { x }), 17),
-    ({ x, min }) => q.copyIf(x, q.map(isAtLeast, { x, min })),
-    ({ x }) => q.copyIf(x, q.map(isAtLeast, { x, min: 5 })),
+  // Groups of nearly equal pipelines.
+  const groups: readonly (readonly ((given: Given) => q.Table)[])[] = [
+    [
+      ({ x, by }) => q.sort(q.map(plusBy, { x, by })),
+      ({ x, min }) => q.sort(q.map(plusBy, { x, by: min })),
+      ({ x }) => q.sort(q.map(plusBy, { x, by: 3 })),
+      ({ x }) => q.sort(q.map(plusBy, { x, by: 4 })),
+      ({ y }) => q.sort(q.map(plusBy, { x: y, by: 4 })),
+    ],
+    [
+      ({ x, y }) => ({ a: q.sort(x), b: q.reverse(y) }),
+      ({ x, y }) => ({ a: q.reverse(y), b: q.sort(x) }),
+      ({ x, y }) => ({ a: q.sort(y), b: q.reverse(x) }),
+    ],
+    [({ x }) => q.sort(q.slice(x, 1)), ({ x }) => q.sort(q.slice(x, 2))],
+    [
+      ({ x }) => q.inclusiveScan(x, q.plus(u32)),
+      ({ x }) => q.inclusiveScan(x, q.maximum(u32)),
+      ({ x }) => q.exclusiveScan(x, q.maximum(u32)),
+    ],
+    [
+      ({ x, y }) => q.inclusiveScan(q.map(mixed, { x, y }), q.plus(u32)),
+      ({ x }) => q.inclusiveScan(q.map(mixed, { x, y: x }), q.plus(u32)),
+      ({ x, y }) => q.inclusiveScan(q.map(mixed, { x: y, y: x }), q.plus(u32)),
+    ],
+    [({ x }) => q.histogram(q.map(low, { x }), 16), ({ x }) => q.histogram(q.map(low, { x }), 17)],
+    [
+      ({ x, min }) => q.copyIf(x, q.map(isAtLeast, { x, min })),
+      ({ x }) => q.copyIf(x, q.map(isAtLeast, { x, min: 5 })),
+    ],
   ];
+  const all = someOf(groups, 4).flat();
   const given = {
     x: context.column(Uint32Array.of(9, 2, 7, 5, 3)),
     y: context.column(Uint32Array.of(4, 8, 1, 6, 0)),
@@ -605,7 +618,7 @@ test('two prepared pipelines and plain calls share the spine', async () => {
   // Few rounds by default, because a software GPU takes a millisecond per kernel. The tests replays.test and, without a
   // GPU, webgpu-spine.test cover all epochs.
   for (let round = 0; round < (THOROUGH ? 40 : 2); round++) {
-    for (let i = 0; i < 70; i++) context.dispose(sorting({ x }), scanning({ x }), plain());
+    for (let i = 0; i < (THOROUGH ? 70 : 20); i++) context.dispose(sorting({ x }), scanning({ x }), plain());
     expect(await read()).toEqual(expected);
   }
   await context.close();

@@ -11,14 +11,14 @@ import { lookingBack, openTestBackend, slow } from '../../support/webgpu-support
 
 const { bool, fn, input, u32, uniform } = q;
 
-const MANY = THOROUGH ? 100_000 : 20_000;
+const MANY = THOROUGH ? 100_000 : 10_000;
 /**
  * Number of replays on WebGPU. A software GPU takes a tenth of a millisecond per call; 18,000 calls still exceed the
  * number of epochs of the spine (the memory of single-pass kernels).
  */
-const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : THOROUGH ? 18_000 : 1_500;
+const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : THOROUGH ? 18_000 : 600;
 /** Number of calls that are in flight before the test waits for them. */
-const AT_ONCE = THOROUGH ? 500 : 200;
+const AT_ONCE = THOROUGH ? 500 : 100;
 /** Growth of the heap in bytes that does not count as a leak. */
 const HEAP_BYTES = 2 ** 21;
 
