@@ -282,7 +282,7 @@ test(
 );
 
 test('an endless walk on the host is reported as a hang, and the event loop keeps running', async () => {
-  const context = new Context(createSpillingBackend(await open(), { hangLimit: 500 }));
+  const context = new Context(createSpillingBackend(await open(), { hangLimit: 1000 }));
   let turns = 0;
   const timer = setInterval(() => turns++, 10);
   const start = fn({ n: u32 }, { at: u32 }, ({ n }) => ({ at: n }));
