@@ -6,10 +6,10 @@ export const THOROUGH: boolean = process.env.QUADRILLE_THOROUGH === '1';
 /** Minimum number of cases; fewer would find too few mistakes. */
 const FEWEST = 5;
 /** The share of a law's cases that `npm test` tries. */
-const SHARE = 1 / 10;
+const SHARE = 1 / 20;
 
 /**
- * Number of cases of a law: `thorough` under `npm run test:thorough`, otherwise a tenth of `thorough`, but at least 5
+ * Number of cases of a law: `thorough` under `npm run test:thorough`, otherwise a twentieth of `thorough`, but at least 5
  * if `thorough` allows.
  */
 export function caseCount(thorough: number): number {

@@ -11,6 +11,7 @@ import { DeviceLostError } from '../../../primitives/errors.ts';
 import * as q from '../../../primitives/index.ts';
 import type { Module } from '../../../primitives/ir/ir.ts';
 import { onEveryBackend } from '../../backends.ts';
+import { THOROUGH } from '../../cases.ts';
 
 const { fn, u32 } = q;
 
@@ -34,12 +35,12 @@ function steps(column: U32, count: number, step: (column: U32) => U32): U32 {
 
 /** Chains of steps. Each step reads once, twice or five times per element from the previous step. */
 const chains: readonly (readonly [string, number, (column: U32) => U32])[] = [
-  ['maps', 2000, (x) => q.map(affine, { x })],
+  ['maps', THOROUGH ? 2000 : 1200, (x) => q.map(affine, { x })],
   ['sums of a view with itself', 40, (x) => q.map(add, { a: x, b: x })],
   ['sums of two views of one', 40, (x) => q.map(add, { a: q.map(affine, { x }), b: q.reverse(x) })],
   ['stencils', 6, (x) => q.stencil(five, { x })],
   ['gathers by themselves', 12, (x) => q.gather(x, x)],
-  ['slices, reversed', 300, (x) => q.reverse(q.slice(x, 1))],
+  ['slices, reversed', THOROUGH ? 300 : 100, (x) => q.reverse(q.slice(x, 1))],
 ];
 
 const launchesOf = ({ backend }: Context): number => backend.counters.dispatches;

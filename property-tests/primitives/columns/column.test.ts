@@ -12,6 +12,7 @@ import { hostColumn, recipe, rowCount, rowsOf } from '../../arbitraries/columns.
 import type { HostKind } from '../../arbitraries/host-kinds.ts';
 import { present, presentation } from '../../arbitraries/presentations.ts';
 import { testLaws, testOnEveryBackend } from '../../backends.ts';
+import { THOROUGH } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { assertSameBytes } from '../../laws/compare.ts';
 import { law } from '../../laws/law.ts';
@@ -276,7 +277,7 @@ const halvingBins = fn({ x: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ x
 }));
 
 testOnEveryBackend('a functor can be a chain of thousands of operations', async ({ context }) => {
-  const rounds = 5000;
+  const rounds = THOROUGH ? 5000 : 2000;
   const long = fn({ x: u32 }, u32, ({ x }) => {
     let value = x;
     for (let round = 0; round < rounds; round++) value = value.mul(3).add(round);
