@@ -14,6 +14,8 @@ import * as q from '../../primitives/index.ts';
 import { THOROUGH } from '../cases.ts';
 import { builtPackage } from '../support/built-package.ts';
 
+const BUILT = await builtPackage();
+
 const endless = fn('endless', { x: u32 }, u32, ({ x }) => {
   const sum = q.Var(x);
   q.While(
@@ -116,9 +118,8 @@ describe('close() resolves within five seconds', () => {
         await context.close();
         const time = performance.now() - start;
         process.stdout.write(JSON.stringify({ time, codes, read: await read }), () => process.exit(0));`;
-    const cwd = await builtPackage();
     const output = await new Promise<string>((resolve, reject) => {
-      const options = { cwd, timeout: 60_000, killSignal: 'SIGKILL' } as const;
+      const options = { cwd: BUILT, timeout: 60_000, killSignal: 'SIGKILL' } as const;
       execFile(process.execPath, ['--input-type=module', '--eval', program], options, (error, stdout) =>
         error === null ? resolve(stdout) : reject(error),
       );

@@ -12,10 +12,12 @@ import { type FunctionBody, I32, op, PAGE_BYTES } from '../../../backends/worker
 import { atomicLoad, i32, load } from '../../../backends/workers/wasm/wasm-expressions.ts';
 import { atomicAdd, br, brIf, loop, store, whileTrue } from '../../../backends/workers/wasm/wasm-statements.ts';
 import { DeviceLostError } from '../../../primitives/errors.ts';
+import { someOf, THOROUGH } from '../../cases.ts';
 import { builtPackage } from '../../support/built-package.ts';
 import { startedBy } from './worker-pool-support.ts';
 
 const run = promisify(execFile);
+const BUILT = await builtPackage();
 
 /** The address to which the kernels of these tests write. */
 const BASE: number = fixed.heap;
@@ -101,7 +103,12 @@ async function withPool<T>(
   }
 }
 
-describe.each([1, 2, 5])('a pool of %i', (workers) => {
+/** Pools of one thread, and of several. */
+const SIZES = [1, ...someOf([2, 5], 1)];
+/** The number of rounds of a test: a third by default. */
+const roundsOf = (thorough: number): number => (THOROUGH ? thorough : Math.ceil(thorough / 3));
+
+describe.each(SIZES)('a pool of %i', (workers) => {
   test('runs every chunk of every phase exactly once', async () => {
     await withPool(workers, async (pool, words) => {
       const first = pool.install([visit]);
@@ -161,11 +168,11 @@ describe.each([1, 2, 5])('a pool of %i', (workers) => {
   test('never misses the end of a phase', async () => {
     await withPool(workers, async (pool) => {
       const first = pool.install([visit]);
-      for (let round = 0; round < 3000; round++) {
+      for (let round = 0; round < roundsOf(3000); round++) {
         pool.submit(launchOf(phase(first, 1 + (round % 5)), phase(first, 1)));
         await pool.until(pool.issued);
       }
-      expect(pool.completed).toBe(6000);
+      expect(pool.completed).toBe(2 * roundsOf(3000));
     });
   });
 
@@ -229,14 +236,14 @@ const ALL_THE_TIME = 1e6;
 /** Waits until all threads sleep: they stop polling for commands within a millisecond. */
 const nap = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 30));
 
-describe.each([1, 2, 5])('the thread that waits for a pool of %i', (workers) => {
+describe.each(SIZES)('the thread that waits for a pool of %i', (workers) => {
   test('helps while all pending phases are short, so that they finish at once', async () => {
     await withPool(
       workers,
       async (pool, words) => {
         const first = pool.install([visit]);
         let atOnce = 0;
-        for (let round = 1; round <= 20; round++) {
+        for (let round = 1; round <= roundsOf(20); round++) {
           await nap();
           for (let k = 0; k < 3; k++) pool.submit(launchOf(phase(first, 40), phase(first, 0), phase(first, 5)), 0);
           const waiting = pool.until(pool.issued);
@@ -276,7 +283,7 @@ describe.each([1, 2, 5])('the thread that waits for a pool of %i', (workers) => 
       async (pool) => {
         const first = pool.install([visit]);
         let later = 0;
-        for (let round = 0; round < 10; round++) {
+        for (let round = 0; round < roundsOf(10); round++) {
           await nap();
           pool.submit(launchOf(phase(first, 3e4), phase(first, 3e4)), 0);
           const waiting = pool.until(pool.issued);
@@ -301,7 +308,7 @@ describe.each([1, 2, 5])('the thread that waits for a pool of %i', (workers) => 
           seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
           return Math.floor((seed / 2 ** 32) * below);
         };
-        for (let round = 0; round < 1500; round++) {
+        for (let round = 0; round < roundsOf(1500); round++) {
           const counts = Array.from({ length: 1 + random(4) }, () => random(64));
           pool.submit(
             launchOf(...counts.map((chunks, k) => phase(first + (k % 2), chunks))),
@@ -335,7 +342,7 @@ describe.each([1, 2, 5])('the thread that waits for a pool of %i', (workers) => 
     await withPool(
       workers,
       async (pool, words) => {
-        for (let round = 1; round <= 50; round++) {
+        for (let round = 1; round <= roundsOf(50); round++) {
           const first = pool.install([visit]);
           pool.submit(launchOf(phase(first, 30)), 0);
           pool.uninstall([first]);
@@ -426,6 +433,8 @@ describe.each([1, 3])('functions of a pool of %i', (workers) => {
 describe('a process', () => {
   const script = (end: string): string => `
     import { createWorkersBackend } from './dist/backends/workers/index.js';
+    // The standard streams are resources from their first use on.
+    for (const stream of [process.stdout, process.stderr]) stream.write('');
     const before = process.getActiveResourcesInfo();
     const backend = await createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
     const buffer = backend.allocate(10);
@@ -438,8 +447,8 @@ describe('a process', () => {
     backend.forEach(10, program, [{ buffer, offset: 0, capacity: 10, value: 0 }]);
     console.log((await backend.read(buffer, 0, 10)).join());
     ${end}`;
-  const start = async (end: string): Promise<{ stdout: string; stderr: string }> =>
-    run(process.execPath, ['--input-type=module', '-e', script(end)], { cwd: await builtPackage(), timeout: 100_000 });
+  const start = (end: string): Promise<{ stdout: string; stderr: string }> =>
+    run(process.execPath, ['--input-type=module', '-e', script(end)], { cwd: BUILT, timeout: 100_000 });
 
   test('exits by itself after close', async () => {
     expect(await start('await backend.close();')).toEqual({ stdout: '0,1,2,3,4,5,6,7,8,9\n', stderr: '' });
