@@ -51,14 +51,21 @@ function blockTotals<S>(elements: readonly S[], combine: Combine<S>): S[] {
 }
 
 function combineBlock<S>(block: readonly S[], combine: Combine<S>): S | undefined {
-  let groups = quadTotals(block, combine);
-  while (groups.length > 1) {
+  return groupTotals(quadTotals(block, combine), combine).at(-1)![0];
+}
+
+/** The totals of the aligned groups of 2^d quads, for every d. The last group of a size may have fewer quads. */
+function groupTotals<S>(quads: readonly S[], combine: Combine<S>): (readonly S[])[] {
+  const levels = [quads];
+  for (let groups = quads; groups.length > 1; ) {
+    const halves = groups;
     groups = Array.from(
-      { length: Math.ceil(groups.length / 2) },
-      (_, i) => join(groups[2 * i], groups[2 * i + 1], combine)!,
+      { length: Math.ceil(halves.length / 2) },
+      (_, i) => join(halves[2 * i], halves[2 * i + 1], combine)!,
     );
+    levels.push(groups);
   }
-  return groups[0];
+  return levels;
 }
 
 function quadTotals<S>(block: readonly S[], combine: Combine<S>): S[] {
@@ -68,9 +75,9 @@ function quadTotals<S>(block: readonly S[], combine: Combine<S>): S[] {
 }
 
 function blockPrefixes<S>(block: readonly S[], prefix: S | undefined, combine: Combine<S>): Prefix<S>[] {
-  const quads = quadTotals(block, combine);
-  return quads.flatMap((_, quad) => {
-    const before = join(prefix, quadPrefix(quads, quad, combine), combine);
+  const groups = groupTotals(quadTotals(block, combine), combine);
+  return groups[0]!.flatMap((_, quad) => {
+    const before = join(prefix, quadPrefix(groups, quad, combine), combine);
     let local: S | undefined;
     return block.slice(quad * QUAD, (quad + 1) * QUAD).map((element) => {
       const exclusive = join(before, local, combine);
@@ -80,20 +87,14 @@ function blockPrefixes<S>(block: readonly S[], prefix: S | undefined, combine: C
   });
 }
 
-function quadPrefix<S>(quads: readonly S[], quad: number, combine: Combine<S>): S | undefined {
+/** The combination of the quads before a quad, from the totals of groups. */
+function quadPrefix<S>(groups: readonly (readonly S[])[], quad: number, combine: Combine<S>): S | undefined {
   let prefix: S | undefined;
   for (let level = 0; quad >> level > 0; level++) {
     if (((quad >> level) & 1) === 0) continue;
-    const end = (quad >> level) << level;
-    prefix = join(groupTotal(quads, end - (1 << level), level, combine), prefix, combine);
+    prefix = join(groups[level]![(quad >> level) - 1], prefix, combine);
   }
   return prefix;
-}
-
-function groupTotal<S>(quads: readonly S[], from: number, level: number, combine: Combine<S>): S {
-  if (level === 0) return quads[from]!;
-  const half = 1 << (level - 1);
-  return combine(groupTotal(quads, from, level - 1, combine), groupTotal(quads, from + half, level - 1, combine));
 }
 
 function join<S>(left: S | undefined, right: S | undefined, combine: Combine<S>): S | undefined {
