@@ -21,12 +21,13 @@ import type { TraceMark } from '../../../graph/index.ts';
 import { open } from '../../../index.ts';
 import { Context } from '../../../primitives/context.ts';
 import { DeviceLostError } from '../../../primitives/errors.ts';
+import { THOROUGH } from '../../cases.ts';
 import { openWorkshop, type Workshop } from '../../support/cli-support.ts';
 import { parseCsv } from '../../support/parse-csv.ts';
 import { openTestBackend, slow } from '../../support/webgpu-support.ts';
 
-const TILES = 200;
-const BROKEN = 117;
+const TILES = THOROUGH ? 200 : 60;
+const BROKEN = Math.floor(0.6 * TILES) - 3;
 /** The error code of a text file that ends within a vertex. */
 const CODE = 'geometry/not-finite';
 
@@ -118,16 +119,23 @@ function codesOf(error: unknown): unknown[] {
 
 const failing = (run: Promise<unknown>): Promise<unknown[]> => run.then(() => ['it ended'], codesOf);
 
+/** The number of a call of `parse`, as a multiple of the number of tiles; there are two calls per tile. */
+const callAt = (tiles: number): number => Math.round(tiles * TILES);
+
 describe('a killed parser thread', () => {
   test('changes no result', async () => {
-    const { result, threads } = await threadsOf((started) => compare({ atParse: { 100: () => kill(...started) } }));
+    const { result, threads } = await threadsOf((started) =>
+      compare({ atParse: { [callAt(0.5)]: () => kill(...started) } }),
+    );
     expect(result).toEqual(whole);
     expect(threads.length).toBeGreaterThan(2);
   });
 
   test('changes no result when threads are killed repeatedly', async () => {
     const { result, threads } = await threadsOf((started) => {
-      const atParse = Object.fromEntries([50, 130, 210, 290].map((call) => [call, () => kill(...started.slice(-2))]));
+      const atParse = Object.fromEntries(
+        [0.25, 0.65, 1.05, 1.45].map(callAt).map((call) => [call, () => kill(...started.slice(-2))]),
+      );
       return compare({ atParse });
     });
     expect(result).toEqual(whole);
@@ -161,7 +169,9 @@ describe('a killed worker of the backend', () => {
 
   test.each(schemes)('ends the run with a clear error, %s', async (scheme) => {
     const { result: workers, threads } = await threadsOf(() => open({ backend: 'workers', workers: 2 }));
-    const codes = await failing(compare({ scheme, context: workers, atParse: { 100: () => kill(threads[0]) } }));
+    const codes = await failing(
+      compare({ scheme, context: workers, atParse: { [callAt(0.5)]: () => kill(threads[0]) } }),
+    );
     expect(codes).toContain('device/worker');
     await workers.close();
   });
@@ -173,7 +183,7 @@ describe('a killed worker of the backend', () => {
       return opened.at(-1)!.result;
     };
     const killOne = (): void => kill(opened.at(-1)!.threads[0]);
-    const atParse = { 100: killOne, 300: killOne };
+    const atParse = { [callAt(0.5)]: killOne, [callAt(1.5)]: killOne };
     expect(await compare({ scheme, context: opened[0]!.result, reopen, atParse })).toEqual(whole);
     expect(opened.length).toBeGreaterThan(1);
     for (const { result } of opened) await result.close();
@@ -244,7 +254,7 @@ describe('a destroyed GPU', () => {
       const migrate = { cpu: workers!, parseOnGpu: parserOnDevice(gpu!, 1) };
       const marks: string[] = [];
       const observer = { span: ignore, occupancy: ignore, mark: ({ name }: TraceMark) => void marks.push(name) };
-      const onTile = destroyAfter(30);
+      const onTile = destroyAfter(Math.round(0.15 * TILES));
       expect(await compare({ context: gpu, migrate, onTile, observer, batchPairs: 20 })).toEqual(whole);
       expect(marks).toContain('migrate/gpu-lost');
     },
@@ -254,7 +264,9 @@ describe('a destroyed GPU', () => {
   test(
     'ends the run with a clear error when tasks do not migrate',
     async () => {
-      const codes = await failing(compare({ context: gpu, onTile: destroyAfter(30), batchPairs: 20 }));
+      const codes = await failing(
+        compare({ context: gpu, onTile: destroyAfter(Math.round(0.15 * TILES)), batchPairs: 20 }),
+      );
       expect(codes).toContain('device/lost');
     },
     slow,
@@ -271,7 +283,7 @@ describe('a destroyed GPU', () => {
         ...compareParts,
         openContext: async ({ backend }) => (backend === 'workers' ? open({ backend, workers: 2 }) : openOnce.pop()!),
         crossCompare: async (context, job) => {
-          const destroy = destroyAfter(30);
+          const destroy = destroyAfter(Math.round(0.15 * TILES));
           const onTile = async (tile: TileComparison): Promise<void> => {
             destroy();
             await job.onTile?.(tile);
