@@ -6,7 +6,7 @@ import { DeviceLostError, OutOfMemoryError } from '../../../primitives/errors.ts
 import { For, Var } from '../../../primitives/functors/control.ts';
 import { array, fn, u32 } from '../../../primitives/functors/functor.ts';
 import { monoidProgram, plus } from '../../../primitives/monoid.ts';
-import { caseCount } from '../../cases.ts';
+import { costlyCaseCount, THOROUGH } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { randomWords, upload } from '../../support/workers-programs.ts';
 
@@ -74,7 +74,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
     for (const backend of backends) await backend.close();
   });
 
-  test.prop([fc.array(action, { maxLength: 40 }), fc.nat(2)], { numRuns: caseCount(40) })(
+  test.prop([fc.array(action, { maxLength: 40 }), fc.nat(2)], { numRuns: costlyCaseCount(40) })(
     'for any sequence',
     async (actions, which) => {
       const backend = backends[which]!;
@@ -126,7 +126,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
 
   test('a read returns the contents at the time of the call, although it copies in slices', async () => {
     await withBackend({}, async (backend) => {
-      const size = 5_000_000;
+      const size = THOROUGH ? 5_000_000 : 1_500_000;
       const words = randomWords(size);
       const [a, b] = [upload(backend, words), backend.allocate(size)];
       step(backend, a, b, size);
@@ -152,7 +152,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
     const words = randomWords(size);
     const twice = stepped(stepped(words));
     // A backend compiles its first copy while the commands end. So each round needs a new backend.
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < (THOROUGH ? 20 : 6); round++) {
       await withBackend({}, async (backend) => {
         const [a, b] = [upload(backend, words), backend.allocate(size)];
         step(backend, a, b, size);
@@ -188,7 +188,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
       const words = randomWords(n);
       let last = upload(backend, words);
       let expected = words;
-      for (let round = 0; round < 120; round++) {
+      for (let round = 0; round < (THOROUGH ? 120 : 60); round++) {
         const to = backend.allocate(n + round * 20000);
         step(backend, last, to, n);
         expected = stepped(expected);
@@ -344,7 +344,7 @@ const SHORT = 1 / 5;
 
 test('the event loop is never blocked for long while a large sort runs', async () => {
   await withBackend({ workers: 1 }, async (backend) => {
-    const n = 2 ** 23;
+    const n = 2 ** (THOROUGH ? 23 : 22);
     const [a, keys] = [backend.allocate(n), backend.allocate(n)];
     const random = randomWords(2 ** 20);
     for (let from = 0; from < n; from += random.length) backend.write(a, from, random);
