@@ -83,7 +83,7 @@ export function crossTiles(engine: Engine, command: CrossReduceCommand): void {
       helpers,
       declarations: `${functors.declarations(helpers)}
 var<workgroup> bounds: vec2<u32>;
-// Left rows, then right ones; afterwards what each thread's right rows are folded to, for every left row.
+// Holds the left rows, then the right rows. Later it holds the result of every left row over each thread's right rows.
 var<workgroup> tile: array<u32, ${2 * DEPTH * PITCH}>;`,
       main: `if (t == 0u) { bounds = vec2<u32>(${lengthExpression(length)}, ${lengthExpression(otherLength)}); }
 let size = workgroupUniformLoad(&bounds);

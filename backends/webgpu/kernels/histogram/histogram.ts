@@ -150,7 +150,7 @@ function launchCounting(
         declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
 fn add(word: u32, counted: u32) { ${bound === undefined ? '' : `if (word < ${bound}u) `}{ add_${out}(word, counted); } }
 ${own === undefined ? '' : `var<workgroup> own: array<atomic<u32>, ${own}>;`}
-// The bin of an element among those of the workgroup's runs, or all ones.
+// Number of an element's bin among the bins of all runs of the workgroup; all ones if the element is not counted.
 fn bin_of(i: u32, high: u32, base: u32) -> u32 {
   let bin = p_entry(min(i, high - 1u));
   let inside = (i < high) & (i >= ${dispatchWord(1)}) & (bin < ${bins});

@@ -110,13 +110,13 @@ function addWindow(engine: Engine, adding: Adding, window: IndexRange): void {
         declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
 ${own === undefined ? '' : `var<workgroup> own: array<atomic<u32>, ${own.words}>;`}
 struct Row { bin: u32, ${members} }
-// The bin and the weights of a row; all ones as the bin of a row that is left out.
+// The bin and the weights of a row. The bin of a row that is not counted is all ones.
 fn row_of(i: u32, high: u32) -> Row {
   let r = p_entry(min(i, high - 1u));
   let inside = (i < high) & (i >= ${dispatchWord(1)}) & (r.r0 < ${bins});
   return Row(select(0xffffffffu, r.r0, inside), ${given});
 }
-// Adds to the sum of a weight in memory.
+// Adds a value to the 64-bit sum of a weight in device memory.
 fn add_sum(sum: u32, bin: u32, value: u32) {
   let word = ${into} + 2u * sum * ${bins} + bin;
   if (carry_${out}(word, value)) { add_${out}(word + ${bins}, 1u); }

@@ -113,7 +113,7 @@ function emitShare(accumulators: number): string {
   const steps = Array.from({ length: accumulators }, (_, k) => k);
   return `fn share(chunk: u32, n: u32, first: u32, step: u32) -> S {
   let low = min(n, chunk * ${CHUNK});
-  // Within the chunk, so that no index passes 2^32.
+  // Relative to the chunk, so that no index overflows 32 bits.
   let end = min(n - low, ${CHUNK});
   ${steps.map((k) => `var s${k} = identity();`).join(' ')}
   for (var j = first; j < end; j += ${accumulators}u * step) {

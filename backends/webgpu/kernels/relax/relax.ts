@@ -67,7 +67,7 @@ ${emitCells(command, layout)}`,
       main: `let g = ${GROUP_NUMBER};
 let n = ${lengthExpression(length)};
 if (t == 0u) {
-  // Workgroup memory may hold what another group left there.
+  // Workgroup memory may hold values of an earlier workgroup.
   grid = vec3<u32>(); is_done = 0u;
   if (g < n) { let place = g_entry(g); grid = vec3<u32>(place.r0, place.r1, place.r2); }
 }

@@ -80,7 +80,7 @@ function emitJudgement(length: string, out: number): string {
 ${emitClear('lines', (REGIONS * BITS) / 32, threads)}
 ${emitClear('parts', (REGIONS * DIGITS) / 32, threads)}
 ${['stored', 'alone', 'uneven'].map((counts) => emitClear(counts, REGIONS, threads)).join('\n')}
-// Look at rows.
+// Phase 1: sample rows.
 let region = t / ${THREADS}u;
 let first = (n / ${REGIONS}u) * region + (t % ${THREADS}u) * ${ROWS}u;
 let last = max(n, 1u) - 1u;
@@ -98,7 +98,7 @@ ${lines(
 }`,
 )}
 workgroupBarrier();
-// Decide.
+// Phase 2: decide from the counts.
 if (t == 0u) {
   var apart = 0u;
   for (var r = 0u; r < ${REGIONS}u; r++) {

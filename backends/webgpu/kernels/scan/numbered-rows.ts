@@ -133,7 +133,7 @@ fn counts_up_to(state: u32, lane: u32, sg: u32) -> u32 {
   ${forDistances(width, 'let other = subgroupShuffleUp(c, d); c += select(0u, other, lane >= d);')}
   return c;
 }
-// The combination of the values up to this lane, from the last lane on that has a head.
+// Combines the values from the last lane with a head up to this lane.
 fn values_up_to(state: S, heads: u32, lane: u32, sg: u32) -> S {
   var s = counted(0u, state);
   let ends = (heads | 1u) << (31u - lane);

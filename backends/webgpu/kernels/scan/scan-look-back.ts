@@ -265,7 +265,7 @@ ${
 ${rows.scan}
 if (lane == sg - 1u) { put(sid, part); }
 workgroupBarrier();
-// The first subgroup needs the total of the tile, the others what is before them.
+// The first subgroup computes the total of the tile. Every other subgroup computes the combination of those before it.
 let total = fold(select(sid, ${threads}u / sg, sid == 0u), lane);
 if (sid == 0u) { ${publish(`select(${AGGREGATE}u, ${INCLUSIVE}u, tile == 0u)`, 'total')} }
 // Look back.

@@ -10,13 +10,13 @@ export function emitLaneFunctions(types: readonly ScalarType[], width: number | 
   return `fn lane_up(s: S, by: u32) -> S { return S(${moved('subgroupShuffleUp')}); }
 fn lane_down(s: S, by: u32) -> S { return S(${moved('subgroupShuffleDown')}); }
 fn lane_at(s: S, by: u32) -> S { return S(${moved('subgroupShuffle')}); }
-// The combination of the lanes up to this one.
+// Combines the values of all lanes up to this one.
 fn lanes_up_to(state: S, lane: u32, sg: u32) -> S {
   var s = state;
   ${forDistances(width, 'let other = lane_up(s, d); if (lane >= d) { s = combine(other, s); }')}
   return s;
 }
-// In lane 0: the combination of all lanes, the last one on the left.
+// Combines all lanes in reverse order: the last lane is the leftmost operand. Only lane 0 has the result.
 fn lanes_backwards(state: S, lane: u32, sg: u32) -> S {
   var s = state;
   ${forDistances(width, 'let other = lane_down(s, d); if (lane + d < sg) { s = combine(other, s); }')}

@@ -54,9 +54,9 @@ function emitDeclarations({ sweep, min, max, spine }: SweepText): string {
   const { threads, keys, parts } = sweep;
   const groups = threads / min;
   return `var<workgroup> gap: atomic<u32>;
-// The counts of every subgroup, then the keys of a part of the tile.
+// Holds the digit counts of every subgroup, and later the keys of one part of the tile.
 var<workgroup> shared_words: array<atomic<u32>, ${Math.max(groups * DIGITS, (threads * keys) / parts)}>;
-// What is added to a place in the tile to have the place in the target.
+// For each digit, the offset from a key's position in the sorted tile to its position in the target.
 var<workgroup> bases: array<atomic<u32>, ${DIGITS}>;
 var<workgroup> totals: array<vec2<u32>, ${groups}>;
 ${laneSets(max).functions}
@@ -81,7 +81,7 @@ let start = tile * ${tile}u;
 let inside = min(${tile}u, n - start);
 let u = sid * sg + lane;
 if (t == 0u) { atomicStore(&gap, 0u); }
-// Read. Past the end stand keys that come last.
+// Read. Rows beyond the end get the maximum key, which sorts last.
 ${lines(items, (k) => `let i${k} = sid * sg * ${items}u + ${k}u * sg + lane; let r${k} = row(start + min(i${k}, inside - 1u)); let key${k} = select(0xffffffffu, r${k}.r0, i${k} < inside); let d${k} = digit(key${k});`)}
 ${emitClear('shared_words', (threads / min) * DIGITS, threads)}
 // Count.
@@ -205,7 +205,7 @@ function emitDigitWalk({ ahead, tries }: SweepTuning, spine: number, j: number):
     loop {
       if (${look} == 0u) { break; }
       ${words.map((w, a) => `let ${w} = peek_${spine}(place(max(${look}, ${a + 1}u) - ${a + 1}u, digit${j}));`).join('\n      ')}
-      // Mostly none of them knows more than its own.
+      // Usually, all of these tiles have published only their own counts.
       if (${look} >= ${ahead}u && (${words.map((w) => `(${w} ^ aggregate)`).join(' | ')}) < 65536u) {
         ${before} += ${words.map((w) => `(${w} & 0xffffu)`).join(' + ')};
         ${look} -= ${ahead}u;
