@@ -109,9 +109,12 @@ export function placing(min: number, items: number, windows: number): Partial<Tu
   };
 }
 
-/** Opens a backend for every configuration, and declares the same tests for each of these. */
-export function describeConfigurations(declare: (backend: () => WebGpuBackend) => void): void {
-  describe.each(configurations)('on WebGPU, %s', (_, options) => {
+/** Opens a backend for each configuration, and declares the same tests for each of these. */
+export function describeConfigurations(
+  declare: (backend: () => WebGpuBackend) => void,
+  tried: typeof configurations = configurations,
+): void {
+  describe.each(tried)('on WebGPU, %s', (_, options) => {
     let backend: WebGpuBackend;
     beforeAll(async () => {
       backend = await openTestBackend(options);
