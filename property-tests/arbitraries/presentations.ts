@@ -40,7 +40,8 @@ const someColumns: Kind = (given, path, homes) =>
  * view; or with a length that only the device knows, between rows that must not be visible.
  *
  * @example
- * const { x } = present(ctx, { x: Uint32Array.of(1, 2) }, 'device count'); await ctx.read(x); // Uint32Array [1, 2]
+ * const { x } = present(ctx, { x: Uint32Array.of(1, 2) }, 'device count');
+ * await ctx.read(x); // Uint32Array [1, 2]
  */
 export function present<H extends HostTable>(context: Context, rows: H, how: Presentation): Presented<H> {
   requireArguments(
