@@ -100,7 +100,7 @@ describe('quadrille index build', () => {
       shop.write('f.shp', shapefileOf(written)),
       shop.write('f.wkt', wktOf(written)),
     ]);
-    await answer(shop.build('@f.json', '-o', '@f.maq', '--levels', '7', '--assume-crs', 'EPSG:4326'));
+    await answer(shop.build('@f.json', '-o', '@f.maq', '--levels', '5', '--assume-crs', 'EPSG:4326'));
     const expected = await shop.bytesOf('f.maq');
     for (const [name, format] of [
       ['f.ndjson', 'geojson-lines'],
@@ -109,7 +109,7 @@ describe('quadrille index build', () => {
       ['f.shp', 'shapefile'],
       ['f.wkt', 'wkt'],
     ] as const) {
-      const words = ['-o', '@other.maq', '--levels', '7', '--assume-crs', 'EPSG:4326'];
+      const words = ['-o', '@other.maq', '--levels', '5', '--assume-crs', 'EPSG:4326'];
       await answer(shop.build(`@${name}`, ...words));
       expect([name, await shop.bytesOf('other.maq')]).toEqual([name, expected]);
       await answer(shop.build(`@${name}`, ...words, '--input-format', format));
@@ -225,7 +225,14 @@ describe('quadrille index build', () => {
   test('refuses files of different coordinate systems, and names both', async () => {
     const crs = { type: 'name', properties: { name: 'EPSG:32633' } };
     await shop.write('zone33.json', { ...metres, crs });
-    const { exitCode, stderr } = await shop.build('@shapes.geojson', '@zone33.json', '-o', '@mixed.maq');
+    const { exitCode, stderr } = await shop.build(
+      '@shapes.geojson',
+      '@zone33.json',
+      '-o',
+      '@mixed.maq',
+      '--levels',
+      '4',
+    );
     expect([exitCode, stderr]).toEqual([
       2,
       expect.stringContaining(
@@ -236,7 +243,7 @@ describe('quadrille index build', () => {
       'behind.json',
       `{"type":"FeatureCollection","features":${JSON.stringify([shapes[0]])},"crs":${JSON.stringify(crs)}}`,
     );
-    expect((await shop.build('@shapes.geojson', '@behind.json', '-o', '@mixed.maq')).stderr).toContain(
+    expect((await shop.build('@shapes.geojson', '@behind.json', '-o', '@mixed.maq', '--levels', '4')).stderr).toContain(
       'but behind.json is in EPSG:32633',
     );
   });
@@ -296,8 +303,17 @@ describe('quadrille index build', () => {
   });
 
   test('plots large trees at a coarser level, with a note, and windows in full', async () => {
+    // Small triangles far apart: they have few quadrants of level 13.
+    const triangle = (x: number, y: number): object =>
+      zone(x, [
+        [x, y],
+        [x + 5, y + 1],
+        [x + 2, y + 4],
+        [x, y],
+      ]);
+    await shop.write('far.geojson', collection(triangle(-60, 10), triangle(0, 0), triangle(85, 76)));
     const words = ['-o', '@fine.maq', '--levels', '13', '--plot', '@fine.svg'];
-    const { stderr } = await shop.build('@shapes.geojson', ...words);
+    const { stderr } = await shop.build('@far.geojson', ...words);
     expect(stderr).toMatch(/note: fine\.svg: Drawn to level 11 of 13: smaller squares are less than a pixel\./);
     const whole = await readFile(shop.path('fine.svg'), 'utf8');
     expect(whole.length).toBeLessThan(200_000);
