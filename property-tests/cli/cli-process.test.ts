@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testAdapter } from '../../backends/webgpu-node/index.ts';
+import { someOf, THOROUGH } from '../cases.ts';
 import { builtCommand } from '../support/built-package.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
 
@@ -65,7 +66,7 @@ const PRESS = `
 `;
 
 describe('Ctrl-C while counting', () => {
-  const [columns, rows] = [4096, 12_288];
+  const [columns, rows] = [4096, THOROUGH ? 12_288 : 8192];
 
   beforeAll(async () => {
     const [stepX, stepY] = [4 / columns, -4 / rows];
@@ -79,11 +80,12 @@ describe('Ctrl-C while counting', () => {
   });
 
   const webgpu = ['--backend', 'webgpu', '--adapter', testAdapter()];
-  test.each([
+  const backends: readonly (readonly [name: string, words: readonly string[]])[] = [
     ['workers', ['--backend', 'workers', '--workers', '2']],
     ['webgpu', webgpu],
     ['reference', ['--backend', 'reference']],
-  ])('ends with exit code 130 and leaves no file: on %s', async (_, backend) => {
+  ];
+  test.each(someOf(backends, 1))('ends with exit code 130 and leaves no file: on %s', async (_, backend) => {
     const before = await readdir(shop.folder);
     const outputs = ['--out', 'out.csv', '--stats', 'stats.csv', '--plot', 'plot.svg'];
     // A small memory limit makes small windows, so that slow backends soon finish one.
@@ -108,11 +110,12 @@ describe('Ctrl-C while counting', () => {
 describe('a missing device', () => {
   const noDrivers = { VK_DRIVER_FILES: join(tmpdir(), 'no-driver.json') };
 
-  test.each([
+  const requests: readonly (readonly [words: readonly string[]])[] = [
     [['--backend', 'webgpu']],
     [['--backend', 'webgpu', '--adapter', 'hardware']],
     [['--adapter', 'hardware']],
-  ])('is a usage error in one line: %j', async (words) => {
+  ];
+  test.each(someOf(requests, 1))('is a usage error in one line: %j', async (words) => {
     const { exitCode, stdout, stderr } = await ended(start([...words, '--out', 'out.csv'], noDrivers));
     expect(stderr).toMatch(
       /^quadrille: There is no Vulkan (loader \(libvulkan\.so\.1\)|driver) on this machine\. Install the graphics driver, or .+\n$/,

@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { temporaryName } from '../../formats/temporary-files.ts';
+import { someOf } from '../cases.ts';
 import { builtCommand } from '../support/built-package.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
 
@@ -49,7 +50,7 @@ describe('a named pipe without a writer', () => {
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const;
-  for (const [signal, code] of signals) {
+  for (const [signal, code] of someOf(signals, 2)) {
     test.concurrent(`does not prevent ${signal} from ending the command with ${code}, without a file left`, async () => {
       const { child, ended } = start(`${ZONAL} --zones zones.json --raster pipe.tif ${OUTPUTS}`);
       await vi.waitUntil(async () => (await temporaries()).some((name) => name.includes(`-${child.pid}-`)), 20_000);
@@ -67,7 +68,7 @@ describe('a named pipe without a writer', () => {
     `${ZONAL} --zones pipe.json --raster raster.tif --out other.csv`,
     'quadrille compare pipe.wkt set.wkt --out other.json',
   ];
-  for (const line of others) {
+  for (const line of someOf(others, 1)) {
     test.concurrent(`of ${line}: Ctrl-C ends it, even if it is opened several times`, async () => {
       const { child, ended } = start(line);
       await vi.waitUntil(async () => (await temporaries()).some((name) => name.includes(`-${child.pid}-`)), 20_000);
@@ -117,7 +118,7 @@ describe('stdout that cannot be written', () => {
     'quadrille --version',
     'quadrille devices',
   ];
-  for (const line of lines) {
+  for (const line of someOf(lines, 3)) {
     test.concurrent(`because it is closed or the disk is full is a failure of ${line}`, async () => {
       const [closed, full] = await Promise.all([start(`${line} >&-`).ended, start(`${line} > /dev/full`).ended]);
       expect(closed.stderr).toContain('quadrille: stdout could not be written: it is closed.');
