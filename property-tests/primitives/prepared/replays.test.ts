@@ -16,9 +16,11 @@ const MANY = THOROUGH ? 100_000 : 10_000;
  * Number of replays on WebGPU. A software GPU takes a tenth of a millisecond per call; 18,000 calls still exceed the
  * number of epochs of the spine (the memory of single-pass kernels).
  */
-const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : THOROUGH ? 18_000 : 600;
+const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : THOROUGH ? 18_000 : 300;
 /** Number of calls that are in flight before the test waits for them. */
 const AT_ONCE = THOROUGH ? 500 : 100;
+/** Number of calls after which memory should be in a steady state. */
+const WARM_UP = THOROUGH ? 4 * AT_ONCE : 2 * AT_ONCE;
 /** Growth of the heap in bytes that does not count as a leak. */
 const HEAP_BYTES = 2 ** 21;
 
@@ -84,7 +86,7 @@ describe.each(opened)('on $name', ({ replays, open }) => {
       };
       await expectNothing(
         context,
-        () => replay(4 * AT_ONCE),
+        () => replay(WARM_UP),
         () => replay(replays),
       );
       await context.close();
@@ -119,7 +121,7 @@ describe.each(opened)('on $name', ({ replays, open }) => {
         context,
         async () => {
           // Two sets of results alternate, so both must be warmed up.
-          for (let i = 0; i < 2; i++) await iterate(4 * AT_ONCE);
+          for (let i = 0; i < 2; i++) await iterate(WARM_UP);
         },
         () => iterate(replays / 2),
       );
