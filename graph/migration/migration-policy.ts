@@ -38,7 +38,7 @@ export interface MigrationInput {
    * stage. Undefined if unknown.
    */
   readonly supply?: number | undefined;
-  /** Size per millisecond that the GPU lanes of the GPU stage process. Undefined if unknown. */
+  /** Throughput of the GPU lanes of the GPU stage, in size per millisecond. Undefined if unknown. */
   readonly demand?: number | undefined;
   /** Number of items that both stages have finished since the start, on either side. */
   readonly finished: number;
