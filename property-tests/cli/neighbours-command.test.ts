@@ -80,7 +80,7 @@ const given = fc.record({ cloud: aCloud, isJoin: fc.boolean(), withSelf: fc.bool
 });
 
 onEveryBackend((opened, { name }) => {
-  const numRuns = name === 'reference' ? caseCount(60) : name === 'workers' ? caseCount(25) : costlyCaseCount(8);
+  const numRuns = name === 'reference' ? caseCount(60) : costlyCaseCount(name === 'workers' ? 25 : 8);
 
   test('rows equal a plain evaluation, for any batches of points and queries', async () => {
     await fc.assert(
@@ -171,7 +171,7 @@ describe('coordinates of more digits than f32 holds', () => {
         );
         expect(await answers[1]).toBe(await answers[0]);
       }),
-      { numRuns: caseCount(30) },
+      { numRuns: costlyCaseCount(30) },
     );
   });
 
@@ -324,7 +324,7 @@ describe('figures', () => {
           });
         },
       ),
-      { numRuns: caseCount(40) },
+      { numRuns: costlyCaseCount(40) },
     );
   });
 
