@@ -99,8 +99,8 @@ export function namedBatches<A>(
         if (closed !== undefined) out.next(closed);
         else if (open.items >= bound.items) out.next(takeOpen());
       };
-      // `deliver` marks the last batch as requested by the next stage. The batch then waits for room, and does not
-      // count as overflow.
+      // Delivers the last batch when the next stage has room for it. `deliver` marks the batch as requested, so that it
+      // does not count as overflow.
       const complete = (): void => {
         if (open.members.length > 0) deliver(out, demand, takeOpen());
         out.complete();
@@ -116,8 +116,8 @@ export function namedBatches<A>(
         for (const item of takeOpen()) discard(item);
       };
 
-      // A source upstream finds the demand of the next stage by following `destination`, as through RxJS's own
-      // operators.
+      // `destination` links this observer to the next stage, as RxJS's own operators do. Sources upstream follow such
+      // links to find out whether the next stage has room.
       const observer = { next, error: (error: unknown) => out.error(error), complete, destination: out };
       const inlet = new Subscriber<A>(observer);
       out.add(inlet);
@@ -146,7 +146,7 @@ function add<A>(batch: Batch<A>, item: A, cost: Occupancy): void {
   batch.bytes += cost.bytes;
 }
 
-/** The weight and bytes of an item. Returns an error if `sizeOf` or `weight` gave no valid number. */
+/** Returns the weight and bytes of an item, or an error if `sizeOf` or `weight` gave no valid number. */
 function costOf<A>(item: A, { sizeOf, weight }: BatchOptions<A>, place: ErrorPlace): Occupancy | GraphError {
   const size = sizeOf === undefined ? { value: 0 } : attempt(sizeOf, item);
   const count = weight === undefined ? { value: 1 } : attempt(weight, item);

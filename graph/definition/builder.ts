@@ -55,8 +55,8 @@ import type { NodeMeta } from './shape.ts';
 import type { Stage } from './stage.ts';
 
 /**
- * Adds nodes to a graph, in the function given to `graph()`. A node takes its input from ports of nodes that were added
- * before. So graphs have no cycles.
+ * Adds nodes to a graph. The function given to `graph()` receives the builder. A node takes its input from ports of
+ * nodes that were added before. So graphs have no cycles.
  *
  * Every method throws `GraphError` with the node's path and one of these codes: `graph/bad-name`,
  * `graph/duplicate-name`, `graph/foreign-port` for a port of another graph, `graph/port-taken` for a port that already
@@ -101,8 +101,8 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Applies plain RxJS operators, or one `stage()`. Items that operators hold back, such as `delay`, count towards no
-   * bound. The operators must free the items that they drop. The counters of a stage are those of the latest run.
+   * Applies plain RxJS operators, or one `stage()`. Items that an operator such as `delay` holds back count towards no
+   * bound. The operators must free the items that they drop. The counters of a stage describe the latest run.
    */
   pipe<A, B>(name: string, input: Port<A>, op: OperatorFunction<A, B>): Port<B>;
   pipe<A, B, D>(name: string, input: Port<A>, op1: OperatorFunction<A, B>, op2: OperatorFunction<B, D>): Port<D>;
@@ -205,10 +205,10 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Pairs items with equal keys from two ports, the oldest items first. The order of the pairs is not fixed. Each side
-   * keeps at most `hold` items that wait for a partner, and is not read while it has that many. When one side has
-   * ended, items of the other side without a partner are sent to the port `leftOnly` or `rightOnly`. If both sides have
-   * `hold` waiting items, the run fails with `graph/stalled`.
+   * Pairs items of two ports that have equal keys. Among items with equal keys, the oldest are paired first. The order
+   * of the pairs is not fixed. Each side keeps at most `hold` items that wait for a partner; a side with `hold` waiting
+   * items is not read. When one side has ended, items of the other side without a partner are sent to the port
+   * `leftOnly` or `rightOnly`. If both sides have `hold` waiting items, the run fails with `graph/stalled`.
    *
    * @throws `GraphError` `graph/bad-hold`.
    */
@@ -325,7 +325,7 @@ export class GraphBuilder<C> {
   }
 }
 
-/** Checks only the type of a port. `NodeList` checks that the port belongs to this graph. */
+/** Validator of the type of a port. `NodeList` checks that the port belongs to this graph. */
 const aPort: Kind = where('a port of a node of this graph', (port) => !Array.isArray(port));
 const bothPorts: Kind = aRecord<{ left: unknown; right: unknown }>({ left: aPort, right: aPort });
 const someRules: Kind = where(

@@ -7,7 +7,7 @@ import type { EdgeShape, GraphShape, NodeCounters, NodeMeta, StageCounters } fro
 
 /** One output of a node, which one other node takes as its input. */
 export interface OutputDefinition extends Port<unknown> {
-  /** Whether the sizes of the output's items are known. Consumers with a bound in bytes need them. */
+  /** Whether the sizes of the output's items are known. Consumers that limit bytes need the sizes. */
   readonly isSized: boolean;
 }
 

@@ -6,8 +6,8 @@ export interface ErrorPolicySteps {
   /** Maximum number of retries, 0 or more. Default 0. */
   readonly retry?: number | undefined;
   /**
-   * Milliseconds to wait before the next attempt, or a function that returns them for the number of attempts that have
-   * failed so far, from 1. Default 0.
+   * Milliseconds to wait before the next attempt, or a function that returns the milliseconds. The function is given
+   * the number of attempts that have failed so far, from 1. Default 0.
    */
   readonly backoff?: number | ((attempt: number) => number) | undefined;
   /**
@@ -29,7 +29,7 @@ export interface ErrorPolicySteps {
  */
 export type ErrorPolicy = 'stop' | 'skip' | 'migrate' | ErrorPolicySteps;
 
-/** Checks only types; {@link fullPolicy} checks the values. */
+/** Validator of the types in an error policy. {@link fullPolicy} checks the values. */
 export const anErrorPolicy: Kind = eitherOf('the name of an error policy, or its steps', aText, someRecord);
 
 /** An error policy with all defaults filled in. */

@@ -18,14 +18,15 @@ export interface Graph<R, C> {
 }
 
 /**
- * Defines a graph of bounded stages. The one definition gives the program, its drawings, counters and progress.
+ * Defines a graph of bounded stages. The program, its drawings, its counters and its progress all follow from this
+ * definition.
  *
- * - Every node has a bounded edge in front. While its output edge is full, a node takes no items from its input edge.
- *   So the bounds hold across branches and joins, and a source is read only while there is room.
+ * - A bounded edge leads into every node. While its output edge is full, a node takes no items from its input edge. So
+ *   the bounds hold across branches and joins, and a source is read only while there is room.
  * - A node with several lanes emits results in any order unless it is `ordered`. All other nodes keep the order of
  *   items on each port. If all stages are ordered and there is no merge or join, results do not depend on timing.
- * - The option `onError` of a node decides what happens to an item that fails. By default the run ends, with an
- *   {@link ItemError} that names the node, the item and the cause. No item is dropped silently.
+ * - The option `onError` of a node decides what happens to an item that fails. By default the run ends, with an {@link
+ *   ItemError} that names the node, the item and the cause. No item is dropped silently.
  * - A node may stop taking items, for example after a `take` in a pipe. Then nodes that feed only this node end too, up
  *   to the source.
  * - Paths that separate and meet again can block each other. For example, each side of a join may be full of items
@@ -33,9 +34,9 @@ export interface Graph<R, C> {
  *   prevent this, give the edges, and the `hold` of the join, room for as many items as one path can be ahead of the
  *   other.
  *
- * @throws `GraphError` at definition: see {@link GraphBuilder}, and `graph/unused-output` for a port that no
- * node takes, `graph/empty` for a graph without nodes, `graph/foreign-outcome` if `define` does not
- * return outcomes of this graph.
+ * @throws `GraphError` at definition: see {@link GraphBuilder}, and `graph/unused-output` for a port that no node
+ * takes, `graph/empty` for a graph without nodes, `graph/foreign-outcome` if `define` does not return outcomes of this
+ * graph.
  *
  * @example
  * ```ts

@@ -9,7 +9,7 @@ export interface Pair<L, R> {
   readonly right: R;
 }
 
-/** The work that computes the key of an item of one side of a join. */
+/** Returns the work (a function with its error policy) that computes the keys for one side of a join. */
 export type KeyOf = (node: NodeRun) => Work<unknown, unknown>;
 
 /** Indices of the outputs of a join. */
@@ -33,15 +33,15 @@ interface JoinSide {
   readonly waiting: Set<Waiting>;
   readonly byKey: Map<unknown, Waiting[]>;
   ended: boolean;
-  /** When this side has ended, the other side's waiting items are emitted without a partner. Resolves after that. */
+  /** Resolves when this side has ended and the other side's waiting items have been emitted without a partner. */
   flushed: Promise<void>;
   /** Wakes the reader of this side, which waits until the side has room for an item. */
   wake: () => void;
 }
 
 /**
- * Pairs items with equal keys from two edges, the oldest items first. Each side keeps at most `hold` items that wait
- * for a partner, and is not read while it has that many.
+ * Pairs items of two edges that have equal keys. Among items with equal keys, the oldest are paired first. Each side
+ * keeps at most `hold` items that wait for a partner; a side with `hold` waiting items is not read.
  */
 export function joinProgram(keyOf: { readonly left: KeyOf; readonly right: KeyOf }, hold: number): NodeProgram {
   return async (node) => {
@@ -120,7 +120,8 @@ async function place(node: NodeRun, mine: JoinSide, other: JoinSide, entry: Wait
 }
 
 function paired(node: NodeRun, { left, right }: Pair<Parcel, Parcel>): Parcel {
-  // Frees the items that the pair contains now. They are not the original items if a `broadcast` has copied the pair.
+  // Frees the items that the pair contains now: after a `broadcast` has copied the pair, it contains other items than
+  // at first.
   const free = (pair: Pair<unknown, unknown>): void => {
     discard(node, { ...left, item: pair.left });
     discard(node, { ...right, item: pair.right });

@@ -78,7 +78,7 @@ export class NodeList {
     return this.#outcomes.has(outcome);
   }
 
-  /** Returns all nodes. From now on, no node can be added. */
+  /** Returns all nodes. After this call, no node can be added. */
   close(): readonly NodeDefinition[] {
     this.#isClosed = true;
     return this.#nodes;

@@ -7,7 +7,7 @@ import { tell } from '../../primitives/warnings.ts';
 import { deliver, demandOf } from '../run/demand.ts';
 import { aSource, openReader, type PullSource } from '../run/pull-source.ts';
 
-/** What a mapping function gets besides the item. */
+/** What a mapping function is given besides the item. */
 export interface ItemContext {
   /** Aborted when the subscription ends early or fails. All items of a subscription have the same signal. */
   readonly signal: AbortSignal;

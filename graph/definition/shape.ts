@@ -13,8 +13,8 @@ import {
 import type { Occupancy } from '../run/channel.ts';
 
 /**
- * How a node changes the stream, for drawings. A `pipe` applies plain RxJS operators. The kinds from `branch` to `join`
- * have several ports.
+ * How a node changes the stream, for drawings. A `pipe` applies plain RxJS operators. In the list below, the kinds from
+ * `branch` to `join` have several ports.
  */
 export type NodeKind =
   | 'source'

@@ -47,8 +47,8 @@ export interface StageOptions<A, B> {
   /** Where the function runs, for drawings and traces. Default `cpu`. */
   readonly runsOn?: 'cpu' | 'gpu' | 'either' | undefined;
   /**
-   * Receives the spans of work and the contents of the edge. Default: the observer of the run if the stage is in a
-   * graph.
+   * Receives an event for each item that was processed, and for each change of the edge's contents. Default: the
+   * observer of the run if the stage is in a graph.
    */
   readonly observer?: GraphObserver | undefined;
 }
@@ -233,8 +233,8 @@ function toldOf<A>(
 }
 
 /**
- * The subscriber for the source of a stage. It puts items on the edge, and shows sources upstream whether the edge has
- * room.
+ * Returns the subscriber that receives the items of a stage's source. The subscriber puts items on the edge, and shows
+ * sources upstream whether the edge has room.
  */
 export function inletOf<A>(
   run: StageRun<A>,

@@ -15,8 +15,8 @@ const CLASSES = [
 ];
 
 /**
- * Draws a graph as a Mermaid flowchart, which GitHub and GitLab render in Markdown. It shows the same as
- * {@link drawDot}. Names are escaped, and occur only in labels. Equal graphs give equal texts.
+ * Draws a graph as a Mermaid flowchart, which GitHub and GitLab render in Markdown. The flowchart has the same contents
+ * as a drawing by {@link drawDot}. Names are escaped, and occur only in labels. Equal graphs give equal texts.
  *
  * @example
  * ```ts

@@ -35,7 +35,7 @@ const QUIET = '#52606d';
  * an edge shows its capacity. If `counters` are given, an edge is thicker the more often it was full. Names are
  * escaped. Equal graphs give equal images.
  *
- * Work is O(nodes · edges), which is meant for graphs small enough to be read.
+ * Work is O(nodes · edges), which is fast for graphs that are small enough to be read.
  *
  * @example
  * ```ts
@@ -79,8 +79,8 @@ export function drawSvg(shape: GraphShape, options: DrawOptions = {}): string {
 }
 
 /**
- * The width of a node. There is no font to measure, so widths are estimates; East Asian letters and emoji count almost
- * twice.
+ * The width of a node. There is no font to measure, so widths are estimates; East Asian letters and emoji count as
+ * almost two letters.
  */
 function widthOf(lines: readonly string[]): number {
   const widths = lines.map((line, i) => {
@@ -121,7 +121,7 @@ function drawEdge(edge: EdgeShape, points: readonly Point[], counters: readonly 
     ...(edge.fromPort === undefined ? [] : [portLabel(edge.fromPort, start.x + 5, start.y - 5, 'start')]),
     ...(edge.toPort === undefined ? [] : [portLabel(edge.toPort, end.x - 9, end.y - 5, 'end')]),
   ];
-  // Moves the label away from the names of ports, which are at the ends of the edge.
+  // The label's position along the edge, away from the names of ports at the ends of the edge.
   const part = 0.5 + (edge.fromPort === undefined ? 0 : 0.15) - (edge.toPort === undefined ? 0 : 0.15);
   const middle = pointBetween(points.at(-2)!, end, part);
   const capacity =

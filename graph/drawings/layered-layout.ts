@@ -18,8 +18,8 @@ export interface Layout {
   /** Upper left corners of the boxes. */
   readonly boxes: readonly Point[];
   /**
-   * For each edge, the points on its way: it starts at the right side of a box, passes between other boxes, and ends at
-   * the left side of its target.
+   * For each edge, the points on its way. The edge starts at the right side of a box, passes between other boxes, and
+   * ends at the left side of its target.
    */
   readonly edges: readonly (readonly Point[])[];
 }
@@ -153,8 +153,8 @@ function route(
 const SWEEPS = 8;
 
 /**
- * Orders each layer by the mean position of the neighbours of its cells. Passes forwards and backwards over the layers,
- * and keeps the order with the fewest crossings.
+ * Orders the cells of each layer by the mean position of their neighbours. Passes forwards and backwards over the
+ * layers, and keeps the order with the fewest crossings.
  */
 function inFewestCrossings(layers: readonly LayoutCell[][]): LayoutCell[][] {
   let current = layers.map((layer) => [...layer]);
@@ -200,7 +200,10 @@ function crossings(layers: readonly (readonly LayoutCell[])[]): number {
   return count;
 }
 
-/** Sets the y of cells: moves each cell towards the mean y of its neighbours, layer by layer, and keeps the order. */
+/**
+ * Sets the y coordinates of cells: layer by layer, moves each cell towards the mean y of its neighbours. The order
+ * within a layer stays the same.
+ */
 function placeVertically(layers: readonly (readonly LayoutCell[])[], gap: number): void {
   for (const layer of layers)
     settle(
@@ -220,7 +223,10 @@ function placeVertically(layers: readonly (readonly LayoutCell[])[], gap: number
   }
 }
 
-/** Places the cells of a layer as close to the y in `wanted` as their order and sizes allow (isotonic regression). */
+/**
+ * Places the cells of a layer as close to their y coordinates in `wanted` as the order and sizes of the cells allow
+ * (isotonic regression).
+ */
 function settle(layer: readonly LayoutCell[], wanted: readonly number[], gap: number): void {
   const offsets: number[] = [];
   let offset = 0;
@@ -242,8 +248,8 @@ function settle(layer: readonly LayoutCell[], wanted: readonly number[], gap: nu
 }
 
 /**
- * The y at which each edge leaves its first box, and the y at which it enters its last box. The edges at one side of a
- * box are spread over the side, in the order of the boxes at their other ends.
+ * For each edge, the y coordinate at which the edge leaves its first box, and the y coordinate at which the edge enters
+ * its last box. The edges at one side of a box are spread over the side, in the order of the boxes at their other ends.
  */
 function endHeights(cells: readonly LayoutCell[], routes: readonly (readonly LayoutCell[])[]): [number, number][] {
   const heights = routes.map((): [number, number] => [0, 0]);

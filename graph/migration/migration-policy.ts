@@ -47,7 +47,7 @@ export interface MigrationInput {
 /** `full` if the GPU stage is congested, `starved` if the GPU has nothing to do, else `balanced`. */
 export type MigrationMode = 'balanced' | 'full' | 'starved';
 
-/** The state that a decision passes to the next decision. */
+/** The state that one decision about migration leaves for the next decision. */
 export interface MigrationState {
   readonly mode: MigrationMode;
   /** The value of `finished` when the mode was last changed. */
@@ -60,8 +60,8 @@ export interface MigrationDecision {
   /** Why items move. With `starved`, items move from CPU to GPU; with any other reason, from GPU to CPU. */
   readonly reason: 'full' | 'starved' | 'ending' | 'lost';
   /**
-   * Positions of the items to move in the list `waiting`, in the order in which to take them. The list is that of
-   * `upstream` if the reason is `starved`, else that of `downstream`.
+   * The items to move, as positions in the list `waiting`, in the order in which to take them. The list belongs to
+   * `upstream` if the reason is `starved`, else to `downstream`.
    */
   readonly moves: readonly number[];
 }
@@ -70,11 +70,11 @@ export interface MigrationDecision {
 export interface MigrationPolicy {
   /** The GPU stage becomes congested at this level or above. Default 1. */
   readonly fullFrom: number;
-  /** A congested stage stays congested while the level is above this. Default 0.5. */
+  /** A congested stage stays congested while the level is above this threshold. Default 0.5. */
   readonly fullUntil: number;
   /** The GPU starves at this level or below, if one of its lanes is idle. Default 0. */
   readonly starvedFrom: number;
-  /** A starving GPU stays starved while the level is at most this. Default 0.25. */
+  /** A starving GPU stays starved while the level is at most this threshold. Default 0.25. */
   readonly starvedUntil: number;
   /** Number of items that must finish before the mode can change again. Default 4. */
   readonly dwell: number;
@@ -140,7 +140,7 @@ export function decideMigration(
   return { state: next, reason: next.mode === 'starved' ? 'starved' : 'full', moves: [] };
 }
 
-/** Checks an object with some of the thresholds of a policy. */
+/** Validator of an object with some of the thresholds of a policy. */
 export const somePolicy: Kind = someOptions<MigrationPolicy>({
   fullFrom: optional(aNumber),
   fullUntil: optional(aNumber),

@@ -11,7 +11,7 @@ import {
 /** The role of a stage in migration. The home side of `upstream` is the CPU, and that of `downstream` is the GPU. */
 export type MigrationRole = 'upstream' | 'downstream';
 
-/** The interface of a stage to its session, which decides what the stage moves. */
+/** A stage as its migration session sees it. The session decides which items the stage moves. */
 export interface Migratable {
   readonly edge: { readonly depth: number; readonly bytes: number; readonly capacity: Required<Occupancy> };
   /** Whether an item waits to enter the edge into the stage. */
@@ -78,8 +78,8 @@ export class MigrationSession {
   }
 
   /**
-   * Asks the policy for a decision and makes its moves. Must be called after every change. A move is also a change, so
-   * a nested call only requests another decision.
+   * Asks the policy for a decision and makes its moves. Must be called after every change of a stage. A move is also
+   * such a change, so a call from within a decision only requests another decision.
    */
   decide(): void {
     this.#changed = true;

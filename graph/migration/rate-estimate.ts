@@ -21,15 +21,15 @@ export const unmeasured: RateEstimate = { recent: [], cold: true };
 const WINDOW = 24;
 
 /**
- * An estimate expires when this many items have finished elsewhere since its latest item. The rate is then unknown, so
- * that an item is moved to measure it again.
+ * An estimate expires when this many items have finished elsewhere since its latest item. The rate then counts as
+ * unknown, so one item is moved to measure the rate again.
  */
 const LIFETIME = 256;
 
 /** Minimum duration in milliseconds. Shorter durations cannot be told apart with the resolution of the clock. */
 const SHORTEST_MS = 0.001;
 
-/** Returns the estimate with one more item. The first item of all is dropped when the second item is added. */
+/** Returns the estimate with one more item. The very first item is dropped when the second item is added. */
 export function measured({ recent, cold }: RateEstimate, size: number, ms: number, finished: number): RateEstimate {
   const kept = cold ? [] : recent.slice(-WINDOW + 1);
   return { recent: [...kept, { size, ms: Math.max(ms, SHORTEST_MS), finished }], cold: recent.length === 0 };

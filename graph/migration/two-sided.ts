@@ -25,8 +25,8 @@ export interface MigratedOptions<A, B> {
   /** Capacity of the edge into the stage. Default: the number of lanes of both sides together. */
   readonly capacity?: number | Capacity | undefined;
   /**
-   * Returns the size of an item, above 0. A bound in bytes limits the total size, and migration takes it as a measure
-   * of work. By default all items have the same size.
+   * Returns the size of an item, above 0. A bound in bytes limits the total size of the items on the edge, and
+   * migration takes sizes as amounts of work. By default all items have the same size.
    */
   readonly sizeOf?: ((item: A) => number) | undefined;
   /** Whether results have the order of the inputs, whichever side processed them. Default false. */
@@ -51,8 +51,8 @@ export interface MigratedOptions<A, B> {
    */
   readonly discardResult?: ((result: B) => void) | undefined;
   /**
-   * Receives spans of work, contents of the edge, and migrations. Default: the observer of the run if the stage is in a
-   * graph.
+   * Receives an event for each item that was processed, for each change of the edge's contents, and for each migration.
+   * Default: the observer of the run if the stage is in a graph.
    */
   readonly observer?: GraphObserver | undefined;
   /** Returns the time in milliseconds, for spans and rates. Default `performance.now`. */
@@ -64,7 +64,8 @@ export interface MigratingTask<A> {
   readonly index: number;
   size: number;
   /**
-   * The side that processes the task now. Undefined when the work is done but the result still waits for its delivery.
+   * The side that processes the task now. Undefined when the work is done and only the delivery of the result is
+   * pending.
    */
   side?: Side | undefined;
   started: number;
@@ -107,12 +108,16 @@ export class TwoSidedRun<A, B> implements Migratable {
   readonly #now: () => number;
   readonly #order: InOrder | undefined;
   /**
-   * Tasks that lanes process or have not delivered yet: on the home side (`#atHome`), and on the other side (`#taken`).
+   * Tasks that lanes have taken and whose results are not delivered yet: on the home side (`#atHome`), and on the other
+   * side (`#taken`).
    */
   readonly #atHome: Set<MigratingTask<A>> = new Set();
   readonly #taken: Set<MigratingTask<A>> = new Set();
   readonly #rates: Record<Side, RateEstimate> = { gpu: unmeasured, cpu: unmeasured };
-  /** Moved tasks that no lane has taken yet, and the function that gives a task to a lane that waits for one. */
+  /**
+   * Moved tasks that no lane has taken yet (`#moved`), and the function that gives a task to a waiting lane
+   * (`#asking`).
+   */
   readonly #moved: MigratingTask<A>[] = [];
   #asking: ((result: IteratorResult<MigratingTask<A>, undefined>) => void) | undefined;
   #over = false;
@@ -212,7 +217,8 @@ export class TwoSidedRun<A, B> implements Migratable {
     const now = this.#now();
     const waiting = this.edge.held().map(({ size }) => size);
     const home = this.#sideLoad(this.#home, this.#atHome, this.homeLanes, now);
-    // If no lane waits for a task, the next stage holds up all lanes. In that case no task should be moved to them.
+    // If no lane waits for a task, the next stage holds up all lanes. In that case no task should be moved to these
+    // lanes.
     const lanes = this.#asking === undefined ? this.#taken.size : lanesOf(this.#options, this.#away);
     const away = this.#sideLoad(this.#away, this.#taken, lanes, now);
     return this.#home === 'gpu' ? { waiting, gpu: home, cpu: away } : { waiting, gpu: away, cpu: home };
@@ -235,8 +241,8 @@ export class TwoSidedRun<A, B> implements Migratable {
   }
 
   /**
-   * Measures a task. The channel calls this once per item, when the item arrives. Without `sizeOf`, items have no bytes
-   * on the edge.
+   * Measures a task. The channel calls this function once per item, when the item arrives. Without `sizeOf`, every item
+   * counts 0 bytes on the edge.
    */
   readonly #measure = (task: MigratingTask<A>): number => {
     const { sizeOf } = this.#options;

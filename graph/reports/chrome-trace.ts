@@ -19,8 +19,8 @@ const PROCESS_NAMES = { cpu: 'CPU', gpu: 'GPU', either: 'CPU or GPU', edges: 'Ed
 /**
  * Writes a trace in Chrome's trace-event format, for `chrome://tracing` and Perfetto. Each side (CPU or GPU) is a
  * process, each lane of a node is a thread, and the contents of each edge are a counter track. Marks are instant
- * events. An arrow leads from the decision to migrate an item to its work on the other side. Equal traces give equal
- * texts.
+ * events. For a migrated item, an arrow leads from the decision to the item's work on the other side. Equal traces give
+ * equal texts.
  *
  * Work is O(spans + samples + marks); each takes about 150 bytes of text.
  *
@@ -113,7 +113,8 @@ function spansByItem(spans: readonly WorkSpan[]): Map<string, WorkSpan[]> {
 }
 
 /**
- * The work span to which a migration mark led: the work on the same item on the other side. Undefined for other marks.
+ * The span of the work that followed a migration mark: work on the mark's item on the other side. Undefined for other
+ * marks.
  */
 function targetOf({ node, time, name, detail }: TraceMark, spans: Map<string, WorkSpan[]>): WorkSpan | undefined {
   const side = /^migrate\/.*-to-(cpu|gpu)$/.exec(name)?.[1];

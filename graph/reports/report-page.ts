@@ -33,7 +33,7 @@ const aReportTable: Kind = aRecord<ReportTable>({
   rows: anArrayOf(anArrayOf(eitherOf('a text or a number', aText, aNumber))),
 });
 
-/** Checks an array of sections. */
+/** Validator of an array of sections. */
 export const someSections: Kind = anArrayOf(
   aRecord<ReportSection>({ title: aText, text: optional(aText), table: optional(aReportTable), svg: optional(aText) }),
 );

@@ -1,7 +1,8 @@
 import type { Trace } from '../definition/shape.ts';
 
 /**
- * How busy a node was in each time slice, for each side: the busy time divided by the time of all lanes, from 0 to 1.
+ * How busy a node was in each time slice, for each side: the time that the lanes were busy, as a fraction of the slice
+ * (from 0 to 1, the mean of all lanes).
  */
 export interface Utilisation {
   readonly cpu: Float64Array;

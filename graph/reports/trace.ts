@@ -5,15 +5,15 @@ import type { GraphObserver } from '../run/observer.ts';
 
 export interface TraceOptions {
   /**
-   * Maximum number of spans, of samples and of marks to keep. The latest ones are kept. Default 200,000, which takes
-   * about 20 MB for each of the three.
+   * Maximum number of events of each kind: spans, samples and marks. The latest ones are kept. Default 200,000, which
+   * takes about 20 MB for each of the three kinds.
    */
   readonly limit?: number | undefined;
   /** Returns the time in milliseconds, for the start of the trace. Default `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** What a trace takes from the run itself, besides the recorded events. */
+/** The parts of a trace that come from the run itself, and not from recorded events. */
 export interface TracedRun {
   readonly shape: GraphShape;
   counters(): readonly NodeCounters[];
@@ -31,9 +31,9 @@ export interface TraceRecorder extends GraphObserver {
 }
 
 /**
- * Records the events of a run for `chromeTrace` and `runReport`. Pass the recorder as the option `observer` to the run,
- * or to single stages. A run without an observer records nothing and has no overhead. `limit` bounds the memory; each
- * event costs O(1).
+ * Makes an observer that records the events of a run, for `chromeTrace` and `runReport`. Pass the recorder as the
+ * option `observer` to the run, or to single stages. A run without an observer records nothing and has no overhead.
+ * `limit` bounds the memory; each event costs O(1).
  *
  * @example
  * ```ts

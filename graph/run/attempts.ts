@@ -5,7 +5,7 @@ import { ItemError } from './item-error.ts';
 import { discard, type NodeRun } from './node-run.ts';
 import type { Parcel } from './parcel.ts';
 
-/** What the function of a node gets besides the item. */
+/** What the function of a node is given besides the item. */
 export interface NodeContext<C> extends ItemContext {
   /** The context given to `run()`. Reading it throws `GraphError` `graph/no-context` if no context was given. */
   readonly ctx: C;
@@ -28,7 +28,7 @@ export interface Work<A, B> {
   readonly policy: FullPolicy;
 }
 
-/** Stands for the missing result of an item that was skipped. The node then emits nothing. */
+/** Stands for the missing result of an item that was skipped. The node emits nothing for such an item. */
 export const SKIPPED: unique symbol = Symbol('quadrille.skipped');
 export type Skipped = typeof SKIPPED;
 

@@ -23,7 +23,7 @@ export interface Capacity {
   readonly bytes?: number | undefined;
 }
 
-/** Checks only types; {@link checkedCapacity} checks the numbers. */
+/** Validator of the types in a capacity. {@link checkedCapacity} checks the numbers. */
 export const aCapacity: Kind = eitherOf(
   'a number of items, or { items, bytes }',
   aNumber,
@@ -185,7 +185,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
   }
 
   /**
-   * Resolves when there may be room. Another producer may fill the room first, so check {@link Channel.hasRoom} again.
+   * Resolves when there may be room. Another producer may take the room first, so check {@link Channel.hasRoom} again.
    */
   async room(): Promise<void> {
     if (this.hasRoom()) return;

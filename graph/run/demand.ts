@@ -9,7 +9,7 @@ export interface Demand {
   /** Resolves when {@link Demand.hasRoom} may have become true. */
   room(): Promise<void>;
   /**
-   * True while a source delivers an item for which the stage had room. An item that arrives while this is false was
+   * True while a source delivers an item for which the stage had room. An item that arrives while `asked` is false was
    * pushed without being requested.
    */
   asked: boolean;
@@ -27,9 +27,9 @@ interface Link {
  * Finds the demand of the next stage downstream of `subscriber`. Returns `undefined` if there is none.
  *
  * RxJS links the subscribers of a chain by `destination`, also through inner subscriptions of `concat`, `switchMap` and
- * similar operators. So plain operators between two stages need not support demand. The field is internal to RxJS. If
- * it disappears, or if a `Subject` breaks the chain, items count as pushed without being requested, and the overflow
- * policy of the stage applies.
+ * similar operators. So plain operators between two stages need not support demand. The field `destination` is internal
+ * to RxJS. If it disappears, or if a `Subject` breaks the chain, items count as pushed without being requested, and the
+ * overflow policy of the stage applies.
  */
 export function demandOf(subscriber: Subscriber<never>): Demand | undefined {
   let link = subscriber as unknown as Link | null | undefined;

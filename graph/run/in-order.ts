@@ -11,7 +11,9 @@ export class InOrder {
     await new Promise<void>((resolve) => this.#waiting.set(index, resolve));
   }
 
-  /** Says that the task with this index has proceeded, or never will. The next task may then proceed. */
+  /**
+   * Must be called when the task with this index has proceeded, or will never proceed. The next task may then proceed.
+   */
   pass(index: number): void {
     this.#passed.add(index);
     while (this.#passed.delete(this.#next)) this.#next++;

@@ -10,7 +10,7 @@ export interface FailedItem {
   readonly item: string | undefined;
   /** Number of attempts to process the item, on both sides together. */
   readonly attempts: number;
-  /** Whether the item was skipped, or the run ended because of it. */
+  /** `skipped`: the item was left out. `stopped`: the item's failure ended the run. */
   readonly outcome: 'skipped' | 'stopped';
 }
 

@@ -13,7 +13,8 @@ export interface Edge {
   readonly name: string;
   readonly channel: Channel<Parcel>;
   /**
-   * Functions that free, measure and name items, as set on the consuming node. They override those set on the source.
+   * Functions that free, measure and name items, as set on the consuming node. They override the functions set on the
+   * source.
    */
   readonly own: ItemHandling<unknown>;
   /** Nodes that may still put items on the edge. The edge is closed when none is left. */
@@ -45,8 +46,8 @@ export interface NodeRun {
   /** Aborted when the run has ended, or when no node takes the output of this node any more. */
   readonly abort: AbortController;
   /**
-   * Functions to call when the node is cancelled. They are no listeners of the signal, because platforms warn if a
-   * signal has many listeners.
+   * Functions to call when the node is cancelled. This set replaces listeners of the signal, because platforms warn if
+   * a signal has many listeners.
    */
   readonly atAbort: Set<() => void>;
   readonly run: RunServices;
@@ -73,14 +74,14 @@ export interface RunServices {
   /** Receives the errors of callbacks, such as `discard`, that must not end the run. */
   readonly warn: OnWarning | undefined;
   /**
-   * Must be called when a read of a source begins and ends. In between, the run does not count as stalled. The end of
-   * the run does not wait for the read.
+   * Must be called when a read of a source begins and ends. In between, the run does not count as stalled. The run can
+   * end before the read does.
    */
   readBegan(): void;
   readEnded(): void;
   /**
-   * Must be called when items moved without work on an item, for example by a timer in a pipe. The run is then not
-   * stalled.
+   * Must be called when items moved although no node worked on an item, for example by a timer in a pipe. A run in
+   * which items move is not stalled.
    */
   moved(): void;
   /** Adds units of progress, if the items of this node count as progress. */
@@ -104,7 +105,10 @@ export function newEdge(
   return { name, channel, own, producers: [], isLeft: false };
 }
 
-/** The bounds as options of a channel. An infinite bound in bytes is left out, because it needs no sizes. */
+/**
+ * The bounds as options of a channel. An infinite bound in bytes is left out, because a channel with a bound in bytes
+ * needs sizes.
+ */
 function bounds({ items, bytes }: Occupancy): { items: number; bytes?: number } {
   return bytes === Number.POSITIVE_INFINITY ? { items } : { items, bytes };
 }
@@ -184,7 +188,9 @@ export function nodeError({ path }: NodeRun, cause: unknown, record?: string | n
   return new GraphError('graph/node-failed', `The node failed: ${message}`, { place: { node: path, record }, cause });
 }
 
-/** Ends the run with the error of an item's work, unless the node was cancelled. Errors after that are ignored. */
+/**
+ * Ends the run with the error of an item's work, unless the node was cancelled. Errors of cancelled nodes are ignored.
+ */
 export function failUnlessOver({ abort, run }: NodeRun, error: unknown): void {
   if (!abort.signal.aborted) run.fail(error);
 }

@@ -22,7 +22,7 @@ export interface GraphObserver {
 
 export const anObserver: Kind = aRecord<GraphObserver>({ span: aFunction, occupancy: aFunction, mark: aFunction });
 
-/** The services of a graph's run for stages in its pipes. */
+/** The services that the run of a graph offers to stages in its pipes. */
 export interface Surroundings {
   readonly observer: GraphObserver | undefined;
   /** Finds the parcel of an item in the pipe, so that a stage can pass the parcel on. */
@@ -69,8 +69,8 @@ interface Link {
 }
 
 /**
- * Finds the services of the graph's run that `subscriber` belongs to, along `destination` as in `demandOf`. Returns
- * `undefined` outside a graph.
+ * Finds the services of the graph's run that `subscriber` belongs to, by following the links `destination` as
+ * `demandOf` does. Returns `undefined` outside a graph.
  */
 export function surroundingsOf(subscriber: Subscriber<never>): Surroundings | undefined {
   let link = subscriber as unknown as Link | null | undefined;

@@ -8,8 +8,8 @@ export interface ItemHandling<A> {
 }
 
 /**
- * An item on its way through a graph, with the functions that free and measure it. They belong to the item, because an
- * edge can have items from several sources.
+ * An item on its way through a graph, with the functions that free and measure it. The functions are stored per item,
+ * because an edge can have items from several sources.
  */
 export interface Parcel<A = unknown> {
   readonly item: A;

@@ -5,9 +5,9 @@ import { discardParcel, type Parcel } from './parcel.ts';
 /**
  * Keeps the parcels of items while they pass through the RxJS operators of a pipe, which see only the items.
  *
- * A value that the operators emit counts as a known item if it is the same object as an item that entered. A number or
- * string counts as known only while the equal item is being delivered to the operators. Any other value is a new item.
- * A new item is named after the item that is being delivered.
+ * A value that the operators emit counts as a known item if an item that entered is the same object. A number or string
+ * counts as known only while the equal item is being delivered to the operators. Any other value is a new item. A new
+ * item is named after the item that is being delivered.
  */
 export class Passage {
   #current: Parcel | undefined;
@@ -53,8 +53,8 @@ export class Passage {
   }
 
   /**
-   * Returns the parcel of an item that the operators emit. If they emit the item again, it counts as a new item, so
-   * that the item is freed only once.
+   * Returns the parcel of an item that the operators emit. An item that is emitted again counts as a new item, so that
+   * the original item is freed only once.
    */
   leave<A>(item: A): Parcel<A> {
     const known = this.#knownAgain(item);
@@ -91,8 +91,8 @@ export function items<A>(passage: Passage | undefined): OperatorFunction<Parcel<
   return (source) =>
     new Observable<A>((out) => {
       const next = (parcel: Parcel<A>): void => passage.enter(parcel, () => out.next(parcel.item));
-      // A source upstream finds the demand of the next stage by following `destination`, as through RxJS's own
-      // operators.
+      // `destination` links this observer to the next stage, as RxJS's own operators do. Sources upstream follow such
+      // links to find out whether the next stage has room.
       const observer = { next, error: (error: unknown) => out.error(error), complete: () => out.complete() };
       const inlet = new Subscriber<Parcel<A>>(Object.assign(observer, { destination: out }));
       out.add(inlet);

@@ -97,7 +97,7 @@ export interface StageSteps<A, B> {
   /** Returns the units of progress in an item. */
   readonly units?: ((item: A) => number) | undefined;
   readonly discardResult?: ((result: B) => void) | undefined;
-  /** Called for each item that the function has accepted, and so owns. */
+  /** Called for each item that now belongs to the function, because the function has accepted it. */
   readonly taken?: (parcel: Parcel<A>) => void;
 }
 
@@ -132,8 +132,8 @@ export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>
 
 /**
  * The program of a fold. Its outcome is the last accumulated value. Without a start value, the first item becomes the
- * first value. In this case no function owns the first item until the second item arrives. If the run fails before, the
- * program discards the first item.
+ * first value. In this case no function owns the first item until the second item arrives. If the run fails earlier,
+ * the program discards the first item.
  */
 export function reduceProgram<A, R>(
   fold: (accumulator: R, item: A, context: NodeContext<never>) => Promise<R> | R,

@@ -20,7 +20,7 @@ export interface Reader<A> {
   stop(): void;
 }
 
-/** Checks that a value is a source, or a function that opens one. */
+/** Validator of a source, or of a function that opens one. */
 export const aSource: Kind = where(
   'an iterable, an async iterable, a stream, or a function that opens one',
   (source) => {
@@ -61,7 +61,7 @@ export function openReader<A>(source: PullSource<A>, signal: AbortSignal): Reade
       return turn;
     },
     // As in `for await`, an error of the clean-up does not replace the original error. After an unsubscription, nobody
-    // would receive it.
+    // would receive the clean-up's error.
     stop: () => void stop().catch(() => {}),
   };
 }

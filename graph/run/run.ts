@@ -14,7 +14,7 @@ import { RunState } from './run-state.ts';
 export interface RunOptions {
   /** If aborted, ends the run with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Receives spans of work, contents of edges, and marks, for traces. */
+  /** Receives the events of the run, for traces: work on items, contents of edges, and marks. */
   readonly observer?: GraphObserver | undefined;
   /** Error policy for nodes that have no policy themselves. Default `stop`. */
   readonly onError?: ErrorPolicy | undefined;
@@ -212,7 +212,7 @@ function countersOf({ meta, counts, inputs }: NodeRun, { inner }: NodeDefinition
   return { ...counts, ...edge, ...inner?.(), name: meta.name };
 }
 
-/** The counters of a node's edges. A stage in a pipe has an edge of its own, whose counters are returned instead. */
+/** The counters of the edges into a node. For a stage in a pipe, these are the counters of the stage's own edge. */
 function edgeCountersOf({ meta, inputs }: NodeRun, { inner }: NodeDefinition): EdgeCounters[] {
   return inputs.map((edge) => {
     const held = inner === undefined ? edge.channel : { capacity: meta.capacity, ...inner() };
