@@ -11,7 +11,7 @@ import {
 } from '../../algorithms/neighbours/index.ts';
 import type { Context } from '../../primitives/context.ts';
 import { onEveryBackend } from '../backends.ts';
-import { caseCount, costlyCaseCount } from '../cases.ts';
+import { costlyCaseCount, THOROUGH } from '../cases.ts';
 import { assertSame } from '../laws/compare.ts';
 import { byDistance, type HostPoints, listsOf, rowOf } from '../support/neighbours-by-hand.ts';
 import { expectRefusal, openReference } from '../support/reference-context.ts';
@@ -67,7 +67,7 @@ const queriesOf = ({ elements, dimensions }: HostPoints): Float32Array[] =>
   Array.from({ length: elements.length / dimensions }, (_, i) => rowOf({ elements, dimensions }, i));
 
 onEveryBackend((opened, { name }) => {
-  const numRuns = name.startsWith('webgpu') ? costlyCaseCount(6) : caseCount(40);
+  const numRuns = name.startsWith('webgpu') ? costlyCaseCount(6) : THOROUGH ? 40 : 3;
 
   test('nearest over all points equals the formula, with ties broken by id', async () => {
     const dimensions = fc.constantFrom(1, 2, 3, 5, 16, 33);

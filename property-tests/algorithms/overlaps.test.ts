@@ -118,7 +118,7 @@ const regionsIn = (frame: Frame): fc.Arbitrary<readonly [p: Ring[], q: Ring[]]> 
 const cellCase: fc.Arbitrary<CellCase> = fc
   .oneof({ weight: 2, arbitrary: tiny }, huge)
   .chain((frame) => regionsIn(frame).map(([p, q]) => ({ x: frame.x, y: frame.y, side: frame.side, p, q })));
-const cellCases = fc.array(cellCase, { minLength: 1, maxLength: 60, size: 'max' });
+const cellCases = fc.array(cellCase, { minLength: 1, maxLength: THOROUGH ? 60 : 30, size: 'max' });
 
 interface Row extends CellCase {
   readonly byHand: CellByHand;
@@ -199,7 +199,7 @@ onEveryBackend((opened, { runs }) => {
         const rows = withAnswers(all);
         expect(await overlapsOf(opened().context, rows.map(inOrder))).toEqual(answers(rows));
       }),
-      { numRuns: (THOROUGH ? 5 : 2) * runs },
+      { numRuns: (THOROUGH ? 5 : 1) * runs },
     );
   });
 
@@ -223,7 +223,7 @@ onEveryBackend((opened, { runs }) => {
         }
         expect(found).toEqual(found.map(() => answers(rows)));
       }),
-      { numRuns: Math.ceil(runs / 4) },
+      { numRuns: THOROUGH ? Math.ceil(runs / 4) : 1 },
     );
   });
 
@@ -236,7 +236,7 @@ onEveryBackend((opened, { runs }) => {
         const turned = rows.map(({ byHand: { p, q }, ...cell }) => ({ ...cell, parts: [q, reversed(p)] }));
         expect(await overlapsOf(opened().context, turned)).toEqual(answers(rows));
       }),
-      { numRuns: runs },
+      { numRuns: Math.ceil(runs / (THOROUGH ? 1 : 2)) },
     );
   });
 
@@ -258,7 +258,7 @@ onEveryBackend((opened, { runs }) => {
         expect(await besides(() => whole)).toEqual(hasArea);
         expect(await besides(complementOf)).toEqual(hasArea.map(() => 0));
       }),
-      { numRuns: runs },
+      { numRuns: Math.ceil(runs / (THOROUGH ? 1 : 2)) },
     );
   });
 

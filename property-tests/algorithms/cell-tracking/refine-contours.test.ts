@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { detectPeaks, refineContours } from '../../../algorithms/cell-tracking/index.ts';
 import { type Context, input, u32 } from '../../../primitives/index.ts';
-import { onEveryBackend, testLaws } from '../../backends.ts';
+import { onEveryBackend, testBackends, testLaws } from '../../backends.ts';
+import { dealLaws, someOf } from '../../cases.ts';
 import { assertSame } from '../../laws/compare.ts';
 import { law } from '../../laws/law.ts';
 import { expectRefusal, openReference } from '../../support/reference-context.ts';
@@ -72,7 +73,7 @@ const nearby = (given: Disc, by: PlainCircle): PlainCircle => ({
 });
 const finite = (value: number) => (Number.isFinite(value) ? f(value) : 0);
 
-testLaws([
+const laws = [
   law(
     'refined contours are close to those of a plain loop in real numbers',
     [disc, off, fc.nat(), fc.integer({ min: 0, max: 6 }), fc.constantFrom(1, 1.5, 3), depth],
@@ -154,23 +155,31 @@ testLaws([
       }
     },
   ),
-]);
+];
+const dealt = dealLaws(
+  laws,
+  testBackends.map(() => 1),
+);
+for (const [i, backend] of testBackends.entries()) testLaws(dealt[i]!, [backend]);
 
-onEveryBackend((opened) => {
-  test('each contour is relaxed once when the peaks have spare capacity', async () => {
-    const { context } = opened();
-    const disc = { x: 20.25, y: 17.5, radius: 7, contrast: 80 };
-    const frame = frameOf(context, Uint8Array.from(drawn([disc], 0, 0)));
-    const peaks = detectPeaks(frame, { radii: [6, 8], maxCells: 64 });
-    const { x, y, radius } = await context.read(peaks);
-    const given = { x: context.column(x), y: context.column(y), radius: context.column(radius) };
-    const centres = async (cells: typeof given) => {
-      const { x, y, radius } = refineContours(frame, cells, { iterations: 2 });
-      return context.read({ x, y, radius });
-    };
-    assertSame(await centres(peaks), await centres(given));
-  });
-});
+onEveryBackend(
+  (opened) => {
+    test('each contour is relaxed once when the peaks have spare capacity', async () => {
+      const { context } = opened();
+      const disc = { x: 20.25, y: 17.5, radius: 7, contrast: 80 };
+      const frame = frameOf(context, Uint8Array.from(drawn([disc], 0, 0)));
+      const peaks = detectPeaks(frame, { radii: [6, 8], maxCells: 64 });
+      const { x, y, radius } = await context.read(peaks);
+      const given = { x: context.column(x), y: context.column(y), radius: context.column(radius) };
+      const centres = async (cells: typeof given) => {
+        const { x, y, radius } = refineContours(frame, cells, { iterations: 2 });
+        return context.read({ x, y, radius });
+      };
+      assertSame(await centres(peaks), await centres(given));
+    });
+  },
+  someOf(testBackends, 1),
+);
 
 describe('refineContours', () => {
   test('finds the centre and the radius of a disc from a circle one pixel off', async () => {

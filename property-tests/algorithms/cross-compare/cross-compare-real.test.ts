@@ -63,7 +63,7 @@ describe('crossCompare of real segmentations', () => {
     async (regions) => {
       const names = ['ihc-sigma-1.0.png', 'ihc-sigma-1.6.png'] as const;
       const counted = countedFigures(await picture(names[0]), await picture(names[1]), regions);
-      for (const context of [reference!, workers!]) {
+      for (const context of someOf([reference!, workers!], 1)) {
         const { tiles } = await compared(context, names, regions);
         expect(tiles.map(figuresOf)).toEqual([counted]);
       }

@@ -10,7 +10,7 @@ import { Geos } from '../../../bench/peers/geos-areas.ts';
 import { polygonPairs } from '../../../bench/polygons/polygon-pairs.ts';
 import { bool, Context, constant, copyIf, sequence } from '../../../primitives/index.ts';
 import { onEveryBackend } from '../../backends.ts';
-import { caseCount, THOROUGH } from '../../cases.ts';
+import { caseCount, someOf, THOROUGH } from '../../cases.ts';
 import { openReference } from '../../support/reference-context.ts';
 import { anyRings, bigints, countPixels, gridPolygonsOf, type Rings, rectilinearRings } from './pixelbox-support.ts';
 
@@ -72,7 +72,7 @@ const kinds = [
   { kind: 'any', polygons: polygonsOf(anyRings(12)) },
 ];
 
-describe.each(kinds)('areas of polygons: $kind', ({ polygons }) => {
+describe.each(someOf(kinds, 1))('areas of polygons: $kind', ({ polygons }) => {
   onEveryBackend((opened, { runs }) => {
     const agrees = async (all: readonly Rings[], how: Measure): Promise<void> => {
       const pairs = allPairs(all.length);
@@ -205,7 +205,7 @@ describe('outlines of segmented pixels', () => {
     test('have the same areas as in GEOS, touching corners and holes included, at the scales of the paper', async () => {
       const geos = await Geos.open();
       const { context } = opened();
-      for (const scale of [1, 5]) {
+      for (const scale of someOf([1, 5], 1)) {
         const [tile] = polygonPairs({ pairs: caseCount(300), tiles: 1, scale, seed: scale });
         const { first, second, pairs } = tile!;
         const [p, q] = [first, second].map((polygons) => uploadPolygonEdges(context, polygons));
@@ -373,7 +373,7 @@ test('tables of boxes stay within memoryBytes for any number of boxes', async ()
     gridPolygonsOf([rectangle(0, 0, 1999, 1999), rectangle(777, 778, 3001, 3001)]),
   );
   const pairs = { p: context.column(Uint32Array.of(0)), q: context.column(Uint32Array.of(1)) };
-  for (const how of [pixelBox, pixelBoxNoSep]) {
+  for (const how of someOf([pixelBox, pixelBoxNoSep], 1)) {
     const areas = await how(context, edges, edges, pairs, { threshold: 2, memoryBytes });
     const { lo } = await context.read(areas.intersection);
     expect(lo).toEqual(Uint32Array.of((1999 - 777) * (1999 - 778)));

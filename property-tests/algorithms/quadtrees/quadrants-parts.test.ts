@@ -20,7 +20,8 @@ import {
   queryPolygons,
 } from '../../../algorithms/queries/index.ts';
 import type { Context } from '../../../primitives/context.ts';
-import { onEveryBackend } from '../../backends.ts';
+import { onEveryBackend, testBackends } from '../../backends.ts';
+import { someOf, THOROUGH } from '../../cases.ts';
 import { LEVELS, polygons as ringSets, vertex } from '../../support/arbitrary-domain-polygons.ts';
 import { overlapByHand } from '../../support/overlaps-by-hand.ts';
 import { ringsHold, splitByHand } from '../../support/quadrants-by-hand.ts';
@@ -126,7 +127,7 @@ onEveryBackend((opened, { runs }) => {
         expect(await ask('even-odd')).toEqual(expected((parts, point) => ringsHold(parts.flat(), point)).sort());
         expect(context.backend.counters.liveBytes).toBe(liveBytes);
       }),
-      { numRuns: runs },
+      { numRuns: Math.ceil(runs / (THOROUGH ? 1 : 2)) },
     );
   });
 
@@ -163,7 +164,7 @@ onEveryBackend((opened, { runs }) => {
         // a boundary one.
         for (const cell of cellsOf(byHand.filter(({ boundary }) => !boundary))) expect(covered.has(cell)).toBe(true);
       }),
-      { numRuns: runs },
+      { numRuns: Math.ceil(runs / (THOROUGH ? 1 : 2)) },
     );
   });
 
@@ -182,52 +183,57 @@ onEveryBackend((opened, { runs }) => {
         context.dispose(made);
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: Math.ceil(runs / 3) },
-    );
-  });
-
-  test('polygons join where any of their parts share area; common area counts once', {
-    timeout: 240_000,
-  }, async () => {
-    await fc.assert(
-      fc.asyncProperty(polygons, polygons, levelsOfTrees, async (all, others, levels) => {
-        const { context } = opened();
-        const { liveBytes } = context.backend.counters;
-        const asked = [...others, ...all.slice(0, 1)];
-        const quadrants = await decompose(context, placed(all), { levels, keepsEdges: true });
-        const regions = await decompose(context, placed(asked), { levels, keepsEdges: true });
-        const tree = await buildMaqTree(context, [quadrants]);
-        const [candidates, joined, areas] = [
-          await queryPolygons(context, tree, regions),
-          await joinPolygons(context, tree, regions),
-          await areasByRegion(context, tree, regions),
-        ];
-        const pairsOf = async ({ query, polygon }: typeof joined): Promise<string[]> => {
-          const found = await context.read({ query, polygon });
-          return Array.from(found.query, (number, i) => `${number} ${found.polygon[i]}`);
-        };
-        const share = (a: Parts, b: Parts): boolean =>
-          a.some((p) => b.some((q) => overlapByHand({ p, q, ...PLANE }).overlaps));
-        expect(await pairsOf(joined)).toEqual(
-          asked.flatMap((a, query) => all.flatMap((b, polygon) => (share(a, b) ? [`${query} ${polygon}`] : []))),
-        );
-        const byRows = sharedByRows(await rowsOf(context, regions), await rowsOf(context, quadrants));
-        expect((await pairsOf(candidates)).toSorted()).toEqual([...byRows.keys()].sort());
-        const { region, polygon, min, max } = areas;
-        const found = await context.read({ region, polygon, min: { ...min }, max: { ...max } });
-        const steps = ({ lo, hi }: typeof found.min, i: number): bigint => (BigInt(hi[i]!) << 32n) | BigInt(lo[i]!);
-        expect(
-          new Map(
-            Array.from(found.region, (number, i) => [
-              `${number} ${found.polygon[i]}`,
-              [steps(found.min, i), steps(found.max, i)],
-            ]),
-          ),
-        ).toEqual(byRows);
-        context.dispose(quadrants, regions, tree, candidates, joined, areas);
-        expect(context.backend.counters.liveBytes).toBe(liveBytes);
-      }),
-      { numRuns: Math.ceil(runs / 3) },
+      { numRuns: THOROUGH ? Math.ceil(runs / 3) : 1 },
     );
   });
 });
+
+onEveryBackend(
+  (opened, { runs }) => {
+    test('polygons join where any of their parts share area; common area counts once', {
+      timeout: 240_000,
+    }, async () => {
+      await fc.assert(
+        fc.asyncProperty(polygons, polygons, levelsOfTrees, async (all, others, levels) => {
+          const { context } = opened();
+          const { liveBytes } = context.backend.counters;
+          const asked = [...others, ...all.slice(0, 1)];
+          const quadrants = await decompose(context, placed(all), { levels, keepsEdges: true });
+          const regions = await decompose(context, placed(asked), { levels, keepsEdges: true });
+          const tree = await buildMaqTree(context, [quadrants]);
+          const [candidates, joined, areas] = [
+            await queryPolygons(context, tree, regions),
+            await joinPolygons(context, tree, regions),
+            await areasByRegion(context, tree, regions),
+          ];
+          const pairsOf = async ({ query, polygon }: typeof joined): Promise<string[]> => {
+            const found = await context.read({ query, polygon });
+            return Array.from(found.query, (number, i) => `${number} ${found.polygon[i]}`);
+          };
+          const share = (a: Parts, b: Parts): boolean =>
+            a.some((p) => b.some((q) => overlapByHand({ p, q, ...PLANE }).overlaps));
+          expect(await pairsOf(joined)).toEqual(
+            asked.flatMap((a, query) => all.flatMap((b, polygon) => (share(a, b) ? [`${query} ${polygon}`] : []))),
+          );
+          const byRows = sharedByRows(await rowsOf(context, regions), await rowsOf(context, quadrants));
+          expect((await pairsOf(candidates)).toSorted()).toEqual([...byRows.keys()].sort());
+          const { region, polygon, min, max } = areas;
+          const found = await context.read({ region, polygon, min: { ...min }, max: { ...max } });
+          const steps = ({ lo, hi }: typeof found.min, i: number): bigint => (BigInt(hi[i]!) << 32n) | BigInt(lo[i]!);
+          expect(
+            new Map(
+              Array.from(found.region, (number, i) => [
+                `${number} ${found.polygon[i]}`,
+                [steps(found.min, i), steps(found.max, i)],
+              ]),
+            ),
+          ).toEqual(byRows);
+          context.dispose(quadrants, regions, tree, candidates, joined, areas);
+          expect(context.backend.counters.liveBytes).toBe(liveBytes);
+        }),
+        { numRuns: Math.ceil(runs / 3) },
+      );
+    });
+  },
+  someOf(testBackends, 1),
+);

@@ -4,7 +4,8 @@ import type { RasterSource } from '../../../algorithms/geometry/raster.ts';
 import { type ZonalJob, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { Context } from '../../../primitives/context.ts';
-import { onEveryBackend } from '../../backends.ts';
+import { onEveryBackend, testBackends } from '../../backends.ts';
+import { dealLaws } from '../../cases.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
 const side = 96;
@@ -97,8 +98,13 @@ const endings: { readonly [ending: string]: Ending } = {
 /** The result that the context must still give after each way in which a job can end. */
 const expected = plain(await zonalHistogram(new Context(createReferenceBackend()), job(new AbortController().signal)));
 
-onEveryBackend((opened) => {
-  test.each(Object.entries(endings))(
+const dealt = dealLaws(
+  Object.entries(endings),
+  testBackends.map(() => 1),
+);
+
+onEveryBackend((opened, backend) => {
+  test.each(dealt[testBackends.indexOf(backend)]!)(
     '%s: memory returns to its initial level every time',
     async (_, ending) => {
       const { context } = opened();

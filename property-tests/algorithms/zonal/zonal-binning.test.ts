@@ -3,7 +3,7 @@ import type { Cells, Sample } from '../../../algorithms/geometry/raster.ts';
 import { binCount, binEdges } from '../../../algorithms/zonal/binning.ts';
 import { type ZonalHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
-import { type Context, open } from '../../../index.ts';
+import { Context } from '../../../index.ts';
 import { testBackends } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
@@ -82,14 +82,10 @@ function slotsOf({ cells, edges, nodata }: Draft): object {
   return { bins: rows.map(([bin, n]) => [edges[bin], edges[bin + 1], n]), outside };
 }
 
-describe.each(testBackends)('on $name', ({ name, runs }) => {
+describe.each(testBackends)('on $name', ({ runs, open }) => {
   let context: Context;
   beforeAll(async () => {
-    const backend = name.startsWith('webgpu') ? 'webgpu' : name === 'workers' ? 'workers' : 'reference';
-    context = await open({
-      backend,
-      ...(backend === 'webgpu' && { adapter: name.includes('hardware') ? 'hardware' : 'software' }),
-    });
+    context = new Context(await open());
   });
   afterAll(() => context?.close());
 

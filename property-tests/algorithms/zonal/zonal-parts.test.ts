@@ -5,11 +5,12 @@ import type { RasterSource } from '../../../algorithms/geometry/raster.ts';
 import { type Binning, type ZonalHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { Geos } from '../../../bench/peers/geos-areas.ts';
 import { parseZones } from '../../../formats/zones.ts';
-import { type Context, open } from '../../../index.ts';
-import { caseCount } from '../../cases.ts';
+import { Context, open } from '../../../index.ts';
+import { caseCount, costlyCaseCount, THOROUGH } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { openWorkshop } from '../../support/cli-support.ts';
 import { movedParts, type Parts, partedPolygons, simplePart, wildPart } from '../../support/parted-support.ts';
+import { openTestBackend } from '../../support/webgpu-support.ts';
 import { box, cellsOf, plain, type Rings, rasterOf } from '../../support/zonal-support.ts';
 
 let reference: Context;
@@ -19,8 +20,7 @@ let webgpu: Context;
 beforeAll(async () => {
   reference = await open({ backend: 'reference' });
   workers = await open({ backend: 'workers', workers: 2 });
-  const adapter = process.env.QUADRILLE_ADAPTER === 'hardware' ? 'hardware' : 'software';
-  webgpu = await open({ backend: 'webgpu', adapter });
+  webgpu = new Context(await openTestBackend());
 });
 afterAll(async () => {
   await Promise.all([reference, workers, webgpu].map((context) => context?.close()));
@@ -100,7 +100,7 @@ describe('a zone of several parts', () => {
     expect(valuesOf(cancelled)).toEqual(all.map((parts) => cellsWhere(raster, (x, y) => holds(parts.flat(), x, y))));
   });
 
-  test.prop([fc.array(zoneOfParts, { minLength: 1, maxLength: 4 })], { numRuns: caseCount(15) })(
+  test.prop([fc.array(zoneOfParts, { minLength: 1, maxLength: 4 })], { numRuns: costlyCaseCount(15) })(
     'has the same bytes on workers',
     async (all) => {
       const job = { zones: zonesWith(all), raster: numbered(100, 80), binning: unique, tile: 32 };
@@ -172,7 +172,7 @@ describe('a zone compared with GEOS', () => {
     // Parts are ten times as large, for accuracy: the number of cells equals the area of rectangles, and approximates
     // the area of other shapes.
     const pairs = fc
-      .sample(fc.tuple(simplePart, simplePart), { numRuns: 200, seed: 3 })
+      .sample(fc.tuple(simplePart, simplePart), { numRuns: THOROUGH ? 200 : 60, seed: 3 })
       .map((pair) => movedParts(pair, (x, y) => [x * 10, y * 10]));
     const binning: Binning = { kind: 'even', low: 0, high: 2 ** 16, width: 2 ** 16 };
     const job = { zones: zonesWith(pairs), raster: numbered(190, 190), binning, statistics: false };

@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Sample, Scaling } from '../../../algorithms/geometry/raster.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { CELL_ARRAYS, SAMPLE_RANGE } from '../../../formats/tiff/samples.ts';
-import { type Context, open } from '../../../index.ts';
+import { Context, open } from '../../../index.ts';
 import { caseCount } from '../../cases.ts';
 import { craftedTiff } from '../../fixtures/crafted-tiff.ts';
 import { fc, test } from '../../law-test.ts';
 import { openWorkshop } from '../../support/cli-support.ts';
+import { openTestBackend } from '../../support/webgpu-support.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 import { fractionOf, isNearest, multiplyAdd } from './nearest-f64.ts';
 
@@ -17,8 +18,7 @@ let webgpu: Context;
 beforeAll(async () => {
   reference = await open({ backend: 'reference' });
   workers = await open({ backend: 'workers', workers: 2 });
-  const adapter = process.env.QUADRILLE_ADAPTER === 'hardware' ? 'hardware' : 'software';
-  webgpu = await open({ backend: 'webgpu', adapter });
+  webgpu = new Context(await openTestBackend());
 });
 afterAll(async () => {
   await Promise.all([reference, workers, webgpu].map((context) => context?.close()));

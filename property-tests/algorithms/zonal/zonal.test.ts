@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import type { RasterSource } from '../../../algorithms/geometry/raster.ts';
 import { divideEdge, divideLargeEdge } from '../../../algorithms/geometry/row-crossings.ts';
 import { ratio } from '../../../algorithms/zonal/exact-sums.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { openGeoTiff } from '../../../formats/geotiff.ts';
 import { readZones } from '../../../formats/zones.ts';
-import { type Context, open } from '../../../index.ts';
-import { caseCount, THOROUGH } from '../../cases.ts';
+import { Context, open } from '../../../index.ts';
+import { caseCount, someOf, THOROUGH } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
+import { openTestBackend } from '../../support/webgpu-support.ts';
 import { plain, type Rings, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
 const counties = 'node_modules/us-atlas/counties-10m.json';
@@ -20,8 +22,7 @@ let webgpu: Context;
 beforeAll(async () => {
   reference = await open({ backend: 'reference' });
   workers = await open({ backend: 'workers', workers: 2 });
-  const adapter = process.env.QUADRILLE_ADAPTER === 'hardware' ? 'hardware' : 'software';
-  webgpu = await open({ backend: 'webgpu', adapter });
+  webgpu = new Context(await openTestBackend());
 });
 afterAll(async () => {
   await Promise.all([reference, workers, webgpu].map((context) => context?.close()));
@@ -117,7 +118,7 @@ describe('cells counted per zone', () => {
     expect(plain(await zonalHistogram(workers, job))).toBe(plain(await zonalHistogram(reference, job)));
   });
 
-  test.prop([polygons, fc.constantFrom<Binning>(bins, { kind: 'unique' })], { numRuns: 10 })(
+  test.prop([polygons, fc.constantFrom<Binning>(bins, { kind: 'unique' })], { numRuns: THOROUGH ? 10 : 5 })(
     'are the same without statistics',
     async (all, binning) => {
       const cells = Uint8Array.from({ length: 45 * 38 }, (_, i) => (i * 37) % 256);
@@ -153,11 +154,26 @@ const layer = THOROUGH ? 'counties' : 'states';
 
 describe(`real ${layer} on a real raster`, () => {
   const bins05 = { kind: 'even', low: 0, high: 1, width: 0.05 } as const;
+  /** The part of a raster of the world, in cells of 0.1°, that shows the mainland: 126° to 66° West, 24° to 50° North. */
+  const mainland = ({ readBlocks: _, ...raster }: RasterSource): RasterSource => {
+    const [left, top] = [540, 400];
+    return {
+      ...raster,
+      width: 600,
+      height: 260,
+      originX: raster.originX + left * raster.stepX,
+      originY: raster.originY + top * raster.stepY,
+      read: ({ column, row, ...size }, signal) =>
+        raster.read({ ...size, column: column + left, row: row + top }, signal),
+    };
+  };
   const count = async (context: Context): Promise<string> => {
     const { zones } = await readZones(counties, { layer });
     const raster = await openGeoTiff(ndvi, {});
     try {
-      return plain(await zonalHistogram(context, { zones, raster, binning: bins05 }));
+      return plain(
+        await zonalHistogram(context, { zones, raster: THOROUGH ? raster : mainland(raster), binning: bins05 }),
+      );
     } finally {
       await raster.close();
     }
@@ -166,8 +182,7 @@ describe(`real ${layer} on a real raster`, () => {
   test('give the same bytes on reference, workers and WebGPU', async () => {
     const expected = await count(reference);
     expect(BigInt(JSON.parse(expected).cells[0])).toBeGreaterThan(0n);
-    expect(await count(workers)).toBe(expected);
-    expect(await count(webgpu)).toBe(expected);
+    for (const context of someOf([workers, webgpu], 1)) expect(await count(context)).toBe(expected);
   }, 240_000);
 });
 

@@ -7,7 +7,7 @@ import { openResultSet, type ResultSetOptions } from '../../../formats/result-se
 import { parseTile } from '../../../formats/result-sets/parse-tile.ts';
 import type { LabelType, TileSource } from '../../../formats/result-sets/result-set.ts';
 import { traceLabels } from '../../../formats/result-sets/trace-labels.ts';
-import { caseCount } from '../../cases.ts';
+import { caseCount, someOf, THOROUGH } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { written } from '../../support/result-sets-support.ts';
 
@@ -107,9 +107,9 @@ describe('a folder', () => {
     );
   });
 
-  test('of 10,000 tiles is listed without reading them', async () => {
+  test('of thousands of tiles is listed without reading them', async () => {
     const path = await folder({});
-    const names = Array.from({ length: 10_000 }, (_, index) => String(index).padStart(5, '0'));
+    const names = Array.from({ length: THOROUGH ? 10_000 : 2000 }, (_, index) => String(index).padStart(5, '0'));
     for (let at = 0; at < names.length; at += 500) {
       await Promise.all(names.slice(at, at + 500).map((name) => writeFile(join(path, `${name}.txt`), line)));
     }
@@ -156,22 +156,26 @@ describe('a file', () => {
 describe('segmentations of real images', () => {
   const fixtures = join(import.meta.dirname, '..', '..', 'fixtures', 'result-sets');
   // The numbers of tiles, regions and corners. Those of the atlases were counted by another program.
-  test.each([
+  const images = [
     ['ihc-sigma-1.0.png', 1, 377, 15_940],
     ['ihc-sigma-1.6.png', 1, 340, 13_954],
     ['aal.nii.gz', 181, 4838, 183_464],
     ['brodmann.nii.gz', 181, 5006, 232_922],
-  ])('%s has %i tiles with %i regions and %i corners', async (name, tiles, regions, corners) => {
-    const set = await openResultSet(join(fixtures, name));
-    const found = [set.tiles.length, 0, 0];
-    for (const tile of set.tiles) {
-      const { polygons, notes } = parseTile(await tile.load(), tile.parameters);
-      found[1]! += polygons.polygonRings.length - 1;
-      found[2]! += polygons.x.length;
-      expect(notes).toEqual([]);
-    }
-    expect(found).toEqual([tiles, regions, corners]);
-  });
+  ] as const;
+  test.each(someOf(images, 2))(
+    '%s has %i tiles with %i regions and %i corners',
+    async (name, tiles, regions, corners) => {
+      const set = await openResultSet(join(fixtures, name));
+      const found = [set.tiles.length, 0, 0];
+      for (const tile of set.tiles) {
+        const { polygons, notes } = parseTile(await tile.load(), tile.parameters);
+        found[1]! += polygons.polygonRings.length - 1;
+        found[2]! += polygons.x.length;
+        expect(notes).toEqual([]);
+      }
+      expect(found).toEqual([tiles, regions, corners]);
+    },
+  );
 });
 
 describe('a COCO file', () => {
@@ -419,7 +423,7 @@ describe('a NIfTI volume', () => {
 
   test('that unpacks to more than its header states is read only up to that size', async () => {
     const file = nifti({ size: [2, 2, 1], voxels: [1, 1, 2, 2] }, 'u8' satisfies LabelType);
-    const bomb = gzipSync(Buffer.concat([file, Buffer.alloc(2 ** 28)]));
+    const bomb = gzipSync(Buffer.concat([file, Buffer.alloc(THOROUGH ? 2 ** 28 : 2 ** 27)]));
     const path = join(await folder({ 'v.nii.gz': bomb }), 'v.nii.gz');
     const before = process.memoryUsage().rss;
     const { tiles } = await openResultSet(path);

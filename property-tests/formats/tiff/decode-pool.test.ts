@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { zonalHistogram } from '../../../algorithms/zonal/index.ts';
-import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
 import { openGeoTiff } from '../../../formats/geotiff.ts';
 import { writeGeoTiff } from '../../../formats/geotiff-writer.ts';
 import { createDecodePool, startDecoder } from '../../../formats/tiff/decode-pool.ts';
 import type { RunRequest } from '../../../formats/tiff/decode-run.ts';
 import type { BlockCoding } from '../../../formats/tiff/layout.ts';
-import { open } from '../../../index.ts';
-import { caseCount } from '../../cases.ts';
+import { Context } from '../../../index.ts';
+import { testBackends } from '../../backends.ts';
+import { caseCount, someOf } from '../../cases.ts';
 import {
   bytesOf,
   geoTiffBytes,
@@ -107,15 +107,15 @@ describe('decoder threads', () => {
     await expect(source.read(whole)).rejects.toMatchObject({ code: 'device/closed' });
   });
 
-  test.each(['reference', 'workers', 'webgpu'] as const)('decode into the memory that %s counts', async (backend) => {
-    const file = await writeTiles(`${backend}.tif`);
+  test.each(someOf(testBackends, 1))('decode into the memory that $name counts', async (backend) => {
+    const file = await writeTiles('counted.tif');
     const job = {
       zones: zonesOf([[box(3, 3, 290, 190)], [box(100, 50, 230, 170)]]),
       binning: { kind: 'even', low: -1000, high: 1000, width: 250 } as const,
       tile: 32,
       memoryBytes: 1_000_000,
     };
-    await using context = await open({ backend, ...(backend === 'webgpu' && { adapter: testAdapter() }) });
+    await using context = new Context(await backend.open());
     const texts: string[] = [];
     for (const threads of [0, 2]) {
       const raster = await openGeoTiff(file, { threads });
