@@ -1,6 +1,6 @@
 import type { Context } from '../primitives/index.ts';
 
-/** Calls `make`, which takes ownership of `columns`. Frees the columns if it throws. */
+/** Calls `make`, which takes ownership of `columns`. Frees the columns if `make` throws. */
 export function freeOnFailure<T>(context: Context, columns: unknown, make: () => T): T {
   try {
     return make();
@@ -11,8 +11,8 @@ export function freeOnFailure<T>(context: Context, columns: unknown, make: () =>
 }
 
 /**
- * Waits for all promises. If one rejects, waits for all others, frees the columns of their results, and throws the
- * first error.
+ * Waits for all promises. If one rejects, waits until all others have settled, frees the columns of their results, and
+ * throws the first error.
  */
 export async function allOrNone<T extends readonly unknown[]>(
   context: Context,

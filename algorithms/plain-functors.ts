@@ -1,6 +1,6 @@
 import { bool, type Functor, fn, type UniformParameter, u32, uniform } from '../primitives/functors/functor.ts';
 
-/** Adds a number to positions. */
+/** Adds the number `by` to a position. */
 export const moved: Functor<{ place: typeof u32; by: UniformParameter<'u32'> }, typeof u32> = fn(
   'moved',
   { place: u32, by: uniform(u32) },

@@ -13,13 +13,15 @@ export interface BoundaryPart {
   /** Byte range of the part in the text; `to` is exclusive. */
   readonly from: number;
   readonly to: number;
-  /** What the device read. Undefined if the host must parse the whole part. */
+  /** The boundaries that the device read; undefined if the host must parse the whole piece of text. */
   readonly found: FoundBoundaries | undefined;
 }
 
 /** The vertices that the device read, and the marks between them: names and the ends of rings and lines. */
 export interface FoundBoundaries {
-  /** Coordinates of all vertices in order. Both are NaN where a vertex is expected but the device cannot read it. */
+  /**
+   * X coordinates of all vertices in order. Where the device cannot read an expected vertex, `x` and `y` are both NaN.
+   */
   readonly x: Float64Array;
   readonly y: Float64Array;
   /**
@@ -45,8 +47,8 @@ export interface BoundaryTextOptions {
 }
 
 /**
- * Reads text with one polygon per line, `id x,y x,y … ; x,y …`, on a device, part by part. The next part is processed
- * while the caller uses the last one.
+ * Reads text with one polygon per line, `id x,y x,y … ; x,y …`, on a device, part by part. While the caller uses one
+ * part, the device processes the next part.
  *
  * The device reads the usual notation: vertices as `x,y` with integers of a magnitude below 2³¹, separated by blanks;
  * rings separated by `;` or `|`; an optional name of at most 64 bytes in front. Any other token (a decimal point, a
@@ -57,7 +59,7 @@ export interface BoundaryTextOptions {
  *   numbers of the tokens; check the rings.
  * - Work O(bytes), span O(log bytes + bytes of the longest name or ring that the device reads). Deterministic: integers
  *   only. Waits twice per part: for the counts and for the results.
- * - Memory about 16 bytes for each byte of two parts. A part with more marks than a third of its bytes, or with a line
+ * - Memory about 16 bytes for each byte of two parts. A part with more than one mark per three bytes, or with a line
  *   above 2²⁸ bytes, is left to the host. An empty text has no parts.
  *
  * Source: GPU-Parser in Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on
@@ -107,8 +109,8 @@ function defaultPart({ backend }: Context): number {
 }
 
 /**
- * Memory divided by this is the default size of a part. Two parts take 16 bytes per byte of text, so a quarter of the
- * memory.
+ * Divisor that gives the default size of a part: the backend's memory divided by this number. Two parts, at 16 bytes
+ * per byte of text, then take a quarter of the memory.
  */
 const SHARE_OF_MEMORY = 128;
 
@@ -151,7 +153,10 @@ async function readPart(context: Context, text: Uint8Array, { from, to }: Lines)
   }
 }
 
-/** Number of marks at positions up to `last`. Drops the marks of newlines that were appended to the text. */
+/**
+ * Number of marks at positions up to `last`. Marks of newlines that were appended to the text come later, so they are
+ * not counted.
+ */
 function marksUpTo(at: Uint32Array, last: number): number {
   let count = at.length;
   while (count > 0 && at[count - 1]! > last) count--;

@@ -22,7 +22,7 @@ export interface MarkedText {
   readonly bytes: Column<'u32'>;
   /** Positions of the marks, in order; see {@link markBytes}. */
   readonly marks: Column<'u32'>;
-  /** Number of marks in the text. If it exceeds the capacity of `marks`, the marks beyond that are missing. */
+  /** Number of marks in the text. If it exceeds the capacity of `marks`, the marks beyond the capacity are missing. */
   readonly count: Column<'u32'>;
 }
 
@@ -36,8 +36,8 @@ export function markText(context: Context, text: Uint8Array, capacity: number): 
   return context.scope(() => {
     const { words, shift } = uploadText(context, text);
     const length = words.capacity - 1;
-    // Materialized: vector lanes compute the masks cheaply here, while the filter below would compute each one by
-    // itself.
+    // Materialized, because a map computes the masks in vector lanes, while the filter below would compute them one by
+    // one.
     const mask = context.materialize(map(markBytes, { before: slice(words, 0, length), here: slice(words, 1) }));
     const marked = copyIf({ mask, word: sequence(length) }, map(hasMarks, { mask }));
     return { bytes: bytesIn(words, 4 + shift), ...placeMarks(context, marked, shift, capacity) };
@@ -47,7 +47,8 @@ export function markText(context: Context, text: Uint8Array, capacity: number): 
 const hasMarks = fn('hasMarks', { mask: u32 }, bool, ({ mask }) => mask.ne(0));
 
 /**
- * Lists the positions of all marks in order. A scan counts the marks before each word, and each word stores up to four.
+ * Lists the positions of all marks in order. A scan counts the marks before each word. Each word then stores the
+ * positions of its marks, four at most.
  */
 function placeMarks(
   context: Context,
@@ -85,8 +86,8 @@ const LANES = [0, 1, 2, 3] as const;
 /** A text on a device, packed four bytes to a word. */
 interface UploadedText {
   /**
-   * One word of blanks, then the words that contain the text. Bytes outside the text are blanks before it and newlines
-   * after it.
+   * One word of blanks, then the words that contain the text. The first and the last of these words may contain other
+   * bytes: blanks before the text, newlines after it.
    */
   readonly words: Column<'u32'>;
   /** Number of bytes of the second word that precede the text. */

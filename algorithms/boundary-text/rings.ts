@@ -23,15 +23,16 @@ import { type ReadMarks, UNREAD } from './vertices.ts';
  */
 const LONGEST_RING = 4096;
 /**
- * The host takes vertices for collinear if the ring's area is below 2⁻⁴⁰ of the area of its box. If all vertices of a
- * ring are this close to the first one along both axes, that is impossible, because the area of a plain ring is a whole
- * number.
+ * Maximum distance of the vertices of a plain ring from its first vertex, along each axis. The host takes vertices for
+ * collinear if the area of their ring is below 2⁻⁴⁰ of the area of its box. Within this distance no ring with an area
+ * is that thin, because the area is a whole number.
  */
 const REACH = 2 ** 20;
 
 /**
- * Number of vertices of the ring that ends at a mark, without closing vertices, if the ring is plain; else 0. A ring is
- * not plain if it has too few vertices, no area, an extent above {@link REACH}, or an unread vertex.
+ * If the ring that ends at a mark is plain, the number of its vertices, not counting a first vertex that is repeated at
+ * the end; otherwise 0. A ring is not plain if it has too few vertices, no area, an extent above {@link REACH}, or an
+ * unread vertex.
  */
 const plainRing = fn(
   'plainRing',

@@ -34,8 +34,8 @@ const LONGEST_ID = 64;
 
 /**
  * Whether a mark is a vertex, that is, a token that is not the name of its line. Tokens that a device cannot read also
- * count as vertices, and are found unreadable later. These are long names, names that contain or precede `;` or `|`,
- * comments, and a ring break without vertices before it.
+ * count as vertices, and are found unreadable later. Such tokens are long names, names that contain or precede `;` or
+ * `|`, comments, and a ring break without vertices before it.
  */
 const isVertex = fn('isVertex', { mark: u32, marks: array(u32), bytes: array(u32) }, bool, ({ mark, marks, bytes }) => {
   const at = marks.at(mark);

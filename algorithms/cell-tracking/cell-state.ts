@@ -23,7 +23,7 @@ import { type CellsInFrame, trackInFieldUnits } from './track-frame.ts';
 import { type TrackingOptions, unitOf } from './tracking-options.ts';
 import { WINDOW_WORDS, windowShape } from './windows.ts';
 
-/** Number of frames over whose positions the expected path of a cell is averaged. */
+/** The expected path of a cell is its mean position over this many last frames. */
 export const PATH_FRAMES = 10;
 
 /** Columns of the table of cells. A row with radius 0 is free. */
@@ -35,7 +35,10 @@ const cell: {
   readonly age: typeof u32;
 } = { x: f32, y: f32, radius: f32, path: f32, age: u32 };
 
-/** The cells of a frame on a device, one row each, and what the next frame starts from: snakes, fields and windows. */
+/**
+ * The cells of a frame on a device, one row each, with the data from which the next frame starts: snakes (closed
+ * contours), flow fields and windows.
+ */
 export interface CellState {
   readonly cells: ColumnsOf<typeof cell>;
   /** Each cell's coordinates across the vessel in the last frames, newest first, {@link PATH_FRAMES} rows per cell. */
@@ -50,7 +53,7 @@ export interface CellState {
 /** The columns that the host reads after every frame. */
 export type SeenColumns = Pick<CellsInFrame, 'x' | 'y' | 'radius' | 'lost' | 'radii'>;
 
-/** Data of a cell from which tracking starts, as known to the host, with the cell's row on the device. */
+/** A cell from which tracking starts: the data that the host knows, and the cell's row on the device. */
 export interface StartingCell {
   readonly row: number;
   readonly x: number;

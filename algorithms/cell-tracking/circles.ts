@@ -14,7 +14,7 @@ export interface CircleTables {
   /** Cosine (low half) and sine (high half) of the first sample's angle, as i16 in fixed point. */
   readonly weights: Uint32Array<ArrayBuffer>;
   readonly radii: Float32Array<ArrayBuffer>;
-  /** Number of pairs of a circle, and number of pairs with even numbers, which come first. */
+  /** Number of pairs of a circle. `firstPairs` is the number of pairs with even numbers, which come first. */
   readonly pairs: number;
   readonly firstPairs: number;
 }

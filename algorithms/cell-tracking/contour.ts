@@ -35,7 +35,7 @@ export type Contours = {
   readonly y: Column<'f32'>;
   /** The radius in pixels of a circle with the same area as the contour. */
   readonly radius: Column<'f32'>;
-  /** Whether no contour was found. If so, position and radius are those that were given. */
+  /** Whether no contour was found. If so, position and radius are those of the input circle. */
   readonly lost: Column<'bool'>;
   /**
    * Points along each contour, 36 rows per cell. The first point is to the right of the centre, and the next ones
@@ -173,8 +173,8 @@ const firstControlPoint = fn(
 );
 
 /**
- * Weights of four consecutive control points in a uniform cubic B-spline, and their derivatives. The point is at the
- * fraction `share` of the way from the second to the third control point.
+ * Weights of four consecutive control points for a point of a uniform cubic B-spline, and the derivatives of the
+ * weights. The point is at the fraction `share` of the way from the second to the third control point.
  */
 function weightsAt(share: F32): { readonly weights: readonly F32[]; readonly slopes: readonly F32[] } {
   const rest = f32(1).sub(share);
@@ -199,7 +199,7 @@ function weighted(weights: readonly F32[], values: readonly F32[]): F32 {
 const controlPoint = { x: f32, y: f32 } as const;
 
 /**
- * A round of a contour. Moves a control point along the gradient of a sum over the sample points on the four pieces
+ * One round of a contour: moves a control point along the gradient of a sum over the sample points on the four pieces
  * that it influences. At a sample point p with the normal n = (y′, −x′)/|p′|, the sum has the grey value at p + δn
  * minus the grey value at p − δn.
  */
@@ -283,7 +283,9 @@ function pointOn(control: { readonly [name in 'controlX' | 'controlY']: ArrayVal
   return { x: of(control.controlX), y: of(control.controlY) };
 }
 
-/** The centroid and the radius of a contour's area; for a lost cell, those of the initial circle. */
+/**
+ * The centroid and the radius of a contour's area; for a lost cell, the centre and the radius of the initial circle.
+ */
 const cellOfContour = fn(
   'cellOfContour',
   {

@@ -3,9 +3,11 @@ import { anArrayOf, aWhole, aWord, type FieldKinds, optional, where } from '../.
 export interface GicovOptions {
   /** Radii of the circles, in pixels. Default 8, 10, … 20. */
   readonly radii?: readonly number[] | undefined;
-  /** Number of samples of a circle, even. Default 150. */
+  /** Number of samples on each circle; must be even. Default 150. */
   readonly points?: number | undefined;
-  /** Scores of at most this magnitude become 0, which saves about half of their work. Default 0. */
+  /**
+   * Scores of at most this magnitude become 0, so about half of the samples around their pixels are skipped. Default 0.
+   */
   readonly threshold?: number | undefined;
   /** Pixels closer to an edge of the frame than this have score 0. Default: the maximum radius plus 2. */
   readonly margin?: number | undefined;

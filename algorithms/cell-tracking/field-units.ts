@@ -1,8 +1,8 @@
 import { bitsToU32, type F32, type Functor, f32, fn, round, type U32 } from '../../primitives/index.ts';
 
 /**
- * Number of binary places of images and flow fields, whose values are multiples of 2^-20 from 0 to 1. The f32 type
- * holds them, their sums and their differences exactly. So all devices stop after the same round.
+ * Number of binary places of the values of images and flow fields. The values are multiples of 2^-20 from 0 to 1, so
+ * f32 represents them, their sums and their differences exactly, and all devices stop after the same round.
  */
 export const FIELD_BITS = 20;
 

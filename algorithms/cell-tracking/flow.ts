@@ -56,7 +56,7 @@ export function drawsOf({ x, y }: Direction): Draw[] {
 
 type FlowStep = Functor<{ u: ReturnType<typeof neighbours<typeof f32>>; image: typeof f32 }, typeof f32>;
 
-/** Cache of the functors, by how each neighbour pulls. Only 16 combinations occur. */
+/** Cache of the functors, by how each of the eight neighbours contributes. Only 16 combinations occur. */
 const steps = new Map<string, FlowStep>();
 
 /** The functor that computes a pixel's value in the next round of the flow along a direction. */
@@ -69,10 +69,11 @@ export function flowStep(direction: Direction): FlowStep {
 }
 
 /**
- * One round of the flow: h = u + μ/λ · Σ H(Δ · (v·d)) · Δ over the neighbours, then h − 1/λ · image · (h − image). The
- * step function H is 1 above 0, ½ at 0 and 0 below. So a neighbour ahead of the pixel adds max(Δ, 0), a neighbour
- * behind it adds min(Δ, 0), and a neighbour at its side adds ½ Δ. Values are integers: both weighted terms are rounded,
- * and everything else is exact.
+ * One round of the flow for a pixel with the value u: h = u + μ/λ · Σ H(Δ · (v·d)) · Δ over the neighbours, then h −
+ * 1/λ · image · (h − image). Δ is a neighbour's value minus u, d the step to the neighbour, and v the direction of the
+ * flow. The step function H is 1 above 0, ½ at 0 and 0 below. So a neighbour ahead of the pixel adds max(Δ, 0), a
+ * neighbour behind it adds min(Δ, 0), and a neighbour at its side adds ½ Δ. Values are integers: both weighted terms
+ * are rounded, and everything else is exact.
  */
 function createFlowStep(draws: readonly Draw[]): FlowStep {
   return fn('motionGradientVectorFlow', { u: neighbours(f32), image: f32 }, f32, ({ u, image }) => {
@@ -155,8 +156,8 @@ export interface PreviousFields {
 }
 
 /**
- * Start value of the flow at a pixel: the flow at the same place in the cell's previous window. If that window does not
- * contain the pixel, the image.
+ * Start value of the flow at a pixel: the flow at the same place in the cell's previous window. If the previous window
+ * does not contain the pixel, it is the value of the image.
  */
 const startOfFlow = fn(
   'startOfFlow',

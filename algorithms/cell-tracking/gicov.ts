@@ -123,7 +123,7 @@ const scoreOfCell = fn(
     circles: uniform(u32),
     pairs: uniform(u32),
     firstPairs: uniform(u32),
-    /** The threshold, as the minimum of sum² divided by n times the variance of the slopes. */
+    /** The threshold of the score, converted to a lower bound of sum² / (n · variance) of the slopes. */
     min: uniform(f32),
     inverse: uniform(f32),
     inverseOfFirst: uniform(f32),

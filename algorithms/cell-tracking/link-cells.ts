@@ -35,7 +35,7 @@ export function squaredDistance(a: Point, b: Point): number {
   return (a.x - b.x) ** 2 + (a.y - b.y) ** 2;
 }
 
-/** The first index into `order`, which is sorted by x, of a point that is not left of `x`. */
+/** The first position in `order` (point indices, sorted by x) whose point is not left of `x`. */
 function firstFrom(order: readonly number[], points: readonly Point[], x: number): number {
   let [low, high] = [0, order.length];
   while (low < high) {

@@ -131,7 +131,7 @@ const isPeak = fn(
   },
 );
 
-/** Offset added to the signed steps of {@link disc} when they are packed, so that each half is not negative. */
+/** Offset added to the signed steps of {@link disc} when they are packed, so that neither half is negative. */
 export const MIDDLE: number = 2 ** 8;
 
 /** The steps from a pixel to the other pixels of a disc, nearest first: x in the low half, y in the high half. */

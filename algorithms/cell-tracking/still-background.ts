@@ -97,7 +97,7 @@ function requireAlike(frames: readonly HostFrame[]): void {
   }
 }
 
-/** The quantile of each pixel of a range, as the bytes of a grey value per pixel. */
+/** The quantile of each pixel of a range of pixels, as the bytes of one grey value per pixel. */
 async function quantileOf(
   context: Context,
   frames: readonly HostFrame[],

@@ -36,7 +36,10 @@ export interface CellsBefore {
   readonly path: Column<'f32'>;
   /** The expected radii. Default `maxRadius`. Rows whose radius is not above 0 have no cell. */
   readonly radius?: Column<'f32'> | undefined;
-  /** Distance of each of the 20 snaxels of a cell from its centre, 20 rows per cell. Default: the expected radius. */
+  /**
+   * Distance of each of the 20 snaxels (points of a snake) of a cell from its centre, 20 rows per cell. Default: the
+   * expected radius.
+   */
   readonly radii?: Column<'f32'> | undefined;
 }
 
@@ -44,7 +47,7 @@ export interface CellsBefore {
 export type CellsInFrame = {
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
-  /** The mean distance of the snaxels from the centre. */
+  /** The mean distance of the snaxels (points of the cell's snake) from the centre. */
   readonly radius: Column<'f32'>;
   /**
    * Whether the cell was not found. Its centre is then the last centre of its snake, or the given centre if it had no
@@ -52,8 +55,8 @@ export type CellsInFrame = {
    */
   readonly lost: Column<'bool'>;
   /**
-   * Distance of each snaxel from the centre, 20 rows per cell. The first snaxel is to the right of the centre, and the
-   * next ones follow clockwise.
+   * Distance of each snaxel (point of the cell's snake) from the centre, 20 rows per cell. The first snaxel is to the
+   * right of the centre, and the next ones follow clockwise.
    */
   readonly radii: Column<'f32'>;
   /** Number of rounds that a cell's flow field took, and number of rounds that its snake took. */

@@ -21,7 +21,10 @@ export function createTracker(context: Context, options: TrackCellsOptions): Cel
   let isClosed = false;
   const underWay = new Set<Promise<unknown>>();
 
-  /** The pipelines of the tracker. The first frame determines their size and depth, and later frames must match it. */
+  /**
+   * Returns the pipelines of the tracker. The first frame determines their size and depth, and later frames must match
+   * both.
+   */
   function partsFor(call: string, frame: HostFrame): Parts {
     signal?.throwIfAborted();
     if (isClosed) {
@@ -129,7 +132,10 @@ interface Follower {
  * Radius in pixels for which windows are made unless cells are larger. On a GPU such a window fits in workgroup memory.
  */
 const USUAL_RADIUS = 10;
-/** A window reaches ±4 by ±2 times its radius. A cell larger than this radius by the factor below still fits. */
+/**
+ * A window is made for a radius, and reaches ±4 by ±2 times this radius. A cell whose radius is larger by up to this
+ * factor still fits.
+ */
 const TOLERANCE = 1.3;
 
 function radiusOfWindows(cells: readonly StartingCell[], before: number): number {

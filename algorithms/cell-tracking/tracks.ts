@@ -190,8 +190,8 @@ export function createTracks(settings: LinkingSettings): Tracks {
 }
 
 /**
- * Allocates rows of the device. The next link starts from a state in which a freed row still has a window, so the row
- * is reused only after that link.
+ * Allocates rows of the device. A freed row still has a window in the state from which the next call of `link` starts,
+ * so the row is reused only after this call.
  */
 function createRows() {
   let count = 0;

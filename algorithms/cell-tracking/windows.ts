@@ -31,10 +31,10 @@ import type { Frame } from './frame.ts';
 import type { Direction } from './tracking-options.ts';
 
 /**
- * Number of words that describe a cell's window. They are the index of its first pixel among the pixels of all windows;
- * its width and height in pixels (0 without a window); and the column and row of its upper left pixel in the frame. The
- * others are bits of f32: the minimum and maximum slope in the window; the cell's centre and its expected coordinate
- * across the vessel, relative to the upper left pixel; and the cell's expected radius.
+ * Number of words that describe a cell's window. The words are: the index of its first pixel among the pixels of all
+ * windows; its width and height in pixels (0 without a window); and the column and row of its upper left pixel in the
+ * frame. The other words are bits of f32: the minimum and maximum slope in the window; the cell's centre and its
+ * expected coordinate across the vessel, relative to the upper left pixel; and the cell's expected radius.
  */
 export const WINDOW_WORDS = 11;
 /** Index of each word among the words of a window. */
@@ -154,7 +154,7 @@ export function slopesAt(at: (x: U32, y: U32) => F32, x: U32, y: U32, width: U32
   };
 }
 
-/** The squared length of the slope at a pixel of a window; 0 if it is not finite. */
+/** The squared length of the slope at a pixel of a window; 0 if the squared length is not finite. */
 function squaredSlope(
   grey: ArrayValue<'f32'>,
   frameWidth: U32,

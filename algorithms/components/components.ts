@@ -65,8 +65,8 @@ export function connectedComponents(
   requireRows(cells, width);
   return context.scope(() => {
     const cell = sequence(cells.length);
-    // With a width above the number of cells, all cells are in one row. Capping it keeps the indices of neighbouring
-    // rows from wrapping around into that row.
+    // With a width above the number of cells, all cells are in one row. Capping the width keeps the indices of
+    // neighbouring rows from wrapping around into that row.
     const fitting = Math.min(width, Math.max(1, cells.capacity));
     const earlier = connectivity === 4 ? earlierOf4 : earlierOf8;
     let labels = context.materialize(map(earlier, { cell, cells, width: fitting }));
@@ -154,9 +154,9 @@ function earlierCell(connectivity: 4 | 8) {
  * corner's. Returns that cell, or the corner itself if the outline has no such cell.
  *
  * The outline separates the component from one part of its surroundings. If this part is the outside, the outline
- * passes the component's first cell. If this part is a hole, the cell above the corner belongs to it. The outline then
- * passes the cell above the hole's topmost cell, at least two rows above the corner. So only for the first cell of a
- * component is there no earlier cell.
+ * passes the component's first cell. If this part is a hole, the cell above the corner belongs to the hole. The outline
+ * then passes the cell above the hole's topmost cell, at least two rows above the corner. So only for the first cell of
+ * a component is there no earlier cell.
  *
  * With both directions in parallel, the corners of an outline of m sides take O(m log m) steps in total: if a corner
  * takes k steps, no cell within k sides of it is earlier, and an outline has at most m / k such corners.

@@ -48,7 +48,8 @@ export function exactSum(ratios: Float64Array): bigint {
     const above = Math.floor(units / HALF);
     high += above;
     low += units - above * HALF;
-    // Emptied every 2²⁶ numbers, so that both parts stay integers below 2⁵³, which f64 holds exactly.
+    // `high` and `low` are emptied into `total` every 2²⁶ numbers, so that both stay integers below 2⁵³, which f64
+    // holds exactly.
     if (i % HALF === HALF - 1) [high, low, total] = [0, 0, total + fold(high, low)];
   }
   return total + fold(high, low);

@@ -13,9 +13,9 @@ export interface Edges {
  * row.
  *
  * Uses the Hungarian method on sparse edges: rows are added one by one, each by a shortest augmenting path under
- * reduced costs. Each row also has a column of its own, which it takes to stay unmatched. The cost of this column
- * exceeds the cost of every matching. All numbers are integers below 2⁵³ for up to 2¹⁸ rows, so nothing is rounded.
- * Ties are broken by the order of rows and columns.
+ * reduced costs. Each row also has a private column. If a row takes its private column, it stays unmatched. The cost of
+ * this column exceeds the cost of every matching. All numbers are integers below 2⁵³ for up to 2¹⁸ rows, so nothing is
+ * rounded. Ties are broken by the order of rows and columns.
  */
 export function assign(rows: number, columns: number, edges: Edges): number[] {
   const state = startOf(rows, columns, edges);
@@ -61,7 +61,7 @@ function startOf(rows: number, columns: number, edges: Edges): State {
 
 /** The explored part of the tree of shortest alternating paths from a row. */
 interface Search {
-  /** Columns whose distance is final, with that distance, in the order in which they were found. */
+  /** Maps each column whose distance is final to this distance, in the order in which the columns were found. */
   readonly settled: Map<number, number>;
   /** The last edge of the path to each column. */
   readonly cameBy: Map<number, number>;
@@ -77,8 +77,8 @@ function addRow(state: State, row: number): void {
 }
 
 /**
- * Dijkstra's algorithm from a row to the nearest free column. The column of its own that each row may take to stay
- * unmatched is always free.
+ * Dijkstra's algorithm from a row to the nearest free column. The private column of a row, which the row takes to stay
+ * unmatched, is always free.
  */
 function shortestPath({ edges, start, aloneCost, rowPrice, columnPrice, rowOf }: State, from: number): Search {
   const settled = new Map<number, number>();

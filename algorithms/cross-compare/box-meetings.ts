@@ -1,7 +1,7 @@
 import { requireArguments } from '../../primitives/arguments.ts';
 import { type Boxes, someBoxes } from './filter.ts';
 
-/** Numbers of pairs of a box of one side and a box of the other. */
+/** Numbers of pairs that consist of one box of each side. */
 export interface BoxMeetings {
   /** Number of pairs whose boxes overlap in area. */
   readonly candidates: number;

@@ -17,7 +17,10 @@ export interface CrossComparison extends Comparison {
    * side. The tiles are also counted in `tiles`.
    */
   readonly alone: BothSides;
-  /** Tiles that could not be read on some side, in order. Neither they nor their polygons are counted anywhere else. */
+  /**
+   * Tiles that could not be read on some side, in order. Neither these tiles nor their polygons are counted anywhere
+   * else.
+   */
   readonly skipped: readonly SkippedTile[];
   readonly notes: readonly Note[];
 }

@@ -27,11 +27,11 @@ export interface Candidates extends PairColumns {
 export interface BoxIndex {
   readonly boxes: Boxes;
   /**
-   * Indices of the polygons in the tree, ascending. Polygons with empty boxes are left out, because they contain no
-   * pixel.
+   * Indices of the polygons in the tree, ascending. Polygons with empty boxes are left out, because these polygons
+   * contain no pixel.
    */
   readonly members: Uint32Array;
-  /** The R-tree over the boxes of `members`; undefined if there are none. */
+  /** The R-tree over the boxes of `members`; undefined if `members` is empty. */
   readonly tree: Flatbush | undefined;
 }
 

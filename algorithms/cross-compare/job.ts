@@ -22,7 +22,7 @@ import type { TileComparison, TileSide } from './tile-comparison.ts';
 import type { TileSet } from './tile-pairs.ts';
 
 /**
- * How the four steps of a tile are scheduled, as in Table 1 of the paper:
+ * How the four steps of a tile are scheduled, as in Table 1 of the paper by Wang and others, 2012:
  *
  * - `pipelined`: each step is a stage of its own, so one tile is parsed while another is on the device. Default.
  * - `no-pipe-single`: each tile takes all four steps before the next tile starts.
@@ -93,7 +93,7 @@ export const aJob: Kind = someOptions<CrossCompareJob<{ name: string }>>({
   scheme: optional(aWord(['pipelined', 'no-pipe-single', 'no-pipe-multiple'])),
   parseLanes: optional(aWhole(1)),
   batchPairs: optional(atLeast(1)),
-  // Checked with `anInstance`, because `aContext` would require the job's own context, and this is another one.
+  // Checked with `anInstance`, because `aContext` would require the job's own context, and `cpu` is another context.
   migrate: optional(someOptions<Migration<never>>({ cpu: anInstance(Context), parseOnGpu: optional(aFunction) })),
   reopen: optional(aFunction),
   signal: optional(aSignal),

@@ -41,10 +41,10 @@ const someRatedPairs: Kind = aRecord<RatedPairs>({
  *   evaluation. Ratios are rounded to multiples of 2⁻³². Groups of pairs that share no polygon are solved one by one,
  *   each in O(m n log n) at worst for m polygons of `p` and n pairs.
  *
- * With a threshold of ½ or more, and if polygons of one side do not overlap, each polygon has at most one partner (or
- * two exact halves of it, at ½). Then both methods find the same number of matches with the same sum of ratios.
- * `optimal` gives the same number and sum if the sides are swapped. The same pairs give the same matches on every
- * platform.
+ * With a threshold of ½ or more, and if polygons of one side do not overlap, each polygon has at most one partner.
+ * (With a threshold of exactly ½, it may have two partners, which are its exact halves.) Then both methods find the
+ * same number of matches with the same sum of ratios. `optimal` gives the same number and sum if the sides are swapped.
+ * The same pairs give the same matches on every platform.
  *
  * @throws `ArgumentError` `compare/min-iou` for a threshold that is not above 0 and at most 1.
  * @example

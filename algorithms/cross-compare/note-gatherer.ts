@@ -4,8 +4,8 @@ import type { Note } from '../notes.ts';
 export interface NoteGatherer {
   add(notes: readonly Note[]): void;
   /**
-   * One note per code, in order of first occurrence. It is the note of the first tile, and says how many further tiles
-   * have it.
+   * One note per code, in order of first occurrence. Each is the note of the first tile with this code, and says how
+   * many further tiles have it.
    */
   notes(): Note[];
 }

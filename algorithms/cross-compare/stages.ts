@@ -29,7 +29,7 @@ type ParsedTile = { readonly tile: string } & (
   | { readonly p: LabelSide; readonly q: LabelSide }
 );
 
-/** A tile after the builder: polygons have an index over side q, while label images need none. */
+/** A tile after the stage `builder`. A tile of polygons has an index over side q; a tile of label images needs none. */
 interface BuiltTile {
   readonly parsed: ParsedTile;
   readonly index: BoxIndex | undefined;
@@ -77,7 +77,7 @@ function parseStage<T extends { readonly name: string }>(
   if (migrate?.parseOnGpu === undefined) {
     return g.stage('parse', tiles, readBy(parse), { lanes: parseLanes, ordered: true, onError });
   }
-  // Ignored here, because the run reports every failure through `errors$`.
+  // Failures are ignored here, because the run reports every failure through `errors$`.
   const onFailed = (): void => {};
   const stage = balance.upstream('parse', {
     cpu: readBy(parse),

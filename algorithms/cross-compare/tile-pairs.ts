@@ -30,7 +30,7 @@ export interface PairedTiles<T> {
  * Pairs tiles by name. If both sets have exactly one tile, the two are paired regardless of their names, because two
  * files in one folder cannot have the same name. O(n log n) for n tiles.
  *
- * Adds the note `compare/tiles-of-one-side` if only one set has some of the tiles.
+ * Adds the note `compare/tiles-of-one-side` if some tiles are in only one of the sets.
  *
  * @throws `ArgumentError` `compare/no-common-tile` if both sets have tiles but no name in common.
  * @example

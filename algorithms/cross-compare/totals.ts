@@ -131,7 +131,7 @@ export function totalsOf(matching: MatchOptions): Totals {
 
 function binOf(ratio: number): number {
   const bin = Math.floor(ratio * RATIO_BINS);
-  // The product `ratio * RATIO_BINS` is rounded, so its bin may be one too low. For example, 0.58 is the f64 nearest to
+  // The product `ratio * RATIO_BINS` is rounded, so `bin` may be one too low. For example, 0.58 is the f64 nearest to
   // 29 ÷ 50, but 0.58 · 50 is below 29.
   const belongsAbove = ratio >= (bin + 1) / RATIO_BINS;
   return Math.min(RATIO_BINS - 1, belongsAbove ? bin + 1 : bin);

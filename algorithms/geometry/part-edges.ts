@@ -16,7 +16,7 @@ export interface PartEdges {
   readonly box: Box;
   /** Index of the first edge of each ring; the last element is the number of edges. */
   readonly ringEdges: readonly number[];
-  /** Number of the ring, from 0, to which each edge belongs. */
+  /** For each edge, the number of its ring, from 0. */
   readonly ringOf: Uint32Array;
   readonly x0: Float64Array;
   readonly y0: Float64Array;
@@ -41,7 +41,7 @@ export interface WholeRings {
   readonly y: ArrayLike<number>;
 }
 
-/** The bounding box of some rings, and their bounding box in coordinates rotated by 45°, x + y and x − y. */
+/** Two bounding boxes of some rings: one in x and y, the other in coordinates rotated by 45° (x + y and x − y). */
 export interface Bounds {
   readonly box: Box;
   readonly diagonal: Box;

@@ -4,10 +4,10 @@ import { type Box, type PartEdges, sideOf } from './part-edges.ts';
  * Whether two parts share area. Computed exactly in integers. Parts that only touch share none.
  *
  * If an edge of one part crosses an edge of the other, the parts share area, unless edges of one part coincide there
- * and cancel. Without such a crossing, the outlines meet only at vertices and along common stretches. Between two
- * meeting points, a run of one outline is entirely inside or entirely outside the other part, which one point halfway
- * between vertices decides. So every run of both outlines is checked once: the parts share area if both contain the
- * area on the same side of the run.
+ * and cancel. Without such a crossing, the outlines meet only at vertices and along common stretches. A run is the
+ * stretch of an outline between two such meeting points. It is entirely inside or entirely outside the other part, so
+ * testing one point, halfway between two vertices, is enough. Every run of both outlines is tested once: the parts
+ * share area if both contain the area on the same side of some run.
  *
  * - Work O((edges in the common box + meeting points) · log edges), plus the edges to the right of each point that is
  *   tested.
@@ -25,7 +25,7 @@ export function partsOverlap(a: PartEdges, b: PartEdges): boolean {
   );
 }
 
-/** The intersection of two boxes, if it has area. */
+/** The intersection of two boxes; undefined if the intersection has no area. */
 function commonBox(a: Box, b: Box): Box | undefined {
   const left = Math.max(a.left, b.left);
   const bottom = Math.max(a.bottom, b.bottom);
@@ -34,7 +34,7 @@ function commonBox(a: Box, b: Box): Box | undefined {
   return left < right && bottom < top ? { left, bottom, right, top } : undefined;
 }
 
-/** The rings that have an edge whose box intersects the given box. No other ring can be inside it. */
+/** The rings that have an edge whose box intersects the given box. No other ring can be inside the given box. */
 function ringsIn({ index, ringOf }: PartEdges, { left, bottom, right, top }: Box): Set<number> {
   const rings = new Set<number>();
   index.search(left, bottom, right, top, (edge) => {
@@ -44,7 +44,7 @@ function ringsIn({ index, ringOf }: PartEdges, { left, bottom, right, top }: Box
   return rings;
 }
 
-/** The points where an edge of one part meets the other part, by edge, as x and y alternately. */
+/** For each edge of a part, the points where the edge meets the other part: x and y alternately. */
 type Meetings = Map<number, number[]>;
 
 function meetingsIn(
@@ -140,7 +140,10 @@ function addPoint(meetings: Meetings, edge: number, x: number, y: number): void 
   else points.push(x, y);
 }
 
-/** Whether both parts contain the area on the same side of some run of the outline of `part`. */
+/**
+ * Whether both parts contain the area on the same side of some run (stretch between meeting points) of the outline of
+ * `part`.
+ */
 function sharesSide(part: PartEdges, meetings: Meetings, other: PartEdges, rings: ReadonlySet<number>): boolean {
   const met = new Set([...meetings.keys()].map((edge) => part.ringOf[edge]!));
   for (const ring of rings) {
@@ -162,9 +165,9 @@ function sharesSide(part: PartEdges, meetings: Meetings, other: PartEdges, rings
 }
 
 /**
- * Examines a stretch of an edge. `shared`: both parts contain the same side of the stretch. `known`: they do not, and
- * this holds for the whole run of the outline. `unknown`: each stretch must be examined. The last applies if the part
- * contains both sides or neither, or has a vertex halfway, because then its own edges meet there.
+ * Examines a stretch of an edge. `shared`: both parts contain the same side of the stretch. `known`: they do not, nor
+ * does any other stretch of the same run. `unknown`: the other stretches of the run must be examined too. The result is
+ * `unknown` if the part contains both sides or neither, or has a vertex halfway, because then its own edges meet there.
  */
 function lookBeside(
   part: PartEdges,
@@ -220,7 +223,9 @@ function inOrder(fromX: number, fromY: number, points: readonly number[]): numbe
   return pairs.filter(([x, y], at) => at === 0 || x !== pairs[at - 1]![0] || y !== pairs[at - 1]![1]).flat();
 }
 
-/** Whether the end of an edge is a point where it meets the other part. */
+/**
+ * Whether an edge meets the other part at its end. `points` are the points along the edge, `met` the meeting points.
+ */
 function endMeets(points: readonly number[], met: readonly number[] = []): boolean {
   const [x, y] = points.slice(-2);
   for (let at = 0; at < met.length; at += 2) if (met[at] === x && met[at + 1] === y) return true;

@@ -70,7 +70,10 @@ export interface Zones {
 
 export const someZones: Kind = (given, path, homes) => ZONES(given, path, homes) ?? unnamedZones(given as Zones, path);
 
-/** A flaw if the number of names differs from the number of zones; else undefined. */
+/**
+ * Returns a flaw (a message about a wrong argument) if the number of names differs from the number of zones; else
+ * undefined.
+ */
 function unnamedZones({ names, polygons }: Zones, path: string): Flaw | undefined {
   const zones = Math.max(0, polygons.polygonRings.length - 1);
   return names.length === zones ? undefined : { path: `${path}.names`, part: names, expected: `${zones} names` };

@@ -97,7 +97,7 @@ export interface RasterSource extends RasterGrid {
   /** Size in cells of the blocks (strips or tiles) that the file decodes as a whole. */
   readonly blockColumns: number;
   readonly blockRows: number;
-  /** Scaling of the stored values. Undefined if stored values are the values themselves. */
+  /** Scaling of the stored values. Undefined if the values are stored unscaled. */
   readonly scaling?: Scaling | undefined;
   /**
    * Reads the stored values of a window inside the raster.
@@ -117,7 +117,7 @@ export interface RasterSource extends RasterGrid {
    */
   readonly readMask?: ((window: Window, signal?: AbortSignal) => Promise<Uint8Array>) | undefined;
   /**
-   * Returns cells from {@link read} or {@link readBlocks} that are no longer used, so that a later window can reuse
+   * Takes back cells from {@link read} or {@link readBlocks} that are no longer used, so that a later window can reuse
    * their memory.
    */
   reuse?(cells: Cells): void;

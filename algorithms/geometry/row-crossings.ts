@@ -31,7 +31,7 @@ export interface RowCrossings {
  */
 interface Orientation {
   /**
-   * True if row 0 is in the north. A centre on the edge's lower end in map space is then the one with the larger row.
+   * True if row 0 is in the north. The lower end of an edge in map space is then the end with the larger row number.
    */
   readonly northUp: boolean;
   /** True if columns run westwards. A centre on an edge is then before the edge. */
@@ -47,7 +47,7 @@ export interface RowCrossingsOptions {
    * may have several copies.
    */
   readonly shifts: readonly (readonly number[])[];
-  /** The sheet to which each ring belongs (a group of parts that do not overlap). Replaces the zone in the result. */
+  /** For each ring, its sheet (a group of parts that do not overlap). In the result, sheets then replace zones. */
   readonly ringSheets?: Uint32Array | undefined;
 }
 

@@ -3,7 +3,7 @@ import { anInstance, aPositive, aRecord, type Kind, numbers, optional, someOptio
 import { type Bounds, boundsOfRings, edgesOfPart, movedEdges, type PartEdges } from './part-edges.ts';
 import { partsOverlap } from './parts-overlap.ts';
 
-/** Polygons in integer coordinates, with the part of each ring. */
+/** Polygons in integer coordinates. Each ring may have the index of its part. */
 export interface PartedPolygons {
   readonly polygonRings: Uint32Array;
   readonly ringVertices: Uint32Array;
@@ -49,7 +49,7 @@ export interface SheetOptions {
 const SHEET_OPTIONS: Kind = someOptions<SheetOptions>({ turn: optional(aPositive()) });
 
 /**
- * Finds the polygons whose parts overlap, and splits them into sheets; undefined if there are none.
+ * Finds the polygons whose parts overlap, and splits them into sheets. Returns undefined if no parts overlap.
  *
  * - Work O(rings), plus O(vertices) for polygons with several parts, plus `partsOverlap` for parts whose boxes overlap.
  *
@@ -92,7 +92,9 @@ function ownSheets(polygonRings: Uint32Array): Uint32Array {
   return sheets;
 }
 
-/** The rings of each part of a polygon, whose rings are `from … to − 1`. Undefined if there is at most one part. */
+/**
+ * The rings of each part of the polygon with the rings `from … to − 1`. Undefined if the polygon has at most one part.
+ */
 function ringsOfParts(ringParts: Uint32Array, from: number, to: number): number[][] | undefined {
   let ring = from + 1;
   while (ring < to && ringParts[ring] === ringParts[from]) ring++;
@@ -151,7 +153,7 @@ interface PlacedPart {
   readonly right: number;
 }
 
-/** Maps every part that overlaps others to the set of these parts. */
+/** Maps every part that overlaps other parts to the set of those other parts. */
 function overlappingParts(
   polygons: PartedPolygons,
   parts: readonly number[][],
@@ -208,8 +210,8 @@ function shareArea(a: Bounds, b: Bounds, by: number): boolean {
 }
 
 /**
- * Parts in the order of their left sides. If x wraps around, each part also has a copy at every turn at which it may
- * meet another part.
+ * Parts in the order of their left sides. If x wraps around with the period `turn`, each part also has a copy, moved by
+ * a multiple of the period, wherever the copy may overlap another part.
  */
 function placedParts(bounds: readonly Bounds[], turn?: number): PlacedPart[] {
   const placed = bounds.map(({ box: { left, right } }, part) => {

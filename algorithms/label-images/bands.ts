@@ -1,8 +1,8 @@
 import type { LabelPair, LabelRegions } from './label-regions.ts';
 
 /**
- * Runs of pixels of a band, as the device gets them: positions of their pixels in the band, ascending, and their
- * regions.
+ * Runs of pixels of a band, as the device gets them: where each run starts and ends, as positions of pixels in the
+ * band, ascending; and the region of each run.
  */
 export interface BandRuns {
   readonly start: Uint32Array;

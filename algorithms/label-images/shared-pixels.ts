@@ -37,9 +37,9 @@ export interface SharedPixelsOptions {
  * together.
  *
  * Each run of pixels is examined once, no matter how many regions' boxes overlap. A run of p overlaps a range of the
- * runs of q, found by binary search. The pieces are sorted by (p, q) and summed.
+ * runs of q, found by binary search. The overlaps with single runs are sorted by (p, q), and their lengths are summed.
  *
- * - Work O(r log r) for r runs of both images, which is at most the number of pixels. Span O(log r).
+ * - Work O(r log r) for r runs of both images; r is at most the number of pixels. Span O(log r).
  * - The same numbers on every backend. Waits for the device once for each band of `bandRuns` runs.
  *
  * @example
@@ -91,8 +91,8 @@ async function pixelsIn(context: Context, band: Band, bits: KeyBits): Promise<Ba
 const MAX_RUNS_OF_STEP = 2 ** 16;
 
 /**
- * The prepared step for a short band, or undefined for a long one. A step is reused for bands of up to twice as many
- * runs and region indices of about as many bits.
+ * The prepared step for a short band, or undefined for a long one. Bands share a step if their numbers of runs are
+ * similar (within a factor of two) and their sort keys have the same width.
  */
 function summingStep(context: Context, p: Runs, q: Runs, width: number | undefined) {
   const [ofP, ofQ] = [capacityFor(p.start), capacityFor(q.start)];
@@ -103,14 +103,17 @@ function summingStep(context: Context, p: Runs, q: Runs, width: number | undefin
   );
 }
 
-/** Number of key bits for sorting, if both region indices fit in a word, rounded up to whole sort passes of 8 bits. */
+/**
+ * Number of bits of the sort key that packs both region indices into one word, rounded up to whole sort passes of 8
+ * bits. Undefined if the indices do not fit in one word.
+ */
 function keyWidth({ p, q }: KeyBits): number | undefined {
   return p + q > 32 ? undefined : 8 * Math.ceil((p + q) / 8);
 }
 
 const run = { start: u32, end: u32, region: u32 } as const;
 
-/** Runs of pixels on a device: positions of their pixels, ascending, and the region of each run. */
+/** Runs of pixels on a device: where each run starts and ends, as positions of pixels, ascending; and its region. */
 interface Runs {
   readonly start: Column<'u32'>;
   readonly end: Column<'u32'>;
@@ -142,7 +145,9 @@ const piece = fn(
   },
 );
 
-/** Pieces, each the common pixels of a run of p and a run of q: both regions, and the number of pixels. */
+/**
+ * Pieces: a piece is the common pixels of a run of p and a run of q, given by the two regions and the number of pixels.
+ */
 interface Pieces {
   readonly p: Column<'u32'>;
   readonly q: Column<'u32'>;

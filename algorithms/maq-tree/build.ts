@@ -49,7 +49,7 @@ export interface BuildMaqTreeOptions {
  *
  * - The tree does not depend on the order of the quadrants, and is the same on every backend.
  * - Work O(nodes), plus sorting quadrants and nodes. Span O(log nodes). Waits for the device twice.
- * - Quadrants of all sets with edges make a tree with edges.
+ * - If the quadrants of all sets have their edges, so has the tree.
  * - A set may be given in parts, for example from a file that is read in batches. The result is the tree of the whole
  *   set. It has the same bytes if the parts are in the order of their polygons.
  *

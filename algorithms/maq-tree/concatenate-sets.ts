@@ -13,14 +13,17 @@ export interface SetRows {
   readonly boundary: Column<'u32'>;
 }
 
-/** For each row, whether the polygon contains the quadrant's lower left corner, and the range of its edges there. */
+/**
+ * For each row, whether the polygon contains the quadrant's lower left corner, and the range of the polygon's edges in
+ * the quadrant.
+ */
 export interface RowEdges {
   readonly corner: Column<'u32'>;
   readonly first: Column<'u32'>;
   readonly count: Column<'u32'>;
 }
 
-/** The fields for edges are undefined unless all sets have edges. */
+/** The quadrants of all sets in one table. The fields for edges are undefined unless all sets have edges. */
 export type ConcatenatedSets = { readonly rows: SetRows } & (
   | ConcatenatedEdges
   | { readonly [K in keyof ConcatenatedEdges]?: never }

@@ -37,7 +37,7 @@ export interface HostMaqTreeWithEdges extends HostMaqTree {
 
 const words = anInstance(Uint32Array);
 
-/** Checks a host tree, with or without edges. */
+/** Validator of host trees, with or without edges. */
 export const aHostTree: Kind = aRecord<HostMaqTreeWithEdges>({
   nodes: aRecord<HostMaqTree['nodes']>({
     code: aRecord<HostMaqTree['nodes']['code']>({ lo: words, hi: words }),

@@ -53,7 +53,9 @@ const countOfRun = fn('countOfRun', { isParent: u32, run: u32, counts: array(u32
 
 const following = fn('following', { place: u32 }, u32, ({ place }) => place.add(1));
 
-/** Finds the children of nodes, which are in the order of the tree. `isParent` is 1 for nodes with children. */
+/**
+ * Finds the children of all nodes of a tree, given in the order of the tree. `isParent` is 1 for nodes with children.
+ */
 export function childrenOf(nodes: NodePlaces, isParent: Column<'u32'>): Children {
   const siblings = reduceByKey({ ...parentsOf(nodes) }, constant(u32, 1, isParent.length), plus(u32)).values;
   // The first run of equal parents is the root alone. The children of parent number k, from 0, are run k + 1.
@@ -92,8 +94,8 @@ const next = fn(
 );
 
 /**
- * For each node, the node that follows it and all its descendants in preorder, as a view. The number of nodes if there
- * is none.
+ * For each node, the node that follows it and all its descendants in preorder, as a view. If no node follows, the
+ * number of nodes.
  */
 export function nextOf(
   nodes: NodePlaces,

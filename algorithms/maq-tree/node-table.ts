@@ -42,7 +42,7 @@ const nodeWord = fn(
   },
 );
 
-/** Packs the nodes of a tree into the table that walks down the tree read. */
+/** Packs the nodes of a tree into one table, from which walks down the tree read. */
 export function tableOfNodes(context: Context, nodes: MaqNodes): NodeTable {
   const { code, firstChild, childCount, firstEntry, entryCount } = nodes;
   const index = sequence(WORDS * (nodes.level.length as number));
@@ -67,7 +67,10 @@ export function nodeOf(table: ArrayValue<'u32'>, node: U32): TableNode {
   return { firstChild, children, firstEntry, entryCount };
 }
 
-/** Reads a node that usually is `known`, the node at the index `at`, and then needs no access to memory. */
+/**
+ * Reads a node. If its index is `at`, as is usual, the result is `known`, the node read from there before, without
+ * access to memory.
+ */
 export function nodeBeside(table: ArrayValue<'u32'>, known: TableNode, at: U32, node: U32): TableNode {
   const other = {
     firstChild: Var(known.firstChild),

@@ -29,7 +29,8 @@ export interface MaqNodes {
    */
   readonly entryCount: Column<'u32'>;
   /**
-   * Index of the node that follows this node and all its descendants in preorder. The number of nodes if there is none.
+   * Index of the node that follows this node and all its descendants in preorder. If no node follows, the number of
+   * nodes.
    */
   readonly next: Column<'u32'>;
 }
@@ -63,7 +64,7 @@ export interface MaqTree {
   readonly nodes: MaqNodes;
   readonly entries: MaqEntries;
   readonly extent: MaqExtent;
-  /** The nodes once more, packed for walks down the tree. */
+  /** The same nodes, packed in one table for walks down the tree. */
   readonly table: NodeTable;
 }
 
@@ -97,7 +98,7 @@ export const anExtent: Kind = aRecord<MaqExtent>({
   polygons: aWhole(0, 2 ** 32),
 });
 
-/** Checks a tree with or without edges. A function that needs edges checks for them itself. */
+/** Validator of trees with or without edges. A function that needs edges checks for edges itself. */
 export const aMaqTree: Kind = aRecord<MaqTreeWithEdges>({
   nodes: theNodes,
   entries: theEntries,

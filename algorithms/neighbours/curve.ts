@@ -24,7 +24,7 @@ import type { Points } from './points.ts';
  * Orders points along a Hilbert curve. The curve is computed from the 32-bit rank of each coordinate among all f32, not
  * from its value. So only equal points have equal places on the curve, at any scale and even with outliers or dense
  * clusters. Equal points are ordered by id. Points that follow each other have common leading bits, so boxes around
- * runs of points are small.
+ * consecutive points are small.
  *
  * Source: Skilling, Programming the Hilbert Curve, 2004; Connor and Kumar, Fast Construction of k-Nearest Neighbor
  * Graphs for Point Clouds, 2010, for the bits of floating point numbers.
@@ -46,18 +46,19 @@ export function curveOrder(context: Context, { elements, dimensions }: Points, c
 
 /** The order of points along a Hilbert curve. */
 export type CurveOrder = {
-  /** The index of each point, in the order of the curve. */
+  /** The indices of the points, sorted along the curve. */
   readonly order: Column<'u32'>;
   /**
-   * The position of each point on the curve, in the order of the curve: the words of one large integer, highest word
-   * first.
+   * The positions of the points on the curve, ascending. A position is one large integer. Each column has one of its
+   * words, highest word first.
    */
   readonly places: readonly Column<'u32'>[];
 };
 
 const planeKeys = fn('planeKeys', { i: u32, elements: array(f32) }, { lo: u32, hi: u32 }, ({ i, elements }) => {
   const [x, y] = hilbert([0, 1].map((d) => placeOf(elements.at(i.mul(2).add(d)))));
-  // `mortonEncode64` puts bits of its y above those of its x, while the curve's first axis comes first.
+  // `mortonEncode64` puts the bits of its y above those of its x. The curve's first axis has to come first, so it is
+  // passed as y.
   return mortonEncode64({ x: y!, y: x! });
 });
 
@@ -101,8 +102,8 @@ function hilbert(places: readonly U32[]): U32[] {
     for (const axis of axes) {
       const isSet = axis.and(bit).ne(0);
       const differing = first.xor(axis).and(below);
-      // If the axis has the bit, mirrors the lower bits of the first axis. Otherwise exchanges the lower bits of both
-      // axes.
+      // If the coordinate `axis` has the bit set, mirrors the lower bits of the first axis. Otherwise exchanges the
+      // lower bits of both axes.
       const [own, other] = [
         Let(first.xor(select(differing, below, isSet))),
         Let(axis.xor(select(differing, u32(0), isSet))),

@@ -79,8 +79,8 @@ export interface After {
 
 /**
  * Fills lists of k points for every row, up to {@link LIST} points per round. `search` offers points to a list, except
- * those up to `after`, which an earlier round found. `rowOf` gives the row of the result that an index of the kernel
- * computes.
+ * those up to `after`, which an earlier round found. `rowOf` maps the index of a thread to the row whose list the
+ * thread fills.
  */
 export function fillLists(
   context: Context,
@@ -122,7 +122,10 @@ function afterLast(last: Column<'u32'>, index: U32, loader: Loader): After {
   return { key, id };
 }
 
-/** Describes a store: result number `value` goes to the position in result number `index`, plus `shift`. */
+/**
+ * Describes a store of a kernel. The result with number `value` is stored at a position that the result with number
+ * `index` gives, plus `shift`.
+ */
 function place(to: Column, shift: number, index: number, value: number): ResultStore {
   return { to, shift, index, value };
 }

@@ -40,8 +40,8 @@ export const aMetric: Kind = where(
 );
 
 /**
- * Accepts only metrics whose distances grow with every |δ|. Boxes give lower bounds of such distances, which trees
- * need.
+ * Validator of metrics for trees. Accepts only metrics whose distances grow with every |δ|, because boxes give lower
+ * bounds only of such distances.
  */
 export const aBoundedMetric: Kind = (given, path, homes) =>
   given === 'cosine' || given === 'inner'

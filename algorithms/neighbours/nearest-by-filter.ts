@@ -36,7 +36,9 @@ import { firstRuns, nearestByFormula, nearestOfRuns, type Queries, type Search }
 const MIN_DIMENSIONS = 16;
 /** Maximum number of dimensions for which the error bound of the filter is proved. */
 const MAX_DIMENSIONS = 2 ** 16;
-/** Number of runs that are examined beyond k, so that few queries stay undecided. */
+/**
+ * Number of runs (blocks of consecutive points) that are examined in addition to k, so that few queries stay undecided.
+ */
 const EXTRA_RUNS = 5;
 const [SHORTEST_RUN, LONGEST_RUN] = [16, 256];
 
@@ -196,7 +198,7 @@ const productStep = fn('productStep', { sum: f32, a: f32, b: f32 }, f32, ({ sum,
 const ROUNDING = 2 ** -24;
 /** Upper bound of what one step of the sum loses if its product underflows in f32. */
 const MIN_ERROR = 2 ** -120;
-/** Sums of squares from this on may overflow in f32, so they give no bound. */
+/** Sums of squares of at least this size may overflow in f32, so they give no bound. */
 const MAX_SQUARES = 1e37;
 
 /**

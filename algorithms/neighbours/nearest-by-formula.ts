@@ -20,7 +20,7 @@ import { storeResults } from '../../primitives/row-results.ts';
 import { fillLists, isBefore, type ListColumns, NO_POINT, offer } from './lists.ts';
 import type { Measure } from './metrics.ts';
 
-/** What all queries of a search share: the points and the parameters. */
+/** The points and the parameters of a search, which all its queries share. */
 export interface Search {
   readonly context: Context;
   readonly measure: Measure;
@@ -70,7 +70,8 @@ export interface ChosenRuns {
   readonly count: number;
   readonly pitch: number;
   /**
-   * Whether the run in this entry may contain one of the nearest points. If not, it is skipped. Default: every run may.
+   * Whether the run in the entry `place` of a row may contain one of the nearest points. If not, the run is skipped.
+   * Default: every run may.
    */
   readonly isOpen?: (row: U32, place: U32, loader: Loader) => Bool;
 }

@@ -102,7 +102,7 @@ interface Query {
 interface Queries {
   readonly count: number;
   at(index: U32, loader: Loader): Query;
-  /** The row of the result for an index of the kernel. */
+  /** Maps the index of a thread to the row of the result that the thread computes. */
   rowAt(index: U32, loader: Loader): U32;
 }
 

@@ -22,7 +22,7 @@ export interface Neighbours {
   readonly distances: Column<'f32'>;
 }
 
-/** Number of points. Throws if the elements are no whole number of points. */
+/** Number of points. Throws if the number of elements is not a multiple of the number of dimensions. */
 export function pointCount(call: string, name: string, { elements, dimensions }: Points): number {
   const { length } = elements;
   if (typeof length !== 'number') {

@@ -59,7 +59,7 @@ export function idOfPoint({ points, dimensions }: TreeWords, i: U32): U32 {
   return points(i.mul(dimensions + 1).add(dimensions));
 }
 
-/** The last leaf that begins at or before a position on the curve. If there is none, the first leaf. */
+/** The last leaf that begins at or before a position on the curve. If no leaf does, the first leaf. */
 export function leafAt(tree: PointTree, place: readonly U32[], loader: Loader): U32 {
   const [from, to] = [Var(u32(0)), Var(loader.uniform('u32', Math.ceil(tree.count / LEAF)))];
   While(

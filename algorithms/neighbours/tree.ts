@@ -28,12 +28,13 @@ export interface PointTree {
   /** For every point, the bits of its coordinates, then its index in the input. */
   readonly points: Column<'u32'>;
   /**
-   * For every node, the bits of its minimum coordinates, then of its maximum coordinates, then the smallest point index
-   * below it.
+   * For every node, the bits of its minimum coordinates, then of its maximum coordinates, then the smallest index of
+   * its points.
    */
   readonly nodes: Column<'u32'>;
   /**
-   * For every leaf, the position of its first point on the curve: the words of one large integer, highest word first.
+   * The positions on the curve of the first points of all leaves. A position is one large integer. Each column has one
+   * of its words, highest word first.
    */
   readonly places: Column<'u32'>;
   readonly dimensions: number;
@@ -57,9 +58,9 @@ export const LEAF = 8;
 /**
  * Builds a tree over points in two or three dimensions, for {@link nearestInTree} and {@link withinRadius}.
  *
- * Points are sorted along a Hilbert curve through the bits of their coordinates, on which only equal points coincide.
- * Leaves are runs of points in this order. There is no grid with full and empty cells, so clusters, lines and outliers
- * cost no more than evenly spread points.
+ * Points are sorted along a Hilbert curve through the bits of their coordinates, on which only equal points coincide. A
+ * leaf has consecutive points of this order. There is no grid with full and empty cells, so clusters, lines and
+ * outliers cost no more than evenly spread points.
  *
  * - Work O(n): a radix sort of 64 bits in two dimensions and 96 bits in three. Span O(log n). Takes about 9 words of
  *   memory per point in two dimensions. Deterministic.

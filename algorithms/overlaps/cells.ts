@@ -19,12 +19,13 @@ import { aRecord, type Kind } from '../../primitives/kinds.ts';
 /** The part of a region (a polygon) in each quadrant, row by row. */
 export interface RegionInQuadrants {
   /**
-   * 1 if the region contains the quadrant's lower left corner, else 0. A corner stands for the points directly to its
-   * right and then above.
+   * 1 if the region contains the quadrant's lower left corner, else 0. Edges through the corner count as if the corner
+   * were moved infinitely little to the right and, by even less, up.
    */
   readonly corner: Column<'u32'>;
   /**
-   * Position of the region's first edge through the quadrant in the list of edges, and the number of its edges there.
+   * Index, in the list of edges, of the region's first edge that passes through the quadrant; and the number of these
+   * edges.
    */
   readonly first: Column<'u32'>;
   readonly count: Column<'u32'>;
@@ -56,14 +57,15 @@ export const somePairs: Kind = aRecord<QuadrantPairs>({
   q: aRegion,
 });
 
-/** The bits of both regions: bit 0 for p, bit 1 for q. */
+/** The bits of both regions together: bit 0 for p, bit 1 for q. */
 export const BOTH = 3;
 
 /** Cells: quadrants of the caller, or the smaller quadrants into which these were split. */
 export interface Cells {
   readonly column: Column<'u32'>;
   /**
-   * Number of steps from the domain's bottom. Bits 30 and 31 are set if p and q contain the cell's lower left corner.
+   * Number of steps from the domain's bottom. Bit 30 is set if p contains the cell's lower left corner, bit 31 if q
+   * does.
    */
   readonly row: Column<'u32'>;
   /** The row of the caller's table from which the cell comes. */

@@ -9,8 +9,8 @@ import { prepareWalks, walk } from './walks.ts';
 
 export interface OverlapOptions {
   /**
-   * A quadrant with more edges of both regions than this is split first if that reduces the work. Does not change the
-   * result. Default 16.
+   * A quadrant with more edges than this, counting both regions, is split first if splitting reduces the work. The
+   * result does not depend on this option. Default 16.
    */
   readonly maxEdges?: number | undefined;
 }
@@ -25,10 +25,10 @@ export interface OverlapOptions {
  * that contains the whole quadrant has the corner and no edges. Edges may cross, touch, coincide and cancel out in any
  * way, within a region and between both.
  *
- * Exact in integers. Each common area of both regions has a leftmost point. There it is just above an edge or just
- * above the bottom of the quadrant. So walks just above the bottom and just above every edge, from crossing to
- * crossing, pass all common areas. The proof is in `walk.ts`. Most rows are decided early: if both regions contain the
- * corner, if one region is absent, if neighbours have the same edges, or by the first walks.
+ * Exact in integers. Each common area of both regions has a leftmost point. At this point, the area is just above an
+ * edge or just above the bottom of the quadrant. So walks just above the bottom and just above every edge, from
+ * crossing to crossing, pass all common areas. The proof is in `walk.ts`. Most rows are decided early: if both regions
+ * contain the corner, if one region is absent, if neighbours have the same edges, or by the first walks.
  *
  * - Work O(Σ n² + n · c) for n edges of both regions in a row, and c crossings on the walk along each edge. Splitting
  *   reduces this to about O(n log n) if edges are spread out. Span O(n · c) for the longest row. Waits for the device
@@ -87,8 +87,8 @@ const ARGUMENTS = {
 const holdBoth = fn('holdBoth', { p: u32, q: u32 }, u32, ({ p, q }) => p.and(q));
 
 /**
- * Decides cells by walks, except the cells that are split. Returns the children of the latter, if there are any. Waits
- * for the device once or twice.
+ * Decides cells by walks, except the cells that are split. Returns the children of the split cells, if there are any.
+ * Waits for the device once or twice.
  */
 async function decide(
   context: Context,

@@ -33,7 +33,10 @@ import { edgesInQuadrants, FLIPS, PASSES } from '../quadrants/edge-in-quadrant.t
 import { BOTH, cellArrays, cellAt, edgeOfItem, type Front, packCell, regionOfItem } from './cells.ts';
 import { leaveToChildren, type Walks, walk } from './walks.ts';
 
-/** Cells with many edges from a front (cells that are processed together), and their indices there. */
+/**
+ * The cells with many edges of a front (cells that are processed together), and the indices of these cells in the
+ * front.
+ */
 export interface CrowdedCells extends Front {
   readonly number: Column<'u32'>;
 }
@@ -83,8 +86,8 @@ const isCrowded = fn(
 );
 
 /**
- * Decides the cells of a front, except crowded cells for which splitting pays. Those are split instead, and the result
- * has their children that are not decided by their corners. Waits for the device once.
+ * Decides the cells of a front, except crowded cells for which splitting pays. These crowded cells are split, and the
+ * result contains their children, except children that are decided by their corners alone. Waits for the device once.
  *
  * Walks in a cell with n edges take about n² steps. A cell is split if the sum of n² over its undecided children is at
  * most half of its own n², or if these children together have at most n edges. Cells whose edges run along each other
@@ -137,7 +140,7 @@ export async function splitCells(
 }
 
 /**
- * What each edge does in its cell, as bits: which children it passes through, and which corners it separates. See
+ * For each edge, bits for its cell: which children the edge passes through, and which corners it separates. See
  * `edge-in-quadrant.ts`.
  */
 function looksOf(context: Context, { cells, items }: Front, ends: Column<'i32'>): Column<'u32'> {
@@ -214,8 +217,8 @@ const openPasses = fn('openPasses', { cell: u32, look: u32, open: array(u32) }, 
 });
 
 /**
- * 1 if splitting a cell pays, as a view. It does if its children have at most as many edges in total as the cell, or if
- * the squares of their numbers of edges add up to at most half of the cell's square.
+ * 1 if splitting a cell pays, as a view. Splitting pays if the children have at most as many edges in total as the
+ * cell, or if the squares of their numbers of edges add up to at most half of the square of the cell's number.
  */
 function whereSplitPays(context: Context, { cells, items }: Front, passes: Column<'u32'>): Column<'u32'> {
   const sum = plus(u32);

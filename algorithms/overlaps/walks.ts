@@ -31,8 +31,8 @@ const APART = 2;
 const WAITS = 4;
 
 /**
- * What walks need of a front (cells that are processed together): the first item of each cell, the lines of all edges,
- * and the states of the cells.
+ * Data for the walks of a front (cells that are processed together): the first item of each cell, the lines of all
+ * edges, and the states of the cells.
  */
 export interface Walks {
   readonly firsts: Column<'u32'>;
@@ -50,7 +50,7 @@ export function prepareWalks(context: Context, front: Front, ends: Column<'i32'>
   };
 }
 
-/** Maximum number of edges of a cell that the turn 'first' examines. */
+/** Maximum number of edges of a cell that is examined in the turn 'first' of {@link walk}. */
 const FEW = 64;
 
 /**
@@ -133,8 +133,8 @@ function hasFew({ first, end }: OverlapCell): Bool {
 }
 
 /**
- * Whether each region is the complement of the other in a cell, as for neighbours that share all their edges. Then they
- * differ in the corner, and every edge occurs an even number of times.
+ * Whether each region is the complement of the other in a cell, as for neighbours that share all their edges. In this
+ * case, exactly one region contains the corner, and every edge occurs an even number of times.
  */
 function complete({ corner, first, end }: OverlapCell, { lines }: Tables): Bool {
   const found = Var(corner.eq(1).or(corner.eq(2)));

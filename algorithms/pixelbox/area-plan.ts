@@ -15,11 +15,14 @@ export interface RegionPairs {
 /** Which pairs are computed by which method, as indices of pairs. */
 export interface AreaPlan {
   /**
-   * Pairs for bit masks with one word per row, and (in `banded`) pairs for masks in bands, for regions too wide for one
-   * word.
+   * Pairs computed by bit masks with one word per row. `banded` has the pairs with a region too wide for one word,
+   * which are computed by masks in bands.
    */
   readonly narrow: Uint32Array;
-  /** Whether all regions are narrow and small. Then all are drawn, without a search for those that occur in pairs. */
+  /**
+   * Whether all regions are narrow and small. Then all regions are drawn, without a search for the regions that occur
+   * in pairs.
+   */
   readonly isNarrow: boolean;
   readonly banded: Uint32Array;
   /** Pairs for sums over corners, in 32-bit and in 64-bit arithmetic. */
@@ -34,11 +37,14 @@ export interface AreaPlan {
  * as long as a few products of corners.
  */
 const CHOICE: {
-  /** Number of words per corner of a region up to which its mask is drawn, whatever its pairs are. */
+  /**
+   * If a region's mask has at most this many words per corner of the region, the mask is drawn in any case, whatever
+   * the region's pairs are.
+   */
   readonly wordsPerCorner: number;
   /** Number of products of corners that cost as much as one word of a mask. */
   readonly productsPerWord: number;
-  /** Number of products of corners of a pair from which on the pair is swept. */
+  /** Minimum number of products of corners at which a pair is computed by the sweep. */
   readonly sweepFrom: number;
   /** Maximum number of words of a mask. */
   readonly maxWords: number;
@@ -90,7 +96,7 @@ function isSmallNarrow(regions: Regions, region: number): boolean {
   return isNarrow(regions, region) && isSmall(narrowWords(regions, region), vertexCount(regions, region));
 }
 
-/** Plans masks for all regions, without a search for those that occur in pairs. */
+/** Plans masks for all regions, without a search for the regions that occur in pairs. */
 function planNarrow(p: Regions, q: Regions, pairs: RegionPairs): AreaPlan {
   const none = new Uint32Array(0);
   const sizes = { p: narrowSizes(p), q: narrowSizes(q) };

@@ -32,10 +32,10 @@ import type { Regions } from './regions.ts';
 import { appendRuns, emptyRuns, type Runs } from './runs.ts';
 
 /**
- * Bit masks of regions of any width and height. Rows between two rows in which runs begin are equal, so they are stored
- * once, as a band. A band is cut into strips of 32 columns, one word each. The words of a strip are consecutive, band
- * after band. Strips are drawn independently of the pixels to their left. So in a row where the strip to the left ends
- * with 1, the stored word is inverted.
+ * Bit masks of regions of any width and height. All rows from one row in which runs begin up to the next such row are
+ * equal, so they are stored once, as a band. A band is cut into strips of 32 columns, one word each. The words of a
+ * strip are consecutive, band after band. Strips are drawn independently of the pixels to their left. So in a row where
+ * the strip to the left ends with 1, the stored word is inverted.
  */
 export interface BandedMasks {
   readonly boxes: Column<'i32'>;
@@ -154,7 +154,7 @@ const rowMark = fn(
 
 const markCount = fn('markCount', { marks: u32 }, u32, ({ marks }) => popcount(marks));
 
-/** The band that begins in the row of a run: the number of marked rows of the region above that row. */
+/** The index of the band that begins in the row of a run: the number of marked rows of the region above this row. */
 const bandOf = fn(
   'bandOf',
   { word: u32, bit: u32, region: u32, starts: array(u32), marks: array(u32), before: array(u32) },
@@ -173,8 +173,8 @@ const slotOf = fn('slotOf', { band: u32, region: u32, boxes: array(i32) }, u32, 
 const bandedRun = { from: i32, to: i32, band: u32, region: u32, boxes: array(i32) } as const;
 
 /**
- * Flips the word in which a run begins, from that column on. If the run ends in the same word, flips only up to its
- * end.
+ * Flips the bits of the word in which a run begins, from the column where the run begins. If the run ends in the same
+ * word, flips only up to its end.
  */
 const firstToggle = fn('firstToggle', bandedRun, { word: u32, bits: u32 }, (run) => {
   const { strip, word, bits } = endOf(run, run.from);
@@ -182,7 +182,10 @@ const firstToggle = fn('firstToggle', bandedRun, { word: u32, bits: u32 }, (run)
   return { word, bits: select(bits, bits.xor(other.bits), strip.eq(other.strip)) };
 });
 
-/** Flips the word in which a run ends, from that column on. Does nothing if the run begins in the same word. */
+/**
+ * Flips the bits of the word in which a run ends, from the column where the run ends. Does nothing if the run begins in
+ * the same word.
+ */
 const secondToggle = fn('secondToggle', bandedRun, { word: u32, bits: u32 }, (run) => {
   const { strip, word, bits } = endOf(run, run.to);
   return { word: select(word, u32(BEYOND), strip.eq(endOf(run, run.from).strip)), bits };
@@ -195,7 +198,7 @@ interface BandedRun {
 }
 
 /**
- * One end of a run: its strip, the index of the word there, and the bits of that word from its column on. After the
+ * One end of a run: its strip, the index of its word, and the bits of this word from the end's column on. After the
  * last strip, the index is above all words.
  */
 function endOf({ band, region, boxes }: BandedRun, column: I32): { strip: U32; word: U32; bits: U32 } {
@@ -214,8 +217,8 @@ function stripsOf({ left, right }: BandedBox): U32 {
 
 /**
  * Draws regions as masks in bands. Rows with runs are marked, one bit each, and a count of the marks gives the index of
- * each band. Every end of a run flips the bits of its word to its right. Then an XOR scan down the bands turns flips
- * into the pixels inside. A single scan covers all strips of all regions, because each strip ends with a zero.
+ * each band. Every end of a run flips the bits to its right in the same word. Then an XOR scan down the bands turns
+ * flips into the pixels inside. A single scan covers all strips of all regions, because each strip ends with a zero.
  *
  * - Work O(runs + words), span O(log words). Runs come in any order.
  */
@@ -242,7 +245,7 @@ export function bandedMasks(context: Context, runs: BandedRuns): BandedMasks {
 /** Number of bands of p that a thread examines. Most regions have fewer bands, so one thread suffices. */
 const BANDS_A_THREAD = 64;
 
-/** Pairs of regions on a device, each split into parts for one thread. */
+/** Pairs of regions on a device. Each pair is split into parts, one per thread. */
 export interface BandedPairs {
   /** Three numbers per pair: its row in the result, and its two regions. */
   readonly pairs: Column<'u32'>;
@@ -367,7 +370,7 @@ function lastBand({ rows: start, slots }: BandedBox, rows: ArrayValue<'i32'>, ro
   return from;
 }
 
-/** Number of pixels that two regions share in one row, given the band of each region there. */
+/** Number of pixels that two regions share in one row, given the bands of both regions that contain the row. */
 function sharedInBand(
   a: BandedBox,
   i: U32,

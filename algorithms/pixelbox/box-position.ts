@@ -40,9 +40,9 @@ export type BoxParameters = {
 /** Tests of the positions of pixels and boxes relative to polygons, for rectilinear or for all polygons. */
 export interface PositionFunctors {
   /**
-   * Whether the pixel's centre is in the polygon: PixelInPoly of the paper. This is so if a ray from the centre to the
-   * right crosses an odd number of edges. Half-open, as everywhere in this library: a centre on a left or bottom edge
-   * is inside.
+   * Whether the pixel's centre is in the polygon: PixelInPoly of the paper. The centre is inside if a ray from it to
+   * the right crosses an odd number of edges. Half-open, as everywhere in this library: a centre on a left or bottom
+   * edge is inside.
    */
   readonly pixelInPolygon: Functor<PixelParameters, BoolShape>;
   /**
@@ -178,8 +178,8 @@ function crossesRight(edge: Edge, x: I32, y: I32, rectilinear: boolean): Bool {
 
 /**
  * Whether a pixel's centre is left of an edge. The centre must be in the edge's bounding box. Compares run ÷ rise of
- * the edge with run ÷ rise of the vector from its lower end to the centre. Coordinates are doubled, so that the centre
- * has integers.
+ * the edge with run ÷ rise of the vector from its lower end to the centre. Coordinates are doubled, so that those of
+ * the centre are integers.
  */
 function slantsRight({ lowX, lowY, highX, highY }: Edge, x: I32, y: I32): Bool {
   const rise = bitsToU32(highY.sub(lowY));

@@ -78,7 +78,8 @@ interface CornerFields {
 }
 
 /**
- * Width and height of the rectangle of pixels that are before a corner of p and from a corner of q on, along both axes.
+ * Width and height of the rectangle that extends from a corner of q to a corner of p. A side is 0 if, along its axis,
+ * the corner of p is not after the corner of q.
  */
 function overlap(ofP: CornerFields, ofQ: CornerFields): { readonly width: U32; readonly height: U32 } {
   const length = (far: I32, near: I32): U32 => select(u32(0), bitsToU32(far.sub(near)), far.gt(near));

@@ -144,7 +144,8 @@ function distinct(regions: Uint32Array, list: Uint32Array, count: number): Membe
 }
 
 /**
- * The listed pairs of all jobs with the numbers of the drawn regions. After them, each region is paired with itself.
+ * The listed pairs of all jobs with the numbers of the drawn regions. After these pairs, each region is paired with
+ * itself.
  */
 function numberPairs(listed: readonly Listed[], sides: readonly Numbered[]): RegionPairs {
   const regions = sides.reduce((sum, { members }) => sum + members.length, 0);

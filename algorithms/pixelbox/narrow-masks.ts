@@ -160,7 +160,7 @@ export interface NarrowMasks {
   readonly words: Column<'u32'>;
 }
 
-/** The bits that a run flips in the word of its row: those between its two columns. */
+/** The bits that a run flips in the word of its row: the bits between the columns where it begins and ends. */
 const narrowToggle = fn('narrowToggle', { columns: u32 }, u32, ({ columns }) =>
   bitsFrom(bitsToI32(columns.shr(6))).xor(bitsFrom(bitsToI32(columns.and(63)))),
 );

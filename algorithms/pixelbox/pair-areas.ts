@@ -22,15 +22,15 @@ export interface PairAreaOptions {
   /** The method for all pairs that allow it. Default `auto`: `area-plan.ts` chooses a method for each pair. */
   readonly method?: AreaMethod | 'auto' | undefined;
   /**
-   * Maximum bytes of device memory for masks and tables at the same time. Pairs are processed in parts that fit.
-   * Default 256 MiB.
+   * Maximum bytes of all masks and tables that are in device memory at the same time. Pairs are processed in parts that
+   * fit. Default 256 MiB.
    */
   readonly memoryBytes?: number | undefined;
 }
 
 /** Areas in pixels, with one row per pair. */
 export interface PairAreas {
-  /** Area ‖p∩q‖ of the intersection, and areas ‖p‖ and ‖q‖ of both regions. */
+  /** Area ‖p∩q‖ of the intersection. `p` and `q` are the areas ‖p‖ and ‖q‖ of the two regions. */
   readonly intersection: BigUint64Array;
   readonly p: BigUint64Array;
   readonly q: BigUint64Array;
@@ -49,7 +49,7 @@ export const somePairAreas: Kind = aRecord<PairAreas>({
  *
  * The method depends on the sizes of the pair. Small regions are drawn once each as bit masks, which are compared row
  * by row: O(corners + rows shared). For large regions with few corners, a sum over pairs of corners is enough:
- * O(corners of p · corners of q). For n corners, if n is large, a sweep takes O(n log² n).
+ * O(corners of p · corners of q). For pairs with a large number n of corners, a sweep takes O(n log² n).
  *
  * - The areas are the same on every backend, for every method and every `memoryBytes`.
  * - Waits for the device once for each part of the pairs.

@@ -20,9 +20,9 @@ export interface PixelOnlyOptions {
 }
 
 /**
- * PixelOnly, one of the paper's base versions, for experiments. It examines every pixel of the MBR (minimum bounding
- * rectangle) of a pair, and measures the intersection and the union. Gives the same areas as {@link pixelBox} on every
- * backend. Its time grows with the area of the MBRs.
+ * PixelOnly, a base version in the paper of {@link pixelBox} (Wang and others, 2012), for experiments. It examines
+ * every pixel of the MBR (minimum bounding rectangle) of a pair, and measures the intersection and the union. Gives the
+ * same areas as {@link pixelBox} on every backend. Its time grows with the area of the MBRs.
  *
  * - Work O(pixels of the MBRs · edges of the pair). Deterministic. The host waits once for the largest MBR and once for
  *   every window of pairs.

@@ -29,8 +29,8 @@ import {
 } from './polygon-edges.ts';
 
 /**
- * The areas of rectilinear polygons in pixels, as u64: PolyArea of the paper. It is the shoelace formula, which for
- * horizontal and vertical edges is the sum of ±x · height over the vertical edges.
+ * The areas of rectilinear polygons in pixels, as u64: PolyArea in the paper of Wang and others, 2012. It is the
+ * shoelace formula, which for horizontal and vertical edges is the sum of ±x · height over the vertical edges.
  *
  * The paper takes the sign from the direction of a simple ring. Here the sign follows from the even-odd rule. In rows
  * with an even number of edges to its right, an edge is a right boundary of the region and counts as positive. In other

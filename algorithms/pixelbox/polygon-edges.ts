@@ -78,8 +78,8 @@ export function uploadPolygonEdges(context: Context, polygons: GridPolygons): Po
 }
 
 /**
- * Appends the horizontal or the rising edges of a polygon. Returns the number of those that are neither horizontal nor
- * vertical.
+ * Appends the horizontal or the rising edges of a polygon. Returns how many of the appended edges are neither
+ * horizontal nor vertical.
  */
 function putEdges(
   table: { readonly words: Int32Array; end: number },

@@ -164,9 +164,9 @@ function closuresMeet(
 }
 
 /**
- * Whether some edges of p meet an edge of q in a point of both closures. Two edges have a point or a stretch in common,
- * of which only the ends are tested. This is enough: a side of a closure ends where some edge ends, and so does the
- * common part of two sides. That holds even if other edges of the same polygon cancel the rest of an edge.
+ * Whether some edges of p meet an edge of q in a point of both closures. If two edges have a stretch in common, only
+ * the ends of the stretch are tested. This is enough: a side of a closure ends where some edge ends, and so does the
+ * common stretch of two sides, even if other edges of the same polygon cancel the rest of an edge.
  */
 const edgesMeet = fn(
   'edgesMeet',

@@ -30,7 +30,7 @@ export interface RingTable {
   readonly vertices: DeviceVertices;
 }
 
-/** Lists the rings of the regions in `members`, which are numbered from `first`. */
+/** Uploads the rings of the regions in `members`. These regions get consecutive numbers, starting with `first`. */
 export function uploadRings(
   context: Context,
   { polygonRings, ringVertices }: Regions,
@@ -137,7 +137,7 @@ const ringStep = fn(
   },
 );
 
-/** The bits of a word from a column on. None for columns from 32 on. */
+/** The bits of a word from a column on; 0 if the column is 32 or more. */
 export function bitsFrom(column: I32): U32 {
   return select(u32(0), u32(2 ** 32 - 1).shl(bitsToU32(column)), column.lt(32));
 }
@@ -158,7 +158,8 @@ function edgeBetween(x0: I32, y0: I32, x1: I32, y1: I32): Edge {
 
 /**
  * The first column whose centre is on an edge or right of it, in the middle of a row. Computed from a quotient rounded
- * down: after t columns, it is ⌈t − ½⌉ columns to the right, or ⌊t + ½⌋ columns to the left.
+ * down: if the edge has passed t columns (a fraction) to the right, the result is ⌈t − ½⌉ columns right of `x`; if t
+ * columns to the left, ⌊t + ½⌋ columns left of `x`.
  */
 function columnInRow({ x, run, rows }: Edge, row: I32): I32 {
   const passed = row

@@ -80,7 +80,9 @@ function appendRing(runs: Runs, x: Int32Array, y: Int32Array, start: number, end
   }
 }
 
-/** Rows per column of an edge from which on a search for the next column is faster than going row by row. */
+/**
+ * Minimum number of rows per column of an edge for which searching for the next column is faster than going row by row.
+ */
 const STEEP = 64;
 
 /** The last row, from `row` on in the direction of `step`, in which an edge stays in a column. */

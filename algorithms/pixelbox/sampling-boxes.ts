@@ -10,8 +10,8 @@ import { measurePairs, type PolygonPairs, type SamplingPlan, somePairs, withStor
 /** Options of {@link pixelBox}. They do not change the areas. */
 export interface SamplingOptions {
   /**
-   * Number of sub-boxes of a sampling box, and of threads that share its pixels; n in the paper. Must be the square
-   * of a number from 2 to 32. Default 64, a grid of 8 × 8.
+   * Number of sub-boxes into which a sampling box is partitioned. Also the number of threads that share the pixels of a
+   * box. Called n in the paper. Must be the square of a number from 2 to 32. Default 64, a grid of 8 × 8.
    */
   readonly blockSize?: number | undefined;
   /**
@@ -147,10 +147,10 @@ async function unionOf(
 }
 
 /**
- * PixelBox-NoSep, one of the paper's base versions, for experiments. It uses the sampling boxes of {@link pixelBox},
- * but also measures the union box by box. So a box is partitioned as long as the boundary of either polygon passes
- * through it. The areas are the same, at a higher cost. Waits, errors and determinism are those of {@link pixelBox};
- * the first box of a pair is always the MBR of both polygons.
+ * PixelBox-NoSep, a base version in the paper of {@link pixelBox} (Wang and others, 2012), for experiments. It uses the
+ * sampling boxes of {@link pixelBox}, but also measures the union box by box. So a box is partitioned as long as the
+ * boundary of either polygon passes through it. The areas are the same, at a higher cost. Waits, errors and determinism
+ * are those of {@link pixelBox}; the first box of a pair is always the MBR of both polygons.
  *
  * @example
  * const squares = { polygonRings: Uint32Array.of(0, 1, 2), ringVertices: Uint32Array.of(0, 4, 8),
@@ -211,7 +211,7 @@ async function areasOfAll(context: Context, edges: PolygonEdges, plan: SamplingP
   return { lo: intersection.lo, hi: intersection.hi };
 }
 
-/** Makes the plan of a run from checked options. */
+/** Makes a plan (how sampling boxes are processed) from checked options. */
 export function planOf({
   blockSize = 64,
   threshold = blockSize ** 2 / 2,

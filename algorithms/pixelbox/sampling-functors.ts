@@ -147,7 +147,7 @@ type ChildWordParameters = Omit<SubBoxParameters, 'number'> & {
   readonly chosen: ArrayParameter<'u32'>;
 };
 
-/** A word of the boxes of the next level: of the sub-boxes that are partitioned further. */
+/** A word of the table of boxes of the next level. These boxes are the sub-boxes that are partitioned further. */
 export const childWord: Functor<ChildWordParameters, U32Shape> = fn(
   'childWord',
   { index: u32, chosen: array(u32), boxes: subBox.boxes, grid: subBox.grid },
@@ -205,8 +205,9 @@ export interface SamplingFunctors {
   /** The state of a sub-box by its position: BoxContinue and BoxContribute of the paper. */
   readonly boxState: Functor<BoxStateParameters, U32Shape>;
   /**
-   * What one thread of a block counts in a box that is examined pixel by pixel. The thread examines every `lanes`-th
-   * pixel. It counts the pixels in both polygons and, if the union is measured directly, the pixels in either polygon.
+   * Counts pixels of a box that is examined pixel by pixel, in one thread of a block. The thread examines every
+   * `lanes`-th pixel. It counts the pixels in both polygons and, if the union is measured directly, the pixels in
+   * either polygon.
    */
   readonly pixelCounts: Functor<PixelCountParameters, PixelCounts>;
 }

@@ -317,7 +317,7 @@ function pixelizeBoxes(run: SamplingRun, { boxes, grid, small }: Level, count: n
         grid,
         ...polygons,
       });
-      // Materialized if both areas read it.
+      // Materialized if both areas are measured, because each of them reads it.
       const { pair, both, either } = union === undefined ? found : context.materialize(found);
       const hi = constant(u32, 0, index.length);
       addToSums(context, intersection, { pair, lo: both, hi });

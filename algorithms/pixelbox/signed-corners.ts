@@ -44,7 +44,7 @@ interface Growing {
   readonly sign: number[];
 }
 
-/** Maximum number of runs of a region. The host sorts their ends, so this limits its time and memory. */
+/** Maximum number of runs of a region. The host sorts the ends of runs, so this limits the host's time and memory. */
 const MAX_RUNS = 2 ** 24;
 const BIAS = 2 ** 31;
 

@@ -17,7 +17,7 @@ export interface GridOptions {
   readonly file?: string | undefined;
 }
 
-/** Checks the side length of a pixel. */
+/** Validator of the side length of a pixel. */
 export const aPixelSize: Kind = where(
   'a finite number above 0',
   (size) => typeof size === 'number' && size > 0 && size < Number.POSITIVE_INFINITY,
@@ -86,8 +86,8 @@ export function gridPolygons(polygons: Polygons, options: GridOptions = {}): Sna
 }
 
 /**
- * Copies vertices up to the first one that is not on the grid. Returns their number. Outlines of pixels are copied
- * entirely.
+ * Copies vertices up to the first one that is not on the grid. Returns the number of copied vertices. Outlines of
+ * pixels are copied entirely.
  */
 function copyWhole(polygons: Polygons, x: Int32Array, y: Int32Array): number {
   for (let v = 0; v < x.length; v++) {

@@ -135,8 +135,8 @@ function nextColumnRow(edge: Edge, row: number): number {
   if (run === 0) return Infinity;
   const [height, width] = [bottom - top, Math.abs(run)];
   const passed = Math.abs(columnIn(edge, row) - x);
-  // An edge to the right leaves a column after the column's centre. An edge to the left enters a column on the column's
-  // centre.
+  // An edge that goes right leaves a column after the column's centre. An edge that goes left enters a column on the
+  // column's centre.
   const rows =
     run > 0
       ? floorOf(height, 2 * passed + 1, -width, 2 * width) + 1

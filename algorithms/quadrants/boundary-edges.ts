@@ -25,8 +25,8 @@ import type { Edges } from './edges.ts';
  */
 export interface BoundaryEdges {
   /**
-   * 1 if the polygon contains the quadrant's lower left corner, else 0. The corner stands for the points directly to
-   * its right and above.
+   * 1 if the polygon contains the quadrant's lower left corner, else 0. Edges through the corner count as if the corner
+   * were moved infinitely little to the right and, by even less, up.
    */
   readonly corner: Column<'u32'>;
   /** Index in `edge` of the quadrant's first edge, and number of its edges. */

@@ -35,12 +35,12 @@ export interface DecomposeOptions {
  * level, through which edges pass. All polygons are split together, level by level. Each polygon starts from the
  * smallest quadrant that contains it.
  *
- * For each quadrant, the algorithm keeps the edges that pass through it, and whether the polygon contains its lower
- * left corner. This is enough to classify its children. The even-odd rule applies to all rings, so holes, islands, and
- * rings that touch or cross are no special cases. A polygon whose parts overlap is split sheet by sheet (see
- * `sheetsOf`). Its quadrants are the quadrants of its sheets, except those within an inside quadrant of another sheet.
- * A quadrant with edges of several sheets has a row for each sheet. All tests are exact in integers, and polygons are
- * half-open: if polygons form a partition, their inside quadrants never overlap.
+ * For each quadrant, the algorithm keeps the edges that pass through it, and whether the polygon contains the
+ * quadrant's lower left corner. These data are enough to classify its children. The even-odd rule applies to all rings,
+ * so holes, islands, and rings that touch or cross are no special cases. A polygon whose parts overlap is split sheet
+ * by sheet (see `sheetsOf`). Its quadrants are the quadrants of its sheets, except those within an inside quadrant of
+ * another sheet. A quadrant with edges of several sheets has a row for each sheet. All tests are exact in integers, and
+ * polygons are half-open: if polygons form a partition, their inside quadrants never overlap.
  *
  * - Work O(edges + passages of edges through quadrants of all levels), span O(levels · log passages). Waits for the
  *   device once per level.

@@ -121,8 +121,8 @@ interface Splits {
 type Stacks = Column<'u32'>;
 
 /**
- * The quadrant that each polygon took off its stack, and its position there. Column and row are 0 if the stack was
- * empty.
+ * For each polygon, the quadrant that it took off its stack, and the quadrant's position on the stack. Column and row
+ * are 0 if the stack was empty.
  */
 interface Taken {
   readonly top: Column<'u32'>;
@@ -291,7 +291,10 @@ const ownerOf = fn('ownerOf', { part: u32, owners: array(u32), bits: uniform(u32
   owners.at(part.shr(bits)),
 );
 
-/** The words of quadrants, two per quadrant. */
+/**
+ * One of the two words of a quadrant. `word` is twice the index of the quadrant, plus 0 for its column or 1 for its
+ * row.
+ */
 const wordOf = fn('wordOf', { word: u32, ...quadrantArrays }, u32, ({ word, columns, rows }) =>
   wordAt(word, columns, rows),
 );
@@ -300,13 +303,13 @@ function wordAt(word: U32, columns: ArrayValue<'u32'>, rows: ArrayValue<'u32'>):
   return select(columns.at(word.shr(1)), rows.at(word.shr(1)), word.and(1).eq(1));
 }
 
-/** The positions of the words of quadrants, from the positions of the quadrants. */
+/** The position of one word of a quadrant on the stacks, computed from the position of the quadrant. */
 const placeOf = fn('placeOf', { word: u32, quadrants: array(u32) }, u32, ({ word, quadrants }) =>
   quadrants.at(word.shr(1)).shl(1).or(word.and(1)),
 );
 
 /**
- * Pops quadrants and pushes their parts that are to be split. Applies the difference to each word by XOR, in one
+ * Pops quadrants and pushes their parts that are to be split. Changes each word by an XOR with the difference, in one
  * launch. The first part takes the position of its quadrant, so separate writes to that position would conflict.
  */
 function changeStacks(
@@ -332,8 +335,8 @@ const changeOf = fn(
 );
 
 /**
- * The position of a word on the stacks. `NOWHERE` for a part that is not pushed, where the running number of pushed
- * parts does not increase.
+ * The position of a word on the stacks, or `NOWHERE` for a part that is not pushed. At such a part, the running number
+ * of pushed parts does not increase.
  */
 const placeOfChange = fn(
   'placeOfChange',

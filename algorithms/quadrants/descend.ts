@@ -30,8 +30,8 @@ export interface DescentRules {
 }
 
 /**
- * Classifies the quadrants around the polygons. Quadrants with edges inside are split; all others are settled or
- * dropped.
+ * Classifies the initial quadrants, which enclose the polygons. Quadrants with edges inside are split; all others are
+ * settled or dropped.
  */
 export function enclose(context: Context, edges: Edges, rules: DescentRules): Promise<Descent> {
   const { open, edge } = context.scope(() => ({

@@ -30,7 +30,7 @@ export interface Domain {
   readonly size: number;
 }
 
-/** Checks only the types of a domain's fields. */
+/** Validator of a domain that checks only the types of its fields. */
 export const threeNumbers: Kind = aRecord<Domain>({ left: aNumber, bottom: aNumber, size: aNumber });
 export const aDomain: Kind = aRecord<Domain>({ left: aFiniteNumber, bottom: aFiniteNumber, size: aPositive() });
 
@@ -51,8 +51,8 @@ export interface DomainPolygons {
   readonly x: Int32Array;
   readonly y: Int32Array;
   /**
-   * Sheets of polygons whose overlapping parts are united (groups of parts that do not overlap). Undefined if there are
-   * none.
+   * The sheets (groups of parts that do not overlap) of polygons whose overlapping parts are united. Undefined if no
+   * parts overlap.
    */
   readonly sheets?: Sheets | undefined;
 }

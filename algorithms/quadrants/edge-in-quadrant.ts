@@ -45,16 +45,16 @@ export interface Passages {
  * The effect of an edge in a quadrant, as bits. Bits 0 to 3: whether the edge passes through child x + 2y. Bits 4 to 6:
  * whether the edge flips between inside and outside (the parity) on the way between two corners:
  *
- *     2 ─────── 3       bit 4: from corner 0 to 1, along the bottom
- *     │         │       bit 5: from corner 0 to 2, up the left side
- *     0 ─────── 1       bit 6: from corner 2 to 3
+ *     2 ─────── 3       bit 4: from corner 0 to 1, along the bottom │         │       bit 5: from corner 0 to 2, up the
+ * left side 0 ─────── 1       bit 6: from corner 2 to 3
  *
  * Corner 0 is the lower left corner of the quadrant, and corner 3 is its centre. All four are lower left corners of
  * children.
  *
  * An edge passes through a quadrant if it has a point strictly inside. If no edge passes through a quadrant, all its
- * points are inside or all are outside, including those on its left and bottom sides. A point stands for the points
- * directly to its right and then above. So no edge goes through a corner, and quadrants are half-open.
+ * points are inside or all are outside, including those on its left and bottom sides. Every point counts as if it were
+ * moved infinitely little to the right and, by even less, up. So no edge goes through a corner, and quadrants are
+ * half-open.
  */
 export const PASSES: number = 0b1111;
 export const FLIPS: number = 0b1110000;
@@ -136,7 +136,7 @@ export function edgesInQuadrants(
 
 /**
  * The effects of edges in the initial quadrants around their polygons, as a view. Bit 0: whether the edge passes
- * through the quadrant. Bit 4: whether it crosses the ray from the quadrant's lower left corner to the left.
+ * through the quadrant. Bit 4: whether it crosses the ray that goes left from the quadrant's lower left corner.
  */
 export function edgesInEnclosing(passages: Passages, edges: Edges, { column, row }: OpenQuadrants): Column<'u32'> {
   return map(edgeInEnclosing, { ...passages, ends: edges.ends, columns: column, rows: row });

@@ -123,7 +123,7 @@ export function passesThrough(line: Line, shift: U32): Bool {
 }
 
 /**
- * Whether an edge crosses the ray from its reference corner to the left, and so flips the corner between inside and
+ * Whether an edge crosses the ray that goes left from its reference corner, and so flips the corner between inside and
  * outside.
  */
 export function flipsCorner(line: Line): Bool {

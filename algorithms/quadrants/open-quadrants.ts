@@ -44,7 +44,10 @@ const ROW_BITS = 2 ** 31 - 1;
 
 /** A quadrant, as unpacked in a functor. */
 export interface Quadrant {
-  /** Number of steps from the domain's lower left corner to the quadrant's. */
+  /**
+   * Distance of the quadrant's left side from the domain's left side, in steps. `y` is the distance of the bottom
+   * sides.
+   */
   readonly x: U32;
   readonly y: U32;
   /** Logarithm of the quadrant's side: the side is 2^shift steps. */
@@ -110,7 +113,7 @@ export function enclosingQuadrants({ polygons }: Edges, min: number): OpenQuadra
   return { ...place, owner: sequence(left.length) };
 }
 
-/** The step to the right of a coordinate. At the end of the domain, the last step. */
+/** The grid step that begins at a coordinate, as an index; at the right or top end of the domain, the last step. */
 function cellOf(coordinate: I32): U32 {
   return bitsToU32(coordinate.min(2 ** DOMAIN_BITS - 1));
 }

@@ -36,8 +36,8 @@ const noted = fn(
 );
 
 /**
- * Stores the effects of edges, and marks those in quadrants whose children are settled. All children of a quadrant have
- * the same size, so they are all settled or all split.
+ * Stores the effects of edges, and marks the effects in quadrants whose children are settled. All children of a
+ * quadrant have the same size, so they are all settled or all split.
  */
 export function noteLooks(
   context: Context,
