@@ -17,7 +17,7 @@ export interface BackendOptions {
   readonly workers: number | undefined;
 }
 
-/** How much a command prints on stderr, and in which form. */
+/** How detailed the messages of a command on stderr are, and in which form they are printed. */
 export interface VoiceOptions {
   readonly jsonLog: boolean;
   readonly quiet: boolean;
@@ -68,7 +68,10 @@ export const BACKEND_SPECS: readonly OptionSpec[] = [
   { name: 'workers', value: 'N', help: 'number of worker threads (default: one per core)' },
 ];
 
-/** Description of the option `--fill`, which {@link parseFill} parses. `polygon` is what the help calls a polygon. */
+/**
+ * Description of the option `--fill`, which {@link parseFill} parses. The help text uses the word `polygon` for a
+ * polygon.
+ */
 export function fillSpec(polygon: string): OptionSpec {
   return {
     name: 'fill',
@@ -162,7 +165,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
 
 const BINNINGS = ['bins', 'edges', 'unique'];
 
-/** Options that require histograms, and so bins. */
+/** Options that require histograms, and therefore bins. */
 const OF_HISTOGRAMS = ['out', 'format', 'plot'];
 
 function wantsStatisticsAlone(values: OptionValues): boolean {
@@ -170,8 +173,8 @@ function wantsStatisticsAlone(values: OptionValues): boolean {
 }
 
 /**
- * Whether histograms go to stdout if `--out` is not given. They do if they are computed and no other output goes to
- * stdout.
+ * Whether histograms are written to stdout although `--out` is not given. This is so if histograms are computed and no
+ * other output goes to stdout.
  */
 function printsHistograms(values: OptionValues): boolean {
   if (values.has('format')) return true;
@@ -238,8 +241,8 @@ export function checkOneToStdout(targets: Readonly<Record<string, string | undef
 }
 
 /**
- * Throws if the extension of an output belongs to another format. Otherwise the mistake would show only when another
- * program reads the file.
+ * Throws if the extension of an output file belongs to a different format than the one that is written. Without this
+ * check, the user would notice the mistake only when another program reads the file.
  */
 function checkOutputNames({ out, stats, plot }: ZonalOptions, formatGiven: boolean): void {
   const forOut = 'Name a file that ends in .csv or .json, or keep the name and give --format csv or json.';

@@ -28,7 +28,7 @@ export interface BenchOptions extends MemoryOptions, VoiceOptions {
   readonly rounds: number;
   readonly checkUpTo: number | undefined;
   readonly peers: readonly string[];
-  /** Whether the user named the peers, so that a missing one is reported. */
+  /** Whether the user named the peers (other libraries to measure). If so, a missing peer is reported. */
   readonly peersAsked: boolean;
   readonly compiled: ReadonlyMap<string, string>;
   /** Folder for the output files; undefined to write to stdout. */
@@ -165,8 +165,8 @@ const MAX_ELEMENTS = 2 ** 32;
 const MAX_SIZES = 100;
 
 /**
- * Parses a list of sizes: numbers (`1000`), powers (`2^20`), and ranges of powers of two, optionally with a step of the
- * exponent (`2^10..2^24:2`). Returns the sizes in ascending order.
+ * Parses a list of sizes: numbers (`1000`), powers (`2^20`), and ranges of powers of two (`2^10..2^24`, or
+ * `2^10..2^24:2` with a step of 2 for the exponent). Returns the sizes in ascending order.
  */
 export function parseSizes(list: string, option: string): number[] {
   const sizes = list

@@ -10,8 +10,8 @@ import { installRemedy } from '../primitives/optional-packages.ts';
 import { suggest } from './suggest.ts';
 
 /**
- * Loads the experiments of a user's module. Its default export is an experiment, a list of experiments, or a function
- * that is called with this library and returns experiments.
+ * Loads the experiments of a user's module. The module's default export is an experiment, a list of experiments, or a
+ * function that receives this library as its argument and returns experiments.
  *
  * @throws UsageError `bench/experiment-file` if the module cannot be loaded, `bench/experiment` if it exports no
  * experiment, `bench/experiment-failed` if a function of the module throws.
@@ -28,8 +28,8 @@ export async function loadExperiments(file: string): Promise<readonly Experiment
 }
 
 /**
- * Wraps the functions of an experiment that are called outside of measurements. Their errors then name the file and the
- * function.
+ * Wraps those functions of an experiment that are called outside of measurements, so that their errors name the file
+ * and the function.
  */
 function withBlame(experiment: Experiment, file: string): Experiment {
   const members = (['inputs', 'bytes', 'tolerance'] as const).flatMap((member) => {
@@ -68,7 +68,8 @@ async function importFile(file: string): Promise<ExperimentFile | undefined> {
 }
 
 /**
- * Finds the line of a syntax error with `node --check`, because the error of `import` does not contain the line number.
+ * Finds the line number of a syntax error with `node --check`, because the error that `import` throws does not contain
+ * the number.
  */
 async function lineOfFault(path: string): Promise<number | undefined> {
   const { stderr } = await promisify(execFile)(process.execPath, ['--check', path]).catch((error) => error);

@@ -27,7 +27,8 @@ import { writeToStdout } from './standard-output.ts';
 import { readTuning } from './tuning-file.ts';
 
 /**
- * Runs `quadrille bench`: measures, and writes the results. After Ctrl-C, it writes the results obtained so far.
+ * Runs `quadrille bench`: measures the experiments, and writes the results. After Ctrl-C, it writes the results
+ * obtained so far.
  *
  * @throws QuadrilleError `bench/wrong-answer` if a candidate gave a wrong answer, after all results have been written;
  * {@link Interrupted}; errors of the functions it calls.
@@ -70,7 +71,10 @@ function requireCases(plan: MeasurementPlan): void {
   });
 }
 
-/** Creates the output folder. Returns the path of each output file, by the name of its content. */
+/**
+ * Creates the output folder. Returns a map from the name of each output (such as a table or a chart) to the path of its
+ * file.
+ */
 async function outputPaths(options: BenchOptions): Promise<ReadonlyMap<string, string>> {
   const { out } = options;
   if (out === undefined) return new Map();
@@ -134,8 +138,8 @@ function sentenceOf({ experiment, type, n, candidate, reason }: Omission): strin
 }
 
 /**
- * Opens backends and peers one after another. Each is added to `candidates` immediately. If a later one fails, the
- * caller can then close those that are open.
+ * Opens backends and peers one after another. Each of them is added to `candidates` as soon as it is open, so that the
+ * caller can close the open ones if a later one fails.
  */
 async function openCandidates(
   options: BenchOptions,

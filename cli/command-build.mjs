@@ -1,6 +1,6 @@
-// Bundles the command into dist/command, to shorten its start: it then loads some dozens of files instead of several
-// hundred modules. Code that only one subcommand needs is in separate files, which are loaded when the subcommand is
-// called. The library's entry points are not bundled.
+// Bundles the command into dist/command, so that it starts faster: the bundled command loads some dozens of files
+// instead of several hundred modules. Code that only one subcommand needs is in separate files, which are loaded when
+// the subcommand is called. The library's entry points are not bundled.
 //
 // node cli/command-build.mjs [FOLDER]
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,15 +12,15 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const outdir = resolve(process.argv[2] ?? join(root, 'dist', 'command'));
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 /**
- * Dependencies that are bundled: two that consist of many modules, and one that needs `define` below. The other
- * dependencies consist of one or two files each, and are loaded as packages.
+ * Dependencies that are bundled: `rxjs` and `hyparquet` consist of many modules, and `zstddec` needs the setting
+ * `define` below. The other dependencies consist of one or two files each, and are loaded as packages.
  */
 const BUNDLED = ['rxjs', 'hyparquet', 'zstddec'];
 const external = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !BUNDLED.includes(name));
 
 /**
- * Excludes `bench` and `tune` from the bundle. Users' experiments import the library, so these commands must run from
- * the same modules. cli/quadrille.mjs starts them there.
+ * Excludes `bench` and `tune` from the bundle. Users' experiments import the library, so these two commands must run
+ * from the modules of the library, where cli/quadrille.mjs starts them.
  */
 const unbundled = {
   name: 'unbundled',
@@ -42,8 +42,8 @@ const options = {
   external,
   // On Node, `rxjs` resolves to CommonJS modules, from which unused code cannot be removed. So use its ES modules.
   alias: { rxjs: join(root, 'node_modules', 'rxjs', 'dist', 'esm', 'index.js') },
-  // zstddec uses `fetch` if it exists to load its own bytes. On Node, loading `fetch` takes longer than decompressing a
-  // file.
+  // If `fetch` exists, zstddec uses it to load its own bytes. On Node, loading `fetch` takes longer than decompressing
+  // a file.
   define: { fetch: 'undefined' },
   metafile: true,
   logLevel: 'warning',
@@ -55,7 +55,7 @@ const command = await build({
   entryPoints: { main: 'cli/main.ts' },
   plugins: [unbundled],
   splitting: true,
-  // All chunks are in one folder, because a worker is started from a file in the folder of the chunk that starts it.
+  // All chunks are in one folder, because a chunk that starts a worker looks for the worker's file in its own folder.
   chunkNames: '[name]-[hash]',
 });
 // The code of each worker is a single file, so that threads start fast.

@@ -41,9 +41,12 @@ export interface CompareOptions extends BackendOptions, MemoryOptions, VoiceOpti
   readonly minIou: number;
   readonly match: MatchMethod;
   readonly onError: 'stop' | 'skip';
-  /** Value of `--migrate`; undefined if it is not given. */
+  /** Value of `--migrate`; undefined if the option is not given. */
   readonly migrate: 'on' | 'off' | undefined;
-  /** Path of the JSON file with all figures, or `-` for stdout. The same holds for the paths below. */
+  /**
+   * Path of the JSON file with all figures, or `-` for stdout; undefined if the file is not written. The same holds for
+   * the paths below.
+   */
   readonly out: string | undefined;
   readonly tables: readonly TableOutput[];
   readonly plot: string | undefined;

@@ -56,7 +56,7 @@ export type CompareJob<C> = Omit<CrossCompareJob<TileSource>, 'migrate' | 'reope
 
 /**
  * Runs `quadrille compare`: reads both sets, compares them, and writes either all output files or none. Rows of tables
- * are written tile by tile; on stdout, they appear immediately.
+ * are written tile by tile. Rows on stdout appear immediately.
  *
  * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
  */
@@ -77,7 +77,7 @@ export async function runCompare<C extends RunContext>(
     const { comparison, run } = await compare(options, parts, surroundings, writer.write);
     surroundings.signal.throwIfAborted();
     await outputs.commit();
-    // With `--out`, a file contains the similarity as well. Then it does not matter if stdout is closed.
+    // With `--out`, the similarity is also in a file, so a closed stdout is not an error.
     const isWanted = options.out === undefined || !isClosed(surroundings.stdout);
     if (!printsToStdout(options) && isWanted) await print(`${comparison.similarity}\n`, surroundings);
     const seconds = (performance.now() - started) / 1000;
@@ -163,7 +163,7 @@ function closing<T extends { close(): Promise<void> } | undefined>(value: T): As
   return { value, [Symbol.asyncDispose]: async () => value?.close() };
 }
 
-/** Replaces the worker context after a thread has died. The caller closes the original context. */
+/** Opens another worker context after a thread of the current one has died. The caller closes the original context. */
 function replacing<C extends RunContext>(context: C, open: () => Promise<C>, log: Log) {
   let current = context;
   const reopen = async (): Promise<C> => {
@@ -221,14 +221,14 @@ function canCountLabels({ p, q }: Sets, { pixelSize }: CompareOptions): boolean 
 }
 
 /**
- * Maximum bytes for reading one tile. Half of the memory is divided among the tiles that are read at the same time. The
- * other half is for tiles that wait.
+ * Maximum bytes for reading one tile. Half of the memory is divided among the tiles that are being read at the same
+ * time. The other half is for tiles that have been read and wait for the comparison.
  */
 function tileMemory({ p, q }: Sets, { memoryBytes, workers = availableParallelism() }: CompareOptions): number {
   return Math.floor(memoryBytes / (2 * Math.min(workers, p.tiles.length + q.tiles.length)));
 }
 
-/** If the context is a GPU, opens a context of workers as well. It takes over tasks when the GPU falls behind. */
+/** If the context is a GPU, also opens a context of workers, which takes over tasks when the GPU falls behind. */
 async function openOtherSide<C extends RunContext>(
   { migrate = 'on', workers }: CompareOptions,
   parts: CompareParts<C>,
@@ -246,8 +246,8 @@ function openWorkers<C extends RunContext>(
 }
 
 /**
- * Migration of tasks: the GPU passes tasks to the workers. If both sets are boundary text, the GPU can also parse tiles
- * for the workers.
+ * Settings for the migration of tasks from the GPU to the workers. If both sets are boundary text, the GPU can also
+ * parse tiles for the workers.
  */
 async function migration<C extends RunContext>(
   { pixelSize }: CompareOptions,

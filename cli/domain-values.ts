@@ -2,7 +2,7 @@ import { DOMAIN_BITS, type Domain, WORLD } from '../algorithms/quadrants/domain.
 import { UsageError } from '../formats/usage-error.ts';
 import { parseNumber } from './values.ts';
 
-/** Parses a number of levels of subdivision. */
+/** Parses the number of levels of a quadtree. */
 export function parseLevels(text: string, option: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : -1;
   if (value >= 0 && value <= DOMAIN_BITS) return value;

@@ -14,8 +14,8 @@ export function exitCodeOf(error: unknown): number {
 }
 
 /**
- * Formats an error for the terminal. The text has one line, or several if a caret marks a place. `QUADRILLE_DEBUG=1`
- * adds the stack.
+ * Formats an error for the terminal. The text has one line, or several lines if a caret marks the position of an error.
+ * `QUADRILLE_DEBUG=1` adds the stack.
  */
 export function describeFailure(error: unknown): string {
   if (debugging() && error instanceof Error) return error.stack ?? error.message;
@@ -38,7 +38,7 @@ function debugging(): boolean {
   return process.env.QUADRILLE_DEBUG === '1';
 }
 
-/** Matches a line that only consists of a caret, which marks a place in the line above. */
+/** Matches a line that consists only of a caret, which marks a position in the line above. */
 const POINTS = /\n *\^(\n|$)/;
 
 function oneLine(text: string): string {

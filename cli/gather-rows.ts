@@ -1,7 +1,9 @@
 import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import { bitWords, isSet, setBits } from '../formats/tables/bits.ts';
 
-/** Copies the rows of a column whose numbers are the first `count` elements of `places`. Nulls stay nulls. */
+/**
+ * Copies some rows of a column: those whose row numbers are the first `count` elements of `places`. Nulls stay nulls.
+ */
 export function gatherRows(column: HostColumn, places: Uint32Array, count: number = places.length): HostColumn {
   const validity = column.validity && gatherBits(column.validity, places, count);
   if (column.type === 'string') return { ...column, validity, codes: gatherValues(column.codes, places, count) };

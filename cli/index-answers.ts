@@ -9,7 +9,7 @@ import type { QueryKind, QueryOptions } from './index-query-arguments.ts';
 /** Writes the answers to queries in the form that the command line requests. */
 export interface AnswerSink {
   add(answers: Answers): Promise<void>;
-  /** Writes rows that require the answers to all queries, and ends the output. */
+  /** Writes the rows that depend on the answers to all queries, and ends the output. */
   end(): Promise<void>;
   readonly totals: AnswerTotals;
 }

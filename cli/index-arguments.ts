@@ -192,8 +192,8 @@ export function parseReading(values: OptionValues): PolygonLayerOptions {
 }
 
 /**
- * Throws if the path of the tree has the extension of another format. Such a path is probably a mistake, such as the
- * path of an input file, which would be overwritten.
+ * Throws if the output path of the tree has the extension of another format. Such a path is probably a mistake. For
+ * example, it may be the path of an input file, which would be overwritten.
  */
 function checkTreeName(path: string): void {
   checkEnding(path, '--out', 'maq');

@@ -27,11 +27,11 @@ export interface QueryBatch {
   /** Names of the queries; undefined if queries are named by their numbers. */
   readonly names: readonly string[] | undefined;
   /**
-   * Number of each query in the file. Undefined if no records can have been skipped: then queries are numbered from
-   * `first`.
+   * Number of each query in the file. Undefined if no records can have been skipped; in this case, queries are numbered
+   * consecutively from `first`.
    */
   readonly numbers?: Float64Array | undefined;
-  /** Number of bytes of the file that belong to this batch, for the progress. */
+  /** Number of bytes of the file that this batch takes up, to compute the progress. */
   readonly bytes: number;
   readonly asked: AskedPoints | AskedWindows | AskedPolygons;
 }
@@ -60,7 +60,7 @@ export interface AskedPolygons {
   readonly zones: Zones;
 }
 
-/** The pairs of a query and a polygon that was found for it. For points, there are no areas. */
+/** Pairs of a query and a polygon that was found for the query. If the queries are points, the pairs have no areas. */
 export interface Answers {
   readonly batch: Omit<QueryBatch, 'asked'>;
   /** For each pair, the index of its query in the batch. */
@@ -80,7 +80,7 @@ export interface AnswerAreas {
   readonly sure: Uint8Array;
 }
 
-/** The queries of a run, and how to answer them. */
+/** The queries to answer in one run of the command, and how to answer them. */
 export interface QueryJob {
   readonly file: MaqFile;
   /** Reads the queries in batches. */
@@ -99,13 +99,13 @@ export interface QueryJob {
   /** Whether longitudes wrap around at the ends of the domain. */
   readonly comesRound: boolean;
   readonly tally: NoteTally;
-  /** Called with the answers in the order of the queries. The run waits for its promise. */
+  /** Called with the answers in the order of the queries. Returns a promise for which the run waits. */
   readonly take: (answers: Answers) => Promise<void>;
   readonly signal: AbortSignal;
   readonly progressEvery: number;
 }
 
-/** A run of queries that is in progress. */
+/** The answering of queries, in progress. */
 export interface QueryRun {
   readonly result: Promise<unknown>;
   /** Progress in bytes of the queries that have been answered. */
@@ -165,7 +165,7 @@ async function polygonsInWindows(context: Context, tree: MaqTree, job: QueryJob,
   }
 }
 
-/** Memory of quadrants, relative to their own bytes, while they are sorted and joined. */
+/** Memory that quadrants need while they are sorted and joined, relative to their own bytes. */
 const QUADRANT_FACTOR = 4;
 
 /** Maximum number of pairs of quadrants on the device at the same time. */
@@ -205,12 +205,14 @@ async function polygonsSharing(
 
 const BEYOND_REMEDY = "Cut the polygon to the tree's domain, or leave such polygons out with --on-bad-record skip.";
 
-/** Area of a square whose side is one step of the domain, in square units of the coordinates. */
+/**
+ * Area of a grid cell of the domain (a square whose side is one step of the grid), in square units of the coordinates.
+ */
 function areaOfStep({ domain }: MaqFile): number {
   return (domain.size / 2 ** 30) ** 2;
 }
 
-/** Converts the threshold from square units to square steps, rounded down. */
+/** Converts the threshold from square units to square steps of the domain's grid, rounded down. */
 function stepsAbove({ above, file }: QueryJob): bigint {
   const steps = Math.floor(above / areaOfStep(file));
   return steps < 2 ** 63 ? BigInt(steps) : 2n ** 63n;
@@ -252,7 +254,8 @@ interface Words {
 }
 
 /**
- * Selects the rows of `areas` whose query and polygon also occur in `pairs`. Both are sorted by query, set and polygon.
+ * Selects the rows whose query and polygon also occur in `pairs`. Both `rows` and `pairs` are sorted by query, set and
+ * polygon.
  */
 function onlyPairs(rows: AreaRows, pairs: Pick<Answers, 'query' | 'set' | 'polygon'>): AreaRows {
   const kept: number[] = [];

@@ -66,7 +66,7 @@ export async function runIndexBuild<C extends RunContext>(
       ...figures,
     };
     const summary = buildSummary(file, facts);
-    // Without `--json`, stdout only shows one line about the tree, so it does not matter if stdout is closed.
+    // Without `--json`, stdout shows only one line about the tree, so a closed stdout is not an error.
     if (files.length === targets.length && (options.json || !isClosed(surroundings.stdout))) {
       const told = options.json ? JSON.stringify(summary.fields) : summary.lines[0];
       await writeToStdout(surroundings.stdout, [`${told}\n`], surroundings.signal);

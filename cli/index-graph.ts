@@ -24,7 +24,7 @@ export interface TreeJob {
   readonly sets: readonly LayerSet[];
   readonly placing: Placing;
   /**
-   * Whether the domain is the standard one of longitudes and latitudes. Then the coordinates of all sets must be
+   * Whether the domain is the standard domain of longitudes and latitudes. If so, the coordinates of all sets must be
    * longitudes and latitudes.
    */
   readonly isStandard: boolean;
@@ -62,7 +62,7 @@ export interface TreeRun {
 
 interface Batch {
   readonly set: number;
-  /** Number of bytes of the file that belong to this batch, for the progress. */
+  /** Number of bytes of the file that this batch takes up, to compute the progress. */
   readonly bytes: number;
 }
 
@@ -70,7 +70,7 @@ type ReadBatch = Batch & { readonly zones: Zones };
 type PlacedBatch = Batch & { readonly polygons: DomainPolygons; readonly firstPolygon: number };
 type DecomposedBatch = Batch & SetPart;
 
-/** The part of a set that has been read and decomposed so far. */
+/** A set of polygons that is being read and decomposed: what is known of it so far. */
 interface SetUnderWay {
   /** Number of polygons read so far, including skipped ones. */
   read: number;
@@ -80,8 +80,8 @@ interface SetUnderWay {
 
 /**
  * Builds a tree. A graph with bounded queues reads batches of polygons, places them in the domain, and decomposes them
- * to quadrants. So one batch is parsed while another is decomposed on the device. The quadrants stay on the device. At
- * the end, one tree is built from all of them.
+ * to quadrants. So a batch can be parsed while another batch is decomposed on the device. The quadrants stay on the
+ * device. At the end, one tree is built from all of them.
  */
 export function buildTree(context: Context, job: TreeJob): TreeRun {
   const { levels, keepsEdges, memoryBytes, sets, placing } = job;
@@ -136,8 +136,8 @@ export function buildTree(context: Context, job: TreeJob): TreeRun {
 }
 
 /**
- * Memory of quadrants, relative to their own bytes, until the tree is written: on the device for sorting and building,
- * on the host, and in the encoded file.
+ * Memory that quadrants need until the tree is written, relative to their own bytes. They are on the device for sorting
+ * and building, then on the host, and then in the encoded file.
  */
 const QUADRANT_FACTOR = 8;
 

@@ -1,7 +1,10 @@
 import { turnedInto } from '../algorithms/quadrants/come-round.ts';
 import type { Domain } from '../algorithms/quadrants/domain.ts';
 
-/** Windows as rows of coordinates. `windowOf` is the number of the window to which each row belongs. */
+/**
+ * Windows as rows of coordinates. A window has one or two rows; `windowOf` is the number of the window to which each
+ * row belongs.
+ */
 export interface WindowHalves {
   readonly left: Float64Array;
   readonly bottom: Float64Array;
@@ -12,7 +15,8 @@ export interface WindowHalves {
 
 /**
  * Moves windows of longitudes into a domain by full turns. A window whose left is greater than its right crosses the
- * antimeridian. The part of a window beyond the right end of the domain becomes a second row, at the left end.
+ * antimeridian. If a part of a window lies beyond the right end of the domain, that part becomes a second row at the
+ * left end.
  */
 export function halvesOf(sides: readonly Float64Array[], domain: Domain): WindowHalves {
   const rows: number[][] = [[], [], [], []];
@@ -44,7 +48,10 @@ interface AreaWords {
   readonly max: { readonly lo: Uint32Array; readonly hi: Uint32Array };
 }
 
-/** Adds up the shared areas of both rows of a window. Omits pairs whose shared area cannot exceed the threshold. */
+/**
+ * Adds up the shared areas of the two rows of each divided window. Omits pairs whose shared area cannot exceed the
+ * threshold.
+ */
 export function addHalves(rows: AreaWords, windowOf: Uint32Array, above: bigint): AreaWords {
   const window = rows.region.map((row) => windowOf[row]!);
   const order = Uint32Array.from(window.keys()).sort(

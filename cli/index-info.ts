@@ -55,12 +55,12 @@ interface TreeFacts {
   readonly nodes: number;
   /** Number of nodes per level, from the root to the last level with quadrants. */
   readonly nodesPerLevel: readonly number[];
-  /** Number of inner nodes that are not a quadrant of any polygon. */
+  /** Number of inner nodes that are not themselves a quadrant of any polygon. */
   readonly viaNodes: number;
   readonly entries: { readonly inside: number; readonly boundary: number };
   /**
-   * Number of the polygons' edges, and number of pairs of an edge and a quadrant that it passes through. Null if the
-   * tree has no edges.
+   * Number of edges of all polygons, and number of pairs of an edge and a quadrant through which the edge passes. Null
+   * if the tree has no edges.
    */
   readonly edges: { readonly edges: number; readonly passages: number } | null;
   readonly bytesPerPart: Readonly<Record<'header' | 'nodes' | 'entries' | 'edges' | 'names', number>>;

@@ -13,9 +13,9 @@ import type { Log } from './log.ts';
 export interface LayerSet {
   readonly name: string;
   readonly layer: PolygonLayer;
-  /** Coordinate system; undefined until it has been read, or if the file states none. */
+  /** Coordinate system; undefined if the file has not been read yet or states no system. */
   crs: string | undefined;
-  /** Notes about the file; empty until it has been read. */
+  /** Notes about the file; empty if the file has not been read yet. */
   notes: readonly Note[];
 }
 
@@ -40,7 +40,7 @@ export function notesOfSets(sets: readonly LayerSet[]): Note[] {
 }
 
 /**
- * The common coordinate system of all sets. Sets whose file states no system are assumed to have the system of the
+ * The common coordinate system of all sets. A set whose file states no system is assumed to have the system of the
  * other sets.
  *
  * @throws UsageError `input/crs-mismatch` if two files state different systems.
@@ -67,8 +67,8 @@ export function crsMismatch(
 }
 
 /**
- * Whether `--assume-crs` accepts the name of a coordinate system. It does not accept names without a code, such as
- * those in files of Esri's software.
+ * Whether `--assume-crs` accepts the name of a coordinate system. The option does not accept names without a code, such
+ * as the names in files of Esri's software.
  */
 export function canAssume(crs: string): boolean {
   return /^EPSG:\d+$/.test(crs) || crs === 'OGC:CRS84';
@@ -91,8 +91,8 @@ export function standardDomain(crs: string | undefined): Domain | undefined {
 }
 
 /**
- * Thrown during a build if a file turns out not to have longitudes and latitudes as expected. The build then starts
- * again with another domain.
+ * Thrown during a build if the domain for longitudes and latitudes was chosen, but a file turns out to have other
+ * coordinates. The build then starts again with another domain.
  */
 export class CrsTurned extends Error {
   static {
@@ -143,13 +143,13 @@ function grow(extent: GrowingExtent, { x, y }: { readonly x: Float64Array; reado
   }
 }
 
-/** The lower left corner of a domain is a multiple of its side divided by this number. */
+/** The coordinates of a domain's lower left corner are multiples of the domain's side divided by this number. */
 const CORNERS = 8;
 
 /**
- * A square that contains an extent. Its side is a power of two, and its lower left corner a multiple of an eighth of
- * the side. So the sides of quadrants are round numbers, and similar extents give the same square. For an empty extent,
- * it is the unit square.
+ * A square that contains an extent. The square's side is a power of two, and the coordinates of its lower left corner
+ * are multiples of an eighth of the side. So the sides of quadrants are round numbers, and similar extents give the
+ * same square. An empty extent gives the unit square.
  *
  * @throws GeometryError `index/no-domain` if the extent is too large for floating-point numbers.
  */

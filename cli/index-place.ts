@@ -17,13 +17,13 @@ export interface Placing {
   readonly domain: Domain;
   /** The fill rule. */
   readonly fill: FillRule;
-  /** Whether a polygon with a vertex outside the domain is an error or is skipped. */
+  /** How to treat a polygon with a vertex outside the domain: throw an error, or skip the polygon. */
   readonly onBadRecord: 'stop' | 'skip';
   /** Counts skipped polygons and polygons with overlapping parts, for notes. */
   readonly tally: NoteTally;
   /** Whether longitudes wrap around at the ends of the domain. */
   readonly comesRound: boolean;
-  /** Remedy in the error for a polygon outside the domain. */
+  /** Text of the remedy in the error message for a polygon outside the domain. */
   readonly remedy: string;
 }
 
@@ -31,8 +31,8 @@ export interface Placing {
  * Converts the coordinates of polygons to steps of the domain's grid. A polygon with a vertex outside the domain is an
  * error or is skipped, depending on `placing.onBadRecord`.
  *
- * @param before - Number of polygons that precede these in the file, so that errors contain the number of a polygon in
- * the file.
+ * @param before - Number of polygons that precede `zones` in the file. Errors state the number of a polygon in the
+ * whole file.
  * @throws GeometryError `geometry/beyond-domain`, with the file and the record.
  */
 export function placeZones(zones: Zones, before: number, placing: Placing): PlacedZones {

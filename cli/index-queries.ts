@@ -16,7 +16,7 @@ import type { Log } from './log.ts';
 export interface QuerySource {
   readonly totalBytes: number;
   batches(signal: AbortSignal): AsyncIterable<QueryBatch>;
-  /** Called with the answers to a batch. Their number determines the size of the next batches. */
+  /** Called with the answers to a batch. The number of answers determines the size of the next batches. */
   learn(answers: Answers): void;
   /** Counts skipped records, for notes. */
   readonly tally: NoteTally;
@@ -48,15 +48,15 @@ const WINDOW_COLUMNS = [
 ];
 
 /**
- * Sizes of batches. The first batch has few queries. The number of its answers shows how many queries give about
- * `ANSWERS` answers.
+ * Number of queries in the first batch. The number of answers to this batch shows how many queries give about `ANSWERS`
+ * answers, and so determines the size of the next batches.
  */
 const FIRST_ROWS = 2 ** 12;
 const ANSWERS = 2 ** 21;
 const MIN_ROWS = 2 ** 8;
 /**
- * Every batch visits all nodes of the tree once. So batches of points are larger for larger trees: one point per this
- * number of nodes.
+ * Number of nodes of the tree per point in a batch. Every batch visits all nodes once, so larger trees have larger
+ * batches.
  */
 const NODES_A_POINT = 16;
 const MAX_POINTS = [2 ** 17, 2 ** 20] as const;
@@ -128,7 +128,7 @@ async function rowQueries(
 
 type FaultOf = CsvRowsOptions['faultOf'];
 
-/** Functions for a reader of rows that skips invalid rows. They keep the row numbers of the valid rows. */
+/** Callbacks with which a reader of rows skips invalid rows. They record the row numbers of the valid rows. */
 function skippedRows(faultOf: FaultOf) {
   const kept: number[] = [];
   let [row, bad, firstBad] = [0, 0, ''];
@@ -143,7 +143,7 @@ function skippedRows(faultOf: FaultOf) {
       row++;
       if (bad++ === 0) firstBad = message;
     },
-    /** Row numbers of the next `count` valid rows. */
+    /** Removes and returns the row numbers of the next `count` valid rows. */
     take: (count: number): Float64Array => Float64Array.from(kept.splice(0, count)),
     tellNotes(log: Log): void {
       if (bad === 0) return;
@@ -188,7 +188,7 @@ function countPointsBeyond({ x, y }: AskedPoints, domain: Domain): number {
   return beyond;
 }
 
-/** Number of windows for which `isSo` is true in all their rows. */
+/** Number of windows of which all rows satisfy `isSo`. A window that crosses the antimeridian consists of two rows. */
 function countWindows({ left, windowOf }: AskedWindows, count: number, isSo: (row: number) => boolean): number {
   const others = new Uint8Array(count);
   for (let row = 0; row < left.length; row++) if (!isSo(row)) others[windowOf?.[row] ?? row] = 1;
@@ -219,8 +219,8 @@ async function polygonQueries(
   let batches: PolygonBatches | undefined;
   const requireSameCrs = (own: string | undefined): void => {
     if (own === undefined || crs === undefined || sameCrs(own, crs)) return;
-    // The tree's coordinate system has no code, so `--assume-crs` cannot name it. Then the assumed system is taken for
-    // that of the tree, too.
+    // If the tree's coordinate system has no code, `--assume-crs` cannot name it. In this case, the system that the
+    // user assumes is taken to be the system of the tree.
     if (reading.crs !== undefined && !canAssume(crs)) return;
     throw crsMismatch({ name: tree, crs }, { name: queries, crs: own });
   };

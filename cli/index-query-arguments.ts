@@ -23,7 +23,7 @@ export interface QueryOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly tree: string;
   readonly kind: QueryKind;
   readonly queries: string;
-  /** How to read the file of queries. For points and windows, only `id` and `onBadRecord` are used. */
+  /** How to read the file of queries. If the queries are points or windows, only `id` and `onBadRecord` are used. */
   readonly reading: PolygonLayerOptions;
   /** The fill rule of query polygons. */
   readonly fill: FillRule;

@@ -110,7 +110,8 @@ async function ask<C extends RunContext>(
 }
 
 /**
- * Throws if the tree has no edges but the answers must be exact. Windows are answered with bounds, which need no edges.
+ * Throws if the tree has no edges but the answers must be exact. For windows, the answers contain bounds of areas,
+ * which need no edges.
  */
 function requireEdges({ kind, filterOnly, tree }: QueryOptions, { tree: { entries }, tree: built }: MaqFile): void {
   if (kind === 'windows' || filterOnly || 'edges' in built || entries.polygon.length === 0) return;
@@ -122,7 +123,7 @@ function requireEdges({ kind, filterOnly, tree }: QueryOptions, { tree: { entrie
   });
 }
 
-/** Passes batches of queries on, until the reader of stdout has closed the pipe. */
+/** Yields batches of queries until the reader of stdout has closed the pipe. */
 async function* whileRead<B>(batches: AsyncIterable<B>, writer: OutputWriter): AsyncGenerator<B> {
   for await (const batch of batches) {
     if (!writer.isRead()) return;

@@ -22,8 +22,8 @@ export async function openTreeFile(path: string, signal: AbortSignal, memoryByte
 }
 
 /**
- * Memory relative to the size of a tree, which is held on the host and on the device, and repeated in part in the
- * answers.
+ * Memory that a tree needs, relative to its size. The tree is held on the host and on the device, and parts of it are
+ * repeated in the answers.
  */
 const TREE_FACTOR = 3;
 
@@ -53,7 +53,8 @@ async function readFile(path: string, signal: AbortSignal, memoryBytes: number):
 }
 
 /**
- * Throws if a file is of another kind. Only its first bytes are given, so the error for a truncated file is ignored.
+ * Throws if a file is of another kind. `head` contains only the first bytes of the file, so the error for a truncated
+ * file is ignored.
  */
 function refuseOthers(head: Uint8Array, path: string): void {
   try {

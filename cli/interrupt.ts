@@ -19,12 +19,12 @@ export class Interrupted extends QuadrilleError {
     this.exitCode = SIGNALS[signal];
   }
 
-  /** A copy of this error for a run that has begun to write to stdout. */
+  /** A copy of this error for a run that has already written something to stdout. */
   withinOutput(): Interrupted {
     return this.with('the output on stdout is incomplete, and no file was written');
   }
 
-  /** A copy of this error with another sentence about the outcome. */
+  /** A copy of this error with another sentence about what became of the results. */
   with(outcome: string): Interrupted {
     return new Interrupted(this.#signal, outcome);
   }
@@ -39,7 +39,7 @@ export interface InterruptListener extends Disposable {
    * InterruptListener.endNow}.
    */
   beforeExit(cleanUp: () => void): void;
-  /** Ends the process immediately, even if some call blocks. The exit code is that of the received signal. */
+  /** Ends the process immediately, even if a call blocks. The exit code is that of the first signal received. */
   endNow(): void;
 }
 
@@ -58,14 +58,14 @@ export function listenForInterrupts(words: readonly string[] = []): InterruptLis
     }
     came = name;
     controller.abort(new Interrupted(name as keyof typeof SIGNALS));
-    // Repeated, because the command may open the same pipe again.
+    // Called repeatedly, because the command may open the same pipe again.
     const letAllGo = (): void => words.forEach(letGo);
     letAllGo();
     lettingGo = setInterval(letAllGo, 100);
   };
   const end = (name: NodeJS.Signals): void => {
     for (const cleanUp of cleanUps) cleanUp();
-    // `process.exit` would wait for a blocked read. The default action of the signal does not.
+    // `process.exit` would wait for a blocked read. The default action of the signal ends the process at once.
     process.removeAllListeners(name);
     process.kill(process.pid, name);
   };
@@ -85,9 +85,9 @@ export function listenForInterrupts(words: readonly string[] = []): InterruptLis
 }
 
 /**
- * Unblocks a thread that is opening a named pipe for reading. Opening blocks until there is a writer, and would prevent
- * the process from ending. So this function opens the pipe for writing and closes it, and the reader sees an empty
- * file.
+ * Unblocks a thread that is opening a named pipe for reading. Opening for reading blocks until the pipe has a writer,
+ * so the process could not end. This function opens the pipe for writing and closes it, so that the reader sees an
+ * empty file.
  */
 function letGo(path: string): void {
   try {

@@ -104,7 +104,10 @@ function endIfBlocked(interrupts: InterruptListener, failed: (error: unknown) =>
   };
 }
 
-/** Chooses the form of the log before the arguments are parsed, so that errors in the arguments have this form, too. */
+/**
+ * Chooses the form of the log before the arguments are parsed, so that errors in the arguments are also logged in this
+ * form.
+ */
 function chooseLog(args: readonly string[], stderr: LogStream): Log {
   const quiet = args.includes('--quiet');
   return args.includes('--json-log') ? jsonLog(stderr, { quiet }) : humanLog(stderr, { quiet });
@@ -122,8 +125,8 @@ async function dispatch(args: readonly string[], version: string, session: Sessi
 }
 
 /**
- * Runs the command whose name is the first argument. Error messages write `before`, for example `index `, before the
- * names of commands.
+ * Runs the command whose name is the first argument. In error messages, the text `before` (for example `index `)
+ * precedes the names of commands.
  */
 async function runOneOf(commands: Commands, before: string, args: readonly string[], session: Session): Promise<void> {
   const [name, ...rest] = args;

@@ -19,14 +19,16 @@ export function parseMemory(values: OptionValues): MemoryOptions {
   return { memoryBytes: parsed(values, 'memory', parseByteSize) ?? Math.floor(availableMemory() / 4) };
 }
 
-/** Bytes of memory available to the process: that of the machine or, if smaller, the limit of the control group. */
+/**
+ * Bytes of memory available to the process: the memory of the machine or, if smaller, the limit of the control group.
+ */
 function availableMemory(total: number = totalmem(), constrained: number = process.constrainedMemory()): number {
   return constrained > 0 && constrained < total ? constrained : total;
 }
 
 /** How the memory of a command is divided, in bytes. */
 export interface MemoryShares {
-  /** For counters. Raster windows and lists of unique values may each take the same amount in addition. */
+  /** For counters. Raster windows may take the same amount in addition, and lists of unique values may do so, too. */
   readonly counters: number;
   /** For data that is on the device at the same time. */
   readonly device: number;
@@ -52,8 +54,8 @@ export function quadrantBytes(memoryBytes: number): number {
 }
 
 /**
- * Number of columns of 4-byte elements that a measurement needs: inputs and results of a candidate and of the
- * reference.
+ * Number of columns of 4-byte elements that a measurement needs: the inputs, the results of the candidate, and the
+ * results of the reference.
  */
 const BENCH_COLUMNS = 8;
 

@@ -35,10 +35,13 @@ export interface NeighboursOptions extends BackendOptions, MemoryOptions, VoiceO
   readonly queries: PointsRequest | undefined;
   readonly asked: Asked;
   readonly metric: Metric;
-  /** Whether a point counts as its own neighbour, if the points themselves are the queries. */
+  /** Whether a point counts as its own neighbour. Only relevant if the points themselves are the queries. */
   readonly withSelf: boolean;
   readonly onBadRecord: 'stop' | 'skip';
-  /** Path of the table of neighbours, or `-` for stdout; undefined if it is not written. The same holds for `plot`. */
+  /**
+   * Path of the table of neighbours, or `-` for stdout; undefined if the table is not written. The same holds for
+   * `plot`.
+   */
   readonly out: string | undefined;
   readonly format: RowsFormat;
   readonly plot: string | undefined;
@@ -153,7 +156,10 @@ function parseAsked(values: OptionValues, metric: Metric): Asked {
 
 const MIN_F32 = 2 ** -126;
 
-/** Throws if a radius is negative, or if its power is not an f32. Metrics such as l2 compare powers of distances. */
+/**
+ * Throws if a radius is negative, or if the power of the radius does not fit in an f32. (Metrics such as l2 compare
+ * powers of distances.)
+ */
 function requireRadius(radius: number, metric: Metric): void {
   if (radius < 0 && metric !== 'inner') {
     throw new UsageError('usage/out-of-range', `--radius must be at least 0; got ${radius}.`);
@@ -171,7 +177,9 @@ function requireRadius(radius: number, metric: Metric): void {
 
 const MAX_F32 = 2 ** 128 - 2 ** 104;
 
-/** The exponent p, if a metric compares p-th powers of distances; 1 if it compares distances. */
+/**
+ * The exponent p if the metric compares p-th powers of distances; 1 if the metric compares the distances themselves.
+ */
 function powerOf(metric: Metric): number {
   return metric === 'l2' ? 2 : typeof metric === 'string' ? 1 : metric.lp;
 }

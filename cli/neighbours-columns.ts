@@ -17,7 +17,8 @@ export interface ColumnsOption {
 }
 
 /**
- * Finds the coordinate columns: those that the option names or, without it, those with usual names such as x and y.
+ * Finds the coordinate columns: the columns that the option names or, without the option, the columns with usual names
+ * such as x and y.
  *
  * @throws UsageError `usage/unknown-column`, `usage/no-coordinates`, `usage/not-numbers`, `usage/repeated-column`. The
  * message lists the numeric columns of the table.
@@ -91,7 +92,7 @@ const LIKELY: readonly (readonly [first: RegExp, second: RegExp])[] = [
   [/(^|[^a-z])x($|[^a-z])|east/i, /(^|[^a-z])y($|[^a-z])|north/i],
 ];
 
-/** The two columns whose names are most similar to those of coordinates, to suggest them in an error. */
+/** The two columns whose names are most similar to usual names of coordinates. An error suggests them. */
 function likelyColumns(names: readonly string[]): string[] | undefined {
   for (const pair of LIKELY) {
     const found = pair.map((pattern) => names.find((name) => pattern.test(name)));

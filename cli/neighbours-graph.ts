@@ -7,7 +7,7 @@ import type { PlacedRows } from './neighbours-rows.ts';
 /** A batch of consecutive queries. */
 export interface QueryBatch {
   readonly count: number;
-  /** Coordinates, query after query. The offset of the points has been subtracted from them. */
+  /** Coordinates of the queries, query after query, relative to the offset of the points. */
   readonly elements: Float32Array;
   /** Row number of each query in its file. */
   readonly rows: Uint32Array;
@@ -16,8 +16,8 @@ export interface QueryBatch {
   /** Row of `names` that contains the name of the batch's first query. */
   readonly firstName: number;
   /**
-   * If points are queries and not their own neighbours: the number of the point that is the first query. Otherwise
-   * undefined.
+   * If the points are the queries, and no point is its own neighbour: the number of the point that is the first query
+   * of the batch. Otherwise undefined.
    */
   readonly own: number | undefined;
 }
@@ -57,7 +57,7 @@ export function searchGraph(job: SearchJob): GraphRun<number> {
 /** Determines the number of queries in the next batch. */
 export interface BatchSize {
   next(): number;
-  /** Called with the results of a batch. Their number determines the size of the next batches. */
+  /** Called with the results of a batch. The number of results determines the size of the next batches. */
   learn(answered: AnsweredBatch): void;
 }
 
@@ -66,8 +66,8 @@ const GOOD_ROWS = 2 ** 20;
 const GROWTH = 8;
 
 /**
- * If the number of results per query is known, all batches have the maximum size. Otherwise the first batch is small,
- * and its number of results determines the size of the next.
+ * Creates a rule for the sizes of batches. If the number of results per query is known, all batches have the maximum
+ * size. Otherwise the first batch is small, and its number of results determines the size of the next.
  */
 export function batchSize(max: number, areKnown: boolean): BatchSize {
   let size = areKnown ? max : Math.min(max, FIRST_QUERIES);
@@ -81,7 +81,9 @@ export function batchSize(max: number, areKnown: boolean): BatchSize {
   };
 }
 
-/** Iterates over the points as queries. If `excludes` is true, no point is its own neighbour. */
+/**
+ * Iterates over the points as queries. If `excludes` is true, the search does not return a point as its own neighbour.
+ */
 export async function* ownBatches(points: HostPoints, size: BatchSize, excludes: boolean): AsyncGenerator<QueryBatch> {
   const { count, dimensions, elements, rows, names } = points;
   for (let from = 0; from < count; ) {

@@ -25,13 +25,13 @@ export interface Found {
 
 /** Points on a device, prepared for searches. */
 export interface NeighbourIndex {
-  /** Method of the search: in a tree, or by comparing with all points. */
+  /** Method of the search: with a tree, or by comparing each query with all points. */
   readonly way: 'tree' | 'all points';
   /** Recommended maximum number of queries per call. */
   readonly maxQueries: number;
   /**
-   * Finds the neighbours of queries. If `own` is given, the queries are the points from number `own` on, and a point is
-   * not its own neighbour.
+   * Finds the neighbours of queries. If `own` is given, the queries are consecutive points, beginning with point number
+   * `own`, and a point is not its own neighbour.
    */
   search(elements: Float32Array, own: number | undefined): Promise<Found>;
 }
@@ -51,7 +51,7 @@ const MAX_TREE_DIMENSIONS = 3;
 const MAX_ROWS = 2 ** 20;
 const MAX_QUERIES = 2 ** 15;
 /**
- * Maximum number of pairs of a query and a point per call, times the number of coordinates. It bounds the time of a
+ * Maximum number of pairs of a query and a point per call, times the number of coordinates. It limits the time of a
  * call to a fraction of a second.
  */
 const MAX_STEPS = 2 ** 34;
@@ -90,7 +90,10 @@ export function neighbourIndex(
     }
   }
 
-  /** Searches. If the result does not fit in memory, divides the queries into halves and searches for each half. */
+  /**
+   * Searches for the neighbours of all queries. If the result does not fit in memory, divides the queries into two
+   * halves and searches for each half.
+   */
   async function searchInParts(given: Float32Array, own: number | undefined): Promise<Found> {
     try {
       return await search(given, own);
@@ -220,13 +223,14 @@ function widened(elements: Float32Array, dimensions: number, width: number): Flo
 }
 
 /**
- * The radius in the form that the algorithms expect: its power for lp metrics, the radius itself for all other metrics.
+ * The radius in the form that the algorithms expect: the p-th power of the radius for lp metrics, the radius itself for
+ * all other metrics.
  */
 function limitOf(metric: Metric, radius: number): number {
   return Math.fround(typeof metric === 'string' ? radius : radius ** metric.lp);
 }
 
-/** Converts a sum of powers to a distance, by taking the root. */
+/** Converts a sum of p-th powers to a distance, by taking the p-th root. */
 function rooted(metric: Metric, sum: number): number {
   if (metric === 'l2') return Math.sqrt(sum);
   return typeof metric === 'string' ? sum : sum ** (1 / metric.lp);

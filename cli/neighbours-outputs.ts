@@ -23,7 +23,7 @@ export interface NeighbourFigures {
   readonly distances: DistanceFigures;
 }
 
-/** The names for points and queries in the table, and where to write it. */
+/** The names of points and queries in the table of neighbours, and where to write the table. */
 export interface SinkOptions {
   /** Whether the table has a column `rank`. */
   readonly isRanked: boolean;

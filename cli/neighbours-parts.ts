@@ -10,7 +10,7 @@ export const neighboursParts: NeighboursParts<Context> = {
   openTable: openTableFile,
   async openContext(options, memoryBytes) {
     const { open } = await import('../on-node.ts');
-    // No spilling to the host: if a search does not fit in memory, dividing it is faster.
+    // No spilling to the host: if a search does not fit in memory, it is faster to divide the search.
     return open({ ...options, spill: false, limits: { memoryBytes } });
   },
   async neighbourIndex(context, job) {

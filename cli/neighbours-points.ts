@@ -8,7 +8,7 @@ import type { PlacedRows } from './neighbours-rows.ts';
 export interface HostPoints {
   readonly count: number;
   readonly dimensions: number;
-  /** Coordinates, point after point. The offset has been subtracted from them. */
+  /** Coordinates of the points, point after point, relative to the offset. */
   readonly elements: Float32Array;
   /** Row number of each point in the file. */
   readonly rows: Uint32Array;
@@ -88,7 +88,7 @@ function isOfDifferences(metric: Metric): boolean {
 
 const MAX_SAMPLES = 4096;
 
-/** The median of each coordinate, computed from up to 4,096 points that are evenly spread over the file. */
+/** The median of each coordinate. It is computed from at most 4,096 points, which are evenly spread over the file. */
 function offsetOf(parts: readonly PlacedRows[], count: number, dimensions: number): number[] {
   const every = Math.ceil(count / MAX_SAMPLES);
   const samples: number[][] = Array.from({ length: dimensions }, () => []);

@@ -26,7 +26,7 @@ export interface PointRowsOptions {
 /** Number of skipped rows, and why the first one was skipped. */
 export interface LeftOut {
   count: number;
-  /** What is wrong with the first skipped row. */
+  /** Message about what is wrong with the first skipped row. */
   first: string;
 }
 

@@ -86,7 +86,10 @@ export async function searchNeighbours<C extends RunContext>(
         ? ownBatches(points, size, !options.withSelf)
         : queryBatches(asking.rows(), points, size, () => (isRounded = true));
     const total = asking === undefined ? count : asking.table.rows;
-    /** The last write. After an interruption, the run waits for it, so that a batch is not written in part. */
+    /**
+     * The last write that was started. After an interruption, the run waits for this write, so that no batch is written
+     * only in part.
+     */
     let writing: Promise<void> = Promise.resolve();
     const running = searchGraph({
       index,
@@ -219,7 +222,7 @@ function sinkOptions(
   };
 }
 
-/** Passes batches of queries on, as long as results are wanted. */
+/** Yields batches of queries as long as their results are wanted. */
 async function* whileWanted(batches: AsyncIterable<QueryBatch>, areWanted: () => boolean): AsyncGenerator<QueryBatch> {
   for await (const batch of batches) {
     if (!areWanted()) return;
@@ -238,7 +241,7 @@ function noteTaker(log: Log): { readonly all: Note[]; take(notes: readonly Note[
   };
 }
 
-/** Notes on skipped rows of points and queries. */
+/** Notes on rows of points and queries that were skipped. */
 function placeNotes(points: OpenPoints, asking: OpenPoints | undefined): Note[] {
   return [points, ...(asking === undefined ? [] : [asking])].flatMap(({ table, leftOut: { count, first } }) => {
     if (count === 0) return [];
@@ -269,7 +272,9 @@ function valueNotes(
   ];
 }
 
-/** Converts errors about memory to ones that name the options of the command line. */
+/**
+ * Converts an error about memory to an error that names the options of the command line. Other errors stay unchanged.
+ */
 function explained(given: unknown, { memoryBytes }: NeighboursOptions): unknown {
   const error = causeOf(given);
   if (!(error instanceof OutOfMemoryError) || error.code === 'memory/limit') return error;

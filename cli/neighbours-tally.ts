@@ -29,8 +29,8 @@ const SHOWN = 64;
 
 /**
  * Creates an empty tally. The bin width is the smallest power of two with which the bins cover all distances. When a
- * distance is outside, the width is doubled by merging pairs of bins. So the statistics depend neither on the order of
- * distances nor on batches, apart from the rounding of the mean.
+ * distance lies outside the bins, pairs of bins are merged, which doubles the width. So the statistics depend neither
+ * on the order of distances nor on batches, apart from the rounding of the mean.
  */
 export function distanceTally(): DistanceTally {
   let counts = new Float64Array(2 * SIDE);
@@ -43,7 +43,7 @@ export function distanceTally(): DistanceTally {
   function widen(distance: number): void {
     if (width === 0) {
       width = 2 ** (Math.floor(Math.log2(Math.abs(distance))) - Math.log2(SIDE) + 1);
-      // The zeros counted so far are in the first bin above 0, which is right for any width.
+      // All distances so far are 0. They are in the first bin above 0, which contains 0 for any width.
     }
     while (!isWithin(distance)) {
       const wider = new Float64Array(2 * SIDE);
@@ -76,7 +76,10 @@ export function distanceTally(): DistanceTally {
   };
 }
 
-/** The histogram from the first to the last non-empty bin, merged into at most {@link SHOWN} bins. */
+/**
+ * The histogram from the first to the last non-empty bin. Neighbouring bins are merged so that at most {@link SHOWN}
+ * bins remain.
+ */
 function shown(counts: Float64Array, width: number): DistanceHistogram {
   const used = [...counts.keys()].filter((bin) => counts[bin]! > 0);
   if (used.length === 0) return { start: 0, width, counts: [] };

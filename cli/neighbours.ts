@@ -32,7 +32,7 @@ export async function runNeighbours<C extends RunContext>(
     const lastOnes = await contentsOf(options, run, figures);
     for (const [path, content] of lastOnes) if (path !== '-') await writer.write(path, content);
     await outputs.commit();
-    // Stdout is written after the files have been committed, so that an error of stdout does not discard them.
+    // Stdout is written after the files have been committed, so that an error of stdout does not discard the files.
     for (const [path, content] of lastOnes) if (path === '-') await writer.write(path, content);
     const seconds = (performance.now() - started) / 1000;
     surroundings.log.summary(neighboursSummary(run, figures, { seconds, outputs: files }));

@@ -6,7 +6,7 @@ import { UsageError } from '../formats/usage-error.ts';
 type Outputs = Readonly<Record<string, string | undefined>>;
 
 interface OutputPlace {
-  /** The option and its path, as written on the command line. */
+  /** The option with its path, as written on the command line. */
   readonly words: string;
   /** The real path, with symbolic links resolved. */
   readonly target: string;

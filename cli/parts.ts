@@ -67,7 +67,7 @@ export const trackParts: TrackParts<Context> = {
   },
 };
 
-/** The error if `-` is given but stdin is a terminal, so that the command would wait forever. */
+/** The error if `-` is given but stdin is a terminal. Without this error, the command would wait forever. */
 function fromTerminal(): UsageError {
   return new UsageError('usage/terminal', 'Standard input is a terminal, not a video.', {
     remedy: 'Pipe Y4M to it: ffmpeg -i VIDEO -f yuv4mpegpipe -pix_fmt gray - | quadrille track -',

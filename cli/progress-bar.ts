@@ -32,9 +32,9 @@ const WIDEST_BAR = 40;
 const NARROWEST_BAR = 6;
 
 /**
- * The text of a progress bar, with fewer than `columns` characters: bar, percentage, rate, additional counts, remaining
- * time. Before the first unit is done, the elapsed time replaces the rate. If the total is a single unit, there is no
- * bar, because the progress within the unit is unknown.
+ * The text of a progress bar, with fewer than `columns` characters. It consists of the bar, the percentage, the rate,
+ * additional counts and the remaining time. Before the first unit (such as a tile) is done, the elapsed time replaces
+ * the rate. If the total is a single unit, there is no bar, because the progress within a unit is unknown.
  */
 export function renderProgress(
   { done, total, rate, eta, elapsed }: ProgressReport,

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Runs the TypeScript sources if main.ts is next to this file, as in a checkout. Otherwise runs the build, because the
-// published package contains only the build.
+// If main.ts is next to this file, as in a checkout, runs the TypeScript sources. Otherwise runs the built files,
+// because the published package contains only built files.
 import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 
-// Most runs take a second or two. With the default budget of V8 in Node 20, a third of a second is spent on optimizing
-// functions that are hardly called again. Later versions of Node compute the budget differently, and reject this flag.
+// Most runs take a second or two. With the default of this flag in Node 20, V8 spends a third of a second on optimizing
+// functions that are hardly called again. Later versions of Node compute the budget differently, and reject the flag.
 if (process.versions.node.startsWith('20.')) setFlagsFromString('--interrupt-budget=600000');
 
 const sources = new URL('./main.ts', import.meta.url);

@@ -5,7 +5,7 @@ import { findNoLatitude, isGeographicCrs, sameCrs } from '../formats/crs.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { GeometryError } from '../primitives/errors.ts';
 
-/** A raster with its coordinate system, which may be assumed, and notes on what was assumed. */
+/** A raster with its coordinate system, and notes on the system if it was assumed. */
 export interface Reconciled {
   readonly raster: RasterSource;
   readonly notes: readonly Note[];

@@ -57,8 +57,8 @@ export async function protectInputs(inputs: readonly string[], outputs: readonly
 }
 
 /**
- * Opens a context. If the device is not available, throws a usage error; a device that is lost later causes another
- * error.
+ * Opens a context. Throws a usage error if the device is not available. (If a device is lost later, the error is a
+ * different one.)
  */
 export async function openContext<C>(
   { backend, adapter, workers }: BackendOptions,
@@ -72,7 +72,10 @@ export async function openContext<C>(
   }
 }
 
-/** Unwraps the cause of a graph's error. The cause is more useful to the user than the name of the node that failed. */
+/**
+ * The cause of a graph's error; other errors are returned unchanged. The cause is more useful to the user than the name
+ * of the node that failed.
+ */
 export function causeOf(error: unknown): unknown {
   const isCarrier = error instanceof GraphError && CARRIERS.has(error.code);
   return isCarrier && error.cause !== undefined ? causeOf(error.cause) : error;
@@ -89,10 +92,7 @@ export interface OutputWriter {
   isRead(): boolean;
 }
 
-/**
- * Creates a writer to staged files and to stdout. After the reader of stdout has closed the pipe, output to stdout is
- * dropped.
- */
+/** Creates a writer to staged files and to stdout. Output to stdout is dropped after its reader has closed the pipe. */
 export function writeBetween(outputs: StagedOutputs, { stdout, signal }: Surroundings): OutputWriter {
   let [isRead, hasPrinted] = [true, false];
   const write: OutputWriter['write'] = async (path, chunk) => {

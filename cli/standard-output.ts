@@ -4,7 +4,7 @@ import { QuadrilleError } from '../primitives/errors.ts';
 
 /**
  * Writes text or bytes to stdout, waiting for the reader if necessary. If the reader closes the pipe (`quadrille … |
- * head`), the rest is dropped without an error.
+ * head`), the rest of the output is dropped without an error.
  *
  * @throws QuadrilleError `output/write-failed` if stdout is closed (`>&-`) or a write fails for another reason; the
  * reason of `signal` if it is aborted.
@@ -50,11 +50,13 @@ const ACCESS = 0o3;
 const READ_WRITE = 0o2;
 
 /**
- * Whether the process was started with stdout closed. In this case, Node opens the null device for reading and writing,
- * whereas `> /dev/null` in a shell opens it only for writing. The difference can be detected only on Linux.
+ * Whether the process was started with stdout closed. In this case, Node opens the null device for reading and writing
+ * as stdout, whereas `> /dev/null` in a shell opens the null device only for writing. This difference can be detected
+ * only on Linux.
  *
- * A parent process may also open the null device for reading and writing (`stdio: 'ignore'` of Node, daemons). It
- * usually does this for stderr as well, so stdout does not count as closed if stderr is the same.
+ * A parent process may also open the null device for reading and writing (`stdio: 'ignore'` of Node, daemons). Such a
+ * parent usually does this for stderr as well. So stdout does not count as closed if stderr is also the null device,
+ * opened for both.
  */
 export function isClosed(stdout: NodeJS.WritableStream): boolean {
   return stdout === process.stdout && isNullForBoth(1) && !isNullForBoth(2);

@@ -1,6 +1,6 @@
 /**
- * Finds the candidate that a mistyped word most likely means: one that begins with the word, otherwise the most similar
- * one by edit distance. Undefined if no candidate is similar enough for the length of the word.
+ * The candidate that a mistyped word most likely means: a candidate that begins with the word or, if there is none, the
+ * candidate with the smallest edit distance. Undefined if no candidate is similar enough for the length of the word.
  */
 export function suggest(word: string, candidates: readonly string[]): string | undefined {
   const abbreviated = candidates.find((candidate) => word.length > 1 && candidate.startsWith(word));

@@ -20,12 +20,15 @@ export interface Answer {
   readonly columns: HostTable;
 }
 
-/** Merges the groups of all parts of a file. */
+/** Merges the groups that are found in the parts of a file. */
 export interface GroupTally {
   add(answer: PartAnswer): void;
   /** Number of groups so far. */
   readonly size: number;
-  /** The groups as a table, in the requested order or, without one, in the order of their keys. */
+  /**
+   * Returns the groups as a table. They are in the requested order or, if no order is requested, in the order of their
+   * keys.
+   */
   end(): Answer;
 }
 

@@ -13,8 +13,8 @@ import { type RowsFormat, rowsFormat, rowsOutSpecs } from './table-files.ts';
 import { checkEnding, checkNoStdin, checkPlotName, parseCount } from './values.ts';
 
 /**
- * The parsed command line of `quadrille table`. The file has not been opened. Conditions and column names are still
- * texts, because parsing them requires the columns of the file.
+ * The parsed command line of `quadrille table`. The file that it names has not been opened. Conditions and column names
+ * are still unparsed texts, because parsing requires the names of the file's columns.
  */
 export interface TableOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly file: string;

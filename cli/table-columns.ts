@@ -7,8 +7,8 @@ import { gather, newValues, type Values } from '../formats/tables/parquet/plain.
 import type { TableField } from '../formats/tables/table-file.ts';
 
 /**
- * The values of a column as integers that have the same order as the values. For strings, the integers are their codes.
- * Without `high`, integers have 32 bits, otherwise 64 bits.
+ * The values of a column, converted to integers that have the same order as the values. For strings, the integers are
+ * the codes of the strings. The integers have 64 bits if `high` is given, otherwise 32 bits.
  */
 export interface KeyWords {
   readonly low: ArrayLike<number>;
@@ -37,7 +37,7 @@ export function keyWords(column: HostColumn): KeyWords {
   }
 }
 
-/** Returns a function that compares two rows of a column: ascending, with nulls last. */
+/** Returns a function that compares the values of two rows in a column: in ascending order, with nulls last. */
 function rowOrder(column: HostColumn): (a: number, b: number) => number {
   const { validity } = column;
   const order = column.type === 'string' ? stringOrder(column) : wordOrder(keyWords(column));
@@ -54,7 +54,8 @@ function wordOrder({ low, high }: KeyWords): (a: number, b: number) => number {
 }
 
 /**
- * Compares strings by rank. The ranks are computed once, so that strings are not compared again for every pair of rows.
+ * Compares strings by their ranks in alphabetical order. The ranks are computed once, which is faster than comparing
+ * the strings of every pair of rows.
  */
 function stringOrder({
   codes,
@@ -87,7 +88,7 @@ export function columnAt(column: HostColumn, places: Uint32Array): HostColumn {
   return { ...rest, ...some, values } as HostColumn;
 }
 
-/** Copies the bits with the given numbers; undefined if all of them are set. */
+/** Copies the bits at the given positions. Returns undefined if all copied bits are set. */
 function bitsAt(bits: Uint32Array | undefined, places: Uint32Array): Uint32Array | undefined {
   if (bits === undefined) return undefined;
   const words = bitWords(places.length);
@@ -138,8 +139,8 @@ export function columnOfCells(
 }
 
 /**
- * Row numbers, sorted by several columns, of which the first is the most significant. `descending` reverses the order,
- * but nulls stay last.
+ * Row numbers in sorted order. The rows are sorted by several columns, the first of which is the most significant.
+ * `descending` reverses the order, but nulls stay last.
  */
 export function sortedRows(columns: readonly HostColumn[], rows: number, descending = false): Uint32Array {
   const orders = columns.map((column) => (descending ? descendingOrder(column) : rowOrder(column)));

@@ -16,7 +16,10 @@ export interface ComputedColumns {
   free(): void;
 }
 
-/** Computes expressions for all rows of a table. The results are keys for groups, or values that the host adds up. */
+/**
+ * Computes expressions for all rows of a table. The results are used as keys of groups, or as values that the host adds
+ * up.
+ */
 export async function computeColumns(
   table: DeviceTable,
   expressions: readonly TypedExpression[],

@@ -10,7 +10,7 @@ export interface SortedDictionaries {
 }
 
 interface Sorted {
-  /** Codes in the alphabetical order of their strings. */
+  /** The codes of the strings, in the alphabetical order of the strings. */
   order: number[];
   strings: string[];
   places: Uint32Array;

@@ -27,7 +27,8 @@ export function rowsOutSpecs(what: string): readonly OptionSpec[] {
 }
 
 /**
- * The format of an output table. It is indicated by the extension of its name, else by `--format`; the default is CSV.
+ * The format of an output table. The extension of the path determines the format. If the extension indicates no format,
+ * `--format` determines it; the default is CSV.
  *
  * @throws UsageError `usage/format` if the extension belongs to a format that is not supported.
  */

@@ -2,7 +2,7 @@ import type { TableBatch } from '../formats/tables/table-file.ts';
 import { type GraphObserver, type GraphRun, graph } from '../graph/index.ts';
 import type { PartAnswer } from './table-part.ts';
 
-/** A file to query in parts, and how to query them. */
+/** A file to read in parts (batches of rows), and a function that queries each part. */
 export interface TableJob {
   batches(signal: AbortSignal): AsyncIterable<TableBatch>;
   readonly rows: number | undefined;
@@ -24,7 +24,7 @@ const ASKED_AT_ONCE = 2;
  */
 export const PARTS_HELD: number = 1 + ASKED_AT_ONCE + 1 + 2;
 
-/** A graph with bounded queues that reads parts, queries them and merges the answers. */
+/** A graph with bounded queues that reads the parts of a file, queries each part, and merges the answers. */
 export function tableGraph(job: TableJob): GraphRun<number> {
   const { isOnGpu, rows: total } = job;
   const rowsOf = ({ rows }: PartAnswer): number => rows;

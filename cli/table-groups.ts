@@ -11,9 +11,15 @@ import { type KeyWords, keyWords } from './table-columns.ts';
 export interface GroupStore {
   /** Number of groups so far. */
   readonly size: number;
-  /** The group number of every row, or of the rows `places`. New groups get the next numbers. Expected O(rows). */
+  /**
+   * The group number of each row, for all rows or only for the rows in `places`. New groups get the next numbers.
+   * Expected O(rows).
+   */
   indicesOf(columns: readonly HostColumn[], rows: number, places?: Uint32Array): Uint32Array;
-  /** One of the key columns, with one row per group. Strings refer to the dictionary of the latest part. */
+  /**
+   * The key column with the given index, with one row per group. Strings refer to the dictionary of the latest part of
+   * the file.
+   */
   column(key: number): HostColumn;
   /** Bytes of memory that the store uses. */
   readonly bytes: number;
@@ -21,7 +27,10 @@ export interface GroupStore {
 
 const FIRST_ROOM = 2 ** 10;
 
-/** A key column with one row per group: integers as in {@link keyWords}, and which rows are null. */
+/**
+ * A key column with one row per group: its values as integers (see {@link keyWords}), and marks for the rows that are
+ * null.
+ */
 interface StoredKey {
   low: Int32Array;
   high: Int32Array | undefined;
@@ -131,7 +140,7 @@ function isNullAt({ validity }: GivenKey, row: number): boolean {
   return validity !== undefined && !isSet(validity, row);
 }
 
-/** The upper 32 bits of a value, even if its column was converted to 32 bits. */
+/** The upper 32 bits of a value, also if the integers of its column have only 32 bits. */
 function highAt({ low, high }: KeyWords, row: number): number {
   return high === undefined ? low[row]! >> 31 : high[row]! | 0;
 }

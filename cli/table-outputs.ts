@@ -23,9 +23,9 @@ export interface TableOutputs {
   end(figures: TableFigures, running: GraphRun<unknown>): Promise<void>;
 }
 
-/** Number of rows to convert to text at once. Their text must fit in one string. */
+/** Number of rows to convert to text at once. The text of these rows must fit in one string. */
 const ROWS_AT_ONCE: number = 2 ** 12;
-/** Number of rows in an Arrow batch. It is larger, because readers are faster with large batches. */
+/** Number of rows in an Arrow batch. It is larger than for text, because programs read large batches faster. */
 const ROWS_IN_ARROW = 2 ** 16;
 
 export function rowsAtOnce({ format }: TableOptions): number {

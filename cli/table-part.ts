@@ -22,7 +22,7 @@ import type { QuestionPlan, TypedExpression } from './table-plan.ts';
 import { columnsOfCondition, columnsOfExpression, type Question } from './table-question.ts';
 import { cellTotal, columnTotal, type PartTotal, wideSums } from './table-totals.ts';
 
-/** The answer for one part of a file. */
+/** The answer to the query for one part of a file. */
 export interface PartAnswer {
   readonly rows: number;
   /** Numbers of the selected rows, if they are needed; undefined if all rows are selected. */
@@ -31,8 +31,8 @@ export interface PartAnswer {
   /** The groups of this part, with their totals; undefined if no totals are requested. */
   readonly groups: PartGroups | undefined;
   /**
-   * For each expression of which the plan keeps distinct values: its distinct values per group, and how often each
-   * occurs.
+   * For each expression whose distinct values the plan keeps: the distinct values of each group, with their numbers of
+   * occurrences.
    */
   readonly ranked: readonly PartGroups[];
   /**
