@@ -41,7 +41,7 @@ interface LoopComparison {
   readonly right: Operand;
 }
 
-/** If a round of a loop gets past statement `place` of the loop body, all these comparisons are true in that round. */
+/** A check in a loop body: a round gets past statement `place` of the body only if all `comparisons` are true. */
 interface Guard {
   readonly place: number;
   readonly comparisons: readonly LoopComparison[];
@@ -145,8 +145,8 @@ function passesOf(
 }
 
 /**
- * The constants that the rounds of a loop add to a counter. Every round adds at least one of them, and none of them
- * twice. Undefined if a round may add none, or if the function assigns the counter in any other way.
+ * The constants that the rounds of a loop add to a counter. Every round adds at least one of them, and none twice.
+ * Undefined if a round may add none, or if the function assigns the counter in any other way.
  */
 function stepsOf({ body, step }: Loop, fn: IrFunction, locals: Locals, counter: Local): number[] | undefined {
   const own = [...setsOf(counter, body, false), ...setsOf(counter, step, false)];
@@ -208,7 +208,7 @@ function isSetIn(block: readonly Statement[], variable: Local): boolean {
 
 /**
  * How a path through a block of a loop body ends: `left` at a break or return, `continued` at a continue, `ended` at
- * the end of the block. If the path assigned a given variable, `continued` becomes `set continued` and `ended` becomes
+ * the end of the block. If the path assigns a given variable, `continued` becomes `set continued` and `ended` becomes
  * `set`.
  */
 type Path = 'left' | 'continued' | 'ended' | 'set continued' | 'set';
@@ -243,8 +243,8 @@ function pathsOfOne(statement: Statement, variable: Local | undefined): readonly
     case 'if':
       return [...pathsThrough(statement.consequent, variable), ...pathsThrough(statement.alternative, variable)];
     case 'loop':
-      // A break or continue of an inner loop does not affect the outer one. A return in the inner loop may not be
-      // reached.
+      // A break or continue of an inner loop does not affect the outer one. The inner loop may end without reaching its
+      // return.
       return ['ended'];
     default:
       return ['ended'];

@@ -25,8 +25,8 @@ export function combineGraph({ module }: MonoidProgram): CombineGraph {
 const commutative: ReadonlySet<OperationName> = new Set(['add', 'mul', 'min', 'max', 'and', 'or', 'xor']);
 
 /**
- * Whether a monoid's operands may be combined in any order: it is exact, and it is declared commutative or its code
- * shows that it is.
+ * Whether a monoid's operands may be combined in any order. The monoid must be exact, and it must either be declared
+ * commutative or have code that shows that it is commutative.
  */
 export function combinesInAnyOrder(monoid: MonoidProgram): boolean {
   return monoid.exact && (monoid.commutative || leafOperations(monoid) !== undefined);

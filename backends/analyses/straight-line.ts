@@ -9,9 +9,9 @@ import {
 } from '../../primitives/ir/ir.ts';
 
 /**
- * Functors as straight-line code: calls are inlined, branches become selections (if-conversion, Allen et al. 1983), and
- * equal values are merged (hash-consing). The result is a graph of total operations that can be evaluated for four
- * lanes at a time.
+ * The fields of every node of a graph. A graph is the straight-line code of a functor: calls are inlined, branches
+ * become selections (if-conversion, Allen et al. 1983), and equal values are merged (hash-consing). All operations of
+ * the graph are total, and it can be evaluated for four lanes at a time.
  */
 
 interface NodeCommon {
@@ -86,7 +86,7 @@ export type Node =
   | SharedNode
   /** `of << (index & 31)`, where `of` is the same in all lanes. */
   | (NodeCommon & { readonly kind: 'rowBits'; readonly of: Node })
-  /** The index of the launch. */
+  /** The launch index. */
   | (NodeCommon & { readonly kind: 'index' })
   /** A named value from outside the graph, which may differ between lanes. */
   | (NodeCommon & { readonly kind: 'parameter'; readonly name: string })
@@ -107,7 +107,7 @@ export class NotStraight extends Error {
 
 /** Maximum number of values; more would not fit in vector registers anyway. */
 const MAX_VALUES = 4096;
-/** Maximum number of statements that {@link flatten} visits, calls inlined. */
+/** Maximum number of statements that {@link flatten} visits, including the statements of inlined calls. */
 const MAX_WALKED = 2 ** 17;
 /**
  * Maximum length of a chain of values, each computed from the previous. Emitters recurse along chains and overflow the
@@ -262,8 +262,8 @@ export class Graph {
   }
 
   /**
-   * Matches the subtrahend of `i - min(i, n)`, which is `i - n` clamped at 0, and returns n. Vectors do not process the
-   * lowest indices, where the clamping matters.
+   * If `taken` is `min(index, n)`, returns n. The difference `index - min(index, n)` is `index - n` clamped at 0.
+   * Vectors do not process the lowest indices, where the clamping matters.
    */
   #takenAtMost(index: Node, taken: Node): Node | undefined {
     if (this.#lanes === 'scalars' || taken.kind !== 'operation') return undefined;
@@ -274,8 +274,8 @@ export class Graph {
 }
 
 /**
- * If `index` is the launch index shifted right by a constant of at least two bits, returns the constant. Four adjacent
- * launch indices then give the same result.
+ * If `index` is the launch index shifted right by a constant number of bits, at least two, returns this number. Four
+ * adjacent launch indices then give the same result.
  */
 export function sharedShift(index: Node): number | undefined {
   if (index.kind !== 'operation' || index.name !== 'shr' || index.operands[0]!.kind !== 'index') return undefined;
@@ -401,7 +401,8 @@ export function flatten(graph: Graph, module: Module, slots: Slots, args: readon
   let walked = 0;
   const walk = (frame: Frame, statements: readonly Statement[]): void => {
     walked += statements.length;
-    // Repeated calls with the same arguments add few values but are visited each time. MAX_WALKED bounds this work.
+    // A repeated call with the same arguments adds few values, but its statements are visited again. MAX_WALKED bounds
+    // this work.
     if (walked > MAX_WALKED) throw new NotStraight(`it has more than ${MAX_WALKED} operations, all calls inlined`);
     for (const statement of statements) step(frame, statement);
   };

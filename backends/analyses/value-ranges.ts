@@ -24,8 +24,8 @@ export function literalRange({ type, value }: Literal): ValueRange {
 }
 
 /**
- * The range of an operation's result, by interval arithmetic. All values of the type if the result is not an integer or
- * might wrap.
+ * The range of an operation's result, by interval arithmetic. If the result is not an integer or might wrap, the range
+ * holds all values of the type.
  */
 export function operationRange(
   { name, operands }: Operation,

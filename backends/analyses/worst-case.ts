@@ -7,8 +7,9 @@ import { literalRange, operationRange, type ValueRange, wholeRange } from './val
 export type Weights = (statement: Statement) => number;
 
 /**
- * An upper bound of the cost of one evaluation of a module's entry, for all arguments, uniforms and arrays. Infinite if
- * the module has a loop without a known bound. Constants that callers pass to other functions are taken into account.
+ * An upper bound of the cost of evaluating a module's entry once, whatever the arguments, uniforms and arrays. Infinite
+ * if the module has a loop without a known bound. Constants that callers pass to other functions are taken into
+ * account.
  *
  * @example
  * const steps = (rounds: U32) => { const sum = Var(u32(0)); For(0, rounds, (i) => sum.set(sum.add(i))); return sum; };
@@ -30,7 +31,10 @@ export function worstCase(module: Module, weigh: Weights): number {
 interface Scope {
   readonly functions: ReadonlyMap<string, IrFunction>;
   readonly weigh: Weights;
-  /** Functions that contain a loop or call such a function. Their cost may depend on their arguments. */
+  /**
+   * Names of the functions that contain a loop or call a looping function. The cost of such a function may depend on
+   * its arguments.
+   */
   readonly looping: ReadonlySet<string>;
   readonly known: Map<string, number>;
 }

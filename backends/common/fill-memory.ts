@@ -7,8 +7,8 @@ const LANES = 4;
 
 export interface FilledMemory {
   /**
-   * Returns memory for the source's bytes from `at` on: at least one, at most `bytes` bytes. Throws after the memory
-   * was freed.
+   * Returns memory for bytes of the source, from byte `at` on. The memory has at least one and at most `bytes` bytes.
+   * Throws once the memory was freed.
    */
   place(at: number, bytes: number): Uint8Array;
   /** Called between reads, to let other tasks run. */

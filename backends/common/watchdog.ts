@@ -2,15 +2,15 @@ import { requireHangLimit } from './backend-options.ts';
 
 /** Declares a device hung if it makes no progress while somebody waits for it. */
 export interface Watchdog {
-  /** Call when a wait starts. */
+  /** Must be called when a wait starts. */
   begin(): void;
-  /** Call when a wait ends, which shows that the device is alive. */
+  /** Must be called when a wait ends, which shows that the device is alive. */
   end(): void;
 }
 
 /**
- * Number of consecutive checks without progress after which the watchdog gives up. All checks that are missed while the
- * calling thread is busy count as one.
+ * Number of consecutive checks without progress after which the watchdog gives up. While the calling thread is busy it
+ * misses checks; all missed checks count as one.
  */
 const LOOKS = 8;
 

@@ -25,7 +25,7 @@ import {
   type WriteEntry,
 } from './log.ts';
 
-/** Describes one failover: which backend was replaced by which, and why. */
+/** One failover: the lost backend, the backend that replaces it, and the reason. */
 export interface Failover {
   /** The backend that was lost. */
   readonly from: Backend['name'];
@@ -44,12 +44,15 @@ export interface FailoverOptions {
    * continues.
    */
   readonly onFailover?: ((failover: Failover) => void) | undefined;
-  /** Called when `onFailover` fails and when a standby is abandoned at closing. Default: a warning of the platform. */
+  /**
+   * Called when `onFailover` fails and when a standby is abandoned at closing. By default the platform issues a
+   * warning.
+   */
   readonly onWarning?: OnWarning | undefined;
   /**
-   * Bounds of the replay log: bytes of host copies, and number of kernels. Copies of buffers in use do not count. When
-   * the log exceeds either bound, the buffers in use are copied to the host and all older entries are dropped. Default:
-   * 256 MiB and 10,000 kernels.
+   * Bounds of the replay log: `bytes` of host copies, and `commands`, the number of kernels. Copies of buffers in use
+   * do not count. When the log exceeds either bound, the buffers in use are copied to the host and all older entries
+   * are dropped. Default: 256 MiB and 10,000 kernels.
    */
   readonly keep?: { readonly bytes?: number | undefined; readonly commands?: number | undefined } | undefined;
 }
@@ -539,7 +542,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     },
     async close() {
       end(new DeviceLostError('device/closed', 'The backend was closed.'));
-      // A failover in progress waits for its standby. Closing the standby makes it reject, which ends the failover.
+      // A failover in progress waits for its standby. When the standby is closed, the failover fails and ends.
       const closed = Promise.all([...retired, current].map((each) => each.close()));
       const [inTime] = await Promise.all([endsWithin(CLOSE_LIMIT, takingOver ?? closed), closed]);
       if (!inTime && takingOver !== undefined) warn(standbyLeft(), onWarning);

@@ -14,8 +14,8 @@ export interface Held extends DeviceBuffer {
   /** Whether the buffer is borrowed: the memory belongs to other code, and its contents are lost with the device. */
   readonly borrowed: boolean;
   /**
-   * Why the contents are lost, if they are. After a failover, contents that came from a borrowed buffer or from a
-   * source that fails cannot be restored.
+   * The reason why the contents are lost; undefined if they are not lost. After a failover, contents that came from a
+   * borrowed buffer or from a source that fails cannot be restored.
    */
   lost: QuadrilleError | undefined;
 }
@@ -183,8 +183,8 @@ function needed(entries: readonly Entry[], buffers: Set<Held>): Entry[] {
 }
 
 /**
- * Whether `buffers`, which later entries need, depend on `entry`. If so, changes `buffers` to those needed before the
- * entry.
+ * Whether `entry` must stay in the log: it writes some of `buffers`, which later entries need, or its answer is
+ * pending. Updates `buffers` to the buffers that are needed before the entry.
  */
 function isNeeded(entry: Entry, buffers: Set<Held>): boolean {
   switch (entry.kind) {

@@ -46,9 +46,9 @@ const defaultLimits: Limits = {
 const determinism: Determinism = { level: 'exact', ulp: 0, reasons: ['JavaScript rounds after every operation.'] };
 
 /**
- * The specification: every kernel is a sequential loop over plain arrays. It is slow; tests compare the other backends
- * with it byte for byte. Commands run synchronously on the calling thread. An endless loop is never stopped:
- * `hangLimit` has no effect.
+ * Creates the reference backend, which specifies the results of all other backends. Every kernel is a sequential loop
+ * over plain arrays and therefore slow. Tests compare the results of the other backends byte for byte. Commands run
+ * synchronously on the calling thread. An endless loop is never stopped: `hangLimit` has no effect.
  *
  * @throws `DeviceLostError` `reference/no-text` if the page's Content-Security-Policy forbids compiling functions from
  * text.

@@ -32,8 +32,8 @@ export type CompiledModule = (
 ) => CompiledEntry;
 
 /**
- * The budget of a pausing evaluation. Every loop round subtracts 1 from `roundsLeft`. Below 0 the evaluation pauses;
- * the caller sets a new budget and resumes.
+ * The budget of an evaluation that can pause. Every loop round subtracts 1 from `roundsLeft`. When the number falls
+ * below 0, the evaluation pauses; the caller then sets a new budget and resumes.
  */
 export interface Pause {
   roundsLeft: number;
@@ -48,7 +48,7 @@ export type PausingModule = (
   pause: Pause,
 ) => (...args: PlainValue[]) => Generator<undefined, PlainValue[], undefined>;
 
-/** Maximum number of compiled modules in the cache. Programs that repeat their work use far fewer. */
+/** Maximum number of compiled modules in the cache. Programs that repeat their work use far fewer modules. */
 const MAX_COMPILED = 1024;
 
 const compiled = createCache<number, CompiledModule>({ max: MAX_COMPILED });

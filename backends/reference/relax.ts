@@ -52,7 +52,7 @@ export function relax(memory: HostMemory, command: RelaxCommand): void {
   }
 }
 
-/** Stands for a neighbour outside the grid, whose state is `outside`. */
+/** The place of a neighbour outside the grid. Such a neighbour has the state `outside`. */
 const OUTSIDE = -1;
 
 /** Indices of the neighbours of every cell of a grid, cell by cell. They are the same in every round. */

@@ -17,9 +17,11 @@ export interface WindowedCommand {
   readonly storesToHost?: boolean;
   /** Further buffers that the inner backend's commands write. They must be on the device. */
   readonly cells?: readonly DeviceBuffer[];
-  /** The number of rows of a window is a multiple of this number. 1 by default. */
+  /** The number of rows of a window is a multiple of `multiple`, which is 1 by default. */
   readonly multiple?: number;
-  /** Words of working memory per row of a window, besides what the inner backend's commands allocate. */
+  /**
+   * Words of working memory per row of a window, not counting the memory that the inner backend's commands allocate.
+   */
   readonly scratch?: number;
   /** Words of working memory for the whole command, given its number of rows. */
   readonly fixed?: (length: number) => number;
@@ -42,7 +44,8 @@ export interface Analysis {
 }
 
 /**
- * A buffer that is less than half full is not uploaded whole if it exceeds this fraction (1/8) of the device memory.
+ * A buffer that is less than half full is not uploaded whole if its size exceeds the device memory divided by
+ * `SPARSE_SHARE`.
  */
 const SPARSE_SHARE = 8;
 
@@ -76,8 +79,9 @@ export async function analyse(
 }
 
 /**
- * Decides how windows read each array. An array is placed whole if the first and the last window read all of it. Any
- * other array is read in pieces, and so is a large buffer that is less than half full.
+ * Decides how windows read each array. An array is placed whole (all of it on the device) if the first and the last
+ * window read all its elements. Any other array is read in pieces, and so is a large buffer that is less than half
+ * full.
  */
 function placed(program: KnownProgram, length: number, min: number, memoryBytes: number): AnalysedProgram {
   const ends = [elementsOf(program, 0, Math.min(length, min)), elementsOf(program, Math.max(0, length - min), length)];

@@ -35,8 +35,8 @@ import type { WindowMachine } from './windows.ts';
 
 export interface SpillingOptions {
   /**
-   * For tests: maximum rows of a window. Commands with more indices run in windows even if memory is plentiful, and the
-   * device holds only what the windows need.
+   * For tests: maximum number of rows of a window (a range of a command's indices). Commands with more indices run in
+   * windows even if memory is plentiful, and the device holds only what the windows need.
    */
   readonly windowRows?: number | undefined;
   /**
@@ -61,7 +61,7 @@ interface Command {
   /** Runs the command unchanged, in one piece. */
   readonly whole: () => void;
   readonly inWindows: (machine: WindowMachine) => Promise<void>;
-  /** Runs the command with the help of the host, for arrays that are read at random and do not fit on the device. */
+  /** Runs the command with the help of the host, if arrays that are read at random do not fit on the device. */
   readonly onHost?: (machine: WindowMachine) => Promise<void>;
 }
 
@@ -70,7 +70,7 @@ interface Command {
  * straight to that backend. Otherwise the least recently used buffers are spilled to the host until they are needed
  * again. A command whose buffers do not fit together runs in windows, which are ranges of its indices. Arrays that are
  * read near the index are uploaded piece by piece, and results that do not fit are downloaded. Arrays that are read at
- * random must fit on the device; where they do not, the host computes the results if it can.
+ * random must fit on the device; if they do not fit, the host computes the results if it can.
  *
  * Commands still return immediately: a command that must wait for memory is queued, and so are all commands after it.
  * An error in the queue is thrown by reads of the buffers that the command should have written, and by the next `sync`.
@@ -100,8 +100,8 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   const calm = (): boolean => !forced && queue.idle && places.calm;
 
   /**
-   * Passes an optional command to the inner backend if nothing is spilled. Returns whether the command was issued; if
-   * not, the caller replaces it by other commands, which can spill.
+   * Passes a command that the inner backend may not support to that backend, if nothing is spilled. Returns whether the
+   * command was issued; if not, the caller replaces it by other commands, which can spill.
    */
   const passOn = (run: () => boolean | undefined): boolean => {
     queue.guard();
@@ -192,7 +192,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       } catch (error) {
         const begun = once && inner.counters.dispatches > dispatches;
         if (!isShortage(error) || begun || i === ways.length - 1) throw error;
-        // The uploads of a window with so few rows, at two words a row, fit in one binding.
+        // With at most this number of rows, at two words per row, the uploads of a window fit in one binding.
         if (isWantOfBindings(error)) maxRows = Math.min(maxRows, Math.floor(inner.limits.bindingBytes / 8));
         await places.makeRoom(places.memoryBytes, new Set());
       }

@@ -64,9 +64,9 @@ function isLast({ from, rows }: RowWindow, length: number): boolean {
 
 /** The total of all earlier windows, in device memory. */
 interface Carry {
-  /** Changes a program: its first element becomes carry ⊕ element. */
+  /** Returns the program with its first element replaced by carry ⊕ element. */
   into(program: Program): Program;
-  /** Changes an emit program: the exclusive prefix of its first element becomes the carry. */
+  /** Returns the emit program with the exclusive prefix of its first element replaced by the carry. */
   before(emit: Program): Program;
   /** The cell that receives the total including the current window. */
   readonly next: Cell;

@@ -19,7 +19,7 @@ export async function forEachInWindows(
 }
 
 /**
- * Runs a `forEach` command whose windows do not fit in memory. Each result is computed by a program of its own, which
+ * Runs a `forEach` command whose windows do not fit in memory. Each result is computed by a separate program, which
  * reads fewer arrays. Results whose programs still do not fit are computed on the host.
  */
 export async function forEachOneByOne(

@@ -62,7 +62,10 @@ interface HistogramJob {
   readonly machine: WindowMachine;
   readonly windowing: Windowing;
   readonly count: (window: RowWindow, buffer: DeviceBuffer, word: number) => void;
-  /** Words of all histograms (`words`), and of the histograms of a window with `rows` rows (`wordsFor`). */
+  /**
+   * Number of words of all histograms (`words`), and a function that returns the number of words of the histograms of a
+   * window with `rows` rows (`wordsFor`).
+   */
   readonly words: number;
   readonly wordsFor: (rows: number) => number;
 }

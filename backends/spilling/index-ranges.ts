@@ -28,7 +28,7 @@ export interface Elements {
 }
 
 const WORDS = 2 ** 32;
-/** Values from 0 up to these bounds (exclusive) are neither negative nor wrapped. */
+/** Exclusive bounds of counts: values from 0 up to the bound are neither negative nor wrapped. */
 const MAX_COUNT: Readonly<Record<'u32' | 'i32', number>> = { u32: WORDS, i32: WORDS / 2 };
 const ANY: IndexInterval = { lo: 0, hi: WORDS - 1 };
 
@@ -142,7 +142,10 @@ function operation(name: string, operands: readonly Operand[], [a, b, c]: readon
   }
 }
 
-/** The range of an operation that differs between u32 and i32, for operands that have the same value in both types. */
+/**
+ * The range of the result of an operation that differs between u32 and i32. The operands must have the same values in
+ * both types.
+ */
 function unsigned(name: string, a: IndexInterval, b: IndexInterval = a): IndexInterval {
   switch (name) {
     case 'min':

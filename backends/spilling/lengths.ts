@@ -1,7 +1,7 @@
 import type { ArrayBinding, Backend, Cell, Length, Program } from '../../primitives/contract/backend.ts';
 import type { BufferPlaces, Spillable } from './places.ts';
 
-/** A program with the known lengths of its arrays. `cells` holds the contents of its arrays of one u32. */
+/** A program whose arrays have known lengths. `cells` holds the contents of the arrays that consist of one u32. */
 export interface KnownProgram extends Program {
   readonly arrays: ReadonlyMap<string, ArrayBinding & { readonly length: number }>;
   readonly cells: ReadonlyMap<string, number>;

@@ -78,8 +78,8 @@ export function readersOf(
 }
 
 /**
- * Evaluates a module for the indices 0 … `length` − 1. Yields the number of finished rows whenever it is time to look
- * at the clock.
+ * Evaluates a module for the indices 0 … `length` − 1. Whenever it is time to look at the clock, yields the number of
+ * finished rows.
  */
 function* evaluationOf(
   module: Module,
@@ -131,7 +131,7 @@ export function withoutLoops(module: Module): Module {
 
 export interface Clock {
   /**
-   * Yields to the event loop if enough time has passed. `further` says whether a row was finished since the last look.
+   * Yields to the event loop if enough time has passed. `further` says whether a row was finished since the last call.
    */
   look(further: boolean): Promise<void>;
 }
@@ -147,7 +147,7 @@ export function createClock(hangLimit: number | undefined, sync: () => Promise<v
       if (!further) spentOnRow += spent;
       if (hangLimit !== undefined && spentOnRow >= hangLimit) throw hangError(hangLimit);
       await new Promise((resolve) => setTimeout(resolve));
-      // This rejects if the backend was aborted meanwhile.
+      // `sync` rejects if the backend was aborted meanwhile.
       await sync();
       turnBegan = performance.now();
     },

@@ -5,7 +5,7 @@ import { CHUNK_WORDS, createHostWords, type HostWords } from './host-words.ts';
 
 /**
  * A buffer whose contents are on the device, on the host or on both. Until its first write it may have no memory at
- * all. While it is on the device, its id is that of the inner backend's buffer, so the inner backend accepts it.
+ * all. While the buffer is on the device, it has the id of the inner backend's buffer, so the inner backend accepts it.
  */
 export interface Spillable extends DeviceBuffer {
   id: number;
@@ -35,7 +35,10 @@ export interface BufferPlaces {
   readonly memoryBytes: number;
   /** Whether all buffers are on the device, without host copies and failures. */
   readonly calm: boolean;
-  /** Allocates a buffer. It gets device memory if `now` is set and there is room, else no memory before it is used. */
+  /**
+   * Allocates a buffer. The buffer gets device memory at once if `now` is set and there is room. Otherwise it gets no
+   * memory until it is used.
+   */
   allocate(words: number, now: boolean): Spillable;
   /** Registers a buffer that the inner backend has borrowed from other code. */
   adopt(borrowed: DeviceBuffer): Spillable;
@@ -65,7 +68,8 @@ export interface BufferPlaces {
   /** Moves a buffer from the device to the host. */
   spill(buffer: Spillable): Promise<void>;
   /**
-   * Records that a command used the buffers `all` and wrote the buffers `written`, whose host copies become invalid.
+   * Records that a command used the buffers `all` and wrote the buffers `written`. The host copies of the written
+   * buffers become invalid.
    */
   used(all: Iterable<Spillable>, written: Iterable<Spillable>): void;
   /** The host memory of a buffer that is not on the device; allocated if necessary. */

@@ -15,11 +15,11 @@ export interface Queue {
   add(job: QueuedJob): void;
   /** Queues a function and resolves to its result. */
   join<R>(run: () => Promise<R>): Promise<R>;
-  /** Marks a failure as reported to the caller, and returns it. */
+  /** Marks a failure as reported to the caller. Returns its reason. */
   tell(reason: unknown): unknown;
   /** Throws the first failure that was not yet reported to the caller, and forgets the rest. */
   throwUntold(): void;
-  /** Makes all jobs fail that have not finished. */
+  /** Stops the queue: all unfinished jobs fail. */
   stop(reason: unknown): void;
   /** Resolves when the queue is empty. */
   settled(): Promise<void>;

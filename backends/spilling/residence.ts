@@ -10,10 +10,10 @@ import { type BufferPlaces, bytesOf, type Spillable, staysOnDevice } from './pla
 export interface Residence {
   /** Buffers that are on the device, complete. */
   readonly inPlace: ReadonlySet<Spillable>;
-  /** Stores that the device executes (to buffers in `inPlace`), and stores that the host executes. */
+  /** The stores that the device executes, which go to buffers in `inPlace`, and the stores that the host executes. */
   readonly deviceStores: readonly Store[];
   readonly hostStores: readonly HostStore[];
-  /** Call after the last window: makes the stored words the contents of their buffers. */
+  /** Makes the stored words the contents of their buffers. Must be called after the last window. */
   finish(): void;
 }
 
@@ -21,7 +21,7 @@ export interface Residence {
  * Decides which buffers of a command are on the device while it runs in windows, and moves them.
  * - Buffers that are read at random, and cells (single values), must be on the device.
  * - Buffers already on the device stay there as long as half of the memory remains for windows.
- * - Buffers that are stored to at computed indices get what remains of that half.
+ * - Buffers that are stored to at computed indices get the rest of the first half.
  * - Stores to a buffer that is also read happen on the host, so that no window reads what another window wrote.
  *
  * @throws OutOfMemoryError `memory/random-access`
@@ -98,7 +98,7 @@ async function makeResident(
 
 /**
  * The error for a command that needs more device memory at once than there is. The message names the arrays that are
- * read at random and the bytes that are stored to.
+ * read at random and the number of bytes that are stored to.
  */
 export function tooMuchAtRandom(
   { memoryBytes }: BufferPlaces,

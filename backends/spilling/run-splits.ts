@@ -5,8 +5,8 @@ export interface SortedRun {
 }
 
 /**
- * For each run, the number of its rows among the first `rank` rows of all runs in sorted order. Rows with equal digits
- * keep the order of the runs. The search bisects the digit and takes 32 binary searches in every run.
+ * For each run (sorted window), counts its rows among the first `rank` rows of the sorted result. Rows with equal
+ * digits keep the order of the runs. The search bisects the digit and takes 32 binary searches in every run.
  */
 export function splitsAt(runs: readonly SortedRun[], digit: (key: number) => number, rank: number): number[] {
   const below = (bound: number): number[] => runs.map(({ keys }) => countBelow(keys, digit, bound));

@@ -1,6 +1,9 @@
 import { OutOfMemoryError, QuadrilleError } from '../../primitives/errors.ts';
 
-/** Whether a command failed for lack of memory or bindings, of which windows need less. */
+/**
+ * Whether a command failed for lack of memory or bindings. The command may then succeed in windows, which need fewer of
+ * both.
+ */
 export function isShortage(error: unknown): boolean {
   return error instanceof OutOfMemoryError || isWantOfBindings(error);
 }

@@ -79,8 +79,8 @@ function cut({ keys, payload }: SortedRun, from: number, to: number): SortedRun 
 }
 
 /**
- * Merges rows `from` to `to` of each run with a stable sort. Rows are uploaded run by run, so that equal keys keep the
- * order of the runs.
+ * Merges rows `from` to `to` of each run (sorted window) with a stable sort. Rows are uploaded run by run, so that
+ * equal keys keep the order of the runs.
  */
 async function mergeTile(
   machine: WindowMachine,

@@ -125,7 +125,7 @@ export function emitPrefixes(emit: Module, monoid: MonoidProgram): Module {
   );
 }
 
-/** The fold of all elements before an element's quad, and whether there are any. */
+/** The fold of all elements before an element's quad, and whether such elements exist. */
 function prefixBefore(
   index: Local,
   types: readonly ScalarType[],

@@ -42,7 +42,8 @@ type Results = readonly PlainValue[];
 interface Evaluator {
   evaluate(args: Results): Generator<undefined, Results, undefined>;
   /**
-   * Approximate number of statements that one call runs, or, if it pauses, that it runs between two possible pauses.
+   * Approximate number of statements that one call runs. If the call can pause, the number of statements between two
+   * possible pauses.
    */
   readonly statements: number;
 }
@@ -88,7 +89,7 @@ function evaluatorOf(
   };
 }
 
-/** Walks from every index. Yields the number of finished indices whenever it is time to look at the clock. */
+/** Walks from every index. Whenever it is time to look at the clock, yields the number of finished indices. */
 function* walks(
   length: number,
   begin: Evaluator,

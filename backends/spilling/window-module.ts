@@ -22,8 +22,8 @@ export interface WindowModule {
   /** Name of the uniform with the window's first index. */
   readonly start: string;
   /**
-   * Names of uniforms, by array: the first element of a piece (`pieces`), and the length of an array that is not bound
-   * whole (`lengths`).
+   * For each array that has such a uniform, the name of the uniform: `pieces` gives the index of a piece's first
+   * element, and `lengths` the length of an array that is not bound whole.
    */
   readonly pieces: ReadonlyMap<string, string>;
   readonly lengths: ReadonlyMap<string, string>;
@@ -85,7 +85,10 @@ interface Names {
   readonly lengths: ReadonlyMap<string, string>;
 }
 
-/** Rewrites one function. Its index parameters then take indices of the window, and all other values stay the same. */
+/**
+ * Rewrites one function. The index parameters of the new function take indices of the window; all other values stay the
+ * same.
+ */
 function createShifter(
   fn: IrFunction,
   holding: ReadonlySet<number>,

@@ -12,9 +12,9 @@ import { isShortage, isWantOfBindings } from './shortage.ts';
 export interface WindowMachine {
   readonly inner: Backend;
   readonly places: BufferPlaces;
-  /** Maximum rows of a window, even if memory allows more. */
+  /** Maximum number of rows of a window, even if memory allows more. */
   readonly maxRows: number;
-  /** Whether all buffers that windows do not need must leave the device. */
+  /** Whether all buffers that the windows do not need must leave the device. */
   readonly thrifty: boolean;
   /** Maximum time in milliseconds that the host may evaluate one row. */
   readonly hangLimit: number | undefined;
@@ -35,7 +35,7 @@ export interface RowWindow {
 export interface Windowing {
   /** Number of indices of the command. */
   readonly length: number;
-  /** Maximum rows of a window. */
+  /** Maximum number of rows of a window. */
   readonly rows: number;
   /**
    * Calls `body` for windows that together cover all indices. If the inner backend runs out of memory, a window is
@@ -44,7 +44,7 @@ export interface Windowing {
   run(body: (window: RowWindow) => void | Promise<void>): Promise<void>;
 }
 
-/** Minimum rows of a planned window. Shorter windows would hardly save memory. */
+/** Minimum number of rows of a planned window. Shorter windows would hardly save memory. */
 const MIN_ROWS = 64;
 /** Share of the free device memory that a window may fill. The inner backend's commands need the rest. */
 const FILL = 0.75;
@@ -86,8 +86,8 @@ export async function planWindows(machine: WindowMachine, command: WindowedComma
 }
 
 /**
- * Number of rows of a window. Frees at most half of the device memory for all rows, then halves the window until it
- * fits in the free memory.
+ * Number of rows of a window. First spills buffers to make room for all rows of the command, but in at most half of the
+ * device memory. Then halves the window until it fits in the free memory.
  */
 async function fittingRows({ places, maxRows }: WindowMachine, plan: WindowsPlan): Promise<number> {
   const { multiple, min, residence, analysis } = plan;
@@ -135,7 +135,7 @@ async function runAll(
       from = to;
     } catch (error) {
       const combinedSome = combines && counters.dispatches > dispatches;
-      // Buffers on the device are split into as many bindings in shorter windows, so halving would not help.
+      // Buffers on the device need the same number of bindings in shorter windows, so halving would not help.
       const isLasting = isWantOfBindings(error) && !machine.thrifty;
       if (!isShortage(error) || isLasting || combinedSome || max <= multiple) throw error;
       max = halved(max, plan);

@@ -76,8 +76,9 @@ export interface WebGpuOptions {
    */
   readonly closeLimit?: number | undefined;
   /**
-   * Size of the staging memory for transfers: `buffers` mappable buffers of `bytes` bytes each for uploads, and as many
-   * for reads. By default 4 buffers of 16 MiB each. They are allocated on demand and kept until memory runs short.
+   * Size of the staging memory for transfers: `buffers` mappable buffers of `bytes` bytes each for uploads, and the
+   * same number for reads. By default 4 buffers of 16 MiB each. They are allocated on demand and kept until memory runs
+   * short.
    */
   readonly staging?: StagingSize | undefined;
   /** Receives warnings. By default they go to the console or, in Node, to `process.emitWarning`. */

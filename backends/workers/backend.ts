@@ -28,22 +28,22 @@ import { requireWebAssembly } from './wasm/runtime.ts';
 import type { FunctionBody } from './wasm/wasm-encoder.ts';
 
 export interface WorkersOptions {
-  /** Number of worker threads; by default, as many as the machine can run in parallel. */
+  /** Number of worker threads; by default, the number that the machine can run in parallel. */
   readonly workers?: number | undefined;
   readonly limits?: Partial<Limits> | undefined;
   /**
    * A command runs on the calling thread if the workers are idle and its estimated worst-case time is below this many
-   * nanoseconds: waking the workers would take longer. A caller that waits for at most 2,400,000 ns of work helps the
-   * workers, but at most for this time. Default 300,000; 0 leaves every command to the workers. A functor that has a
-   * loop without a fixed bound always runs on the workers, for example a `While`, or a `For` up to an element of a
-   * column.
+   * nanoseconds: waking the workers would take longer. If a caller waits for work of at most 2,400,000 ns, the calling
+   * thread helps the workers, but for no more than `inlineNanoseconds`. Default 300,000; 0 leaves every command to the
+   * workers. A functor that has a loop without a fixed bound always runs on the workers, for example a `While`, or a
+   * `For` up to an element of a column.
    */
   readonly inlineNanoseconds?: number | undefined;
   /**
    * Minimum number of rows for fusing commands. A command over at least this many rows waits until the end of the
    * current turn of the event loop. Maps, scans and compactions of the same rows that follow within the turn run
-   * together with the command, tile by tile. So data that one command writes is still in the cache when the next reads
-   * it. Default 2^18.
+   * together with the command, tile by tile. Data that one command writes is therefore still in the cache when the next
+   * command reads it. Default 2^18.
    */
   readonly fusedRows?: number | undefined;
   /**
@@ -52,8 +52,9 @@ export interface WorkersOptions {
    */
   readonly keptKernels?: number | undefined;
   /**
-   * Milliseconds without progress after which the workers are considered lost, for example because a loop in a functor
-   * never ends. Only the time while a caller waits counts. By default, waits are unlimited.
+   * Milliseconds without progress after which the workers are considered lost. Workers make no progress, for example,
+   * if a loop in a functor never ends. Only the time during which a caller waits counts. By default, waits are
+   * unlimited.
    */
   readonly hangLimit?: number | undefined;
   /**
@@ -200,8 +201,8 @@ function createBackend(
   };
 
   /**
-   * Allocates memory. If there is too little, first frees released buffers that waiting commands or pending reads still
-   * use.
+   * Allocates memory. If there is too little free memory, first frees released buffers that were kept for waiting
+   * commands or pending reads.
    */
   const withRoom = <T>(take: () => T): T => {
     try {
@@ -215,7 +216,7 @@ function createBackend(
 
   /**
    * Uninstalls the functions of dropped kernels. Must only run between commands: a launch that is not in the queue yet
-   * refers to functions by number, and could lose one of them.
+   * refers to functions by number, and these functions must not be uninstalled.
    */
   const uninstallForgotten = (): void => {
     if (forgotten.length === 0) return;
@@ -321,7 +322,10 @@ function createBackend(
     };
   };
 
-  /** The current value of a length. Call it only while no command is running: a command may still change the count. */
+  /**
+   * The current value of a length. Must only be called while no command is running, because a command may change the
+   * count.
+   */
   const lengthNow = (length: Length): number => {
     if (typeof length === 'number') return length;
     const word = memory.resolve(length.buffer).address / 4 + length.word;

@@ -1,6 +1,6 @@
 import { type Kind, where } from '../../../primitives/kinds.ts';
 
-/** The check that an option is a WebGPU device, of any implementation of WebGPU. */
+/** Validator of options that must be a WebGPU device, of any implementation of WebGPU. */
 export const aDevice: Kind = where('a GPUDevice', isDevice, {
   code: 'open/device',
   remedy: 'Pass the result of await adapter.requestDevice(deviceDescriptor(adapter)).',

@@ -8,7 +8,7 @@ import { lostError } from './failure.ts';
 /** Which adapters to accept; `auto` prefers a hardware adapter. */
 export type AdapterChoice = 'hardware' | 'software' | 'auto';
 
-/** A device, with the limits and features that matter to kernels. */
+/** An open device, with the limits and features that matter to kernels. */
 export interface OpenDevice {
   /** The adapter of the device; undefined if the caller passed the device. */
   readonly adapter: GpuAdapter | undefined;
@@ -117,7 +117,7 @@ const UNKNOWN_ADAPTER = {
 const NUMBERED_SUBGROUPS = 'subgroup_id';
 
 /**
- * Whether a device supports `subgroup_id`, found out by a test compilation. It is for Node, where no `navigator.gpu`
+ * Whether a device supports `subgroup_id`, found out by a test compilation. Needed in Node, where no `navigator.gpu`
  * lists the language features.
  */
 async function compilesNumberedSubgroups(device: GpuDevice): Promise<boolean> {
@@ -174,13 +174,13 @@ function limitsOf(limits: GPUSupportedLimits): Limits {
     bindingBytes: Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize),
     workgroups: limits.maxComputeWorkgroupsPerDimension,
     storageBuffers: limits.maxStorageBuffersPerShaderStage,
-    // WebGPU does not reveal the amount of device memory, so this is no limit. An allocation that exceeds the memory
-    // reports an error.
+    // WebGPU does not reveal the amount of device memory, so no limit is set here. An allocation that exceeds the
+    // memory reports an error.
     memoryBytes: Number.MAX_SAFE_INTEGER,
   };
 }
 
-/** Minimum limits with which the kernels work. A block of the combination tree of folds and scans fills 4 KiB. */
+/** Minimum limits with which the kernels work. Folds and scans combine values in blocks of 4 KiB. */
 const minLimits: Limits = { bindingBytes: 4096, workgroups: 1, storageBuffers: 4, memoryBytes: 0 };
 
 /**

@@ -1,7 +1,7 @@
 type Listener = (reason: GPUDeviceLostInfo) => void;
 
 /**
- * The listeners for the loss of each device. They are kept here because a callback of the promise `device.lost` cannot
+ * The listeners for the loss of each device. This map is needed because a callback of the promise `device.lost` cannot
  * be removed.
  */
 const listenersOf = new WeakMap<GPUDevice, Set<Listener>>();

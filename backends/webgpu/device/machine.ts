@@ -45,7 +45,10 @@ export interface GpuMachine {
   close(): Promise<void>;
 }
 
-/** What the memory pool asks of the owner of reserved memory (memory that prepared pipelines keep between calls). */
+/**
+ * The methods that the memory pool calls on the owner of reserved memory (memory that prepared pipelines keep between
+ * calls).
+ */
 export interface ReservedMemory {
   /** Frees the reserved memory. Called when an allocation finds no memory. */
   giveUp(): void;

@@ -122,8 +122,8 @@ const isNormalOrZero = (value: Value): boolean =>
   typeof value === 'boolean' || value === 0 || (Number.isFinite(value) && Math.abs(value) >= 2 ** -126);
 
 /**
- * The specified result of a pattern as a word, or undefined if there is none. There is none if an operand or
- * intermediate value is subnormal or, except for `specials`, infinite or NaN.
+ * The specified result of a pattern as a word. Undefined if an operand or intermediate value is subnormal or, except
+ * for `specials`, infinite or NaN.
  */
 export function expectedWord(
   { expression, operands }: Pattern,

@@ -119,7 +119,8 @@ function rank(bits: number): number {
 }
 
 /**
- * Combines the remedies for all deviations. Of two remedies for the same kind of operation, the stronger one is taken.
+ * Combines the remedies for all deviations. If two remedies concern the same kind of operation, the stronger one is
+ * used.
  */
 function chooseFor(findings: readonly Finding[]): Arithmetic {
   const choices: { -readonly [choice in keyof Arithmetic]: string } = { ...plainArithmetic };
@@ -141,9 +142,9 @@ const special = [
 ];
 
 /**
- * Columns of test operands, named by kind and operand. A third each of `floats` have exponents within ±10, within ±60
- * and within ±126. Some are zeros, and mantissas are often all zeros or all ones. `words` have all bit lengths.
- * `specials` mix special values with floats.
+ * Columns of test operands, named by kind and operand. A third of the `floats` have exponents within ±10, a third
+ * within ±60 and a third within ±126. Some floats are zeros, and many mantissas are all zeros or all ones. `words` have
+ * all bit lengths. `specials` mix special values with floats.
  */
 function probeColumns(): ReadonlyMap<string, Uint32Array> {
   const random = mixer();
@@ -174,7 +175,7 @@ function probeColumns(): ReadonlyMap<string, Uint32Array> {
 
 /**
  * Bits of numbers a, b and c such that a · b and a / c are close to 2^-126. The numbers b and c are powers of two, or
- * differ from one in the last bit.
+ * differ from a power of two in the last bit.
  */
 function edgeOperands(bits: number, i: number): [number, number, number] {
   const exponent = 1 + (bits % 126);

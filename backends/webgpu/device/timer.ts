@@ -8,9 +8,11 @@ import { usage } from './usage.ts';
 
 /** Measures the time that commands take on the device, by timestamp queries. */
 export interface Timer {
-  /** Runs groups of commands without pauses. Resolves to the milliseconds of each group. */
+  /** Runs groups of commands without pauses. Resolves to the milliseconds that each group took. */
   time(groups: readonly (() => void)[]): Promise<number[]>;
-  /** Runs commands one after another, without overlap. Resolves to the milliseconds of every command, in order. */
+  /**
+   * Runs commands one after another, without overlap. Resolves to the milliseconds that each command took, in order.
+   */
   profile(commands: () => void): Promise<CommandTime[]>;
   /** Whether commands are being profiled. */
   readonly isProfiling: boolean;

@@ -11,14 +11,14 @@ import type { SlotPlace } from './recorder.ts';
 
 /**
  * Cached plans, by the signature of the command. A plan is the list of steps (dispatches, copies and so on) with which
- * a command was executed. A command with a known signature repeats these steps with other buffers, uniform values and
- * spine epochs; the signature determines everything else.
+ * a command was executed. A command with a known signature repeats these steps with its own buffers, uniform values and
+ * spine epochs (launch numbers that mark words as new); the signature determines everything else.
  */
 export type CommandPlans = Structures<KnownCommand>;
 
 /**
- * A command that was executed before. Its plan is recorded at the second execution, so that commands that are executed
- * once cost nothing.
+ * A command that was executed before. The plan of a command is recorded when it is executed for the second time, so
+ * that commands that are executed only once cost nothing.
  */
 interface KnownCommand {
   readonly plan: CommandPlan | undefined;
@@ -41,7 +41,7 @@ const SEEN_ONCE: KnownCommand = { plan: undefined };
  */
 export type TracedRun = (engine: Engine, traced: <P extends Program | undefined>(program: P) => P) => void;
 
-/** Executes a command by its plan if it has one, else by `run`. */
+/** Executes a command by its plan if there is a plan, else by `run`. */
 export function runPlanned(engine: Engine, plans: CommandPlans, signature: CommandSignature, run: TracedRun): void {
   const { list, memories, uniforms } = signature;
   const known = plans.get(list);

@@ -22,9 +22,10 @@ import { NumberList } from '../../../primitives/structures.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';
 
 /**
- * The signature of a command: a list of numbers that determines its launches. It contains the numbers of the modules,
- * lengths, offsets and capacities, which arrays share a buffer, and the lengths of the buffers. The buffers themselves
- * and the values of uniforms are not part of the list; they are collected in `memories` and `uniforms`.
+ * The signature of a command: a list of numbers that determines its launches. It contains the module numbers, the
+ * lengths, offsets and capacities, the lengths of the buffers, and a number for each buffer, so that it shows which
+ * arrays share a buffer. The buffers themselves and the values of uniforms are not in the list but are collected in
+ * `memories` and `uniforms`.
  */
 export class CommandSignature {
   readonly list: NumberList = new NumberList();

@@ -6,20 +6,20 @@ import type { ParameterSlot } from './recorder.ts';
 import { type Guard, TracedUniform, type UniformWord } from './traced-uniform.ts';
 
 /**
- * A part (GPU buffer) that a command uses. `memory` is the number of a memory: first the command's buffers, then its
- * temporary memory are numbered. For the spine, `memory` is {@link SPINE}.
+ * A part (GPU buffer) that a command uses. The number `memory` counts the command's buffers first and then its
+ * temporary memory. For the spine (the memory in which workgroups communicate), `memory` is {@link SPINE}.
  */
 export interface PartPlace {
   readonly memory: number;
   readonly part: number;
 }
 
-/** Stands for the spine (the memory in which workgroups communicate) in {@link PartPlace}. */
+/** The value of `memory` in a {@link PartPlace} that denotes the spine (the memory in which workgroups communicate). */
 export const SPINE = -1;
 
 /**
- * A step of a plan. It has all numbers that a repetition needs, except the values of uniforms and the epochs of the
- * spine.
+ * A step of a plan. It contains all numbers that a repetition needs, except the values of uniforms and the epochs of
+ * the spine.
  */
 export type TraceStep =
   | { readonly kind: 'allocate'; readonly words: number }
@@ -35,7 +35,7 @@ export type TraceStep =
     }
   | { readonly kind: 'clear'; readonly part: PartPlace; readonly byte: number; readonly bytes: number }
   | { readonly kind: 'parameters'; readonly words: Uint32Array; readonly uniforms: readonly UniformWord[] }
-  /** Copies a word of device memory into the most recent parameters. */
+  /** Copies a word of device memory into the parameters that were placed last. */
   | { readonly kind: 'deviceWord'; readonly from: PartPlace; readonly fromByte: number; readonly toByte: number }
   | DispatchStep;
 
@@ -46,8 +46,8 @@ export interface DispatchStep extends TracedDispatch {
   readonly words: Uint32Array;
   readonly parts: readonly PartPlace[];
   /**
-   * The parts of the most recent repetition, and the bind group made for them, which is reused while the parts stay the
-   * same.
+   * The parts of the most recent repetition, and the bind group for these parts, which is reused while the parts stay
+   * the same.
    */
   bound: readonly BufferPart[];
   group: GPUBindGroup | undefined;
@@ -62,7 +62,7 @@ export interface CommandPlan {
 export class CommandTrace implements CommandPlan, LaunchTrace {
   readonly steps: TraceStep[] = [];
   readonly guards: Guard[] = [];
-  /** Whether the steps are complete. After a failed attempt they are not, and no plan is made. */
+  /** Whether the steps are complete. After a failed attempt the steps are incomplete, and no plan is made. */
   complete = true;
   readonly #memories: Memory[];
   readonly #parts = new Map<BufferPart, PartPlace>();

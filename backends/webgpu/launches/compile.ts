@@ -19,8 +19,8 @@ export interface Compiler {
   kernel(key: string, access: string, code: () => string): Kernel;
   storageGroup(kernel: Kernel, parts: readonly BufferPart[]): GPUBindGroup;
   /**
-   * The bind group for the parameters of a command and of a dispatch. Dynamic offsets select the parameters within
-   * their buffers.
+   * The bind group for the parameters of a command and of a dispatch. The parameters are selected within their buffers
+   * by dynamic offsets.
    */
   parameterGroup(command: SlotPlace, dispatch: SlotPlace): GPUBindGroup;
   /** Drops all bind groups that refer to a GPU buffer. Called before the buffer is destroyed. */
@@ -119,8 +119,8 @@ export function createCompiler(
 }
 
 /**
- * A number that identifies two chunks (parameter buffers) and the number of bytes bound of each. Ids of chunks are −1
- * down to a few hundred below.
+ * A number that identifies two chunks (parameter buffers) and the number of bytes that are bound of each chunk. The ids
+ * of chunks count down from −1, and there are at most a few hundred.
  */
 function placesKey(command: SlotPlace, dispatch: SlotPlace): number {
   const commandKey = -command.chunk.id * MAX_BYTES + command.bytes;

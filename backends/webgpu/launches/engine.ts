@@ -28,7 +28,10 @@ export interface Engine {
   /** Maximum bytes of workgroup memory (`shared`) and maximum threads per workgroup. */
   readonly shared: number;
   readonly threads: number;
-  /** Only on the tape of a loop: memory whose first word disables all kernels while it is not 0. */
+  /**
+   * Only on the tape (recorded launches) of a loop: memory whose first word disables all kernels while the word is not
+   * 0.
+   */
   readonly gate?: Memory | undefined;
   /** Records the launches of the current command, if a plan is made for it. */
   readonly trace?: LaunchTrace;
@@ -52,7 +55,10 @@ export interface TracedDispatch {
   readonly kernel: Kernel;
   readonly access: string;
   readonly groups: readonly [number, number, number];
-  /** Index of the epoch of the spine among the words of the dispatch; undefined without a spine. */
+  /**
+   * Index of the spine's epoch among the words of the dispatch. Undefined if the kernel has no spine (memory in which
+   * workgroups communicate).
+   */
   readonly epochAt: number | undefined;
 }
 
@@ -72,17 +78,18 @@ export interface KernelText {
 }
 
 export interface Launch {
-  /** Identifies the kernel's WGSL for the cache of pipelines, together with the key of the bindings. */
+  /** The part of the cache key that identifies the kernel's WGSL; the key of the bindings is the other part. */
   readonly key: string;
   readonly parameters: Parameters;
   /** The slot with the command's parameters, if several launches share it. */
   readonly slot?: ParameterSlot | undefined;
   readonly bindings: Bindings;
   readonly code: () => KernelText;
-  /** Number of workgroups, at most 2³² − 1. If they exceed the largest grid, there are several dispatches. */
+  /** Number of workgroups, at most 2³² − 1. If the largest grid has fewer workgroups, there are several dispatches. */
   readonly groups: number;
   /**
-   * Further words for the kernel. If there is a spine, its epoch precedes them. Together they are at most four words.
+   * Further words for the kernel. If the kernel has a spine, the spine's epoch precedes these words. There are at most
+   * four words, including the epoch.
    */
   readonly words?: readonly number[];
   readonly run?: SpineRun | undefined;
@@ -118,9 +125,9 @@ function partOf({ parts, shift }: Memory, word: number): { readonly part: number
 }
 
 /**
- * Binds the buffers of parameters that are words of device memory, if there are free bindings and the kernel does not
- * write these buffers. The alternative is a copy of each word, for which the device must finish its work first; this
- * often takes longer than a launch.
+ * Some parameters are words of device memory. Binds the buffers of such words, if there are free bindings and the
+ * kernel does not write these buffers. The alternative is to copy each word, but the device must finish its work before
+ * the copy, which often takes longer than a launch.
  */
 function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindings: Bindings): (number | undefined)[] {
   if (deviceWords.length === 0) return [];

@@ -25,18 +25,18 @@ export interface LinkedArray {
   readonly pattern: AccessPattern;
   readonly memory: Memory;
   /**
-   * Index of the array's first element in `memory` (`offset`), and index of the kernel parameter with this offset
-   * (`offsetWord`).
+   * `offset` is the index of the array's first element in `memory`. `offsetWord` is the index of the kernel parameter
+   * with this offset.
    */
   readonly offset: number;
   readonly offsetWord: number;
   readonly length: LengthWords;
-  /** The array's length as the program gives it (`bound`), and whether it is at least the extent (`covers`). */
+  /** `bound` is the array's length as given by the program. `covers` is true if the length is at least the extent. */
   readonly bound: Length;
   readonly covers: boolean;
   /**
-   * Whether the program reads the array only below the extent, and the length is at least the extent. Reads then need
-   * no check.
+   * Whether the program reads the array only below the extent, and the length is at least the extent. The index of a
+   * read then needs no check.
    */
   readonly isInside: boolean;
   /**
@@ -95,7 +95,10 @@ export function linkProgram(
   return { prefix, module, arrays: linked, uniforms: new Map(values), bounds: new Set(bounds.map(([name]) => name)) };
 }
 
-/** Whether the value of a uniform is at least `bound`. False for uniforms whose values differ from call to call. */
+/**
+ * Whether the value of a uniform is at least `bound`. Returns false for a uniform whose value differs from call to
+ * call.
+ */
 function isAtLeast(value: number | boolean | TracedUniform | SymbolicUniform, bound: number): boolean {
   if (value instanceof SymbolicUniform) return false;
   return value instanceof TracedUniform ? value.reaches(bound) : (value as number) >= bound;
@@ -110,8 +113,8 @@ export function reaches(length: Length, extent: Extent): boolean {
 }
 
 /**
- * Adds a word of device memory to the parameters. A word past the end of the buffer is replaced by 0; it is past the
- * array's length too, so its value is not used.
+ * Adds a word of device memory to the parameters. A word past the end of the buffer is replaced by 0. Such a word is
+ * also past the array's length, so its value is not used.
  */
 function cellWord(parameters: Parameters, memory: Memory, word: number): number {
   return word < memory.words ? parameters.cell(memory, word) : parameters.word(0);
@@ -132,7 +135,7 @@ export function bindArrays(program: LinkedProgram, bindings: Bindings): ArraySlo
 
 /**
  * Identifies the WGSL of a linked program for the cache of pipelines. Most parameter indices need not be part of the
- * key, because they follow from the programs that were linked before.
+ * key, because these indices follow from the programs that were linked before.
  */
 export function programKey({ prefix, module, arrays, uniforms }: LinkedProgram, slots: ArraySlots): string {
   const [firstUniform] = uniforms.values();
@@ -171,9 +174,9 @@ export function capturesOf({
 }
 
 /**
- * WGSL of a function that reads an element; past the array's length it returns zero. The function always loads and then
- * selects, because loads without branches overlap; WebGPU keeps the load inside the buffer. Kernels discard results
- * past the extent themselves.
+ * WGSL of a function that reads an element of an array. Past the array's length, the function returns zero. It always
+ * loads a word and then selects the word or zero, because loads without branches overlap; WebGPU keeps the load inside
+ * the buffer. Kernels must discard results past the extent.
  */
 export function emitReader(name: string, array: LinkedArray, slot: number | undefined): string {
   const { type, length, isInside, cells } = array;

@@ -46,9 +46,9 @@ export interface Parameters {
   word(value: number | boolean): number;
   /** Adds the value of a uniform and returns the parameter's index. An f32 is passed by its bits. */
   uniform(type: ScalarType, value: number | boolean | TracedUniform | SymbolicUniform): number;
-  /** Adds the index of an array's first element in a memory. */
+  /** Adds the offset of an array (the index of its first element in a memory). Returns the parameter's index. */
   offset(memory: Memory, value: number): number;
-  /** Adds a word of device memory, unless it was added before. Returns its index. */
+  /** Adds a word of device memory, unless the word was added before. Returns the parameter's index. */
   cell(memory: Memory, word: number): number;
   length(length: Length): LengthWords;
   /** Changes a parameter between launches. */
@@ -100,7 +100,10 @@ export function createParameters(pool: MemoryPool): Parameters {
   };
 }
 
-/** Parameter indices from here on denote words of device memory. There are never as many other parameters. */
+/**
+ * Parameter indices from `CELLS` on denote words of device memory. A command always has fewer than `CELLS` other
+ * parameters.
+ */
 const CELLS = 2 ** 16;
 
 /** WGSL expression of a kernel parameter. */
@@ -115,8 +118,8 @@ export function lengthExpression({ raw, minus, limit }: LengthWords): string {
 }
 
 /**
- * WGSL declarations of the parameters of the command (`P`) and of the dispatch (`D`). `bound` gives, for words of
- * device memory that are read from a binding, the number of that binding. The words of `D` are: the index of the first
+ * WGSL declarations of the parameters of the command (`P`) and of the dispatch (`D`). For each word of device memory
+ * that is read from a binding, `bound` gives the number of the binding. The words of `D` are: the index of the first
  * workgroup, the grid's width and height, a zero that the compiler cannot know, and up to four words of the kernel.
  */
 export function parameterDeclarations(

@@ -46,7 +46,7 @@ export interface Staged {
   ended(handedOver: boolean): void;
 }
 
-/** Records commands into one encoder until somebody waits for them. */
+/** Records commands into one encoder until a caller waits for a result. */
 export interface DispatchRecorder {
   /** The number of the current submission, or of the next one if none is open. */
   readonly submission: number;
@@ -83,7 +83,7 @@ export interface DispatchRecorder {
   note(dispatches: number, parts: readonly BufferPart[], written: readonly BufferPart[]): void;
   /** Records a timestamp query: the device writes the time when it has executed everything recorded so far. */
   stamp(set: GPUQuerySet, index: number): void;
-  /** Writes the timestamps of a query set to a buffer. */
+  /** Writes the timestamps of a query set to a GPU buffer. */
   resolve(set: GPUQuerySet, to: BufferPart): void;
   /** Registers a staging buffer for the open submission, which will call its methods. */
   stage(staged: Staged): void;
@@ -92,11 +92,11 @@ export interface DispatchRecorder {
   /** Destroys a GPU buffer once the commands recorded so far are submitted. */
   destroyLater(part: BufferPart): void;
   /**
-   * Call at the end of every backend command: submits if enough is recorded. After a wait, the first batches are small,
-   * so that the device works while more commands are recorded.
+   * Submits the recorded commands if there are enough of them. Must be called at the end of every backend command.
+   * After a wait, the first batches are small, so that the device works while more commands are recorded.
    */
   endCommand(): void;
-  /** Avoids submissions while `record` runs, so that the device executes its commands without pauses. */
+  /** Avoids submissions while `record` runs, so that the device executes the recorded commands without pauses. */
   together<T>(record: () => T): T;
   /** Submits everything that is recorded. */
   flush(): void;
@@ -118,8 +118,8 @@ export interface RecorderOptions {
   /** Number of recorded commands after which they are submitted even if nobody waits. */
   readonly commandsPerSubmission: number;
   /**
-   * Called when the device lacked memory for some commands, so that the contents of the buffers that they write are
-   * lost.
+   * Called when the device lacked memory for some commands. The contents of the buffers that these commands write are
+   * then lost.
    */
   readonly onShortage: () => void;
   /** Finds out why a call to the device failed, given the error of that call. */
@@ -146,8 +146,8 @@ function createFlight(): Flight {
   const accepted = new Promise<void>((resolve) => {
     accept = resolve;
   });
-  // Nobody may await this promise, so its rejection must not count as unhandled. Uses of the written parts report the
-  // error too.
+  // It is possible that nobody awaits this promise, so its rejection must not count as unhandled. Uses of the written
+  // parts report the error too.
   accepted.catch(() => {});
   return {
     accepted,
@@ -271,7 +271,8 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
     answer: Promise<(QuadrilleError | undefined)[]>,
     before: Promise<void> | undefined,
   ): Promise<void> => {
-    // An error of an earlier submission may cause this one's, so it is handled first. It is reported elsewhere.
+    // An earlier submission's error may be the cause of an error of the current submission, so the earlier submission
+    // is judged first. Its error is reported elsewhere.
     await before?.catch(() => {});
     try {
       const errors = (await answer).filter((error) => error !== undefined);
@@ -291,7 +292,7 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
     failure.guard();
   };
 
-  /** Marks all parts that this submission and later ones write as lost. */
+  /** Marks all parts (GPU buffers) that a submission and all later submissions write as lost. */
   const spoil = (flight: Flight, shortage: QuadrilleError): void => {
     if (open !== undefined) reset(false);
     const flights = [...underWay];
@@ -318,7 +319,7 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
     return { part, data: new Uint32Array(CHUNK_BYTES / 4), used: 0 };
   };
 
-  /** The first chunk that has room for `bytes` bytes. */
+  /** The first chunk (parameter buffer) that has room for `bytes` bytes. */
   const chunkFor = (bytes: number): (typeof chunks)[number] => {
     begin();
     if ((chunks[chunk]?.used ?? 0) + bytes > CHUNK_BYTES) chunk++;

@@ -9,8 +9,8 @@ export interface UniformWord {
 }
 
 /**
- * A condition for repeating the steps of a plan: the comparison of a uniform with a bound must have the same result as
- * when the steps were recorded.
+ * A condition for repeating the steps of a plan: a uniform must compare with a bound in the same way as when the steps
+ * were recorded.
  */
 export interface Guard {
   readonly uniform: number;

@@ -13,11 +13,14 @@ export interface Memory extends DeviceBuffer {
   /** Log2 of the number of words per part. Word w is in part `w >> shift`. */
   readonly shift: number;
   /**
-   * Only on a tape (recorded launches of a prepared pipeline): the memory is an input that may start anywhere in its
-   * buffer. This is the index of the call's value that is the offset.
+   * Only on a tape (recorded launches of a prepared pipeline): index of the value of a call that is the memory's offset
+   * in its buffer. The memory is then an input that may start anywhere in its buffer.
    */
   readonly offsetValue?: number;
-  /** Only on a tape: the words are values that each call passes, from this index on. */
+  /**
+   * Only on a tape: the words of the memory are values that each call passes. This is the index of the first of these
+   * values.
+   */
   readonly valuesFrom?: number;
   /**
    * Only on a tape: called when a kernel reads four words at once. The memory must then start at a multiple of four
@@ -29,22 +32,27 @@ export interface Memory extends DeviceBuffer {
 /** A pool of GPU buffers, grouped by size class. */
 export interface MemoryPool {
   readonly live: { buffers: number; bytes: number };
-  /** Words per part of buffers that need several parts. */
+  /** Number of words per part, for buffers that need several parts. */
   readonly partWords: number;
-  /** Sets the limit of the total number of allocated bytes. It applies to later allocations. */
+  /** Sets the limit of the total number of allocated bytes. Only later allocations are limited. */
   keepWithin(bytes: number): void;
   allocate(words: number): Memory;
   release(buffer: DeviceBuffer): void;
-  /** Wraps `bytes` bytes of a GPU buffer of the user, from byte `byte` on, which must be a valid start of a binding. */
+  /**
+   * Wraps `bytes` bytes of the user's GPU buffer, from byte `byte` on. A binding must be able to start at this byte.
+   */
   borrow(gpu: GPUBuffer, byte: number, bytes: number): Memory;
   /** Whether a GPU buffer was created by this pool. */
   isOwn(gpu: GPUBuffer): boolean;
-  /** Reserves memory for a tape. It does not count as in use, and its owner must free it when memory runs short. */
+  /**
+   * Reserves memory for a tape. Reserved memory does not count as in use, and its owner must free it when memory runs
+   * short.
+   */
   reserve(words: number): Memory;
   giveUp(memory: Memory): void;
   /** Runs a command. If the command throws, releases the memory that it allocated. */
   attempt(command: () => void): void;
-  /** The memory of a buffer. Throws if the buffer was released, or the reason if its contents are lost. */
+  /** The memory of a buffer. Throws if the buffer was released. If its contents are lost, throws the reason. */
   resolve(buffer: DeviceBuffer): Memory;
   /** Whether the contents of a buffer are lost. */
   isLost(buffer: DeviceBuffer): boolean;
@@ -57,7 +65,7 @@ export interface PoolOptions {
   readonly device: GPUDevice;
   readonly counters: Counters;
   readonly bindingBytes: number;
-  /** Usage flags of GPU buffers in addition to those that kernels need. */
+  /** Usage flags of GPU buffers, in addition to the flags that kernels need. */
   readonly usage: number;
   /** Makes a call that may raise a device error; see {@link DispatchRecorder.watched}. */
   readonly watched: DispatchRecorder['watched'];

@@ -7,11 +7,11 @@ export interface BufferPart {
   readonly bytes: number;
   /** Number of the last submission that used the buffer. */
   lastUse: number;
-  /** The reason why the contents are lost; undefined if they are not. */
+  /** The reason why the contents are lost; undefined if the contents are not lost. */
   spoiled?: QuadrilleError;
   /**
-   * Called before a command writes to the buffer and before the buffer is destroyed, to start pending reads of the old
-   * contents.
+   * Called before a command writes to the buffer and before the buffer is destroyed, so that pending reads of the old
+   * contents start first.
    */
   beforeWrite?: (() => void) | undefined;
   /**
@@ -20,8 +20,8 @@ export interface BufferPart {
    */
   readonly borrowedAt?: number;
   /**
-   * Only on a tape (recorded launches of a prepared pipeline): the part is a placeholder without a GPU buffer, and this
-   * is the index of the buffer that each call provides.
+   * Only on a tape (recorded launches of a prepared pipeline): the index of a buffer that each call provides. The part
+   * is then a placeholder without a GPU buffer.
    */
   readonly stand?: number;
 }

@@ -7,7 +7,7 @@ export interface WordRange {
   /** Index of the first word in the part. */
   readonly word: number;
   readonly words: number;
-  /** Offset of the first word from the start of the range that was split. */
+  /** Position of the first word of this piece in the range that was split. */
   readonly at: number;
 }
 

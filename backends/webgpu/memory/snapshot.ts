@@ -2,7 +2,7 @@ import type { ArrayBinding, DeviceBuffer, Extent, Length, Program } from '../../
 import type { Engine } from '../launches/engine.ts';
 import type { Memory } from './memory.ts';
 
-/** The inputs of a command, none of which is in a buffer that the command writes. */
+/** The inputs of a command, after {@link separate}: the command writes none of the buffers that hold them. */
 export interface Inputs<P> {
   readonly extent: Extent;
   readonly programs: P;
@@ -10,9 +10,9 @@ export interface Inputs<P> {
 }
 
 /**
- * Copies the buffers that a command both reads and writes, so that it reads the contents from before the command.
- * WebGPU forbids reading and writing one buffer in the same dispatch, and a command may consist of several dispatches.
- * Call `release` after the command.
+ * Copies the buffers that a command both reads and writes, so that the command reads the old contents. WebGPU forbids
+ * reading and writing one buffer in the same dispatch, and a command may consist of several dispatches. `release` must
+ * be called after the command.
  */
 export function separate<P extends readonly Program[]>(
   { pool, recorder }: Engine,

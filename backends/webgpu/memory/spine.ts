@@ -10,28 +10,27 @@ export interface SpineRun {
   /** Number that marks the words written by this dispatch. Words with another epoch count as not written. */
   readonly epoch: number;
   /**
-   * Only on a tape (recorded launches of a prepared pipeline): index of the value, among those given by each call, that
-   * is added to the epoch.
+   * Only on a tape (recorded launches of a prepared pipeline): index of the value of a call that is added to the epoch.
    */
   readonly epochValue?: number;
 }
 
 /**
- * Device memory through which the workgroups of one dispatch exchange results, tile by tile. It is not cleared between
- * dispatches, because every word contains the epoch of the dispatch that wrote it.
+ * Device memory in which the workgroups of one dispatch exchange the results of tiles. The memory is not cleared
+ * between dispatches, because every word contains the epoch of the dispatch that wrote it.
  */
 export interface Spine {
   /** Reserves `words` words for one dispatch, with a new epoch. */
   begin(words: number): SpineRun;
   /**
-   * Reserves `words` words for `runs` consecutive dispatches, each with its own epoch. Returns the first; every further
-   * dispatch adds 1 to the epoch.
+   * Reserves `words` words for `runs` consecutive dispatches, each with its own epoch. Returns the spine for the first
+   * dispatch; every further dispatch adds 1 to the epoch.
    */
   beginMany(words: number, runs: number): SpineRun;
   destroy(): void;
 }
 
-/** Number of bits of a word that hold the epoch. The other bits are 16 of payload and 2 of state. */
+/** Number of bits of a word that hold the epoch. Of the other bits, 16 are payload and 2 are state. */
 const EPOCH_BITS = 14;
 
 export function createSpine(device: GPUDevice, recorder: DispatchRecorder, counters: Counters): Spine {
@@ -75,7 +74,7 @@ export function createSpine(device: GPUDevice, recorder: DispatchRecorder, count
 }
 
 /**
- * Next id of a spine's buffer. The ids of spines are below −1,000,000, so that they differ from those of the pool
- * (positive) and of parameter buffers (−1 down to a few hundred below).
+ * Next id of a spine's buffer. The ids of spines are below −1,000,000, so that they differ from the ids of the pool
+ * (positive) and of parameter buffers (from −1 down, a few hundred at most).
  */
 let nextId = -1_000_000;

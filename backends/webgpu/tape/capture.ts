@@ -72,7 +72,7 @@ export function capture(
     for (const [at, step] of script.steps.entries()) {
       if (step.kind === 'allocate') arena.allocate(step.buffer);
       else if (step.kind === 'release') arena.release(step.buffer);
-      // The data of a write may differ from call to call, and a tape contains no uploads.
+      // A tape contains no uploads, because the data of a write may differ from call to call.
       else if (step.kind === 'write') throw new Unplayable();
       else run(at === last ? taping : gated, rebound(step, { reading: arena.resolve, writing: arena.resolve }));
     }
@@ -130,8 +130,8 @@ function run(engine: Engine, given: KernelCommand): void {
 }
 
 /**
- * The memory of a tape while it is captured. Allocations of commands reserve memory; released memory is reused by later
- * commands of the script.
+ * The memory of a tape while it is captured. When commands allocate, memory is reserved; when they release memory,
+ * later commands of the script reuse it.
  */
 function createArena({ pool, limits }: Engine, { inputs, results, block }: Script, layout: TapeLayout) {
   const reserved: Memory[] = [];
@@ -221,7 +221,7 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
 
 type Arena = ReturnType<typeof createArena>;
 
-/** Replacements of the recorder, the compiler and the spine that record launches, copies and clears for the tape. */
+/** Substitutes for the recorder, the compiler and the spine, which record launches, copies and clears for the tape. */
 function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberOf: (part: BufferPart) => number) {
   const commands: TapeCommand[] = [];
   const dispatches: TapeDispatch[] = [];
@@ -236,9 +236,9 @@ function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberO
     const number = numberOf(part);
     const isBrought = number >= 0 && number < partNumbers.own(layout);
     const isResult = number >= layout.inputs && number < layout.inputs + layout.results;
-    // Copies and clears of inputs are impossible, because a call's input may be shorter or have another offset than on
-    // the tape. Copies to results of a loop are impossible, because they would be executed even after the loop has
-    // ended.
+    // Copies and clears of inputs are impossible, because the input of a call may be shorter or have another offset
+    // than the input on the tape. Copies to results of a loop are impossible, because they would be executed even after
+    // the loop has ended.
     if (isBrought && (isGated || !isResult)) throw new Unplayable();
     return { part: number, byte };
   };
@@ -325,8 +325,8 @@ interface Patch {
 }
 
 /**
- * Adds a launch of one row that computes the lengths of tables that only the device knows, and writes them to the
- * script's block of words.
+ * Adds a launch of one row for the lengths of tables that only the device knows. It computes these lengths and writes
+ * them to the script's block of words.
  */
 function fillLengths(engine: Engine, layout: TapeLayout, arena: Arena): void {
   const { counted } = layout;

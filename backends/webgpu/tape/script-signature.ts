@@ -10,12 +10,12 @@ const [ALLOCATE, RELEASE, WRITE, COMMAND] = [0, 1, 2, 3];
 const [VALUE, SYMBOL] = [0, 1];
 
 /**
- * Returns a list of numbers that determines the tape of a script (recorded commands of a prepared pipeline). Scripts
- * with equal lists share a tape.
+ * A function that returns a list of numbers that determines the tape of a script (recorded commands of a prepared
+ * pipeline). Scripts with equal lists share a tape.
  */
 export type ScriptSignature = (script: Script, layout: TapeLayout) => NumberList;
 
-/** The function that this returns reuses one list: every call overwrites the result of the previous call. */
+/** Creates a function that reuses one list: every call overwrites the list that the previous call returned. */
 export function createScriptSignature(): ScriptSignature {
   const standIns = new Map<DeviceBuffer, Memory>();
   // Buffers of scripts are placeholders without memory.

@@ -2,8 +2,8 @@ import type { Kernel } from '../launches/compile.ts';
 
 /**
  * The dispatches, copies and clears of a script (recorded commands of a prepared pipeline), which every call repeats.
- * GPU buffers are represented by numbers ({@link partNumbers}), so that scripts of equal structure share a tape. A call
- * provides buffers for these numbers, and values that are added to the parameters.
+ * GPU buffers are represented by numbers ({@link partNumbers}), so that scripts with the same structure can share a
+ * tape. A call provides the buffers for these numbers, and values that are added to the parameters.
  */
 export interface Tape {
   readonly commands: readonly TapeCommand[];
@@ -12,7 +12,10 @@ export interface Tape {
   readonly blocks: readonly ParameterBlock[];
   /** Sizes in words of the temporary memories of a call. */
   readonly reserved: readonly number[];
-  /** Number of dispatches that use the spine (memory in which workgroups communicate), and its size in words. */
+  /**
+   * `runs` is the number of dispatches that use the spine (memory in which workgroups communicate). The size of the
+   * spine is given in words.
+   */
   readonly runs: number;
   readonly spineWords: number;
   /** Numbers of the inputs from which kernels read four words at once. */
@@ -56,26 +59,25 @@ export interface TapeSlot {
 export interface ParameterBlock {
   readonly words: Uint32Array;
   readonly bytes: number;
-  /** The words (`at`) to which values of a call (`value`) are added, by index. */
+  /** The additions to the slot's words: value number `value` of a call is added to word `at`. */
   readonly patches: readonly { readonly at: number; readonly value: number }[];
 }
 
 /**
- * How many inputs and results a script has, and how many words its block has. The numbers of parts and the indices of a
- * call's values follow from these counts.
+ * The number of inputs, results and block words of a script. The numbers of parts and the indices of a call's values
+ * follow from these counts.
  */
 export interface TapeLayout {
   readonly inputs: number;
   readonly results: number;
   readonly words: number;
-  /**
-   * Only for a tape whose lengths only the device knows: indices of the block's words that are lengths of tables. Else
-   * empty.
-   */
+  /** Indices of the block's words that are lengths of tables, if only the device knows the lengths; else empty. */
   readonly counted: readonly number[];
 }
 
-/** The numbers of the parts that a call provides. The numbers of reserved memory start at `own`. */
+/**
+ * The numbers of the parts (GPU buffers) that a call provides. The numbers of parts in reserved memory start at `own`.
+ */
 export const partNumbers = {
   input: (_: TapeLayout, at: number): number => at,
   result: ({ inputs }: TapeLayout, at: number): number => inputs + at,
@@ -85,8 +87,8 @@ export const partNumbers = {
 };
 
 /**
- * Indices of the values that a call provides: first the words of the block, then the offsets of inputs, three values
- * for each count (word, minus, limit), and the epoch.
+ * Indices of the values that a call provides: first the words of the block, then the offsets of the inputs, then three
+ * values for each count (word, minus, limit), then the epoch.
  */
 export const valueNumbers = {
   offset: ({ words }: TapeLayout, input: number): number => words + input,
@@ -95,7 +97,7 @@ export const valueNumbers = {
 };
 
 /**
- * These two functions convert between the index of a parameter block and the number that represents it in
+ * This function and the next convert between the index of a parameter block and the number that represents the block in
  * {@link TapePlace}.
  */
 export function partOfBlock(block: number): number {

@@ -13,7 +13,7 @@ import { blockOf, partNumbers, type Tape, type TapeLayout, type TapePlace, value
 export interface Tapes {
   /** Plays a call of a script. Returns false if the caller must issue the commands one by one. */
   play(script: Script, call: ScriptCall): boolean;
-  /** Makes the tape that is used if the host knows all lengths, provided that there is enough memory. */
+  /** Makes the tape for calls whose lengths the host knows, if there is enough memory. */
   prepare(script: Script): void;
   bytesOf(script: Script): number;
   forget(script: Script): void;
@@ -21,7 +21,7 @@ export interface Tapes {
   giveUp(): void;
   /** Drops all bind groups that refer to a GPU buffer. Called before the buffer is destroyed. */
   forgetPart(part: BufferPart): void;
-  /** Frees all tapes and empties the cache of tapes by structure. */
+  /** Frees all tapes and empties the cache of tapes. */
   clear(): void;
 }
 
@@ -81,8 +81,8 @@ export function createTapes(engine: Engine): Tapes {
     const tapes = known.get(script)?.tapes;
     known.delete(script);
     for (const playable of tapes?.values() ?? []) giveUpTape(playable);
-    // If a tape for this script is being made right now, it will be added to the same map, so freed tapes must be
-    // removed from the map.
+    // A tape of the same script may be in the making and will be added to this map, so the freed tapes must be removed
+    // from the map.
     tapes?.clear();
   };
 
@@ -271,8 +271,8 @@ function playTape(engine: Engine, playable: Playable, brought: Brought): void {
 }
 
 /**
- * Uploads the parameters of a call and finds its bind groups. If a call is repeated within a submission and no kernel
- * needs an epoch, both are reused.
+ * Uploads the parameters of a call and finds the bind groups. If a call is repeated within a submission and no kernel
+ * needs an epoch, parameters and bind groups are reused.
  */
 function place(engine: Engine, playable: Playable, brought: Brought): NonNullable<Brought['placed']> {
   const { recorder, spine } = engine;

@@ -11,8 +11,8 @@ import type { StagingSize } from './staging-size.ts';
 /** Copies data from the device to the host. */
 export interface Downloads {
   /**
-   * Reads words and passes them to `take`. The words have the contents after all commands recorded so far; later
-   * commands do not affect them.
+   * Reads words and passes them to `take`. The words are read after all commands recorded so far and before all later
+   * commands.
    */
   read(memory: Memory, word: number, words: number, take: WordSink): Promise<void>;
   /** Destroys the staging buffers that are not in use. */
@@ -52,13 +52,13 @@ interface Landing extends Staged {
 }
 
 /**
- * Pieces of at most this fraction of `StagingSize.bytes` are small. Small pieces of the same submission share a staging
- * buffer with room for four of the largest of them.
+ * Pieces of at most this fraction of `StagingSize.bytes` are small. The small pieces of a submission share a staging
+ * buffer, which has room for four pieces of this size.
  */
 const SMALL = 2 ** -10;
 /**
- * Pieces of at least this fraction of `StagingSize.bytes` are submitted at once, so that the device copies while the
- * host continues.
+ * Pieces of at least this fraction of `StagingSize.bytes` are submitted at once, so that the device copies them while
+ * the host continues.
  */
 const WORTH_SUBMITTING = 2 ** -4;
 
@@ -117,7 +117,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   };
 
   /**
-   * The size of the staging buffer for a piece. All pieces of a long read except the first get full-sized buffers,
+   * The size of the staging buffer for a piece. In a long read, all pieces except the first get full-sized buffers,
    * which are reused.
    */
   const stagingBytes = ({ words, at }: ReadPiece): number =>
@@ -140,7 +140,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     const done = new Promise<void>((resolve) => {
       settle = resolve;
     });
-    // Nobody may await this promise, so its rejection must not count as unhandled.
+    // It is possible that nobody awaits this promise, so its rejection must not count as unhandled.
     done.catch(() => {});
     const landing: Landing = {
       part,
@@ -178,7 +178,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
       part.gpu.unmap();
     } catch (cause) {
       leave(landing);
-      // If the commands failed too, this throws their error, which is more useful than that of the mapping.
+      // If the commands failed too, this line throws their error, which is more useful than the error of the mapping.
       await accepted;
       throw await explain(cause);
     }

@@ -5,7 +5,7 @@ export type Mapper = (gpu: GPUBuffer, mode: number, bytes: number) => Promise<un
 
 /**
  * Creates a function that maps buffers. A failed mapping rejects the promise and also raises a device error. On a
- * shared device, an error scope keeps this error from other users of the device.
+ * shared device, an error scope hides this error from the other users of the device.
  */
 export function createMapper(device: GPUDevice, shared: boolean): Mapper {
   if (!shared) return (gpu, mode, bytes) => gpu.mapAsync(mode, 0, bytes);

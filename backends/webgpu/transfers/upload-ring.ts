@@ -6,10 +6,10 @@ import type { BufferPart } from '../memory/part.ts';
 import { type Mapper, UPLOAD_USAGE } from './staging.ts';
 import type { StagingSize } from './staging-size.ts';
 
-/** A mapped staging buffer. */
+/** A mapped staging buffer of the upload ring. */
 export interface Slab {
   readonly part: BufferPart;
-  /** Number of bytes at the start that recorded copies will read. */
+  /** Number of bytes, from the start of the buffer, that recorded copies will read. */
   readonly used: number;
 }
 
@@ -20,17 +20,17 @@ export interface Slab {
 export interface UploadRing {
   readonly size: StagingSize;
   /**
-   * Returns a buffer with room that can be written immediately, or undefined. If undefined, the caller uploads the
-   * `bytes` bytes in another way.
+   * Returns a buffer that has room and can be written immediately. Returns undefined if there is none; the caller must
+   * then upload the `bytes` bytes in another way.
    */
   now(bytes: number): Slab | undefined;
   /** Resolves to an unused buffer as soon as there is one; undefined if no buffer can be created. */
   take(): Promise<Slab | undefined>;
   /**
    * Returns the next `bytes` free bytes of a buffer as mapped memory. Afterwards the caller must call {@link copy} or
-   * {@link giveUp}. Only these bytes get an ArrayBuffer: JavaScript engines count mapped bytes as garbage to come, so
-   * ranges of whole buffers would trigger frequent garbage collections. Undefined if the range cannot be mapped,
-   * because the device is lost or the host lacks memory.
+   * {@link giveUp}. The ArrayBuffer covers only these bytes: JavaScript engines count mapped bytes as future garbage,
+   * so ArrayBuffers of whole buffers would trigger frequent garbage collections. Returns undefined if the range cannot
+   * be mapped, because the device is lost or the host lacks memory.
    */
   room(slab: Slab, bytes: number): ArrayBuffer | undefined;
   /** Records the copy of a buffer's next `bytes` bytes to a part. Returns whether the buffer is now full. */
@@ -70,8 +70,8 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
   /** The buffer that has copies in the open submission and room for more. */
   let filling: RingSlab | undefined;
   /**
-   * Bytes that were uploaded in another way because no buffer was free. A new buffer is created when they reach the
-   * size of a buffer, since they have then cost as much time as its creation.
+   * Number of bytes that were uploaded in another way because no buffer was free. When the number reaches the size of a
+   * buffer, a new buffer is created: the uploads have then cost as much time as the creation of a buffer.
    */
   let owed = 0;
   let isClosed = false;
@@ -115,8 +115,8 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
   };
 
   /**
-   * Maps a buffer again after its copies. If the device lacked memory for the copies, mapping would fail, so the buffer
-   * is dropped.
+   * Maps a buffer again after the copies from it. If the device lacked memory for these copies, mapping would fail, so
+   * the buffer is dropped.
    */
   const map = async (slab: RingSlab, accepted: Promise<void> | undefined): Promise<void> => {
     const { gpu } = slab.part;
@@ -130,7 +130,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     restore(slab);
   };
 
-  /** Makes a mapped buffer available again, after its copies have been executed. */
+  /** Makes a mapped buffer available again, after the copies from it have been executed. */
   const restore = (slab: RingSlab): void => {
     slab.used = 0;
     slab.taken = false;
@@ -195,7 +195,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
       try {
         return slab.part.gpu.getMappedRange(slab.used, bytes);
       } catch {
-        // Recorded commands copy from the buffer `filling`, so it must not be destroyed now.
+        // Recorded commands copy from the buffer `filling`, so this buffer must not be destroyed now.
         if (slab === filling) filling = undefined;
         else lose(slab);
         return undefined;

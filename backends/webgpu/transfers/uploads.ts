@@ -49,7 +49,8 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
         if (slab === undefined || room === undefined) recorder.write(part, byte, unshared(piece));
         else {
           new Uint32Array(room).set(piece);
-          // A full buffer is submitted at once, so that the device copies while the host continues.
+          // The copies from a full buffer are submitted at once, so that the device executes them while the host
+          // continues.
           if (ring.copy(slab, part, byte, length * 4)) recorder.flush();
         }
         done += length;
@@ -74,8 +75,8 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
   };
 
   /**
-   * Takes a staging buffer, as soon as one is free. While slow sources occupy the buffers, this wait does not count as
-   * a wait for the device, which could hit `hangLimit`.
+   * Takes a staging buffer, as soon as one is free. If slow sources occupy all buffers, the wait for a buffer is no
+   * wait for the device and does not count towards `hangLimit`.
    */
   const takeSlab = (): Promise<Slab | undefined> => {
     if (reading.size === 0) return failure.guarded(ring.take());
@@ -108,8 +109,8 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
       requireSound(slab.part);
       requireSound(piece.part);
     } catch (cause) {
-      // If the device was lost, the mapped range has length 0. The source fails because of that, so the loss is
-      // reported instead.
+      // If the device was lost, the mapped range has length 0. The source then fails, but the loss is reported instead
+      // of the failure.
       const isGone = room.byteLength === 0;
       ring.giveUp(slab);
       throw isGone ? await explain(cause) : cause;
@@ -146,13 +147,13 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
   };
 }
 
-/** Throws if the contents of a GPU buffer are lost, with the reason. */
+/** Throws the reason if the contents of a GPU buffer are lost. */
 function requireSound({ spoiled }: BufferPart): void {
   if (spoiled !== undefined) throw spoiled;
 }
 
 /**
- * Copies the words if they are in shared memory, because Dawn aborts the process when it gets an array on shared
+ * Copies the words if they are in shared memory, because Dawn aborts the process when it is given an array in shared
  * memory.
  */
 function unshared(data: Uint32Array): Uint32Array {

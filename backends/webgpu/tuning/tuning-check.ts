@@ -10,7 +10,7 @@ const REMEDY = 'Use the members that quadrille tune prints, each with a value of
 /** The allowed values of members that are strings. */
 const WORDS: ReadonlySet<unknown> = new Set(['workgroup', 'thread']);
 
-/** Numeric members that may be 0. All other numbers must be at least 1. */
+/** Numeric members that may be 0. All other numeric members must be at least 1. */
 const FROM_ZERO: ReadonlySet<string> = new Set([
   'reduce.tries',
   'scan.tries',
@@ -20,7 +20,7 @@ const FROM_ZERO: ReadonlySet<string> = new Set([
   'histogram.ownBins',
 ]);
 
-/** Numeric members that must be powers of two, with their minimum. */
+/** Numeric members that must be powers of two, each with its minimum. */
 const POWERS: ReadonlyMap<string, number> = new Map([
   ['forEach.threads', 1],
   ['gather.threads', 1],
@@ -33,7 +33,7 @@ const POWERS: ReadonlyMap<string, number> = new Map([
 
 /**
  * Checks unknown data, such as parsed JSON: all its members must be members of {@link Tuning}, of the right kind and in
- * range. Returns the data as a choice of tuning.
+ * range. Returns the same data, typed as a choice of tuning.
  *
  * @throws ArgumentError `tuning/member` with the first member that is unknown, of the wrong kind or out of range.
  * @example

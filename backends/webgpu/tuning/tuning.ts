@@ -3,10 +3,10 @@ export interface Tuning {
   /** For maps and other `forEach` commands: threads per workgroup, and elements per thread. */
   readonly forEach: { readonly threads: number; readonly items: number };
   /**
-   * For random gathers of at least `min` rows from arrays of `min` to `max` words: these read the array in `windows`
-   * slices that fit into the cache. `threads` is the number of threads per workgroup, if the device allows it, and
-   * `items` the number of elements per thread. Workgroups with fewer threads leave each thread more registers. A
-   * compiler may then load all elements in all windows, which takes longer than a plain gather.
+   * For random gathers of at least `min` rows from arrays of `min` to `max` words. Such a gather reads the array in
+   * `windows` slices that fit into the cache. `threads` is the number of threads per workgroup, if the device allows so
+   * many, and `items` the number of elements per thread. Workgroups with fewer threads leave each thread more
+   * registers. A compiler may then load all elements in all windows, which takes longer than a plain gather.
    */
   readonly gather: {
     readonly threads: number;
@@ -16,11 +16,14 @@ export interface Tuning {
     readonly max: number;
   };
   /**
-   * For scatters of at least `min` rows to columns of at least `min` words: these first group the rows by target if the
-   * targets are far apart.
+   * For scatters of at least `min` rows to columns of at least `min` words. If the targets are far apart, such a
+   * scatter first groups the rows by target.
    */
   readonly scatter: { readonly min: number };
-  /** Rows per thread in a walk, if the primitive may choose. Adjacent threads then start this number of rows apart. */
+  /**
+   * Number of rows per thread in a walk, if the primitive may choose the number. Adjacent threads then start this
+   * number of rows apart.
+   */
   readonly walkRows: number;
   /** For reductions that may combine elements in any order. */
   readonly reduce: ReduceTuning;
@@ -28,7 +31,9 @@ export interface Tuning {
   readonly subgroups: boolean;
   /** Whether a block of the combination tree is computed by a workgroup or by a single thread. */
   readonly blockBy: 'workgroup' | 'thread';
-  /** Number of blocks per workgroup if states have one word; fewer if states are larger. */
+  /**
+   * Number of blocks per workgroup if states have one word. With larger states, there are fewer blocks per workgroup.
+   */
   readonly blockRows: number;
   /** For scans with exact monoids in one pass (by look-back), on devices with subgroups. */
   readonly scan: LookBackTuning;
@@ -70,22 +75,28 @@ export interface ReduceTuning {
 
 export interface LookBackTuning {
   readonly lookBack: boolean;
-  /** Threads per workgroup, and maximum elements per thread. */
+  /** Number of threads per workgroup, and maximum number of elements per thread. */
   readonly threads: number;
   readonly items: number;
   /**
-   * Maximum flags per thread in scans that count flags: `flags` if one result is stored, `flagsOfSeveral` if several
-   * are.
+   * Maximum number of flags per thread in scans that count flags: `flags` applies if one result is stored,
+   * `flagsOfSeveral` if several results are stored.
    */
   readonly flags: number;
   readonly flagsOfSeveral: number;
-  /** Maximum words of states per thread. A run of adjacent elements may take twice as many. */
+  /**
+   * Maximum number of words that the states of a thread may take. If a thread has adjacent elements, the maximum is
+   * twice this number.
+   */
   readonly words: number;
   /** Maximum number of adjacent elements per thread if states have several leaves. */
   readonly run: number;
-  /** For segmented scans: threads per workgroup, if the device allows them, and maximum words of states per thread. */
+  /**
+   * For segmented scans: number of threads per workgroup, if the device allows so many, and maximum number of words
+   * that the states of a thread may take.
+   */
   readonly heads: { readonly threads: number; readonly words: number };
-  /** Target number of tiles per scan. Threads get fewer elements, but at least 8, to reach it. */
+  /** Target number of tiles per scan. To reach this number, threads get fewer elements, but at least 8. */
   readonly tiles: number;
   /** Number of times that a workgroup polls for another tile's total before it computes that total itself. */
   readonly tries: number;
@@ -103,7 +114,7 @@ export interface SweepTuning {
   /** Number of parts in which a tile is reordered, one after another. More parts need less workgroup memory. */
   readonly parts: number;
   /**
-   * Values of `keys` and `parts` for at most `rows` rows (eight times as many with a payload), so that there are enough
+   * Values of `keys` and `parts` for at most `rows` rows, or 8 · `rows` rows with a payload, so that there are enough
    * tiles.
    */
   readonly few: { readonly rows: number; readonly keys: number; readonly parts: number };

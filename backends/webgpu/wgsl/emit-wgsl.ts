@@ -13,14 +13,17 @@ import { type F32Facts, f32FactsOf } from './f32-facts.ts';
 import type { Helper } from './wgsl-helpers.ts';
 import { emitOperand, emitOperation, hideConstant, type OperationContext, zeroOf } from './wgsl-operations.ts';
 
-/** What the emitter needs to know about the shader that will contain a module's functions. */
+/** The emitter's view of the shader that will contain a module's functions. */
 export interface WgslEnvironment {
   /** Prefix of all names, so that one shader can contain several modules. */
   readonly prefix: string;
   readonly arithmetic: Arithmetic;
   /** Receives the helper functions that the shader must declare; see `helperDeclarations`. */
   readonly helpers: Set<Helper>;
-  /** Returns the WGSL expression for an element of a captured array. It must be zero past the array's length. */
+  /**
+   * Returns the WGSL expression for an element of a captured array. The expression must be zero for indices past the
+   * array's length.
+   */
   read(array: string, index: string): string;
   length(array: string): string;
   uniform(name: string, type: ScalarType): string;
@@ -71,8 +74,8 @@ function emitResult(results: readonly ScalarType[], struct: string): string {
 }
 
 /**
- * Emits the statements of a block up to the first that leaves the block, because WGSL compilers warn about unreachable
- * statements.
+ * Emits the statements of a block, up to the first statement that leaves the block: WGSL compilers warn about
+ * unreachable statements.
  */
 function emitBlock(block: readonly Statement[], context: FunctionContext): string {
   const end = block.findIndex(leaves);

@@ -10,8 +10,8 @@ import {
 } from '../../../primitives/ir/ir.ts';
 
 /**
- * What is known about all possible values of an f32. `isNumber`: no value is NaN. Every magnitude is at most 2^`top`,
- * and every value is a multiple of 2^`unit`. If all values are finite, `top` is at most {@link MAX_COUNT}.
+ * Facts about all possible values of an f32. If `isNumber` is true, no value is NaN. Every magnitude is at most
+ * 2^`top`, and every value is a multiple of 2^`unit`. If all values are finite, `top` is at most {@link MAX_COUNT}.
  */
 export interface F32Fact {
   readonly isNumber: boolean;
@@ -29,8 +29,8 @@ export interface F32Facts {
   /** Whether a value is used only by operations with these names. */
   isUsedOnlyBy(local: Local, names: ReadonlySet<OperationName>): boolean;
   /**
-   * Whether a compiler could simplify the sum or product that a local is bound to, because that value is combined with
-   * another value that shares a term.
+   * Whether a local is bound to a sum or product that a compiler could simplify, because the sum or product is combined
+   * with another value that shares a term.
    */
   mayCancel(local: Local): boolean;
 }
@@ -78,7 +78,8 @@ export function f32FactsOf({ body }: IrFunction): F32Facts {
 }
 
 /**
- * The analysis of terms covers these operations. A sum that any other operation uses may cancel without being found.
+ * The analysis of terms covers these operations. If another operation uses a sum, the analysis may miss that the sum
+ * can cancel.
  */
 const algebraic: ReadonlySet<OperationName | 'other'> = new Set([
   ...(['add', 'sub', 'mul', 'neg', 'abs', 'min', 'max', 'select'] as const),
@@ -97,8 +98,8 @@ type Term = number | string;
 const MAX_TERMS = 64;
 
 /**
- * A value as compilers see it: the terms of which it is a sum, and the ids of the sums and products (`hiders`) that
- * must be hidden from the compiler to make these terms invisible.
+ * A value as a compiler sees it: the terms whose sum it is, and the ids of the sums and products (`hiders`) that must
+ * be hidden so that the compiler does not see these terms.
  */
 interface Visible {
   readonly terms: ReadonlySet<Term>;
@@ -106,8 +107,8 @@ interface Visible {
 }
 
 /**
- * Finds sums that compilers could simplify. If the operands of a sum share a term, compilers may cancel it or factor it
- * out. The operands and the sum are then hidden, and each counts as a single term from there on.
+ * Finds sums that compilers could simplify. If the operands of a sum share a term, compilers may cancel the term or
+ * factor it out. The operands and the sum are then hidden, and each of them counts as a single term in later sums.
  */
 function termsOf() {
   const known = new Map<number, Visible>();
@@ -154,8 +155,8 @@ function termsOf() {
 type ReadStatement = Extract<Statement, { readonly kind: 'read' }>;
 
 /**
- * Local value numbering: locals that are bound to the same operation on the same operands, or read the same element,
- * are the same term. Compilers compute such values only once.
+ * Local value numbering: two locals are the same term if they are bound to the same operation on the same operands, or
+ * to a read of the same element. Compilers compute such values only once.
  */
 function valueNumbers() {
   const firsts = new Map<string, number>();
@@ -193,8 +194,8 @@ export function mayUnderflow(a: F32Fact, b: F32Fact): boolean {
 }
 
 /**
- * Whether one factor is a power of two and the product is exact. It then makes no difference whether a compiler fuses
- * the product with a sum.
+ * Whether one factor is a power of two and the product is exact. In this case it makes no difference whether a compiler
+ * fuses the product with a sum.
  */
 export function isExactScaling(a: F32Fact, b: F32Fact): boolean {
   const isPowerOfTwo = ({ top, unit }: F32Fact): boolean => top === unit;
@@ -245,7 +246,10 @@ function factOfLiteral(value: number): F32Fact {
   return { isNumber: true, top: Math.ceil(Math.log2(Math.abs(value))), unit };
 }
 
-/** The fact about a sum. Rounding keeps multiples of powers of two, and does not round a value past a power of two. */
+/**
+ * The fact about a sum. A rounded sum is still a multiple of the same power of two, and rounding never moves a value
+ * past a power of two.
+ */
 function factOfSum(a: F32Fact, b: F32Fact): F32Fact {
   if (!isBounded(a) || !isBounded(b)) return NOTHING;
   return { isNumber: true, top: Math.max(a.top, b.top) + 1, unit: Math.min(a.unit, b.unit) };

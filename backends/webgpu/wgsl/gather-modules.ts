@@ -15,7 +15,7 @@ export interface GatherPrograms {
   readonly place: Program;
   /** Maps the launch index and the index of the element to the element. */
   readonly take: Program;
-  /** Maps the launch index and the element to the results. */
+  /** Maps the launch index and the gathered element to the results. */
   readonly finish: Program;
 }
 
@@ -52,7 +52,7 @@ const modulesOf = memoized((module: Module): GatherModules | undefined => {
   };
 });
 
-/** The reads whose index depends on a read that differs from row to row. */
+/** The gathers among the reads: their index depends on another read whose value differs from row to row. */
 function gathersIn(results: readonly Node[]): GatherNode[] {
   return neededFor(results, new Set()).filter(
     (node): node is GatherNode =>

@@ -8,8 +8,8 @@ export interface SlotNames {
 }
 
 /**
- * Converts a part of a graph to a module with one function: from the nodes `parameters` it computes the nodes
- * `results`. Every node is computed once.
+ * Converts a part of a graph to a module with one function: the function computes the nodes `results` from the nodes
+ * `parameters`, and every node only once.
  */
 export function moduleOfNodes(
   name: string,
@@ -60,8 +60,8 @@ export function moduleOfNodes(
 }
 
 /**
- * The given nodes `nodes` and all nodes that they are computed from, operands first. Nodes in `given` are left out, and
- * so are their operands.
+ * The nodes `nodes` and all nodes from which they are computed, operands first. Nodes in `given` are left out, and so
+ * are nodes that only nodes in `given` need.
  */
 export function neededFor(nodes: readonly Node[], given: ReadonlySet<Node>): Node[] {
   const found = new Set<Node>();
@@ -76,8 +76,8 @@ export function neededFor(nodes: readonly Node[], given: ReadonlySet<Node>): Nod
 }
 
 /**
- * Whether a module executes the same operations at every index. If it does not, some operations may be invalid at some
- * indices, so they must not be moved.
+ * Whether a module executes the same operations at every index. If some operations are executed only at some indices,
+ * they may be invalid at others and must not be moved.
  */
 export function isStraight({ functions }: Module): boolean {
   return functions.every(

@@ -5,12 +5,12 @@ import { memoized } from '../../../primitives/ir/memo.ts';
 const MAX_STATEMENTS = 100;
 
 /**
- * Whether a functor is cheap: its code is short enough to be repeated, so that a thread evaluates several elements at a
- * time.
+ * Whether a functor is cheap. Its code is then short enough to be repeated, so that a thread can evaluate several
+ * elements at a time.
  */
 export const isLight: (module: Module) => boolean = memoized((module) => sizeOf(module) <= MAX_STATEMENTS);
 
-/** Number of statements of the entry, calls inlined; infinite if there is a loop. */
+/** Number of statements of the entry, including the statements of inlined calls; infinite if there is a loop. */
 function sizeOf(module: Module): number {
   const sizes = new Map<string, number>();
   const count = (block: readonly Statement[]): number => block.reduce((sum, statement) => sum + one(statement), 0);

@@ -13,8 +13,8 @@ export interface Unrolled {
   /** A module that returns the elements of the run, one after another, leaf by leaf. */
   readonly element: RunFunction;
   /**
-   * A module that returns the results of the emit program, index by index. Its last parameters are the run + 1 states
-   * before, between and after the elements, leaf by leaf.
+   * A module that returns the results of the emit program, index by index. The last parameters of the module are run +
+   * 1 states, leaf by leaf: the states before, between and after the elements.
    */
   readonly emit: RunFunction;
 }
@@ -27,8 +27,8 @@ export interface Tap {
 }
 
 /**
- * A module whose entry has these parameters: `first`, the taps with the numbers `taps`, and head flags of the elements
- * with the numbers `heads`.
+ * A module of unrolled code. Its entry has these parameters: `first`, then the taps with the numbers `taps`, then the
+ * head flags of the elements with the numbers `heads`.
  */
 export interface RunFunction {
   readonly module: Module;
@@ -55,7 +55,8 @@ const MAX_PARAMETERS = 255;
 
 /**
  * Unrolls the programs of a scan; undefined if they are not straight-line code. With `heads`, the first leaf of an
- * element is a head flag, which is returned as a bool; the first leaf of a state is the number of heads so far.
+ * element is a head flag (the element starts a segment), which is returned as a bool. The first leaf of a state is then
+ * the number of heads so far.
  */
 export function unroll(
   program: UnrolledProgram,
@@ -177,7 +178,8 @@ const comparisons: Partial<Record<OperationName, (sign: number) => boolean>> = {
 };
 
 /**
- * Whether an operation can be evaluated now. Operations on f32 are left to the device, whose zeros and NaNs may differ.
+ * Whether an operation can be evaluated now. Operations on f32 are left to the device, because its zeros and NaNs may
+ * differ from the host's.
  */
 function isConstant(
   type: ScalarType,

@@ -26,23 +26,24 @@ export type Helper =
   | 'sqrt';
 
 /**
- * WGSL of functions that WGSL lacks or specifies loosely, by name. A shader declares the helpers that its functors use.
+ * The WGSL text of helper functions, by name. A helper computes an operation that WGSL lacks or specifies loosely. A
+ * shader declares the helpers that its functors use.
  *
  * Helpers have no branches, and use `&` where `&&` would be a branch. Some compilers take time exponential in the
  * number of branches in a loop.
  */
 const helpers: Readonly<Record<Helper, string>> = {
-  // The high word of a product, from products of 16-bit halves. Such a product fits in 32 bits even after two halves
-  // are added.
+  // The high word of a product, from products of 16-bit halves. The product of two halves still fits in 32 bits after
+  // two halves are added to it.
   mulhi: `fn q_mulhi(a: u32, b: u32) -> u32 {
   let a0 = a & 0xffffu; let a1 = a >> 16u; let b0 = b & 0xffffu; let b1 = b >> 16u;
   let t = a1 * b0 + ((a0 * b0) >> 16u);
   let u = a0 * b1 + (t & 0xffffu);
   return a1 * b1 + (t >> 16u) + (u >> 16u);
 }`,
-  // Hides x from the compiler, which knows neither alternative of the `select`. If one were a constant, the compiler
-  // could remove the `select` where it knows that x equals that constant. (Bit operations with the opaque zero do not
-  // hide enough: some compilers still fuse products.)
+  // Hides x from the compiler, which knows neither alternative of the `select`. If one alternative were a constant, the
+  // compiler could remove the `select` when it knows that x equals this constant. (Bit operations with the opaque zero
+  // do not hide enough: some compilers still fuse products.)
   hide: `fn q_hide(x: f32) -> f32 { return select(x, bitcast<f32>(${OPAQUE_ZERO}), ${OPAQUE_ZERO} != 0u); }` as string,
   // The product, corrected. Some devices flush before they round, so that a product just below 2^-126 becomes zero.
   // Such a product is computed again, with the smaller factor (which is below 2^-63) scaled up by 2^64.
@@ -116,7 +117,8 @@ const helpers: Readonly<Record<Helper, string>> = {
   return bitcast<f32>(bitcast<u32>(r) | (u32(x) & 0x80000000u));
 }`,
   // The number 2^-23 · mantissa · 2^exponent, rounded to a subnormal or to infinity if necessary. The mantissa has 24
-  // bits. The sign of `rest` says whether the true value is above or below; 0 means that the mantissa is exact.
+  // bits. The sign of `rest` says whether the true value is above or below the mantissa; 0 means that the mantissa is
+  // exact.
   pack: `fn q_pack(sign: u32, exponent: i32, mantissa: u32, rest: i32) -> f32 {
   let normal = select((u32(exponent + 126i) << 23u) + mantissa, 0x7f800000u, exponent > 127i);
   let drop = u32(clamp(-126i - exponent, 1i, 25i));
@@ -125,7 +127,7 @@ const helpers: Readonly<Record<Helper, string>> = {
   return bitcast<f32>(sign | select(kept + select(0u, 1u, up), normal, exponent >= -126i));
 }`,
   // The quotient, correctly rounded. The device's quotient of the mantissas is off by at most a few units; the
-  // remainder shows by how many.
+  // remainder shows the difference.
   div: `fn q_div(a: f32, b: f32) -> f32 {
   let x = bitcast<u32>(a); let y = bitcast<u32>(b);
   let ex = (x >> 23u) & 255u; let ey = (y >> 23u) & 255u;

@@ -6,7 +6,7 @@ import { OPAQUE_ZERO } from '../launches/parameters.ts';
 import { type F32Fact, type F32Facts, isExactScaling, mayUnderflow } from './f32-facts.ts';
 import type { Helper } from './wgsl-helpers.ts';
 
-/** What the emitter of an operation needs to know about the function and the shader. */
+/** Facts about the function and the shader in which an operation is emitted. */
 export interface OperationContext {
   readonly arithmetic: Arithmetic;
   readonly fast: boolean;
@@ -50,15 +50,15 @@ export function emitOperand(operand: Operand, context: OperationContext): string
 }
 
 /**
- * Hides a value from the compiler, if the device's arithmetic requires this. Converted integers and reads of empty
- * arrays may be constants to the compiler.
+ * Hides a value from the compiler, if the device's arithmetic requires this. A compiler may find out that a converted
+ * integer or a read of an empty array is a constant.
  */
 export function hideConstant(type: ScalarType, value: string, context: OperationContext): string {
   const hide = type === 'f32' && arithmeticOf(context).constant === 'guarded';
   return hide ? `${context.helper('hide')}(${value})` : value;
 }
 
-/** WGSL expression of a literal. With `hidden`, the compiler does not know the value of an f32. */
+/** WGSL expression of a literal. With `hidden`, an f32 is written so that the compiler does not know its value. */
 export function emitLiteral({ type, value }: Literal, hidden = false): string {
   switch (type) {
     case 'bool':
@@ -142,8 +142,8 @@ function emitInteger(
     }
     case 'div':
     case 'rem':
-      // WGSL and this library define division by zero, and −2³¹ / −1, in the same way. But WGSL rejects a constant zero
-      // as divisor.
+      // WGSL and this library define division by zero, and −2³¹ / −1, in the same way. However, WGSL rejects a constant
+      // zero as divisor.
       if (second!.kind === 'literal' && second!.value === 0) return name === 'div' ? a : zeroOf(type);
       return infix(name, a, b);
     case 'neg':
@@ -228,8 +228,8 @@ function emitF32(
 }
 
 /**
- * Operations that end algebraic simplification: compilers do not simplify sums and products across them. (They do so
- * across bit operations.)
+ * Operations that end algebraic simplification: compilers do not simplify sums and products across them. (Bit
+ * operations do not end simplification.)
  */
 const endOfAlgebra: ReadonlySet<OperationName> = new Set(['floor', 'ceil', 'trunc', 'round', 'convert']);
 /** Operations that give the same result for zero and for numbers that devices flush to zero. */
@@ -255,8 +255,8 @@ function emitProduct(
 }
 
 /**
- * WGSL of a product that a device may flush to zero although it rounds up to the smallest normal number. If one factor
- * is a constant, the host computes for which values of the other factor this can happen.
+ * WGSL of a product that should round up to the smallest normal number, but that a device may flush to zero. If one
+ * factor is a constant, the host computes for which values of the other factor this can happen.
  */
 function emitCorrectedProduct(a: string, b: string, operands: readonly Operand[], context: OperationContext): string {
   const at = operands.findIndex(({ kind }) => kind === 'literal');
@@ -275,15 +275,15 @@ function minThatRoundsUp(factor: number): number {
   // which is even.
   const bound = 2 ** -126 - 2 ** -150;
   let bits = bitsOfF32(Math.fround(bound / factor));
-  // The products below are exact, because a product of two 24-bit numbers fits in f64.
+  // The products in this loop are exact, because a product of two 24-bit numbers fits in f64.
   while (f32OfBits(bits) * factor >= bound) bits--;
   while (f32OfBits(bits) * factor < bound) bits++;
   return Math.max(bits, 0x800000);
 }
 
 /**
- * WGSL of the minimum or maximum of two numbers. If one of them is a constant, a single comparison of ranks is enough,
- * which is false for NaN.
+ * WGSL of the minimum or maximum of two numbers. If one of them is a constant, a single comparison of ranks is enough;
+ * it is false for NaN.
  */
 function emitExtremum(
   name: 'min' | 'max',
@@ -296,8 +296,8 @@ function emitExtremum(
   const constant = second.kind === 'literal' ? second : first;
   if (constant.kind !== 'literal' || Number.isNaN(constant.value)) return `${context.helper(name)}(${a}, ${b})`;
   const [x, value] = constant === second ? [a, b] : [b, a];
-  // Ranks are integers that are ordered like the numbers, with −0 below +0. The ranks of NaNs are outside those of the
-  // infinities.
+  // Ranks are integers that are ordered like the numbers, with −0 below +0. The ranks of NaNs lie outside the range
+  // between the two infinities.
   const [rank, min, max] = [
     rankOf(constant.value as number),
     rankOf(Number.NEGATIVE_INFINITY),

@@ -17,19 +17,21 @@ const WORD_CLEARED = 0.2;
 const COST_OF_ROUND = 100;
 
 /**
- * An upper bound in nanoseconds, approximately, of one evaluation of the module's entry on one core; infinite if there
- * is no bound. Decides whether the calling thread may run a command itself, so the bound must not be too low.
+ * Approximate upper bound, in nanoseconds, of the cost of evaluating the module's entry once on one core; infinite if
+ * there is no bound. The bound decides whether the calling thread may run a command itself, so it must not be too low.
  */
 export const costOf: (module: Module) => number = memoized((module) => 1 + worstCase(module, costOfStatement));
 
-/** An upper bound in nanoseconds, approximately, of one whole walk; infinite if the number of steps has no bound. */
+/**
+ * Approximate upper bound, in nanoseconds, of the cost of one whole walk; infinite if the number of steps has no bound.
+ */
 export function costOfWalk({ start, step, steps = Number.POSITIVE_INFINITY }: WalkCommand): number {
   return costOf(start.module) + steps * costOf(step.module);
 }
 
 /**
- * An upper bound in nanoseconds, approximately, for relaxing one grid: updating all cells from their neighbours, over
- * all rounds.
+ * Approximate upper bound, in nanoseconds, of the cost of relaxing one grid: all rounds, each of which updates all
+ * cells from their neighbours.
  */
 export function costOfRelaxing({ grids, own, step, until, change, ...command }: RelaxCommand): number {
   const { cells, maxWidth, maxHeight, maxRounds } = command;
@@ -39,7 +41,10 @@ export function costOfRelaxing({ grids, own, step, until, change, ...command }: 
   return costOf(grids.module) + max * costOf(own.module) + (maxRounds === 0 ? 0 : maxRounds * round);
 }
 
-/** An upper bound in nanoseconds, approximately, for pairing one left row with all right rows. */
+/**
+ * Approximate upper bound, in nanoseconds, of the cost of pairing one row of the left table with all rows of the right
+ * table.
+ */
 export function costOfPairs({
   others,
   dimensions,
@@ -54,13 +59,13 @@ export function costOfPairs({
   return costOf(leftOwn.module) + capacityOf(others) * pair;
 }
 
-/** An upper bound in nanoseconds, approximately, for counting one row of a histogram command. */
+/** Approximate upper bound, in nanoseconds, of the cost of counting one row of a histogram command. */
 export function costOfCount({ program, inner }: HistogramCommand): number {
   const { module } = program;
   return inner === undefined ? costOf(module) : costOf(inner.row.module) + inner.ranks * costOf(module);
 }
 
-/** Approximate nanoseconds for clearing `words` words. */
+/** Approximate cost, in nanoseconds, of clearing `words` words. */
 export function costOfClearing(words: number): number {
   return words * WORD_CLEARED;
 }

@@ -30,12 +30,13 @@ export interface HeldCommands {
   /** Queues the waiting commands. Must be called before any other command is queued, to keep the order of commands. */
   flush(): void;
   /**
-   * Keeps a released buffer that a waiting command uses until the command is queued. Returns whether the buffer is
-   * kept; if not, the caller must free the buffer.
+   * If a waiting command uses a released buffer, keeps the buffer until the command is queued. Returns whether the
+   * buffer is kept; if not, the caller must free the buffer.
    */
   keeps(buffer: SharedBuffer): boolean;
   /**
-   * Allocates memory with `take`. If there is too little, first queues the waiting commands and frees the kept buffers.
+   * Allocates memory with `take`. If there is too little free memory, first queues the waiting commands and frees the
+   * kept buffers.
    */
   withRoom<T>(take: () => T): T;
   /** Drops all waiting commands. */

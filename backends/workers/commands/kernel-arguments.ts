@@ -22,18 +22,19 @@ import { lower, when } from '../wasm/wasm-statements.ts';
 import type { Addresses, Use } from './launch.ts';
 
 /**
- * The shape of a kernel's arguments, which are consecutive words of shared memory. Every kernel function is called as
- * `(arguments, chunk, worker)`, where `arguments` is the address of these words:
+ * The parts of a kernel's arguments on which compiled code depends. The arguments are consecutive words of shared
+ * memory. Every kernel function is called as `(arguments, chunk, worker)`, where `arguments` is the address of these
+ * words:
  *
- * - words 0 … 2: the extent, as the address of a count, the number to subtract from the count, and the limit; with
- *   address 0 the extent is the limit;
+ * - words 0 … 2: the extent: the address of a count, the number to subtract from the count, and the limit; if the
+ *   address is 0, the extent is the limit;
  * - word 3: the number of elements per chunk;
  * - the kernel-specific words;
- * - four words per array: its address, then its length in the three words used for the extent;
+ * - four words per array: its address, then its length, in three words like those of the extent;
  * - one word per uniform;
  * - two words per store: the address of its first element, and its capacity.
  *
- * Compiled code depends only on the parts that {@link KernelShape} contains.
+ * Compiled code does not depend on the values of these words.
  */
 export interface KernelShape {
   readonly programs: readonly Program[];
@@ -117,7 +118,7 @@ function sameLength(a: Length, b: Length): boolean {
   return a.buffer === b.buffer && a.word === b.word && a.minus === b.minus && a.limit === b.limit;
 }
 
-/** Cache key of compiled code: launches with equal keys can share the code. */
+/** The cache key of compiled code. Launches with equal keys can share the code. */
 export function shapeKey({ programs, stores }: KernelShape, { arrays, arraySlots, uniformSlots }: Layout): string {
   let key = '';
   for (const [i, { module }] of programs.entries()) {
@@ -134,8 +135,8 @@ export function shapeKey({ programs, stores }: KernelShape, { arrays, arraySlots
 }
 
 /**
- * A length as three argument words: the address of a count, the number to subtract from the count, and the limit. With
- * address 0, the length is the limit.
+ * A length as three argument words: the address of a count, the number to subtract from the count, and the limit. If
+ * the address is 0, the length is the limit.
  */
 export function lengthWords(length: Length, addresses: Addresses): readonly [number, number, number] {
   if (typeof length === 'number') return [0, 0, length];
@@ -229,7 +230,10 @@ export interface KernelInputs {
   readonly stores: readonly StoreTarget[];
 }
 
-/** Emits code that loads the arguments into locals. `results` are the types of the results that the stores refer to. */
+/**
+ * Emits code that loads the arguments into locals. `results` lists the types of the results, to which the stores refer
+ * by position.
+ */
 export function emitInputs(
   code: Code,
   { programs, stores, words }: KernelShape,
@@ -283,7 +287,7 @@ export interface OwnMemoryWords {
   /** The address of the private memory of all threads, and the number of bytes per thread. */
   readonly own: number;
   readonly ownBytes: number;
-  /** Whether there are fewer chunks than threads. If so, memory is private to a chunk instead of a thread. */
+  /** Whether there are fewer chunks than threads. If so, private memory belongs to a chunk instead of a thread. */
   readonly byChunk: number;
 }
 
@@ -332,7 +336,7 @@ function emitLength(code: Code, word: number): Int32Local {
   return length;
 }
 
-/** `max(0, count − minus)` for unsigned operands: the rest of a count after subtracting `minus`. */
+/** `max(0, count − minus)` for unsigned operands: the part of a count that remains after `minus` is subtracted. */
 export function restOf(count: Int32, minus: Int32): Int32 {
   return count.gtU(minus).select(count.sub(minus), 0);
 }

@@ -4,7 +4,7 @@ import type { FunctionBody } from '../wasm/wasm-encoder.ts';
 
 /** Turns the buffers of a launch into addresses. */
 export interface Addresses {
-  /** The address of a word of a buffer. Throws if the buffer has fewer than `words` words from there on. */
+  /** The address of a word of a buffer. Throws if the buffer has fewer than `words` words from this word on. */
   of(cell: Cell, words: number): number;
   /** The address of the first element of an array whose elements have `bytes` bytes each. */
   ofArray(binding: ArrayBinding, bytes: number): number;
@@ -16,12 +16,12 @@ export interface Addresses {
 }
 
 /**
- * A length as three argument words: the address of a count, the number to subtract from the count, and the limit. With
- * address 0, the length is the limit.
+ * A length as three argument words: the address of a count, the number to subtract from the count, and the limit. If
+ * the address is 0, the length is the limit.
  */
 export type LengthWords = readonly [number, number, number];
 
-/** A parallel loop over chunks. The next phase starts when all chunks of this phase are done. */
+/** A parallel loop over chunks. The next phase of a launch starts when all chunks of the phase are done. */
 export interface Phase {
   /** Number of the installed function to call for every chunk. */
   readonly run: number;
@@ -44,8 +44,8 @@ export interface Submission {
   readonly words: ArrayLike<number>;
   readonly phases: readonly Phase[];
   /**
-   * Called with the address of the argument block before the words are copied to this address. May change the words and
-   * the phases.
+   * Called with the address of the argument block before the argument words are copied to this address. The function
+   * may change the words and the phases.
    */
   placed?(address: number): void;
 }
@@ -74,20 +74,20 @@ export interface Use {
   readonly from: number;
   readonly to: number;
   readonly writes: boolean;
-  /** Whether index i reads or writes only the word at `from + 4 · i`. */
+  /** Whether the launch reads or writes only the word at `from + 4 · i` for every index i. */
   readonly inPlace: boolean;
-  /** Whether index i overwrites the word at `from + 4 · i` unconditionally, for every i. */
+  /** Whether the launch overwrites the word at `from + 4 · i` unconditionally, for every index i. */
   readonly whole: boolean;
-  /** Index of the argument word that contains the address `from`; undefined if no argument word does. */
+  /** Index of the argument word that contains the address `from`; undefined if no argument word contains it. */
   readonly word: number | undefined;
 }
 
-/** The installed functions of a kernel, by number, one per phase. */
+/** A compiled kernel: the numbers of its installed functions, one per phase. */
 export interface Kernel {
   readonly functions: readonly number[];
 }
 
-/** What a kernel needs to build its launch: addresses, compilation and scratch memory. */
+/** The services that a kernel needs to build its launch: addresses, compilation and scratch memory. */
 export interface Launcher {
   readonly addresses: Addresses;
   /** Number of workers that may run the launch; 1 if it runs on the calling thread. */
@@ -103,8 +103,8 @@ const SMALLEST_CHUNK = 1024;
 const CHUNKS_PER_WORKER = 8;
 
 /**
- * Elements per chunk, so that each worker gets several chunks. The maximum of 64K elements lets V8 switch to optimized
- * code between two calls, and lets an abort take effect soon.
+ * Number of elements per chunk, chosen so that each worker gets several chunks. Chunks have at most 64K elements, so
+ * that V8 can soon switch to optimized code, between two calls, and an abort takes effect soon.
  */
 export function chunkSizeOf(elements: number, workers: number, largest: number = LARGEST_CHUNK): number {
   const even = Math.ceil(elements / (workers * CHUNKS_PER_WORKER) / SMALLEST_CHUNK) * SMALLEST_CHUNK;

@@ -27,7 +27,7 @@ import type { Launch, Launcher } from './launch.ts';
  */
 export interface KernelTask {
   readonly extent: Extent;
-  /** Upper bound in nanoseconds per element, approximately; infinite if there is no bound. */
+  /** Approximate upper bound, in nanoseconds, of the cost per element; infinite if there is no bound. */
   readonly cost: number;
   /** The part of the cost that does not depend on the extent. */
   readonly fixedCost: number;
@@ -35,7 +35,7 @@ export interface KernelTask {
   readonly launch: (launcher: Launcher) => Launch;
 }
 
-/** Approximate nanoseconds per element and pass of a sort. */
+/** Approximate cost, in nanoseconds, per element and pass of a sort. */
 const SORT_PASS_COST = 8;
 
 /** The task of a command: chooses the kernel and estimates its cost. */

@@ -7,15 +7,16 @@ import type { Launch, Launcher, Phase, Tiles, Use } from './launch.ts';
 
 /**
  * A launch that can be fused with others over the same rows. Fused commands run tile by tile: a worker runs all
- * commands on one tile before it starts the next tile. So data that one command writes is still in the cache when the
- * next command reads it.
+ * commands on one tile before it starts the next tile. Data that one command writes is therefore still in the cache
+ * when the next command reads it.
  *
- * The result is the same as without fusion if no command writes memory that another one reads or writes. Memory used in
- * place is an exception: index i of both commands uses the same word, and no other word. A fused scan waits for the
- * preceding tile. Tiles are taken in order, so the preceding tile is already done or in progress.
+ * The result is the same as without fusion if no command writes memory that another one reads or writes. The exception
+ * is memory that both commands use in place: at index i, each of them uses the same single word. A fused scan waits for
+ * the preceding tile. Tiles are taken in order, so the preceding tile is already done or in progress.
  *
- * Data that is only passed from one command to a later one stays out of the columns' memory. Each worker has scratch
- * memory for one tile of this data, and a private copy of the arguments that refers to the scratch memory.
+ * A column that only passes data from one command to a later one is not written to memory as a whole. Instead, each
+ * worker has scratch memory for one tile of the column, and a private copy of the arguments that refers to this scratch
+ * memory.
  */
 export type TiledLaunch = Launch & { readonly tiles: Tiles };
 
@@ -29,7 +30,8 @@ export interface Fusable {
 }
 
 /**
- * Whether a command can be fused with earlier ones: it reads data that they write, and running tile by tile is safe.
+ * Whether a command can be fused with earlier commands. It must read data that the earlier commands write, and running
+ * all of them tile by tile must be safe.
  */
 export function followsInTiles(earlier: readonly Fusable[], next: Fusable): boolean {
   if (earlier.length >= MAX_FUSED || !earlier.some((one) => feeds(one, next))) return false;
@@ -90,8 +92,8 @@ export function fuseTiles(commands: readonly Fusable[], unused: readonly Unused[
   const offsets = launches.map((_, k) => launches.slice(0, k).reduce((sum, { words }) => sum + words.length, 0));
   const words = launches.flatMap((launch) => launch.words.with(TILE_WORD, chunkSize));
   const passing = unused.map((memory) => passingWords(commands, offsets, memory)).filter((found) => found.length > 0);
-  // Addresses, appended to the arguments: the workers' copies of the arguments, then the scratch memory of each passed
-  // column.
+  // Addresses that are appended to the arguments: first the address of the workers' copies of the arguments, then the
+  // address of the scratch memory of each passed column.
   const room = passing.length === 0 ? [] : [host.scratch(4 * words.length * host.workers)];
   for (const _ of passing) room.push(host.scratch(4 * chunkSize * host.workers));
 
@@ -124,8 +126,8 @@ function passingWords(commands: readonly Fusable[], offsets: readonly number[], 
 }
 
 /**
- * The functions of all launches, then a wrapper function for each phase of the fused launch. A wrapper calls the
- * functions of the phase, each with its part of the argument block.
+ * The functions of all launches, then a wrapper function for each phase of the fused launch. A wrapper calls all
+ * functions of its phase and passes each of them its part of the argument block.
  */
 function fusedBodies(
   launches: readonly TiledLaunch[],
@@ -156,7 +158,7 @@ function emitCalls(calls: readonly Call[], words: number, passing: readonly (rea
 
 /**
  * Copies the argument block into the worker's scratch memory, and returns a local with the copy's address. In the copy,
- * each passed column starts at the address that index 0 would have if the worker's tile were part of a whole column.
+ * the address of each passed column is chosen so that the indices of the worker's tile fall into the scratch memory.
  */
 function emitOwnArguments(code: Code, words: number, passing: readonly (readonly number[])[]): Int32 {
   const own = code.local(I32);

@@ -19,7 +19,7 @@ export function bindsPairs({ pool, limits }: Engine, command: CrossReduceCommand
 
 /**
  * The WGSL functions of a command: `s_entry` (step), `l_entry` and `r_entry` (own values of the left and right rows),
- * `v_entry` (value), and those of its monoid.
+ * `v_entry` (value), and the functions of its monoid.
  */
 export interface PairFunctors {
   readonly key: string;

@@ -9,29 +9,32 @@ import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
 import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
 
-/** Threads per workgroup. The left rows of one thread are `THREADS` rows apart. */
+/** Threads per workgroup. The rows of the left table that one thread processes are `THREADS` rows apart. */
 const THREADS = 64;
-/** Maximum number of left rows per thread. */
+/** Maximum number of rows of the left table per thread. */
 const MAX_ROWS = 4;
-/** Maximum number of right rows that a workgroup processes at a time. */
+/** Maximum number of rows of the right table that a workgroup processes at a time. */
 const MAX_AT_ONCE = 8;
 /** Maximum number of sums that a thread keeps for all its pairs. More would not fit in registers. */
 const MAX_SUMS = 32;
 /** Number of dimensions that a tile holds at a time. Eight words fill a 32-byte sector of memory. */
 const DEPTH = 8;
-/** Padding words after each dimension of a tile, so that a warp that writes eight dimensions uses all memory banks. */
+/**
+ * Number of padding words after each dimension of a tile. With this padding, a warp that writes eight dimensions uses
+ * all memory banks.
+ */
 const PADDING = 4;
 
 /** How the pairs of a workgroup's tile are split among its threads. */
 export interface CrossLayout {
-  /** Number of left rows per thread. */
+  /** Number of rows of the left table per thread. */
   readonly rows: number;
-  /** Number of right rows that a workgroup processes at a time. */
+  /** Number of rows of the right table that a workgroup processes at a time. */
   readonly atOnce: number;
 }
 
 /**
- * The layout for a command; undefined if one kernel has too few bindings or a workgroup too little memory for its
+ * The layout for a command; undefined if a kernel has too few bindings, or if a workgroup has too little memory for its
  * tiles.
  */
 export function layoutPairs(engine: Engine, command: CrossReduceCommand): CrossLayout | undefined {
@@ -45,9 +48,10 @@ export function layoutPairs(engine: Engine, command: CrossReduceCommand): CrossL
 }
 
 /**
- * Folds a functor's values over all pairs of left and right rows. A workgroup processes a tile of left rows, several
- * per thread, against a run of right rows, a few at a time. It loads left and right rows into workgroup memory, a few
- * dimensions at a time, and every thread updates the sums of its pairs.
+ * Folds a functor's values over all pairs of left and right rows. A workgroup pairs a tile of left rows, of which each
+ * thread has several, with a run of consecutive right rows, a few of them at a time. The workgroup loads a few
+ * dimensions of these rows into workgroup memory, every thread updates the sums of its pairs, and the next dimensions
+ * follow.
  */
 export function crossReduce(engine: Engine, command: CrossReduceCommand, layout: CrossLayout): void {
   const { extent, others, run, dimensions, left, right, monoid, results } = command;
@@ -115,7 +119,10 @@ ${emitStores(kernel)}`,
   });
 }
 
-/** A column of values: their type, the binding and the WGSL expression of the first value's offset in words. */
+/**
+ * A column of values: the type of the values, the binding of the column, and the WGSL expression of the first value's
+ * offset in words.
+ */
 interface Placed {
   readonly type: ScalarType;
   readonly slot: number;
@@ -216,7 +223,7 @@ function emitBring({ type, slot, offset }: Placed, place: string): string {
   return `if (is_inside) { ${place} = ${fromWord(type, `load_${slot}(at + ${offset})`)}; }`;
 }
 
-/** WGSL that folds the values of a thread's pairs, right row by right row. */
+/** WGSL that folds the values of a thread's pairs, one right row after the other. */
 function emitFold({ command, layout }: Kernel): string {
   const { start, leftOwn, rightOwn, value, monoid } = command;
   const rightTypes = entryOf(rightOwn.module).results;

@@ -9,12 +9,12 @@ import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
 import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
 
-/** Threads along each side of a workgroup, whose threads form a square. */
+/** Number of threads along each side of a workgroup, whose threads form a square. */
 const SIDE = 16;
 const THREADS = SIDE * SIDE;
-/** Number of left rows, and of right rows, per thread. */
+/** Number of left rows per thread, and also of right rows per thread. */
 const ROWS = 8;
-/** Number of left rows, and of right rows, per tile. */
+/** Number of left rows per tile, and also of right rows per tile. */
 const TILE = SIDE * ROWS;
 /** Number of dimensions that a tile holds at a time. */
 const DEPTH = 8;
@@ -36,8 +36,8 @@ export function takesTiles(engine: Engine, command: CrossReduceCommand): boolean
 }
 
 /**
- * Whether runs and tiles fit together. Either a run is at least as long as a tile, or a tile consists of whole runs
- * whose length is a multiple of `ROWS`.
+ * Whether runs (groups of consecutive right rows that are folded together) and tiles fit together. Either a run is at
+ * least as long as a tile, or a tile consists of whole runs whose length is a multiple of `ROWS`.
  */
 function cutsRuns(run: number): boolean {
   return run >= TILE || (run % ROWS === 0 && TILE % run === 0);
@@ -45,9 +45,9 @@ function cutsRuns(run: number): boolean {
 
 /**
  * Folds a functor's values over all pairs of vectors, like a tiled matrix multiplication. A workgroup processes a
- * square tile of left and right rows, and each thread 8 × 8 pairs, so that one read of an element from workgroup memory
- * serves eight steps. Elements of the next dimensions are loaded while the current dimensions are processed. Pairs of a
- * tile are folded in arbitrary order.
+ * square tile of left and right rows, and each thread processes 8 × 8 pairs, so that an element is read once from
+ * workgroup memory for eight steps. Elements of the next dimensions are loaded while the current dimensions are
+ * processed. Pairs of a tile are folded in arbitrary order.
  */
 export function crossTiles(engine: Engine, command: CrossReduceCommand): void {
   const { extent, others, run, dimensions, left, right, results } = command;
@@ -115,8 +115,8 @@ ${emitResults(kernel)}`,
 }
 
 /**
- * The vectors of the left or right side: element type, binding and WGSL expression of the first element's offset in
- * words.
+ * The vectors of the left or right table: the element type, the binding, and the WGSL expression of the first element's
+ * offset in words.
  */
 interface Vectors {
   readonly type: ScalarType;
@@ -167,7 +167,7 @@ ${emitSteps(sides)}
 }
 
 /**
- * WGSL that loads a thread's share of a row (a few dimensions) into registers. Registers of elements outside the
+ * WGSL that loads a thread's share of a row (a few dimensions) into registers. Registers for elements outside the
  * vectors are not changed.
  */
 function emitBring({ slot, offset, byFours }: Vectors, side: number, dimensions: string, base: string): string {
@@ -221,7 +221,10 @@ function emitFold({ command }: Kernel): string {
   return `${own.join('\n')}\n${rows.join('\n')}`;
 }
 
-/** WGSL that combines the folds of all threads with the same left row and run, and stores the results. */
+/**
+ * WGSL that combines the folds of all threads that share a left row and a run (consecutive right rows), and stores the
+ * results.
+ */
 function emitResults({ command, numbers, into }: Kernel): string {
   const type = command.monoid.types[0]!;
   const kept = rowNumbers.map((m) => `tile[y * ${TILE}u + x + ${m * SIDE}u] = ${toWord(type, `s${m}.a0`)};`);

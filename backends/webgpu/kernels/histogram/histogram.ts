@@ -44,8 +44,8 @@ interface Counting {
   /** Index of the first bin's word in `into`. */
   readonly offset: number;
   /**
-   * Index of the first of six adjacent kernel parameters: first word, segment, bins, chunk, chunks per run, runs per
-   * workgroup.
+   * Index of the first of six adjacent kernel parameters. They hold the first word, the segment length, the number of
+   * bins, the chunk length, the number of chunks per run and the number of runs per workgroup.
    */
   readonly firstWord: number;
 }
@@ -83,7 +83,7 @@ function countRuns(engine: Engine, command: HistogramCommand): void {
 
 function spreadOver({ tuning }: Engine, capacity: number, segment: number, bins: number): HistogramSpread {
   const { tile, groups, ownBins } = tuning.histogram;
-  // A long run gets few workgroups, because every workgroup adds all its bins to those of the run at the end.
+  // A long run gets few workgroups, because every workgroup finally adds all its bins to the bins of the run.
   const wanted = Math.max(tile, Math.ceil(capacity / groups / THREADS) * THREADS);
   const runsPerGroup = Math.max(1, Math.min(Math.floor(wanted / segment), Math.floor(ownBins / bins)));
   const chunk = runsPerGroup > 1 ? runsPerGroup * segment : Math.min(segment, wanted);
@@ -179,7 +179,7 @@ ${own === undefined ? '' : `workgroupBarrier();\n${emitFlush(`${runsPerGroup} * 
   });
 }
 
-/** WGSL that adds a workgroup's bins to the bins of its runs in global memory. */
+/** WGSL that adds a workgroup's bins to the bins of its runs (segments of rows) in global memory. */
 function emitFlush(bins: string): string {
   return `for (var b = t; b < ${bins}; b += ${THREADS}u) {
   let counted = atomicLoad(&own[b]);

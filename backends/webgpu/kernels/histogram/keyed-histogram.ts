@@ -40,14 +40,14 @@ export function countKeyed(engine: Engine, command: HistogramCommand): void {
   inputs.release();
 }
 
-/** Whether one launch can bind all arrays, including arrays that are split over several GPU buffers. */
+/** Whether one launch can bind all arrays completely, even those that are split over several GPU buffers. */
 function bindsWhole({ limits, pool }: Engine, { program, inner }: HistogramCommand): boolean {
   const arrays = [program, ...(inner === undefined ? [] : [inner.row])].flatMap(({ arrays }) => [...arrays.values()]);
   const memories = new Set(arrays.map(({ buffer }) => pool.resolve(buffer)));
   return [...memories].reduce((sum, { parts }) => sum + parts.length, 0) < limits.storageBuffers;
 }
 
-/** Counts with one thread per element, which increments the bin directly in global memory. */
+/** Counts with one thread per element. Each thread increments the element's bin directly in global memory. */
 function countByElements(engine: Engine, command: HistogramCommand): void {
   const { extent, bins, histograms = 1, into, inner } = command;
   forEach(engine, capacityOf(extent) * (inner?.ranks ?? 1), binProgram(command, histograms), [
@@ -109,8 +109,8 @@ function binProgram({ extent, program, bins, inner }: HistogramCommand, histogra
     const rank = operate('sub', [index!, operate('mul', [at, uniform('ranks')])]);
     const counted = Var(new Value<'bool'>(literal('bool', false)));
     const word = Var(new Value<'u32'>(literal('u32', 0)));
-    // These must be branches, not selections: for rows that do not exist or are inactive, loops of the program might
-    // not end.
+    // This code must use branches, not selections: for rows that do not exist or are inactive, loops of the program
+    // might not end.
     const countRow = (): void => {
       const [active = literal('bool', true), ...leaves] = row === undefined ? [] : row([at]);
       If(new Value<'bool'>(active), () => {

@@ -44,8 +44,8 @@ interface Counting {
   readonly into: Memory;
   readonly offset: number;
   /**
-   * Index of the first of five adjacent kernel parameters: first word, bins, histograms, ranks (elements per row), rows
-   * per workgroup.
+   * Index of the first of five adjacent kernel parameters. They hold the first word, the number of bins, of histograms,
+   * of ranks (elements per row) and of rows per workgroup.
    */
   readonly firstWord: number;
   readonly span: number;
@@ -91,8 +91,8 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
   const leaves = inner === undefined ? 0 : entryOf(inner.row.module).results.length - 1;
   const room = Math.floor(shared / 4) - (inner === undefined ? 0 : (leaves + 1) * THREADS + 1);
   if (room < 0) return undefined;
-  // The memory of a workgroup is kept small, so that many workgroups run at once. It is a power of two, so that similar
-  // numbers of bins share a pipeline.
+  // Little memory per workgroup lets many workgroups run at once. The size is a power of two, so that similar numbers
+  // of bins share a pipeline.
   const max = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(ownBins, room - MAX_SLOTS))));
   const own = Math.min(max, 2 ** Math.ceil(Math.log2(Math.max(THREADS, WANTED_SLOTS * bins))));
   const slots = ownBins === 0 ? 0 : Math.min(MAX_SLOTS, Math.floor(own / bins));
@@ -125,8 +125,8 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
 const MIN_OF_BIN = 4;
 
 /**
- * Rows per workgroup such that their histograms fill the slots, assuming that equally many adjacent rows belong to each
- * histogram. The result is at least the number of rows that makes the use of slots worthwhile.
+ * The number of rows per workgroup whose histograms fill the slots, if every histogram has the same number of rows and
+ * these are adjacent. The result is at least the number of rows that makes the use of slots worthwhile.
  */
 function rowsOfSlots({ extent, bins, histograms = 1 }: HistogramCommand, slots: number, ranks: number): number {
   if (slots === 0) return Number.POSITIVE_INFINITY;
@@ -225,7 +225,7 @@ fn count(bin: u32, histogram: u32) {
 
 /**
  * WGSL of `element(j, rank)`, which returns the bin and histogram of an element, and of `count_if`, which counts the
- * element if both are in range.
+ * element if its bin and histogram are in range.
  */
 function emitElement(text: RowText): string {
   const leaves = leavesOf(text);

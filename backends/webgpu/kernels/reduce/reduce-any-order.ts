@@ -23,7 +23,7 @@ export const ANY_ORDER_BINDINGS = 2;
 
 /**
  * Number of accumulators per thread. If the evaluation is cheap, several accumulators let the loads of several elements
- * overlap. A state of several leaves gets fewer accumulators, because it takes more registers.
+ * overlap. States with several leaves take more registers, so a thread gets fewer accumulators.
  */
 function accumulatorsOf(types: readonly ScalarType[], light: boolean): number {
   if (!light) return 1;
@@ -38,7 +38,7 @@ const MAX_GROUPS = 2 ** 16;
 
 /**
  * WGSL of the words passed to each dispatch: elements per workgroup and number of workgroups. Word 0 is the epoch,
- * which the spine requires.
+ * which the spine (memory for communication between workgroups) requires.
  */
 const CHUNK = dispatchWord(1);
 const GROUPS = dispatchWord(2);
@@ -126,8 +126,9 @@ function emitShare(accumulators: number): string {
 
 /**
  * WGSL of `arrive(chunk, s)`, which publishes a workgroup's fold and returns whether all other workgroups have arrived
- * before, and of `fold_of(chunk, n)`, which returns a chunk's fold. The counter of arrivals is the word after the folds
- * in the spine. Its upper bits are the epoch of the launch.
+ * before, and WGSL of `fold_of(chunk, n)`, which returns a chunk's fold. In the spine (memory for communication between
+ * workgroups), the counter of arrivals is the word after the folds. The upper bits of the counter are the epoch of the
+ * launch.
  */
 function emitMeeting({ tries, mute }: ReduceTuning & Silence, types: readonly ScalarType[], slot: number): string {
   const publishing = `publish(chunk, ${AGGREGATE}u, s);`;

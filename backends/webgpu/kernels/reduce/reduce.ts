@@ -32,7 +32,7 @@ import { prepareSource } from '../shared/stored-source.ts';
 import { bindPlacements, placeArrays } from '../shared/windows.ts';
 import { ANY_ORDER_BINDINGS, reduceInAnyOrder } from './reduce-any-order.ts';
 
-/** Number of storage buffers that a level's kernel binds in addition to those of the program. */
+/** Number of storage buffers that a level's kernel binds in addition to the program's storage buffers. */
 const TREE_BINDINGS = 1;
 
 /** Runs a reduce command; see `Backend.reduce`. */
@@ -71,7 +71,7 @@ export interface Tree {
   readonly length: LengthWords;
 }
 
-/** Allocates memory for the totals of levels. `counts` are the numbers of totals. */
+/** Allocates memory for the totals of every level. `counts` lists the number of totals at each level. */
 export function allocateTotals(
   { pool }: Engine,
   parameters: Parameters,
@@ -111,7 +111,9 @@ export function reduceProgram(engine: Engine, tree: Tree, source: KernelSource, 
   return slot!;
 }
 
-/** Launches a higher level: writes the total of every block of the totals of the level below. */
+/**
+ * Launches a higher level: combines the totals of the level below block by block, and writes the total of every block.
+ */
 export function reduceTotals(
   engine: Engine,
   tree: Tree,

@@ -5,9 +5,11 @@ import type { Engine } from '../../launches/engine.ts';
  * Maximum number of threads per workgroup. With more threads, each would have fewer cells but wait longer at barriers.
  */
 const MAX_THREADS = 512;
-/** Maximum number of cells per thread. The kernel contains the code of a step once for each. */
+/** Maximum number of cells per thread. The kernel contains the code of a step once for each of these cells. */
 const MAX_CELLS_OF_THREAD = 32;
-/** Bytes of workgroup memory for the grid's position and size, and for the flag that the grid is finished. */
+/**
+ * Bytes of workgroup memory for the grid's position and size, and for the flag that says whether the grid is finished.
+ */
 const OTHER_BYTES = 32;
 
 /**
@@ -19,7 +21,7 @@ export interface RelaxLayout {
   readonly threads: number;
   /**
    * `across` is the number of adjacent columns that are processed by different threads. `repeats` is the number of
-   * strips per thread, which are `across` columns apart.
+   * strips per thread; the strips of a thread are `across` columns apart.
    */
   readonly across: number;
   readonly repeats: number;
@@ -36,7 +38,7 @@ export interface RelaxLayout {
 export function layoutGrids(engine: Engine, command: RelaxCommand): RelaxLayout | undefined {
   if (bindingsOf(engine, command) >= engine.limits.storageBuffers) return undefined;
   const { maxWidth, maxHeight, neighbours, state, change } = command;
-  // The coordinates of farther neighbours could overflow 32 bits.
+  // With neighbours farther away than `FARTHEST` cells, coordinates could overflow 32 bits.
   if (neighbours.some(({ dx, dy }) => Math.max(Math.abs(dx), Math.abs(dy)) > FARTHEST)) return undefined;
   const max = Math.min(MAX_THREADS, 2 ** Math.floor(Math.log2(engine.threads)));
   const across = Math.min(maxWidth, max);

@@ -111,7 +111,7 @@ if (t == 0u && g < min(n, ${parameter(roundsRoom)})) { store_${counts}(g + ${par
   });
 }
 
-/** A leaf of the states: its type, and the binding and the WGSL expression of the offset where it is stored. */
+/** A leaf of the states, stored in a buffer: its type, its binding, and the WGSL expression of its offset. */
 interface Stored {
   readonly type: ScalarType;
   readonly slot: number;
@@ -123,9 +123,10 @@ function neighboursKey({ neighbours, boundary, outside }: RelaxCommand): string[
 }
 
 /**
- * WGSL that folds the changes of a round. `own` folds within each subgroup. After a barrier, `all` folds the results of
- * the subgroups; every subgroup does so, because all would wait for the result anyway. (subgroupMin and subgroupMax
- * gave wrong numbers in such a loop on an H200, and they are not faster.) Without subgroups, `own` folds everything.
+ * WGSL that folds the changes of a round. The code `own` folds within each subgroup. After a barrier, the code `all`
+ * folds the results of the subgroups. All subgroups compute this fold, because all would have to wait for it anyway.
+ * (subgroupMin and subgroupMax gave wrong numbers in such a loop on an H200, and they are not faster.) Without
+ * subgroups, `own` folds everything.
  */
 function foldOf(
   change: MonoidProgram,
@@ -156,8 +157,8 @@ fn along_y(at: i32, size: i32) -> i32 { ${along(boundary.y)} }`;
 }
 
 /**
- * WGSL statements that apply a boundary rule: they return the coordinate that replaces `at`, which may be outside the
- * grid.
+ * WGSL statements that apply a boundary rule to the coordinate `at`, which may be outside the grid. They return the
+ * coordinate that replaces `at`.
  */
 function along(boundary: Boundary): string {
   switch (boundary) {
@@ -205,8 +206,8 @@ function emitNeighbourPlaces({ boundary, neighbours, maxWidth }: RelaxCommand, l
   const places = new Map<string, string>();
   for (const { repeat, row } of cellsOf(layout)) {
     for (const { dx, dy } of neighbours) {
-      // Several cells of a thread share a neighbour's place. The row of the place is therefore compared with the edges
-      // even if `dy` is 0 for this cell.
+      // Several cells of a thread use the same variable for a neighbour's place. The row of the place is therefore
+      // compared with the edges even if `dy` is 0 for the current cell.
       const name = placeName(repeat, dx, row + dy);
       const isOutside = [
         boundary.x === 'constant' && dx !== 0 ? 'x < 0 || x >= w' : '',
@@ -229,8 +230,8 @@ function emitNeighbourPlaces({ boundary, neighbours, maxWidth }: RelaxCommand, l
 }
 
 /**
- * Name of the WGSL variable for the place `dx` columns to the right of a thread's strip and `y` rows below the strip's
- * first row.
+ * Name of the WGSL variable for the cell that is `dx` columns to the right of a thread's strip and `y` rows below the
+ * strip's first row.
  */
 function placeName(repeat: number, dx: number, y: number): string {
   const signed = (value: number): string => (value < 0 ? `m${-value}` : `${value}`);

@@ -15,15 +15,15 @@ import { runStoring } from '../shared/storing.ts';
 interface Gather {
   readonly programs: GatherPrograms;
   readonly stores: readonly Store[];
-  /** Length of the array that is gathered from, in elements. */
+  /** Number of elements of the array that is gathered from. */
   readonly elements: number;
 }
 
 /**
- * Gathers from an array that exceeds the device's cache, window by window of the array. Each thread first computes the
- * places of many elements. It then reads those in the first window, then those in the second window, and so on. All
- * threads are in the same window at about the same time, so a cache line that one thread reads is still in the cache
- * when other threads need it. There are no barriers.
+ * Gathers from an array that exceeds the device's cache. The array is split into windows, which are read one after the
+ * other. Each thread first computes the places of many elements. It then reads the elements in the first window, then
+ * the elements in the second window, and so on. All threads are in the same window at about the same time, so a cache
+ * line that one thread reads is still in the cache when other threads need it. There are no barriers.
  *
  * @returns false, without a launch, if the program is not a gather from such an array.
  */

@@ -13,29 +13,29 @@ import { emitClear } from '../shared/workgroup.ts';
 import { DIGITS, type Digit } from '../sort/radix-rows.ts';
 
 /**
- * The sample: the number of regions of rows, the number of threads per region, and the number of adjacent rows per
- * thread.
+ * The size of the sample of rows: the number of regions, the number of threads per region, and the number of adjacent
+ * rows per thread.
  */
 const REGIONS = 8;
 const THREADS = 32;
 const ROWS = 8;
 /**
- * `LINE` is log2 of the words per cache line. `BITS` is the size of the hashed set of cache lines that a region
- * touches.
+ * `LINE` is the log2 of the number of words per cache line. `BITS` is the size of the hashed set of cache lines that a
+ * region touches.
  */
 const LINE = 3;
 const BITS = 4096;
 /**
- * The rows of a region are close together if their places span at most `NEAR_WORDS` words or at most `FEW_PARTS` parts
- * of the column.
+ * The rows of a region go to places that are close together if these places span at most `NEAR_WORDS` words or at most
+ * `FEW_PARTS` parts of the column.
  */
 const NEAR_WORDS = 2 ** 21;
 const FEW_PARTS = 8;
 
 /**
  * Decides on the device whether rows are stored to scattered places of a column. If so, writes the number of rows to
- * `choice`, else 0. Rows are not scattered if the rows of a region share cache lines, go to few parts of the column or
- * have equal distances. In all these cases, cache lines are soon completed by rows that follow.
+ * `choice`, else 0. Rows are not scattered if the places of a sampled region share cache lines, lie in few parts of the
+ * column or have equal distances. In all these cases, the next rows soon fill the cache lines.
  */
 export function judgePlaces(
   engine: Engine,

@@ -37,8 +37,8 @@ export function scatterByParts(engine: Engine, extent: Extent, program: Program,
   // Rows are evaluated two or three times, so the evaluation must be cheap.
   if (capacityOf(extent) < min || !stores.every(isLarge) || !isLight(program.module)) return false;
   const alone = stores.length === 1 ? [{ program, store: stores[0]! }] : storesAlone(program, stores);
-  // After `false` the caller stores all columns. Columns that were stored here already are stored again, with the same
-  // values.
+  // If this function returns `false`, the caller stores all columns. Columns that were already stored here are then
+  // stored again, with the same values.
   return alone?.every((each) => scatterColumn(engine, extent, each.program, each.store)) ?? false;
 }
 
@@ -58,8 +58,8 @@ function readsOf(extent: Extent, { arrays }: Program): ReadonlySet<unknown> {
 }
 
 /**
- * Whether every column is a single GPU buffer, and one launch can bind the original rows, the grouped rows and the
- * target.
+ * Whether every column is a single GPU buffer, and whether one launch can bind the original rows, the grouped rows and
+ * the target.
  */
 function bindsAll({ pool, limits }: Engine, extent: Extent, { arrays }: Program, store: Store): boolean {
   const buffers = [...[...arrays.values()].map(({ buffer }) => buffer), store.buffer];
@@ -72,11 +72,11 @@ function bindsAll({ pool, limits }: Engine, extent: Extent, { arrays }: Program,
 const OWN_COLUMNS = 3;
 
 interface PlacedRows {
-  /** One word: the number of rows that were grouped, which is all rows or 0. */
+  /** One word that holds the number of grouped rows: all rows, or 0. */
   readonly choice: Memory;
   /**
-   * Programs that return the place and the word of a row: `moved` reads the grouped rows, `rows` computes them in the
-   * original order.
+   * Programs that return the place and the word of a row: `moved` reads them from the grouped rows, and `rows` computes
+   * them in the original order.
    */
   readonly moved: Program;
   readonly rows: Program;
@@ -116,7 +116,7 @@ function moveRows(engine: Engine, extent: Extent, program: Program, store: Store
   }
 }
 
-/** The highest bits of the places in a column, as many as one pass of the sort distinguishes. */
+/** The digit of the highest bits of places in a column. It has as many bits as one pass of the sort can distinguish. */
 function highestDigit(capacity: number): Digit {
   const shift = Math.max(0, Math.ceil(Math.log2(capacity)) - DIGIT_BITS);
   return { shift, mask: 2 ** DIGIT_BITS - 1 };

@@ -11,19 +11,20 @@ import type { RunCode } from './run-code.ts';
 import { at, consumeRow, eachElement, insideRows, type ScanRows } from './scan-rows.ts';
 import type { KeptRows } from './scan-sink.ts';
 
-/** Maximum number of lanes per subgroup. The set of lanes with heads must fit in one word. */
+/** Maximum number of lanes per subgroup. The set of lanes that have heads (starts of segments) must fit in one word. */
 export const MAX_LANES = 32;
 /**
- * Maximum number of elements per run (adjacent elements of one thread). The heads of a run are bits of a word, and the
- * number of heads in all lanes must fit in half a word.
+ * Maximum number of elements per run (adjacent elements of one thread). A word holds the heads (starts of segments) of
+ * a run as bits, and the number of heads in all lanes must fit in half a word.
  */
 export const MAX_RUN = 16;
 
 /**
- * A segmented scan. Heads are the elements that start a segment. The first leaf of a state is the number of heads so
- * far; the other leaves, called values, restart at every head. A thread holds the heads of a run as bits of a word.
- * Lanes exchange the head counts of several rows in one word, and the values of each row separately. A ballot finds the
- * lanes with heads, at which values restart. The statements call the WGSL functions of {@link emitNumbering}.
+ * The rows of a segmented scan. Heads are the elements that start a segment. The first leaf of a state is the number of
+ * heads so far; the other leaves, called values, restart at every head. A thread holds the heads of a run (its adjacent
+ * elements) as bits of a word. Lanes exchange the head counts of several rows in one word, and the values of each row
+ * separately. A ballot finds the lanes with heads, at which values restart. The statements call the WGSL functions of
+ * {@link emitNumbering}.
  *
  * Source: Sengupta, Harris, Zhang and Owens, Scan Primitives for GPU Computing, 2007, for segmented scans of a warp.
  */
@@ -53,7 +54,8 @@ export function numberedRows(
     const low = (j % inWord) * bits;
     return low === 0 ? `(${word} & ${2 ** bits - 1}u)` : `((${word} >> ${low}u) & ${2 ** bits - 1}u)`;
   };
-  // q is the prefix before a row within the subgroup's part of the tile, and x is the prefix before a lane.
+  // Within the subgroup's part of the tile, q is the prefix before a row. Within the row, x is the prefix before a
+  // lane.
   const place = (j: number): string => {
     const before = `combine(q${j - 1}, counted(${count('e', j - 1)}, values_at(l${j - 1}, sg - 1u)))`;
     return `let q${j} = ${j === 0 ? 'identity()' : before};
@@ -102,9 +104,9 @@ let part = combine(q${rows - 1}, counted(${count('d', rows - 1)}, l${rows - 1}))
 }
 
 /**
- * WGSL of `mixed(a, b)`, which combines only the values of two states; of `next(a, s, head)`, which appends an element,
- * given its values and head flag, to a state; and of functions that move counts and values between lanes. `inner` is
- * the monoid of the values.
+ * WGSL of several functions. `mixed(a, b)` combines only the values of two states. `next(a, s, head)` appends an
+ * element with given values and head flag to a state. The others move counts and values between lanes. `inner` is the
+ * monoid of the values.
  */
 export function emitNumbering(
   inner: MonoidProgram,

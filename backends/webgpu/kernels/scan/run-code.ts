@@ -28,17 +28,20 @@ import type { BoundScan, Sink } from './scan-sink.ts';
  * `read` must precede those of `write`.
  */
 export interface RunCode {
-  /** Identifies the code for the cache of pipelines, together with the key of the scan. */
+  /**
+   * The part of the key for the cache of pipelines that identifies this code; the key of the scan is the other part.
+   */
   readonly key: string;
   functions(helpers: Set<Helper>): string;
   /**
-   * Statements that evaluate the elements of a run. After them, `leaf(run, k, leaf)` is WGSL of a leaf of element k.
+   * Statements that evaluate the elements of a run. After these statements, `leaf(run, k, leaf)` is a WGSL expression
+   * for a leaf of element k.
    */
   read(run: number, first: string): string;
   leaf(run: number, k: number, leaf: number): string;
   /**
-   * Statements that store the results of a run. `states` are the names of the states' variables, and `head(k)` is WGSL
-   * of whether element k is a head.
+   * Statements that store the results of a run. `states` are the names of the variables that hold states. `head(k)` is
+   * a WGSL condition that is true if element k is a head (starts a segment).
    */
   write(run: number, first: string, states: readonly string[], head: (k: number) => string): string;
 }
@@ -49,7 +52,7 @@ interface Captures {
   readonly uniforms: readonly { readonly of: 0 | 1; readonly name: string }[];
 }
 
-/** The length of runs and the form of their elements. */
+/** The length of runs (adjacent elements of one thread) and the form of their elements. */
 export interface RunPlan {
   readonly run: number;
   /** Whether the first leaf of elements is a head flag, passed as a bool. */
@@ -103,8 +106,8 @@ ${lines(run, (k) => emitStoresOf(stores, results, (at) => `r.r${k * results.leng
 }
 
 /**
- * Omits the capacity check of a store if the capacity is at least the extent. The store's index is the number of a
- * segment, which is below the extent.
+ * Omits the capacity check of a store if the capacity is at least the extent. The index of such a store is a segment
+ * number, which is always below the extent.
  */
 function withRoom(bound: BoundStore): BoundStore {
   const { store } = bound;
@@ -130,7 +133,7 @@ function isSame(a: LinkedArray, b: LinkedArray): boolean {
   return place && reaches(a.bound, b.bound) && reaches(b.bound, a.bound);
 }
 
-/** Maximum number of cached unrolled programs. Programs that repeat their work use far fewer. */
+/** Maximum number of cached unrolled programs. Programs that repeat their work need far fewer. */
 const MAX_UNROLLED = 512;
 
 const unrolledByKey = createCache<string, { readonly unrolled: Unrolled | undefined }>({ max: MAX_UNROLLED });
@@ -144,7 +147,7 @@ function unrolledOnce(
   heads: boolean,
 ): { readonly unrolled: Unrolled | undefined; readonly key: string } {
   const firstSlots = arrays.map(({ array }) => arrays.findIndex((other) => isSame(other.array, array)));
-  // Arrays whose elements are passed as kernel parameters do not count as covering the extent.
+  // An array whose elements are passed as kernel parameters does not count as covering the extent.
   const covers = arrays.map(({ array: { covers, cells } }) => covers && cells === undefined);
   const bounds = uniforms.map(({ of, name }) => programs[of].bounds.has(name));
   const modules = programs.map(({ module }) => moduleNumber(module));

@@ -29,7 +29,7 @@ import { type BoundScan, bindScan, type KeptRows, keptRows, type Sink } from './
 
 /**
  * Number of storage buffers that the kernel binds in addition to those of the program and the sink: the spine (memory
- * in which tiles publish) and the total.
+ * in which tiles publish prefixes) and the total.
  */
 export const LOOK_BACK_BINDINGS = 2;
 
@@ -37,8 +37,8 @@ export const LOOK_BACK_BINDINGS = 2;
 export interface LookBackTile {
   readonly threads: number;
   /**
-   * `items` is the number of elements per thread, and `run` the number of them that are adjacent. A row of a subgroup
-   * has `run` elements for each lane.
+   * `items` is the number of elements per thread. They form runs of `run` adjacent elements. A row consists of one run
+   * of every lane of a subgroup.
    */
   readonly items: number;
   readonly run: number;
@@ -48,8 +48,8 @@ export interface LookBackTile {
   /** For segmented scans whose heads are held as bits: the monoid that combines the values within a segment. */
   readonly runs: MonoidProgram | undefined;
   /**
-   * Whether the code of an element is short enough for a second copy, without checks for the end, that processes
-   * complete tiles.
+   * Whether the code of an element is short enough to be repeated in the kernel. One of the copies processes complete
+   * tiles and has no checks for the end.
    */
   readonly light: boolean;
 }
@@ -60,8 +60,8 @@ const FEW = 4;
 /**
  * Chooses the tile for a scan. A thread holds a state in registers for every element (flags and heads are only bits).
  * It therefore gets fewer elements if states have many leaves or the code is long. States of several leaves are
- * expensive to move between lanes. A thread then gets adjacent elements, unless results are stored at the index, where
- * that would scatter the stores.
+ * expensive to move between lanes. A thread then gets adjacent elements. Scans that store results at the launch index
+ * are an exception, because adjacent elements would scatter these stores.
  */
 export function lookBackTile(
   { tuning: { scan }, subgroups, threads: maxThreads }: Engine,
@@ -88,7 +88,10 @@ function straightRuns(inner: MonoidProgram): MonoidProgram | undefined {
   return combineGraph(inner).results === undefined ? undefined : inner;
 }
 
-/** Number of states in workgroup memory: a total per subgroup of at least 4 lanes, and the prefix of the tile. */
+/**
+ * Number of states in workgroup memory: one total per subgroup, and the prefix of the tile. Subgroups have at least 4
+ * lanes.
+ */
 function statesOf(threads: number): number {
   return threads / 4 + 1;
 }
@@ -153,7 +156,7 @@ ${emitFold(tile, engine.subgroups!)}`,
 
 /**
  * WGSL that scans the rows of a tile, and the functions that it calls. Together with the keys of the scan and the tile,
- * `key` identifies them for the cache of pipelines.
+ * `key` identifies this WGSL for the cache of pipelines.
  */
 function rowsFor(
   engine: Engine,
@@ -218,9 +221,9 @@ function emitFold({ threads }: LookBackTile, subgroups: Subgroups): string {
 
 /**
  * WGSL that scans a tile. Every subgroup scans a part of the tile row by row, so that adjacent lanes read and write
- * adjacent elements without reordering in workgroup memory. Little workgroup memory lets many workgroups run on a
- * multiprocessor, so that some work while others look back. A thread's values are separate variables, because an
- * indexed array would not be kept in registers.
+ * adjacent elements without reordering in workgroup memory. The kernel uses little workgroup memory, so that many
+ * workgroups run on a multiprocessor and some work while others look back. A thread's values are separate variables,
+ * because an indexed array would not be kept in registers.
  */
 function emitTile(
   { threads, items, run, elements, light }: LookBackTile,
@@ -239,8 +242,8 @@ if (lane == 0u) {
   put(${prefixPlace}, prefix);
   if (n - start <= ${elements}u) { ${writeTotal('all')} }
 }`;
-  // Most tiles are complete and need no checks for the end. If the code is long, there is only one copy, with the
-  // checks.
+  // Most tiles are complete and need no checks for the end. If the code is long, the kernel contains it only once, with
+  // these checks.
   const { inside } = rows;
   const whole = (fast: string, careful: string): string =>
     light ? `if (n - start >= ${elements}u) {\n${fast}\n} else {\n${careful}\n}` : careful;

@@ -6,8 +6,8 @@ import type { KeptRows } from './scan-sink.ts';
 
 /**
  * WGSL with which a subgroup scans its part of a tile. Every thread has `items` elements in runs of `run` adjacent
- * ones; the runs of all lanes form a row. Statements can use `first` (index of the thread's first element), `lane` and
- * `sg` (number of lanes).
+ * elements. A row consists of one run of every lane. Statements can use `first` (index of the thread's first element),
+ * `lane` and `sg` (number of lanes).
  */
 export interface ScanRows {
   /** Statements that read all elements of a thread. `element` returns WGSL of the element at an index. */
@@ -21,15 +21,15 @@ export interface ScanRows {
    */
   write(guard: string): string;
   /**
-   * Statements that replace those of `read` and `write`. They use unrolled programs for all rows except the first row
+   * Statements that replace the statements of `read` and `write`. They use unrolled programs, except for the first row
    * of the scan and the rows at the end.
    */
   readonly inside?: { readonly read: string; readonly write: string } | undefined;
 }
 
 /**
- * Rows of states. Every lane folds its run, the lanes scan the totals of the runs, and the total of each row is
- * combined into the next row.
+ * The rows of a scan of states. Every lane folds its run (adjacent elements), the lanes scan the totals of the runs,
+ * and the total of each row is combined into the next row.
  */
 export function stateRows(
   items: number,
@@ -41,8 +41,8 @@ export function stateRows(
   const rows = items / run;
   const folded = (j: number): string =>
     Array.from({ length: run - 1 }, (_, k) => k + 1).reduce((sum, k) => `combine(${sum}, s${j}_${k})`, `s${j}_0`);
-  // q is the prefix before a row within the subgroup's part, and x is the prefix before a lane. If runs have one
-  // element, s becomes the inclusive prefix of the element.
+  // Within the subgroup's part of the tile, q is the prefix before a row. Within the row, x is the prefix before a
+  // lane. If runs have one element, s becomes the inclusive prefix of the element.
   const place = (j: number): string => {
     const row =
       j === 0
@@ -80,7 +80,8 @@ export function eachElement(rows: number, run: number, line: (j: number, k: numb
 
 /**
  * WGSL statements that store the results of a thread's elements in row j. `after` is WGSL that appends an element to
- * the state `before`. All elements of a run are evaluated before the first is stored, so that their loads overlap.
+ * the state `before`. All elements of a run are evaluated before the first result is stored, so that their loads
+ * overlap.
  */
 export function consumeRow(
   j: number,
@@ -99,24 +100,24 @@ ${lines(run, store)} }`;
 }
 
 /**
- * WGSL for the elements and rows of {@link insideRows}; `j` is the number of the row, `k` that of the element in its
- * run.
+ * WGSL for the elements and rows of {@link insideRows}. `j` is the number of the row, and `k` the number of the element
+ * in its run.
  */
 export interface RowElements {
   readonly read: (j: number, element: (at: string) => string) => string;
   readonly write: (j: number, guard: string) => string;
-  /** Statement that assigns the element that unrolled code has evaluated to the thread's variable. */
+  /** Statement that assigns an element, evaluated by unrolled code, to the thread's variable. */
   readonly take: (j: number, k: number) => string;
   /** WGSL of the state after the element, given the state `before`. */
   readonly after: (j: number, k: number) => string;
-  /** WGSL of whether the element starts a segment; only for segmented scans. */
+  /** WGSL condition that is true if the element starts a segment. Only for segmented scans. */
   readonly head?: (j: number, k: number) => string;
 }
 
 /**
- * WGSL statements that read and write rows with unrolled programs. Only the first row of the scan and the rows at the
- * end use the code that is not unrolled. That code should be short: only one workgroup executes it, and all others wait
- * while its instructions are fetched.
+ * WGSL statements that read and write rows with unrolled programs. The first row of the scan and the rows at the end
+ * use code that is not unrolled. This code should be short: only one workgroup executes it, and all others wait while
+ * its instructions are fetched.
  */
 export function insideRows(
   rows: number,
@@ -151,7 +152,7 @@ ${code.write(j, `i${j}`, states, (k) => head!(j, k))}`,
   };
 }
 
-/** Number of rows of flags that are evaluated before the first is stored, so that their loads overlap. */
+/** Number of rows of flags that are evaluated before the first flag is stored, so that the loads overlap. */
 const TOGETHER = 8;
 
 /**
@@ -182,8 +183,8 @@ let part = S(q${items});`,
 const countBefore = (j: number): string => `outer.a0 + q${j} + ones(m${j} & below)`;
 
 /**
- * WGSL that evaluates and stores the elements whose flag is set. No flag is set past the end, so no further check is
- * needed.
+ * WGSL that evaluates and stores the elements whose flag is set. Past the end no flag is set, so the index need not be
+ * checked.
  */
 function storeFlagged(rows: readonly number[], at: (j: number) => string): string {
   const evaluate = (j: number): string => `var r${j}: Emitted;

@@ -51,21 +51,21 @@ export interface BoundScan {
   readonly stores: readonly BoundStore[];
   readonly key: string;
   /**
-   * WGSL of the program's functions. If something is stored, also of `emitted(i, exclusive, inclusive) -> Emitted`,
-   * which runs the emit program, and of `keep(i, emitted)`, which stores its results.
+   * WGSL of the program's functions. If something is stored, the WGSL includes `emitted(i, exclusive, inclusive) ->
+   * Emitted`, which runs the emit program, and `keep(i, emitted)`, which stores its results.
    */
   code(helpers: Set<Helper>): string;
 }
 
-/** A sink, with windows in which one launch can bind the sink and the scan's program. */
+/** A sink, and the windows (ranges of indices) in each of which one launch can bind the sink and the scan's program. */
 export interface PlacedSink {
   readonly sink: Sink;
   readonly windows: readonly IndexRange[];
 }
 
 /**
- * Distributes the stores of a sink over as few rounds as possible, such that one launch can bind the stores of a round,
- * the program and `others` more buffers. Undefined if this is impossible even for one store per round.
+ * Distributes the stores of a sink over as few rounds as possible. One launch must be able to bind the stores of a
+ * round, the program and `others` more buffers. Returns undefined if this is impossible even with one store per round.
  */
 export function placeSinks(
   engine: Engine,
@@ -159,8 +159,8 @@ export function keptRows({ stores }: Sink, form: ScanForm | undefined): KeptRows
 }
 
 /**
- * A scan split in two commands: a scan that stores its prefixes in temporary columns, and a program that reads these
- * columns.
+ * A scan that is split into two commands: a scan that stores its prefixes in temporary columns, and a program that
+ * reads these columns.
  */
 export interface SplitScan {
   readonly first: Pick<ScanCommand, 'emit' | 'stores'>;
@@ -192,7 +192,7 @@ function passingModule(leaves: readonly ScalarType[]): Module {
   return oneOf(record({ name: 'pass', parameters: ['u32', ...leaves], results: leaves }, ([, ...values]) => values));
 }
 
-/** A module that calls the entry of an emit module with the index and the stored prefixes at this index. */
+/** A module that calls the entry of an emit module with an index and the prefixes that are stored for this index. */
 const readingModule = memoized((module: Module): Module => {
   const { name, parameters, results } = entryOf(module);
   const leaves = parameters.slice(1).map(({ type }) => type);

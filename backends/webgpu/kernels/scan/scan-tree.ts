@@ -124,7 +124,7 @@ interface ScanLevel {
   readonly blocks: number;
   /** Index after the last element that the launch processes. */
   readonly end: number;
-  /** The prefixes before blocks; undefined if the level has only one block. */
+  /** The prefixes before the blocks; undefined if the level has only one block. */
   readonly before: States | undefined;
   /** Where the total is written if the level has only one block. */
   readonly total: Destination | undefined;

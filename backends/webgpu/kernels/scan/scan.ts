@@ -32,8 +32,8 @@ function runScan(engine: Engine, command: ScanCommand): void {
 }
 
 /**
- * Scans by look-back if the monoid is exact, the device supports it, and one launch can bind all buffers completely.
- * Returns false if nothing was launched.
+ * Scans by look-back if the monoid is exact, the device supports look-back, and one launch can bind all buffers
+ * completely. Returns false if nothing was launched.
  */
 function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
   const { extent, program, emit, stores } = command;

@@ -27,14 +27,14 @@ export interface BlockForm {
   readonly by: Tuning['blockBy'];
   /** Number of blocks per workgroup in the form `workgroup`. The loads of all these blocks overlap. */
   readonly rows: number;
-  /** Number of lanes of every subgroup; undefined if subgroups are not used. */
+  /** Number of lanes of a subgroup; undefined if subgroups are not used. */
   readonly lanes: number | undefined;
 }
 
 /**
  * Chooses the form for states of `leaves` leaves. Large states take many registers and much workgroup memory, so they
- * get fewer blocks per workgroup. The code contains the evaluation four times for every block, so several blocks are
- * only used if the evaluation is cheap.
+ * get fewer blocks per workgroup. The code contains the evaluation four times per block, so a workgroup gets several
+ * blocks only if the evaluation is cheap.
  */
 export function blockForm({ tuning, subgroups }: Engine, leaves: number, light: boolean): BlockForm {
   const { blockBy: by, blockRows } = tuning;
@@ -65,7 +65,7 @@ export function levelsOf(capacity: number): number[] {
 }
 
 /**
- * WGSL of `level_length()`, the number of elements at a level: the extent divided `level` times by the block size,
+ * WGSL of `level_length()`, the number of elements at a level: the extent, divided `level` times by the block size and
  * rounded up.
  */
 export function emitLevelLength(length: LengthWords, level: number): string {
@@ -87,17 +87,18 @@ fn quads_of(block: u32, n: u32) -> u32 {
 }
 
 /**
- * Returns WGSL statements that receive the total of a level that is a single block. Undefined if the level has more
- * blocks.
+ * A function that returns WGSL statements for the total of a level that is a single block, given WGSL of the total.
+ * Undefined if the level has more blocks.
  */
 type WithTotal = ((state: string) => string) | undefined;
 
-/** Returns WGSL statements that write the total of a block, given WGSL of the block's index and total. */
+/**
+ * A function that returns WGSL statements that write the total of a block, given WGSL of the block's index and total.
+ */
 type WriteTotal = (block: string, state: string) => string;
 
 /**
- * WGSL that determines a thread's block and ends threads without a block. If there are no elements, the total is the
- * identity.
+ * WGSL that determines a thread's block and ends threads without a block. Without elements the total is the identity.
  */
 function emitStart({ by, rows, lanes }: BlockForm, whole: WithTotal): string {
   const alone = by === 'thread';
@@ -118,8 +119,8 @@ export function emitBlockTotals(form: BlockForm, write: WriteTotal, whole: WithT
 const forRows = ({ rows }: BlockForm, line: (row: number) => string): string => lines(rows, line);
 
 /**
- * WGSL that loads the four elements of a thread's quad in block `row`, and computes the number of quads of the block.
- * Past the end, the last element is loaded instead.
+ * WGSL that loads the four elements of a thread's quad in block `row` and computes the block's number of quads. An
+ * element past the end is replaced by the last element.
  */
 function emitQuad(row: number): string {
   const load = (k: number): string => `let e${row}${k} = evaluate(min(first${row} + ${k}u, n - 1u));`;
@@ -128,7 +129,7 @@ let first${row} = (block + ${row}u) * ${BLOCK}u + u * 4u;
 ${[0, 1, 2, 3].map(load).join(' ')}`;
 }
 
-/** Splits the levels of a block's tree into those that a subgroup can combine and those above. */
+/** Splits the levels of a block's tree into the levels that a subgroup can combine and the levels above. */
 function splitLevels({ lanes }: BlockForm): { readonly within: readonly number[]; readonly above: readonly number[] } {
   const levels = Array.from({ length: LEVELS }, (_, d) => d);
   const inside = lanes === undefined ? 0 : Math.log2(lanes);
@@ -136,8 +137,8 @@ function splitLevels({ lanes }: BlockForm): { readonly within: readonly number[]
 }
 
 /**
- * WGSL of block totals in the form `workgroup`. Groups of quads double in size from level to level; a group with an
- * empty right half stays unchanged.
+ * WGSL of block totals in the form `workgroup`. A quad is four elements. Groups of quads double in size from level to
+ * level; a group with an empty right half stays unchanged.
  */
 function totalsByWorkgroup(form: BlockForm, write: WriteTotal): string {
   const { within, above } = splitLevels(form);
@@ -167,8 +168,8 @@ ${forRows(form, (row) => `if (quads${row} > 0u) { ${write(`block + ${row}u`, `s$
 }
 
 /**
- * WGSL of block totals in the form `thread`. The quads processed so far form groups, one of 2^d quads for each bit d
- * that is set in their number; `stack[d]` is the total of that group.
+ * WGSL of block totals in the form `thread`. The quads processed so far form groups: for each bit d that is set in the
+ * number of quads, there is a group of 2^d quads, whose total is `stack[d]`.
  */
 function totalsByThread(write: WriteTotal): string {
   return `let quads = quads_of(block, n);
@@ -205,8 +206,8 @@ for (var e = 0u; e <= ${LEVELS}u; e++) {
 }
 
 /**
- * Returns a WGSL expression of the prefix before a block, given WGSL of the block's index. Undefined if there is only
- * one block.
+ * A function that returns a WGSL expression of the prefix before a block, given WGSL of the block's index. Undefined if
+ * there is only one block.
  */
 type Before = ((block: string) => string) | undefined;
 
@@ -216,10 +217,7 @@ export function emitBlockScan(form: BlockForm, before: Before, whole: WithTotal)
   return `${emitStart(form, whole)}\n${scan}`;
 }
 
-/**
- * WGSL that combines the prefix before a block on the left of the variable `prefix`, which is valid only if `any` is
- * true.
- */
+/** WGSL that prepends the prefix before a block to the variable `prefix`, which is valid only if `any` is true. */
 function emitBefore(before: Before, block: string): string {
   if (before === undefined) return '';
   return `if (${block} > 0u) {
@@ -231,7 +229,7 @@ function emitBefore(before: Before, block: string): string {
 
 /**
  * WGSL of a block scan in the form `workgroup`, by Sklansky's network. Every thread holds the total of its aligned
- * group of quads. In every step, the first thread of each group passes that total to the neighbouring group.
+ * group of quads. In every step, the first thread of each group passes the group's total to the neighbouring group.
  */
 function scanByWorkgroup(form: BlockForm, before: Before, whole: WithTotal): string {
   const { within, above } = splitLevels(form);

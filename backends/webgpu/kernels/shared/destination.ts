@@ -2,7 +2,10 @@ import type { Bindings } from '../../launches/bindings.ts';
 import type { Parameters } from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';
 
-/** A list of states in memory: all first leaves, then all second leaves, and so on, one word each. */
+/**
+ * A list of states in memory. One word per state holds the first leaf, then one word per state the second leaf, and so
+ * on.
+ */
 export interface States {
   readonly memory: Memory;
   /** Index of the kernel parameter with the distance in words between the leaves of a state. */
@@ -10,13 +13,13 @@ export interface States {
 }
 
 /**
- * Where a kernel writes totals: to states that the next level reads, or to a cell for the final total. A cell receives
- * the identity if there are no elements.
+ * A destination of totals: either states that the next level reads, or a cell that receives the final total. The cell
+ * receives the identity if there are no elements.
  */
 export interface Destination extends States {
   /**
-   * Only for a cell: index of the kernel parameter with the cell's first word; first and number of the buffer's parts
-   * (GPU buffers) that contain the cell.
+   * Only for a cell. `word` is the index of the kernel parameter with the cell's first word. The cell is in `count`
+   * parts (GPU buffers) of its buffer, from part `first` on.
    */
   readonly cell?: { readonly word: number; readonly first: number; readonly count: number };
 }

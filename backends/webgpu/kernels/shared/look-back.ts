@@ -9,8 +9,9 @@ import { laneSets } from './subgroups.ts';
  *
  * A tile publishes first its aggregate, then its inclusive prefix. Each leaf takes two words, each with 16 bits of
  * payload, 2 of state and 14 of epoch. A reader accepts a tile's words only if all have the current epoch and the same
- * state, so states of any size need no locks. If a tile has published nothing after `tries` polls, the reader computes
- * the missing aggregate itself and publishes it. No workgroup therefore depends on the progress of another.
+ * state, so values with any number of leaves need no locks. If a tile has published nothing after `tries` polls, the
+ * reader computes the missing aggregate itself and publishes it. No workgroup therefore depends on the progress of
+ * another.
  */
 export const AGGREGATE = 1;
 export const INCLUSIVE = 2;
@@ -30,7 +31,7 @@ export interface LookBackText {
 /** Number of tiles whose words are interleaved, so that lanes that read adjacent tiles read adjacent words. */
 const INTERLEAVED = 32;
 
-/** Number of words of the spine that `tiles` tiles need. */
+/** Number of words that `tiles` tiles take in the spine (the memory in which tiles publish). */
 export function spineWords(tiles: number, types: readonly ScalarType[]): number {
   return Math.ceil(tiles / INTERLEAVED) * INTERLEAVED * 2 * types.length;
 }

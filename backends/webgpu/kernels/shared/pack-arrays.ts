@@ -4,9 +4,9 @@ import type { Memory } from '../../memory/memory.ts';
 import type { IndexRange, Placement, Placements } from './windows.ts';
 
 /**
- * Copies arrays into one buffer, so that they need only one binding. Arrays that are read at the launch index are
- * copied for the window only, all others completely. Arrays that do not fit into that binding keep bindings of their
- * own.
+ * Copies arrays into one buffer, so that they need only one binding. Of an array that is read at the launch index, only
+ * the elements of the window are copied; all other arrays are copied completely. Arrays that do not fit into the common
+ * binding keep separate bindings.
  *
  * @returns the buffer, to be released after the launch.
  */

@@ -4,7 +4,10 @@ import { type LinkedProgram, linkProgram } from '../../launches/link.ts';
 import { createParameters, type LengthWords, type Parameters } from '../../launches/parameters.ts';
 import { type IndexRange, windowsOf } from './windows.ts';
 
-/** The linked program whose results a kernel processes tile by tile, with the kernel parameters of the command. */
+/**
+ * A linked program and the kernel parameters of its command. A kernel processes the results of the program tile by
+ * tile.
+ */
 export interface KernelSource {
   readonly parameters: Parameters;
   readonly length: LengthWords;

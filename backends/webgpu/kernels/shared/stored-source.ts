@@ -13,9 +13,9 @@ import { type KernelSource, linkSource } from './source.ts';
 import { countBindings, placeArrays } from './windows.ts';
 
 /**
- * Links a program for a kernel that binds `others` more buffers and processes tiles of `tile` elements. The program's
- * results are stored first, and the kernel reads them, if the program needs too many bindings or if a boundary between
- * an array's GPU buffers is inside a tile.
+ * Links a program for a kernel that binds `others` more buffers and processes tiles of `tile` elements. If the program
+ * needs too many bindings, or if a boundary between an array's GPU buffers is inside a tile, the results of the program
+ * are stored first and the kernel reads the stored results.
  */
 export function prepareSource(
   engine: Engine,
@@ -52,7 +52,7 @@ export function storeResults(engine: Engine, extent: Extent, program: Program): 
   return { program: { module: columnsModule(results), arrays, uniforms: new Map() }, release };
 }
 
-/** Temporary columns, and the stores that write value `i` of a program to column `i`. */
+/** Temporary columns and their stores. Store `i` writes value `i` of a program to column `i`. */
 export interface TemporaryColumns {
   readonly columns: readonly ArrayBinding[];
   readonly stores: readonly Store[];

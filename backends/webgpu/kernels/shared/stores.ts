@@ -25,7 +25,7 @@ export function linkStores(
   });
 }
 
-/** The access to a store's buffer. Stores that combine values need atomic words. */
+/** How kernels access a store's buffer. Stores that combine values need atomic words. */
 function accessOf({ combine }: Store): 'write' | 'atomic' {
   return combine === undefined ? 'write' : 'atomic';
 }
@@ -42,8 +42,8 @@ export interface BoundStore {
 }
 
 /**
- * Binds stores for a window. Stores at the launch index need only the part that the window writes; other stores need
- * all parts.
+ * Binds stores for a window. For a store at the launch index, only the part (GPU buffer) that the window writes is
+ * bound; for other stores, all parts are bound.
  */
 export function bindStoresAt(
   stores: readonly LinkedStore[],
@@ -76,8 +76,8 @@ export function emitStores(stores: readonly BoundStore[], results: readonly Scal
 }
 
 /**
- * As {@link emitStores}, with given WGSL of each result and of the index. Consecutive stores with the same condition
- * share an `if`.
+ * As {@link emitStores}, but the caller gives the WGSL of each result and of the index. Consecutive stores with the
+ * same condition share an `if`.
  */
 export function emitStoresOf(
   stores: readonly BoundStore[],

@@ -22,7 +22,7 @@ import {
 
 /** A kernel that evaluates programs for every index and stores results. */
 export interface StoringKernel {
-  /** Identifies the kernel's code, together with the keys of its programs and stores. */
+  /** The part of the kernel's key that identifies its code; the keys of its programs and stores are the other parts. */
   readonly key: string;
   readonly threads: number;
   /** Number of indices per thread. */
@@ -30,8 +30,8 @@ export interface StoringKernel {
   /** Up to two words that the kernel receives with every dispatch. */
   readonly words?: readonly number[];
   /**
-   * WGSL of the body of `main` and of the functions that it calls. {@link dispatchWord}s 0 and 1 are the range of
-   * indices of the launch, and `words` follow.
+   * WGSL of the body of `main` and of the functions that it calls. {@link dispatchWord}s 0 and 1 are the start and end
+   * of the launch's range of indices, and `words` follow.
    */
   readonly text: (
     length: LengthWords,
@@ -48,8 +48,8 @@ interface Linked {
 }
 
 /**
- * Runs a kernel over an extent, in as many launches as the bindings of its arrays and stores require. The keys of
- * `programs` are the prefixes of the programs' WGSL names.
+ * Runs a kernel for all indices of an extent. If one launch cannot bind all arrays and stores, there are several
+ * launches. The keys of `programs` are prefixes for the WGSL names of each program.
  */
 export function runStoring(
   engine: Engine,
@@ -89,8 +89,8 @@ function planWindows(
   const arrays = programs.map(boundArrays);
   const first = arrays.flat().map((array) => placeArray(array, windows[0]!));
   if (countBindings(first) < engine.limits.storageBuffers) return windows;
-  // Arrays will be copied into one buffer. Windows must be short enough that one binding holds the elements of all
-  // arrays that are read at the launch index.
+  // The arrays will be copied into one buffer. Windows must therefore be so short that one binding holds the windows'
+  // elements of all arrays that are read at the launch index.
   const linear = Math.max(...arrays.map((each) => each.filter(({ pattern }) => pattern.kind === 'index').length));
   const slack = 2;
   return shorterWindows(windows, Math.max(1, Math.floor(engine.pool.partWords / Math.max(1, linear)) - slack));

@@ -24,7 +24,7 @@ fn lanes_backwards(state: S, lane: u32, sg: u32) -> S {
 }`;
 }
 
-/** WGSL of a leaf of the state `s` of another lane, which the shuffle builtin `how` selects by its argument `by`. */
+/** WGSL of one leaf of another lane's state `s`. The shuffle builtin `how` selects the lane by its argument `by`. */
 export function movedLeaf(how: string, type: ScalarType, leaf: number): string {
   return type === 'bool' ? `${how}(select(0u, 1u, s.a${leaf}), by) != 0u` : `${how}(s.a${leaf}, by)`;
 }
@@ -45,8 +45,8 @@ export interface LaneSets {
   /** WGSL of the set of lanes in which a condition is true. */
   ballot(condition: string): string;
   /**
-   * WGSL of the functions `ones(m)` (number of lanes), `has_lane(m, lane)` (0 or 1), `lanes_below(lane)`, and
-   * `first_lane(m)`, which is past the last lane if the set is empty.
+   * WGSL of functions on a set of lanes `m`. `ones(m)` is the number of lanes, and `has_lane(m, lane)` is 0 or 1.
+   * `lanes_below(lane)` is a set of lanes. `first_lane(m)` is past the last lane if the set is empty.
    */
   readonly functions: string;
 }
@@ -55,8 +55,8 @@ export function laneSets(max: number): LaneSets {
   return max > 32 ? WIDE_SETS : WORD_SETS;
 }
 
-// `first_lane` counts bits, for which devices have an instruction. WGSL's builtin for the lowest bit compiles to many
-// instructions.
+// `first_lane` counts bits, because devices have an instruction for this. WGSL's builtin for the lowest bit compiles to
+// many instructions.
 const WORD_SETS: LaneSets = {
   type: 'u32',
   ballot: (condition) => `subgroupBallot(${condition}).x`,

@@ -10,8 +10,8 @@ export interface LinkedStore extends Store {
   readonly offsetWord: number;
   readonly capacityWord: number;
   /**
-   * `holdsExtent`: whether the capacity is at least the extent. `hasRoom`: whether, in addition, the store is at the
-   * launch index, so that no check of the capacity is needed.
+   * `holdsExtent` is true if the capacity is at least the extent. `hasRoom` is true if, in addition, the store is at
+   * the launch index; the capacity then need not be checked.
    */
   readonly holdsExtent: boolean;
   readonly hasRoom: boolean;
@@ -23,18 +23,20 @@ export interface IndexRange {
   readonly to: number;
 }
 
-/** Which parts (GPU buffers) of a buffer a launch binds for an array or store: `count` parts from part `first` on. */
+/**
+ * The parts (GPU buffers) of a buffer that a launch binds for an array or store: `count` parts from part `first` on.
+ */
 export interface Placement {
   readonly memory: Memory;
   readonly first: number;
   readonly count: number;
-  /** Offset of the array or store from the first bound part, in elements, modulo 2³². */
+  /** Offset of the array or store from the start of the first bound part, in elements, modulo 2³². */
   readonly offset: number;
 }
 
 /**
  * Splits a launch into windows. Within a window, every array or store at the launch index is in one part (GPU buffer),
- * so a launch needs one binding for it, whatever the number of parts.
+ * so a launch needs only one binding for each array or store.
  */
 export function windowsOf(
   capacity: number,
@@ -73,7 +75,10 @@ export function shorterWindows(windows: readonly IndexRange[], length: number): 
   );
 }
 
-/** The placement if only the part that contains the element of launch index `from` is bound. */
+/**
+ * The placement of an array or store of which only one part (GPU buffer) is bound: the part with the element of launch
+ * index `from`.
+ */
 export function placeInPart(memory: Memory, offset: number, pack: number, from: number): Placement {
   if (memory.parts.length === 1) return { memory, first: 0, count: 1, offset };
   const elements = 2 ** (memory.shift + pack);
@@ -81,7 +86,10 @@ export function placeInPart(memory: Memory, offset: number, pack: number, from: 
   return { memory, first, count: 1, offset: offset - first * elements };
 }
 
-/** The placement of an array for a window: one part if the array is read at the launch index, else all parts. */
+/**
+ * The placement of an array for a window: one part (GPU buffer) if the array is read at the launch index, else all
+ * parts.
+ */
 export function placeArray({ memory, offset, storage, pattern }: LinkedArray, { from }: IndexRange): Placement {
   if (pattern.kind === 'index') return placeInPart(memory, offset, packing(storage), from);
   return { memory, first: 0, count: memory.parts.length, offset };

@@ -30,8 +30,8 @@ export interface SweepText {
 }
 
 /**
- * Words of the spine (the memory in which tiles publish counts) per tile: one word per digit with the state and the low
- * 16 bits of the count, then one word per digit with the high bits.
+ * Words of the spine (the memory in which tiles publish counts) per tile: for every digit, one word with the state and
+ * the low 16 bits of the count; then, for every digit, one word with the high bits.
  */
 export const TILE_WORDS: number = 2 * DIGITS;
 
@@ -96,8 +96,8 @@ ${lines(parts, (part) => emitPart(text, part))}`;
 }
 
 /**
- * WGSL that publishes the tile's count of every digit, and turns the counts of subgroups into their first places in the
- * tile.
+ * WGSL that publishes the tile's count of every digit, and replaces each subgroup's count of a digit by the first place
+ * in the tile of the subgroup's keys with this digit.
  */
 function emitCounts({ sweep, min, counts, firstCount }: SweepText): string {
   const { threads, mute }: SweepTuning & Silence = sweep;
@@ -180,8 +180,8 @@ loop {
 }
 
 /**
- * WGSL that looks back for one digit, until a tile has published its inclusive total or a tile has published nothing
- * for too long.
+ * WGSL that looks back for one digit, until it reaches a tile that has published its inclusive total, or a tile that
+ * has published nothing for too long.
  */
 function emitDigitWalk({ ahead, tries }: SweepTuning, spine: number, j: number): string {
   const [look, before] = [`look${j}`, `before${j}`];

@@ -24,7 +24,7 @@ export interface Sweep {
  * Starts a OneSweep sort (Adinets & Merrill 2022). One launch counts the digits of all passes. Every pass then reads
  * and writes the keys once; its tiles find the places of their keys by look-back, as in a one-pass scan.
  *
- * @returns undefined if the device does not support it, or the sort is too small to benefit.
+ * @returns undefined if the device does not support the algorithm, or if the sort is too small to benefit.
  */
 export function beginSweep(
   engine: Engine,
@@ -55,8 +55,8 @@ export function beginSweep(
 }
 
 /**
- * The tuning, with the tile size for the given number of rows. If only the device knows the number, half of its limit
- * is assumed.
+ * The tuning, with the tile size for the given number of rows. If only the device knows the number of rows, half of the
+ * maximum is assumed.
  */
 function sweepFor(sweep: SweepTuning, extent: Extent, hasPayload: boolean): SweepTuning {
   const { few } = sweep;

@@ -24,8 +24,8 @@ import { emitClear } from '../shared/workgroup.ts';
 import { type Columns, DIGITS, type Digit, emitDigit, emitRows } from './radix-rows.ts';
 
 /**
- * Threads of a workgroup that processes one tile (`THREADS`, at least one per digit), and of a workgroup in which every
- * thread has its own tile (`LONE_THREADS`).
+ * Number of threads of a workgroup. With `THREADS` threads, at least one per digit, a workgroup processes one tile.
+ * With `LONE_THREADS` threads, every thread processes its own tile.
  */
 const THREADS = Math.max(256, DIGITS);
 const LONE_THREADS = 4;
@@ -50,8 +50,8 @@ function tilesPerGroup({ form }: Pass): number {
 }
 
 /**
- * Sorts stably by one digit, in three steps: counts the digits of every tile, scans the counts digit by digit, and
- * moves the rows. Within a tile, a thread finds its rank among the threads with the same digit from bit masks of thread
+ * Sorts stably by one digit, in three steps. They count the digits of every tile, scan the counts digit by digit, and
+ * move the rows. Within a tile, a thread finds its rank among the threads with the same digit from bit masks of thread
  * numbers. The result therefore depends neither on subgroups nor on the order of workgroups. On devices with expensive
  * barriers, every thread processes its own tile instead.
  */

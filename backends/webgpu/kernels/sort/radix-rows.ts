@@ -6,10 +6,11 @@ import { dispatchWord } from '../../launches/parameters.ts';
 /** Number of bits by which one pass sorts, and the resulting number of different digits. */
 export const DIGIT_BITS: number = 8;
 export const DIGITS: number = 2 ** DIGIT_BITS;
-// Kernels use sets of digits in whole 32-bit words, and one thread per digit in workgroups of at most 256 threads.
+// Kernels store sets of digits in whole 32-bit words and use one thread per digit, in workgroups of at most 256
+// threads.
 if (DIGITS < 32 || DIGITS > 256) throw new RangeError('DIGIT_BITS must be 5 to 8.');
 
-/** Where sorted keys and payload are written; undefined if they are not needed. */
+/** The destinations of sorted keys and payload; undefined if not needed. */
 export interface Columns {
   readonly keys: Cell | undefined;
   readonly payload: Cell | undefined;
@@ -21,7 +22,7 @@ export interface Digit {
   readonly mask: number;
 }
 
-/** Splits the bits `beginBit` … `endBit` − 1 into the digits of the passes, lowest first. */
+/** Splits the bits `beginBit` … `endBit` − 1 into one digit per pass, the lowest first. */
 export function passesOf(beginBit: number, endBit: number): Digit[] {
   const count = Math.ceil((endBit - beginBit) / DIGIT_BITS);
   return Array.from({ length: count }, (_, pass) => {

@@ -3,12 +3,12 @@ import { laneSets } from '../shared/subgroups.ts';
 import { DIGIT_BITS, DIGITS } from './radix-rows.ts';
 
 /**
- * WGSL that ranks the keys of a tile by a digit. Every subgroup has one counter per digit in the workgroup array
- * `shared_words`, and the variable `counters` is the index of its first counter. The digits of a thread's keys are in
+ * WGSL that ranks the keys of a tile by a digit. In the workgroup array `shared_words`, every subgroup has one counter
+ * per digit. The variable `counters` is the index of the subgroup's first counter. The digits of a thread's keys are in
  * `d0`, `d1` …, and subgroups have `min` to `max` lanes.
  */
 
-/** WGSL of `alike(d)`, which returns the set of lanes whose digit equals d. */
+/** WGSL of `alike(d)`, which returns the set of the lanes whose digit equals d. */
 export function emitAlike(min: number, max: number): string {
   const { type, ballot } = laneSets(max);
   const bit = (b: number): string =>
@@ -23,7 +23,7 @@ export function emitAlike(min: number, max: number): string {
 /**
  * WGSL statements that set `p0`, `p1` … to the ranks of a thread's keys. A rank is the digit's counter plus the number
  * of preceding keys of the subgroup with the same digit. Ballots find the lanes with equal digits, and the first of
- * these lanes adds their number to the counter.
+ * these lanes adds the number of lanes to the counter.
  */
 export function emitRanks(items: number): string {
   return `let below = lanes_below(lane);
@@ -37,8 +37,8 @@ let p${k} = subgroupShuffle(o${k}, first_lane(m${k})) + b${k};`,
 }
 
 /**
- * How digits are distributed over threads, for work that is done once per digit. `own` is the number of digits per
- * thread, and `holders` a WGSL condition that is true in the threads that have digits.
+ * Distributes the digits over threads, for work that is done once per digit. `own` is the number of digits per thread,
+ * and `holders` a WGSL condition that is true in the threads that have digits.
  */
 export function shareOf(threads: number): { readonly own: number; readonly holders: string } {
   const own = Math.max(1, 2 ** Math.ceil(Math.log2(DIGITS / threads)));
@@ -64,8 +64,8 @@ let count${j} = e${j}_${subgroups - 1} + c${j}_${subgroups - 1};`,
 }
 
 /**
- * WGSL statements that replace each counter by the first place in the tile of a subgroup's keys with that digit.
- * `start0` … must be the first places of the digits.
+ * WGSL statements that replace each counter of a subgroup and digit by the tile's first place for the keys of this
+ * subgroup with this digit. `start0` … must be the first places of the digits.
  */
 export function emitPlacesByDigit(threads: number, subgroups: number): string {
   const { own, holders } = shareOf(threads);

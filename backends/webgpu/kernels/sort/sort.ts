@@ -59,7 +59,7 @@ function sortDigits(
     pool.allocate(capacity),
     ...(payload === undefined ? [] : [pool.allocate(capacity)]),
   ];
-  // Temporary columns, to which all passes but the last write alternately.
+  // Temporary columns. All passes but the last write to them alternately.
   const between = Array.from({ length: Math.min(2, passes.length - 1) }, allocate);
   const sweep = beginSweep(engine, extent, program, passes);
   for (const [pass, digit] of passes.entries()) {

@@ -13,7 +13,10 @@ import { emitClear } from '../shared/workgroup.ts';
 import { type Columns, DIGIT_BITS, DIGITS, emitRows } from './radix-rows.ts';
 import { emitAlike, emitCountsByDigit, emitPlacesByDigit, emitRanks, shareOf } from './ranks.ts';
 
-/** Where the kernel stores a column: the number of the binding, and WGSL of the offset of the first word. */
+/**
+ * Where the kernel stores a column: the number of the column's binding, and WGSL of the offset of the column's first
+ * word.
+ */
 interface Target {
   readonly slot: number;
   readonly offset: string;
@@ -132,7 +135,10 @@ ${keys === undefined ? '' : write(keys, 'key')}
 ${payload === undefined ? '' : write(payload, 'value')}`;
 }
 
-/** WGSL that turns the counters of subgroups into their first places in the tile. */
+/**
+ * WGSL that replaces each subgroup's counter of a digit by the first place in the tile of the subgroup's keys with this
+ * digit.
+ */
 function emitFirstPlaces(threads: number, groups: number): string {
   const { own, holders } = shareOf(threads);
   const all = Array.from({ length: own }, (_, j) => `count${j}`).join(' + ');

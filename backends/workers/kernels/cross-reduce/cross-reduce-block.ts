@@ -22,34 +22,34 @@ export const crossWords = {
   /** The address of the private memory of all threads, and the number of bytes per thread. */
   own: 0,
   ownBytes: 1,
-  /** Whether there are fewer chunks than threads. If so, memory is private to a chunk instead of a thread. */
+  /** Whether there are fewer chunks than threads. If so, private memory belongs to a chunk instead of a thread. */
   byChunk: 2,
-  /** The number of left rows. */
+  /** The number of rows of the left table. */
   rows: 3,
   /** The number of blocks of {@link ROWS} left rows. Chunk c pairs the left rows of block c mod `blocks`. */
   blocks: 4,
-  /** The number of right rows per run. A run is a range of right rows. */
+  /** The number of rows per run. A run is a range of rows of the right table. */
   run: 5,
   /** The number of runs. */
   runs: 6,
   /** The maximum number of runs per chunk. */
   runsOfChunk: 7,
   /**
-   * The first of the words with the addresses of the columns: those of the left rows, then the right rows, then the
-   * results.
+   * The first of the words with the addresses of the columns: first the columns of the left rows, then of the right
+   * rows, then of the results.
    */
   vectors: 8,
 } as const;
 
-/** Number of left rows per block. */
+/** Number of rows of the left table per block. */
 export const ROWS = 64;
-/** Number of left rows per tile. The values of one column and dimension for a tile fill two vectors. */
+/** Number of rows of the left table per tile. For each column and dimension, the values of a tile fill two vectors. */
 export const TILE = 8;
-/** Number of left rows per vector. */
+/** Number of rows of the left table per vector. */
 export const LANES = 4;
 
 /**
- * Index, among the functions of the kernel, of the function that pairs a tile of left rows with a run of right rows.
+ * Index of one of the kernel's functions: the function that pairs a tile of left rows with a run (range) of right rows.
  */
 const RUN_FUNCTION = 1;
 
@@ -59,8 +59,8 @@ function tileBytes({ left, dimensions }: CrossReduceCommand): number {
 }
 
 /**
- * Packs the left rows of a chunk into tiles, then pairs each tile with each run of right rows of the chunk. A separate
- * function pairs a tile with a run, so that V8 can switch to optimized code between two calls.
+ * Packs the left rows of a chunk into tiles, then pairs each tile with each run (range of right rows) of the chunk. A
+ * separate function pairs one tile with one run, so that V8 can switch to optimized code between two calls.
  */
 export function emitBlock(shape: KernelShape, layout: Layout, command: CrossReduceCommand): FunctionBody {
   const code = new Code(kernelParameters);
@@ -76,7 +76,7 @@ export function emitBlock(shape: KernelShape, layout: Layout, command: CrossRedu
   return code.finish();
 }
 
-/** Byte offset, in the private memory, of the results of `leftOwn`. They follow the packed tiles. */
+/** Byte offset of the results of `leftOwn` in the private memory. The results follow the packed tiles. */
 function ownOffset(command: CrossReduceCommand): number {
   return (ROWS / TILE) * tileBytes(command);
 }

@@ -35,7 +35,10 @@ import {
 } from '../shared/monoid-code.ts';
 import { crossWords, LANES, ROWS, TILE } from './cross-reduce-block.ts';
 
-/** Number of right rows processed together. Their sums with two vectors of left rows fit in registers. */
+/**
+ * Number of rows of the right table that are processed together. The sums of these rows with two vectors of left rows
+ * fit in registers.
+ */
 const AT_ONCE = 4;
 /** Number of dimensions per round of the unrolled loop. */
 const UNROLLED = 4;
@@ -101,7 +104,10 @@ interface CrossRun {
   readonly rights: readonly Int32[];
 }
 
-/** The sums of pairs, indexed by right row, then by vector of left rows, then by leaf (scalar component) of a sum. */
+/**
+ * The sums of pairs. The first index is the right row, the second the vector of left rows, the third the leaf (scalar
+ * component) of a sum.
+ */
 type Sums = readonly (readonly (readonly VectorLocal[])[])[];
 
 function lineOf(code: Code, { programs }: KernelShape, layout: Layout, inputs: KernelInputs, program: number): Line {
@@ -137,7 +143,10 @@ function emitPairs(run: CrossRun, j: Int32, count: number): void {
   releaseAll(code, [row, ...sums.flat(2)]);
 }
 
-/** Computes the values of the pairs of one vector of left rows with one right row. The caller releases the locals. */
+/**
+ * Computes the values of the pairs of one vector of left rows with one right row. The caller must release the returned
+ * locals.
+ */
 function emitWorth(
   { command: { leftOwn }, value: { lanes, parameters, results } }: CrossRun,
   vector: number,
@@ -156,7 +165,9 @@ function emitWorth(
   return results.map((node) => lanes.copy(node));
 }
 
-/** Computes `rightOwn` for a row and broadcasts each result to all lanes. The caller releases the locals. */
+/**
+ * Computes `rightOwn` for a row and broadcasts each result to all lanes. The caller must release the returned locals.
+ */
 function emitRightOwn(
   code: Code,
   { environments }: KernelInputs,
@@ -201,7 +212,7 @@ interface Place {
   readonly a: Int32;
   /** Addresses of the value of dimension d in the first right row, for each right column. */
   readonly b: readonly Int32[];
-  /** Number of dimensions from d to the dimension to process. */
+  /** Number of dimensions by which the dimension to process is ahead of d. */
   readonly ahead: number;
 }
 

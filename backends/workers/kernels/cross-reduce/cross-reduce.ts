@@ -46,13 +46,13 @@ function scratchBytes({ dimensions, left, leftOwn }: CrossReduceCommand): number
 
 /** Desired minimum number of chunks per worker, for load balancing. */
 const CHUNKS_PER_WORKER = 8;
-/** Desired maximum number of evaluations of `step` per chunk, so that workers notice an abort soon. */
+/** Desired maximum number of evaluations of `step` per chunk. Smaller chunks let workers notice an abort sooner. */
 const STEPS_OF_CHUNK = 2 ** 26;
 
 /**
- * Folds a functor over all pairs of left and right rows, in one parallel phase. A chunk pairs {@link ROWS} left rows
- * with some runs (ranges) of right rows. A thread packs its left rows into tiles of two vectors, and processes four
- * right rows together.
+ * Folds a functor over all pairs of left and right rows, in one parallel phase. A chunk consists of {@link ROWS} left
+ * rows and some runs (ranges) of right rows. A thread packs the left rows of its chunk into tiles of two vectors and
+ * pairs each tile with four right rows at a time.
  */
 export function launchCrossReduce(launcher: Launcher, command: CrossReduceCommand): Launch {
   const { others, left, right, results, run, dimensions, monoid } = command;

@@ -33,18 +33,21 @@ import { TURNS, takesTurns } from './turn-tables.ts';
 /** Indices of the kernel-specific argument words. */
 const INTO = 0;
 const BINS = 1;
-/** Number of histograms in the result, or number of segments (ranges of elements with a histogram each). */
+/** Number of histograms in the result. In a segmented command, every segment (range of elements) has one histogram. */
 const RUNS = 2;
 const SEGMENT = 3;
 const RANKS = 4;
 /**
- * The tables to count into: address of the first table, stride between the tables of two workers in bytes, and total
- * number of tables.
+ * First of the words that describe the tables to count into: address of the first table, stride in bytes between the
+ * tables of two workers, and total number of tables.
  */
 const TABLES = 5;
 const STRIDE = 6;
 const TABLE_COUNT = 7;
-/** Private memory of the workers for counting rows: address of worker 0's memory, and bytes per worker. */
+/**
+ * First of the words that describe the workers' private memory for counting rows: address of worker 0's memory, and
+ * bytes per worker.
+ */
 const ROWS = 8;
 const ROW_STRIDE = 9;
 /** Stride in bytes between two consecutive tables. A worker may have several tables. */
@@ -55,8 +58,8 @@ const WORDS = 11;
 const TABLE_CHUNK = 16384;
 
 /**
- * Estimated factor by which atomic additions to a shared table become cheaper if each worker first counts rows in
- * private turn tables (see `turn-tables.ts`).
+ * Estimated number of times that sharing a table is cheaper if each worker first counts rows in private tables that it
+ * uses in turn (see `turn-tables.ts`).
  */
 const ROW_SHARING = 64;
 
@@ -85,7 +88,7 @@ function launchSegments(launcher: Launcher, { extent, program, bins, segment = 1
 }
 
 /**
- * Launches a histogram with one table, or with several that are added up.
+ * Launches a histogram with one table, or with several tables that are added up.
  *
  * Each worker counts into a private table. If the table is small, the worker has {@link TURNS} private tables and uses
  * them in turn. At the end, all tables are added up. If private tables would be too large, or would have more words
@@ -102,7 +105,7 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const words = bins * runs;
   const turning = takesTurns(bins);
   // Rows are first counted in private turn tables, which are added to a shared table only when the histogram changes.
-  // So sharing a table costs little.
+  // Sharing a table therefore costs little.
   const sharing = inner !== undefined && turning ? ROW_SHARING : 1;
   const worthwhile = worthTables(words, launcher.workers, (length[2] * ranks) / sharing);
   const tables = launcher.workers > 1 && worthwhile ? launcher.workers : 1;
@@ -254,7 +257,10 @@ function emitSegments(shape: KernelShape, layout: Layout): FunctionBody {
   return code.finish();
 }
 
-/** The part of an array of `words` words that this chunk processes, as locals: offset in bytes and number of words. */
+/**
+ * The part of an array of `words` words that the current chunk processes: its offset in bytes and its number of words,
+ * as locals.
+ */
 function emitPart(code: Code, words: Int32): { readonly offset: Int32Local; readonly count: Int32 } {
   const offset = code.local(I32);
   const count = code.local(I32);

@@ -21,8 +21,8 @@ export interface RowPlan {
 }
 
 /**
- * Plans the counting of rows. The program must be straight-line code, its bin must depend on the rank, and its
- * histogram must not. Otherwise undefined.
+ * Plans the counting of rows. The program must be straight-line code, the bin must depend on the rank, and the
+ * histogram must not. Returns undefined for other programs.
  */
 export function planRow({ programs }: KernelShape, layout: Layout, ranks: number): RowPlan | undefined {
   const { module } = programs[0]!;
@@ -42,7 +42,7 @@ export function planRow({ programs }: KernelShape, layout: Layout, ranks: number
 function maskOf(node: Node): { readonly bin: Node; readonly mask: Node } | undefined {
   if (node.kind !== 'operation' || node.name !== 'select') return undefined;
   const [none, bin, condition] = node.operands as readonly [Node, Node, Node];
-  // `none` must be an invalid bin in every table.
+  // The literal `none` must be an invalid bin in every table.
   if (none.kind !== 'literal' || Number(none.value) < 2 ** 31 || !bin.varying) return undefined;
   const mask = wordOfBit(condition);
   return mask && { bin, mask };

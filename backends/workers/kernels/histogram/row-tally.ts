@@ -11,12 +11,12 @@ import type { RowPlan } from './row-plan.ts';
 import { emitAdd, type TallyTable } from './tally.ts';
 import { TURNS, turnBytes, turnTables } from './turn-tables.ts';
 
-/** Number of rows per batch. A batch is evaluated and noted completely before any of its rows is counted. */
+/** Number of rows per batch. All rows of a batch are evaluated and noted before the first of them is counted. */
 export const NOTED_ROWS = 32;
 
 /**
- * Indices of the words of a note, which describes one row: the index of the row, whether its reads and its histogram
- * are in range, and the values computed once per row.
+ * A note describes one row in several words. These are the words' indices: the index of the row, whether the row's
+ * reads and histogram are in range, and the values computed once per row.
  */
 const NOTE_INDEX = 0;
 const NOTE_SAFE = 1;
@@ -97,7 +97,8 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
   };
 
   /**
-   * Sets the ranks to count: the range `from … to − 1`, or the bits of the mask `bits`. Sets `count` to their number.
+   * Sets the ranks to count: the range `from … to − 1`, or the bits of the mask `bits`. Sets `count` to the number of
+   * these ranks.
    */
   const prepareElements = (lanes: LaneCode): void => {
     if (plan.mask === undefined) {
@@ -133,13 +134,14 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
   };
 
   /**
-   * Counts the elements whose ranks are set in the mask `bits`, one run of set bits at a time, from the lowest run on.
+   * Counts the elements whose ranks are set in the mask `bits`. Consecutive set bits are counted together, from the
+   * lowest bits on.
    */
   const countBits = (lanes: LaneCode, atomically: boolean): void =>
     whileTrue(code, bits, () => {
       from.set(bits.ctz());
-      // Adding the lowest set bit to `bits` clears the lowest run and sets the bit after the run. Higher bits do not
-      // change.
+      // Adding the lowest set bit to `bits` clears the lowest run (consecutive set bits) and sets the bit after the
+      // run. Higher bits do not change.
       const lowest = bits.and(i32(0).sub(bits));
       bits.set(to.tee(bits.add(lowest)).and(bits));
       to.set(to.ctz());

@@ -17,9 +17,12 @@ import { releaseAll } from '../shared/monoid-code.ts';
 export interface TallyTable {
   readonly address: Int32;
   readonly bins: Int32;
-  /** Number of histograms in the table. Undefined if the table has only one, so that the program selects none. */
+  /**
+   * Number of histograms in the table. Undefined if the table has only one histogram; the program then does not select
+   * a histogram.
+   */
   readonly runs: Int32 | undefined;
-  /** Whether several workers count in the table. If so, additions are atomic. */
+  /** Whether several workers count in the table. If several workers do, additions are atomic. */
   readonly shared: boolean;
   /** Stride in bytes between the four tables of a worker, one per lane. Undefined if a worker has only one table. */
   readonly turn?: Int32 | undefined;
@@ -125,7 +128,7 @@ function emitLaneTallies(
  * counts in a separate table.
  *
  * If the upper bound {@link mostOf} proves that every bin is in range, the range checks are omitted and the loop is
- * software-pipelined: while eight elements are counted, the addresses of the next eight are computed.
+ * software-pipelined: while eight elements are counted, the addresses for the next eight elements are computed.
  */
 function quickTallies(code: Code, table: TallyTable, lanes: VectorCode, graph: Graph, bin: Node): VectorPart {
   lanes.prepare([bin]);
@@ -200,7 +203,7 @@ export interface TallyRow {
   readonly leaves: readonly ScalarLocal[];
 }
 
-/** Counts the elements of one row. The loop runs over the ranks; the row's index and leaves are loop-invariant. */
+/** Counts the elements of one row. In the loop over the ranks, the row's index and leaves are invariant. */
 export function emitRanks(
   code: Code,
   { programs }: KernelShape,

@@ -32,13 +32,14 @@ export function turnBytes(bins: number): number {
  *
  * Consecutive elements often have the same bin, and a counter that was just stored can be loaded again only after
  * several cycles. Each worker therefore has four small private tables, which consecutive elements use in turn. Before
- * the next histogram starts, the tables are added to the current histogram. This only pays off if a histogram has at
- * least as many elements as bins. So the first elements of a histogram are counted directly in the histogram.
+ * the next histogram starts, the tables are added to the current histogram. The private tables only pay off if a
+ * histogram has at least as many elements as bins. The first elements of a histogram are therefore counted directly in
+ * the histogram.
  */
 export interface TurnTables {
   /**
-   * The addresses of the tables, one per turn. While elements are counted directly, all are the address of the
-   * histogram.
+   * The addresses of the tables, one per turn. While elements are counted directly, all addresses are the address of
+   * the histogram.
    */
   readonly tables: readonly Int32[];
   /** Emits the code for the start of the kernel function. */
@@ -48,8 +49,8 @@ export interface TurnTables {
   /** Emits code that switches to the histogram with this number. */
   enter(histogram: Int32): void;
   /**
-   * Emits code that announces `count` further elements. Once the histogram has enough elements, switches to the turn
-   * tables.
+   * Emits code that announces `count` further elements. Once the histogram has enough elements, the code switches to
+   * the turn tables.
    */
   expect(count: Int32): void;
   /** Emits code that counts elements in the tables. `elements` emits the code with or without atomic additions. */

@@ -42,8 +42,8 @@ import { releaseAll } from '../shared/monoid-code.ts';
 const INTO = 0;
 const BINS = 1;
 /**
- * The tables to which weights are added: address of the first table, stride between tables in bytes, and number of
- * tables.
+ * First of the words that describe the tables to which weights are added: address of the first table, stride between
+ * tables in bytes, and number of tables.
  */
 const TABLES = 2;
 const STRIDE = 3;
@@ -58,14 +58,14 @@ const PRIVATE_BYTES = 2 ** 27;
 const CLEAR_CHUNK = 65536;
 /** Bins per chunk in the phase that adds up the tables. */
 const MERGE_CHUNK = 2048;
-/** Cost of a bin of a private table, for clearing and adding up, relative to the cost of adding one row. */
+/** Cost of clearing a bin of a private table and adding it to the result, relative to the cost of adding one row. */
 const ROWS_PER_BIN = 0.5;
 
 const ALL_LANES = 15;
 
 /**
- * Bytes of a bin: one 64-bit sum per weight. The number of sums is rounded up to an even number, since a vector holds
- * two.
+ * Bytes of a bin: one 64-bit sum per weight. The number of sums is rounded up to an even number, because a vector holds
+ * two sums.
  */
 function binBytes(weights: number): number {
   return 16 * Math.ceil(weights / 2);

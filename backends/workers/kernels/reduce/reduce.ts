@@ -46,8 +46,8 @@ const PARTIALS = 0;
 const INTO = 1;
 
 /**
- * Reduces with an exact monoid, whose bracketing does not matter. Each chunk yields a partial result; then one worker
- * folds the partial results in order.
+ * Reduces with an exact monoid: the brackets do not matter. Each chunk yields a partial result; then one worker folds
+ * the partial results in order.
  */
 export function launchExactReduce(
   launcher: Launcher,
@@ -96,7 +96,10 @@ function emitPartials(shape: KernelShape, layout: Layout, monoid: MonoidProgram)
   return code.finish();
 }
 
-/** Maximum number of values that a program and a monoid may compute for their code to be repeated for four quarters. */
+/**
+ * Maximum number of values that a program and a monoid compute if their code is repeated for the four quarters of a
+ * chunk.
+ */
 const MAX_VALUES = 64;
 
 function isShort({ module }: Program, layout: Layout, monoid: MonoidProgram): boolean {
@@ -116,8 +119,8 @@ interface Chunk {
 
 /**
  * Folds the four quarters of a chunk in one loop. The four folds are independent, so the processor overlaps them. Then
- * combines the four results in order. Afterwards `from` is the index of the first element left over; at most three are
- * left over.
+ * combines the four results in order. At most three elements are left over; `from` becomes the index of the first of
+ * them.
  */
 function foldQuarters(
   code: Code,

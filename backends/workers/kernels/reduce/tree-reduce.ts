@@ -27,7 +27,7 @@ import {
 import { emitBlockTotal, emitWorkerRoom, roomBytes, stateAt } from '../shared/tree-code.ts';
 
 /**
- * Reduces with the brackets of the canonical combination tree, which gives the same f32 results on every backend. The
+ * Reduces in the order of the canonical combination tree. This order gives the same f32 results on every backend. The
  * workers compute the totals of the blocks in parallel. Then one worker folds the totals.
  */
 export function launchTreeReduce(
