@@ -36,16 +36,23 @@ export interface PartAnswer {
    */
   readonly ranked: readonly PartGroups[];
   /**
-   * The values of the expressions that the host adds up, because the sum of floats depends on the order of the file.
+   * One column of values for each expression that the host adds up. The host adds up floats, because the sum of floats
+   * depends on the order of the rows in the file.
    */
   readonly reals: readonly HostColumn[];
-  /** The values of integer sums that the host adds up, because they may not fit in 64 bits. */
+  /**
+   * The values of those integer sums that the host adds up. The device cannot compute these sums if they may not fit in
+   * 64 bits.
+   */
   readonly wide: readonly WideSum[];
 }
 
-/** The values of one sum that the host adds up, because the sum over this part may not fit in 64 bits. */
+/**
+ * The values of one integer sum that the host adds up, because the sum over this part of the file may not fit in 64
+ * bits.
+ */
 export interface WideSum {
-  /** Index of the sum in the totals of the plan. */
+  /** Index of the sum in the list `totals` of the plan. */
   readonly total: number;
   readonly values: HostColumn;
 }
@@ -69,15 +76,15 @@ interface FilePart {
   readonly batch: TableBatch;
   readonly table: DeviceTable;
   readonly chosen: Where;
-  /** The columns of the table that contain computed expressions. */
+  /** The computed expressions, and the columns of the table that contain their values. */
   readonly computed: ReadonlyMap<TypedExpression, readonly [name: string, column: HostColumn]>;
-  /** Sums that the host adds up, by their index in the totals of the plan. */
+  /** The expressions of the sums that the host adds up, by the index of the sum in the list `totals` of the plan. */
   readonly wide: ReadonlyMap<number, TypedExpression>;
 }
 
 /** Maximum number of columns by which the device can group rows. */
 const MAX_KEYS = 4;
-// Name of a temporary column. A column of a file with the same name would be rejected as repeated.
+// Name of a temporary column. If a column of the file had this name, it would be rejected as repeated.
 const NUMBER = '\u0000group';
 const COUNT = { n: { kind: 'count' } } as const;
 
@@ -104,7 +111,10 @@ export function partAsker(
     ...ranked.flatMap(({ of }) => (of.kind === 'column' ? [of.name] : [])),
   ]);
 
-  /** A column to group by. For strings, it contains their codes, whose dictionary need not be sorted. */
+  /**
+   * A column to group by. For a column of strings, this is the column of their codes. The dictionary of the codes need
+   * not be sorted.
+   */
   function groupColumn(name: string, { columns }: TableBatch): GroupColumn {
     const own = columns[name]!;
     if (own.type !== 'string') return { name, decode: (answer) => answer };
@@ -131,7 +141,7 @@ export function partAsker(
     return { ...createTable(context, Object.fromEntries(host)), rows: batch.rows };
   }
 
-  /** Computes groups with their totals. Totals that the host adds up are left empty here. */
+  /** Computes groups with their totals. The totals that the host adds up are left empty. */
   async function askTotals({ table, batch, chosen, wide }: FilePart): Promise<PartGroups | undefined> {
     if (totals.length === 0) return undefined;
     const asked = Object.fromEntries(
@@ -161,7 +171,8 @@ export function partAsker(
   }
 
   /**
-   * Like {@link askRanked}, but groups by the number of the key combination, because there are too many key columns.
+   * Like {@link askRanked}, but for more key columns than the device supports: each combination of keys gets a number,
+   * and the device groups by this number.
    */
   async function askByNumber({ table, batch, chosen }: FilePart, value: GroupColumn): Promise<PartGroups> {
     const store = groupStore(groups!.keys);
@@ -202,7 +213,7 @@ export function partAsker(
     const wide = wideSums(uploaded, totals);
     const needed = [...computed, ...[...wide.values()].filter(({ of }) => of.kind !== 'column')];
     const { table, columns, free } = await computeColumns(uploaded, needed);
-    // A condition that is used only once is not evaluated here, because it can be fused with the query that uses it.
+    // A condition that is used only once is not evaluated here. It can instead be fused with the query that uses it.
     const uses = Number(totals.length > 0) + ranked.length + Number(wantsIds || wide.size > 0);
     const chosen: Where = where === undefined || uses < 2 ? where : selectRows(table, where);
     const part: FilePart = { batch, table, chosen, computed: columns, wide };
@@ -248,8 +259,8 @@ function whereOf(chosen: Where): { readonly where?: Where } {
 }
 
 /**
- * Combines the columns of two tables with equal rows. A selection of rows in the first table becomes one in the
- * combined table.
+ * Combines the columns of two tables with equal rows. A selection of rows in the first table becomes a selection of the
+ * same rows in the combined table.
  */
 function withColumns(table: DeviceTable, other: DeviceTable, chosen: Where): readonly [DeviceTable, Where] {
   const both = { ...table, columns: { ...table.columns, ...other.columns } };

@@ -24,8 +24,8 @@ export interface TypedExpression {
 }
 
 /**
- * How a column of the answer is computed from the data of each group. Its numbers are indices into the lists of a
- * {@link QuestionPlan}.
+ * How a column of the answer is computed from the data of each group. The numbers in a recipe are indices into the
+ * lists of a {@link QuestionPlan}.
  */
 export type Recipe =
   | { readonly kind: 'count'; readonly count: number }
@@ -42,8 +42,8 @@ export type Recipe =
   | { readonly kind: 'ranked'; readonly ranked: number; readonly rank: Rank };
 
 /**
- * What to return of the sorted values of a group: the value at some rank, or for `countDistinct` the number of distinct
- * values.
+ * What to compute from the sorted values of a group: for `countDistinct` the number of distinct values, otherwise the
+ * value at some rank.
  */
 export type Rank =
   | { readonly kind: 'countDistinct' | 'median' | 'min' | 'max' }
@@ -56,13 +56,15 @@ export interface QuestionPlan {
   readonly totals: readonly GroupAggregate[];
   /** Expressions whose values the host adds up in the order of the file. */
   readonly reals: readonly TypedExpression[];
-  /** Expressions whose distinct values are kept for each group, with their number of occurrences. */
+  /**
+   * Expressions whose distinct values are kept for each group, together with the number of occurrences of each value.
+   */
   readonly ranked: readonly TypedExpression[];
   readonly outputs: readonly { readonly field: TableField; readonly recipe: Recipe }[];
 }
 
 /**
- * Plans how to answer a question. Types are checked here, before any row is read.
+ * Plans how to answer a question (the query of the command line). All types are checked before any row is read.
  *
  * @throws UsageError with the option and the message of a {@link TableError}.
  */
@@ -90,7 +92,7 @@ function explained<A>(option: string, ask: () => A): A {
   }
 }
 
-/** Converts an error in a question to a usage error that names the option. */
+/** Converts an error about the query to a usage error that names the option. Other errors are returned unchanged. */
 export function inOption(option: string | undefined, error: unknown): unknown {
   if (!(error instanceof TableError)) return error;
   return new UsageError(error.code, `${option === undefined ? '' : `${option}: `}${error.message}`, { cause: error });

@@ -7,7 +7,7 @@ import type { TableOptions } from './table-arguments.ts';
 import { parseAggregates, parseColumns, parseCondition } from './table-text/questions.ts';
 import { timesInCondition } from './table-times.ts';
 
-/** A question about a file: which rows to select, and which columns or aggregates to return. */
+/** The query of the command line about a file: which rows to select, and which columns or aggregates to return. */
 export interface Question {
   readonly where: Condition | undefined;
   /** Keys and aggregates; undefined if the answer consists of rows of the file. */
@@ -38,7 +38,7 @@ export interface Order {
 const MAX_KEYS = 4;
 
 /**
- * Parses the conditions, names and aggregates of the command line, which refer to columns of the file.
+ * Parses the query of the command line: its conditions, names and aggregates, which refer to columns of the file.
  *
  * @throws UsageError that shows the text with a caret at the error; FormatError if a column cannot be read.
  */
@@ -68,7 +68,7 @@ export function questionOf(options: TableOptions, file: TableFile): Question {
     ...outputs,
     ...(order !== undefined && aggregates === undefined ? [order.by] : []),
   ]);
-  // Columns are read in the order of the file, so that the file is read sequentially.
+  // Columns are read in their order in the file, so that the file is read sequentially.
   const inOrder = names.filter((name) => used.has(name));
   const chosen = chosenFields(file.file, file.fields, file.unread, inOrder);
   const fields = new Map(chosen.map((field) => [field.name, field]));
@@ -83,7 +83,10 @@ export function questionOf(options: TableOptions, file: TableFile): Question {
   };
 }
 
-/** Parses `NAME`, `NAME asc` or `NAME desc`. The name may be that of an aggregate, with spaces and parentheses. */
+/**
+ * Parses `NAME`, `NAME asc` or `NAME desc`. The name may be the name of an aggregate, which contains spaces and
+ * parentheses.
+ */
 function parseOrder(text: string, names: readonly string[]): Order {
   const [, named = text, direction = 'asc'] = /^(.*?)(?:\s+(asc|desc))?$/is.exec(text.trim()) ?? [];
   const bare = /^"(?:[^"]|"")*"$/.test(named) ? named.slice(1, -1).replaceAll('""', '"') : named;

@@ -27,7 +27,10 @@ export function rankedValues(field: TableField): RankedValues {
   let values: HostColumn = { type: 'u32', values: new Uint32Array(0) };
   /** Pairs of a group and a value, sorted by group, then by value. Nulls are last in each group. */
   let order: Uint32Array = new Uint32Array(0);
-  /** For each group: start in `order`, end of its values that are not null, and number of rows with a value. */
+  /**
+   * For each group: the start of its pairs in `order`, the end of its pairs whose value is not null, and the number of
+   * rows whose value is not null.
+   */
   let [starts, ends, rows] = [new Uint32Array(1), new Uint32Array(0), new Float64Array(0)];
 
   function sort(groups: number): void {
@@ -49,7 +52,10 @@ export function rankedValues(field: TableField): RankedValues {
     return values.validity !== undefined && ((values.validity[pair >>> 5]! >>> (pair & 31)) & 1) === 0;
   }
 
-  /** The pair that contains the row with rank `place` among the rows of a group that have a value. */
+  /**
+   * Finds the pair to which one row of a group belongs. The row is given by its rank `place` among the rows of the
+   * group whose value is not null. Returns −1 if there is no such row.
+   */
   function pairAt(group: number, place: number): number {
     if (!(place >= 0 && place < rows[group]!)) return -1;
     let at = starts[group]!;
@@ -96,9 +102,7 @@ export function rankedValues(field: TableField): RankedValues {
   };
 }
 
-/**
- * Position of the requested value among `count` sorted values, from 0. It is out of range if there is no such value.
- */
+/** Index of the requested value among `count` sorted values. The index is out of range if there is no such value. */
 function placeOf(rank: Rank, count: number): number {
   switch (rank.kind) {
     case 'quantile':

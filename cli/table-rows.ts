@@ -12,7 +12,10 @@ export interface SomeRows {
   readonly columns: HostTable;
 }
 
-/** Iterates over the selected rows of a part, in batches of at most `max` rows, to bound the length of their text. */
+/**
+ * Iterates over the selected rows of a part of the file. Yields batches of at most `max` rows, because the text of a
+ * batch must not become too long.
+ */
 export function* chosenRows(
   { rows, ids, columns }: PartAnswer,
   fields: readonly TableField[],

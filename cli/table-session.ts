@@ -12,17 +12,19 @@ import { chosenRows, topTally } from './table-rows.ts';
 /** Maximum number of rows in a part. */
 const MAX_ROWS = 2 ** 20;
 const MIN_ROWS = 2 ** 10;
-/** Bytes of memory per cell of a part: as read, as compared, and on the device. */
+/**
+ * Bytes of memory per cell of a part of the file: a cell is held as read, as integers for comparing, and on the device.
+ */
 const BYTES_PER_CELL = 24;
 
-/** Checks the types of a question, and returns what is needed to answer it. */
+/** Checks the types in the query, and returns a session that can answer it. */
 export function tableSession(context: Context, question: Question, options: TableOptions): TableSession {
   const plan = planOf(context, question);
   const { groups, columns, order, top } = question;
   const fields = groups === undefined ? columns : [...groups.keys, ...plan.outputs.map(({ field }) => field)];
   const max = rowsAtOnce(options);
 
-  /** Returns the consumer of answers. Rows are written part by part; aggregates are kept until the end. */
+  /** Returns the consumer of the answers. It writes rows part by part, and keeps aggregates until the end. */
   function takerOf(
     outputs: TableOutputs,
   ): Omit<TableRun, 'running'> & { take(answer: PartAnswer): Promise<void> | void } {
@@ -48,8 +50,8 @@ export function tableSession(context: Context, question: Question, options: Tabl
       const ask = partAsker(context, question, plan);
       const names = [...question.fields.keys()];
       const rowsPerBatch = rowsWithin(options.memoryBytes / 2, names.length);
-      // If no rows are written and the host adds up no values, only the device uses the data. Then integers can be read
-      // as 32 bits.
+      // If no rows are written and the host adds up no values, only the device uses the data. In this case, integers
+      // can be read as 32 bits.
       const narrow = groups !== undefined && plan.reals.length === 0;
       const running = tableGraph({
         ...job,
@@ -65,7 +67,7 @@ export function tableSession(context: Context, question: Question, options: Tabl
   };
 }
 
-/** Number of rows in a part, chosen so that all parts in memory fit. */
+/** Number of rows in a part of the file. It is chosen so that all parts that are in memory at the same time fit. */
 function rowsWithin(memoryBytes: number, columns: number): number {
   const perRow = Math.max(1, columns) * BYTES_PER_CELL * PARTS_HELD;
   const max = 2 ** Math.floor(Math.log2(Math.max(1, memoryBytes / perRow)));

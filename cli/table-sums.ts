@@ -10,8 +10,8 @@ export interface ExactSums {
 }
 
 /**
- * Adds the upper and lower halves of integers separately, as numbers, which are exact below 2^53. This is much faster
- * than adding bigints. When a half becomes large, it is moved to a bigint.
+ * Creates sums that are 0. Adds the upper and lower halves of integers separately, as numbers, which are exact below
+ * 2^53. This is much faster than adding bigints. When the sum of halves becomes large, it is moved to a bigint.
  */
 export function exactSums(): ExactSums {
   let [low, high] = [new Float64Array(16), new Float64Array(16)];
@@ -37,7 +37,7 @@ export function exactSums(): ExactSums {
   };
 }
 
-/** Limit of a sum of halves. Below it, adding another half is still exact. */
+/** Limit of a sum of halves of integers. Below this limit, adding another half is still exact. */
 const LARGE = 2 ** 52;
 
 /** A number for each group, initially 0. */
@@ -83,9 +83,9 @@ function isBelow(a: number | bigint, b: number | bigint): boolean {
   return a < b || (Number.isNaN(b) && !Number.isNaN(a));
 }
 
-/** Sum, average and variance of floats for each group. */
+/** Sum, average and variance of the floats of each group. */
 export interface RealSums {
-  /** Adds the values of all rows, or of the rows `places`, to their groups. */
+  /** Adds values to their groups: the values of all rows, or only of the rows in `places`. */
   add(values: HostColumn, groups: Uint32Array, places: Uint32Array | undefined): void;
   sum(group: number): number | undefined;
   average(group: number): number | undefined;
@@ -94,9 +94,9 @@ export interface RealSums {
 }
 
 /**
- * Sums of f32 or f64 values in f64, with compensation for rounding (Neumaier, 1974). The results are almost as exact as
- * sums with twice as many digits. They do not depend on how the file is divided into parts. Squared deviations are
- * updated by the method of Welford (1962).
+ * Sums f32 or f64 values in f64, with compensation for rounding (Neumaier, 1974). The sums are almost as exact as if
+ * they were computed with twice as many digits. They do not depend on how the file is divided into parts. Squared
+ * deviations are updated by the method of Welford (1962).
  */
 export function realSums(): RealSums {
   let count = new Float64Array(16);
@@ -138,14 +138,14 @@ export function realSums(): RealSums {
   };
 }
 
-/** Copies an array to one with room for index `place`, and at least twice as large. */
+/** Copies an array to a longer one, which is at least twice as long and has the index `place`. */
 function roomy(numbers: Float64Array, place: number): Float64Array<ArrayBuffer> {
   const copy = new Float64Array(Math.max(2 * numbers.length, place + 1));
   copy.set(numbers);
   return copy;
 }
 
-/** Adds the integers of all rows, or of the rows `places`, to the sums of their groups. */
+/** Adds integers to the sums of their groups: the integers of all rows, or only of the rows in `places`. */
 export function addValues(
   into: ExactSums,
   { validity, ...column }: HostColumn,
@@ -159,7 +159,7 @@ export function addValues(
   }
 }
 
-/** Adds the totals of a part's groups to the totals of the same groups in the file. */
+/** Adds the totals of the groups of one part of the file to the totals of the same groups in the whole file. */
 export function addTotals(
   into: { add(group: number, value: number | bigint): void },
   groups: Uint32Array,

@@ -40,7 +40,10 @@ export function timesInCondition(condition: Condition, fields: Fields): Conditio
   }
 }
 
-/** Converts the strings among expressions that are compared with each other. */
+/**
+ * Converts strings to times if they are compared with a column of times. `all` are expressions that are compared with
+ * each other.
+ */
 function together(all: readonly Expression[], fields: Fields): Expression[] {
   for (const each of all) requireNoTimeInside(each, fields, '--where');
   const times = all.map((each) => timeField(each, fields)).filter((field) => field !== undefined);
@@ -63,8 +66,8 @@ function timeField(expression: Expression, fields: Fields): TimeField | undefine
 }
 
 /**
- * Throws if an expression computes with a column of times. The device would compute with their integers, which is not
- * intended.
+ * Throws if an expression computes with a column of times. The device would compute with the integers that represent
+ * the times, which is not intended.
  */
 export function requireNoTimeInside(expression: Expression, fields: Fields, option: string): void {
   if (expression.kind === 'column' || expression.kind === 'literal') return;

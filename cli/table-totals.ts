@@ -6,8 +6,9 @@ import type { TableField } from '../formats/tables/table-file.ts';
 import type { TypedExpression } from './table-plan.ts';
 
 /**
- * The sums over a part of a file that may not fit in 64 bits, by their index in `totals`. The host must compute them,
- * because the device would reject them. The sum over the whole file may fit, or only the average may be requested.
+ * Finds those sums over a part of a file that may not fit in 64 bits. Returns the expressions that they sum, by the
+ * index of the sum in `totals`. The host must compute these sums, because the device would reject them. They may be
+ * valid nevertheless: the sum over the whole file may fit, or only the average may be requested.
  */
 export function wideSums(table: DeviceTable, totals: readonly GroupAggregate[]): ReadonlyMap<number, TypedExpression> {
   const wide = new Map<number, TypedExpression>();
@@ -29,19 +30,22 @@ export function wideSums(table: DeviceTable, totals: readonly GroupAggregate[]):
 }
 
 /**
- * The total of each group in a part of a file, such as a sum or a count. Decimals are integers in units of their last
- * digit. Undefined if no row of the group has a value.
+ * Returns the total of a group in one part of the file, such as a sum or a count. A total of decimals is an integer in
+ * units of their last digit. Returns undefined if no row of the group has a value.
  */
 export type PartTotal = (group: number) => number | bigint | undefined;
 
-/** The total if the whole part is a single group, from a cell. */
+/**
+ * Converts a single value to the total of the only group. A part of a file has only one group if there are no key
+ * columns.
+ */
 export function cellTotal(cell: CellValue): PartTotal {
   const value = typeof cell === 'object' && cell !== null ? cell.units : cell;
   const total = typeof value === 'boolean' ? Number(value) : value;
   return () => (total === null ? undefined : (total as number | bigint));
 }
 
-/** The totals of all groups, from a column with one row per group. */
+/** Converts a column with one row per group to the totals of the groups. */
 export function columnTotal(column: HostColumn): PartTotal {
   const { validity } = column;
   const values = column.type === 'string' ? column.codes : column.values;

@@ -20,7 +20,7 @@ import { openTableOutputs, type TableOutputs } from './table-outputs.ts';
 import { type Question, questionOf } from './table-question.ts';
 import { type TableFigures, tableSummary } from './table-summary.ts';
 
-/** A question that has been checked, and can be answered on a context. */
+/** A query of the command line whose types have been checked, so that it can run on a context. */
 export interface TableSession {
   /** The fields of the answer. */
   readonly fields: Parameters<typeof openTableOutputs>[1];
@@ -37,20 +37,23 @@ export type TableBatches = (options: {
 
 export interface TableRun {
   readonly running: GraphRun<number>;
-  /** Writes the rows that require all parts. */
+  /** Writes the rows that depend on all parts of the file. */
   end(): Promise<void>;
   /** Number of groups so far; undefined if the answer consists of rows. */
   groups(): number | undefined;
 }
 
-/** Checks a question against the types of the columns. */
+/**
+ * A function that checks the query of the command line against the types of the columns, and returns a session that can
+ * answer the query.
+ */
 export type OpenSession<C> = (context: C, question: Question, options: TableOptions) => TableSession;
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
 export interface TableParts<C extends RunContext> {
   openTable(path: string, signal: AbortSignal): Promise<TableFile>;
   openContext(options: BackendOptions): Promise<C>;
-  /** Imports the code that answers questions. This happens while a context is being opened. */
+  /** Imports the code that answers queries. The import runs while a context is being opened. */
   loadSession(): Promise<OpenSession<C>>;
 }
 
@@ -136,7 +139,7 @@ async function askFile<C extends RunContext>(
   }
 }
 
-/** Opens a context. Meanwhile, the code that answers questions is imported. */
+/** Opens a context and, at the same time, imports the code that answers queries. */
 async function openAll<C extends RunContext>(
   options: TableOptions,
   parts: TableParts<C>,
@@ -149,7 +152,7 @@ async function openAll<C extends RunContext>(
   throw loaded.reason;
 }
 
-/** Passes parts of the file on, until no more rows are wanted. */
+/** Yields parts of the file until no more rows are wanted. */
 async function* whileWanted(batches: AsyncIterable<TableBatch>, isWanted: () => boolean): AsyncGenerator<TableBatch> {
   for await (const batch of batches) {
     if (!isWanted()) return;
@@ -157,7 +160,7 @@ async function* whileWanted(batches: AsyncIterable<TableBatch>, isWanted: () => 
   }
 }
 
-/** Waits for a run, and shows its progress. Returns the number of rows read. */
+/** Waits for the end of a run, and shows its progress. Returns the number of rows read. */
 async function watched({ progress$, result }: GraphRun<number>, log: Log): Promise<number> {
   let rows = 0;
   const shown = progress$.subscribe((report) => {

@@ -32,14 +32,14 @@ interface FollowedFrame {
 /** Number of frames in which cells are detected at the same time, while earlier frames are tracked. */
 const DETECTED_AT_ONCE = 2;
 /**
- * Number of frames that are tracked at the same time. On the device, each frame waits for the previous one; the queue
- * of work keeps the device busy.
+ * Number of frames that are tracked at the same time. On the device, the work on each frame waits for the previous
+ * frame. Several frames are submitted, so that the device is always busy.
  */
 const FOLLOWED_AT_ONCE = 3;
 
 /** Maximum number of frames in memory, if `waiting` frames may wait in each queue. */
 export function framesHeld(waiting: number): number {
-  // The 2 stands for one frame that is being read and one that is being written.
+  // The 2 counts one frame that is being read and one frame that is being written.
   return 3 * waiting + DETECTED_AT_ONCE + FOLLOWED_AT_ONCE + 2;
 }
 

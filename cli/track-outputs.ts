@@ -19,7 +19,7 @@ export interface TrackOutputs {
   figures(): TrackFigures;
   /** Writes the files that require all frames. */
   end(run: TrackRun, running: GraphRun<unknown>): Promise<void>;
-  /** Writes the output that requires all frames and goes to stdout, if there is one. */
+  /** Writes the output on stdout that requires all frames, if there is one. */
   print(run: TrackRun, running: GraphRun<unknown>): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export async function openTrackOutputs(
   return {
     recorder,
     async add(frame, cells) {
-      // `tally` determines the display range from the first frame. All frames are drawn with this range.
+      // The first frame that is added to `tally` determines the display range. All frames are drawn with this range.
       tally.add(frame, cells);
       await Promise.all([overlay?.add(frame, cells, tally.range()), ctc?.add(cells)]);
       if (out !== undefined) await write(out, rows.add(cells));

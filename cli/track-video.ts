@@ -47,7 +47,7 @@ export interface Tracking<C> {
   stillBackground(context: C, frames: readonly HostFrame[]): Promise<HostFrame>;
 }
 
-/** The result of tracking a video, completely or until an interruption. */
+/** The result of tracking a video, either to its end or until an interruption. */
 export interface TrackedVideo {
   readonly outputs: TrackOutputs;
   readonly run: TrackRun;
@@ -104,7 +104,7 @@ export async function trackVideo<C extends RunContext>(
     const { frames, cells } = outputs.figures();
     const fault = source.fault();
     if (fault !== undefined && frames === 0) throw fault;
-    // Log the notes that the reader added while frames were read.
+    // Log the notes that were added while frames were being read.
     notes.take(video.value.notes.slice(toldBefore));
     if (fault !== undefined) notes.take([endedEarly(fault, frames)]);
     if (cells === 0 && !signal.aborted) notes.take([noCellsNote(options)]);
@@ -141,7 +141,7 @@ function failoverNote({ from, to, reason }: TakenOver): Note {
 }
 
 const MAX_WAITING = 4;
-/** Bytes of memory per byte of a frame: the frame itself, and its f32 on the device. */
+/** Bytes of memory per byte of a frame: the byte itself, and an f32 on the device. */
 const COPIES = 1 + 4;
 
 /** The number of frames that may wait in each queue, chosen so that all frames in memory fit. */
@@ -162,7 +162,8 @@ function framesWaiting({ name, width, height, bits }: Video, { memoryBytes }: Tr
 const MAX_SAMPLES = 64;
 
 /**
- * Throws if the video is a pipe, because it must be read twice. A missing file is reported later, when it is opened.
+ * Throws if the video is a pipe, because the video must be read twice. A missing file is reported later, when the file
+ * is opened.
  */
 async function requireKept(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
@@ -176,7 +177,7 @@ async function requireKept(path: string): Promise<void> {
   );
 }
 
-/** Computes the still background of a video from up to 64 evenly spaced frames. */
+/** Computes the background of a video, which does not move, from up to 64 evenly spaced frames. */
 async function backgroundOf<C>(
   open: () => Promise<Video>,
   { stillBackground }: Tracking<C>,
@@ -188,7 +189,7 @@ async function backgroundOf<C>(
   const { width, height, bits } = video.value;
   const max = Math.max(1, Math.min(MAX_SAMPLES, Math.floor(memoryBytes / 2 / (width * height * (bits / 8)))));
   let [samples, every]: [VideoFrame[], number] = [[], 1];
-  // A frame that cannot be read ends this loop silently, because tracking will report it.
+  // If a frame cannot be read, this loop ends silently, because tracking will report the error.
   for await (const frame of framesOf(video.value, onError).frames(signal)) {
     if (frame.index % every !== 0) continue;
     samples.push(frame);
@@ -222,8 +223,8 @@ function writesFiles({ out, plot, overlay, ctc, report, trace }: TrackOptions): 
 }
 
 /**
- * Iterates over the frames of a video as long as they are wanted. With `--on-error keep`, stops at a frame that cannot
- * be read.
+ * Creates an iterator over the frames of a video. It stops when no more frames are wanted or, with `--on-error keep`,
+ * at a frame that cannot be read.
  */
 function framesOf(video: Video, onError: TrackOptions['onError'], areWanted: () => boolean = () => true) {
   let fault: FormatError | undefined;
@@ -247,7 +248,7 @@ function framesOf(video: Video, onError: TrackOptions['onError'], areWanted: () 
   };
 }
 
-/** Adds a hint to an error, or converts it to one that names the options of the command line. */
+/** Adds a hint to an error, or converts the error to one that names the options of the command line. */
 function explained(error: unknown, hasFrames: boolean, { maxCells }: TrackOptions, log: Log): unknown {
   if (error instanceof FormatError && hasFrames) log.note(KEEP_NOTE);
   if (!(error instanceof CapacityError) || error.code === 'tracks/labels') return error;

@@ -11,8 +11,8 @@ import { trackSummaryLines } from './track-summary.ts';
 import { type TrackParts, trackVideo } from './track-video.ts';
 
 /**
- * Runs `quadrille track`: reads a video, tracks its cells, and writes all outputs. Rows are written frame by frame; on
- * stdout, they appear immediately. If a run fails, it leaves no output file. If it is interrupted, the results of the
+ * Runs `quadrille track`: reads a video, tracks its cells, and writes all outputs. Rows are written frame by frame.
+ * Rows on stdout appear immediately. If a run fails, it leaves no output file. If it is interrupted, the results of the
  * completed frames are kept.
  *
  * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
@@ -32,7 +32,7 @@ export async function runTrack<C extends RunContext>(
     const figures = outputs.figures();
     await outputs.end(run, running);
     await staged.commit();
-    // Stdout is written after the files have been committed, so that an error of stdout does not discard them.
+    // Stdout is written after the files have been committed, so that an error of stdout does not discard the files.
     await outputs.print(run, running);
     const seconds = (performance.now() - started) / 1000;
     surroundings.log.summary(trackSummaryLines(figures, run, { seconds, outputs: staged.paths }));

@@ -7,7 +7,7 @@ import { checkEnding, parseCount, parsePositive } from './values.ts';
 /** The parsed command line of `quadrille tune`. The files that it names have not been opened. */
 export interface TuneOptions extends MemoryOptions, VoiceOptions {
   readonly adapter: AdapterChoice;
-  /** Path of a file with the tuning to start from. */
+  /** Path of a file with the tuning at which the search starts. */
   readonly tuning: string | undefined;
   /** Number of elements with which kernels are measured; undefined for the default. */
   readonly size: number | undefined;

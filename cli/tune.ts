@@ -66,7 +66,10 @@ function axesOf(only: readonly string[] | undefined): readonly TuningAxis[] {
   return tuningAxes.filter(({ member }) => only.some((part) => isOf(member, part)));
 }
 
-/** Default number of elements: on a hardware GPU, and on a software adapter, which is a thousand times slower. */
+/**
+ * Default number of elements on a hardware GPU, followed by the number for a software adapter, which is a thousand
+ * times slower.
+ */
 const DEFAULT_SIZE = 2 ** 24;
 const SOFTWARE_SIZE = 2 ** 14;
 
@@ -114,8 +117,8 @@ async function sizeFor(openWith: (tuning: object) => Promise<Context>): Promise<
 }
 
 /**
- * The entry for a table of devices. It contains only the settings that differ from the default or from the tuning that
- * the library already has for the device.
+ * The result of a search as an entry for a table of devices. The entry contains each setting that differs from the
+ * default, or from the tuning that the library already has for the device.
  */
 function entryOf({ after, info }: SearchResult): TuningTable {
   const { vendor, architecture, description, device } = info;

@@ -171,7 +171,10 @@ const OTHER_FORMATS: ReadonlySet<string> = new Set(
 
 const KNOWN_FORMATS: ReadonlySet<string> = new Set([...OTHER_FORMATS, 'csv', 'html', 'json']);
 
-/** Throws if the extension of a table file belongs to a format other than CSV and those in `also`. */
+/**
+ * Throws if the extension of a table file belongs to an unsupported format. CSV and the formats in `also` are
+ * supported.
+ */
 export function checkTableName(path: string, option: string, also: readonly string[], remedy: string): void {
   const ending = endingOf(path);
   if (!OTHER_FORMATS.has(ending) && (ending !== 'json' || also.includes('json'))) return;
@@ -218,7 +221,7 @@ function endingOf(path: string): string {
 export function parseNumber(text: string, option: string): number {
   const trimmed = text.trim();
   const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : Number.NaN;
-  // Adding 0 converts −0 to 0, because cells with the value −0 are counted as 0.
+  // Adding 0 converts −0 to 0. This is correct, because cells with the value −0 are counted as 0.
   if (Number.isFinite(value)) return value + 0;
   throw new UsageError('usage/not-a-number', `${option}: '${text}' is not a finite number.`, {
     remedy: 'Write the number without a unit, with a point before the decimals.',

@@ -8,7 +8,7 @@ export interface ZonalSummary {
   /** Number of cells in all zones. A cell in two zones counts twice. */
   readonly cells: bigint;
   readonly seconds: number;
-  /** Step of the integer grid on which zones and cells were compared, along x and y, in units of the raster. */
+  /** Steps along x and y of the integer grid on which zones and cells were compared, in units of the raster. */
   readonly gridStep: readonly [x: number, y: number];
   /** Paths of the files that were written. */
   readonly outputs: readonly string[];

@@ -175,7 +175,7 @@ async function count<C extends RunContext>(
   }
 }
 
-/** Maximum bytes of a raster block, which must be decoded as a whole, even if `--memory` would allow more. */
+/** Maximum bytes of a raster block, even if `--memory` would allow more. A block must be decoded as a whole. */
 const MAX_BLOCK_BYTES = 2 ** 29;
 
 /** Whether any output contains statistics. If not, they are not computed. */
@@ -183,7 +183,7 @@ function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {
   return stats !== undefined || plot !== undefined || format === 'json';
 }
 
-/** The note that the user gave bins, but no output contains the histograms. */
+/** A note that warns if the user gave bins but no output contains the histograms; otherwise empty. */
 function unwrittenHistograms({ out, stats, plot, binsGiven }: ZonalOptions): Note[] {
   if (out !== undefined || !binsGiven) return [];
   const taken = [stats === '-' && 'statistics', plot === '-' && 'plot'].filter((name) => name !== false);

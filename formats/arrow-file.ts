@@ -2,18 +2,18 @@ import { type Column, tableFromColumns, tableToIPC } from '@uwdata/flechette';
 import { viewOf } from './bytes.ts';
 
 /**
- * Writes an Arrow IPC file piece by piece. Until the end, only the positions of the record batches stay in memory, 24
- * bytes each.
+ * Writes an Arrow IPC file piece by piece. Only the positions of the record batches (24 bytes each) stay in memory
+ * until the end.
  */
 export interface ArrowFile<T> {
   begin(): Uint8Array;
-  /** The bytes of one record batch with the rows of the table; no bytes if the table has no rows. */
+  /** Returns the bytes of a record batch with all rows of the table. Returns no bytes if the table has no rows. */
   add(table: T): Uint8Array;
   end(): Uint8Array;
 }
 
 /**
- * Starts an Arrow file whose schema is that of the table `empty`.
+ * Starts an Arrow file that has the same schema as the table `empty`.
  *
  * @param empty - A table without rows.
  * @param columnsOf - Returns the columns of a table as Arrow vectors, with the rows split into the given number of
@@ -43,8 +43,8 @@ export function arrowFile<T extends { readonly rows: number }>(
 }
 
 /**
- * Position of a record batch: at byte `offset` of the file, a message header of `metadata` bytes, then columns of
- * `body` bytes.
+ * Position of a record batch. The batch begins at byte `offset` of the file with a message header of `metadata` bytes.
+ * The columns follow, with `body` bytes.
  */
 interface ArrowBlock {
   readonly offset: number;
@@ -63,8 +63,9 @@ const CONTINUATION_BYTES = 8;
 const TAIL_BYTES = 4 + 6;
 
 /**
- * The footer of a file with the given record batches. The Arrow library writes footers only for whole tables. So `file`
- * is an encoded table with the same number of empty batches, and this function replaces their positions in its footer.
+ * The footer of a file with the given record batches. The Arrow library writes footers only for whole tables. Therefore
+ * `file` is an encoded table with the same number of empty batches. This function takes the footer of `file`, and
+ * replaces the positions of the batches.
  */
 function footerOf(file: Uint8Array, blocks: readonly ArrowBlock[]): Uint8Array {
   const length = viewOf(file).getInt32(file.length - TAIL_BYTES, true);
@@ -104,7 +105,10 @@ function concatenate(parts: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** Packs flags into bits, the lowest bit first, as Arrow stores booleans; padded to a multiple of eight bytes. */
+/**
+ * Packs booleans into bits in the format of Arrow: the first row is in the lowest bit. Pads the result to a multiple of
+ * eight bytes.
+ */
 export function bitsOf(length: number, isSet: (row: number) => boolean): Uint8Array {
   const bits = new Uint8Array(8 * Math.ceil(length / 64));
   for (let row = 0; row < length; row++) if (isSet(row)) bits[row >> 3]! |= 1 << (row & 7);

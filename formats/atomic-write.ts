@@ -13,14 +13,14 @@ import { UsageError } from './usage-error.ts';
  *
  * Staging opens a hidden temporary file next to each target. So an unwritable target is reported before any work is
  * done, and the final rename stays within one file system. A target that exists but is not a regular file (`/dev/null`,
- * a named pipe) is written in place, because it has no content that a rename could protect. A path of an open
+ * a named pipe) is written in place, because it has no content that a rename could protect. A path that names an open
  * descriptor (`/dev/stdout`) is opened for appending, because the shell may write to the same file.
  *
  * Staging also removes temporary files that killed processes of this machine left in the folder.
  */
 export interface StagedOutputs {
   /**
-   * Appends text, as UTF-8, or bytes to one of the staged paths.
+   * Appends bytes, or text as UTF-8, to a staged path.
    *
    * @throws QuadrilleError `output/write-failed` if the file system reports an error, such as a full disk; the reason
    * of `signal` if it is aborted.
@@ -107,7 +107,8 @@ async function stageFile(path: string): Promise<StagedFile> {
     const existing = await stat(target).catch(() => undefined);
     const isDescriptor = DESCRIPTOR.test(path);
     const inPlace = isDescriptor || (existing !== undefined && !existing.isFile());
-    // Opening an existing file for appending does not change the file, but fails if the user may not write to it.
+    // Opening an existing file for appending leaves its content unchanged, but fails if the user may not write to the
+    // file.
     if (existing?.isFile()) await (await open(target, 'a')).close();
     const temporary = inPlace ? undefined : join(dirname(target), temporaryName());
     const handle = await open(

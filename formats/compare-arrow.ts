@@ -7,7 +7,7 @@ import { aTable, type CompareColumn, type CompareRows, type TableWriter } from '
 /**
  * Writes a table as an Arrow IPC file, with one record batch for every tile that has rows. Texts are utf8, counts and
  * areas uint64, ratios float64 (null if missing), and flags bool. pandas, polars, DuckDB and R can memory-map the file.
- * Until the end, only the positions of the batches stay in memory, 24 bytes each.
+ * Only the positions of the batches (24 bytes each) stay in memory until the end.
  *
  * @example
  * const table = emptyTable('missing');
@@ -20,7 +20,7 @@ export function arrowWriter(empty: CompareRows): ArrowWriter {
   return arrowFile(empty, columnsOf);
 }
 
-/** A {@link TableWriter} whose pieces are bytes, not text. */
+/** A {@link TableWriter} that returns bytes instead of text. */
 export interface ArrowWriter extends TableWriter {
   begin(): Uint8Array;
   add(table: CompareRows): Uint8Array;

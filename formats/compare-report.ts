@@ -7,7 +7,7 @@ import { aNumber, anArrayOf, aRecord, aText, atLeast, type Kind } from '../primi
 import { comparePlot } from './compare-plot.ts';
 import { aCompareRun, type CompareRun, NO_SIMILARITY } from './compare-summary.ts';
 
-/** Figures of one tile, which form a row in a table of the report. */
+/** Figures of one tile, which are shown as a row in a table of the report. */
 export interface TileFigures {
   readonly tile: string;
   readonly similarity: number;
@@ -28,7 +28,7 @@ export interface WorstTiles {
 }
 
 /**
- * Starts with no tiles, and keeps at most `max` of the tiles added.
+ * Starts without tiles. Of the tiles that are added, keeps at most `max`, with the lowest similarity.
  *
  * @example
  * worstTiles(20).list(); // []

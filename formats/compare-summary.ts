@@ -16,7 +16,7 @@ export interface CompareRun {
 
 export const aCompareRun: Kind = aRecord<CompareRun>({ a: aText, b: aText, backend: aText, pixelSize: aNumber });
 
-/** Explanation in summaries and reports if the similarity J′ is not a number. */
+/** Explanation that summaries and reports show if the similarity J′ is not a number. */
 export const NO_SIMILARITY = 'No pair of polygons has common area, and the mean of no ratios is not defined.';
 
 /**

@@ -5,8 +5,8 @@ import { requireArguments } from '../primitives/arguments.ts';
 import { anArrayOf, anInstance, anything, aRecord, aText, aWhole, aWord, type Kind } from '../primitives/kinds.ts';
 
 /**
- * A column of a table. A `text` column stores each text once; row `i` shows text number `rows[i]`. In a `ratio` column,
- * NaN marks a missing value.
+ * A column of a table. In a `text` column, the text of row `i` is number `rows[i]` of the texts, so that rows can share a
+ * text. In a `ratio` column, NaN marks a missing value.
  */
 export type CompareColumn =
   | { readonly type: 'text'; readonly texts: TextColumn; readonly rows: Uint32Array }
@@ -59,8 +59,9 @@ export const COMPARE_TABLES: Readonly<Record<CompareTable, (tile: TileComparison
 /**
  * - `pairs`: a row for every pair with common area: `tile, a, b, area_a, area_b, intersection, union, iou, matched`.
  *   Areas are in pixels. Rows are in the order of the polygons.
- * - `tiles`: a row for every tile: `tile, polygons_a, polygons_b, missing_a, missing_b, candidates, pairs, similarity,
- *   matches`; `similarity` is the mean ratio of the tile's pairs, and missing if there are none.
+ * - `tiles`: a row for every tile:
+ *   `tile, polygons_a, polygons_b, missing_a, missing_b, candidates, pairs, similarity, matches`; `similarity` is the
+ *   mean ratio of the tile's pairs, and missing if the tile has no pairs.
  * - `missing`: a row for every polygon that overlaps no polygon of the other set: `tile, set, id`. `set` is `a` or `b`;
  *   within a tile, all rows of `a` come first.
  */
@@ -140,7 +141,8 @@ function tileRow({ tile, p, q, pairs, candidates, matches, ratioSum }: TileCompa
 function missingRows({ tile, p, q }: TileComparison): CompareRows {
   const rows = p.missing.length + q.missing.length;
   const sets = new Uint32Array(rows).fill(1, p.missing.length);
-  // The texts of the column are the ids of a, followed by those of b, so ids of b are offset by this number.
+  // The column's texts are the ids of polygons of `a`, followed by the ids of polygons of `b`. So the indices of ids of
+  // `b` are offset by this number.
   const ofB = p.ids.starts.length - 1;
   const ids = new Uint32Array(rows);
   ids.set(p.missing);

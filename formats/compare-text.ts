@@ -22,9 +22,9 @@ export function csvWriter(empty: CompareRows): TableWriter {
 }
 
 /**
- * Writes a table as a JSON array with one object per row, each on its own line. Counts and areas are numbers up to 2⁵³
- * − 1, and decimal strings beyond, because numbers would lose digits. Missing ratios are null; flags are true and
- * false.
+ * Writes a table as a JSON array with one object per row, each on its own line. Counts and areas up to 2⁵³ − 1 are
+ * numbers. Larger ones are decimal strings, because numbers would lose digits. Missing ratios are null; flags are true
+ * and false.
  *
  * @example
  * const table = emptyTable('missing');
@@ -92,8 +92,8 @@ function jsonCells(column: CompareColumn): (row: number) => string {
 }
 
 /**
- * Returns the text of a row of the column. ASCII texts are cut from one decoded string, because decoding each text
- * separately takes ten times as long.
+ * Returns a function from the number of a row to the row's text in the column. ASCII texts are cut from one decoded
+ * string, because decoding each text separately takes ten times as long.
  */
 function textsOf({ bytes, starts }: TextColumn): (row: number) => string {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -26,8 +26,8 @@ const FORMS: readonly RegExp[] = [
 /**
  * Whether two names mean the same coordinate system. `OGC:CRS84`, `CRS:84` and `EPSG:4326` all mean longitude and
  * latitude on WGS 84. (The registry defines latitude first for EPSG:4326, but GIS files store longitude first.) NAD 83
- * (`EPSG:4269`) is different, because its datum is shifted by a metre or two. A missing name equals no name, not even
- * another missing name.
+ * (`EPSG:4269`) is different, because its datum is shifted by a metre or two. A missing name is never the same as
+ * another name, not even as another missing name.
  *
  * @example
  * sameCrs('EPSG:4326', 'urn:ogc:def:crs:OGC:1.3:CRS84'); // true
@@ -41,7 +41,7 @@ export function sameCrs(a: string | undefined, b: string | undefined): boolean {
 const LATITUDE_LIMIT = 91;
 
 /**
- * The first coordinate that is too large for a latitude in degrees; undefined if all coordinates may be latitudes.
+ * The first y coordinate that is too large to be a latitude in degrees; undefined if all may be latitudes.
  *
  * @example
  * [findNoLatitude(Float64Array.of(43, -90)), findNoLatitude(Float64Array.of(43, 610))]; // [undefined, 610]
@@ -51,8 +51,9 @@ export function findNoLatitude(y: Float64Array): number | undefined {
 }
 
 /**
- * Whether coordinates in this system are longitudes and latitudes in degrees. Recognizes the geographic systems common
- * in files (WGS 84, NAD 83, NAD 27, ETRS 89, GDA, NZGD, JGD, CGCS, SIRGAS and similar); false for all other systems.
+ * Whether the coordinates of a coordinate system are longitudes and latitudes in degrees. Recognizes the geographic
+ * systems common in files (WGS 84, NAD 83, NAD 27, ETRS 89, GDA, NZGD, JGD, CGCS, SIRGAS and similar); false for all
+ * other systems.
  *
  * @example
  * [isGeographicCrs('EPSG:4326'), isGeographicCrs('EPSG:32633')]; // [true, false]

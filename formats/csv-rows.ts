@@ -4,9 +4,9 @@ import { fileInput, type LayerInput } from './polygon-layers/layer-input.ts';
 
 /** Selects the columns to read from a CSV file, and the handling of unreadable rows. */
 export interface CsvRowsOptions {
-  /** For every number column to read, the names that its header may have, in lower or upper case. */
+  /** For every column of numbers to read, the names that the column may have in the header, in lower or upper case. */
   readonly numbers: readonly (readonly string[])[];
-  /** Name of the column with the names of rows. Default: the column `id`, if there is one. */
+  /** Name of the column that contains the names of the rows. Default: the column `id`, if there is one. */
   readonly id?: string | undefined;
   /** Checks the numbers of a row. Returns the reason why they are invalid, or undefined if they are valid. */
   readonly faultOf?: ((numbers: readonly number[]) => string | undefined) | undefined;
@@ -21,7 +21,7 @@ export interface CsvRows {
   /** Index of the batch's first row in the file, from 0, not counting skipped rows. */
   readonly first: number;
   readonly count: number;
-  /** The number columns that were requested, in the same order. */
+  /** The requested columns of numbers, in the order in which they were requested. */
   readonly numbers: readonly Float64Array[];
   /** Names of the rows; undefined if the file has no column of names. */
   readonly names: readonly string[] | undefined;
@@ -54,7 +54,7 @@ export async function openCsvRows(file: string, options: CsvRowsOptions): Promis
 interface Reading {
   readonly file: string;
   readonly options: CsvRowsOptions;
-  /** Numbers of the lines at which the current and the next record begin, from 1. */
+  /** Number of the line, from 1, at which the current record begins. `next` is the same for the next record. */
   line: number;
   next: number;
 }
@@ -63,7 +63,7 @@ interface Columns {
   readonly delimiter: string;
   readonly numbers: readonly number[];
   readonly id: number;
-  /** Minimum number of fields in a row, so that all requested columns exist. */
+  /** Minimum number of fields that a row must have to contain all requested columns. */
   readonly min: number;
 }
 
@@ -103,7 +103,9 @@ interface TextRecord {
   readonly line: number;
 }
 
-/** Maximum length of a record in characters. A longer record means an unclosed quote or a file without line ends. */
+/**
+ * Maximum length of a record in characters. A longer record indicates an unclosed quote, or a file without line ends.
+ */
 const LONGEST_RECORD = 2 ** 20;
 
 /** Splits a text into records, block by block. Blank records are left out. */
@@ -134,7 +136,8 @@ async function* recordsIn(
 }
 
 /**
- * Position after the last newline outside quotes, where the last complete record ends. Wrong quotes are detected later.
+ * Position after the last newline outside quotes, where the last complete record ends. Misplaced quotes are detected
+ * later.
  */
 function endOfRecords(text: string): number {
   if (!text.includes('"')) return text.lastIndexOf('\n') + 1;
@@ -151,7 +154,8 @@ const QUOTE = 34;
 const NEWLINE = 10;
 
 function* splitRecords(text: string, end: number, reading: Reading): Generator<TextRecord> {
-  // Position of the next quote. It is cached, because otherwise every line would search the whole remaining text.
+  // Position of the next quote. The position is kept, because otherwise the whole remaining text would be searched for
+  // every line.
   let quote = nextOf('"', text, 0);
   for (let at = 0; at < end; ) {
     const start = reading.next;

@@ -4,14 +4,14 @@ import { countText, escapeXml, MUTED, shorten, text } from './zonal-plot/page.ts
 /** Data of a plot of distances. */
 export interface DistancePlot {
   readonly title: string;
-  /** The metric of the distances, such as `l2`. */
+  /** Name of the metric with which the distances were computed, such as `l2`. */
   readonly metric: string;
   readonly queries: number;
   readonly count: number;
   /** Number of infinite distances. They are not drawn. */
   readonly infinite: number;
   readonly mean: number | null;
-  /** Number of distances in each bin. Bins have equal width; the first begins at `start`. */
+  /** Number of distances in each bin. All bins have the same width. The first bin begins at `start`. */
   readonly histogram: { readonly start: number; readonly width: number; readonly counts: readonly number[] };
 }
 
@@ -22,7 +22,7 @@ const CHART_HEIGHT = 300;
 const LONGEST_TITLE = 56;
 
 /**
- * Draws the distribution of the distances of neighbours as a standalone SVG: a histogram with their mean.
+ * Draws the distribution of the distances of neighbours as a standalone SVG: a histogram in which the mean is marked.
  *
  * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not
  * installed.

@@ -3,14 +3,14 @@ import { FormatError } from '../primitives/errors.ts';
 
 /**
  * A feature as read from a file, before its name and coordinates are checked. Polygons and rings are iterated lazily,
- * so that at most one ring of a TopoJSON file is expanded at a time.
+ * so that at most one ring of a TopoJSON file is expanded to positions at a time.
  */
 export interface RawFeature {
   readonly id: unknown;
   readonly properties: unknown;
   /** The polygons; each is a list of rings, and a ring is a list of positions. Undefined if the geometry is null. */
   readonly polygons: Iterable<Iterable<unknown>> | undefined;
-  /** Number of geometries of each kind; complete once all polygons have been iterated. */
+  /** Number of geometries of each kind. The numbers are complete when all polygons have been iterated. */
   readonly found: FoundGeometries;
 }
 
@@ -92,7 +92,7 @@ export function noPolygonsError(file: string, others: number): FormatError {
 
 /**
  * The coordinate system named by the member `crs` of GeoJSON 2008. RFC 7946 removed this member, but many files still
- * have it. Undefined without the member; null if it does not name a system.
+ * have it. Undefined if there is no such member; null if the member does not name a system.
  */
 export function statedCrs(root: JsonObject): string | null | undefined {
   const crs = root.crs;

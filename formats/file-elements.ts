@@ -12,11 +12,14 @@ import { fileError } from './file-error.ts';
 
 /** Selects the elements of a file to read. */
 export interface FileElementsOptions<E extends Storage> {
-  /** Element type in the file, little-endian. Packed elements of 8 and 16 bits are read as u32 or i32. */
+  /**
+   * Element type in the file. Bytes are in little-endian order. Packed elements of 8 and 16 bits are read as u32 or
+   * i32.
+   */
   readonly type: E;
   /** Byte offset of the first element. Default 0. */
   readonly offset?: number | undefined;
-  /** Number of elements. Default: up to the end of the file. */
+  /** Number of elements. Default: all elements up to the end of the file. */
   readonly length?: number | undefined;
 }
 
@@ -27,9 +30,9 @@ const OPTIONS: FieldKinds<FileElementsOptions<Storage>> = {
 };
 
 /**
- * Elements of a file as a source for `context.upload`. They are read directly into the memory of the context, without
- * an intermediate copy. A file given by its path is open only while it is read. A file given by a descriptor must stay
- * open during the upload and, with `failover`, as long as the column is in use.
+ * Elements of a file as a source for `context.upload`. The upload reads the elements directly into the memory of the
+ * context, without an intermediate copy. A file given by its path is open only while it is read. A file given by a
+ * descriptor must stay open during the upload and, with `failover`, as long as the column is in use.
  *
  * @throws FormatError `format/missing-file`, `format/not-a-file`, `format/unreadable-file`, `format/short-file` if the
  * file has fewer elements than requested. The upload throws `format/changed-file` if the file was changed after this
@@ -68,7 +71,7 @@ export async function fileElements<E extends Storage>(
   };
 }
 
-/** A file shared by several concurrent reads: the first read opens the file, and the last one closes it. */
+/** A file that several concurrent reads share. The first read opens the file, and the last read closes it. */
 interface SharedFile {
   readonly name: string;
   use<R>(work: (descriptor: number, stats: BigIntStats) => Promise<R>): Promise<R>;

@@ -1,7 +1,8 @@
 import * as errors from '../primitives/errors.ts';
 
 /**
- * The fields of an error in a form that can be sent to another thread. Sending the error itself would lose its class.
+ * The fields of an error, in a form that can be sent to another thread. If the error itself were sent, it would lose
+ * its class.
  */
 export interface FlatError {
   readonly kind: string;
@@ -42,7 +43,7 @@ const CLASSES: Readonly<Record<string, typeof errors.QuadrilleError>> = {
 export function restoreError({ kind, message, stack, code, details }: FlatError): Error {
   if (code === undefined) return Object.assign(new Error(`${kind}: ${message}`), { stack: stack ?? '' });
   const Class = CLASSES[kind] ?? errors.QuadrilleError;
-  // `message` already contains the details as text, so they are only added as fields.
+  // `message` already contains the text of the details, so the details are only added as fields.
   const restored = new Class(code, message);
   const { cause, ...rest } = details ?? {};
   Object.assign(restored, rest, { stack: stack ?? '' });

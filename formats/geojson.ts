@@ -17,7 +17,7 @@ import { UsageError } from './usage-error.ts';
 /**
  * Lists the polygon features of a parsed GeoJSON text (RFC 7946): a FeatureCollection, a Feature or a bare geometry,
  * which counts as one feature. A GeometryCollection counts as one geometry. Points and lines are counted but not
- * listed. `layer`, if given, must be the `name` that some writers give a FeatureCollection.
+ * listed. If `layer` is given, it must equal the member `name` of the FeatureCollection, which some writers add.
  *
  * @throws FormatError while iterating, if a member is missing or of the wrong kind, or a geometry is of an unknown
  * kind.
@@ -77,7 +77,7 @@ function readFeature({ id, properties, geometry }: JsonObject, index: number, fi
 }
 
 /**
- * Lists the polygons of a geometry. Walks nested collections with an explicit stack, so that deep nesting cannot
+ * Lists the polygons of a geometry. Walks nested collections with an explicit stack, because deep nesting could
  * overflow the call stack.
  */
 function listPolygons(geometry: unknown, found: FoundGeometries, at: FeaturePlace): unknown[][] {

@@ -46,7 +46,7 @@ export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {
   /** Number of rows in a strip. Default: as many rows as fit in 256 KiB. */
   readonly stripRows?: number | undefined;
   readonly compression?: 'none' | 'deflate' | undefined;
-  /** Compression level of deflate, 0 to 9. Default 6. */
+  /** Compression level of deflate, from 0 to 9. Default 6. */
   readonly level?: number | undefined;
   /** Predictor applied before deflate: differences along rows, or the floating-point predictor. Default: none. */
   readonly predictor?: Predictor | undefined;
@@ -61,13 +61,16 @@ export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {
   readonly pixelIsPoint?: boolean | undefined;
   readonly byteOrder?: 'little' | 'big' | undefined;
   /**
-   * Whether to write BigTIFF, which allows files of 4 GiB and more. Default: true if the uncompressed raster is that
-   * large.
+   * Whether to write BigTIFF, which allows files of 4 GiB and more. Default: true if the uncompressed raster has at
+   * least this size.
    */
   readonly bigTiff?: boolean | undefined;
 }
 
-/** Checks each option by itself; {@link planFile} checks their combinations. */
+/**
+ * Validator of the options of `writeGeoTiff`. It checks each option separately; {@link planFile} checks combinations of
+ * options.
+ */
 const aGeoTiff: Kind = aRecord<GeoTiffRaster>({
   ...gridFields,
   width: aNumber,
@@ -90,8 +93,8 @@ const aGeoTiff: Kind = aRecord<GeoTiffRaster>({
 });
 
 /**
- * Returns the cells of one band (from 1) in a window, row-major, in the raster's sample type. Returns undefined for a
- * window without data; its blocks are then omitted from the file (GDAL calls such files sparse).
+ * Returns the cells of a window, row-major, in the raster's sample type. Bands are numbered from 1. Returns undefined
+ * for a window without data; the blocks of such a window are omitted from the file (GDAL calls such files sparse).
  */
 export type CellWriter = (window: Window, band: number) => Cells | undefined | Promise<Cells | undefined>;
 
@@ -252,7 +255,9 @@ function toWords(cells: Cells | undefined, window: Window, sample: Sample): Word
   });
 }
 
-/** Encodes one row of blocks, with the blocks compressed in parallel. Blocks without data are undefined. */
+/**
+ * Encodes one row of blocks. The blocks are compressed in parallel. Blocks without data are undefined in the result.
+ */
 function encodeRow(
   plan: FilePlan,
   raster: GeoTiffRaster,

@@ -29,10 +29,11 @@ export interface GeoTiffOptions {
   /** Number of the band, from 1. Default 1. */
   readonly band?: number | undefined;
   /**
-   * Stored value that marks cells without data, instead of the file's nodata value. It is rounded to the band's type.
+   * Stored value that marks cells without data, instead of the file's nodata value. The given value is rounded to the
+   * band's type.
    */
   readonly nodata?: number | undefined;
-  /** Whether to ignore the file's scale and offset, and treat stored values as the values. Default false. */
+  /** Whether to ignore the file's scale and offset, and to use stored values unchanged. Default false. */
   readonly raw?: boolean | undefined;
   /**
    * Maximum bytes of the cache for decoded blocks. A block is cached if a window used only a part of it. A block larger
@@ -42,13 +43,13 @@ export interface GeoTiffOptions {
   /** Maximum decoded bytes of one block. Default 512 MiB. */
   readonly maxBlockBytes?: number | undefined;
   /**
-   * Number of threads that read and decode blocks, into cells on a `SharedArrayBuffer`; 0 starts no threads. Default:
-   * one thread per core, started by the first window of 4 MiB or more.
+   * Number of threads that read and decode blocks. The threads write cells to a `SharedArrayBuffer`. With 0, no threads
+   * are started. Default: one thread per core, which start when a window of at least 4 MiB is read.
    */
   readonly threads?: number | undefined;
   /**
-   * Whether the threads start immediately instead of at the first large window. Useful if most of a large raster will
-   * be read.
+   * Whether the threads start immediately instead of at the first large window. This is useful if most of a large
+   * raster will be read.
    */
   readonly startThreads?: boolean | undefined;
 }
@@ -150,8 +151,8 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
     blockRows: rowsAtOnce(layout),
     notes,
     read: (window, signal, isWanted) => reader.read(window, signal, isWanted),
-    // Only blocks that are decoded as a whole can be returned as blocks. Uncompressed blocks are read in parts, row by
-    // row.
+    // Only blocks that are decoded as a whole can be returned as blocks. Uncompressed blocks are read row by row
+    // instead.
     ...(rowsAtOnce(layout) === layout.blockRows && {
       readBlocks: (window, signal, isWanted) => reader.readBlocks(window, signal, isWanted),
     }),
@@ -188,7 +189,7 @@ async function scalingOf(
   return scaling;
 }
 
-/** Combines masks: a cell has data if every mask is nonzero there. */
+/** Combines several masks into one. A cell of the result has data if it is nonzero in every mask. */
 async function readMasks(
   masks: readonly BandMask[],
   window: Window,
@@ -223,7 +224,7 @@ function noteOrientation(orientation: number, notes: Note[]): void {
 
 const IN_TILES = 'in tiles with gdal_translate -co TILED=YES -co COMPRESS=DEFLATE';
 
-/** Size in bytes from which a decoded block is noted, because the whole block is held in memory. */
+/** A decoded block of at least this many bytes causes a note, because the whole block is held in memory. */
 const LARGE = 16 * 2 ** 20;
 
 function noteBlocks(layout: BandLayout, fill: number, notes: Note[]): void {

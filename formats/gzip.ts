@@ -42,7 +42,10 @@ export function unpackedSync(bytes: Buffer, file: string, max: number): Buffer {
   }
 }
 
-/** Decompresses as much as possible from the first bytes of a gzipped file. Other bytes are returned unchanged. */
+/**
+ * Decompresses as much as possible of the first bytes of a gzipped file. Bytes that are not gzipped are returned
+ * unchanged.
+ */
 export function unpackedPrefix(bytes: Uint8Array): Uint8Array {
   if (!isGzip(bytes)) return bytes;
   try {
@@ -62,7 +65,7 @@ export async function* gunzipBlocks(
   // The decompressor may still use a block after its source has overwritten the block's memory, so blocks are copied.
   const copies = Readable.from(copiesOf(packed));
   const feeding = pipeline(copies, unpacking);
-  // Errors also reach the loop below, which throws them.
+  // Errors also reach the loop below, which throws them. So this rejection is ignored.
   feeding.catch(() => {});
   try {
     for await (const block of unpacking) yield block as Uint8Array;

@@ -1,7 +1,7 @@
 import { loadPlot } from './plot-packages.ts';
 import { countText, HAIRLINE, HALO, INK, MUTED } from './zonal-plot/page.ts';
 
-/** Default colour of bars. It is distinguishable from a dark line, in print and for colour-blind readers. */
+/** Default colour of bars. In print and for colour-blind readers, the colour is distinguishable from a dark line. */
 export const BAR = '#4878a8';
 
 export interface HistogramBar {
@@ -24,7 +24,7 @@ export interface HistogramChart {
   readonly label: string;
   /** Approximate number of ticks on each axis. The vertical axis has fewer ticks if all counts are small. */
   readonly ticks: { readonly x: number; readonly y: number };
-  /** A value that is marked by a vertical line with a name, such as the mean. No line if `x` is NaN. */
+  /** A value, such as the mean, that is marked by a vertical line with a name. There is no line if `x` is NaN. */
   readonly named: { readonly x: number; readonly name: string };
   /** Values that are marked by faint vertical lines. */
   readonly limits?: readonly number[];

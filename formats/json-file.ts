@@ -29,10 +29,13 @@ export async function readTextFile(file: string, memoryBytes: number = Number.PO
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/** The estimate of `requireJsonRoom` divided by the heap that coordinates take in practice. */
+/** The estimate that `requireJsonRoom` uses, divided by the bytes of heap that coordinates take in practice. */
 const HEAP_FACTOR = 1.5;
 
-/** Bytes of memory per byte of text before parsing: the compressed bytes, the plain bytes, and the string. */
+/**
+ * Bytes of memory per byte of text before parsing: the text is held as compressed bytes, as decompressed bytes, and as
+ * a string.
+ */
 const TEXT_FACTOR = 4;
 
 async function readWhole(file: string, max: number): Promise<Buffer> {
@@ -41,7 +44,7 @@ async function readWhole(file: string, max: number): Promise<Buffer> {
     if (size > constants.MAX_STRING_LENGTH) throw tooLarge(file, size);
     return await unpacked(await readBounded(file, max), file, max);
   } catch (error) {
-    // Here the limit was not memory but the maximum length of a string, so the error must say this.
+    // In this case, the maximum length of a string was exceeded, not the memory limit. The error must say so.
     if (error instanceof OutOfMemoryError && max === constants.MAX_STRING_LENGTH) throw tooLarge(file);
     throw fileError(file, error);
   }

@@ -1,6 +1,6 @@
 /** Position and reason of a JSON syntax error. */
 export interface JsonFault {
-  /** Index of the offending character; the length of the text if it ends too early. */
+  /** Index of the offending character. If the text ends too early, this is the length of the text. */
   readonly offset: number;
   readonly line: number;
   readonly column: number;
@@ -10,8 +10,8 @@ export interface JsonFault {
 /**
  * Finds the first place where a text violates the grammar of JSON (RFC 8259); undefined if it is valid.
  *
- * `JSON.parse` reports an error, but not reliably its position. Nesting needs no call stack here, and every character
- * is read once.
+ * `JSON.parse` reports that there is an error, but does not reliably report the position. This function reads every
+ * character once, and nesting needs no call stack.
  */
 export function findJsonFault(text: string): JsonFault | undefined {
   const closers: string[] = [];

@@ -24,7 +24,7 @@ export interface MaqFile {
   readonly domain: Domain;
   /** The requested number of levels. The tree may have fewer. */
   readonly levels: number;
-  /** The sets of polygons. Entries of the tree refer to them by their index. */
+  /** The sets of polygons. An entry of the tree refers to a set by its index in this list. */
   readonly sets: readonly MaqSet[];
   readonly tree: HostMaqTree | HostMaqTreeWithEdges;
 }
@@ -34,7 +34,7 @@ export interface MaqSet {
   readonly name: string;
   /** Coordinate reference system, if known. */
   readonly crs?: string | undefined;
-  /** Names of the polygons, by their number in the set. */
+  /** Names of the polygons. The index of a name is the number of the polygon in the set. */
   readonly names: readonly string[];
 }
 

@@ -19,7 +19,7 @@ import { suggest } from '../suggest.ts';
 import { type OptionText, textError } from './text-error.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
-/** A parsed part of a text, which is either an expression or a condition. `at` is its position in the text. */
+/** A condition or an expression that was parsed from a text. `at` is its position in the text. */
 export type Meaning =
   | { readonly value: Expression; readonly condition?: undefined; readonly at: number }
   | { readonly condition: Condition; readonly value?: undefined; readonly at: number };
@@ -33,7 +33,7 @@ export interface Parser {
   takes(text: string): boolean;
   /** Consumes the given sign or word. Throws an error with the sentence `what` if the next token is another one. */
   wants(text: string, what: string): Token;
-  /** Parses a condition or an expression, as long as possible. */
+  /** Parses a condition or an expression, and consumes as many tokens as possible. */
   meaning(): Meaning;
   value(): Expression;
   /** Parses a number literal. */
@@ -101,7 +101,10 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     return { condition: not(conditionOf(nested(negation))), at };
   }
 
-  /** Converts a part to a condition. A column of bools is a condition. */
+  /**
+   * Converts a parsed expression to a condition if it is a column of bools or a literal bool, and throws for other
+   * expressions. A condition is returned unchanged.
+   */
   function conditionOf(read: Meaning): Condition {
     if (read.condition !== undefined) return read.condition;
     const { value, at } = read;

@@ -53,8 +53,9 @@ const PLAIN: { readonly [name: string]: 'sum' | 'avg' | 'min' | 'max' | 'varianc
 const FUNCTIONS = [...Object.keys(PLAIN), 'count', 'quantile', 'smallest', 'largest'];
 
 /**
- * Parses aggregates such as `count, avg(fare), median(fare), count(distinct zone), quantile(fare, 0.9), largest(fare,
- * 3) as third`. An aggregate is named by the word after `as`; without `as`, its text is its name.
+ * Parses aggregates such as
+ * `count, avg(fare), median(fare), count(distinct zone), quantile(fare, 0.9), largest(fare, 3) as third`. The name of
+ * an aggregate is the word after `as` or, without `as`, the text of the aggregate.
  *
  * @throws UsageError `usage/expression`, `usage/unknown-column`.
  */

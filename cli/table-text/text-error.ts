@@ -1,6 +1,6 @@
 import { UsageError } from '../../formats/usage-error.ts';
 
-/** The text of an option, which contains a condition, names or aggregates. */
+/** The text of a command line option. The text contains a condition, names of columns, or aggregates. */
 export interface OptionText {
   /** Name of the option, such as `--where`. */
   readonly option: string;

@@ -36,7 +36,7 @@ export function tokensOf(given: OptionText): Token[] {
   return [...tokens, { kind: 'end', text: '', at: text.length, end: text.length }];
 }
 
-/** Signs of programming languages, with the keywords to suggest instead. */
+/** The signs that other languages use for logical operators, with the keywords that an error suggests instead. */
 const WORDS_FOR: { readonly [sign: string]: string } = { '&': 'and', '|': 'or', '!': 'not' };
 
 function tokenAt(given: OptionText, at: number): Token {

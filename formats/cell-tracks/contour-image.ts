@@ -33,7 +33,10 @@ function drawContour(image: RgbImage, cells: TrackedFrame, cell: number): void {
   }
 }
 
-/** Converts a position relative to the centre of the upper left pixel to one relative to that pixel's corner. */
+/**
+ * Converts a position relative to the centre of the upper left pixel to a position relative to the upper left corner of
+ * that pixel.
+ */
 function onImage([x, y]: readonly [number, number]): readonly [number, number] {
   return [x + 0.5, y + 0.5];
 }

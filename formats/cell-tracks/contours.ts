@@ -4,8 +4,8 @@ export interface Contours {
   readonly x: Float32Array;
   readonly y: Float32Array;
   /**
-   * Distances of the contour points from the cell's centre in pixels, 20 consecutive values per cell. The first point
-   * lies to the right of the centre; the next points follow clockwise, as y points down.
+   * Distances of the contour points from the centre of their cell in pixels, 20 consecutive values per cell. The first
+   * point lies to the right of the centre. The next points follow clockwise on the image, because y points down.
    */
   readonly radii: Float32Array;
 }
@@ -15,7 +15,8 @@ export const CONTOUR_POINTS = 20;
 
 const STEP = (2 * Math.PI) / CONTOUR_POINTS;
 /**
- * Cosines of the angles of the contour points. The first is repeated at the end, so that index `k + 1` is always valid.
+ * Cosines of the angles of the contour points. The first cosine is repeated at the end, so that index `k + 1` is always
+ * valid.
  */
 const COSINES = Array.from({ length: CONTOUR_POINTS + 1 }, (_, k) => Math.cos((k % CONTOUR_POINTS) * STEP));
 const SINES = Array.from({ length: CONTOUR_POINTS + 1 }, (_, k) => Math.sin((k % CONTOUR_POINTS) * STEP));
@@ -27,10 +28,11 @@ export function contourPoint({ x, y, radii }: Contours, cell: number, point: num
 }
 
 /**
- * The cell that owns each pixel of a frame: the cell's row + 1, or 0 for the background. A pixel belongs to a cell if
- * the pixel's middle lies within the contour. If several contours contain the pixel, the cell with the smallest
- * relative distance owns it: the distance from the cell's centre divided by that of the contour in the same direction.
- * The pixel at a cell's centre always belongs to that cell, unless an earlier cell has its centre in the same pixel.
+ * For each pixel of a frame, the cell that owns the pixel: the cell's row + 1, or 0 for the background. A pixel can
+ * belong to a cell if the pixel's middle lies within the cell's contour. If several contours contain the middle, the
+ * cell with the smallest relative distance owns the pixel. The relative distance is the distance from the cell's
+ * centre, divided by the distance of the contour in the same direction. The pixel at a cell's centre always belongs to
+ * that cell, unless an earlier cell has its centre in the same pixel.
  */
 export function paintCells(width: number, height: number, cells: Contours): Uint32Array {
   const owner = new Uint32Array(width * height);
@@ -64,13 +66,13 @@ function reachOf({ radii }: Contours, cell: number): number {
   return reach;
 }
 
-/** Distance of a position from the centre, relative to the contour: 0 at the centre, 1 on the contour. */
+/** Relative distance of a position from the centre of a cell: 0 at the centre, 1 on the contour. */
 function shareOfContour({ radii }: Contours, cell: number, dx: number, dy: number): number {
   const turn = Math.atan2(dy, dx) / STEP;
   const k = Math.floor(turn < 0 ? turn + CONTOUR_POINTS : turn) % CONTOUR_POINTS;
   const a = radii[CONTOUR_POINTS * cell + k]!;
   const b = radii[CONTOUR_POINTS * cell + ((k + 1) % CONTOUR_POINTS)]!;
-  // Write the position as s · a + t · b, where a and b are the two nearest contour points. The result is s + t.
+  // The position is s · a + t · b, where a and b are the two nearest contour points. The result is s + t.
   const [ax, ay, bx, by] = [a * COSINES[k]!, a * SINES[k]!, b * COSINES[k + 1]!, b * SINES[k + 1]!];
   const area = ax * by - ay * bx;
   return (dx * by - dy * bx + (ax * dy - ay * dx)) / area;

@@ -7,13 +7,13 @@ export interface CtcLabels {
   /** Adds the next frame. Returns the label of every pixel; 0 is the background. */
   add(frame: TrackedFrame): Uint16Array;
   /**
-   * The content of `res_track.txt`: a line `L B E P` per label. L is the label, B and E its first and last frame, P the
-   * label that it continues, or 0 for none.
+   * The content of `res_track.txt`, with a line `L B E P` per label. L is the label, B its first frame, E its last
+   * frame, and P the label that L continues, or 0 if there is none.
    */
   tracks(): string;
 }
 
-/** A run of consecutive frames in which one label occurs. */
+/** Consecutive frames in which the same label occurs. */
 interface LabelSpan {
   readonly label: number;
   readonly begin: number;
@@ -25,13 +25,14 @@ interface LabelSpan {
 const MAX_LABELS = 2 ** 16 - 1;
 
 /**
- * Starts a result. A label is the number of its track. The challenge allows no gaps in a label, so a track that
- * reappears after a gap gets a new label, whose parent is the track's previous label. New labels count down from
- * 65,535. A cell whose pixels all belong to other cells is omitted in that frame.
+ * Starts a result. The label of a cell is the number of the cell's track. The challenge requires that a label occurs in
+ * consecutive frames. So a track that reappears after a gap gets a new label, whose parent is the track's previous
+ * label. Such new labels count down from 65,535. If all pixels of a cell belong to other cells, the cell is omitted in
+ * that frame.
  */
 export function ctcLabels(width: number, height: number): CtcLabels {
   const pieces: LabelSpan[] = [];
-  /** The latest run of frames of each track. */
+  /** For each track, the latest label and the consecutive frames in which it occurs. */
   const last = new Map<number, LabelSpan>();
   let [highest, lowestAfterGaps] = [0, MAX_LABELS + 1];
 

@@ -8,10 +8,13 @@ export interface DisplayRange {
 
 /** Maximum number of pixels that are sampled to determine the display range. */
 const SAMPLES = 2 ** 16;
-/** Fraction of the pixels that is displayed as black, and fraction that is displayed as white. */
+/** Fraction of the pixels that are displayed as black. The same fraction is displayed as white. */
 const CLIPPED = 0.002;
 
-/** The display range of a frame: its darkest to its brightest grey value, ignoring 0.2 % of the pixels at both ends. */
+/**
+ * The display range of a frame, from its darkest to its brightest grey value. The darkest and the brightest 0.2 % of
+ * the pixels are ignored.
+ */
 export function displayRange({ grey }: HostFrame): DisplayRange {
   const step = Math.ceil(grey.length / SAMPLES);
   const sorted = Float64Array.from({ length: Math.ceil(grey.length / step) }, (_, i) => grey[i * step]!).sort();
@@ -29,8 +32,8 @@ export function shownGrey({ grey }: HostFrame, { black, white }: DisplayRange): 
 }
 
 /**
- * Converts a frame to bytes and reduces it, so that the longer side has at most `longest` pixels. Each pixel of the
- * result is the mean of a square of `scale` × `scale` pixels.
+ * Converts a frame to bytes, and reduces its size so that the longer side has at most `longest` pixels. Each pixel of
+ * the result is the mean of a square of `scale` × `scale` pixels.
  */
 export function shrunkGrey(
   frame: HostFrame,

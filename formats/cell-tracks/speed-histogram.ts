@@ -18,7 +18,9 @@ export interface SpeedDistribution {
   quantile(share: number): number;
 }
 
-/** Reduces the counts of a distribution to at most `max` bins, by merging equally many consecutive bins into one. */
+/**
+ * Reduces the counts of a distribution to at most `max` bins. Each new bin merges the same number of consecutive bins.
+ */
 export function inBins(
   { width, counts }: SpeedDistribution,
   max: number,
@@ -36,8 +38,9 @@ const BINS = 2048;
 const FIRST_WIDTH = 2 ** -12;
 
 /**
- * An empty histogram. The bin width is a power of two, and doubles when a speed exceeds the range of the bins: then
- * pairs of bins are merged. So the counts do not depend on the order of the speeds. NaN and infinity are not counted.
+ * Creates an empty histogram. The bin width is a power of two. When a speed exceeds the range of the bins, pairs of
+ * bins are merged, which doubles the width. So the counts do not depend on the order of the speeds. NaN and infinity
+ * are not counted.
  */
 export function speedHistogram(): SpeedHistogram {
   const counts = new Float64Array(BINS);
@@ -74,7 +77,7 @@ export function speedHistogram(): SpeedHistogram {
   };
 }
 
-/** A quantile, on the assumption that speeds are evenly spread within a bin. */
+/** Computes a quantile, on the assumption that the speeds in a bin are evenly distributed. */
 function quantileOf(counts: Float64Array, width: number, max: number, share: number): number {
   const total = counts.reduce((sum, count) => sum + count, 0);
   let before = 0;

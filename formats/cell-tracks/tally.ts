@@ -11,14 +11,17 @@ export interface TrackFigures {
   /** Number of frames that were tracked. */
   readonly frames: number;
   readonly tracks: number;
-  /** Sum over all frames of the number of cells, which is the number of rows in the table of tracks. */
+  /** Total number of rows in the table of tracks: the numbers of cells in each frame, added up. */
   readonly cells: number;
   /** Distribution of the speeds, in pixels per frame. */
   readonly speeds: SpeedDistribution;
   readonly paths: readonly TrackPath[];
-  /** The step n, if the paths contain only every n-th frame. */
+  /** The number n if the paths contain only every n-th frame; 1 if they contain all frames. */
   readonly pathsEvery: number;
-  /** The first frame as bytes, with both sides divided by `scale`; undefined if the video has no frame. */
+  /**
+   * The first frame of the video as bytes, with width and height divided by `scale`; undefined if the video has no
+   * frame.
+   */
   readonly picture: Picture | undefined;
 }
 

@@ -1,14 +1,17 @@
 import type { Rgb } from '../rgb.ts';
 
 /**
- * Change of hue from one track to the next, as a fraction of a full turn. It is the golden angle, which keeps the
- * colours of consecutive tracks far apart.
+ * Change of hue from one track to the next, as a fraction of a full turn. This fraction is the golden angle, which
+ * keeps the colours of consecutive tracks far apart.
  */
 const TURN = 0.381966;
 const LIGHTNESSES = [0.62, 0.5, 0.72] as const;
 const SATURATION = 0.95;
 
-/** The colour of a track, equal in all frames and pictures. Colours are bright, so that they stand out from grey. */
+/**
+ * The colour of a track, which is the same in all frames and pictures. Colours are bright, so that they stand out from
+ * grey.
+ */
 export function trackColor(track: number): Rgb {
   const hue = (track * TURN) % 1;
   const lightness = LIGHTNESSES[track % LIGHTNESSES.length]!;

@@ -1,11 +1,14 @@
 import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
 
-/** The paths of tracks. Memory does not grow with the length of the video, because long videos are sampled. */
+/**
+ * Gathers the paths of tracks. Memory does not grow with the length of the video, because only every n-th frame of a
+ * long video is kept.
+ */
 export interface TrackPaths {
   add(frame: TrackedFrame): void;
   /** The path of each track, in the order of the track numbers. Points are in the order of the frames. */
   list(): TrackPath[];
-  /** The step n, if the paths contain only every n-th frame. */
+  /** The number n if the paths contain only every n-th frame; 1 if they contain all frames. */
   every(): number;
 }
 
@@ -15,7 +18,8 @@ export interface TrackPath {
 }
 
 /**
- * Starts with no points, and keeps at most `max` points. Whenever there are more, every second kept frame is dropped.
+ * Starts without points, and keeps at most `max` points. When there are more points, every second of the kept frames is
+ * dropped.
  */
 export function trackPaths(max: number): TrackPaths {
   let kept: { readonly frame: number; readonly track: number; readonly x: number; readonly y: number }[] = [];

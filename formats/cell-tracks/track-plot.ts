@@ -62,7 +62,7 @@ function plural(count: number, thing: string): string {
   return `${countText(count)} ${thing}${count === 1 ? '' : 's'}`;
 }
 
-/** A power of two as an ordinal, such as `4th`. */
+/** Writes a power of two as an ordinal, such as `4th`. */
 function ordinal(count: number): string {
   return count % 10 === 2 && count % 100 !== 12 ? `${countText(count)}nd` : `${countText(count)}th`;
 }
@@ -72,7 +72,8 @@ function drawMap(figures: TrackFigures, scale: TrackScale, zoom: number): string
   const clip = `<clipPath id="track-frame"><rect width="${px(width * zoom)}" height="${px(height * zoom)}"/></clipPath>`;
   const lines = paths.map(({ track, points }) => {
     const color = hexColor(trackColor(track));
-    // Positions are relative to the centre of the upper left pixel, SVG coordinates to its corner: add 0.5.
+    // Positions are relative to the centre of the upper left pixel, but SVG coordinates are relative to its corner. So
+    // add 0.5.
     const places = points.map(([x, y]) => `${px((x + 0.5) * zoom)},${px((y + 0.5) * zoom)}`);
     const [endX, endY] = places.at(-1)!.split(',');
     const dot = `<circle cx="${endX}" cy="${endY}" r="2.2" fill="${color}" stroke="${INK}" stroke-width="0.6"/>`;

@@ -13,8 +13,8 @@ export interface TrackWriter {
 /**
  * Writes tracks as CSV, a row for each cell and frame: `track, frame, time, x, y, radius, score, speed`. The header
  * states the units: `time_s` or `time_frames`, `speed_um_per_s` or `speed_px_per_frame`; positions and radii are in
- * pixels. Numbers have as few digits as needed to restore the f32, times have six decimals, and the speed in a track's
- * first row is blank.
+ * pixels. Numbers have as few digits as needed to restore the f32. Times have six decimals. The speed in the first row
+ * of a track is blank.
  *
  * @example
  * trackWriter({ frameRate: 30 }).begin(); // 'track,frame,time_s,x_px,y_px,radius_px,score,speed_px_per_frame\n'

@@ -14,9 +14,9 @@ export const aTrackScale: Kind = aRecord<TrackScale>({ frameRate: optional(aNumb
 export interface TrackUnits {
   readonly time: 's' | 'frames';
   readonly speed: 'µm/s' | 'px/frame';
-  /** Factor from pixels per frame to the unit `speed`. */
+  /** Factor that converts a speed in pixels per frame to the unit `speed`. */
   readonly speedFactor: number;
-  /** The time of the frame with this index, in the unit `time`. */
+  /** The time of the frame with the given index, in the unit `time`. */
   timeOf(index: number): number;
 }
 

@@ -8,7 +8,10 @@ export interface TrackRun {
   /** The path of the video as given by the user. */
   readonly video: string;
   readonly format: string;
-  /** Number of frames in the video; undefined if the format only reveals it at the end and the run ended earlier. */
+  /**
+   * Number of frames in the video. Undefined if the format reveals the number only at the end of the video, and the run
+   * ended before.
+   */
   readonly frameCount: number | undefined;
   readonly scale: TrackScale;
   /** The backend, such as `workers` or `webgpu (NVIDIA H200)`. */
@@ -61,7 +64,7 @@ export function speedFigures({ speeds }: TrackFigures, scale: TrackScale): Speed
  * ```
  *
  * `frameRate` and `pixelSize` are null if neither the file nor the command line gives them. The histogram has at most
- * 40 bins of equal width; the first begins at 0.
+ * 40 bins of equal width. The first bin begins at 0.
  */
 export function trackSummary(figures: TrackFigures, run: TrackRun): string {
   const { width, height, frames, tracks, cells, speeds } = figures;
