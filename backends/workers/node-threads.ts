@@ -17,7 +17,8 @@ export const nodeThreads: Threads = {
 
 export function startWorker(setup: WorkerSetup): Worker {
   const entry = import.meta.url.endsWith('.ts') ? './worker-boot.mjs' : './worker.js';
-  // Workers do not inherit the flags of the process: loaders would be set up twice, and workers refuse some flags.
+  // Workers do not inherit the flags of the process, because loaders would be set up twice and workers refuse some
+  // flags.
   return new Worker(new URL(entry, import.meta.url), { workerData: setup, execArgv: [] });
 }
 

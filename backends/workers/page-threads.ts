@@ -3,7 +3,7 @@ import { pageWorkerText } from './page-worker-text.ts';
 import type { WorkerMessage, WorkerSetup } from './threads/queue.ts';
 import { PATIENCE, type Thread, type Threads } from './threads/threads.ts';
 
-/** A message from a web worker: a usual worker message, or the report that the worker has ended. */
+/** A message from a web worker: either a message as in Node, or the report that the worker has ended. */
 type PageMessage = WorkerMessage | { readonly kind: 'left' };
 
 /**

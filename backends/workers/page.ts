@@ -5,9 +5,7 @@ import { pageThreads } from './page-threads.ts';
 export type { WorkersOptions } from './backend.ts';
 export { explainVectorization, type Vectorization } from './wasm/explain-vectorization.ts';
 
-/**
- * Opens the workers backend on the web workers of a page. Otherwise the same as `createWorkersBackend` in `index.ts`.
- */
+/** Opens the workers backend on the web workers of a page. All else is as in `createWorkersBackend` of `index.ts`. */
 export function createWorkersBackend(options: WorkersOptions = {}): Promise<Backend> {
   return openWorkersBackend(pageThreads(options?.workerUrl), options);
 }

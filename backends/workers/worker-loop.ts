@@ -32,9 +32,9 @@ const FORGOTTEN_A_TURN = 64;
 const SPINS = 4000;
 
 /**
- * Milliseconds for which a worker continues to poll for the next phase after `SPINS` polls, as long as a core is left for
- * the calling thread. Without this, a caller that issues short commands in quick succession would wait about 50 µs each
- * time for a thread to wake.
+ * Milliseconds for which a worker continues to poll for the next phase after `SPINS` polls, as long as a core is left
+ * for the calling thread. If workers slept earlier, a caller that issues short commands in quick succession would wait
+ * about 50 µs for a thread to wake, every time.
  */
 const LINGER = 0.05;
 
@@ -99,13 +99,13 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
   const sleep = (phase: number): void => {
     Atomics.store(words, seatWord(worker), seat.free);
     Atomics.add(words, control.asleep, 1);
-    // A thread that wakes workers also subtracts them from `asleep`. After any other end of the wait, the worker must
-    // do so.
+    // A thread that wakes workers also subtracts their number from `asleep`. If the wait ends in any other way, the
+    // worker must subtract itself.
     if (Atomics.wait(words, control.issued, phase) !== 'ok') Atomics.sub(words, control.asleep, 1);
     sitDown();
   };
 
-  /** Takes the worker's seat. If the host has it, waits until the host leaves it. */
+  /** Takes the worker's seat. If the host holds the seat, waits until the host gives it back. */
   const sitDown = (): void => {
     const at = seatWord(worker);
     while (Atomics.compareExchange(words, at, seat.free, seat.thread) !== seat.free) {
@@ -175,8 +175,8 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
   try {
     await run();
   } catch (error) {
-    // Other kernels must stop waiting for results of the failed kernel. In particular, the host may be helping, and
-    // must return to its event loop to receive the failure.
+    // Other kernels must stop waiting for results of the failed kernel. For example, the host may be helping as a
+    // worker; it must return to its event loop to receive the failure.
     Atomics.store(new Int32Array(memory.buffer), fixed.stop / 4, 1);
     port.say({ kind: 'failed', error });
   }

@@ -3,7 +3,7 @@ import { DeviceLostError } from '../../../primitives/errors.ts';
 
 /**
  * Address space that V8 and the C library reserve per thread; 590 MiB were measured on Node 20. Threads use little of
- * the space, but if a limit (`ulimit -v`) refuses the reservation, V8 ends the process instead of throwing.
+ * this space, but if a limit (`ulimit -v`) prevents the reservation, V8 ends the process instead of throwing an error.
  */
 const BYTES_PER_THREAD = 640 * 2 ** 20;
 

@@ -5,12 +5,12 @@ export interface HeapBlock {
   readonly address: number;
   size: number;
   /**
-   * Bytes of this block that count towards `liveBytes`: the requested size, or 0 for blocks of transfers and free
-   * blocks.
+   * Bytes of this block that count towards `liveBytes`: the requested size, or 0 if the block is free or belongs to a
+   * transfer.
    */
   bytes: number;
   free: boolean;
-  /** The previous owner of a block may still use its memory in commands up to this number. */
+  /** Number of the last command in which a previous owner of the block may still use the memory. */
   fence: number;
   before: HeapBlock | undefined;
   after: HeapBlock | undefined;
@@ -32,9 +32,9 @@ export interface Allocator {
   /**
    * Allocates a block of at least `bytes` bytes, aligned to 64 bytes.
    *
-   * Without `completed`, the block may be one that an issued command still uses. This is safe for device commands,
-   * because commands run in order. The host does not wait for the queue, so it passes the number of the last completed
-   * command as `completed`. The host then gets a block that no later command uses.
+   * Without `completed`, an issued command may still use the memory of the block. This is safe if commands use the new
+   * block, because commands run in order. The host does not wait for the queue, so it passes the number of the last
+   * completed command as `completed`. The host then gets a block that no unfinished command uses.
    */
   allocate(bytes: number, completed?: number): HeapBlock;
   /**
@@ -50,9 +50,9 @@ const LINE = 64;
 const PAGE = 4096;
 
 /**
- * Blocks of at least `LARGE` bytes are padded to `SKEW` bytes more than a whole number of pages. So consecutive columns
- * start at different offsets within a page. Processors choose a cache line by this offset; on Zen, reading two columns
- * at equal offsets took twice the time.
+ * Blocks of at least `LARGE` bytes are padded to `SKEW` bytes more than a whole number of pages. Consecutive columns
+ * therefore start at different offsets within a page. Processors choose a cache line by this offset: on Zen, it took
+ * twice the time to read two columns at equal offsets.
  */
 const LARGE = 16 * PAGE;
 const SKEW = 17 * LINE;
@@ -63,9 +63,9 @@ const CLASSES = 33 * 4;
  * An allocator with segregated fits (after Masmano's TLSF): four size classes per power of two, first fit.
  *
  * On release, a block is merged with a free neighbour only if both have the same fence. Other neighbours are merged
- * only if no free block is large enough. The reason is that a merged block has the later of the two fences. If all
- * neighbours were merged, the host would find no block for an upload while commands are running, and every upload would
- * grow the heap.
+ * only if no free block is large enough. The reason is that a merged block has the later of the two fences (last
+ * commands that may use the memory). If all neighbours were merged, the host would find no block for an upload while
+ * commands are running, and every upload would grow the heap.
  */
 export function createAllocator(heap: Heap, limitBytes: number): Allocator {
   const classes = Array.from({ length: CLASSES }, () => new Set<HeapBlock>());
@@ -140,7 +140,7 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
     insert(rest);
   };
 
-  /** Merges two neighbouring blocks into `block`, the one at the lower address. */
+  /** Merges two neighbouring blocks into `block`, which has the lower address. */
   const merge = (block: HeapBlock, next: HeapBlock): void => {
     block.size += next.size;
     block.fence = Math.max(block.fence, next.fence);
@@ -169,7 +169,7 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
 
   const take = (bytes: number, completed = Number.POSITIVE_INFINITY): HeapBlock => {
     const min = Math.max(LINE, Math.ceil(bytes / LINE) * LINE);
-    // Near the end of the heap, a block gets no padding.
+    // A block gets no padding if the padded block would exceed the heap.
     const size = end + skewed(min) > heap.limit ? min : skewed(min);
     let block = find(size, completed);
     if (block === undefined && mergeFree(completed)) block = find(size, completed);

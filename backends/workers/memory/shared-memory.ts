@@ -12,7 +12,7 @@ const MIN_PAGES = 1024;
 export interface SharedBuffer extends DeviceBuffer {
   readonly block: HeapBlock;
   readonly address: number;
-  /** Issued commands up to this number may use the buffer. */
+  /** Number of the last issued command that may use the buffer. */
   fence: number;
   readonly reads: Set<PendingRead>;
 }
@@ -20,7 +20,7 @@ export interface SharedBuffer extends DeviceBuffer {
 /** A read from a buffer to the host that has not copied all its words yet. */
 export interface PendingRead {
   address: number;
-  /** The words may be copied once this many phases are completed. */
+  /** Number of phases that must be completed before the words may be copied. */
   fence: number;
   readonly words: number;
   /** Receives the words on the host, one slice at a time. */
@@ -38,7 +38,10 @@ export interface SharedMemory {
    */
   readonly heapBytes: number;
   readonly allocator: Allocator;
-  /** Number of buffers that are not released, and the bytes of these and of released buffers with pending reads. */
+  /**
+   * `buffers` is the number of buffers that are not released. `bytes` is the size of these buffers and of released
+   * buffers with pending reads.
+   */
   readonly live: { buffers: number; bytes: number };
   /** Released buffers whose memory is still allocated because of pending reads. */
   readonly beingRead: ReadonlySet<SharedBuffer>;
@@ -58,7 +61,7 @@ export interface SharedMemory {
    * Removes a finished read from a buffer. If this was the last read of a released buffer, frees the buffer's memory.
    */
   finishRead(buffer: SharedBuffer, read: PendingRead, issued: number): void;
-  /** The whole memory as 32-bit words. The array is replaced whenever the memory grows, so do not keep it. */
+  /** The whole memory as 32-bit words. The array is replaced whenever the memory grows, so callers must not keep it. */
   words(): Uint32Array;
   /** Forgets all buffers and drops the reference to the memory. */
   clear(): void;
@@ -87,8 +90,8 @@ export function createSharedMemory(limitBytes: number = Number.POSITIVE_INFINITY
     growths++;
     view = new Uint32Array(memory!.buffer);
   };
-  // The error for an exceeded limit advises to raise the limit. That would not help if the limit is at least the heap's
-  // size, so such a limit is ignored and a full heap is reported instead.
+  // The error for an exceeded limit advises to raise the limit. This advice would not help if the limit is at least the
+  // heap's size. Such a limit is therefore ignored, and a full heap is reported instead.
   const limit = limitBytes < heapBytes ? limitBytes : Number.POSITIVE_INFINITY;
   const allocator = createAllocator({ start: fixed.heap, limit: fixed.heap + heapBytes, grow }, limit);
 
@@ -160,7 +163,7 @@ export function createSharedMemory(limitBytes: number = Number.POSITIVE_INFINITY
 }
 
 /**
- * Reserves the maximum of 4 GiB. If that is refused, tries half the size, and so on. Only address space is reserved;
+ * Reserves the maximum of 4 GiB. If the system refuses, tries half the size, and so on. Only address space is reserved;
  * the system provides memory when it is first used.
  */
 function reserveMemory(): { readonly memory: WebAssembly.Memory; readonly pages: number } {
@@ -186,8 +189,8 @@ function notReserved(pages: number, cause: unknown): OutOfMemoryError {
 }
 
 /**
- * Writes a table with an entry for each subset of a vector's four lanes: the byte permutation that moves the subset to
- * the front of the vector.
+ * Writes a table with one entry for each subset of a vector's four lanes. The entry is the byte permutation that moves
+ * the lanes of the subset to the front of the vector.
  */
 function writeCompactionTable(memory: WebAssembly.Memory): void {
   const bytes = new Uint8Array(memory.buffer, fixed.compaction, 16 * 16);
@@ -200,8 +203,9 @@ function writeCompactionTable(memory: WebAssembly.Memory): void {
 }
 
 /**
- * Writes two tables with an entry for each subset of a vector's four lanes, the lanes that are heads of runs. `lastRun`
- * masks the lanes of the last run, and `noHead` masks all lanes if the subset is empty.
+ * Writes two tables with one entry for each subset of a vector's four lanes. The subset contains the lanes that are
+ * heads (first elements) of runs. In `lastRun`, the entry masks the lanes of the last run; in `noHead`, it masks all
+ * lanes if the subset is empty.
  */
 function writeRunTables(memory: WebAssembly.Memory): void {
   const lastRun = new Uint32Array(memory.buffer, fixed.lastRun, 16 * 4);

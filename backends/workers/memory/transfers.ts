@@ -30,7 +30,10 @@ export interface Transfers {
   write(buffer: SharedBuffer, word: number, data: Uint32Array): void;
   /** Fills a buffer from the host. No command may use the buffer until the promise resolves. */
   upload(buffer: SharedBuffer, source: WordSource): Promise<void>;
-  /** Passes words of a buffer to `take`, slice by slice, with the values after the commands issued so far. */
+  /**
+   * Passes words of a buffer to `take`, slice by slice. The words have the values that result from the commands issued
+   * so far.
+   */
   readTo(buffer: SharedBuffer, word: number, words: number, take: WordSink): Promise<void>;
   read(buffer: SharedBuffer, word: number, words: number): Promise<Uint32Array>;
   /** Waits until all pending reads have succeeded or failed. */
@@ -76,7 +79,7 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     issueCopy(read.snapshot.address, read.address + 4 * read.copied, left);
     read.address = read.snapshot.address - 4 * read.copied;
     read.fence = pool.issued;
-    // The copy reads the buffer, so the host must not write to the buffer before the copy is done.
+    // The copy reads the buffer, so the host must not write to the buffer until the copy is done.
     buffer.fence = pool.issued;
   };
 

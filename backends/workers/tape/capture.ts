@@ -34,20 +34,20 @@ export interface CaptureHost {
 }
 
 /**
- * Maximum number of words in one write of a script. If a write has more words, the script has no tape, and its commands
- * are issued one by one.
+ * Maximum number of words in one write of a script (recorded commands of a prepared pipeline). If a write has more
+ * words, the script has no tape (recorded launches), and its commands are issued one by one.
  */
 const MAX_WRITTEN = 2 ** 12;
 /**
- * Maximum words of arguments of a tape, so that the argument ring has room for several calls. Larger scripts have no
- * tape.
+ * Maximum number of argument words of a tape. With this limit, the argument ring has room for several calls. Larger
+ * scripts have no tape.
  */
 const MAX_WORDS = 2 ** 16;
 
 /**
- * Records the launches of a script as a tape, without running them. Addresses, lengths and uniforms that differ
- * from call to call become symbols. Returns undefined if the script cannot become a tape. `counted` lists the words of
- * the script's block that hold lengths known only to the device.
+ * Records the launches of a script as a tape, without running them. Addresses, lengths and uniforms that differ from
+ * call to call become symbols. Returns undefined if the script cannot become a tape. The script's block of words holds
+ * lengths of tables; `counted` lists the words whose lengths only the device knows.
  */
 export function capture(host: CaptureHost, script: Script, counted: readonly number[]): Tape | undefined {
   const sources = createSources();
@@ -152,7 +152,10 @@ export function capture(host: CaptureHost, script: Script, counted: readonly num
   };
 }
 
-/** Numbers the sources of a tape on first use. Source 0 is always the argument block. */
+/**
+ * Gives numbers to the sources of a tape (addresses, lengths and uniforms of a call) when they are first used. Source 0
+ * is always the argument block.
+ */
 function createSources() {
   const all: TapeSource[] = [];
   const numbers = new Map<string, number>();
@@ -169,8 +172,8 @@ function createSources() {
 type Sources = ReturnType<typeof createSources>;
 
 /**
- * Lays out the memory for buffers that exist only during a call. The layout is made in advance, by an allocator that
- * starts at address 0.
+ * Lays out the memory for buffers that exist only during a call. The addresses are relative to the start of this
+ * memory: the layout comes from an allocator that starts at address 0.
  */
 function createArena(source: number) {
   let bytes = 0;

@@ -1,19 +1,19 @@
 import type { Submission } from '../commands/launch.ts';
 
 /**
- * The launches of a script (the recorded commands of a prepared pipeline), captured once so that a call only fills in
- * what differs: addresses of buffers, lengths and uniforms. All launches of a call share one argument block, which
- * starts with the values of the call.
+ * The launches of a script (the recorded commands of a prepared pipeline), captured once. Each call only fills in the
+ * addresses of buffers, the lengths and the uniforms. All launches of a call share one argument block, which starts
+ * with the values of the call.
  *
- * Each such address, length or uniform is a numbered source. A word of the tape that depends on a source is stored as
- * an offset from the source.
+ * Each of these addresses, lengths and uniforms is a source and has a number. If a word of the tape depends on a
+ * source, the tape contains the difference from the source.
  */
 export interface Tape {
-  /** The sources of the tape. Their values are known only at the call. */
+  /** The sources of the tape: addresses, lengths and uniforms that are only known at the call. */
   readonly sources: readonly TapeSource[];
   /** Bytes of memory for buffers that exist only during a call. */
   readonly arenaBytes: number;
-  /** Groups of launches; each group runs completely on the calling thread or completely on the workers. */
+  /** Groups of launches; each group runs either completely on the calling thread or completely on the workers. */
   readonly units: readonly Unit[];
   /** The launches in two variants: for the calling thread alone, and for all workers. */
   readonly alone: TapedLaunches;
@@ -23,7 +23,7 @@ export interface Tape {
    * phases if it is not 0.
    */
   readonly gate: number | undefined;
-  /** Indices of the words of the call's block that hold lengths known only to the device. */
+  /** Indices of the words in the call's block that hold lengths of tables, for lengths that only the device knows. */
   readonly counted: readonly number[];
   /** Number of words with values of the call: the block of the script, then two words per count. */
   readonly valueWords: number;
@@ -36,8 +36,8 @@ export type TapeSource =
   /** The address of the memory for buffers that exist only during a call. */
   | { readonly kind: 'arena' }
   /**
-   * The address of the first element of an input whose elements have `bytes` bytes; with `bytes` 0, the address of its
-   * buffer.
+   * The address of the first element of an input whose elements have `bytes` bytes; if `bytes` is 0, the address of the
+   * input's buffer.
    */
   | { readonly kind: 'input'; readonly at: number; readonly bytes: number }
   | { readonly kind: 'result'; readonly at: number }
@@ -62,8 +62,7 @@ export interface TapedTask {
 
 export interface TapedLength {
   /**
-   * The address of the count, as an offset from a source; undefined if the length is fixed, in which case it is
-   * `limit`.
+   * The address of the count, as an offset from a source. Undefined if the length is fixed; the length is then `limit`.
    */
   readonly count: { readonly source: number; readonly bytes: number } | undefined;
   readonly minus: number;
@@ -72,7 +71,10 @@ export interface TapedLength {
 
 export interface TapedLaunches {
   readonly words: Uint32Array;
-  /** Pairs: the index of a word, then the index of the source whose value is added to the word at each call. */
+  /**
+   * The additions at each call, as pairs: the index of a word, then the index of the source whose value is added to
+   * this word.
+   */
   readonly patches: Uint32Array;
   readonly phases: readonly TapedPhase[];
 }
@@ -101,14 +103,20 @@ export function partsOfSymbol(word: number): { readonly source: number; readonly
   return word < SPAN ? undefined : { source: Math.floor(word / SPAN) - 1, bytes: word % SPAN };
 }
 
-/** The launches of one call. The queue may refer to them until their phases are written to its ring. */
+/**
+ * The launches of one call. The queue may refer to the launches until their phases are written to the ring of the
+ * queue.
+ */
 export interface PlayedLaunches extends Submission {
   /** The value of each source in this call. Source 0, the address of the arguments, is set by `placed`. */
   readonly sources: Uint32Array;
   readonly values: Uint32Array;
 }
 
-/** Allocates the words and phases of a call. Later calls overwrite them, unless the queue still refers to them. */
+/**
+ * Allocates the words and phases of a call. Later calls overwrite these words and phases, unless the queue still refers
+ * to them.
+ */
 export function createPlayed(tape: Tape, launches: TapedLaunches): PlayedLaunches {
   const { words: template, patches, phases: taped } = launches;
   const sources = new Uint32Array(tape.sources.length);

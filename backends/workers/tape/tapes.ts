@@ -12,8 +12,8 @@ import { createPlayed, type PlayedLaunches, type Tape, type TapedLength, type Ta
 export interface Tapes {
   /**
    * Plays a script. Returns false if there is no tape or no memory for the call, so that the caller must issue the
-   * commands one by one. Returns `over`, without having done anything, if the gate of the script (a word that disables
-   * its commands) is known to be shut.
+   * commands one by one. If the gate of the script (a word that disables its commands) is known to be shut, does
+   * nothing and returns `over`.
    */
   play(script: Script, call: ScriptCall): boolean | 'over';
   bytesOf(script: Script): number;
@@ -50,13 +50,13 @@ interface Playable {
   readonly tape: Tape;
   alone: PlayedLaunches;
   pooled: PlayedLaunches;
-  /** The value of `forgettings()` when all functions of the tape were last known to exist. */
+  /** The value of `forgettings()` at the latest check that all functions of the tape exist. */
   checked: number;
 }
 
 /**
- * The tapes of a script. The key lists the words of the call's block that only the device knows. The value is undefined
- * if the script cannot become a tape.
+ * The tapes of a script. The key lists the words of the call's block whose values only the device knows. The value is
+ * undefined if the script cannot become a tape.
  */
 type ScriptTapes = Map<string, Playable | undefined>;
 
@@ -93,7 +93,8 @@ export function createTapes(host: TapesHost): Tapes {
       const alone = createPlayed(tape, tape.alone);
       const pooled = createPlayed(tape, tape.pooled);
       const playable = { tape, alone, pooled, checked: -1 };
-      // If the tape has more functions than the cache holds, compiling the last functions has dropped the first ones.
+      // If the tape has more functions than the cache holds, the first functions were dropped when the last ones were
+      // compiled.
       return isWhole(playable) ? playable : undefined;
     } catch (error) {
       // The caller then issues the commands one by one, which throws the error again.
@@ -148,7 +149,7 @@ function wordAt(memory: SharedMemory, address: number): number {
   return memory.words()[address / 4]!;
 }
 
-/** Records in the buffers of a call that issued commands up to number `issued` may use them. */
+/** Records, in each buffer of a call, that issued commands up to number `issued` may use the buffer. */
 function noteUse(memory: SharedMemory, { inputs, results, counts }: ScriptCall, issued: number): void {
   const note = (buffer: DeviceBuffer): void => {
     memory.resolve(buffer).fence = issued;
@@ -181,7 +182,7 @@ function playTape(host: TapesHost, playable: Playable, call: ScriptCall, arena: 
     } while (unit < units.length && isShort(host, playable, unit));
     if (unit === units.length) return;
     pool.check();
-    // The units that ran have written counts into the argument block. The remaining units need them as values.
+    // The units that have run wrote counts into the argument block. The remaining units need these counts as values.
     const first = args / 4;
     alone.values.set(memory.words().subarray(first, first + alone.values.length));
   }
@@ -193,7 +194,7 @@ function playTape(host: TapesHost, playable: Playable, call: ScriptCall, arena: 
   if (isKept) playable.pooled = createPlayed(tape, tape.pooled);
 }
 
-/** Sets the values of a call and the values of its sources. */
+/** Sets the values of a call and of the sources of its tape. */
 function fill(
   memory: SharedMemory,
   tape: Tape,
@@ -241,7 +242,10 @@ function isShort({ memory, inlineNanoseconds }: TapesHost, { tape, alone }: Play
   );
 }
 
-/** The current value of a length. Call it only while no command is running: a command may still change the count. */
+/**
+ * The current value of a length. Must only be called while no command is running, because a command may change the
+ * count.
+ */
 function lengthNow(memory: SharedMemory, { sources, values }: PlayedLaunches, length: TapedLength): number {
   const { count, minus, limit } = length;
   if (count === undefined) return limit;
@@ -253,7 +257,7 @@ function lengthNow(memory: SharedMemory, { sources, values }: PlayedLaunches, le
   return Math.min(limit, Math.max(0, word - minus));
 }
 
-/** Upper bound in nanoseconds, approximately, of all units from `first` on. */
+/** Approximate upper bound, in nanoseconds, of the time of all units from `first` on. */
 function worstCase({ tape, alone }: Playable, first: number): number {
   let sum = 0;
   for (let unit = first; unit < tape.units.length; unit++) {

@@ -12,7 +12,7 @@ export interface ChunkTaker {
 
 /**
  * Runs chunks of the current phase, as the worker with the given number. Returns true when no chunk is left to start,
- * and false when `mayGoOn` returned false first.
+ * or false as soon as `mayGoOn` returns false.
  */
 export function takeChunks(taker: ChunkTaker, phase: number, worker: number, mayGoOn: () => boolean): boolean {
   const { words, runtime } = taker;
@@ -35,11 +35,12 @@ export function takeChunks(taker: ChunkTaker, phase: number, worker: number, may
   while (mayGoOn()) {
     const chunk = Atomics.add(words, at + slot.next, 1);
     if (chunk >= chunks) {
-      // No chunk would complete a phase without chunks, so the first thread that finds the phase completes it.
+      // Normally the thread that runs the last chunk completes the phase. If a phase has no chunks, the first thread
+      // that finds the phase completes it.
       if (chunks === 0 && chunk === 0) complete(taker, phase);
       return true;
     }
-    // As long as a chunk is left, the phase is in progress, so its function is still installed.
+    // As long as a chunk is left, the phase is in progress, and the phase's function is still installed.
     call ??= taker.functionOf(words[at + slot.run]!);
     call(args, chunk, worker);
     if (Atomics.add(words, at + slot.done, 1) === chunks - 1) complete(taker, phase);

@@ -16,8 +16,8 @@ export interface HelpOptions {
 }
 
 /**
- * Lets the calling thread run chunks in place of a sleeping worker, for a short time. This is faster than waking a
- * worker and being woken by it. Returns whether all phases before number `phase` are completed.
+ * Lets the calling thread run chunks in place of a sleeping worker, for a short time. This is faster than to wake a
+ * worker and wait for its answer. Returns whether all phases before number `phase` are completed.
  */
 export function helpUntil(phase: number, taker: ChunkTaker, options: HelpOptions): boolean {
   const { words } = taker;
@@ -44,7 +44,7 @@ export function helpUntil(phase: number, taker: ChunkTaker, options: HelpOptions
 
 /**
  * Takes the place of a sleeping worker for the calling thread. Returns the number of the worker, or undefined if no
- * worker sleeps. If the worker is woken meanwhile, it waits until the calling thread leaves the place.
+ * worker sleeps. If the worker is woken meanwhile, it waits until the calling thread gives the place back.
  */
 function takePlace(words: Int32Array, workers: number): number | undefined {
   for (let worker = workers - 1; worker >= 0; worker--) {

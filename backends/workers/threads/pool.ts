@@ -42,8 +42,8 @@ export interface Pool {
   /** Throws the reason for the stop if the pool was stopped. */
   check(): void;
   /**
-   * Compiles functions and numbers them consecutively; returns the number of the first. The worker threads receive the
-   * functions with the first command that uses them.
+   * Compiles functions and gives them consecutive numbers. Returns the number of the first function. The worker threads
+   * receive the functions with the first command that uses them.
    */
   install(functions: readonly FunctionBody[]): number;
   /** Whether the function with this number is installed. */
@@ -51,21 +51,21 @@ export interface Pool {
   /** Drops functions. Commands issued later must not use them. */
   uninstall(functions: readonly number[]): void;
   /**
-   * Adds the phases from index `first` on to the queue. `nanoseconds` bounds their time in the worst case; by default
-   * there is no bound. Returns whether all phases fit into the ring. If not, the caller must not change the submission
-   * any more.
+   * Adds the phases from index `first` on to the queue. `nanoseconds` bounds the time that these phases take in the
+   * worst case; by default there is no bound. Returns whether all phases fit into the ring. If some do not fit, the
+   * caller must no longer change the submission.
    */
   submit(given: Submission, nanoseconds?: number, first?: number): boolean;
-  /** Runs a command on the calling thread as worker 0. Call it only while the pool is idle. */
+  /** Runs a command on the calling thread as worker 0. Must only be called while the pool is idle. */
   runHere(launch: Launch): void;
   /**
-   * Writes the argument words of phases that will run on the calling thread, and returns their address. Call it only
-   * while the pool is idle. The words stay valid until something else is run or submitted.
+   * Writes the argument words of phases that will run on the calling thread, and returns their address. Must only be
+   * called while the pool is idle. The words stay valid until something else is run or submitted.
    */
   placeHere(given: Submission): number;
   /**
-   * Runs the phases `from` … `to − 1` on the calling thread, with the arguments at address `args`. Call it only while
-   * the pool is idle.
+   * Runs the phases `from` … `to − 1` on the calling thread, with the arguments at address `args`. Must only be called
+   * while the pool is idle.
    */
   runPlaced(given: Submission, args: number, from: number, to: number): void;
   /** Resolves when at least `phase` phases are completed. Rejects if the pool stops earlier. */
@@ -84,10 +84,10 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
-/** A submission of which some phases are not in the ring yet, because the ring is full. */
+/** A submission that has phases outside the ring, because the ring is full. */
 interface Pending {
   readonly given: Submission;
-  /** Number of issued phases up to and including this submission. */
+  /** Number of phases issued up to the end of this submission. */
   readonly end: number;
   arguments: number | undefined;
   next: number;
@@ -96,9 +96,9 @@ interface Pending {
 /** The functions of one kernel, which are compiled as one module. */
 interface InstalledKernel {
   readonly message: InstallMessage;
-  /** Whether the module was sent to the worker threads. */
+  /** Whether the kernel's module was sent to the worker threads. */
   sent: boolean;
-  /** The module's instance on the calling thread, created when the calling thread first runs one of the functions. */
+  /** The instance of the module on the calling thread, created when this thread first runs one of the functions. */
   instance: WebAssembly.Instance | undefined;
 }
 
@@ -152,7 +152,7 @@ export async function createPool(
     giveUp = reject;
   });
   const started = threads.map((thread) => follow(thread, pool, signal, giveUp!));
-  // This rejection is only of interest during the start. Later, `pool.check` reports failures to the callers.
+  // Only the start awaits this promise. Later, `pool.check` reports failures to the callers.
   failed.catch(() => {});
   try {
     await Promise.race([Promise.all(started), failed]);
@@ -172,7 +172,7 @@ async function startAll(setups: readonly WorkerSetup[], platform: Threads): Prom
   try {
     for (const setup of setups) threads.push(platform.start(setup));
   } catch (cause) {
-    // These threads are being terminated, so their failures are of no interest.
+    // These threads are being terminated, so their failures are ignored.
     const nobody = (): void => {};
     for (const thread of threads) thread.follow(nobody, nobody);
     await Promise.all(threads.map((thread) => thread.terminate()));
@@ -237,7 +237,10 @@ function createQueue(parts: QueueParts): Pool {
   let stopped: { readonly reason: unknown } | undefined;
   let watching = false;
   let closed: Promise<void> | undefined;
-  /** The calling thread may help once this many phases are completed. An earlier phase may take too long. */
+  /**
+   * The calling thread may help once this number of phases are completed, because one of these phases may take too
+   * long.
+   */
   let longUntil = 0;
 
   const look = (): number => {
@@ -355,12 +358,12 @@ function createQueue(parts: QueueParts): Pool {
         const target = Math.min(refill, ...waiters.map(({ phase }) => phase));
         const before = signal.now();
         Atomics.store(words, control.target, target | 0);
-        // The workers read the target after they complete a phase. So a phase completed after this check raises the
-        // signal.
+        // The workers read the target after they complete a phase. A phase that is completed after this check therefore
+        // raises the signal.
         const now = look();
         if (now >= target) continue;
-        // If everything in the ring is done, no worker will raise the signal. The backlog then waits only until a slow
-        // worker advances its position, so check again after 1 ms.
+        // If everything in the ring is done, no worker will raise the signal. The backlog then only waits for a slow
+        // worker to advance its position, so this function checks again after 1 ms.
         const timeout = now === written ? 1 : Number.POSITIVE_INFINITY;
         await signal.change(before, timeout);
       }
@@ -377,7 +380,7 @@ function createQueue(parts: QueueParts): Pool {
     backlog.length = 0;
     Atomics.store(words, control.stop, 1);
     Atomics.store(new Int32Array(heap!.memory.buffer), fixed.stop / 4, 1);
-    // Changes the words on which threads sleep, so that a thread that is about to sleep on an old value does not.
+    // Changes the words on which threads sleep, so that a thread does not fall asleep on an old value.
     for (const word of [control.issued, control.completed]) {
       Atomics.add(words, word, 1);
       Atomics.notify(words, word);
@@ -465,7 +468,8 @@ function createQueue(parts: QueueParts): Pool {
     },
     has: (run) => functions.has(run),
     uninstall(numbers) {
-      // Phases in the queue may still use these functions. The calling thread has dropped them, so it must not help.
+      // Phases in the queue may still use these functions. The calling thread has already dropped the functions, so it
+      // must not help with these phases.
       longUntil = issued;
       const sent = numbers.filter((number) => functions.get(number)?.of.sent);
       for (const number of numbers) functions.delete(number);

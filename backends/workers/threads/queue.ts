@@ -5,9 +5,10 @@
  * chunk of the phase by incrementing `next` in the phase's slot. The worker that finishes the last chunk raises
  * `completed`.
  *
- * Each worker stores in its position which phase it will read next. The host reuses a slot of the ring only when the
- * positions of all workers are beyond the phase in the slot. So no worker takes a chunk of a wrong phase. A worker that
- * sleeps until a phase is issued is ignored: it reads no slot before it has checked `completed` again.
+ * The position of each worker is the number of the phase that the worker will read next. The host reuses a slot of the
+ * ring only when the positions of all workers are beyond the phase in the slot. No worker can therefore take a chunk of
+ * a wrong phase. Positions of sleeping workers are ignored: after waking, a worker reads no slot before it has checked
+ * `completed` again.
  */
 
 /** Indices of the words of the control block. */
@@ -18,13 +19,13 @@ export const control = {
   completed: 16,
   /** Not 0 if the workers must end. */
   stop: 32,
-  /** Number of completed phases at which the workers must wake the host. */
+  /** The workers must wake the host when this number of phases are completed. */
   target: 48,
   /** The host sleeps on this word. A thread that wakes the host changes the word. */
   signal: 64,
-  /** Number of messages sent so far; every worker receives every message. */
+  /** Number of messages sent so far. Every message goes to all workers. */
   messages: 80,
-  /** Number of workers that sleep until a phase is issued, without those that have been woken. */
+  /** Number of workers that sleep until a phase is issued. Workers that have been woken do not count. */
   asleep: 96,
   /**
    * Start of the workers' words. Each worker has a position (the phase that it reads next) and a seat (see
@@ -67,15 +68,15 @@ export function seatWord(worker: number): number {
 }
 
 /**
- * The states of a seat, which says which thread runs chunks as this worker. While the worker's thread sleeps, its seat
- * is free and the host may take it. So two threads never use the private memory of one worker, and at most as many
- * threads run chunks as there are workers.
+ * The states of a worker's seat. The thread that holds the seat runs chunks as this worker. While the worker's thread
+ * sleeps, the seat is free and the host may take it. Two threads therefore never use the private memory of one worker
+ * at the same time, and no more threads run chunks than there are workers.
  */
 export const seat = {
   free: 0,
   thread: 1,
   host: 2,
-  /** Taken by the host, and the worker's thread waits for the seat. */
+  /** The host holds the seat, and the worker's thread waits for it. */
   wanted: 3,
 } as const;
 
@@ -86,7 +87,9 @@ export function slotWord(phase: number): number {
 
 /** Addresses of the fixed areas of the shared memory. The allocator's heap starts after them. */
 export const fixed = {
-  /** A word that is not 0 if kernels must stop waiting for one another, because a worker failed or the pool stopped. */
+  /**
+   * A word that becomes nonzero when a worker fails or the pool stops. Kernels must then stop waiting for one another.
+   */
   stop: 64,
   /**
    * Table of byte permutations for the 16 subsets of four lanes. Each permutation moves the lanes of its subset to the
@@ -94,13 +97,11 @@ export const fixed = {
    */
   compaction: 1024,
   /**
-   * Table of vector masks for the 16 subsets of four lanes: the last lane of the subset and all lanes after it. For the
-   * empty subset, all lanes.
+   * Table of vector masks for the 16 subsets of four lanes: the last lane of the subset and all lanes after it, or all
+   * lanes if the subset is empty.
    */
   lastRun: 1280,
-  /**
-   * Table of vector masks for the 16 subsets of four lanes: all lanes for the empty subset, no lanes for all others.
-   */
+  /** Table of vector masks for the 16 subsets of four lanes: all lanes if the subset is empty, else no lanes. */
   noHead: 1536,
   /** Start of the ring of argument blocks. */
   arguments: 65536,
@@ -139,7 +140,9 @@ export interface WorkerSetup {
    * itself.
    */
   readonly saysSignals: boolean;
-  /** The number of workers, and the number of workers that may keep polling for the next phase before they sleep. */
+  /**
+   * The number of workers, and the number of workers that may continue to poll for the next phase before they sleep.
+   */
   readonly workers: number;
   readonly lingering: number;
 }
@@ -151,7 +154,7 @@ export type WorkerMessage =
 
 /** Functions of the runtime module, which each thread instantiates before any kernel. */
 export interface Runtime {
-  /** The current value of a length: `min(limit, max(0, memory[count] − minus))`; if `count` is 0, the limit. */
+  /** The current value of a length: `limit` if `count` is 0, else `min(limit, max(0, memory[count] − minus))`. */
   length(count: number, minus: number, limit: number): number;
 }
 

@@ -9,11 +9,17 @@ export interface Signal {
   readonly isSaid: boolean;
   /** Returns the current value of the word. */
   now(): number;
-  /** Changes the word on the host, so that a pending `change` resolves and its caller checks its condition again. */
+  /**
+   * Changes the word on the host, so that a pending `change` resolves and the caller of `change` checks its condition
+   * again.
+   */
   raise(): void;
   /** Ends a pending `change`. Called when a worker's message says that the word was changed. */
   wake(): void;
-  /** Resolves when the word is no longer `value`, or after `timeout` milliseconds. May resolve earlier. */
+  /**
+   * Resolves when the word is no longer `value`, at the latest after `timeout` milliseconds. May also resolve earlier
+   * without reason.
+   */
   change(value: number, timeout: number): Promise<void>;
 }
 
@@ -54,7 +60,7 @@ function createSaidSignal(now: () => number, raise: () => void): Signal {
     },
     wake: () => wake(),
     async change(value, timeout) {
-      // A change after this check is not missed: the message about it is handled only after `wake` is set.
+      // A change after this check is not missed: the message about the change is handled only after `wake` is set.
       if (now() !== value) return;
       let timer: ReturnType<typeof setTimeout> | undefined;
       await new Promise<void>((resolve) => {

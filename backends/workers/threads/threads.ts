@@ -5,7 +5,10 @@ import type { HostMessage, WorkerMessage, WorkerSetup } from './queue.ts';
 export interface Thread {
   /** Sends a message, which the thread receives before it runs the next phase that the host issues. */
   post(message: HostMessage): void;
-  /** Sets the callbacks: `said` for messages of the thread, `failed` for its failure or end, with the cause. */
+  /**
+   * Sets the callbacks: `said` receives the messages of the thread; `failed` receives the cause when the thread fails
+   * or ends.
+   */
   follow(said: (message: WorkerMessage) => void, failed: (cause: unknown) => void): void;
   /** Lets the process end even while the thread is running. */
   unref(): void;

@@ -2,23 +2,23 @@ import { control } from './queue.ts';
 
 /**
  * Work with a worst-case bound below this many nanoseconds is brief. With vectors and several threads, it takes only a
- * fraction of the bound. A caller that waits for brief work helps, so only one worker is woken, until more work is
- * issued.
+ * fraction of the bound. A caller that waits for brief work helps, so only one worker is woken as long as no more work
+ * is issued.
  */
 const BRIEF = 2.4e6;
 
-/** Number of messages after which sleeping workers are woken, so that they receive the messages. */
+/** Number of messages after which sleeping workers are woken to receive them. */
 const MESSAGES_A_NAP = 64;
 
 export function isBrief(nanoseconds: number): boolean {
   return nanoseconds < BRIEF;
 }
 
-/** Wakes sleeping workers, but no more than useful, because waking takes time. */
+/** Wakes sleeping workers, but not more of them than useful, because waking takes time. */
 export interface Waking {
   /**
-   * Wakes workers for a command that was just issued. For brief work, wakes one worker, because the calling thread may
-   * be about to wait and help. For more work, wakes workers until only one core is left for the calling thread. The
+   * Wakes workers for a command that was just issued. For brief work, wakes only one worker, because the calling thread
+   * may soon wait and help. For more work, wakes workers until only one core is left for the calling thread. The
    * remaining workers are woken at the end of the current turn of the event loop.
    */
   forCommand(nanoseconds: number, wasIdle: boolean): void;
@@ -40,14 +40,14 @@ export interface WakingOptions {
 }
 
 export function createWaking({ words, workers, lingering, mayHelp, isWorkLeft }: WakingOptions): Waking {
-  /** Worst-case nanoseconds of all commands issued since the workers were last idle. */
+  /** Worst-case time in nanoseconds of all commands that were issued since the workers were last idle. */
   let queued = 0;
   /** Number of messages sent since all workers were last woken. */
   let unheard = 0;
   /** Whether all workers will be woken at the end of this turn of the event loop. */
   let wakesLate = false;
 
-  /** Wakes workers until `wanted` of them are awake, or all. */
+  /** Wakes workers until `wanted` workers, or all workers, are awake. */
   const wake = (wanted: number): void => {
     const missing = Math.min(wanted, workers) - workers + Atomics.load(words, control.asleep);
     if (missing <= 0) return;
@@ -76,7 +76,7 @@ export function createWaking({ words, workers, lingering, mayHelp, isWorkLeft }:
         all();
         return;
       }
-      // A single worker is not woken yet: if the calling thread waits, it takes the worker's place.
+      // If the pool has only one worker, the worker is not woken yet: the calling thread takes its place if it waits.
       if (workers > 1) wake(isBrief(queued) ? 1 : lingering);
       wakeLate();
     },

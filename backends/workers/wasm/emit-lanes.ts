@@ -25,7 +25,7 @@ export class LaneCode {
   #offset = 0;
 
   /**
-   * @param checked - whether every gather checks its own bounds. If not, the caller must test `inRange`.
+   * @param checked - whether every gather checks its own bounds. If gathers do not, the caller must test `inRange`.
    */
   constructor(code: Code, sources: VectorSources, checked: boolean) {
     this.#code = code;
@@ -33,14 +33,12 @@ export class LaneCode {
     this.#checked = checked;
   }
 
-  /** Sets the local that contains the value of a loop-invariant node. Call it before `prepare`. */
+  /** Sets the local that contains the value of a loop-invariant node. Must be called before `prepare`. */
   bindInvariant(node: Node, local: ScalarLocal): void {
     this.#invariants.set(node, local);
   }
 
-  /**
-   * Emits code that computes everything loop-invariant that the given nodes depend on: values, and addresses of reads.
-   */
+  /** Emits code that computes all loop-invariant values and addresses of reads on which the given nodes depend. */
   prepare(nodes: readonly Node[]): void {
     const seen = new Set<Node>();
     const visit = (node: Node): void => {
@@ -54,7 +52,10 @@ export class LaneCode {
     for (const node of nodes) visit(node);
   }
 
-  /** The prepared reads of consecutive elements: their index is the loop's index plus a loop-invariant shift. */
+  /**
+   * The prepared reads of consecutive elements. The index of such a read is the loop's index plus a loop-invariant
+   * shift.
+   */
   get contiguousReads(): readonly Node[] {
     return [...this.#addresses.keys()];
   }
@@ -104,8 +105,8 @@ export class LaneCode {
   }
 
   /**
-   * The value of a node as an expression. The first call for a node emits the code that computes it, so use the
-   * expression immediately. For a varying node, the reads for the current index must be in bounds.
+   * The value of a node as an expression. The first call for a node emits the code that computes it, so the expression
+   * must be used immediately. For a varying node, the reads for the current index must be in bounds.
    */
   scalar(node: Node): Scalar {
     if (node.kind === 'literal') return literal(node.type, node.value);
@@ -193,7 +194,10 @@ export class LaneCode {
     return loadElement(storage, node.type, elementAt(storage, address, index));
   }
 
-  /** An upper bound of the values of a u32 node, derived from its operands. {@link ANY} if there is no better bound. */
+  /**
+   * An upper bound of the values of a u32 node, derived from its operands. The bound is {@link ANY} if no better bound
+   * is known.
+   */
   #greatest(node: Node): number {
     if (node.kind === 'literal') return Number(node.value) >>> 0;
     if (node.kind === 'read' || node.kind === 'gather') {

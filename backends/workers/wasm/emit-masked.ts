@@ -16,15 +16,15 @@ export interface MaskedSources {
   /** The local that holds the first index. */
   readonly index: Int32Local;
   /**
-   * The row of the grid that contains all the indices. Undefined if the program does not divide the index by a row
+   * The row of the grid that contains all these indices. Undefined if the program does not divide the index by a row
    * size.
    */
   readonly row: Int32 | undefined;
   /** Number of vectors that are processed together; each has four indices. */
   readonly vectors: number;
   /**
-   * The branch target if a read of consecutive elements is out of bounds. The code branches there before it has stored
-   * anything.
+   * The branch target if a read of consecutive elements is out of bounds. The code takes this branch before it has
+   * stored anything.
    */
   readonly elsewhere: Label;
 }
@@ -42,16 +42,16 @@ export class MaskedCode {
   readonly #kinds: LaneKinds;
   readonly #sources: MaskedSources;
   /**
-   * Locals of scalars, by id. A uniform value has one scalar. For a consecutive value, which increases by 1 from lane
-   * to lane, the local contains the value for the first index.
+   * Locals of scalars, by the id of the value. A uniform value has one scalar. For a consecutive value, which increases
+   * by 1 from lane to lane, the local contains the value for the first index.
    */
   readonly #scalars = new Map<number, ScalarLocal>();
   /**
-   * Locals of vectors, by id: for a varying value, one local per vector of indices; for a uniform value, the same local
-   * for all vectors.
+   * Locals of vectors, by the id of the value. A varying value has one local per vector of indices; a uniform value has
+   * the same local for all vectors.
    */
   readonly #vectors = new Map<number, readonly VectorLocal[]>();
-  /** Locals with a uniform of the module in every lane, by name. */
+  /** Locals that hold a uniform of the module in every lane, by the name of the uniform. */
   readonly #splats = new Map<string, VectorLocal>();
   readonly #splatted: ReadonlySet<number>;
   readonly #owned: Local[] = [];
@@ -226,8 +226,8 @@ export class MaskedCode {
   }
 
   /**
-   * The row (`div`) of all indices, or the column (`rem`) of the first index. They are the quotient and the remainder
-   * of dividing an index by the row size.
+   * The row (`div`) of all indices, or the column (`rem`) of the first index. The row is the quotient, and the column
+   * the remainder, of an index divided by the row size.
    */
   #place(name: 'div' | 'rem', [index, cells]: readonly Operand[]): Int32 {
     const row = this.#sources.row!;
@@ -292,7 +292,7 @@ export class MaskedCode {
 
   /**
    * Emits both branches of an `if` whose condition may differ between lanes. Each branch runs under a mask, and only if
-   * any lane takes it.
+   * at least one lane takes the branch.
    */
   #diverge({ condition, consequent, alternative }: Of<'if'>): void {
     const outer = this.#mask;
@@ -365,7 +365,8 @@ const ALL = v128([-1, -1, -1, -1]);
 
 /**
  * The f32 literal among the operands of a min or max, and the position of the other operand. With such a literal, the
- * operation takes fewer instructions. Undefined without a suitable literal: NaN is not suitable, nor −0 for max.
+ * operation takes fewer instructions. Undefined if there is no suitable literal: NaN is not suitable, and −0 is not
+ * suitable for max.
  */
 function numberOf(
   name: 'min' | 'max',

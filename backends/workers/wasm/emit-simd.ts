@@ -65,15 +65,15 @@ export class VectorCode {
     this.#sources = sources;
   }
 
-  /** Sets the local that contains the value of a loop-invariant node. Call it before `prepare`. */
+  /** Sets the local that contains the value of a loop-invariant node. Must be called before `prepare`. */
   bindInvariant(node: Node, local: ScalarLocal): void {
     this.#invariants.set(node, local);
   }
 
   /**
-   * Leaves the first and the last rows to the scalar loop, if the given conditions test for them: `index = 0` or `index
-   * + 1 ≥ end`. In the vector loop these tests are always false, also as operands of `or`, so they need no code. Call
-   * it before `prepare`.
+   * Leaves the first and the last indices to the scalar loop, if the given conditions test for them by `index = 0` or
+   * `index + 1 ≥ end`. These tests, also as operands of `or`, are then always false in the vector loop and need no
+   * code. Must be called before `prepare`.
    */
   peelEnds(nodes: readonly Node[]): void {
     for (const node of nodes) {
@@ -83,9 +83,7 @@ export class VectorCode {
     }
   }
 
-  /**
-   * Emits code that computes everything loop-invariant that the given nodes depend on: vectors, and addresses of reads.
-   */
+  /** Emits code that computes all loop-invariant vectors and addresses of reads on which the given nodes depend. */
   prepare(nodes: readonly Node[]): void {
     for (const node of nodes) this.#count(node);
     for (const node of this.#uses.keys()) {
@@ -96,9 +94,9 @@ export class VectorCode {
   }
 
   /**
-   * Narrows a range to the indices for which the vector code is valid. All reads must be in bounds, the indices of
-   * contiguous reads must not be below their lower bounds (floors), and the peeled ends are excluded. If required,
-   * `from` becomes a multiple of {@link MAX_IN_ROUND}.
+   * Narrows a range to the indices for which the vector code is valid. All reads must be in bounds, contiguous reads
+   * must not be below their floors (lower bounds of their indices), and the indices left to the scalar loop are
+   * excluded. If required, `from` becomes a multiple of {@link MAX_IN_ROUND}.
    */
   narrow(from: Int32Local, to: Int32Local): void {
     const code = this.#code;
@@ -118,13 +116,13 @@ export class VectorCode {
 
   /**
    * Narrows a range to the indices for which a shared read is in bounds. A shared read loads one element for several
-   * indices.
+   * adjacent indices.
    */
   #narrowToShared({ slot, by }: SharedNode, to: Int32Local): void {
     lower(this.#code, to, clamped(this.#code, this.#sources.arrays[slot]!.length.extendU().shl(by)));
   }
 
-  /** Rounds `from` up to a multiple of {@link MAX_IN_ROUND}. If that overflows, sets `from` to `to`. */
+  /** Rounds `from` up to a multiple of {@link MAX_IN_ROUND}. If the sum overflows, sets `from` to `to`. */
   #align(from: Int32Local, to: Int32Local): void {
     const next = this.#code.local(I32);
     const multiple = from.add(MAX_IN_ROUND - 1).and(-MAX_IN_ROUND);
@@ -146,7 +144,7 @@ export class VectorCode {
     lower(code, to, without(i32(-1)));
   }
 
-  /** Narrows a range to the indices for which a peeled comparison is false. */
+  /** Narrows a range to the indices for which a peeled comparison (see `peelEnds`) is false. */
   #narrowToNever(node: OperationNode, from: Int32Local, to: Int32Local): void {
     const end = endOf(node);
     if (end === undefined) from.set(from.add(from.isZero()));
@@ -178,8 +176,8 @@ export class VectorCode {
   }
 
   /**
-   * The lanes of a node as an expression. The first use emits the code that computes the node, so use the expression
-   * immediately.
+   * The lanes of a node as an expression. The first use emits the code that computes the node, so the expression must
+   * be used immediately.
    */
   value(node: Node): Vector {
     return new Vector((bytes) => {
@@ -208,7 +206,7 @@ export class VectorCode {
     return local;
   }
 
-  /** A new local with the lanes of a node. The caller releases the local. */
+  /** A new local with the lanes of a node. The caller must release the local. */
   copy(node: Node): VectorLocal {
     const local = this.#code.local(V128);
     local.set(this.value(node));
@@ -216,8 +214,8 @@ export class VectorCode {
   }
 
   /**
-   * The operands on which the result of an operation depends in the vector loop. Peeled comparisons are left out,
-   * because they are always false there.
+   * The operands on which the result of an operation depends in the vector loop. Peeled comparisons (see `peelEnds`)
+   * are left out, because they are always false in the vector loop.
    */
   #needed(node: OperationNode): readonly Node[] {
     if (this.#never.has(node)) return [];
@@ -381,7 +379,8 @@ export class VectorCode {
   }
 
   /**
-   * Computes operands in advance. The code that uses them may emit an operand twice, or in only one of two branches.
+   * Computes operands in advance, because the code that uses an operand may emit the operand twice, or in only one of
+   * two branches.
    */
   #keepInvariants(nodes: readonly Node[]): void {
     for (const node of nodes) {
@@ -410,7 +409,7 @@ function endOf({ name, operands: [after, end] }: OperationNode): Node | undefine
 
 /**
  * The two operands of a `min` or `max` if one of them is a literal that {@link f32Bound} accepts: first the other
- * operand, then the literal's number. Empty otherwise.
+ * operand, then the number of the literal. Empty if there is no such literal.
  */
 function boundOf(name: 'min' | 'max', [a, b]: readonly Node[]): [Node, number] | [] {
   for (const [value, bound] of [

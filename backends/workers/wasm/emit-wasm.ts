@@ -15,7 +15,7 @@ import { choose, f32, type Int32, i32, loadF32, loadingInt32, type Scalar } from
 import { assign, type Int32Local, type ScalarLocal } from './wasm-locals.ts';
 import { block, br, loop, when } from './wasm-statements.ts';
 
-/** The locals of an array that a functor captures. */
+/** The locals with the address and length of an array that a functor captures. */
 export interface ArrayAccess {
   readonly storage: Storage;
   /** Local with the byte address of element 0. */
@@ -24,7 +24,7 @@ export interface ArrayAccess {
   readonly length: Int32Local;
 }
 
-/** The locals with the arrays and uniforms of a module in the current WebAssembly function. */
+/** The locals that hold the arrays and uniforms of a module in the current WebAssembly function. */
 export interface Environment {
   readonly module: Module;
   readonly arrays: ReadonlyMap<string, ArrayAccess>;
@@ -58,8 +58,8 @@ export function inlineEntry(code: Code, environment: Environment, args: readonly
 const MAX_INLINED = 2 ** 21;
 
 /**
- * Throws if a module has too many statements after inlining. They are counted in advance, because nested calls can make
- * the code grow exponentially.
+ * Throws if a module has too many statements after inlining. The statements are counted in advance, because nested
+ * calls can make the code grow exponentially.
  */
 function requireInlinable({ functions }: Module): void {
   const inlined = new Map<string, number>();
@@ -224,7 +224,7 @@ export function loadElement(storage: Storage, type: ScalarType, address: Int32, 
   return type === 'bool' ? word.ne(0) : word;
 }
 
-/** Stores a value in a new WebAssembly local, which stands for a local of the functor from now on. */
+/** Stores a value in a new WebAssembly local. From now on this local stands for the functor's local. */
 function keep(code: Code, frame: Frame, { id, type }: Local, value: Scalar): void {
   code.push(value);
   const local = scalarLocal(code, type);

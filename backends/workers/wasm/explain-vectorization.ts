@@ -7,7 +7,7 @@ import { planMasked } from './masked-part.ts';
 /** Whether the backend evaluates a functor with SIMD, for four indices at a time. */
 export interface Vectorization {
   readonly vectorizes: boolean;
-  /** Why the functor does not vectorize, in one sentence. */
+  /** The reason why the functor does not vectorize, in one sentence; undefined if it vectorizes. */
   readonly reason?: string | undefined;
 }
 

@@ -12,7 +12,7 @@ export interface IndexLoop {
    */
   readonly from: Int32;
   readonly to: Int32;
-  /** Local with the current index. In a round of the vector code, the first index of the round. */
+  /** Local with the current index. In the vector code, the index is the first index of the round. */
   readonly index: Int32Local;
   /** Emits the code for one index. */
   readonly scalar: () => void;
@@ -26,7 +26,10 @@ export interface VectorPart {
   readonly narrow: (from: Int32Local, to: Int32Local) => void;
   /** Emits the code of a round, which processes `step` indices. */
   readonly round: () => void;
-  /** Emits code before the first round, and after the last one, for values that are carried from index to index. */
+  /**
+   * Emit code before the first round (`enter`) and after the last round (`leave`), for values that are carried from
+   * index to index.
+   */
   readonly enter?: () => void;
   readonly leave?: () => void;
 }
@@ -65,7 +68,7 @@ export function emitIndexLoop(code: Code, loop: IndexLoop): void {
 }
 
 /**
- * Sets `first` and `last` to the range of the vector rounds. Its size is a whole number of rounds. If vectors can
+ * Sets `first` and `last` to the range of the vector rounds. The range is a whole number of rounds. If vectors can
  * process no index, both are set to `to`.
  */
 function emitVectorRange(

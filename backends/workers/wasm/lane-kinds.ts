@@ -4,13 +4,14 @@ import { MIN_CELLS } from '../kernels/rows/row-loop.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, sameOperand } from './lane-statements.ts';
 
 /**
- * How a value varies between the lanes of a vector: it is equal in all lanes, it increases by 1 from each lane to the
- * next, or it is arbitrary. (After Karrenberg and Hack, Whole-function vectorization, 2011.)
+ * How a value varies between the lanes of a vector: `uniform` values are equal in all lanes, `consecutive` values
+ * increase by 1 from each lane to the next, and `varying` values are arbitrary. (After Karrenberg and Hack,
+ * Whole-function vectorization, 2011.)
  */
 export type LaneKind = 'uniform' | 'consecutive' | 'varying';
 
 export interface LaneKinds {
-  /** The kind of each local's value, by the id of the local. */
+  /** The kind of value in each local, by the id of the local. */
   readonly kinds: ReadonlyMap<number, LaneKind>;
   /** The `if` statements whose condition may differ between lanes. */
   readonly divergent: ReadonlySet<LaneStatement>;
@@ -40,7 +41,7 @@ export function laneKinds(program: LaneProgram): LaneKinds {
   kinds.set(index.id, 'consecutive');
   const found: Found = { divergent: new Set(), blended: new Set(), arrays: new Set() };
   // Iterates to a fixed point, because a loop can change the kind of a value that was visited before. The iteration
-  // ends, as kinds only move up in ORDER and the sets only grow.
+  // ends, because kinds only move up in `ORDER` and the sets only grow.
   for (let before = -1; before !== found.divergent.size + found.blended.size + weight(kinds); ) {
     before = found.divergent.size + found.blended.size + weight(kinds);
     new Walk(kinds, found, index.id, row).block(program.body, []);
@@ -185,7 +186,8 @@ class Walk {
 }
 
 /**
- * The row size: the first divisor of the index that is a uniform or a large enough literal. Undefined if there is none.
+ * The row size: the first divisor of the index that is a uniform or a sufficiently large literal. Undefined if there is
+ * none.
  */
 function rowOf({ parameters: [index], body }: LaneProgram): Operand | undefined {
   const find = (statements: readonly LaneStatement[]): Operand | undefined => {

@@ -25,7 +25,7 @@ export type LaneStatement =
     }
   | { readonly kind: 'loop'; readonly body: readonly LaneStatement[]; readonly step: readonly LaneStatement[] };
 
-/** The program that vector code is made from: a functor with all calls inlined and without unused statements. */
+/** The program from which vector code is made: a functor with all calls inlined and without unused statements. */
 export interface LaneProgram {
   readonly parameters: readonly Local[];
   readonly body: readonly LaneStatement[];
@@ -76,8 +76,8 @@ interface Product {
 }
 
 /**
- * If an operand is the product of two low halves or of two high halves: which half, and the two words. Undefined
- * otherwise.
+ * Matches a product of two low halves or of two high halves of words. Returns which halves are multiplied, and the two
+ * words. Undefined for other operands.
  */
 function halvesMultiplied(operand: Operand, operations: ReadonlyMap<number, Operation>): Product | undefined {
   const product = operationOf(operand, operations);
@@ -88,8 +88,8 @@ function halvesMultiplied(operand: Operand, operations: ReadonlyMap<number, Oper
 }
 
 /**
- * If an i32 operand is the high half `word >> 16` or the low half `(word << 16) >> 16` of a word: which half, and the
- * word. Undefined otherwise.
+ * Matches an i32 operand that is the high half `word >> 16` or the low half `(word << 16) >> 16` of a word. Returns
+ * which half it is, and the word. Undefined for other operands.
  */
 function halfOf(
   operand: Operand,
@@ -104,8 +104,8 @@ function halfOf(
 }
 
 /**
- * Looks through `bits` operations, which reinterpret an integer as another type: returns the reinterpreted operand. An
- * f32 is not looked through.
+ * Skips `bits` operations, which reinterpret an integer as another type, and returns the operand that they reinterpret.
+ * Reinterpreted f32 values are not skipped.
  */
 function withoutBits(operand: Operand, operations: ReadonlyMap<number, Operation>): Operand {
   const operation = operationOf(operand, operations);
@@ -150,7 +150,10 @@ function withoutUnused(body: readonly LaneStatement[], results: readonly Operand
   return dropped === 0 ? left : withoutUnused(left, results);
 }
 
-/** Calls `visit` for each operand of statements, including nested blocks. Assigned variables are not operands. */
+/**
+ * Calls `visit` for each operand of the statements and of all blocks nested in them. Assigned variables are not
+ * operands.
+ */
 function eachOperand(statements: readonly LaneStatement[], visit: (operand: Operand) => void): void {
   for (const statement of statements) {
     for (const operand of operandsOf(statement)) visit(operand);
@@ -158,7 +161,7 @@ function eachOperand(statements: readonly LaneStatement[], visit: (operand: Oper
   }
 }
 
-/** The operands of a statement itself, without those in its nested blocks. */
+/** The operands of a statement, without the operands of statements in its nested blocks. */
 export function operandsOf(statement: LaneStatement): readonly Operand[] {
   switch (statement.kind) {
     case 'let':

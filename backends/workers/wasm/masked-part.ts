@@ -36,7 +36,7 @@ export function planMasked(module: Module): MaskedPlan {
 
 /**
  * Plans the vector code of a program. Undefined if vectors cannot evaluate the program, or if its rows have fewer than
- * {@link MIN_CELLS} cells. Called at every launch, so plans are memoized.
+ * {@link MIN_CELLS} cells. Because this function is called at every launch, plans are memoized.
  */
 export function maskedPlan({ module, uniforms }: Program): MaskedPlan | undefined {
   const plan = planOrNone(module);
@@ -55,8 +55,8 @@ const planOrNone = memoized((module: Module): MaskedPlan | undefined => {
 });
 
 /**
- * Maximum number of vector-valued statements in an innermost loop for processing four vectors together, and for
- * processing two. With more, the values would not fit in registers.
+ * Maximum number of vector-valued statements in an innermost loop, if four vectors are processed together
+ * (`MAX_OF_FOUR`) and if two are (`MAX_OF_TWO`). The values of more statements would not fit in registers.
  */
 const [MAX_OF_FOUR, MAX_OF_TWO] = [32, 64];
 
@@ -90,7 +90,7 @@ export function rowSizeOf({ kinds: { row } }: MaskedPlan, inputs: KernelInputs):
 
 /**
  * Vector code that evaluates a program and stores its results, for several vectors of indices at a time. If a read of
- * consecutive elements is out of bounds, a round processes its indices one by one.
+ * consecutive elements is out of bounds, the round processes its indices one by one.
  */
 export function maskedPart(
   code: Code,

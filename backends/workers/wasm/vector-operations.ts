@@ -8,8 +8,8 @@ import { simd, V128 } from './wasm-encoder.ts';
 import { type Int32, loadingVector, type Scalar, Vector, v128, vector } from './wasm-expressions.ts';
 
 /**
- * The SIMD instruction for each operation on a type. `Composed` operations are left out, because they take several
- * instructions.
+ * The SIMD instruction of each operation on a type. `Composed` lists the operations that take several instructions and
+ * are left out.
  */
 type Instructions<T extends ScalarType, Composed extends OperationOn<T>> = Record<
   Exclude<OperationOn<T>, Composed>,
@@ -81,8 +81,8 @@ const boolInstructions: Instructions<'bool', 'eq'> = {
 const ZEROS = v128([0, 0, 0, 0]);
 
 /**
- * The result of an operation on four lanes. In a bool lane, all bits are equal. `count` is the count of a shift, if all
- * lanes are shifted by the same count. The code may compute operands more than once.
+ * The result of an operation on four lanes. In a bool lane, all bits are equal. For a shift that shifts all lanes by
+ * the same count, `count` is this count. The code may compute operands more than once.
  */
 export function vectorOperation(
   code: Code,
@@ -135,7 +135,7 @@ function f32Extremum(instruction: number, a: Vector, b: Vector): Vector {
 
 /**
  * The minimum or maximum of a vector and a constant. The constant must not be NaN; for `max` it must not be −0 either.
- * One comparison is enough, as a comparison with NaN is false. The code may compute `value` twice.
+ * One comparison is enough, because a comparison with NaN is false. The code may compute `value` twice.
  */
 export function f32Bound(name: 'min' | 'max', value: Vector, bound: number): Vector {
   const lanes = v128(lanesOf('f32', bound));
@@ -159,7 +159,7 @@ function integerOperation(
     case 'shr':
       return count === undefined ? laneByLane(code, name, type, operands) : shifted(name, type, a, count);
     case 'abs':
-      // The type is u32, whose absolute value is the number itself. For i32 there is an instruction.
+      // The type is u32, so the number is its own absolute value. (For i32 there is an instruction.)
       return a;
     case 'popcount':
       return vector(simd.i32x4ExtAddPairwiseU, vector(simd.i16x8ExtAddPairwiseU, vector(simd.i8x16Popcnt, a)));
@@ -246,7 +246,7 @@ export function splatOf(type: ScalarType, value: Scalar): Vector {
   return type === 'bool' ? lanes.neg() : lanes;
 }
 
-/** Lanes in the form that memory stores: in a bool lane, 0 or 1. */
+/** Lanes in the form in which memory stores them: a bool lane becomes 0 or 1. */
 export function wordsOf(type: ScalarType, lanes: Vector): Vector {
   return type === 'bool' ? lanes.and(v128([1, 1, 1, 1])) : lanes;
 }

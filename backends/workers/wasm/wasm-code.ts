@@ -36,7 +36,7 @@ export class Code {
     return { parameters: this.#parameters, results, locals: this.#locals, bytes: this.bytes };
   }
 
-  /** Allocates a local, or reuses a released one. Its value is arbitrary until it is set. */
+  /** Allocates a local, or reuses a released one. The value of the local is arbitrary until it is set. */
   local(type: typeof I32): Int32Local;
   local(type: typeof I64): Int64Local;
   local(type: typeof F32): Float32Local;

@@ -240,7 +240,7 @@ function* codeSection(bodies: readonly FunctionBody[]): Iterable<number> {
   }
 }
 
-/** Encodes the types of locals, run by run: the length of a run of equal types, then the type. */
+/** Encodes the types of locals. For each sequence of equal types, gives its length and the type. */
 function runs(types: readonly ValueType[]): number[][] {
   const result: { count: number; type: ValueType }[] = [];
   for (const type of types) {

@@ -65,7 +65,7 @@ export class Int32 extends Value {
     return int32(op.i32Popcnt, this);
   }
 
-  /** 1 if both are equal, else 0. The other comparisons also return 1 or 0. */
+  /** 1 if both operands are equal, else 0. The other comparisons also return 1 or 0. */
   eq(other: Operand32): Int32 {
     return this.#with(op.i32Eq, other);
   }
@@ -202,7 +202,8 @@ export class Vector extends Value {
   }
 
   /**
-   * Sets each lane to all ones if the lanes differ, else to all zeros. The other comparisons also return such masks.
+   * A mask in which a lane is all ones if the two lanes differ, else all zeros. The other comparisons also return such
+   * masks.
    */
   ne(other: Vector): Vector {
     return vector(simd.i32x4Ne, this, other);
@@ -336,7 +337,8 @@ export function atomicLoad(address: Operand32): Int32 {
   return atomicResult(atomic.i32Load, operand(address));
 }
 /**
- * The result of the atomic instruction with the given opcode, on an aligned word. For most, this is the previous word.
+ * The result of the atomic instruction with the given opcode, on an aligned word. For most instructions, the result is
+ * the previous word.
  */
 export function atomicResult(instruction: number, ...operands: readonly Value[]): Int32 {
   return new Int32(sequence(operands, [0xfe, instruction, 2, 0]));

@@ -2,7 +2,8 @@ import { F32, I32, I64, unsigned, type ValueType } from './wasm-encoder.ts';
 import { Float32, Int32, Int64, i64, operand, type Value, Vector } from './wasm-expressions.ts';
 
 /**
- * A local of the function that is being emitted. As an expression, it has the value of the local at the point of use.
+ * A local of the function that is being emitted. Used as an expression, a local has the value that it holds at the
+ * point of use.
  */
 export type Local = Int32Local | Int64Local | Float32Local | VectorLocal;
 

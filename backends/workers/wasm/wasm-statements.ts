@@ -61,8 +61,8 @@ export function forRange(code: Code, end: Int32, body: (index: Int32Local) => vo
 }
 
 /**
- * Repeats `round` while the index is below `end`, and adds `step` to the index after each round. The test follows the
- * round, so that each iteration has a single branch.
+ * Repeats `round` while the index is below `end`, and adds `step` to the index after each round. The condition is
+ * tested after the round, so that each iteration has a single branch.
  */
 export function forRounds(code: Code, index: Int32Local, end: Int32, step: number, round: () => void): void {
   const more = index.ltU(end);
@@ -85,7 +85,8 @@ export function block(code: Code, body: (end: Label) => void): void {
 }
 
 /**
- * A block of statements that can be repeated. A branch to its label starts the block again; otherwise the block ends.
+ * A block of statements that can be repeated. A branch to the label starts the block again; without such a branch the
+ * block ends.
  */
 export function loop(code: Code, body: (again: Label) => void): void {
   body(code.loop());

@@ -58,7 +58,7 @@ const WORDS = 11;
 const TABLE_CHUNK = 16384;
 
 /**
- * Estimated number of times that sharing a table is cheaper if each worker first counts rows in private tables that it
+ * Estimated factor by which a shared table becomes cheaper if each worker first counts rows in private tables that it
  * uses in turn (see `turn-tables.ts`).
  */
 const ROW_SHARING = 64;

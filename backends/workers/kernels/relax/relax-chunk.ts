@@ -37,14 +37,15 @@ export const relaxWords = {
   rounds: 4,
   roundsCapacity: 5,
   /**
-   * The first of the words with the addresses of the state columns, one word per leaf (scalar component) of a state.
+   * The first of the words with the addresses of the state columns. There is one such word per leaf (scalar component)
+   * of a state.
    */
   state: 6,
 } as const;
 
 /**
  * Relaxes the grids of a chunk, one after the other. Relaxing a grid means to repeat rounds that compute all cells from
- * their neighbours. A separate function runs a round, so that V8 can switch to optimized code between two calls.
+ * their neighbours. A separate function runs one round, so that V8 can switch to optimized code between two calls.
  */
 export function emitChunkOfGrids(
   shape: KernelShape,
@@ -85,7 +86,7 @@ export function emitChunkOfGrids(
   return code.finish();
 }
 
-/** Copies the states of a grid into the private memory (`in`) or back (`out`), row by row. */
+/** Copies the states of a grid, row by row, into the private memory (`in`) or out of it (`out`). */
 function emitMoveStates(
   code: Code,
   { states }: GridForm,
@@ -120,7 +121,10 @@ function emitOwn(
 ): void {
   if (owns.length === 0) return;
   const [index, from, to] = [code.local(I32), code.local(I32), code.local(I32)];
-  /** For each result of `own`, an address such that `address + 4 · index` is the place of a cell of the current row. */
+  /**
+   * For each result of `own`, a local with an address such that `address + 4 · index` is the place of a cell of the
+   * current row.
+   */
   const leaves = owns.map(() => code.local(I32));
   for (const [leaf, address] of leaves.entries()) {
     address.set(leafOf(grid.own, grid.leafBytes, leaf));
@@ -136,8 +140,8 @@ function emitOwn(
   forRows(code, grid.height, () => {
     to.set(from.add(grid.width));
     emitIndexLoop(code, { from, to, index, scalar, vector });
-    // The index advances by `width` per row, but rows in the private memory are `rowBytes` apart. Corrects the
-    // difference.
+    // The index advances by `width` per row, but rows in the private memory are `rowBytes` apart. This statement
+    // corrects the difference.
     advance(leaves, grid.rowBytes.sub(grid.width.shl(2)));
     from.set(to);
   });

@@ -16,7 +16,7 @@ export interface FarNeighbours {
   release(): void;
 }
 
-/** An offset beyond any row or column, and small enough that a position plus the offset does not overflow. */
+/** An offset that is larger than any row or column, but so small that a position plus the offset does not overflow. */
 const BEYOND = 2 ** 29;
 
 /** An offset of neighbours along one axis, with the position of the neighbour for the current row or column. */
@@ -25,7 +25,7 @@ interface Distance {
    * The offset modulo the period of the boundary rule. If the rule has no period, the offset is clamped to ±`BEYOND`.
    */
   readonly step: Int32Local;
-  /** The row or column of the neighbour, and whether it is inside the grid. If not, `place` is 0. */
+  /** The row or column of the neighbour, and whether it is inside the grid. If it is outside, `place` is 0. */
   readonly place: Int32Local;
   readonly isInside: Int32Local;
 }
@@ -46,7 +46,7 @@ export function emitFarNeighbours(
     for (const { step, place, isInside } of found.values()) {
       emitStandIn(code, rule, size, at.add(step), place);
       isInside.set(place.ltU(size));
-      // The value loaded for a neighbour outside the grid is not used, so its position may be any valid one.
+      // The value loaded for a neighbour outside the grid is not used, so any valid position will do.
       place.set(isInside.select(place, 0));
     }
   };

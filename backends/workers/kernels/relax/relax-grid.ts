@@ -10,9 +10,9 @@ import { doWhile } from '../../wasm/wasm-statements.ts';
  * The layout of a grid in the private memory of the thread that relaxes it.
  *
  * There are two copies of the states: a round reads one and writes the other. Each copy is padded as far as the offsets
- * of neighbours reach, and the padding is filled before every round. So each neighbour is at a fixed offset from its
- * cell. If any neighbour is far away (`isFar`), there is no padding, and the boundary rule gives the position of each
- * neighbour.
+ * of neighbours reach, and the padding is filled before every round. Each neighbour is therefore at a fixed offset from
+ * its cell. If any neighbour is far away (`isFar`), there is no padding, and the boundary rule gives the position of
+ * each neighbour.
  */
 export interface GridForm {
   readonly states: readonly ScalarType[];
@@ -46,8 +46,8 @@ export function formOf({ state, own, neighbours }: RelaxCommand): GridForm {
 
 const VECTOR_BYTES = 16;
 /**
- * Extra bytes per column of a grid: for vectors that extend beyond the last row, and for aligning the first cell of
- * each row.
+ * Extra bytes per column of a grid. They leave room for vectors that extend beyond the last row, and for aligning the
+ * first cell of each row.
  */
 const SLACK = 2 * VECTOR_BYTES;
 

@@ -22,7 +22,7 @@ import { advance, forRows, type GridForm, type GridLocals, leafOf } from './rela
 import { emitSurroundings } from './relax-surroundings.ts';
 import { emitVectorRound, type StepGraph } from './relax-vectors.ts';
 
-/** Index, among the functions of the kernel, of the function that runs one round. */
+/** Index of one of the kernel's functions: the function that runs one round. */
 export const ROUND_FUNCTION = 1;
 
 /** Index of the step among the programs of the kernel. */
@@ -36,7 +36,8 @@ export function roundArguments(grid: GridLocals): Int32[] {
 }
 
 /**
- * Runs one round of a grid: fills the padding, evaluates the step for each cell, and folds the changes of all cells.
+ * Runs one round of a grid: fills the padding, evaluates the step (the next state) for each cell, and folds the changes
+ * of all cells.
  */
 export function emitRound(shape: KernelShape, layout: Layout, form: GridForm, command: RelaxCommand): FunctionBody {
   const code = new Code([I32, ...order.map((): typeof I32 => I32)]);

@@ -28,7 +28,7 @@ function emitColumns(
   ];
   if (columns.length === 0) return;
   const isConstant = boundary.x === 'constant';
-  /** For each padding column, the byte offset in the row of the cell whose state is copied there. */
+  /** For each padding column, the cell whose state is copied there, as a byte offset in the row. */
   const sources = columns.map(({ isRight, at }) => {
     const source = code.local(I32);
     if (isConstant) return source;
@@ -53,9 +53,7 @@ function emitColumns(
   releaseAll(code, [row, end, value, ...sources]);
 }
 
-/**
- * Fills the padding rows above and below the grid, including the corners. The padding columns must be filled before.
- */
+/** Fills the padding rows above and below the grid, including the corners. The padding columns must be filled first. */
 function emitRowsAround(
   code: Code,
   { states, left, above, below }: GridForm,

@@ -34,9 +34,7 @@ export interface StepGraph {
 const VECTOR_BYTES = 16;
 /** Number of vectors per iteration of the unrolled loop over a row. */
 const UNROLLED = 4;
-/**
- * Maximum number of values in a step for which the loop is unrolled. In larger steps, the loop overhead is negligible.
- */
+/** Maximum number of values in a step whose loop is unrolled. In larger steps, the loop overhead is negligible. */
 const UNROLLED_VALUES = 96;
 
 /** Evaluates the step for four cells of a row at a time, and folds the changes of the cells into `total`. */
@@ -80,7 +78,7 @@ export function emitVectorRound(
   vectors.release();
 }
 
-/** Keeps the changes in the lanes of the mask `chosen`, and replaces all other lanes by the identity. */
+/** The changes in the lanes of the mask `chosen`, and the identity in all other lanes. */
 function chosenOf({ types, identity }: MonoidProgram, leaf: number, changes: Vector, chosen: Vector): Vector {
   const neutral = lanesOf(types[leaf]!, identity[leaf]!);
   return neutral.every((word) => word === 0) ? changes.and(chosen) : changes.bitselect(v128(neutral), chosen);
@@ -155,7 +153,7 @@ function rowOf(
 
 /**
  * Emits the code for the vector at byte offset `at` + `ahead` of the row. If a mask `chosen` is given, only the changes
- * of its lanes are folded.
+ * in the lanes of the mask are folded.
  */
 type VectorBody = (at: Int32, ahead: number, chosen: Vector | undefined) => void;
 
@@ -205,8 +203,9 @@ function vectorsOf(code: Code, width: Int32, unrolled: number) {
 }
 
 /**
- * The mask for the last vector of a row whose width is not a multiple of 4: lanes from −width mod 4 on, which the
- * previous vector does not cover. If the row has fewer than four cells, the mask contains the lanes below the width.
+ * The mask for the last vector of a row whose width is not a multiple of 4: the lanes from lane −width mod 4 on, which
+ * the previous vector does not cover. If the row has fewer than four cells, the mask contains the lanes below the
+ * width.
  */
 function restOf(width: Int32): Vector {
   const places = v128([0, 1, 2, 3]);

@@ -97,8 +97,8 @@ function emitMasked(code: Code, plan: MaskedPlan, inputs: KernelInputs, range: O
 }
 
 /**
- * Maximum number of values in a program for which a round processes sixteen indices. The unrolled code of larger
- * programs would not fit in the cache, so their rounds process four indices.
+ * Maximum number of values in a program whose rounds process sixteen indices. Rounds of larger programs process four
+ * indices, because the unrolled code would not fit in the cache.
  */
 export const UNROLLED_VALUES = 48;
 
@@ -146,9 +146,7 @@ function storingPart(
   };
 }
 
-/**
- * Indices per round. The fewer instructions there are between two random reads, the more reads the processor overlaps.
- */
+/** Number of indices per round. With fewer instructions between two random reads, the processor overlaps more reads. */
 const LANES = 8;
 
 /**

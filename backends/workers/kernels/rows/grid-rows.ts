@@ -62,8 +62,8 @@ function rowsBy(form: Form, module: Module, slots: Slots): GridRows | undefined 
 }
 
 /**
- * Whether to evaluate a program row by row: the program can be specialized, and the rows are wide enough. Called at
- * every launch, so the specialization is memoized.
+ * Whether to evaluate a program row by row: the program can be specialized, and the rows are wide enough. Because this
+ * function is called at every launch, the specialization is memoized.
  */
 export function hasWideRows({ module, uniforms }: Program): boolean {
   const rows = rowsByName(module);
@@ -74,7 +74,7 @@ export function hasWideRows({ module, uniforms }: Program): boolean {
   return Number(cells) >= before + MIN_BETWEEN + after;
 }
 
-/** Specializes a program for {@link hasWideRows}, where slots are positions of arrays and uniforms in the module. */
+/** Specializes a program for {@link hasWideRows}, with the positions of arrays and uniforms in the module as slots. */
 const rowsByName = memoized((module: Module): GridRows | undefined => {
   const [arrays, uniforms] = [[...module.arrays.keys()], [...module.uniforms.keys()]];
   return gridRows(module, { array: (name) => arrays.indexOf(name), uniform: (name) => uniforms.indexOf(name) });
@@ -90,8 +90,9 @@ interface GridRow {
 }
 
 /**
- * A value of the program that is `plus` more than the number of cells before the current cell in its row (`from` is
- * `beginning`), or after the current cell (`from` is `end`).
+ * A value of the program that counts cells of the current row. If `from` is `beginning`, the value is `plus` more than
+ * the number of cells before the current cell; if `from` is `end`, it is `plus` more than the number of cells after the
+ * current cell.
  */
 interface Place {
   readonly from: 'beginning' | 'end';
@@ -104,8 +105,8 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
   const column = (): Node => graph.operation('sub', 'u32', [graph.index(), start()]);
   const isColumn = (node: Node): boolean => {
     if (form === 'one row') return node.kind === 'index';
-    // Only a difference can be the column. The name is checked first, because `column()` applies the rules that call
-    // this function, which would recurse without end.
+    // Only a difference can be the column. The name must be checked before `column()` is called: `column()` applies the
+    // rules that call this function, so the recursion would never end.
     return found.size !== undefined && node.kind === 'operation' && node.name === 'sub' && node === column();
   };
 
@@ -145,8 +146,8 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
   };
 
   /**
-   * The value of a < b if it is the same for all cells that are not left out; undefined otherwise. May leave out more
-   * cells to make the value the same.
+   * The value of a < b if it is the same for all cells that are not left out; undefined otherwise. The function may
+   * leave out more cells in order to make the value the same.
    */
   const isLess = (a: Node, b: Node): boolean | undefined => {
     const [low, high] = [literalOf(a), literalOf(b)];

@@ -13,7 +13,7 @@ export const MIN_CELLS = 64;
 
 /**
  * Processes a range of cells row by row. Scalar code evaluates the left-out cells at both ends of a row, and vectors
- * evaluate the cells between. A row must have more cells than are left out.
+ * evaluate the cells between them. A row must have more cells than are left out.
  */
 export function emitRowLoop(
   code: Code,

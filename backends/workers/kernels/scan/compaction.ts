@@ -16,11 +16,11 @@ type CompactForm = Extract<ScanForm, { readonly kind: 'compact' }>;
 
 /**
  * The stores of a compaction (copyIf, unique, partition). The prefix sum of the flags gives the position of each
- * flagged element in the output. A table of permutations moves the flagged lanes of a vector to its front, and one
- * instruction stores the vector.
+ * flagged element in the output. A permutation from a table moves the flagged lanes of a vector to the front of the
+ * vector, and one instruction stores the vector.
  */
 interface Compaction {
-  /** The flag of an element. Its prefix sum is the output position. */
+  /** The flag of an element. The prefix sum of the flags is the output position. */
   readonly flag: Node;
   /** The stores for flagged elements, and the stores for elements without a flag. */
   readonly selected: readonly StoreTarget[];
@@ -42,7 +42,7 @@ interface CompactionTarget {
   /** The output position of the first element of the round, and the end of the range that the tile may write. */
   readonly place: Int32;
   readonly limit: Int32;
-  /** One bit per lane, set if the lane's element is stored here. */
+  /** A mask with one bit per lane, which is set if the lane's element is stored at this destination. */
   readonly mask: Int32;
 }
 
@@ -95,7 +95,10 @@ export function compactionPart(
   };
 }
 
-/** The values of the stored results, as locals in the form that memory stores. Keyed by the number of the result. */
+/**
+ * The values of the stored results, as locals in the form that memory stores. The keys of the map are the numbers of
+ * the results.
+ */
 function wordsOf(
   code: Code,
   lanes: VectorCode,

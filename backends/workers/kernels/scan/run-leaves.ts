@@ -8,7 +8,7 @@ import { assign, type ScalarLocal, type VectorLocal } from '../../wasm/wasm-loca
 /**
  * A scan that numbers the runs of elements and combines the values of each run (reduceByKey). The result of a run is
  * stored at the run's number. Population counts of head masks give the numbers, so only the values need a scan. Most
- * vectors contain no end of a run and store nothing.
+ * vectors do not contain the end of a run and store nothing.
  */
 export interface Runs {
   /** Whether an element is the head (first element) of a run. */
@@ -18,14 +18,14 @@ export interface Runs {
    * values start at leaf 1.
    */
   readonly operations: readonly OperationName[];
-  /** Whether the result of a run is stored at this element, its last one. */
+  /** Whether an element is the last of a run, so that the result of the run is stored at this element. */
   readonly guard: Node;
 }
 
 /** Locals and operations for the values, one entry per leaf (scalar component). */
 export interface RunLeaves {
   readonly types: readonly ScalarType[];
-  /** Commutative operations on integers or bools, which are exact. So each lane may fold separately. */
+  /** Commutative operations on integers or bools, which are exact. Each lane may therefore fold separately. */
   readonly operations: readonly OperationName[];
   /** The identity of each leaf: a local with the identity in every lane, and whether the identity is zero. */
   readonly identity: readonly VectorLocal[];
@@ -36,17 +36,19 @@ export interface RunLeaves {
   readonly state: readonly ScalarLocal[];
 }
 
-/** Leaf k of `left ⊕ right`. */
+/** Leaf k (scalar component) of `left ⊕ right`. */
 export function combined(code: Code, { types, operations }: RunLeaves, k: number, left: Vector, right: Vector): Vector {
   return vectorOperation(code, operations[k]!, types[k]!, types[k]!, [left, right]);
 }
 
-/** Leaf k of a value in the lanes that `mask` selects, and the identity in all other lanes. */
+/** A value of leaf k (scalar component) in the lanes that `mask` selects, and the identity in all other lanes. */
 export function where({ identity, zero }: RunLeaves, k: number, value: Vector, mask: Vector): Vector {
   return zero[k] ? value.and(mask) : value.bitselect(identity[k]!, mask);
 }
 
-/** Leaf k of a value in the lanes that `mask` does not select, and the identity in all other lanes. */
+/**
+ * A value of leaf k (scalar component) in the lanes that `mask` does not select, and the identity in all other lanes.
+ */
 export function whereNot({ identity, zero }: RunLeaves, k: number, value: Vector, mask: Vector): Vector {
   return zero[k] ? value.andNot(mask) : identity[k]!.bitselect(value, mask);
 }

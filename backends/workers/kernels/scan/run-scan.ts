@@ -38,7 +38,7 @@ export function scanPart(
   const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4];
 
   /**
-   * Combines the values in front with other lanes, which `choice` picks from `before` and the values. Lanes in
+   * Combines each lane of the values with a preceding lane, which `choice` picks from `before` and the values. Lanes in
    * `started` keep their values, because they are at or after the head of their run.
    */
   const putInFront = (choice: Lanes, before: readonly Vector[]): void => {
@@ -91,8 +91,8 @@ export function scanPart(
 }
 
 /**
- * Stores the values of the lanes in `ends`, each at the number of its run. `count` is the number of runs that started
- * before this vector.
+ * Stores the values of the lanes in `ends`, each at the position that is the number of its run. `count` is the number
+ * of runs that started before this vector.
  */
 function storeEnds(
   code: Code,

@@ -8,9 +8,9 @@ import type { Int32Local, ScalarLocal } from '../../wasm/wasm-locals.ts';
 
 /** Vector code for the two passes over a tile: fold and scan. A vector holds four elements. */
 export interface ScanVectors {
-  /** Folds the elements of the tile into the locals `state`. */
+  /** Folds the elements of the tile. The result is in the locals `state`. */
   readonly fold: VectorPart;
-  /** Scans the elements of the tile, starting from the locals `state`. */
+  /** Scans the elements of the tile. The prefix before the tile must be in the locals `state`. */
   readonly scan: VectorPart;
   /** Whether the scan pass needs the inclusive prefix of the tile in advance, in the locals `end`. */
   readonly needsEnd: boolean;

@@ -71,8 +71,8 @@ function orderedFold(
 }
 
 /**
- * Scans four elements in two steps (Hillis and Steele 1986), then combines the prefix before the four elements in front
- * of each result.
+ * Scans four elements in two steps (Hillis and Steele 1986), then prepends the prefix before the four elements to each
+ * result.
  */
 function scanPart(
   code: Code,

@@ -53,7 +53,7 @@ const TILES = 2;
 const LARGEST_TILE = 32768;
 
 /**
- * Scans with an exact monoid, whose bracketing does not matter, in one pass over the input.
+ * Scans with an exact monoid (the brackets do not matter) in one pass over the input.
  *
  * A worker folds a tile, which brings the tile into the cache. The worker then waits for the inclusive prefix of the
  * preceding tile, publishes the inclusive prefix of its own tile, and scans its tile. Workers take tiles in order, so
@@ -105,7 +105,10 @@ function wordsFrom(total: Cell | undefined, leaves: number): Cell[] {
   return total === undefined ? [] : Array.from({ length: leaves }, (_, k) => ({ ...total, word: total.word + k }));
 }
 
-/** Bytes per tile in the chain: a flag that says whether the prefix is present, then the inclusive prefix. */
+/**
+ * Number of bytes per tile in the chain of prefixes. They hold a flag that says whether the prefix is present, then the
+ * inclusive prefix.
+ */
 function strideOf({ types }: MonoidProgram): number {
   return 4 * (1 + types.length);
 }
@@ -176,7 +179,7 @@ function emitScan(
 
 /**
  * Returns a local that says whether the tile can be scanned without folding it first. If so, `state` is set to the
- * prefix before the tile, and after the scan it is the inclusive prefix to publish. This works only for a single
+ * prefix before the tile; after the scan, `state` is the inclusive prefix to publish. This works only for a single
  * worker, and only if the vector scan does not need the inclusive prefix in advance. The last tile is always folded,
  * because its fold gives the total.
  */
@@ -196,8 +199,8 @@ function emitIsKnown({ code, monoid, inputs, to, state, vectors, alone }: Tile):
 }
 
 /**
- * The address of the scratch memory in which the worker keeps the elements of its tile. Keeping them avoids computing
- * costly elements twice.
+ * The address of the scratch memory in which the worker keeps the elements of its tile, so that costly elements are not
+ * computed twice.
  */
 function emitRoom(code: Code, monoid: MonoidProgram): Int32 {
   const room = emitOwnWord(code, TILES);
@@ -229,7 +232,7 @@ function placeIn(room: Int32, { types }: MonoidProgram, element: Int32): Int32 {
 const SPINS = 2000;
 const SLEEP_NANOSECONDS = 10_000_000;
 
-/** Waits for the prefix of the preceding tile, loads the prefix into `state`, and combines it in front of `end`. */
+/** Waits for the prefix of the preceding tile, loads the prefix into `state`, and prepends the prefix to `end`. */
 function awaitPrefix({ code, monoid, state }: Tile, end: readonly ScalarLocal[]): void {
   const before = code.local(I32);
   const spins = code.local(I32);
@@ -253,7 +256,7 @@ function publishPrefix({ code, monoid }: Tile, end: readonly ScalarLocal[]): voi
   notifyAll(code, link);
 }
 
-/** The address of a tile's entry in the chain. */
+/** The address of a tile's entry in the chain of prefixes. */
 function linkOf(monoid: MonoidProgram, chunk: Int32): Int32 {
   return ownWord(CHAIN).add(chunk.mul(strideOf(monoid)));
 }

@@ -48,7 +48,7 @@ import { emitWholePrefixes, type VisitFour, type WholeBlock } from '../shared/tr
 import { type ScanNodes, scanNodes } from './scan-nodes.ts';
 
 /**
- * Scans with the brackets of the canonical combination tree, which gives the same f32 results on every backend. All
+ * Scans in the order of the canonical combination tree. This order gives the same f32 results on every backend. All
  * workers compute the totals of the blocks. Then one worker replaces the totals by exclusive prefixes. Then all workers
  * scan the blocks.
  */
@@ -115,7 +115,7 @@ function emitScanTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgra
       emitCountAt(code, extent, level, count);
       states.set(totalsOf(level, 0));
       emitStateBlocks(code, monoid, room, states, count, (block, number) => {
-        // Only block 0 of each level has no prefix. The highest level has no other block.
+        // Block 0 of each level has no prefix; all other blocks have one. The highest level has only block 0.
         when(code, before.exists.tee(number), () => loadState(monoid, stateAt(monoid, above, number), before.state));
         emitBlockPrefixes(block, before, (index, exclusive) =>
           storeState(code, stateAt(monoid, states, index), exclusive),

@@ -47,7 +47,7 @@ function emitAtomic(code: Code, name: AtomicCombination, address: Int32, value: 
 
 /**
  * Atomic minimum or maximum, which WebAssembly lacks. Repeats a compare-exchange until the value is stored, or until
- * the word in memory is already as small (as large) as the value.
+ * the word in memory is at most (for a minimum) or at least (for a maximum) the value.
  */
 function emitAtomicExtremum(code: Code, name: 'min' | 'max', address: Int32, value: Int32): void {
   const at = code.local(I32);
@@ -70,8 +70,8 @@ function elementAt({ address }: StoreTarget, index: Int32): Int32 {
 }
 
 /**
- * Lowers `to`, the end of a range of indices, so that plain stores are in bounds. A plain store writes index i to word
- * i.
+ * Lowers `to`, the end of a range of indices, so that plain stores are in bounds. A plain store writes the value of
+ * index i to word i.
  */
 export function narrowToStores(code: Code, stores: readonly StoreTarget[], to: Int32Local): void {
   for (const { index, capacity } of stores) if (index === undefined) lower(code, to, capacity);
@@ -154,7 +154,7 @@ export function emitLaneStores(
   results: readonly Node[],
   launchIndex: Node,
 ): void {
-  // Computes all values before the first branch, so that every store can use them.
+  // All values are computed before the first branch, so that every store can use them.
   for (const node of storedNodes(stores, results)) if (node.kind !== 'literal') lanes.local(node);
   for (const target of stores) {
     emitLaneStore(code, lanes, target, index, offset, results, launchIndex);

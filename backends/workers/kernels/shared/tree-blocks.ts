@@ -29,9 +29,9 @@ import { emitBlockTotal, emitWorkerRoom, stateAt, type TreeBlock } from './tree-
 import { emitWholeTotal, type WholeBlock } from './tree-vectors.ts';
 
 /**
- * Code shared by reduce and scan for monoids whose bracketing matters, such as f32 sums. The canonical combination tree
- * fixes the brackets. All workers compute the totals of the blocks, then one worker combines the totals. For a scan,
- * all workers then process the blocks a second time.
+ * Code that reduce and scan share for monoids that are not exact, such as f32 sums. Their results depend on the
+ * brackets, which the canonical combination tree defines. All workers compute the totals of the blocks, then one worker
+ * combines the totals. For a scan, all workers then process the blocks a second time.
  */
 
 /**
@@ -42,7 +42,7 @@ export const INTO = 0;
 export const ROOMS = 1;
 export const TOTALS = 2;
 
-/** Number of levels of totals. Three levels suffice for 2⁴⁰ elements, since a block has 2¹⁰. */
+/** Number of levels of totals. Three levels suffice for 2⁴⁰ elements, because a block has 2¹⁰ elements. */
 export const LEVELS = 3;
 
 export function extentWords(
@@ -84,7 +84,8 @@ export function emitTotals(shape: KernelShape, layout: Layout, monoid: MonoidPro
 }
 
 /**
- * What the vector code for whole blocks needs. `low` and `high` bound the indices whose reads and stores are in bounds.
+ * The inputs of the vector code for whole blocks. `low` and `high` bound the range of indices whose reads and stores
+ * are in bounds.
  */
 export interface Whole {
   readonly lanes: VectorCode;

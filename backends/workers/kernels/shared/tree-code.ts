@@ -10,8 +10,8 @@ import { copyAll, emitCombine, emitIdentity, loadState, releaseAll, stateLocals,
 
 /**
  * Inputs of the scalar code that evaluates the canonical combination tree (`primitives/contract/combination-tree.ts`)
- * over one block. The tree fixes the brackets, for monoids whose bracketing matters. A block consists of quads (four
- * elements each), which are combined into groups. States are consecutive in memory.
+ * over one block. The tree defines the brackets, which matter for monoids that are not exact. A block consists of quads
+ * (four elements each), which are combined into groups. States are consecutive in memory.
  */
 export interface TreeBlock {
   readonly code: Code;
@@ -98,14 +98,14 @@ function placeInQuad(index: Int32): Int32 {
   return index.and(QUAD - 1);
 }
 
-/** The byte offset of the part of the scratch memory that begins after `states` states. */
+/** Byte offset in the scratch memory of the part that begins after the first `states` states. */
 function partOffset({ types }: MonoidProgram, states: number): number {
   return 4 * types.length * states;
 }
 
 /**
- * Combines groups of quads in pairs, which halves the number of groups. If this number is odd, the last group stays as
- * it is.
+ * Combines groups of quads in pairs, which halves the number of groups. If the number of groups is odd, the last group
+ * stays unchanged.
  */
 function emitHalve({ code, monoid, room }: TreeBlock, groups: Int32Local): void {
   const totals = partOffset(monoid, GROUPS);
@@ -163,8 +163,8 @@ function emitQuadPrefixes(block: TreeBlock, quads: Int32): void {
   const right = stateLocals(code, monoid);
   const prefixes = partOffset(monoid, PREFIXES);
   /**
-   * Combines the total of the preceding group in front of the quad's prefix. The first quad of a group has no prefix
-   * yet, so the total itself becomes its prefix.
+   * Prepends the total of the preceding group to the quad's prefix. The first quad of a group has no prefix yet, so the
+   * total itself becomes its prefix.
    */
   const extend = (quad: Int32): void => {
     group.set(group.sub(1));

@@ -20,7 +20,9 @@ export interface WholeBlock {
   readonly code: Code;
   readonly monoid: MonoidProgram;
   readonly combine: VectorCombine;
-  /** Emits code for four elements of the block; `index` is the index of the current group's first element. */
+  /**
+   * The emitter for four elements of the block. `index` is a local with the index of the current group's first element.
+   */
   readonly lanes: VectorCode;
   readonly elements: readonly Node[];
   readonly index: Int32Local;
@@ -38,8 +40,8 @@ type State = readonly VectorLocal[];
 
 const QUADS = BLOCK / QUAD;
 /**
- * Byte offsets of the totals and of the prefixes in the scratch memory of a leaf, and the size of this memory. The
- * prefixes up to element k of all quads begin at byte `4 * QUADS * k`.
+ * Byte offsets of the totals and of the prefixes before quads in the scratch memory of a leaf, and the size of this
+ * memory. Before the totals, the prefixes up to element k of every quad begin at byte `4 * QUADS * k`.
  */
 const TOTALS = 4 * BLOCK;
 const PREFIXES = 4 * (BLOCK + QUADS);
@@ -107,8 +109,8 @@ function emitGroups({ code, index, first }: WholeBlock, body: (group: Int32) => 
 }
 
 /**
- * Stores the prefix before each of the four quads of a group, from their totals t0 to t2: t0, t0 ⊕ t1, (t0 ⊕ t1) ⊕ t2.
- * The prefix before the first quad is garbage.
+ * Stores the prefix before each of the four quads of a group. From the quads' totals t0, t1 and t2 it computes t0, t0 ⊕
+ * t1, (t0 ⊕ t1) ⊕ t2. The prefix before the first quad is garbage.
  */
 function emitPrefixesInGroup(block: WholeBlock, group: Int32, totals: State): void {
   const { code, monoid, combine } = block;
@@ -144,8 +146,8 @@ function emitPrefixesOfGroups(block: WholeBlock): void {
 }
 
 /**
- * For every second group, combines the total of the preceding group in front of all prefixes of the group. A group has
- * `bytes` bytes of prefixes, four for each quad (four elements).
+ * For every second group, prepends the total of the preceding group to all prefixes of the group. The prefixes of a
+ * group take `bytes` bytes, four bytes for each quad (four elements).
  */
 function emitLevel(block: WholeBlock, bytes: Int32): void {
   const { code, monoid, combine } = block;
@@ -179,7 +181,7 @@ function emitLevel(block: WholeBlock, bytes: Int32): void {
   releaseAll(code, [...left, ...right, at, end, total]);
 }
 
-/** Combines totals in pairs, which halves their number `count`. Lanes after the last total contain garbage. */
+/** Combines totals in pairs, which halves the number of totals, `count`. Lanes after the last total contain garbage. */
 function emitHalve(block: WholeBlock, count: Int32Local): void {
   const { code, monoid, combine } = block;
   const left = vectorLocals(code, monoid);
@@ -213,13 +215,16 @@ function emitVisits(block: WholeBlock, before: Before, visit: VisitFour): void {
   monoid.types.forEach((type, leaf) => {
     prefix[leaf]!.set(splatOf(type, before.state[leaf]!));
   });
-  /** The inclusive prefixes of element k of the four quads in a group: `inFront` ⊕ the prefixes within the quads. */
+  /**
+   * The inclusive prefixes of element k of the four quads in a group: `inFront` combined with the prefixes within the
+   * quads.
+   */
   const join = (group: Int32, k: number): VectorLocal[] => {
     const local = vectorLocals(code, monoid);
     const joined = vectorLocals(code, monoid);
     loadAll(block, group, 4 * QUADS * k, local);
     combine(joined, inFront, local);
-    // Nothing precedes the first quad of the first block, so the prefixes within this quad are final.
+    // Nothing precedes the first quad of the first block, so the prefixes within this quad are already complete.
     whereNothingBefore(group, () => shuffle(joined, local, joined, [0, 5, 6, 7]));
     releaseAll(code, local);
     return joined;
@@ -267,7 +272,7 @@ function shuffle(into: State, a: State, b: State, choice: Lanes): void {
   for (const [leaf, local] of into.entries()) local.set(a[leaf]!.shuffle(b[leaf]!, choice));
 }
 
-/** The byte offset in the worker's scratch memory for part `part` of a leaf (scalar component). */
+/** The byte offset in the worker's scratch memory of part `part` (such as totals) of a leaf (scalar component). */
 function partOf(leaf: number, part: number): number {
   return leaf * LEAF_BYTES + part;
 }

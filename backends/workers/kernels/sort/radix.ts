@@ -28,7 +28,8 @@ export const sortWord = {
   firstKeys: 0,
   firstPayload: 1,
   /**
-   * Addresses of the buffers to which the first pass moves the rows. Each further pass swaps the two pairs of buffers.
+   * Addresses of the buffers to which the first pass moves the rows. In each further pass, the two pairs of buffers
+   * swap their roles.
    */
   otherKeys: 2,
   otherPayload: 3,
@@ -38,8 +39,8 @@ export const sortWord = {
   /** Address of two words per region: the bitwise AND of its keys, and the bitwise OR of its keys. */
   extremes: 6,
   /**
-   * Address of a table per region, with an entry per digit: first the count of the digit, later the target position of
-   * the next row with the digit.
+   * Address of the tables: one per region, with one entry per digit. The entry is first the count of the digit, later
+   * the target position of the next row with this digit.
    */
   counts: 7,
   /** Address of the plan: an entry per pass, then an entry with the final addresses of the rows. */
@@ -66,8 +67,8 @@ export function planBytes(passes: number): number {
 }
 
 /**
- * The functions of the kernel, in order: the plan; for each pass, digit counts, target positions and moves; the copy to
- * the result buffers.
+ * The functions of the kernel, in order: one that makes the plan; for each pass, three that count digits, compute
+ * target positions and move rows; and one that copies the rows to the result buffers.
  */
 export function emitRadix(passes: number, hasPayload: boolean): readonly FunctionBody[] {
   const each = Array.from({ length: passes }, (_, pass) => [
@@ -78,14 +79,14 @@ export function emitRadix(passes: number, hasPayload: boolean): readonly Functio
   return [emitPlan(passes), ...each.flat(), emitCopyOut(passes, hasPayload)];
 }
 
-/** Begins a function of the kernel. `extent` is the number of rows. */
+/** Begins the code of one of the kernel's functions. `extent` is the number of rows. */
 function begin(): { readonly code: Code; readonly extent: Int32Local } {
   const code = new Code(kernelParameters);
   const { extent } = emitInputs(code, { programs: [], stores: [], words: SORT_WORDS }, layoutOf([]), []);
   return { code, extent };
 }
 
-/** The range of rows of the region that the chunk processes, as locals. `to` is exclusive. */
+/** The range of rows in the region that the current chunk processes, as locals. `to` is exclusive. */
 export function emitRegion(code: Code, extent: Int32): { readonly from: Int32Local; readonly to: Int32Local } {
   const size = code.local(I32);
   const from = code.local(I32);
@@ -101,7 +102,8 @@ export function emitRegion(code: Code, extent: Int32): { readonly from: Int32Loc
 }
 
 /**
- * Plans the passes. A pass is skipped if all keys have the same digit. Each other pass swaps the two pairs of buffers.
+ * Plans the passes. A pass is skipped if all keys have the same digit. In each other pass, the two pairs of buffers
+ * swap their roles.
  */
 function emitPlan(passes: number): FunctionBody {
   const { code, extent } = begin();
@@ -134,7 +136,7 @@ function emitPlan(passes: number): FunctionBody {
   return code.finish();
 }
 
-/** A word with the bits that differ between any two keys; 0 if there are no rows. */
+/** A word in which a bit is set if the bit differs between any two keys; 0 if there are no rows. */
 function emitDifferingBits(code: Code, extent: Int32): Int32 {
   const all = code.local(I32);
   const any = code.local(I32);
@@ -211,8 +213,8 @@ function emitDigitCounts(pass: number): FunctionBody {
 }
 
 /**
- * Computes the target positions: replaces the counts by their exclusive prefix sums, ordered by digit first and then by
- * region.
+ * Computes the target positions: replaces the counts by their exclusive prefix sums, where the counts are ordered by
+ * digit first and then by region.
  */
 function emitPlaces(pass: number): FunctionBody {
   const { code } = begin();

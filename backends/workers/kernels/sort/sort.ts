@@ -64,8 +64,8 @@ export function launchSort(launcher: Launcher, command: SortCommand): Launch {
   ];
   const other = [scratch(), hasPayload ? scratch() : 0];
   const own = [
-    // An even number of passes ends in the buffers in which it began, so the rows are first written to the result
-    // buffers.
+    // After an even number of passes, the rows are in the buffers in which they began, so the rows are first written to
+    // the result buffers.
     ...(passes % 2 === 0 ? [...out, ...other] : [...other, ...out]),
     ...out,
     launcher.scratch(regions * EXTREME_BYTES),
