@@ -31,7 +31,7 @@ export interface Bench {
   readonly context: Context;
   /** Powers of two. */
   readonly sizes: readonly number[];
-  /** Number of calls that are issued before the first wait. */
+  /** Number of calls that are issued before the caller waits for their results. */
   readonly inARow: number;
   /** Rounds of a loop. */
   readonly rounds: number;
@@ -51,8 +51,8 @@ const HEAT_MS = 250;
 const HEATED_ROWS = 2 ** 27;
 
 /**
- * Times `work` until it is done, in milliseconds; `before` runs before each measurement and is not timed. For the first
- * quarter of a second, measurements are discarded, so that all code is compiled.
+ * Times `work` until it is done, in milliseconds; `before` runs before each measurement and is not timed. The
+ * measurements of the first quarter of a second are discarded, because code is still being compiled.
  */
 export async function timesOf(
   { context, times, heat }: Bench,
@@ -79,7 +79,10 @@ export function share({ ms, min, max }: Milliseconds, of: number): Milliseconds 
   return { ms: ms / of, min: min / of, max: max / of };
 }
 
-/** Times a call in two ways: many calls followed by one wait, and a single call with its wait. Results are freed. */
+/**
+ * Times a call in two ways: many calls followed by one wait for all results, and a single call with its own wait.
+ * Results are freed.
+ */
 export async function timeCalls(
   bench: Bench,
   row: Pick<Row, 'what' | 'n' | 'library' | 'checksum'>,
@@ -95,7 +98,8 @@ export async function timeCalls(
 }
 
 /**
- * Keeps a GPU busy for a quarter of a second: an idle GPU needs some tenths of a second to raise its clock frequency.
+ * Returns a function that keeps a GPU busy for a quarter of a second: an idle GPU needs some tenths of a second to
+ * raise its clock frequency.
  */
 export function heater(context: Context, column: (rows: number) => Column<'u32'>): () => Promise<void> {
   let rows: Column<'u32'> | undefined;

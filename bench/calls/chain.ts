@@ -27,7 +27,7 @@ async function timeChain(bench: Bench, n: number, library: string, call: () => C
   await timeCalls(bench, { what: 'chain', n, library, checksum: sum }, call);
 }
 
-/** Times the same chain in plain JavaScript on one thread. */
+/** Times the chain in plain JavaScript on one thread. */
 export async function measurePlainChain(bench: Bench, n: number): Promise<void> {
   const { x } = chain.inputs({ n, type: 'u32' });
   const row = { what: 'chain', n, library: 'plain JavaScript', checksum: checksum([plainChain(x)]) };

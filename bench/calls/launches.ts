@@ -10,9 +10,9 @@ const TOGETHER = 50;
 const COUNTED = ['dispatches', 'submissions', 'bindGroups', 'allocations', 'compilations'] as const;
 
 /**
- * Prints how the device's time for a chain is distributed: the time of each command alone, and the time per chain of 50
- * chains submitted together. A command may take several launches. Commands timed alone wait for each other, so their
- * sum is longer.
+ * Prints the device's time for each command of a chain, timed alone, and the mean time of a chain if 50 chains are
+ * submitted together. A command may take several launches. Commands that are timed alone wait for each other, so the
+ * sum of their times exceeds the time of a chain.
  */
 export async function printLaunches({ context, sizes, heat }: Bench): Promise<void> {
   const { counters } = context.backend;

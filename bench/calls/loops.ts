@@ -20,13 +20,19 @@ function startOf(n: number): Start {
 export const LOOPS = ['loop', 'loop, a number read each round', 'loop with a stop rule'] as const;
 type Loop = (typeof LOOPS)[number];
 
-/** One round of a loop: computes the next state and, if requested, its number (the sum of the state). */
+/**
+ * Functions for one round of a loop: each computes the next state, and `stepWithNumber` also computes its number (the
+ * sum of the state).
+ */
 interface Rounds {
   step(state: Column<'u32'>): Column<'u32'>;
   stepWithNumber(state: Column<'u32'>): { readonly next: Column<'u32'>; readonly number: Column<'u32'> };
 }
 
-/** Times loops of gather and map in three ways: ordinary calls, prepared calls, and `context.iterate`. */
+/**
+ * Times loops (rounds of a gather and a map) in three ways: as ordinary calls, as prepared calls, and with
+ * `context.iterate`.
+ */
 export async function measureLoops(bench: Bench, n: number): Promise<void> {
   const { context } = bench;
   const start = startOf(n);
@@ -50,7 +56,7 @@ export async function measureLoops(bench: Bench, n: number): Promise<void> {
   context.dispose(first, order);
 }
 
-/** The first state, and the sum of the last state, which the stop rule looks for. */
+/** The first state of a loop, and the number at which the stop rule ends the loop: the sum of the last state. */
 interface Ends {
   readonly first: Column<'u32'>;
   readonly sought: number;

@@ -5,7 +5,9 @@ export function printTables(rows: readonly Row[]): void {
   for (const group of grouped(rows, ({ what, way }) => `${what}, ${way}`)) printTable(...group);
 }
 
-/** Prints medians. Transfers also have a rate; peers also have, in brackets, their time divided by our fastest time. */
+/**
+ * Prints medians. For transfers, the rate is printed too. For peers, the ratio to our fastest time follows in brackets.
+ */
 function printTable(title: string, rows: readonly Row[]): void {
   const sizes = [...new Set(rows.map(({ n }) => n))].toSorted((a, b) => a - b);
   console.log(`\n## ${title}, ms\n`);

@@ -6,7 +6,7 @@ import { type Bench, timesOf } from './bench.ts';
 const AT_ONCE = 8;
 
 /**
- * Times transfers of arrays to the device and back, each awaited. For files and more sizes, see
+ * Times transfers of arrays to the device and back, with a wait after each transfer. For files and more sizes, see
  * `bench/primitives/transfers.ts`.
  */
 export async function measureTransfers(bench: Bench): Promise<void> {
@@ -32,7 +32,7 @@ async function measureUploads(bench: Bench, words: number): Promise<void> {
     };
     const work = async (): Promise<void> => {
       column = await make();
-      // This read ends only when the whole array has arrived.
+      // Reads the last element, which arrives only after the whole array.
       await context.read(slice(column, words - 1, words));
     };
     const row = { what: 'upload', n: words, library: `quadrille, ${name}`, way: 'until done', bytes: 4 * words };

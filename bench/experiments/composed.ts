@@ -14,7 +14,7 @@ const isOdd = q.fn('isOdd', { x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 const isOddRow = q.fn('isOddRow', { x: u32, order: u32, keys: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 type Cells = { readonly x: q.NeighboursParameter<typeof u32> };
 
-/** Whether a row starts a segment; every segment has 16 rows. */
+/** Functor that tests whether a row starts a segment. Every segment has 16 rows. */
 export const isHead: q.Functor<{ i: typeof u32 }, typeof q.bool> = q.fn('isHead', { i: u32 }, q.bool, ({ i }) =>
   i.and(15).eq(0),
 );
@@ -42,18 +42,21 @@ const random = (one: Case): { x: Uint32Array } => ({ x: randomOf(one) as Uint32A
 const inRuns = ({ n }: Case): HostColumns => ({ keys: indices(n).map((i) => i >>> 4) });
 const counted = (columns: readonly HostColumn[]): number => columns.reduce((sum, { length }) => sum + length, 0);
 /**
- * Cells per row of the grid: the largest power of two that divides n, but at most `WIDTH`; so every grid row is
- * complete.
+ * Number of cells per row of the grid: the largest power of two that divides n, but at most `WIDTH`. So every row of
+ * the grid is complete.
  */
 const widthOf = (n: number): number => Math.min(plain.WIDTH, n & -n);
 
-/** Runs `fill`, which fills an array and returns how many elements it wrote; returns only these elements. */
+/** Lets `fill` write elements into a new array and return their number. Returns only these elements. */
 const filled = (length: number, fill: (out: Uint32Array) => number): Uint32Array => {
   const out = words(length);
   return out.subarray(0, fill(out));
 };
 
-/** Primitives that are built from other primitives, over u32. `bytes` is the minimum that each must read and write. */
+/**
+ * Primitives over u32 that are built from other primitives. `bytes` is the number of bytes that each must at least read
+ * and write.
+ */
 export const composedPrimitives: readonly Primitive[] = [
   {
     name: 'fill',

@@ -37,8 +37,8 @@ export interface HistogramPyramid {
   /** The counts of all levels from 2 on, one level after another. */
   readonly above: Column<'u32'>;
   /**
-   * Three words for every level from 0 (the cells) on: the index of its first count in its column, its width and its
-   * height.
+   * Three words for every level, beginning with level 0 (the cells): the index of the level's first count in its
+   * column, the width and the height.
    */
   readonly levels: Column<'u32'>;
   readonly top: number;
@@ -77,9 +77,9 @@ export function disposePyramid(context: Context, { groups, above, levels, total 
 }
 
 /**
- * The indices of the active cells. The search for each output row starts at the top and, at every level, goes to the
- * one of four children that contains the row. In 1D the indices ascend; in 2D they are in quadtree order. Only the
- * device knows their number.
+ * The indices of the active cells. For each output row, a search goes down from the top of the pyramid, at every level
+ * to the child (one of four) that contains the row. In 1D the indices ascend; in 2D they are in quadtree order. The
+ * number of output rows is known only on the device.
  */
 export function pointList(context: Context, pyramid: HistogramPyramid): Column<'u32'> {
   const { dimensions, cells, groups, above, levels, top, total } = pyramid;
@@ -113,7 +113,7 @@ interface Place {
   readonly y: U32;
 }
 
-/** Returns the place of one of the four children of the group at `place`. */
+/** Returns the place of child number `child` (0 to 3) of the group at `place`. */
 type ChildOf = (place: Place, child: U32) => Place;
 
 const childOf: Readonly<Record<1 | 2, ChildOf>> = {

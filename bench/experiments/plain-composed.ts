@@ -78,7 +78,9 @@ export function adjacentDifference(x: Words, out: Words): number {
   return x.length;
 }
 
-/** The sum of each row and its two neighbours; beyond the ends, the first or last row is used. */
+/**
+ * For each row, the sum of the row and its two neighbours. The first and the last row are their own missing neighbours.
+ */
 export function stencil(x: Words, out: Words): number {
   const last = x.length - 1;
   for (let i = 1; i < last; i++) out[i] = x[i - 1]! + x[i]! + x[i + 1]!;
@@ -172,8 +174,8 @@ export function lowerBound(keys: Words, needles: Words, out: Words): number {
 }
 
 /**
- * Finds the k-th smallest key by digits of 11 bits, from the highest; each pass keeps only the keys with the right
- * digit.
+ * Finds the k-th smallest key, one digit of 11 bits after another, from the highest digit. Each pass keeps only the
+ * keys with the digit that was found.
  */
 export function selectKth(x: Words, k: number, out: Words, spare: Words): number {
   const counts = new Uint32Array(2048);
@@ -212,7 +214,7 @@ export function composeMaps(scales: Words, offsets: Words): Words[] {
   return [out, second];
 }
 
-/** The rows of three columns whose first element is odd. */
+/** Keeps the rows of three columns in which the first column is odd. */
 export function copyRecordsIf([x, y, z]: readonly [Words, Words, Words]): Words[] {
   const out = [x, y, z].map(({ length }) => new Uint32Array(length)) as [Words, Words, Words];
   let place = 0;

@@ -85,7 +85,7 @@ function scanReal(x: Float32Array, out: Float32Array): void {
   }
 }
 
-/** Has no data-dependent branch, because that would take twice as long. */
+/** Has no branch that depends on the data, because such a branch would double the time. */
 function copyIf(x: Words, out: Words): void {
   let place = 0;
   for (let i = 0; i < x.length; i++) {

@@ -103,7 +103,7 @@ export function plainSortByKey(x: HostColumn, values: Uint32Array): readonly [Ho
       to[0][place] = keys[i]!;
       to[1][place] = rows[i]!;
     }
-    // In the first pass, `keys` and `rows` are the caller's arrays, which must not be overwritten.
+    // In the first pass, `keys` and `rows` are the caller's arrays, so they must not become spare arrays.
     spare = shift === 0 ? undefined : [keys, rows];
     [keys, rows] = to;
   }

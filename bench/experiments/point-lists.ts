@@ -20,7 +20,7 @@ export const byPyramid =
     return context.scope(() => pointList(context, buildPyramid(context, cells, extent, dimensions)));
   };
 
-/** Pseudo-random cells: 1 for about one in `among` cells, otherwise 0. */
+/** Pseudo-random cells: about one in `among` cells is 1 (active), the others are 0. */
 export function cellsOf(count: number, among: number): Uint32Array {
   return Uint32Array.from({ length: count }, (_, i) => Number(hashed(i) % among === 0));
 }
@@ -28,8 +28,8 @@ export function cellsOf(count: number, among: number): Uint32Array {
 const DENSITIES = [1, 16, 256, 4096];
 
 /**
- * Experiments for `quadrille bench --experiment`: point lists in 1D by both methods, for several densities from all
- * cells active to few cells active.
+ * Experiments for `quadrille bench --experiment`: point lists in 1D by both methods, for several densities of active
+ * cells.
  */
 const experiments: readonly Experiment[] = DENSITIES.flatMap((among) =>
   [byScan, byPyramid(1)].map(

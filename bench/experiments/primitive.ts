@@ -2,7 +2,7 @@ import type { Column, Table } from '../../primitives/columns/column.ts';
 import type { At, Case, ElementType, HostColumn, HostColumns, HostResult } from '../harness/experiment.ts';
 
 /**
- * Stands for a column of any numeric type: an experiment with several element types runs with one of them at a time.
+ * Stands for a column of any numeric type. An experiment that supports several element types runs separately for each.
  */
 export type Numbers = Column<'u32'>;
 

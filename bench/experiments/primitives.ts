@@ -48,7 +48,7 @@ export const highByte: q.Functor<{ x: typeof q.u32 }, typeof q.u32> = q.fn('high
 const random = (one: Case): HostColumns => ({ x: randomOf(one) });
 const wordsOf = (columns: readonly HostColumn[]): number => columns.reduce((sum, { length }) => sum + length, 0);
 
-/** Primitives that are compared with peers. `bytes` is the minimum that each must read and write. */
+/** Primitives that are compared with peers. `bytes` is the number of bytes that each must at least read and write. */
 const primitives: readonly Primitive[] = [
   {
     name: 'copy',
@@ -161,7 +161,8 @@ export const primitiveExperiments: readonly Experiment[] = [...primitives, ...co
     run: run as never,
     plain: plain as never,
     bytes,
-    // Sums of f32 follow the canonical summation tree, which the plain code lacks; the reference backend implements it.
+    // Sums of f32 follow the library's canonical summation tree. The plain code does not, so the reference backend
+    // computes the expected result.
     reference: (columns, one) => (adds && one.type === 'f32' ? undefined : plain(columns as never, one)),
     tolerance: ({ type }) => (adds && type === 'f32' ? F32_SUMS : 0),
   }),

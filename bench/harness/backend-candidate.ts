@@ -23,8 +23,8 @@ export function backendCandidate(name: string, context: Context, description: st
 }
 
 /**
- * Returns work that keeps the GPU busy before a measurement: a quarter of a second for an idle GPU, which needs that
- * time to raise its clock frequency; one short pass if the GPU is `warm`.
+ * Returns work that keeps the GPU busy before a measurement. An idle GPU needs a quarter of a second of work to raise
+ * its clock frequency; a GPU that is `warm` gets one short pass.
  */
 type Heater = (warm: boolean) => Promise<() => void>;
 
@@ -58,15 +58,15 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
   const inputMemories = new Set(memoriesIn(columns));
   let waits = false;
 
-  /** Frees a result, except columns that share memory with the inputs. */
+  /** Frees the columns of a result, except columns that share memory with the inputs. */
   const free = (result: Table): void => {
     const isOwn = (column: Column): boolean => !memoriesIn(column).some((memory) => inputMemories.has(memory));
     context.dispose(columnsIn(result).filter(isOwn));
   };
 
   /**
-   * Runs the experiment and stores its result, because a view alone would do no work. A promise is returned as it is;
-   * the enclosing scope then throws `context/async-scope`.
+   * Runs the experiment and stores its result, because a view alone would do no work. A promise is returned unchanged,
+   * for which the enclosing scope throws `context/async-scope`.
    */
   const atOnce = (): Table => {
     const result = experiment.run(columns, at);
@@ -75,8 +75,8 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
   const awaited = async (): Promise<Table> => context.materialize(await experiment.run(columns, at));
 
   /**
-   * Runs the experiment for the first time, and returns its result. Only this run shows whether the experiment is
-   * asynchronous; asynchronous experiments must not run in a scope.
+   * Runs the experiment for the first time, and returns its result. Runs outside a scope: only this run shows whether
+   * the experiment is asynchronous, and an asynchronous experiment must not run in a scope.
    */
   const first = async (): Promise<Table> => {
     if (waits) return awaited();
@@ -94,7 +94,7 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
     if (waits) return awaited().then(free);
     context.scope(() => void atOnce());
   };
-  /** Awaits every call, because calls over the same rows could otherwise be fused. */
+  /** Awaits every call, because consecutive calls over the same rows could otherwise be fused. */
   const repeat = async (calls: number): Promise<void> => {
     for (let call = 0; call < calls; call++) {
       const running = once();

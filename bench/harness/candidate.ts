@@ -17,7 +17,7 @@ export interface Candidate {
 
 /** A candidate that is ready to run a job. */
 export interface Prepared {
-  /** The result: its columns, or only their checksum. */
+  /** The result of the job: its columns, or only their checksum. */
   answer(): Promise<readonly HostColumn[] | number>;
   /** Times a number of consecutive calls. `warm` means that another candidate has just kept the same hardware busy. */
   round(calls: number, warm?: boolean): Promise<Round>;
@@ -29,7 +29,7 @@ export interface Round {
   readonly time: number;
   /** Time of a single call until the host knows that it is done; undefined if `time` already includes this wait. */
   readonly latency?: number | undefined;
-  /** The clock that measured `time`. The host's clock always measures `latency`. */
+  /** The clock that measured `time`. For `latency`, it is always the host's clock. */
   readonly clock: 'host' | 'device';
 }
 

@@ -8,13 +8,13 @@ export type ElementType = 'u32' | 'i32' | 'f32';
 
 export const ELEMENT_TYPES: readonly ElementType[] = ['u32', 'i32', 'f32'];
 
-/** A column in host memory. */
+/** A column of elements in host memory. */
 export type HostColumn = Uint32Array | Int32Array | Float32Array;
 
 /** Columns in host memory, by name. */
 export type HostColumns = { readonly [name: string]: HostColumn };
 
-/** The backend's columns for a record of host columns, by the same names. */
+/** The columns on a backend for a record of host columns, under the same names. */
 export type ColumnsOnBackend<I extends HostColumns> = { readonly [K in keyof I]: Column<ColumnTypeOf<I[K]>> };
 
 /**
@@ -63,8 +63,8 @@ export interface Experiment<I extends HostColumns = HostColumns, U = ColumnsOnBa
   /** Moves the inputs to the backend before anything is timed; by default, each array becomes a column. */
   upload?(inputs: I, at: At): U;
   /**
-   * The measured code: a pipeline over columns on a backend. Its result must be stored, so `materialize` views. An
-   * asynchronous algorithm returns a promise and is timed by the host's clock only.
+   * The measured code: a pipeline over columns on a backend. The result must be stored, so apply `materialize` to
+   * views. An asynchronous algorithm returns a promise and is timed by the host's clock only.
    */
   run(columns: U, at: At): Table | Promise<Table>;
   /**
@@ -74,18 +74,18 @@ export interface Experiment<I extends HostColumns = HostColumns, U = ColumnsOnBa
   reference?(inputs: I, one: Case): HostResult | undefined;
   /** Minimum number of bytes that must be read and written to compute `result`; used for the rate. */
   bytes?(one: Case, result: readonly HostColumn[]): number;
-  /** The same computation in plain JavaScript over typed arrays, as one would write it without this library. */
+  /** Does the same computation in plain JavaScript over typed arrays, as one would write it without this library. */
   plain?(inputs: I, one: Case): HostResult;
   /**
-   * Tolerance for elements of peers, relative to the larger of 1 and the element's magnitude; 0 by default. Backends of
-   * this library must agree in every byte.
+   * Tolerance for the results of peers, relative to the larger of 1 and the element's magnitude; 0 by default. The
+   * results of this library's backends must be equal in every byte.
    */
   tolerance?(one: Case): number;
 }
 
 /**
- * The default export of an experiment file: one experiment, a list of experiments, or a function that makes them from
- * the library.
+ * The default export of an experiment file: one experiment, a list of experiments, or a function that is given the
+ * library and returns experiments.
  */
 export type ExperimentFile<Library = typeof import('../../index.ts')> =
   | Experiment

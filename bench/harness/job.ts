@@ -39,7 +39,7 @@ export function makeJob(experiment: Experiment, one: Case): Job {
 function requireInputs({ name }: Experiment, inputs: unknown): HostColumns {
   const isRecord = typeof inputs === 'object' && inputs !== null && !(inputs instanceof Promise);
   if (isRecord && Object.values(inputs).every(isHostColumn)) return inputs as HostColumns;
-  // The ArgumentError below is more useful than this promise's rejection, so the rejection is ignored.
+  // The ArgumentError thrown below says more than the rejection of this promise, so the rejection is ignored.
   if (inputs instanceof Promise) inputs.catch(() => {});
   throw new ArgumentError('bench/inputs', `The function inputs of experiment ${name} must return columns.`, {
     expected: 'a record of Uint32Array, Int32Array and Float32Array',
@@ -105,7 +105,10 @@ function firstOtherBits(got: HostColumn, expected: HostColumn): number {
   return -1;
 }
 
-/** The 32-bit words of a column: f32 elements are reinterpreted, because equality of numbers would accept −0 for 0. */
+/**
+ * The elements of a column as 32-bit integers. The bits of f32 elements are compared, because a comparison of numbers
+ * would accept −0 for 0.
+ */
 function bitsOf(column: HostColumn): HostColumn {
   if (!(column instanceof Float32Array)) return column;
   return new Uint32Array(column.buffer, column.byteOffset, column.length);

@@ -38,7 +38,7 @@ function versionHere(): string {
       const manifest = JSON.parse(readFileSync(new URL(up, import.meta.url), 'utf8'));
       if (manifest.name === 'quadrille') return manifest.version;
     } catch {
-      // There is no readable package.json in this folder; try the next.
+      // This folder has no readable package.json, so the next folder is tried.
     }
   }
   return 'unknown';

@@ -90,14 +90,14 @@ interface Runner {
 const MIN_ROUND = { cpu: 1e7, gpu: 2e6 };
 /**
  * Nanoseconds. A CPU candidate with shorter calls makes one untimed call before each round. While other candidates run,
- * its columns leave the caches and its threads go to sleep; without that call, calls of a few milliseconds took up to
- * twice as long as in a loop. Peers that share columns with the candidate before them had no such disadvantage.
+ * its columns leave the caches and its threads go to sleep; without the untimed call, calls of a few milliseconds took
+ * up to twice as long as in a loop. Peers that share columns with the candidate before them had no such disadvantage.
  */
 const WARMED_CALL = 1e8;
 const MAX_CALLS = 100;
-/** Nanoseconds. A candidate with longer calls is warm after a single call. */
+/** Nanoseconds. A single call warms up a candidate whose calls are longer than this. */
 const LONG_CALL = 5e8;
-/** Nanoseconds. A candidate that has spent this long stops, but not before {@link MIN_ROUNDS} rounds. */
+/** Nanoseconds. A candidate that has spent this long stops, unless it has done fewer than {@link MIN_ROUNDS} rounds. */
 const ENOUGH = 3e9;
 const MIN_ROUNDS = 3;
 
@@ -163,8 +163,8 @@ async function faultOf(
 const TURN_MS = 50;
 
 /**
- * Measures the rounds of all runners, which take turns; runners that have spent enough time skip their turns. A runner
- * that fails is dropped, and an abort ends all rounds.
+ * Measures the rounds of all runners (candidates that are ready), which take turns. A runner whose measurements have
+ * taken enough time skips its turns, and a runner that fails is dropped. An abort ends all rounds.
  */
 async function takeTurns(
   job: Job,
@@ -178,7 +178,7 @@ async function takeTurns(
   let lastTurn = performance.now();
   for (let round = 0; round < rounds; round++) {
     if (performance.now() - lastTurn > TURN_MS) {
-      // Let the event loop run: otherwise a backend on this thread would block Ctrl-C and the progress bar.
+      // Lets the event loop run: otherwise a backend on this thread would block Ctrl-C and the progress bar.
       await new Promise((resolve) => setTimeout(resolve));
       lastTurn = performance.now();
     }

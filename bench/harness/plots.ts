@@ -37,7 +37,7 @@ function thinned(ticks: readonly number[]): number[] {
   return ticks.filter((_, i) => i % step === 0);
 }
 
-/** The time of the fastest memcpy per size and kind of hardware, as points of dashed lines. */
+/** The time of the fastest memcpy, for each size and kind of hardware. The points are joined by dashed lines. */
 function memcpyPoints(rows: readonly Row[], amountOf: (row: Row) => number | undefined): PanelPoint[] {
   const copies = rows.filter(({ experiment, type }) => experiment === COPY && type === 'u32');
   const fastest = new Map<string, Row>();
@@ -101,8 +101,8 @@ const FASTER = '#0072b2';
 const SLOWER = '#d55e00';
 
 /**
- * A standalone SVG of peers' times divided by backends' times, at the largest size that both have. Blue bars to the
- * right mean that the backend is faster; orange bars to the left mean that the peer is faster.
+ * A standalone SVG of ratios: a peer's time divided by a backend's time, at the largest size that was measured for
+ * both. Blue bars to the right mean that the backend is faster; orange bars to the left mean that the peer is faster.
  */
 export async function ratioPlot(rows: readonly Row[]): Promise<string> {
   const title = 'Time of peers by time of backends';
@@ -144,7 +144,10 @@ export async function ratioPlot(rows: readonly Row[]): Promise<string> {
   ]);
 }
 
-/** A bar for every pair of backend and peer that share an experiment and type, at the largest size that both have. */
+/**
+ * One bar for every pair of a backend and a peer that ran the same experiment for the same type, at the largest size
+ * that was measured for both.
+ */
 function barsOf(rows: readonly Row[]): Bar[] {
   const bars = new Map<string, Bar>();
   for (const { experiment, type, n, rows: alike } of [...byCase(rows)].sort((a, b) => a.n - b.n)) {
@@ -167,7 +170,7 @@ function barsOf(rows: readonly Row[]): Bar[] {
   return [...bars].sort(([a], [b]) => rank(a) - rank(b)).map(([, bar]) => bar);
 }
 
-/** A drawing that says that the run has no data for it. */
+/** A drawing whose text says that this run has no data for the diagram. */
 async function emptyDrawing(title: string): Promise<string> {
   return framed(title, 'Nothing was measured that could be drawn.', TOP, []);
 }

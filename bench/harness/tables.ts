@@ -33,7 +33,7 @@ const COLUMNS = [
   'checked',
 ] as const;
 
-/** The rows as CSV. Times are in nanoseconds per call; unknown values are empty. */
+/** Writes the rows as CSV. Times are in nanoseconds per call. An unknown value is an empty field. */
 export function resultsCsv({ rows }: Pick<Results, 'rows'>): string {
   return [COLUMNS.join(','), ...rows.map(csvRow)].map((line) => `${line}\n`).join('');
 }
@@ -110,13 +110,16 @@ function timeText(nanoseconds: number): string {
 
 const MIN_POWER = 8;
 
-/** `2^20` for powers of two from 2^8 on; other numbers have thousands separators. */
+/** A number of elements as text: `2^20` for powers of two from 2^8 on; other numbers have thousands separators. */
 export function sizeText(n: number): string {
   const power = Math.log2(n);
   return power >= MIN_POWER && Number.isInteger(power) ? `2^${power}` : n.toLocaleString('en-US');
 }
 
-/** Formats a number with three significant digits, without an exponent. Integer parts with more digits are kept. */
+/**
+ * Formats a number with three significant digits, without an exponent. An integer part with more digits is written in
+ * full.
+ */
 export function digits(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }

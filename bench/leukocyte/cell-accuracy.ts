@@ -42,12 +42,13 @@ export interface TrackAccuracy {
   /** The share of the cells in `tracks` that were found at least once, and always by the same track. */
   readonly withoutSwitch: number;
   /**
-   * Number of changes from one track to another between consecutive frames in which a cell was found, over all cells.
+   * Number of switches, over all cells. A switch is a change of the track that found the cell, from one frame in which
+   * the cell was found to the next such frame.
    */
   readonly switches: number;
   /**
-   * Number of uninterrupted runs of frames in which the same track found a cell, over all cells; ideally equal to
-   * `tracks`.
+   * Number of fragments, over all cells. A fragment is an uninterrupted series of frames in which the same track found
+   * the cell. The ideal value equals `tracks`.
    */
   readonly fragments: number;
   /** Number of tracks that followed more than one cell. */
@@ -58,8 +59,8 @@ export interface TrackAccuracy {
 
 /**
  * Matches true and found centres of one frame, one to one: as many pairs as possible within the radius, with the
- * minimum sum of squared distances. Hidden cells and cells near the border are not counted; nor are found centres that
- * match such cells.
+ * minimum sum of squared distances. Neither hidden cells nor cells near the border are counted, and neither are found
+ * centres that match such cells.
  */
 export function matchDetections(
   truth: readonly TrueCell[],

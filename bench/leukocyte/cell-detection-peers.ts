@@ -38,15 +38,15 @@ const { values: options } = parseArgs({
 const SIZE = { width: 640, height: 480 };
 const FEWER = [8, 10, 12];
 /**
- * The best threshold if only bright cells are searched, tuned over the same seeds and amplitudes as the peers'
- * settings.
+ * Our settings if only bright cells are searched. The threshold is the best one for the seeds and amplitudes with which
+ * the peers' settings were tuned.
  */
 const TUNED: DetectionOptions = { radii: FEWER, sign: 'bright', threshold: 2.7 };
 const rounds = Number(options.rounds);
 const seeds = options.seeds.split(',').map(Number);
 const amplitudes = options.amplitudes.split(',').map(Number);
 
-/** A method's results in all frames, and its milliseconds for each frame. */
+/** The results of one method in all frames, and its milliseconds for each frame. */
 interface Detection {
   readonly name: string;
   readonly found: readonly FoundCells[];
@@ -64,7 +64,7 @@ interface PeerLine {
   readonly ms: readonly number[];
 }
 
-/** All seeds of the first amplitude, then all seeds of the second, and so on. */
+/** Frames ordered by amplitude: all seeds of the first amplitude, then all seeds of the second, and so on. */
 const frames = amplitudes.flatMap((amplitude) => seeds.map((seed) => firstFrame(seed, amplitude)));
 if (options.tune) await tune();
 else await compare();

@@ -134,7 +134,7 @@ async function deviceTime(run: () => Table): Promise<number | undefined> {
   return spread(times).median;
 }
 
-/** Times all scores by a plain loop in f64; returns milliseconds. */
+/** Computes all scores by a plain loop in f64. Returns the milliseconds that it took. */
 function timePlain(): number {
   const from = performance.now();
   plainScores(host);

@@ -1,8 +1,8 @@
 import type { Random } from './random.ts';
 
 /**
- * How cells move. Each cell moves on a lane, a straight line along the vessel; cells on a lane keep a distance from
- * each other.
+ * How cells move. Each cell moves on a lane (a straight line along the vessel), and cells on the same lane keep a
+ * distance from each other.
  */
 export interface MotionOptions {
   readonly width: number;
@@ -16,7 +16,7 @@ export interface MotionOptions {
   readonly direction: readonly [x: number, y: number];
   /** Whether cells leave the frame at the vessel's end and new ones enter at its start. */
   readonly entries: boolean;
-  /** Whether cells may overtake each other; cells then need no distance from each other. */
+  /** Whether cells may overtake each other. If so, cells need no distance from each other. */
   readonly occlusion: boolean;
 }
 
@@ -60,8 +60,8 @@ interface LaneCell {
 }
 
 /**
- * The cells in each frame, ascending by id. If `entries` is false, all cells stay in the frame; in long videos, they
- * are then slower than `speed` allows.
+ * The cells in each frame, ascending by id. If `entries` is false, all cells stay in the frame, so in long videos they
+ * must move more slowly than `speed` allows.
  */
 export function* cellMotion(options: MotionOptions, random: Random): Generator<MovingCell[]> {
   const [dx, dy] = unit(options.direction);
@@ -85,7 +85,7 @@ function unit([x, y]: readonly [number, number]): [number, number] {
   return [x / length, y / length];
 }
 
-/** Parallel lines along the vessel, cut to the range of positions that cells may have. */
+/** Lanes: parallel lines along the vessel. Each line is cut to the positions that cells may have. */
 function lanesOf(options: MotionOptions, random: Random): Lane[] {
   const { width, height, radius, entries } = options;
   const [dx, dy] = unit(options.direction);
@@ -95,7 +95,7 @@ function lanesOf(options: MotionOptions, random: Random): Lane[] {
   const lanes: Lane[] = [];
   for (let off = random.between(0, spacing) - reach; off < reach; off += spacing) {
     const [x, y] = [(width - 1) / 2 - dy * off, (height - 1) / 2 + dx * off];
-    // If cells enter, lanes extend beyond the frame; otherwise they end at a margin inside it.
+    // If cells enter the frame, lanes extend beyond it. Otherwise lanes end at a margin inside the frame.
     const [from, to] = inside(x, y, dx, dy, options, margin);
     const [clearFrom, clearTo] = inside(x, y, dx, dy, options, MARGIN);
     if (clearTo - clearFrom > 0) lanes.push({ x: x + dx * from, y: y + dy * from, length: to - from, cells: [] });
@@ -104,8 +104,8 @@ function lanesOf(options: MotionOptions, random: Random): Lane[] {
 }
 
 /**
- * Start and end of the part of a line that is inside the frame, at least `margin` pixels from its border; both are
- * distances along the line from `x`, `y`.
+ * The part of a line that is inside the frame, at least `margin` pixels from the frame's border. Returns the distances
+ * of its start and its end from `x`, `y` along the line.
  */
 function inside(x: number, y: number, dx: number, dy: number, size: MotionOptions, margin: number): [number, number] {
   let [from, to] = [-Infinity, Infinity];

@@ -7,8 +7,8 @@ import { machine } from '../shared/compare-input.ts';
 import { type CellWindow, columnsOfCells, type GivenCells, givenCells, windowsOf } from './tracked-cells.ts';
 
 /**
- * Compares our fields and snakes of cells with those of Rodinia's program, on the same windows of generated videos:
- * differences of fields, of numbers of rounds, of centres and of snaxel distances.
+ * Compares our fields and snakes of cells with those of Rodinia's program, on the same windows of generated videos.
+ * Compares fields, numbers of rounds, centres and distances of snaxels (the points of a snake).
  *
  * node --import tsx bench/leukocyte/cell-tracking-numerics.ts --rodinia FOLDER [--backend workers|webgpu|reference] [--seeds 5]
  *
@@ -72,7 +72,7 @@ async function compare(seed: number, folder: string): Promise<void> {
   console.log(`| ${row.join(' | ')} |`);
 }
 
-/** Adds our field to each window; `fields` holds the fields of all windows one after another. */
+/** Adds our field to each window. `fields` contains the fields of all windows, one after another. */
 function withFields(windows: readonly CellWindow[], fields: ArrayLike<number>): PeerWindow[] {
   let first = 0;
   return windows.map((window) => {
@@ -90,7 +90,10 @@ async function track(given: GivenCells, options: TrackingOptions) {
   return await context.read(tracked).finally(() => context.dispose(tracked));
 }
 
-/** For each cell, the maximum difference of its centre and snaxels between both programs, in pixels. */
+/**
+ * For each cell, the maximum difference in pixels between the two programs, over the cell's centre and all snaxels (the
+ * points of its snake).
+ */
 function snakeDifferences(theirs: readonly PeerCell[], ours: OurCells, windows: readonly CellWindow[]): number[] {
   return theirs.map(({ x, y, radii }, c) => {
     const { left, top } = windows[c]!;
@@ -100,9 +103,9 @@ function snakeDifferences(theirs: readonly PeerCell[], ours: OurCells, windows: 
 }
 
 /**
- * The number of snakes whose difference exceeds the bound, and the maximum difference of all snakes after these were
- * compared one round earlier or later. A snake stops when its change falls below 0.1; if a change is within about 1e-5
- * of 0.1, f32 and f64 may stop one round apart.
+ * Returns two numbers: how many snakes differ by more than the bound, and the maximum difference over all snakes if
+ * those snakes are compared one round earlier or later. A snake stops when its change falls below 0.1; if a change is
+ * within about 1e-5 of 0.1, f32 and f64 may stop one round apart.
  */
 async function stopsApart(
   given: GivenCells,
@@ -121,7 +124,10 @@ async function stopsApart(
   return [apart.length, Math.max(...differences)];
 }
 
-/** The maximum absolute difference of two arrays; compares as many elements as the first array has. */
+/**
+ * The maximum absolute difference between the elements of two arrays. Elements beyond the length of the first array are
+ * ignored.
+ */
 function maxDifference(theirs: readonly number[], ours: ArrayLike<number>): number {
   return theirs.reduce((max, value, i) => Math.max(max, Math.abs(value - ours[i]!)), 0);
 }

@@ -10,7 +10,7 @@ import { type Random, randomOf } from './random.ts';
  * 35 to 70 grey levels brighter than the background of 120.
  */
 export interface CellVideoOptions {
-  /** An integer. Equal options give equal bytes on every machine. */
+  /** Seed of the random numbers, an integer. Equal options give equal bytes on every machine. */
   readonly seed: number;
   /** Number of cells in the first frame. */
   readonly cells: number;
@@ -19,7 +19,7 @@ export interface CellVideoOptions {
   readonly frames: number;
   readonly width?: number;
   readonly height?: number;
-  /** Standard deviation of the noise, in grey levels, in every pixel of every frame; 3 by default. */
+  /** Standard deviation, in grey levels, of the noise that is added to every pixel of every frame; 3 by default. */
   readonly noise?: number;
   /** Minimum and maximum grey levels by which a cell differs from its background; negative for dark cells. */
   readonly contrast?: readonly [number, number];
@@ -79,8 +79,8 @@ const BACKGROUND = 120;
 const TEXTURE_ROUNDS = 30;
 const TEXTURE_GAIN = 6;
 /**
- * Half the width in pixels of the edge over which a cell fades. The slope of this edge has a standard deviation of 1.2
- * pixels, like an edge blurred by a Gaussian with σ = 1.2.
+ * Half the width in pixels of a cell's soft edge, in which the cell fades into the background. The slope of this edge
+ * has a standard deviation of 1.2 pixels, like an edge blurred by a Gaussian with σ = 1.2.
  */
 const SOFT_EDGE = 1.2 * Math.sqrt(5);
 const HALO_WIDTH = 5;
@@ -258,7 +258,10 @@ async function main(): Promise<void> {
   );
 }
 
-/** The grey values of the frames. If `file` is given, the cells are written to it as CSV on the way. */
+/**
+ * Yields the grey values of the frames. If `file` is given, also writes the true cells of each frame to this file as
+ * CSV.
+ */
 function* withTruth(video: Iterable<CellVideoFrame>, file: string | undefined): Generator<Uint8Array> {
   const out = file === undefined ? undefined : openSync(file, 'w');
   try {

@@ -36,13 +36,13 @@ import { type Ladder, requireSameBytes } from './leukocyte-ladder.ts';
 import { type HostPeaks, plainPeaks } from './leukocyte-plain.ts';
 
 const [POINTS, DILATION, THRESHOLD] = [150, 12, 1.8];
-/** Minimum value of `ratioOf` for which a score counts; follows from the threshold of the score. */
+/** Minimum value of `ratioOf` for which a score counts. Computed from the threshold for scores. */
 const MIN_COUNT = (THRESHOLD ** 2 * POINTS ** 2) / (POINTS - 1);
 const UNIT = (POINTS - 1) / POINTS ** 2;
 
 /**
- * Versions of the detection, slowest first: sums of samples pair by pair, then circle by circle, then all together,
- * with every intermediate column stored; finally the versions that skip work.
+ * Versions of the detection, slowest first. The first versions sum samples pair by pair, the next circle by circle,
+ * then all together, and store every intermediate column. The last versions skip unnecessary work.
  */
 export function detectionLadder(context: Context, host: CellVideoFrame['frame']): Ladder {
   const { width, height } = host;
@@ -76,7 +76,9 @@ export function detectionLadder(context: Context, host: CellVideoFrame['frame'])
     weights: context.column(tables.weights),
   });
 
-  /** Computes scores one circle after another; after each circle, the best circle so far is stored in columns. */
+  /**
+   * Computes the scores of one circle after another. After each circle, stores the best circle so far for every pixel.
+   */
   const circleByCircle = (sumsOf: (circle: number, slopes: Column<'u32'>) => Sums): Scores => {
     const slopes = packSlopes(context, frame);
     let best: Best = context.materialize({
@@ -163,7 +165,7 @@ function isInside(cell: U32, { width, height, margin }: { readonly [name in keyo
   return isWithin(cell.sub(row.mul(width)), width, margin).and(isWithin(row, height, margin));
 }
 
-/** The slopes, in the direction away from the centre, at two opposite points of a circle. */
+/** The slopes at two opposite points of a circle, each in the direction away from the circle's centre. */
 function samplesOf(slopes: { at(index: U32): U32 }, cell: U32, offset: U32, weight: U32): [I32, I32] {
   return [cell.add(offset), cell.sub(offset)].map((at) => dotOfHalves(slopes.at(at), weight).shr(WEIGHT_BITS)) as [
     I32,

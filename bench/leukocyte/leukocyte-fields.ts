@@ -44,9 +44,9 @@ interface Window {
 }
 
 /**
- * Versions of the computation of the fields for tracking, slowest first: each window alone, with a launch per neighbour
- * or a launch per round, and a convergence test on the host or on the device; then all windows together; finally all
- * rounds of all windows in one launch.
+ * Versions of the computation of the fields for tracking, slowest first. The first versions process each window alone:
+ * with one launch per neighbour or per round, and with the convergence test on the host or on the device. The next ones
+ * process all windows together, and the last one does all rounds of all windows in one launch.
  */
 export async function fieldsLadder(context: Context, given: GivenCells): Promise<Ladder> {
   const { width, height } = given.frame;
@@ -156,7 +156,7 @@ function roundByNeighbours(context: Context, u: Column<'f32'>, image: Column<'f3
   return after;
 }
 
-/** One functor per neighbour. All sums are doubled, because sideways neighbours contribute half. */
+/** One functor per neighbour. All sums are doubled, because the contribution of sideways neighbours is halved. */
 const TERMS = drawsOf(FLOW).map((draw, side) =>
   fn('drawnBySide', { u: neighbours(f32), sum: f32 }, f32, ({ u, sum }) => {
     const [dx, dy] = SIDES[side]!;
@@ -170,11 +170,13 @@ const settle = fn('settle', { u: f32, sum: f32, image: f32 }, f32, ({ u, sum, im
 
 const copied = fn('copied', { value: f32 }, f32, ({ value }) => value.mul(1));
 
-/** Prepares one round per window size; `context.iterate` repeats it on the device until the field converges. */
+/**
+ * Prepares one round for each window size. `context.iterate` repeats the round on the device until the field converges.
+ */
 function stillStep(context: Context): (own: Column<'f32'>, window: Window) => Promise<Column<'f32'>> {
   const prepare = (width: number, area: number) =>
     context.prepare({ own: input({ u: f32, image: f32 }, area) }, ({ own }) => {
-      // The step of a loop must return its whole state, so the image is copied too.
+      // The step of a loop must return the whole state of the loop, so the image is copied too.
       const next = context.materialize({
         u: stencil(flowStep(FLOW), own, { width }),
         image: map(copied, { value: own.image }),
@@ -194,7 +196,7 @@ function stillStep(context: Context): (own: Column<'f32'>, window: Window) => Pr
   };
 }
 
-/** Runs with the backend's `relax` hidden, as on a device without a kernel for many grids. */
+/** Calls `run` while the backend's `relax` is hidden, as on a device without a kernel for many grids. */
 function withoutRelax<T>({ backend }: Context, run: () => T): T {
   const hidden = backend as { relax?: unknown };
   const own = Object.getOwnPropertyDescriptor(hidden, 'relax');

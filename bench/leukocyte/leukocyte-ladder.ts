@@ -1,15 +1,15 @@
 import type { Context, Table } from '../../primitives/index.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
-/** One version of a computation. All steps of a ladder give the same result by different means. */
+/** One version of a computation. All steps of a ladder give the same result in different ways. */
 export interface Step {
   readonly name: string;
   run(): Table | Promise<Table>;
 }
 
 /**
- * Versions of one computation, from one launch for every small task to the shipped code, and a single-threaded loop for
- * comparison.
+ * Versions of one computation, from one launch for every small task to the shipped code. A loop on a single thread
+ * serves for comparison.
  */
 export interface Ladder {
   readonly steps: readonly Step[];

@@ -147,7 +147,7 @@ function ladderLines(label: string, { plainMilliseconds, steps }: MeasuredLadder
   ];
 }
 
-/** A section with measurements by other programs: the last steps on an H200, and whole frames. */
+/** The page's section with results of other benchmarks: the shipped version on an H200, and whole frames. */
 function whole(): string[] {
   return [
     '## The shipped version on an H200, and whole frames',

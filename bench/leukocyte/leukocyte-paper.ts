@@ -10,9 +10,9 @@ import { type MeasuredLadder, measureLadder } from './leukocyte-ladder.ts';
 import { givenCells } from './tracked-cells.ts';
 
 /**
- * Repeats the study of Boyer, Tarjan, Acton and Skadron, Accelerating Leukocyte Tracking using CUDA, 2009: step by
- * step, detection and the fields for tracking are optimized, from one launch for every small task to the shipped
- * version. The steps are our own; the video is generated, 640 × 480 pixels. Every step must give the same bytes as
+ * Repeats the study of Boyer, Tarjan, Acton and Skadron, Accelerating Leukocyte Tracking using CUDA, 2009: the
+ * detection and the fields for tracking are optimized step by step, from one launch for every small task to the shipped
+ * version. The steps are our own, and the video is generated (640 × 480 pixels). Every step must give the same bytes as
  * plain JavaScript on one thread. `bench/leukocyte/leukocyte-paper-plots.ts` draws the results.
  *
  * node --import tsx bench/leukocyte/leukocyte-paper.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]

@@ -3,7 +3,7 @@ import type { CellVideoFrame } from './cell-video.ts';
 
 /**
  * Detection and the fields for tracking as plain loops on one thread. Like the paper's C code, they visit all samples
- * of a circle and all pixels of a dilation. They round like the primitives, so results have the same bytes.
+ * of a circle and all pixels of a dilation. The loops round like the primitives, so results have the same bytes.
  */
 const f = Math.fround;
 
@@ -79,7 +79,7 @@ function plainScores(frame: CellVideoFrame['frame'], { radii, points, threshold 
   return { score, radius };
 }
 
-/** Slopes of the grey values, doubled and scaled to integers of at most 14 bits. */
+/** The slopes of the grey values. Slopes are doubled, and scaled to integers of at most 14 bits. */
 function plainSlopes({ width, height, grey }: CellVideoFrame['frame']): { x: Int32Array; y: Int32Array } {
   const [x, y] = [new Int32Array(width * height), new Int32Array(width * height)];
   let max = 0;
@@ -125,8 +125,8 @@ function plainPeakCells(
 }
 
 /**
- * Computes the field of one window for flow along (1, 1), in units of 2^-20, until it converges; also returns the
- * number of rounds.
+ * Computes the field of one window for flow along (1, 1), in units of 2^-20, until the field converges. Also returns
+ * the number of rounds.
  */
 export function plainFlow(
   image: Float32Array,

@@ -1,7 +1,7 @@
 import { popcount } from '../../formats/tables/bits.ts';
 /**
- * Pseudo-random numbers that are the same on every machine: they use only integer and f64 arithmetic, no functions that
- * engines round differently.
+ * A source of pseudo-random numbers that are the same on every machine. Only integer and f64 arithmetic is used,
+ * because engines may round other functions differently.
  */
 export interface Random {
   /** 32 random bits. */
@@ -38,5 +38,8 @@ export function randomOf(seed: number, stream = 0): Random {
   };
 }
 
-/** The number of ones among 32 random bits has variance 8; the uniform number added to it has variance 1/12. */
+/**
+ * Scales a sum of two random numbers to variance 1: the number of ones among 32 random bits has variance 8, and a
+ * uniform number has variance 1/12.
+ */
 const SCALE = 1 / Math.sqrt(8 + 1 / 12);

@@ -71,7 +71,7 @@ async function reportSpeed(): Promise<void> {
   console.log();
 }
 
-/** One row of the table: the video's options and the tracking options. */
+/** One row of the printed table, with the options of its video and of the tracking. */
 interface Trial {
   readonly name: string;
   readonly drawing: Omit<CellVideoOptions, 'seed' | 'frames'>;

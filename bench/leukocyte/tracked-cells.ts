@@ -17,7 +17,7 @@ export interface GivenCells {
 /** The expected radius of cells, in pixels. */
 const RADIUS = 10;
 
-/** The second frame of a video, with the true centres in its first frame. */
+/** The second frame of a generated video, with the true centres of the cells in the first frame. */
 export function givenCells(options: Omit<CellVideoOptions, 'frames'>): GivenCells {
   const [before, after] = [...cellVideo({ ...options, frames: 2 })];
   const cells = before!.truth.filter(({ visible }) => visible);

@@ -15,8 +15,8 @@ import { machine } from '../shared/compare-input.ts';
  *
  * - Brute force in many dimensions, in GFLOP/s (two operations per dimension and pair). If the Python packages are
  *   installed, it is compared with faiss's flat index and with torch's cdist and topk, on the same number of threads;
- *   the share of equal neighbours is reported too. Debian's packages are python3-faiss and python3-torch; with the
- *   plain BLAS they take five times as long as with libopenblas0-pthread.
+ *   the share of equal neighbours is reported too. Debian's packages are python3-faiss and python3-torch; both are five
+ *   times faster with libopenblas0-pthread than with the plain BLAS.
  * - Trees of points in the plane, with and without the time to build them. They are compared with kdbush, flatbush and
  *   nanoflann on one thread. nanoflann needs a C++ compiler and Debian's libnanoflann-dev.
  *
@@ -162,7 +162,10 @@ async function pythonPeers(
   }
 }
 
-/** Point sets in the plane: one even, and others that are so uneven that a regular grid would perform badly. */
+/**
+ * Sets of points in the plane. The first is evenly distributed; the others are so uneven that a regular grid would be
+ * slow.
+ */
 const clouds: { readonly [name: string]: (u: number, i: number) => number } = {
   uniform: (u) => u,
   'all equal': () => 3,
@@ -245,8 +248,8 @@ function flatbush(points: Float32Array, queries: Float32Array): void {
 }
 
 /**
- * kdbush has no search for nearest points. So this searches a circle that would hold k evenly distributed points, and
- * widens the circle until it holds at least k.
+ * Answers queries by kdbush, which has no search for nearest points. Searches a circle that would contain k evenly
+ * distributed points, and widens the circle until it contains at least k points.
  */
 function kdbush(points: Float32Array, queries: Float32Array): void {
   const start = performance.now();

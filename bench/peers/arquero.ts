@@ -14,7 +14,7 @@ interface Frame {
   orderby(column: string): Frame;
   groupby(column: string): Frame;
   rollup(columns: Readonly<Record<string, string>>): Frame;
-  /** Stores the rows that a filter or an order has so far only marked. */
+  /** Stores the result of filters and orders, which are otherwise only recorded. */
   reify(): Frame;
   array(column: string, type: Uint32ArrayConstructor): Uint32Array;
 }

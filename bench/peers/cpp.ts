@@ -10,7 +10,7 @@ const NAMES: ReadonlySet<string> = new Set(
 );
 
 /**
- * C++ compiled by g++ with all optimizations, once on one thread and once on all threads; empty if there is no
+ * Two candidates: C++ compiled by g++ with all optimizations, on one thread and on all threads. Empty if there is no
  * compiler.
  */
 export async function cppPeers(compiled?: string): Promise<Candidate[]> {

@@ -26,7 +26,7 @@ const HASH_STEPS = [
   'xor(x, x >> 16)',
 ];
 
-/** SQL for experiments over u32, on a table t(i, x) in the order of i. Sums are modulo 2³². */
+/** SQL for experiments over u32, on a table t(i, x) that is ordered by i. Sums are modulo 2³². */
 const QUERIES: Readonly<Record<string, string>> = {
   map: 'SELECT ((x::UBIGINT * 2654435761 + 1) & 4294967295)::UINTEGER AS y FROM t',
   reduce: 'SELECT (sum(x) % 4294967296)::UINTEGER AS s FROM t',
@@ -61,7 +61,7 @@ export async function duckDbPeer(): Promise<Candidate | undefined> {
           await connection.run(store);
           const result = await connection.runAndReadAll('SELECT * FROM result');
           const columns = result.getColumns();
-          // A result without rows has no column arrays, hence the default.
+          // A result without rows has no arrays of columns, so empty arrays are used.
           return result.columnNames().map((_, i) => Uint32Array.from(columns[i] ?? [], Number));
         },
         async round(calls) {

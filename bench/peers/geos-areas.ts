@@ -41,9 +41,9 @@ const CAPACITY = 1 << 16;
  *
  * The region of a polygon is even-odd over all its rings, as defined by {@link Polygons}; GEOS does not support this
  * rule. So each ring becomes a separate polygon, and GEOSSymDifference combines the polygons of all rings.
- * GEOSMakeValid repairs rings that GEOSisValid rejects because they touch or cross themselves. Before that, repeated
- * vertices and spikes (edges that go along a line and straight back) are removed from a ring, and rings without area
- * are dropped. Otherwise GEOSMakeValid would treat a spike as a wall and enclose the area behind it.
+ * GEOSMakeValid repairs rings that GEOSisValid rejects because they touch or cross themselves. Before the repair,
+ * repeated vertices and spikes (edges that go along a line and straight back) are removed from a ring, and rings
+ * without area are dropped. Otherwise GEOSMakeValid would treat a spike as a wall and enclose the area behind it.
  *
  * Areas are doubles, exact if coordinates are integers and areas are below 2^53. Methods throw if GEOS fails or an area
  * is larger.
@@ -139,7 +139,10 @@ export async function openGeosModule(): Promise<{ geos: GeosModule; lastError: (
 
 type Position = readonly [number, number];
 
-/** A ring without repeated vertices and without spikes, which enclose no area. */
+/**
+ * A copy of a ring without repeated vertices and without spikes (edges that go along a line and straight back). Neither
+ * encloses any area.
+ */
 function withoutSpikes(x: Float64Array, y: Float64Array): Position[] {
   const ring = Array.from(x, (_, i): Position => [x[i]!, y[i]!]);
   for (let i = 0, passed = 0; passed < ring.length; ) {
@@ -156,7 +159,10 @@ function withoutSpikes(x: Float64Array, y: Float64Array): Position[] {
   return ring;
 }
 
-/** Whether a vertex repeats an adjacent one, or is the tip of a spike. Edges must be horizontal or vertical. */
+/**
+ * Whether a vertex is equal to an adjacent vertex, or is the tip of a spike (edges that go along a line and straight
+ * back). Edges must be horizontal or vertical.
+ */
 function isSpike(before: Position, at: Position, after: Position): boolean {
   const [inX, inY, outX, outY] = [at[0] - before[0], at[1] - before[1], after[0] - at[0], after[1] - at[1]];
   return inX * outY === inY * outX && inX * outX + inY * outY <= 0;

@@ -14,7 +14,7 @@ export interface PeerWindow {
   readonly row: number;
   readonly radius: number;
   readonly grey: ArrayLike<number>;
-  /** The field that moves the cell's snake, row after row; computed by the program if undefined. */
+  /** The field that moves the snake of the cell, row after row. If undefined, the program computes the field. */
   readonly field?: ArrayLike<number>;
 }
 
@@ -23,14 +23,14 @@ export interface PeerCell {
   readonly x: number;
   readonly y: number;
   readonly radii: Float64Array;
-  /** Number of rounds until the field converged; 0 without `count`. */
+  /** Number of rounds until the field converged; 0 unless rounds were counted (option `count`). */
   readonly rounds: number;
   readonly field: Float64Array;
 }
 
 export interface PeerRun {
   readonly cells: readonly PeerCell[];
-  /** Median milliseconds for all cells; `fields` and `snakes` are summed over all threads. */
+  /** Median milliseconds for all cells. `fields` and `snakes` are sums over all threads. */
   readonly ms: { readonly whole: number; readonly fields: number; readonly snakes: number };
 }
 
@@ -38,7 +38,7 @@ const SNAXELS = 20;
 
 /**
  * Runs Rodinia's functions for fields and snakes through the program of `leukocyte.c`. `folder` is openmp/leukocyte,
- * after `make` was run in it. With `count`, rounds are counted, which takes additional time.
+ * after `make` was run in it. If `count` is set, rounds are counted, which takes additional time.
  */
 export function runLeukocyte(
   folder: string,

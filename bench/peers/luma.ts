@@ -42,7 +42,9 @@ interface GpuCore {
   readonly GPUSort: new (props: { keys: View; values: View; outputKeys: View; outputValues: View }) => Operation;
 }
 
-/** Makes luma.gl's operation for an experiment over u32, from views of its input and output columns. */
+/**
+ * For each experiment over u32, a function that makes luma.gl's operation from views of the input and output columns.
+ */
 const OPERATIONS: Readonly<
   Record<string, (core: GpuCore, inputs: readonly View[], outputs: readonly View[]) => Operation>
 > = {
@@ -62,7 +64,7 @@ export async function lumaPeer(adapter: 'auto' | 'hardware' | 'software'): Promi
   const gpu = await gpuOf(adapter === 'auto' ? 'hardware' : adapter);
   if (gpu === undefined) return undefined;
   const { globals } = await import('webgpu');
-  // luma.gl expects the global WebGPU names of a browser.
+  // luma.gl expects the names of WebGPU as global variables, as in a browser.
   Object.assign(globalThis, globals);
   const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator');
   Object.defineProperty(globalThis, 'navigator', { value: { gpu, userAgent: 'node' }, configurable: true });

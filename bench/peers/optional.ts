@@ -30,14 +30,14 @@ export async function optionalPackage<Library>(
   return undefined;
 }
 
-/** The folder of a package. Does not use its `exports`, which may hide package.json. */
+/** The folder of a package. The search ignores the package's `exports`, which may hide package.json. */
 function folderOf(name: string, from: string): string | undefined {
   for (const folder of createRequire(from).resolve.paths(name) ?? []) {
     try {
       readFileSync(join(folder, name, 'package.json'));
       return dirname(join(folder, name, 'package.json'));
     } catch {
-      // The package is not in this folder; try the next.
+      // The package is not in this folder, so the next folder is tried.
     }
   }
   return undefined;

@@ -36,7 +36,7 @@ interface Request {
   readonly warm: boolean;
 }
 
-/** The first line that a command prints about its version; undefined if there is no such command. */
+/** The first line of a command's output about its version; undefined if there is no such command. */
 export async function versionOf(command: string, ...args: readonly string[]): Promise<string | undefined> {
   try {
     const { stdout } = await run(command, [...args]);
@@ -76,7 +76,7 @@ function serve(path: string, discard: () => Promise<void>): PeerProgram {
   const child = spawn(path, ['--serve'], { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
   const failed = failureOf(child, path);
   failed.catch(() => undefined);
-  // Writing to a program that has ended fails, but `failed` gives the better error.
+  // Writing to a program that has ended fails, but the error from `failed` says more.
   child.stdin.on('error', () => undefined);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {

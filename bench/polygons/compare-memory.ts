@@ -12,13 +12,14 @@ import { boundariesText } from './polygon-files.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
- * Resident memory of the cross-comparison over a folder of many tiles, sampled during several runs in one process.
+ * Prints the resident memory of the cross-comparison over a folder of many tiles. The memory is sampled during several
+ * runs in one process.
  *
  * - `first quarter` and `last quarter` are the medians of the samples in these parts of a run; they would differ if
  *   memory grew with the number of tiles. `heap` and `buffers` are the bytes that JavaScript still holds after a run;
  *   with `--expose-gc`, garbage is collected first.
- * - Resident memory includes freed memory that the system's allocator keeps. To see how much, compare a run with
- *   `MALLOC_ARENA_MAX=2`.
+ * - Resident memory includes freed memory that the system's allocator keeps. To see how much memory the allocator
+ *   keeps, compare a run with `MALLOC_ARENA_MAX=2`.
  *
  * By default, tiles come from `bench/polygons/polygon-pairs.ts` with few pairs each: 64 different texts, repeated under
  * different names. With `--first` and `--second`, tiles come from existing folders.

@@ -133,7 +133,10 @@ function closing(context: Context) {
   return { context, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** A new signal that is never aborted. Tiles do not share one, because Node warns about many listeners on a signal. */
+/**
+ * A new signal that is never aborted. Each tile gets its own signal, because Node warns about many listeners on one
+ * signal.
+ */
 function unaborted(): AbortSignal {
   return new AbortController().signal;
 }
@@ -225,7 +228,7 @@ async function wordsPerPair({ backend }: Context, tasks: readonly PolygonTask[])
   return words / batch!.reduce((sum, { candidates }) => sum + candidates.p.length, 0);
 }
 
-/** Seconds in which the parser's threads, already started, parse all tiles. */
+/** Returns the seconds that the parser's threads take to parse all tiles. Starting the threads is not timed. */
 async function secondsOfParse({ p, q }: Sets, threads: number): Promise<number> {
   const parser = openTileParser({ workers: threads, pixelSize: 1 });
   const parseAll = async (): Promise<void> => {

@@ -24,7 +24,7 @@ export interface ClusterOptions {
 export interface Cluster extends AsyncDisposable {
   /** Runs SQL statements; returns their output without headers. */
   sql(statements: string): Promise<string>;
-  /** Processor seconds of the server's processes that have ended, which include workers and sessions. */
+  /** Processor seconds of all server processes that have ended, among them workers and sessions. */
   processorSeconds(): Promise<number>;
   /** Copies lines of text into a table; `into` names the table and its columns. */
   copy(into: string, lines: AsyncIterable<Uint8Array>): Promise<void>;

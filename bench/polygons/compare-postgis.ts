@@ -14,7 +14,7 @@ import { scanlineAreas } from './polygon-scanline.ts';
  * The setup favours PostGIS: only index building and the query are timed, both indexes are built concurrently, the
  * query has one worker per processor, ST_Intersection is called once per pair, nothing is synced to disk, and the
  * tables fit in PostgreSQL's buffers. ST_Intersection needs valid polygons, but outlines that touch themselves are
- * invalid. So ST_MakeValid repairs them first, untimed; `--valid keep` skips this.
+ * invalid. So ST_MakeValid repairs such polygons first, which is not timed; `--valid keep` skips the repair.
  *
  * Needs Debian's postgresql-15-postgis-3. If run as root, it starts the server as `--user`, postgres by default.
  *
@@ -35,7 +35,7 @@ const { values: options } = parseArgs({
 const TABLES = ['a', 'b'];
 
 /**
- * The ratio is i ÷ (p + q − i), written so that i occurs once, because i is an expensive expression. Ratios of 0 become
+ * The query writes the ratio as i ÷ (p + q − i), with a single i, because computing i is expensive. Ratios of 0 become
  * null, which the mean ignores.
  */
 const QUERY = `
@@ -89,7 +89,9 @@ function onBoth(statement: (table: string) => string): Promise<string[]> {
   return Promise.all(TABLES.map((table) => cluster.sql(statement(table))));
 }
 
-/** The expected mean ratio and number of pairs, by `bench/polygons/polygon-scanline.ts`. */
+/**
+ * Computes the expected mean ratio and number of pairs with the scanline program `bench/polygons/polygon-scanline.ts`.
+ */
 function expectedAnswer(): string {
   let [sum, meeting, pairs] = [0, 0, 0];
   for (const tile of polygonPairs(workload)) {

@@ -57,8 +57,8 @@ async function regionsFor(polygons: GridPolygons): Promise<Regions> {
 }
 
 /**
- * The areas by the backend. Three tiles run at a time, so that the main thread prepares one while the device computes
- * others.
+ * The areas by the backend. Three tiles run at a time, so that the main thread prepares one tile while the device
+ * computes the others.
  */
 async function byBackend(): Promise<PairAreas[]> {
   const areas: PairAreas[] = [];

@@ -37,7 +37,9 @@ const CASES: readonly (readonly [teeth: number, scale: number, pairs: number])[]
   [8192, 1, 1],
   [8192, 64, 1],
 ];
-/** Maximum number of corner products. With more, the method `corners` would take minutes, so it is skipped. */
+/**
+ * Maximum number of products of corners. Beyond this number, the method `corners` would take minutes, so it is skipped.
+ */
 const MAX_PRODUCTS = 2 ** 31;
 
 const { backend, adapter } = options;
@@ -77,7 +79,7 @@ async function measure(teeth: number, scale: number, count: number): Promise<voi
   console.log(`| ${4 * teeth} | ${side} | ${count} | ${cells.join(' | ')} | ${choice} |`);
 }
 
-/** A note for cases in which the boxes are too large for masks, so that `masks` falls back to corners. */
+/** A note for a case whose boxes are too large for masks, so that the method `masks` uses corners instead. */
 function note(p: Regions, q: Regions, pairs: { p: Uint32Array; q: Uint32Array }): string {
   const { narrow, banded } = planAreas(p, q, pairs, 'masks');
   return narrow.length + banded.length === 0 ? ' (by corners)' : '';

@@ -19,8 +19,8 @@ import { polygonPairs } from './polygon-pairs.ts';
 /**
  * Repeats the paper's study of PixelBox's parameters: the time of PixelOnly, NoSep and PixelBox as a function of the
  * scale of the polygons (Figure 8), and the time of PixelBox as a function of the threshold T at every scale (Figure
- * 10). The polygons are already on the device; times are from the call until the last result is there. All methods must
- * give the same areas.
+ * 10). The polygons are already on the device; each time ends when the last result is there. All methods must give the
+ * same areas.
  *
  * node --import tsx bench/polygons/pixelbox-sensitivity.ts [--backend workers|webgpu|reference] [--adapter hardware|software]
  *   [--workers 2] [--pairs 15724] [--scales 1,2,3,4,5] [--block 64] [--rounds 5] [--plot file.svg]

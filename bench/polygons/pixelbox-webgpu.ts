@@ -19,10 +19,10 @@ import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
 
 /**
- * Times the areas of pairs of polygons with the statistics of pathology images by the device's own clock, all in one
- * call over columns on the device. The work is: drawing the masks of both sets, ‖p∩q‖ of all pairs, and ‖p‖ and ‖q‖ of
- * all polygons. The unit of comparison is a copy of the vertices, 4 bytes each, from one buffer to another. Every area
- * is compared with the area by `bench/polygons/polygon-scanline.ts`.
+ * Times the areas of pairs of polygons with the statistics of pathology images by the device's own clock. One call
+ * processes all pairs, in columns on the device. The work is: drawing the masks of both sets, ‖p∩q‖ of all pairs, and
+ * ‖p‖ and ‖q‖ of all polygons. The unit of comparison is a copy of the vertices, 4 bytes each, from one buffer to
+ * another. Every area is compared with the area by `bench/polygons/polygon-scanline.ts`.
  *
  * node --import tsx bench/polygons/pixelbox-webgpu.ts [--adapter hardware|software] [--pairs 619609] [--scales 1,2,3,4,5] [--rounds 11]
  */
@@ -66,8 +66,8 @@ function scaled(polygons: GridPolygons, scale: number): GridPolygons {
 interface Prepared {
   readonly list: Uint32Array;
   /**
-   * Regions whose own areas are computed too. In the result, the areas of the pairs come first, then those of these
-   * regions of p, then of q.
+   * The regions whose own areas are computed too. The result has the areas of the pairs first, then of these regions of
+   * p, then of these regions of q.
    */
   readonly members: { readonly p: Uint32Array; readonly q: Uint32Array };
   areas(): Column<'u32'>;

@@ -8,7 +8,7 @@ export interface Ellipse {
   readonly angle: number;
 }
 
-/** A half plane: one of the two parts of a split nucleus is inside. */
+/** A half plane that cuts a nucleus in two. The part inside the half plane is drawn. */
 export interface Cut {
   readonly angle: number;
   readonly side: 1 | -1;
@@ -57,7 +57,7 @@ export interface Outline {
   bottom: number;
 }
 
-/** The labels of one site's pixels in one segmentation; 0 means free. */
+/** The pixels of one site in one segmentation. Each pixel has the label of its object, or 0 if it is free. */
 export class Canvas {
   readonly #labels: Uint8Array = new Uint8Array(STRIDE * STRIDE);
   readonly #walked: Uint8Array = new Uint8Array(STRIDE * STRIDE);
@@ -73,8 +73,9 @@ export class Canvas {
   }
 
   /**
-   * Draws a nucleus as a segmentation would find it: the largest 4-connected part of the free pixels in it, with a
-   * ragged rim. Several ellipses become one object. Returns undefined if the object would have fewer than four pixels.
+   * Draws a nucleus as a segmentation would find it: the largest 4-connected part of its free pixels, with a ragged
+   * rim. If several ellipses are given, they become one object. Returns undefined if the object would have fewer than
+   * four pixels.
    */
   draw(ellipses: readonly Ellipse[], random: () => number, cut?: Cut): Outline | undefined {
     Object.assign(this.#window, { left: SITE, top: SITE, right: 0, bottom: 0 });
@@ -120,8 +121,8 @@ export class Canvas {
   }
 
   /**
-   * Labels the largest 4-connected part of the candidates, and frees the other candidates. Returns one of its pixels,
-   * or 0 if the part would have fewer than four.
+   * Labels the largest 4-connected part of the candidates, and frees the other candidates. Returns one pixel of the
+   * part, or 0 if the part would have fewer than four pixels.
    */
   #keepLargestPart(label: number): number {
     const labels = this.#labels;

@@ -57,7 +57,7 @@ export function boundariesText({ polygonRings, ringVertices, x, y }: GridPolygon
 
 const [BLANK, COMMA, MINUS, ZERO] = [0x20, 0x2c, 0x2d, 0x30];
 
-/** Writes the byte `mark` and then a decimal number; returns the position after them. */
+/** Writes the byte `mark` and after it a decimal number. Returns the position after the last digit. */
 function putNumber(bytes: Uint8Array, start: number, mark: number, value: number): number {
   bytes[start] = mark;
   let at = start + 1;

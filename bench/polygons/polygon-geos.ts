@@ -22,7 +22,7 @@ export interface GeosAnswer {
   readonly intersection: Float64Array;
   readonly p: Float64Array;
   readonly q: Float64Array;
-  /** Processor time to make the geometries from coordinates; `areaSeconds` does not include it. */
+  /** Processor time to make the geometries from coordinates. This time is not part of `areaSeconds`. */
   readonly makeSeconds: number;
   readonly areaSeconds: number;
 }

@@ -16,7 +16,7 @@ import { Canvas, type Ellipse, type Outline, randomNumbers, SITE } from './polyg
  */
 export interface PairWorkload {
   readonly seed?: number;
-  /** Total number of pairs, 619,609 by default. The number of polygons is proportional to it. */
+  /** Total number of pairs, 619,609 by default. The number of polygons is proportional to the number of pairs. */
   readonly pairs?: number;
   /** Number of image tiles, 400 by default. */
   readonly tiles?: number;
@@ -68,7 +68,7 @@ export function* polygonPairs(workload: PairWorkload = {}): Generator<PolygonPai
   }
 }
 
-/** The number of tiles: as requested, but fewer if tiles would have less than {@link FEWEST_PAIRS} pairs. */
+/** The number of tiles that is used: fewer than requested if tiles would have less than {@link FEWEST_PAIRS} pairs. */
 function tilesOf({ pairs = PAPER.pairs, tiles = 400 }: PairWorkload): number {
   return Math.max(1, Math.min(tiles, Math.floor(pairs / FEWEST_PAIRS)));
 }
@@ -141,7 +141,7 @@ interface SiteKind {
 
 const SINGLE: SiteKind = { nuclei: 1, on: 'both', change: 'none' };
 
-/** Chooses the kind of the next site so that the remaining pairs stay in proportion to the remaining polygons. */
+/** Chooses the kind of the next site so that the ratio of pairs to polygons still to be drawn stays the same. */
 function nextKind(left: Counts, random: () => number): SiteKind {
   const fewest = Math.min(left.first, left.second);
   const more = left.first > left.second ? 'first' : 'second';
@@ -154,7 +154,7 @@ function nextKind(left: Counts, random: () => number): SiteKind {
   return crowded ? { nuclei: luck < 0.5 ? 2 : luck < 0.8 ? 3 : 4, on: 'both', change: 'none' } : SINGLE;
 }
 
-/** Whether the exact counts can still be reached after adding a site. */
+/** Whether a tile can still reach its exact numbers of polygons and pairs after adding a site. */
 function fits(site: Site, left: Counts): boolean {
   const fewest = Math.min(left.first - site.first.length, left.second - site.second.length);
   const pairs = left.pairs - site.pairs.length;

@@ -6,7 +6,7 @@ import { type ScanlineAreas, scanlineAreas } from './polygon-scanline.ts';
 
 /**
  * Times the peers for areas of polygon pairs, each on one thread: an optimized scanline, the system's GEOS, and
- * geos-wasm. All areas are compared. Seconds are processor time, because the machine may be shared.
+ * geos-wasm. All areas are compared with each other. Seconds are processor time, because the machine may be shared.
  *
  * node --import tsx bench/polygons/polygon-peers.ts [--pairs 20000] [--scale 1] [--rounds 15] [--peers scanline,geos,geos-wasm]
  */

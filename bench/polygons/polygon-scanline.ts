@@ -59,8 +59,8 @@ function drawPolygons(polygons: GridPolygons): DrawnPolygons {
 }
 
 /**
- * Computes the box of each polygon and where its words start. A polygon has one row more than its box, for its lowest
- * corners.
+ * Computes the box of each polygon, and the position of its first word. A polygon has one row more than its box, for
+ * its lowest corners.
  */
 function placePolygons({ polygonRings, ringVertices, x, y }: GridPolygons): DrawnPolygons {
   const count = polygonRings.length - 1;
@@ -91,7 +91,10 @@ function placePolygons({ polygonRings, ringVertices, x, y }: GridPolygons): Draw
   return { words: new Int32Array(words), start, stride, left, top, right, bottom, area };
 }
 
-/** Inverts, at both ends of every vertical edge, the bits from the edge to the end of the row. */
+/**
+ * Inverts bits at both ends of every vertical edge: in the row of the end, all bits from the edge to the end of the
+ * row.
+ */
 function markNarrowCorners(polygons: GridPolygons, { words, start, left, top }: DrawnPolygons, i: number): void {
   const { polygonRings, ringVertices, x, y } = polygons;
   const origin = start[i]! - top[i]!;
@@ -105,7 +108,7 @@ function markNarrowCorners(polygons: GridPolygons, { words, start, left, top }: 
       const row = y[v]!;
       if (column === lastX) {
         const shift = column - left[i]!;
-        // Two shifts, because JavaScript shifts by 32 as by 0.
+        // Shifts twice, because JavaScript takes shift counts modulo 32.
         const rest = (-1 << (shift >>> 1)) << (shift - (shift >>> 1));
         words[origin + lastY]! ^= rest;
         words[origin + row]! ^= rest;
@@ -116,11 +119,11 @@ function markNarrowCorners(polygons: GridPolygons, { words, start, left, top }: 
   }
 }
 
-/** Fills the rows downwards from the marked corners; returns the number of pixels. */
+/** Fills the rows downwards from the marked corners. Returns the number of pixels inside the polygon. */
 function fillNarrow({ words, start, top, bottom }: DrawnPolygons, i: number): number {
   const rows = bottom[i]! - top[i]!;
   let [at, inside, area] = [start[i]!, 0, 0];
-  // Each byte of a word counts the pixels of 8 columns: at most 31 rows of 8 pixels fit in it.
+  // Each byte of a word counts the pixels of 8 columns. A byte has room for the counts of at most 31 rows.
   for (let rest = rows; rest > 0; rest -= 31) {
     let bytes = 0;
     for (const end = at + Math.min(rest, 31); at < end; at++) {
@@ -153,7 +156,7 @@ function narrowIntersection(a: DrawnPolygons, i: number, b: DrawnPolygons, j: nu
   return area;
 }
 
-/** Like `markNarrowCorners`, but inverts only the rest of one word; `fillWide` inverts the words to its right. */
+/** Like `markNarrowCorners`, but inverts bits of a single word. `fillWide` inverts the words to the right of it. */
 function markWideCorners(polygons: GridPolygons, drawn: DrawnPolygons, i: number): void {
   const { polygonRings, ringVertices, x, y } = polygons;
   const [words, start, stride] = [drawn.words, drawn.start[i]!, drawn.stride[i]!];
@@ -173,7 +176,8 @@ function markWideCorners(polygons: GridPolygons, drawn: DrawnPolygons, i: number
 function fillWide({ words, start, stride, left, top, right, bottom }: DrawnPolygons, i: number): number {
   const [wide, rows] = [stride[i]!, bottom[i]! - top[i]!];
   const end = start[i]! + rows * wide;
-  // First propagate the corners down all rows, word by word; then propagate the carry from left to right in each row.
+  // The first loop propagates the corners down all rows, word by word. The second propagates the carry from left to
+  // right in each row.
   for (let at = start[i]! + wide; at < end; at++) words[at]! ^= words[at - wide]!;
   const lastBits = ((right[i]! - left[i]!) & 31) === 0 ? -1 : (1 << ((right[i]! - left[i]!) & 31)) - 1;
   let area = 0;
@@ -207,7 +211,7 @@ function wideIntersection(a: DrawnPolygons, i: number, b: DrawnPolygons, j: numb
   return area;
 }
 
-/** Reads 32 bits of a row from a column on; bits after the row's last word are 0. */
+/** Reads 32 bits of a row, beginning at a column. Bits after the row's last word count as 0. */
 function bitsFrom(words: Int32Array, row: number, wide: number, column: number): number {
   const [word, shift] = [column >>> 5, column & 31];
   const low = word < wide ? words[row + word]! >>> shift : 0;

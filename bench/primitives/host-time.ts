@@ -11,8 +11,8 @@ import { prepareCall, primitiveCalls, primitiveInputs } from './primitive-calls.
  * Measures what calls of primitives cost the calling thread before any backend computes: recording and fusing functors,
  * looking up kernels, and submitting launches. This cost bounds the speed of short launches on a fast device. The same
  * calls are also measured as prepared pipelines. Columns are so short that computing takes almost no time; calls are
- * made in groups of forty, with a wait after each group. The last columns show the cost of preparing a pipeline whose
- * structure is known, without and with its first call, in µs and as a multiple of an ordinary call.
+ * made in groups of forty, with a wait after each group. The last columns of the output show the cost of preparing a
+ * pipeline whose structure is known, without and with the first call, in µs and as a multiple of an ordinary call.
  *
  * node --import tsx bench/primitives/host-time.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--rounds 30]
  *   [--only name,…]

@@ -7,8 +7,9 @@ import { type Column, fn, inclusiveScan, map, plus, reduce, sequence, sort, u32 
 
 /**
  * Measures how much memory a context keeps for functors and pipelines that are used only once. Prints resident bytes
- * and heap after each tenth of them, after the context is closed, and after the closed context is released. With
- * `workers`, they run on the calling thread, as small work usually does; with `threads`, on the worker threads.
+ * and heap after each tenth of the functors or pipelines, after the context is closed, and after the closed context is
+ * released. With `workers`, the work is done on the calling thread, as small work usually is; with `threads`, on the
+ * worker threads.
  *
  * node --expose-gc --import tsx bench/primitives/kept-memory.ts [--backend workers|threads|reference] [--kind functors|pipelines] [--count 30000]
  */

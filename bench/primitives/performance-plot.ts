@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { drawPanels, type PanelPoint } from '../shared/panels.ts';
 
 /**
- * Draws docs/performance.svg, the picture at the head of docs/performance.md, from the table of that page: the times of
- * CUB and Thrust divided by those of this library, on an H200, by length of the columns.
+ * Draws docs/performance.svg, the picture at the head of docs/performance.md, from the table of that page. The picture
+ * shows, for columns of different lengths on an H200, the times of CUB and Thrust divided by the times of this library.
  *
  * node --import tsx bench/primitives/performance-plot.ts
  */
@@ -21,7 +21,7 @@ const PANELS = {
 const SIZES = [2 ** 20, 2 ** 24, 2 ** 26, 2 ** 28];
 
 const page = await readFile('docs/performance.md', 'utf8');
-/** The rows of the table for the H200, which is the page's widest table. */
+/** The rows of the table for the H200, which is the widest table of the page. */
 const rows = new Map(
   page
     .split('\n')

@@ -21,11 +21,11 @@ const below8 = q.fn('below8', { x: u32 }, u32, ({ x }) => x.shr(29));
  * The inputs of the measured primitives, with the same numbers as in `peers/primitives.cu` and `peers/primitives.cpp`.
  */
 export interface PrimitiveInputs {
-  /** Element i is a 32-bit hash of i; `floats` has numbers from 0 to 1 derived from this hash. */
+  /** Element i is a 32-bit hash of i. The elements of `floats` are numbers from 0 to 1, derived from the same hash. */
   readonly x: q.Column<'u32'>;
   readonly floats: q.Column<'f32'>;
   readonly index: q.Column<'u32'>;
-  /** Keys in runs of 16. */
+  /** Keys of which 16 consecutive rows are equal. */
   readonly runs: q.Column<'u32'>;
   /** A random permutation. */
   readonly order: q.Column<'u32'>;
@@ -33,7 +33,7 @@ export interface PrimitiveInputs {
   readonly low: q.Column<'u32'>;
   readonly high: q.Column<'u32'>;
   readonly keys: q.Column<'u32'>;
-  /** Numbers below 8, in a column of n/4 rows; `quarter` has their indices from 0 on. */
+  /** Numbers below 8, in a column of n/4 rows. `quarter` has the indices of these rows, from 0. */
   readonly counts: q.Column<'u32'>;
   readonly quarter: q.Column<'u32'>;
 }
@@ -57,7 +57,7 @@ export function primitiveInputs(context: Context, log2: number): PrimitiveInputs
   };
 }
 
-/** The peers' pseudo-random permutation of the numbers below a power of two, as a functor. */
+/** The peers' pseudo-random permutation of the numbers below a power of two, written as a functor. */
 function permutationOf(log2: number): q.Functor<{ x: typeof u32 }, typeof u32> {
   const half = (log2 + 1) >> 1;
   return q.fn('permuted', { x: u32 }, u32, ({ x }) =>
@@ -144,7 +144,8 @@ export function primitiveCalls(
 }
 
 /**
- * Prepares one of these calls for inputs of at most n rows; undefined for primitives that make columns without inputs.
+ * Prepares the call of one primitive for inputs of at most n rows. Undefined for primitives that make columns without
+ * inputs.
  */
 export function prepareCall(
   context: Context,

@@ -13,7 +13,7 @@ export interface Peer {
   close(): void;
 }
 
-/** Compiles the program with g++ and starts it; undefined if there is no g++. */
+/** Compiles the peer with g++ and starts it. Undefined if there is no g++. */
 export function openPeer(): Peer | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'quadrille-peer-'));
   const program = join(folder, 'primitives');

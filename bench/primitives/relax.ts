@@ -22,10 +22,10 @@ import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
- * Times `relax` over many small grids together, each until its own stop rule holds. The tasks are: the motion gradient
- * vector flow (Ray and Acton, 2004) that cell tracking uses, in integers (`flow`) and in f32 (`flow-f32`); heat
- * diffusion; and Conway's Life. Times are those of ordinary calls, of prepared calls, of the device's clock if there is
- * one, and of plain JavaScript on one thread, which must give the same rounds and the same bytes.
+ * Times `relax` over many small grids together, each grid until its own stop rule holds. The tasks are: the motion
+ * gradient vector flow (Ray and Acton, 2004) that cell tracking uses, in integers (`flow`) and in f32 (`flow-f32`);
+ * heat diffusion; and Conway's Life. The times are: ordinary calls, prepared calls, the device's own clock if there is
+ * one, and plain JavaScript on one thread. All must give the same numbers of rounds and the same bytes.
  *
  * node --import tsx bench/primitives/relax.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2] [--rounds 15]
  *   [--grids 1,36,84,264] [--width 81] [--height 41] [--only flow,flow-f32,heat,life]
@@ -45,8 +45,8 @@ const CELLS = WIDTH * HEIGHT;
 const repeats = Number(options.rounds);
 
 /**
- * Offsets of the neighbours along the flow, in the order in which they are added; those across the flow follow in
- * ACROSS.
+ * Offsets of the neighbours along the flow, in the order in which they are added. `ACROSS` has the neighbours across
+ * the flow, which are added after these.
  */
 const SIDES = [
   [1, 0],
@@ -63,8 +63,8 @@ const ACROSS = [
 const [MU, INVERSE_LAMBDA] = [Math.fround(0.1), Math.fround(0.2)];
 
 /**
- * One step of the flow along (1, 1) in f32. Neighbours ahead contribute only if they are larger, neighbours behind only
- * if they are smaller.
+ * One step of the flow along (1, 1) in f32. Neighbours ahead of a cell contribute only if they are larger than the
+ * cell, neighbours behind it only if they are smaller.
  */
 const flowInF32 = fn({ u: neighbours(f32), image: f32 }, f32, ({ u, image }) => {
   const own = u.at(0);
@@ -105,7 +105,7 @@ interface Task {
   readonly maxRounds: number;
   readonly start: (cells: number) => { readonly state: Cells; readonly image: Float32Array };
   readonly relax: (state: Column, image: Column, sizes: Sizes) => { readonly state: Column; readonly rounds: Column };
-  /** Computes one round of one grid: writes the next states, and returns the reduced changes. */
+  /** Computes one round of one grid. Writes the next states of the cells, and returns the reduced changes. */
   readonly plain: (u: Cells, image: Float32Array, next: Cells) => number;
   readonly bound: number;
 }

@@ -13,8 +13,9 @@ import { machine } from '../shared/compare-input.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
- * Compares transfers between host and device with the fastest possible ones. On WebGPU these are plain loops over npm
- * `webgpu` with buffers that stay mapped; on other backends, copies between arrays. Both take turns in one run.
+ * Compares transfers between host and device with the fastest possible ones. On WebGPU, the fastest transfers are plain
+ * loops over npm `webgpu` with buffers that stay mapped; on other backends, copies between arrays. Our transfers and
+ * the fastest ones take turns in one run.
  *
  * node --import tsx bench/primitives/transfers.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--mib 16,64,256]
  *   [--file-mib 4096] [--folder /dev/shm] [--rounds 7] [--spill true|false]
@@ -89,7 +90,7 @@ async function uploadAndSync(of: Context, from: Uint32Array): Promise<void> {
   of.dispose(column);
 }
 
-/** Times the upload of a file. Its content is in the page cache, because it was just written. */
+/** Times the upload of a file. The file was just written, so its content is in the page cache. */
 async function measureFile(bytes: number): Promise<void> {
   const folder = await mkdtemp(join(options.folder, 'transfers-'));
   const path = join(folder, 'words.bin');
@@ -133,7 +134,7 @@ async function measureSmall(): Promise<void> {
   await each('eight words of eight columns, at once', () => Promise.all(columns.map((column) => context.read(column))));
 }
 
-/** Times both functions in turn; the first round is a warm-up. */
+/** Times our transfer and the fastest one in turn. The first round is a warm-up. */
 async function compare(name: string, mib: number, ours: () => Promise<unknown>, theirs: () => Promise<unknown>) {
   const [mine, min]: [number[], number[]] = [[], []];
   for (let round = 0; round <= ROUNDS; round++) {

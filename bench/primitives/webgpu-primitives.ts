@@ -10,13 +10,13 @@ import { reduceAgain } from '../shared/webgpu-timing.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
 /**
- * Times primitives over columns on the device by the device's own clock. They are compared with a copy of such a column
- * from one buffer to another; with CUB and Thrust, if `--peer` names the output of `bench/peers/primitives.cu`; and
- * with a floor: the time in which a map moves the bytes that the primitive must at least move.
+ * Times primitives over columns on the device by the device's own clock. The times are compared with a copy of such a
+ * column from one buffer to another; with CUB and Thrust, if `--peer` names the output of `bench/peers/primitives.cu`;
+ * and with a lower bound: the time in which a map moves as many bytes as the primitive must at least move.
  *
  * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; scatter and gather use the peer's random
  * permutation. Up to 2^20 elements, two more times are reported: the time per call when 100 calls are submitted
- * together; and the time of a single call by the host's clock, until the host knows that it is done.
+ * together, and the time by the host's clock from a single call until the host knows that the call is done.
  *
  * node --import tsx bench/primitives/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11] [--peer file.csv]
  *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
@@ -38,7 +38,7 @@ const tuning = { commandsPerSubmission: 2 ** 20, ...(JSON.parse(options.tuning) 
 const backend = await createWebGpuBackend({ gpu, adapter, tuning });
 const context = new Context(backend);
 
-/** The peer's primitive and the floor with which a primitive is compared. */
+/** What a primitive is compared with: a primitive of the peer, and the time to move the minimum number of bytes. */
 interface Beside {
   /** The primitive's name and library in the peer's file. */
   readonly peer?: string;
@@ -83,7 +83,9 @@ function isWanted(name: string): boolean {
   return options.only.split(',').some((part) => name.includes(part));
 }
 
-/** Number of calls that are submitted together, and the maximum length of their columns. */
+/**
+ * Number of calls that are submitted together. The next constant is the maximum length of the columns of such calls.
+ */
 const TOGETHER = 100;
 const MAX_TOGETHER = 2 ** 20;
 
@@ -142,7 +144,7 @@ async function timeTogether(run: () => unknown): Promise<number> {
   return spread(times).median / TOGETHER;
 }
 
-/** Times single calls, each awaited, on a device that was just kept busy. */
+/** Times single calls, with a wait after each, on a device that was just kept busy. */
 async function timeToDone(run: () => unknown): Promise<Spread> {
   warmUp();
   await context.sync();

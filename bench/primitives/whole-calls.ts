@@ -12,11 +12,11 @@ import { measureSelectKth, measureTransfers } from '../calls/transfers.ts';
 import { machine } from '../shared/compare-input.ts';
 
 /**
- * Times what a caller waits for, by the host's clock and with the defaults of open(): a chain of five primitives
- * (alone, and many times in a row), rounds of a loop, transfers, and selectKth. The launches of the chain are also
- * timed by the device's clock. Compared with the same steps in plain JavaScript and, if `--peer` names the program
- * compiled from `peers/calls.cu`, in Thrust and CUB. The checksums of all results are compared. A ratio in brackets is
- * the peer's time divided by our fastest time: above 1, ours is faster.
+ * Times how long a caller waits, by the host's clock and with the defaults of open(), for the following work: a chain
+ * of five primitives (alone, and many times in a row), rounds of a loop, transfers, and selectKth. The launches of the
+ * chain are also timed by the device's clock. All times are compared with those of the same steps in plain JavaScript
+ * and, if `--peer` names the program compiled from `peers/calls.cu`, in Thrust and CUB. The checksums of all results
+ * are compared. A ratio in brackets is the peer's time divided by our fastest time: above 1, ours is faster.
  *
  * node --import tsx bench/primitives/whole-calls.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
  *   [--sizes 10,14,16,18,20,22] [--only chain,loops,transfers,selectKth,launches] [--in-a-row 50] [--rounds 1000] [--times 7]

@@ -6,10 +6,10 @@ import { machine } from '../shared/compare-input.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
 /**
- * Measures what calls of primitives on the workers backend cost the caller, in µs per call: until the call returns; in
- * groups of 40 calls until all are done; and for a single call until it is done. Commands over 2^10 rows run on the
- * calling thread; commands over 2^17 rows go to the workers. Then the same for prepared pipelines with one and two
- * launches, and for a round of a loop with a stop rule, whose step is a map and a reduce.
+ * Measures what calls of primitives on the workers backend cost the caller, in µs per call: until the call returns,
+ * until a group of 40 calls is done, and until a single call is done. Commands over 2^10 rows run on the calling
+ * thread; commands over 2^17 rows go to the workers. Then measures the same for prepared pipelines with one and two
+ * launches, and for a round of a loop that has a stop rule and a step of a map and a reduce.
  *
  * node --import tsx bench/primitives/workers-calls.ts [--workers 2] [--log2 10,17] [--prepared 2,10,17] [--rounds 60] [--only name,…]
  *   [--inline nanoseconds]

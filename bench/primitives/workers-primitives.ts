@@ -9,10 +9,10 @@ import { affine, odd, primitiveCalls, primitiveInputs } from './primitive-calls.
 import { openPeer } from './primitives-peer.ts';
 
 /**
- * Times primitives over columns in memory on worker threads. They are compared with plain JavaScript on one thread and,
- * if there is g++, with C++ on the same number of threads. All take turns in one run, a few calls per round, so that
- * disturbances of the machine affect all alike. The checksums of results are compared with those of the C++ program or,
- * for primitives that it lacks, with those of JavaScript.
+ * Times primitives over columns in memory on worker threads, in comparison with plain JavaScript on one thread and, if
+ * there is g++, with C++ on the same number of threads. The programs take turns in one run, a few calls per round, so
+ * that disturbances of the machine affect all of them alike. The checksums of results are compared with those of the
+ * C++ program or, for primitives that it lacks, with those of JavaScript.
  *
  * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; gather and scatter go by a random permutation.
  *
@@ -32,7 +32,7 @@ const { values: options } = parseArgs({
 const n = 2 ** Number(options.log2);
 const workers = Number(options.workers);
 const rounds = Number(options.rounds);
-/** Approximate milliseconds that our calls, or the peer's calls, take in a round. */
+/** Approximate milliseconds per round for our calls, and also for the peer's calls. */
 const TURN = 40;
 
 const context = new Context(await createWorkersBackend({ workers }));
@@ -42,7 +42,7 @@ const inputs = primitiveInputs(context, Number(options.log2));
 
 const mixed = q.fn('mixed', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)));
 
-/** The inputs in host memory. */
+/** Columns whose content is also needed in host memory. */
 const { low, high, counts, keys, ...others } = inputs;
 const host = await context.read(others);
 const composed = plainComposed(n, { ...host, ...(await context.read({ low, high, counts, keys })) });
@@ -124,7 +124,7 @@ function timePlain(run: () => void): number {
 
 /**
  * Times a chain of a map, an exclusive scan, a map and a compaction in two ways: as a pipeline, which fuses the maps
- * and runs the other steps tile by tile; and step by step, each result stored and awaited before the next step.
+ * and computes the other steps tile by tile; and step by step, with a wait after every step until its result is stored.
  */
 async function measureChain(): Promise<void> {
   const { x } = inputs;
@@ -197,7 +197,7 @@ function sideOf(times: readonly number[]): string[] {
   return [ordered[ordered.length >> 1]!, ordered[0]!].map((time) => time.toFixed(2));
 }
 
-/** The median of all rounds' ratios with its quartiles, and the ratio of the minimum times, as text. */
+/** The ratios of times as text: the median over all rounds with its quartiles, and the ratio of the minimum times. */
 function ratiosOf(others: readonly number[], own: readonly number[]): string[] {
   if (others.length === 0) return ['', ''];
   const ratios = sorted(others.map((time, round) => time / own[round]!));

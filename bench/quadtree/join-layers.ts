@@ -13,8 +13,8 @@ import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 /**
  * Joins a layer with itself: finds all pairs of polygons that share area. The result is compared with GEOS (geos-wasm),
  * which computes the shared area of every pair whose boxes intersect. For pairs that the join does not report, GEOS
- * must find at most `--min` square degrees. Pairs that the join reports although GEOS finds less are counted; their
- * maximum area is printed.
+ * must find at most `--min` square degrees. Prints how many pairs the join reports although GEOS finds a smaller area,
+ * and the largest area among these pairs.
  *
  * A layer is any file that `quadrille index` reads, or the imagery list of the iD editor, whose entries have rings as
  * `polygon`.

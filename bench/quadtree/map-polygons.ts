@@ -45,14 +45,15 @@ function startsOf(lists: readonly { readonly length: number }[]): Uint32Array {
 }
 
 /**
- * Coordinates are stored as multiples of 1/`PER_DEGREE` degrees: ±180 degrees fit in 32 bits, and one unit is 11 mm.
+ * Coordinates are stored in units of 1/`PER_DEGREE` degrees, so that ±180 degrees fit in 32 bits. One unit is 11 mm on
+ * the equator.
  */
 const PER_DEGREE = 1e7;
 
 /**
  * Packs polygons in longitude and latitude into compressed 32-bit words. The words are: the numbers of ring starts and
- * of vertex starts, the starts, then all x and all y. A coordinate is in units of 10⁻⁷ degrees, as the difference from
- * the previous one.
+ * of vertex starts, the starts, then all x and all y. Each coordinate is stored as its difference from the previous
+ * coordinate, in units of 10⁻⁷ degrees.
  */
 export function packParts({ polygonRings, ringVertices, x, y }: Polygons): Uint8Array {
   const counts = Uint32Array.of(polygonRings.length, ringVertices.length);

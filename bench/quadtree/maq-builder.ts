@@ -28,7 +28,7 @@ export function buildByHand(polygon: Uint32Array, code: Uint32Array, level: Uint
   return layOut(levels, entries);
 }
 
-/** The row numbers in the order of their keys: a stable radix sort with four passes of eight bits. */
+/** Row numbers, sorted by the keys of the rows with a stable radix sort (four passes of eight bits). */
 function radixOrder(keys: Uint32Array): Uint32Array {
   let order = Uint32Array.from(keys.keys());
   let next = new Uint32Array(keys.length);
@@ -113,8 +113,8 @@ function layOut(levels: readonly Level[], polygon: Uint32Array): BuiltTree {
 }
 
 /**
- * Walks from the root for each window; returns the total number of nodes that have entries and intersect the window.
- * Coordinates are columns and rows of the finest grid.
+ * For each window, walks down the tree from the root and counts the nodes that have entries and intersect the window.
+ * Returns the total count. Coordinates are columns and rows of the finest grid.
  */
 export function countByWalking(tree: BuiltTree, sides: Uint32Array, bits: number): number {
   const { code, level, firstChild, childCount, entryCount } = tree;

@@ -19,8 +19,8 @@ import { GeosPolygons } from './points-geos.ts';
 /**
  * Finds the polygons that contain each of many points, and compares the pairs with two independent results. An exact
  * even-odd test of all edges in integers must give the same pairs. GEOS (geos-wasm) uses the original coordinates and
- * may differ only for points within one grid step of an edge. Both run on one thread; flatbush gives them the polygons
- * whose boxes contain a point.
+ * may differ only for points within one grid step of an edge. Both comparisons run on one thread, and flatbush finds
+ * the polygons whose boxes contain a point for them.
  *
  * Points are lines of a tab-separated table, with latitude and longitude in the fields 4 and 5, as in GeoNames.
  *
@@ -72,8 +72,8 @@ const far = options.geos ? await compareWithGeos() : 0;
 process.exitCode = differing(own, exact).length + far === 0 ? 0 : 1;
 
 /**
- * Compares the pairs with those of GEOS; returns how many differ although the point is more than a step from the
- * boundary.
+ * Compares the pairs with the pairs by GEOS. Returns the number of differences for points that are more than one grid
+ * step from the boundary.
  */
 async function compareWithGeos(): Promise<number> {
   const geos = await GeosPolygons.open(parts);
@@ -81,7 +81,8 @@ async function compareWithGeos(): Promise<number> {
   const held = heldBy(geos);
   const seconds = (performance.now() - from) / 1000;
   const apart = differing(own, held);
-  // Snapping to the grid moves a vertex, and also a point, by at most half a step along each axis.
+  // The distance within which results may differ: snapping to the grid moves vertices and points by at most half a step
+  // along each axis.
   const step = WORLD.size / DOMAIN_STEPS;
   const far = apart.filter((key) => {
     const [point, polygon] = pairOf(key);

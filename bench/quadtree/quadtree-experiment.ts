@@ -19,7 +19,7 @@ export interface Measurement {
   readonly method: string;
   /** The value on the x axis: levels, quadrants, windows or passages, depending on the experiment. */
   readonly x: number;
-  /** The number of quadrants, nodes or pairs in the result; all methods must agree. */
+  /** The number of quadrants, nodes or pairs in the result. All methods must find the same number. */
   readonly found: number;
   readonly seconds: readonly number[];
 }
@@ -65,7 +65,7 @@ export async function timeRounds<T>(
   await context?.sync();
   let { wall, result } = await run();
   if (wall > patience / 10 && context !== undefined) {
-    // The first run may have compiled kernels, so measure again.
+    // The first run may have included the compilation of kernels, so its time is replaced.
     context.dispose(result);
     ({ wall, result } = await run());
   }
@@ -81,7 +81,9 @@ export async function timeRounds<T>(
 
 const onHost = new WeakMap<Polygons, Map<number, SerialQuadrants>>();
 
-/** The quadrants of all polygons of a map in host memory; cached per map and number of levels. */
+/**
+ * Returns the quadrants of all polygons of a map, in host memory. Results are cached for each map and number of levels.
+ */
 export function quadrantsOnHost(map: Polygons, levels: number): SerialQuadrants {
   const known = onHost.get(map) ?? new Map<number, SerialQuadrants>();
   onHost.set(map, known);

@@ -4,8 +4,8 @@ import { DEPTH_FIRST, PASSAGES, WHOLE } from './quadtree-decompose.ts';
 import type { Measured, Measurement } from './quadtree-experiment.ts';
 
 /**
- * A measurement with its machine. `name` is the legend: the hardware (`on`), followed by the machine if several
- * machines have the same hardware.
+ * A measurement together with its machine. `name` is the text of the legend: the hardware (`on`), followed by the
+ * machine if several machines have the same hardware.
  */
 export interface Point extends Measurement {
   readonly machine: string;
@@ -18,10 +18,10 @@ export interface Figure {
   readonly number: string;
   readonly file: string;
   readonly title: string;
-  /** One sentence: what the paper found. */
+  /** What the paper found, in one sentence. */
   readonly paper: string;
   panels(points: readonly Point[]): readonly Panel[];
-  /** One sentence: what these measurements show. */
+  /** Returns one sentence that says what these measurements show. */
   ours(points: readonly Point[]): string;
 }
 
@@ -214,7 +214,7 @@ function samePlace(points: readonly Point[], others: readonly Point[]): (Point |
   return points.map(({ name, group, x }) => others.find((o) => o.name === name && o.group === group && o.x === x));
 }
 
-/** For each point, the measurement in `others` of one thread on the same machine, for the same group and x. */
+/** For each point, the measurement in `others` by one thread of the same machine, for the same group and x. */
 function serialOf(points: readonly Point[], others: readonly Point[]): (Point | undefined)[] {
   return points.map(({ machine, group, x }) =>
     others.find((o) => o.on === SERIAL && o.machine === machine && o.group === group && o.x === x),

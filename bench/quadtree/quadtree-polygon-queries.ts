@@ -9,8 +9,8 @@ const FEWEST = 10;
 
 /**
  * Times the polygons of each group as queries to the tree over all polygons of a map (Figure 16); queries and tree have
- * equally many levels. Times are from quadrants and tree on the device to pairs of polygons there, each pair once.
- * Plain JavaScript only counts the pairs.
+ * equally many levels. Each time begins with quadrants and tree on the device, and ends with the pairs of polygons on
+ * the device, each pair once. Plain JavaScript only counts the pairs.
  */
 export async function measurePolygonQueries(bench: Bench): Promise<void> {
   const { context, map, groups } = bench;

@@ -8,8 +8,8 @@ import type { Bench } from './quadtree-experiment.ts';
 /** One level of a decomposition, with the times of all rounds. */
 export interface Step {
   /**
-   * Number of quadrants that are split. `passages` counts pairs of an edge and a split quadrant through which the edge
-   * passes; `leaves` counts resulting quadrants that are not split further.
+   * Number of quadrants that are split at this level. `passages` is the number of pairs of an edge and a split quadrant
+   * through which the edge passes. `leaves` is the number of resulting quadrants that are not split further.
    */
   readonly split: number;
   readonly passages: number;
@@ -17,7 +17,10 @@ export interface Step {
   readonly seconds: number[];
 }
 
-/** Times every level of a decomposition, with its number of passages, for all polygons together and for each group. */
+/**
+ * Times every level of a decomposition and counts its passages (pairs of an edge and a quadrant through which the edge
+ * passes), for all polygons together and for each group.
+ */
 export async function measureSteps({ context, map, groups, levels, rounds, record }: Bench): Promise<void> {
   if (context === undefined) return;
   for (const { name, polygons } of [...groups, { name: 'all', polygons: map }]) {
@@ -28,7 +31,7 @@ export async function measureSteps({ context, map, groups, levels, rounds, recor
   }
 }
 
-/** Decomposes polygons level by level, in one untimed round and `rounds` timed ones. */
+/** Decomposes polygons level by level, in one untimed round and then in `rounds` timed rounds. */
 export async function followSteps(
   context: Context,
   placed: DomainPolygons,

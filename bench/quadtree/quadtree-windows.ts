@@ -14,8 +14,8 @@ const MAX_WIDE = 1;
 
 /**
  * Times window queries to the tree over all polygons of a map (Figure 15). Windows have random centres, widths and
- * heights up to {@link MAX_WIDE}. Times are from windows and tree on the device to pairs there; plain JavaScript only
- * counts the pairs.
+ * heights up to {@link MAX_WIDE}. Each time begins with windows and tree on the device, and ends with the pairs on the
+ * device. Plain JavaScript only counts the pairs.
  */
 export async function measureWindows(bench: Bench): Promise<void> {
   const { context } = bench;

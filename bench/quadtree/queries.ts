@@ -13,8 +13,8 @@ import { countPolygonsByWalking } from './walk-polygons.ts';
  * Times queries to a MAQ-tree (multi-attribute quadtree) over the quadrants of a map's polygons. A backend is compared
  * with plain JavaScript on one thread (`bench/quadtree/maq-builder.ts`), and with flatbush, which finds bounding boxes
  * of polygons instead of quadrants. Query windows are centred on vertices of the map, because queries usually are where
- * the data is. All polygons are also queries themselves, for all polygons that they intersect. Nodes, entries and pairs
- * must agree.
+ * the data is. All polygons of the map are also used as queries, which find the polygons that they intersect. All
+ * methods must find equal numbers of nodes, entries and pairs.
  *
  * node --max-old-space-size=6144 --import tsx bench/quadtree/queries.ts --file map.geo.json [--levels 12] [--windows 100000]
  *   [--width 0.5] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--only build,nodes,polygons,all]
@@ -102,7 +102,8 @@ await compare('all', 'all polygons as queries', {
 });
 
 /**
- * Times all contestants in turn; prints seconds, results, and the first contestant's time divided by the last one's.
+ * Times all contestants in turn. Prints the seconds, the results, and the ratio of the first contestant's time to the
+ * last contestant's time.
  */
 async function compare(
   name: string,
@@ -149,7 +150,7 @@ function windowsAround(count: number, width: number) {
   const columns = { left: new Float64Array(count), bottom: new Float64Array(count) };
   const [right, top] = [new Float64Array(count), new Float64Array(count)];
   for (let i = 0; i < count; i++) {
-    // Windows are spread over all vertices by the golden ratio; their widths are a tenth of `width` up to all of it.
+    // Windows are spread over all vertices by the golden ratio. Their widths vary from a tenth of `width` to `width`.
     const vertex = Math.floor(((i * 0.6180339887498949) % 1) * parts.x.length);
     const half = (width * (1 + (i % 10))) / 20;
     columns.left[i] = parts.x[vertex]! - half;

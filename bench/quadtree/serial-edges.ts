@@ -29,14 +29,14 @@ export function serialEdgesOf({ polygonRings, ringVertices, x, y }: DomainPolygo
   return { ends: ends.subarray(0, at), first };
 }
 
-/** A quadrant: its lower left corner, and `shift`: its side is 2^`shift` steps of the domain's grid. */
+/** A quadrant, given by its lower left corner and by `shift`. Its side is 2^`shift` steps of the domain's grid. */
 export interface SerialQuadrant {
   readonly x: number;
   readonly y: number;
   readonly shift: number;
 }
 
-/** The smallest quadrant that contains the edges `from` to `to` − 1, with a side of at least 2^min steps. */
+/** The smallest quadrant that contains the edges `from` to `to` − 1. Its side is at least 2^`min` steps. */
 export function enclosingQuadrant(ends: Int32Array, from: number, to: number, min: number): SerialQuadrant {
   let [left, bottom, right, top] = [2 ** 31, 2 ** 31, -1, -1];
   for (let at = 4 * from; at < 4 * to; at += 4) {
@@ -55,8 +55,8 @@ export function enclosingQuadrant(ends: Int32Array, from: number, to: number, mi
 }
 
 /**
- * A number with the sign of dy · ax − dx · ay, for factors of 31 bits. It is computed in doubles if the products are
- * exact or their difference is far enough from 0, otherwise in BigInt.
+ * A number with the sign of dy · ax − dx · ay, for factors of 31 bits. If the products are exact in doubles, or their
+ * difference is far enough from 0, doubles are used; otherwise BigInt.
  */
 export function sideOf(ax: number, ay: number, dx: number, dy: number): number {
   const p = dy * ax;
@@ -87,15 +87,16 @@ export function passes(ax: number, ay: number, bx: number, by: number, side: num
 }
 
 /**
- * Whether an edge changes the even-odd parity of a point: it crosses the point's row at the point or to its left.
- * Coordinates are relative to the point.
+ * Whether an edge changes the even-odd parity of a point, that is, crosses the point's row at the point or to the left
+ * of the point. Coordinates are relative to the point.
  */
 export function flips(ax: number, ay: number, bx: number, by: number): boolean {
   return ay <= 0 !== by <= 0 && isPast(sideOf(ax, ay, bx - ax, by - ay), by - ay);
 }
 
 /**
- * Whether a point is on an edge or to its right; the edge must cross the point's row. `at` is {@link sideOf} the edge.
+ * Whether a point is on an edge or to the right of it. The edge must cross the point's row. `at` is the result of
+ * {@link sideOf} for the edge.
  */
 export function isPast(at: number, dy: number): boolean {
   return dy > 0 ? at <= 0 : at >= 0;

@@ -13,9 +13,10 @@ export interface SerialQuadrants {
 export const MAX_LEVELS = 16;
 
 /**
- * `decompose` in optimized plain JavaScript on one thread; equally exact. Polygons are decomposed one after another,
- * each from its smallest enclosing quadrant down. For each quadrant, it tracks the edges that pass through it, in one
- * array used as a stack, and whether the polygon contains its corner.
+ * Computes the same as `decompose`, equally exactly, in optimized plain JavaScript on one thread. Polygons are
+ * decomposed one after another, each from its smallest enclosing quadrant down. For each quadrant, the function tracks
+ * which edges pass through the quadrant (in one array used as a stack), and whether the polygon contains the quadrant's
+ * corner.
  */
 export function decomposeSerially(polygons: DomainPolygons, levels: number): SerialQuadrants {
   const min = DOMAIN_BITS - levels;
@@ -68,7 +69,10 @@ export function decomposeSerially(polygons: DomainPolygons, levels: number): Ser
   return found.columns();
 }
 
-/** `decomposeWhole` in plain JavaScript on one thread: tests every quadrant against all edges of its polygon. */
+/**
+ * Computes the same as `decomposeWhole` in plain JavaScript on one thread: tests every quadrant against all edges of
+ * its polygon.
+ */
 export function decomposeWholeSerially(polygons: DomainPolygons, levels: number): SerialQuadrants {
   const min = DOMAIN_BITS - levels;
   const { ends, first } = serialEdgesOf(polygons);
@@ -109,8 +113,8 @@ function maxEdges(first: Uint32Array): number {
 }
 
 /**
- * The change of parity from a quadrant's corner to a child's corner. The bits of `flipped` are the changes along the
- * bottom, up the left side, and along the middle row.
+ * Whether the even-odd parity changes between a quadrant's corner and a child's corner. The three bits of `flipped` are
+ * the changes along the bottom, up the left side, and along the middle row.
  */
 function parityOn(flipped: number, child: number): number {
   if (child === 0) return 0;
@@ -119,8 +123,8 @@ function parityOn(flipped: number, child: number): number {
 }
 
 /**
- * Looks at one edge of a quadrant. Bits 0 to 3: the children that the edge passes through; bits 4 to 6: the stretches
- * between the children's corners on which the edge flips the parity.
+ * Finds what one edge does in a quadrant. Bits 0 to 3 of the result: the children through which the edge passes. Bits 4
+ * to 6: the stretches between the children's corners on which the edge flips the even-odd parity.
  */
 function lookAt(ax: number, ay: number, bx: number, by: number, half: number): number {
   const column = stripWithin(ax, bx, half);
@@ -129,7 +133,9 @@ function lookAt(ax: number, ay: number, bx: number, by: number, half: number): n
   return lookAcross(ax, ay, bx, by, 2 ** half);
 }
 
-/** The index of the strip of width 2^half that strictly contains both coordinates; at least 2 if there is none. */
+/**
+ * The index of the strip of width 2^half in whose interior both coordinates are. At least 2 if there is no such strip.
+ */
 function stripWithin(a: number, b: number, half: number): number {
   const low = Math.min(a, b);
   const high = Math.max(a, b);
@@ -159,8 +165,9 @@ function lookAcross(ax: number, ay: number, bx: number, by: number, side: number
 }
 
 /**
- * Whether an edge that crosses the line of the left side does so above a given point of that line. An edge through the
- * point counts if it rises to the right. `at` is {@link sideOf} the edge, relative to the point.
+ * Whether an edge crosses the line of the left side above a given point of that line. The edge must cross the line. An
+ * edge through the point counts if it rises to the right. `at` is the result of {@link sideOf} for the edge, relative
+ * to the point.
  */
 function isAbove(at: number, dx: number, dy: number): boolean {
   return (dx > 0 ? at < 0 : at > 0) || (at === 0 && dy !== 0 && dx > 0 === dy > 0);

@@ -9,8 +9,8 @@ export interface QueryQuadrants {
 
 /**
  * Counts pairs of a query polygon and a polygon of the tree that share quadrants, in plain JavaScript on one thread.
- * Every quadrant of a query descends to its node; the entries below that node are contiguous on every level. A stamp
- * per polygon of the tree records the last query that found it, so that each pair counts once.
+ * For every quadrant of a query, descends to the quadrant's node; the entries below that node are contiguous on every
+ * level. A stamp per polygon of the tree records the last query that found it, so that each pair counts once.
  */
 export function countPolygonsByWalking(tree: BuiltTree, { polygon, code, level }: QueryQuadrants): number {
   const { code: codes, firstChild, childCount, firstEntry, entryCount, polygon: entries } = tree;

@@ -25,7 +25,7 @@ export interface Took {
   readonly processor: number;
 }
 
-/** Runs some work; returns its result with its wall-clock and processor seconds. */
+/** Runs some work. Returns its result, with the wall-clock seconds and processor seconds that it took. */
 export async function timed<T>(work: () => Promise<T>): Promise<Took & { readonly result: T }> {
   const used = process.cpuUsage();
   const from = performance.now();

@@ -28,7 +28,10 @@ const PANEL_HEIGHT = 250;
 const HEADING = 30;
 const TOP = 70;
 const LEGEND_ROW = 20;
-/** Colours that people with colour blindness can tell apart: by Okabe and Ito, 2008, then by Tol, 2018. */
+/**
+ * Colours that people with colour blindness can tell apart. The first are by Okabe and Ito, 2008, the others by Tol,
+ * 2018.
+ */
 const COLORS = '#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #1b1e24 #882255 #999933 #332288 #aa4499 #44aa99'.split(
   ' ',
 );
@@ -62,12 +65,12 @@ export async function drawPanels(title: string, panels: readonly Panel[]): Promi
   ].join('\n');
 }
 
-/** Approximate width in pixels of a legend entry: its dot and its name. */
+/** Approximate width in pixels of a legend entry, which is a dot and a name. */
 function widthOf(name: string): number {
   return 34 + 6.2 * name.length;
 }
 
-/** The legend as SVG elements, and the height in pixels of all its lines after the first. */
+/** The legend as SVG elements. `below` is the height in pixels of all lines of the legend after the first. */
 function legendOf(names: readonly string[]): { readonly marks: readonly string[]; readonly below: number } {
   let [left, down] = [MARGIN, 0];
   const marks = names.map((name, i) => {
@@ -110,7 +113,8 @@ function drawPanel(panel: Panel, names: readonly string[], width: number, { Plot
 }
 
 /**
- * Tick values that cover all points: powers of ten, and also 2 and 5 times these if the points span at most two powers.
+ * Tick values of the axis. They cover all points: powers of ten, and also their multiples by 2 and 5 if the points span
+ * at most two powers.
  */
 function levelsOf(points: readonly PanelPoint[]): number[] {
   const [low, high] = [Math.min, Math.max].map((end) => end(...points.map(({ y }) => y))) as [number, number];

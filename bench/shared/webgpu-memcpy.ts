@@ -1,16 +1,18 @@
 import { MAP_MODE_READ, usage } from '../../backends/webgpu/device/usage.ts';
 
 /**
- * Times copies of one buffer to another of the same size on a device. WebGPU benchmarks use these copies as their unit
- * of comparison.
+ * Times copies on a device between two buffers of the same size. WebGPU benchmarks use such a copy as their unit of
+ * comparison.
  */
 export interface Memcpy {
-  /** Milliseconds of each of `count` consecutive copies by the device's own clock, after a warm-up. */
+  /**
+   * Times `count` consecutive copies by the device's own clock, after a warm-up. Returns the milliseconds of each copy.
+   */
   times(count: number): Promise<number[]>;
   close(): void;
 }
 
-/** Bytes to copy before measuring: an idle GPU needs some tenths of a second to raise its clock frequency. */
+/** Bytes to copy before measuring, because an idle GPU needs some tenths of a second to raise its clock frequency. */
 const WARM_UP_BYTES = 2 ** 38;
 const WARM_UP_COPIES = 4000;
 

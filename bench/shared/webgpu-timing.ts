@@ -7,8 +7,8 @@ type WebGpuBackend = Awaited<ReturnType<typeof createWebGpuBackend>>;
 export type Spread = ReturnType<typeof spread>;
 
 /**
- * Warms up the device by reductions of a column, which the host records quickly: an idle GPU needs some tenths of a
- * second to raise its clock frequency.
+ * Warms up the device by repeated reductions of a column: an idle GPU needs some tenths of a second to raise its clock
+ * frequency. The host records reductions quickly.
  */
 export function reduceAgain(context: Context, column: Column<'u32'>, passes: number): void {
   for (let pass = 0; pass < passes; pass++) context.dispose(reduce(column, plus(u32)));

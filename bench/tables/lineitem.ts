@@ -1,15 +1,15 @@
 import type { HostTable } from '../../algorithms/tables/index.ts';
 
 /**
- * Days from 1970-01-01 to TPC-H's first order; the next two constants are the days to its last order and to its current
- * date.
+ * Number of days from 1970-01-01 to the first order in TPC-H. The next two constants count the days to the last order,
+ * and to the current date in TPC-H.
  */
 const FIRST_ORDER = 8035;
 const LAST_ORDER = 10440;
 const CURRENT = 9298;
 
 /**
- * Rows like those of TPC-H's table lineitem. The columns that queries 1 and 6 use have the distributions of the
+ * Rows like those of TPC-H's table lineitem. The columns for queries 1 and 6 have the distributions of the
  * specification (4.2.3); the random numbers differ from those of dbgen.
  */
 export function lineitem(rows: number, random: () => number): HostTable {

@@ -6,9 +6,9 @@ import { parseArgs } from 'node:util';
 import { machine } from '../shared/compare-input.ts';
 
 /**
- * Times the reading of columns of a Parquet file, in a new process for each run: by `openTable`, and by hyparquet alone
- * with the same ZSTD decoder. Prints medians of processor time in seconds, including the loading of modules. The sums
- * of the first column are compared.
+ * Times the reading of columns of a Parquet file, in a new process for each run: once by `openTable`, and once by
+ * hyparquet alone with the same ZSTD decoder. Prints medians of processor time in seconds, including the loading of
+ * modules. Both readers must give the same sum of the first column.
  *
  * npm run build && npm install --no-save vega-datasets@3.2.1
  * node --import tsx bench/tables/parquet-readers.ts [--file flights.parquet] [--rounds 9]
@@ -73,7 +73,7 @@ for (const columns of [['delay'], ['delay', 'date', 'distance', 'origin', 'desti
     for (const [reader, program] of Object.entries(READERS)) {
       const [seconds, sum] = run(program(columns));
       sums[reader] = sum;
-      // The first round is not counted; it brings the files into the page cache.
+      // The first round is not counted, because it brings the files into the page cache.
       if (round > 0) times[reader] = [...(times[reader] ?? []), seconds];
     }
   }

@@ -52,7 +52,7 @@ const QUESTIONS: readonly Question[] = [
   },
 ];
 
-/** Code that prints the processor seconds of all threads when the process ends, as the last line. */
+/** Source text of code that prints the processor seconds of all threads as the last line, when the process ends. */
 const TELL = `import { writeSync } from 'node:fs';
 process.on('exit', () => {
   const { user, system } = process.cpuUsage();
@@ -68,7 +68,7 @@ const { main } = await import(${JSON.stringify(main)});
 process.exitCode = await main(${JSON.stringify(args)}, '0');`;
 }
 
-/** The source of a program that queries DuckDB and writes the rows as CSV, like our command. */
+/** Source text of a program that queries DuckDB and writes the rows as CSV, as our command does. */
 function theirProgram({ sql }: Question): string {
   const file = options.file.replaceAll("'", "''");
   const entry = pathToFileURL(createRequire(join(process.cwd(), 'package.json')).resolve('@duckdb/node-api')).href;
@@ -121,7 +121,7 @@ console.log(
 for (const question of QUESTIONS) {
   const [ours, theirs]: [Measured[], Measured[]] = [[], []];
   for (let round = 0; round <= Number(options.rounds); round++) {
-    // The first round is not counted; it brings the files into the page cache.
+    // The first round is not counted, because it brings the files into the page cache.
     const both = [measure(ourProgram(question)), measure(theirProgram(question))] as const;
     if (round === 0) continue;
     ours.push(both[0]);

@@ -43,8 +43,8 @@ export async function measureOnDevice(context: Context, rows: number, rounds: nu
 type Launch = (() => void) & { dispose?: () => void };
 
 /**
- * The device's times for consecutive runs of a query; undefined if it has no clock, or if the query waits between its
- * commands.
+ * Times consecutive runs of a query by the device's clock. Undefined if the device has no clock, or if the query waits
+ * between its commands.
  */
 async function deviceTimes(table: t.DeviceTable, question: Question, rounds: number): Promise<Times | undefined> {
   const { backend } = table.context as unknown as {

@@ -14,7 +14,7 @@ const five = {
   max: { kind: 'max', of: c('a') },
 } as const;
 
-/** Short queries, some with a target time in milliseconds on an H200. */
+/** Short queries. Some have a target time, in milliseconds on an H200. */
 const questions: readonly (readonly [name: string, asked: t.Aggregates, bar?: number])[] = [
   ['count', count, 0.2],
   ['sum of a', sum, 0.2],
@@ -24,7 +24,7 @@ const questions: readonly (readonly [name: string, asked: t.Aggregates, bar?: nu
   ['count, sum and median of a', { ...count, ...sum, ...middle }],
 ];
 
-/** Times short queries, prepared and unprepared. Their condition has another constant in every call. */
+/** Times short queries, prepared and unprepared. The constant in the condition differs from call to call. */
 export async function measurePrepared(context: Context, rows: number, rounds: number, only: string): Promise<void> {
   const table = tableOnDevice(context, rows);
   console.log(

@@ -6,7 +6,8 @@ export interface Question {
   readonly sql: string;
   readonly table: 'numbers' | 'lineitem';
   /**
-   * The aggregates and the condition, if the query is a plain aggregation; its launch can then be timed on the device.
+   * The aggregates and the condition, if the query is a plain aggregation. Only such a query can be timed on the
+   * device.
    */
   readonly asked?: { readonly aggregates: t.Aggregates; readonly where?: t.Condition };
   ask(table: t.DeviceTable): Promise<unknown>;
@@ -21,7 +22,10 @@ function counting(name: string, sql: string, where: t.Condition): Question {
   return { name, table: 'numbers', sql: `select count(*) from numbers where ${sql}`, asked, ask };
 }
 
-/** The first three queries, for columns without nulls or, with a suffix, for columns with nulls. */
+/**
+ * The first three queries. `suffix` selects columns: columns without nulls if it is empty, otherwise columns with
+ * nulls.
+ */
 function predicates(suffix: string): Question[] {
   const [a, b, x, d] = ['a', 'b', 'c', 'd'].map((name) => `${name}${suffix}`) as [string, string, string, string];
   const nulls = suffix === '' ? '' : ', nulls';
@@ -131,7 +135,7 @@ const tpch: readonly Question[] = [
   },
 ];
 
-/** The row numbers that satisfy a condition; they stay on the device. */
+/** A query for the row numbers that satisfy a condition. The row numbers stay on the device. */
 const ids: Question = {
   name: 'ids of a tenth',
   table: 'numbers',

@@ -6,7 +6,7 @@ export interface Times {
   readonly median: number;
 }
 
-/** Times a query several times, each from the call until its answer. */
+/** Times a query several times, each time from the call until the answer. */
 export async function measured(ask: () => Promise<unknown>, times: number): Promise<Times> {
   const taken: number[] = [];
   for (let round = 0; round < times; round++) {

@@ -1,6 +1,9 @@
 import type { Operation } from './tables-paper-operations.ts';
 
-/** Minimum milliseconds of one operation: prepared on the device, and in a plain loop (`plain`) on one thread. */
+/**
+ * Minimum milliseconds of one operation in two ways: prepared on the device, and as a loop in plain JavaScript
+ * (`plain`) on one thread.
+ */
 export interface MeasuredOperation {
   readonly name: string;
   readonly group: Operation['group'];
@@ -8,7 +11,7 @@ export interface MeasuredOperation {
   readonly plain: number;
 }
 
-/** Minimum milliseconds of each way to list the active cells, if one in `among` cells is active. */
+/** Minimum milliseconds of each method to list the active cells, where one in `among` cells is active. */
 export interface MeasuredLists {
   readonly among: number;
   readonly active: number;

@@ -117,7 +117,10 @@ function requireSame(lists: readonly Uint32Array[], active: Uint32Array): void {
   }
 }
 
-/** Times methods that take turns, after three untimed turns each. Returns minima, because the machine may be shared. */
+/**
+ * Times several methods that take turns. Each method has three untimed turns first. Returns minima, because the machine
+ * may be shared.
+ */
 async function inTurns(ways: { readonly [name: string]: () => unknown }): Promise<{ [name: string]: number }> {
   const taken = Object.keys(ways).map((name): [string, number[]] => [name, []]);
   for (let round = -3; round < rounds; round++) {

@@ -18,8 +18,8 @@ import { measured, shown } from './table-times.ts';
  * node --import tsx bench/tables/tables.ts [--rows 10000000] [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
  *   [--rounds 15] [--only median]
  *
- * With --prepared, short queries over 2^20 rows are timed instead, prepared and unprepared. With --device, on WebGPU,
- * queries over 2^28 rows are timed by the device's own clock; their columns are made on the device.
+ * With --prepared, times short queries over 2^20 rows instead, prepared and unprepared. With --device, on WebGPU, times
+ * queries over 2^28 rows by the device's own clock; the columns are made on the device.
  */
 const { values: options } = parseArgs({
   options: {
@@ -57,7 +57,7 @@ function numbersTable(random: () => number): t.HostTable {
 
 interface DuckDb {
   run(sql: string): Promise<unknown>;
-  /** Runs a query until its end, and fetches all of its rows. */
+  /** Executes a query completely, and fetches all of its rows. */
   fetch(sql: string): Promise<void>;
 }
 

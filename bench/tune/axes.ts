@@ -32,7 +32,7 @@ const SORTS = [
 const HISTOGRAM = [['histogram', 'u32']] as const;
 const THREADS = [64, 128, 256, 512];
 
-/** All tuning parameters, in the order in which `searchTuning` tries them. No other list of them exists. */
+/** All tuning parameters, in the order in which `searchTuning` tries them. This is the only list of them. */
 export const tuningAxes: readonly TuningAxis[] = [
   { member: 'forEach.threads', values: THREADS, experiments: MAPS },
   { member: 'forEach.items', values: [1, 2, 4, 8], experiments: MAPS },
@@ -86,8 +86,8 @@ export function choiceOf(member: string, value: unknown): object {
 }
 
 /**
- * The parts of a tuning that differ from at least one of the other tunings. Applying these parts to any of the other
- * tunings gives the first tuning.
+ * The parts of a tuning that differ from at least one of the other tunings. If these parts are applied to any of the
+ * other tunings, the result is the first tuning.
  */
 export function differingMembers(tuning: object, ...others: readonly object[]): object {
   const parts = Object.entries(tuning).flatMap(([name, value]) => {

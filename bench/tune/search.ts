@@ -19,12 +19,15 @@ export interface SearchOptions {
   /** Number of elements of every measured experiment. */
   readonly n: number;
   readonly rounds: number;
-  /** Time by `performance.now()` after which no further value is tried. */
+  /** The time, by `performance.now()`, after which no further value is tried. */
   readonly deadline: number;
   readonly signal: AbortSignal;
   /** Called after each value, whether it was tried or skipped. */
   advance(): void;
-  /** Called after each trial: `outcome` is its time divided by the best time so far, or why it was not measured. */
+  /**
+   * Called after each trial. `outcome` is the time of the trial divided by the best time so far, or the reason why the
+   * trial was not measured.
+   */
   tried(member: string, value: unknown, outcome: number | string): void;
 }
 
@@ -40,8 +43,9 @@ export interface SearchResult {
 const CLEARLY = 0.98;
 
 /**
- * Coordinate search: tries every value of one parameter after another. Each value is measured against the best tuning
- * so far, in turns, and kept if it is clearly faster over all experiments of its parameter.
+ * Coordinate search: tries every value of one parameter after another. Each value is compared with the best tuning so
+ * far, in alternating rounds. The value is kept if it is clearly faster over all experiments that depend on its
+ * parameter.
  */
 export async function searchTuning(options: SearchOptions): Promise<SearchResult> {
   const first = await options.open(options.start);
@@ -75,7 +79,10 @@ export async function searchTuning(options: SearchOptions): Promise<SearchResult
   }
 }
 
-/** The jobs for the experiments of an axis; jobs for experiments that the previous axis also has are reused. */
+/**
+ * The jobs for the experiments of an axis (a tuning parameter). Jobs of the previous axis are reused if both axes have
+ * the same experiment.
+ */
 function jobsOf({ experiments }: TuningAxis, n: number, before: readonly Job[]): Job[] {
   return experiments.map(
     ([name, type]) =>
@@ -93,8 +100,8 @@ interface Trial {
 }
 
 /**
- * Opens a context with another tuning. If this context is clearly faster, returns it; otherwise closes it and returns
- * undefined.
+ * Opens a context with another tuning. Returns the new context if it is clearly faster than this one; otherwise closes
+ * it and returns undefined.
  */
 async function rivalOf(
   tuning: Tuning,
@@ -152,13 +159,13 @@ function wrongStart(fault: string): QuadrilleError {
   });
 }
 
-/** Minimum duration of a round in nanoseconds, which determines its number of calls. */
+/** Minimum duration of a round in nanoseconds. The number of calls in a round follows from it. */
 const MIN_ROUND = 2e6;
 const MAX_CALLS = 100;
 
 /**
- * The time of the second context divided by that of the first: the geometric mean over all jobs. Each job's ratio is
- * the larger one of the ratios of medians and of minima.
+ * The geometric mean, over all jobs, of the second context's time divided by the first context's time. For each job,
+ * two such ratios are computed, from medians and from minima, and the larger one is used.
  */
 async function compare(
   first: Context,

@@ -6,12 +6,12 @@ import { readLayout, rowBytes } from '../../formats/tiff/layout.ts';
 
 const inflateBytes = promisify<Uint8Array, { chunkSize: number }, Buffer>(inflate);
 
-/** Number of blocks that are in progress at the same time; zlib uses four threads. */
+/** Number of blocks that are processed at the same time; zlib itself uses four threads. */
 const LANES = 6;
 
 /**
- * Seconds of each round in which all blocks of a deflated GeoTIFF are read and inflated, on all cores and without other
- * work.
+ * Reads and inflates all blocks of a deflated GeoTIFF, on all cores and without other work. Returns the seconds of each
+ * round.
  */
 export async function inflateAlone(file: string, rounds: number): Promise<number[]> {
   const source = await openFileBytes(file);

@@ -4,12 +4,14 @@ import { type RowCrossings, rowCrossings } from '../../algorithms/geometry/row-c
 import { noShifts, type ScanlineJob } from './scanline.ts';
 import { sweepSpans } from './span-sweep.ts';
 
-/** Number of count tables that take turns, so that equal neighbouring cells do not wait for each other's store. */
+/**
+ * Number of count tables that are used in turn, so that equal neighbouring cells do not wait for each other's store.
+ */
 const TURNS = 4;
 
 /**
- * Number of rows per band. The spans of a band are counted together, zone by zone, so that its cells and the zone's
- * histogram stay in the cache.
+ * Number of rows per band. The spans (adjacent cells of one row) of a band are counted together, zone by zone, so that
+ * the cells of the band and the histogram of the zone stay in the cache.
  */
 const BAND = 64;
 
@@ -38,8 +40,8 @@ export function scanlineInBands({ polygons, grid, cells, slotOf, slots }: Scanli
 }
 
 /**
- * Spans: runs of adjacent cells of one row in one zone. There is one linked list per band of rows, in the order of the
- * zones.
+ * Spans: runs of adjacent cells of one row in one zone. The spans of each band of rows are a linked list, in the order
+ * of the zones.
  */
 interface Spans {
   readonly zone: Int32Array;
@@ -98,7 +100,7 @@ function countSpan(
   }
 }
 
-/** Adds the four tables to the histogram of a zone, and clears them. */
+/** Adds the counts of the four tables to the histogram of a zone, and clears the tables. */
 function addTurns(turns: Int32Array, counts: Int32Array, at: number, slots: number): void {
   for (let slot = 0; slot < slots; slot++) {
     const sum = turns[slot]! + turns[slots + slot]! + turns[2 * slots + slot]! + turns[3 * slots + slot]!;

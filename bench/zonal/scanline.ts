@@ -9,7 +9,7 @@ export interface ScanlineJob {
   readonly polygons: Polygons;
   readonly grid: RasterGrid;
   readonly cells: Uint16Array;
-  /** For each cell value, the slot (bin) in which it is counted. */
+  /** For each cell value, the slot (bin) in which such a cell is counted. */
   readonly slotOf: Uint16Array;
   readonly slots: number;
 }
@@ -34,7 +34,10 @@ export function scanline({ polygons, grid, cells, slotOf, slots }: ScanlineJob):
   return counts;
 }
 
-/** For each zone, the single shift 0: no zone is repeated, because the raster does not wrap around in longitude. */
+/**
+ * For each zone, a list with the single shift 0: no zone is repeated, because the raster does not wrap around in
+ * longitude.
+ */
 export function noShifts(zones: number): number[][] {
   return Array.from({ length: zones }, () => [0]);
 }

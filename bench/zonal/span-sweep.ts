@@ -2,9 +2,9 @@ import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import type { RowCrossings } from '../../algorithms/geometry/row-crossings.ts';
 
 /**
- * Scan conversion on one thread with typed arrays. The edges of a zone are in buckets by their first row. A table of
- * active edges advances from row to row in integer arithmetic; between each pair of crossings is a span of cells inside
- * the zone.
+ * Scan conversion on one thread with typed arrays. The edges of a zone are grouped by their first row. A table of
+ * active edges advances from row to row in integer arithmetic; the cells between each pair of crossings are a span
+ * inside the zone.
  *
  * @param span - Called for every span with its zone, its row, its first cell, and the cell after its last one. Rows
  * ascend within a zone; zones descend.
@@ -17,8 +17,8 @@ export function sweepSpans(
   const { zone, firstRow } = crossings;
   const active = createActiveEdges(crossings);
   /**
-   * For each row, the zone's first edge that starts there. `next` links the edges that start in the same row; −1 ends a
-   * list.
+   * For each row, the first of the zone's edges that start in this row. `next` links the edges that start in the same
+   * row; −1 ends a list.
    */
   const head = new Int32Array(height).fill(-1);
   const next = new Int32Array(zone.length);
@@ -45,7 +45,7 @@ export function sweepSpans(
   }
 }
 
-/** The edges that cross the current row, in the order of the columns in which they cross it. */
+/** The edges that cross the current row, from the leftmost crossing to the rightmost. */
 interface ActiveEdges {
   count: number;
   readonly column: Int32Array;
@@ -86,8 +86,8 @@ function createActiveEdges({ rows, firstColumn, columnStep, start, rest, height 
   return edges;
 
   /**
-   * Inserts an edge into the first `count` edges by searching from their end: there are few edges, and they are nearly
-   * in order.
+   * Inserts an edge among the first `count` edges. The search begins at their end, because there are few edges and they
+   * are nearly in order.
    */
   function insert(count: number, c: number, e: number, f: number, left: number): void {
     let at = count;

@@ -11,10 +11,10 @@ import { gridOf, terrain } from './terrain.ts';
 
 /**
  * Times `quadrille zonal` as published (compiled, without a loader) and a plain Python loop with GDAL and numpy
- * (`bench/peers/zonal-loop.py`, one GDAL thread). They run as whole processes, in turn, over the same GeoTIFFs and the
- * US counties. Jobs are histograms of 257 bins, statistics alone, and both. If both programs count the same number of
- * cells in a zone, minima and maxima must be equal, and means must agree to 10⁻⁹. For comparison, the time to inflate
- * all blocks on all cores is reported too.
+ * (`bench/peers/zonal-loop.py`, one GDAL thread). Both programs run in turn, as whole processes, over the same GeoTIFFs
+ * and the US counties. Jobs are histograms of 257 bins, statistics alone, and both. If both programs count the same
+ * number of cells in a zone, minima and maxima must be equal, and means must agree to 10⁻⁹. For comparison, the time to
+ * inflate all blocks on all cores is reported too.
  *
  * node --import tsx bench/zonal/zonal-statistics.ts [--columns 20000] [--rows 10000] [--files i16,f32,f32-2,f32-3]
  *   [--jobs bins,bins+stats,stats] [--rounds 5] [--folder DIR] [--python /usr/bin/python3]
@@ -104,7 +104,7 @@ function writeRaster(file: string, packing: Packing): Promise<void> {
   );
 }
 
-/** The relief in metres, from −512 to 3,584. For f32, there is noise in all bits below a sixteenth of a metre. */
+/** The relief in metres, from −512 to 3,584. Cells in f32 also have noise in all bits below a sixteenth of a metre. */
 function heights(window: Window, isFloat: boolean): Cells {
   const relief = terrain(window);
   if (!isFloat) return Int16Array.from(relief, (height) => (height - 8192) >> 4);
@@ -159,8 +159,8 @@ function timed(command: string, args: readonly string[], env: Readonly<Record<st
 }
 
 /**
- * Throws if the results of the last runs disagree. Zones with different cell counts are skipped: a cell centre exactly
- * on an edge may belong to another zone. Few zones may have such centres.
+ * Throws if the results of the last runs disagree. Zones with different cell counts are skipped: the programs may
+ * assign a cell to different zones if its centre is exactly on an edge. Only a few zones may be skipped.
  */
 async function requireAgreement(): Promise<void> {
   const ours = await rowsOf('stats.csv');

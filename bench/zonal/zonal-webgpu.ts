@@ -19,7 +19,7 @@ import { scanline } from './scanline.ts';
 import { gridOf, terrain } from './terrain.ts';
 
 /**
- * Times zonal histograms of the US counties over a raster of u16 on the device, by the device's own clock. The unit of
+ * Times zonal histograms on the device, by the device's own clock: the US counties over a raster of u16. The unit of
  * comparison is a copy of the raster from one buffer to another. For every raster, the counts are compared with those
  * of `bench/zonal/scanline.ts`, bin by bin.
  *
@@ -120,7 +120,7 @@ function warmUp(column: Column<'u32'>): void {
   for (let pass = 0; pass < passes; pass++) context.dispose(reduce(column, plus(u32)));
 }
 
-/** A column of the words in which the u16 cells are packed; it shares the memory of the cells. */
+/** A column of the words in which the u16 cells are packed. It shares its memory with the column of cells. */
 function wordsUnder({ source, capacity }: Column<'u32'>): Column<'u32'> {
   if (source.kind === 'view') throw new TypeError('the raster is not stored');
   return new Column(context, 'u32', Math.ceil(capacity / 2), { ...source, storage: 'u32' });
@@ -142,7 +142,7 @@ function rasterOf(name: string): Uint16Array {
   return cells;
 }
 
-/** Uploads cells in pieces into a packed column. */
+/** Uploads cells into a packed column, piece by piece. */
 function upload(cells: Uint16Array): Column<'u32'> {
   const words = Math.ceil(cells.length / 2);
   const memory = context.allocate(words);
@@ -155,7 +155,7 @@ function upload(cells: Uint16Array): Column<'u32'> {
   return new Column(context, 'u32', cells.length, { kind: 'stored', memory, storage: 'u16', offset: 0 });
 }
 
-/** Throws if a count differs from the peer's; returns the number of cells in zones. */
+/** Throws if a count differs from the peer's count. Returns the number of cells in zones. */
 function check(counts: Uint32Array, cells: Uint16Array): number {
   const expected = scanline({ polygons: zones.polygons, grid, cells, slotOf, slots: bins });
   const found = new Uint32Array(expected.length);

@@ -12,9 +12,9 @@ import { conusGrid, terrain } from './terrain.ts';
 
 /**
  * Times zonal histograms of the US counties over a synthetic relief of u16 in 256 bins. A backend takes turns with two
- * scanline programs on one thread: `bench/zonal/scanline.ts` and the optimized `bench/zonal/scanline-in-bands.ts`.
- * Cells are first in memory, and then in a GeoTIFF, so that times include decoding. Every result is compared with that
- * of the first scanline program, zone by zone and bin by bin.
+ * scanline programs on one thread: `bench/zonal/scanline.ts` and the optimized `bench/zonal/scanline-in-bands.ts`. The
+ * cells are in memory for the first table of results, and in a GeoTIFF for the second, whose times include decoding.
+ * Every result is compared with that of the first scanline program, zone by zone and bin by bin.
  *
  * node --import tsx bench/zonal/zonal.ts [--cells 2e8] [--workers 2] [--rounds 5] [--backend workers|webgpu] [--memory-only]
  */
@@ -63,7 +63,9 @@ function countByBackend(raster: RasterSource): Promise<ZonalHistogram> {
   return zonalHistogram(context, { zones, raster, binning, statistics: false });
 }
 
-/** A raster over the cells in memory, without decoding. Windows of the full width are views, not copies. */
+/**
+ * A raster over the cells in memory, without decoding. A window of the full width is a view of the cells, not a copy.
+ */
 function inMemory(): RasterSource {
   const { width } = grid;
   return {
