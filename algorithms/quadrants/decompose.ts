@@ -16,7 +16,7 @@ export interface DecomposeOptions {
   readonly levels: number;
   /**
    * Approximate maximum of device bytes for the quadrants that are being split and their edges. Further quadrants wait
-   * on the host. The result does not depend on this limit, and must itself fit on the device. A single quadrant is
+   * on the host. The result does not depend on this limit, but must fit on the device as a whole. A single quadrant is
    * split even if its edges take more. Default 1 GiB.
    */
   readonly memoryBytes?: number | undefined;

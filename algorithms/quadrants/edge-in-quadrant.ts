@@ -45,8 +45,9 @@ export interface Passages {
  * The effect of an edge in a quadrant, as bits. Bits 0 to 3: whether the edge passes through child x + 2y. Bits 4 to 6:
  * whether the edge flips between inside and outside (the parity) on the way between two corners:
  *
- *     2 ─────── 3       bit 4: from corner 0 to 1, along the bottom │         │       bit 5: from corner 0 to 2, up the
- * left side 0 ─────── 1       bit 6: from corner 2 to 3
+ *     2 ─────── 3       bit 4: from corner 0 to 1, along the bottom
+ *     │         │       bit 5: from corner 0 to 2, up the left side
+ *     0 ─────── 1       bit 6: from corner 2 to 3
  *
  * Corner 0 is the lower left corner of the quadrant, and corner 3 is its centre. All four are lower left corners of
  * children.

@@ -65,7 +65,8 @@ function withoutEnds(quadrants: Quadrants | QuadrantsWithEdges): object {
 }
 
 /**
- * Makes every sheet a polygon, and returns the original polygon of each sheet. The sheets of a polygon are adjacent.
+ * Makes every sheet (a group of parts that do not overlap) a polygon of its own, and returns the original polygon of
+ * each sheet. The sheets of a polygon are adjacent.
  */
 function sheetsAsPolygons(
   { polygonRings, ringVertices, x, y }: DomainPolygons,

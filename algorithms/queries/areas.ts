@@ -40,7 +40,8 @@ import { type PlacedWindows, someWindows } from './windows.ts';
 /**
  * Area that regions and polygons share, in square steps of the domain. There is one row for each region, set and
  * polygon that share a quadrant; rows are ordered by region, set and polygon. The area is at least `min` and at most
- * `max`: quadrants inside both count in full, and quadrants with edges of either may count partly.
+ * `max`: a quadrant inside both the region and the polygon counts in full, and a quadrant through which edges of either
+ * pass may count partly.
  */
 export interface SharedAreas {
   readonly region: Column<'u32'>;
@@ -65,7 +66,7 @@ export interface AreaOptions extends ThresholdOptions, QueryOptions {}
  *     SELECT region, species, SUM(AREA(INTERSECTION)) … GROUP BY region, species HAVING SUM(…) > above
  *
  * The result has bounds of each sum, which are closer for quadrants of more levels. A row is left out if its area is
- * certainly not above the threshold. The area is certainly above the threshold if `min` is.
+ * certainly not above the threshold. If `min` is above the threshold, the area certainly is too.
  *
  * - Work O(quadrants of regions · levels + pairs of quadrants), plus sorting the pairs. Span O(levels + log pairs).
  * - The same rows on every backend, for every capacity. Sums have 64 bits; the whole domain has 2⁶⁰ square steps.
@@ -221,8 +222,8 @@ function boundsOf(area: U64, boundary: U32): { readonly min: U64; readonly max: 
 }
 
 /**
- * Value of `boundary` from which on a row belongs to a further sheet, for a quadrant of either side or both combined by
- * OR.
+ * Minimum value of `boundary` in a row of a further sheet (a group of parts that do not overlap). Also holds for two
+ * values of `boundary` combined by OR.
  */
 const FURTHER_SHEET = 2;
 

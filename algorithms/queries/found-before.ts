@@ -12,14 +12,14 @@ type FoundKind = 'nodesOfWindows' | 'entriesOfNodes';
 
 const found = new WeakMap<MaqNodes, Map<FoundKind, FoundBefore>>();
 
-/** Maximum factor between the numbers of rows given to two queries for which the earlier one gives an estimate. */
+/** An earlier query gives an estimate if the numbers of rows given to both queries differ at most by this factor. */
 const ALIKE = 4;
 /** Factor by which the estimated number of rows is increased as a margin. */
 const MORE = 9 / 8;
 
 /**
  * Estimated number of rows that a query returns, so that results can be written before they are counted. Based on the
- * latest query that was given about as many rows. Undefined if there is none.
+ * latest query that was given about as many rows. Undefined if there is no such query.
  */
 export function expectedRows(nodes: MaqNodes, kind: FoundKind, asked: number): number | undefined {
   const last = found.get(nodes)?.get(kind);
@@ -40,7 +40,7 @@ export function noteQueries(query: Column<'u32'>, count: number): void {
   max.set(query, Math.max(0, count - 1));
 }
 
-/** The largest index of a query in a column, if it is known. */
+/** The largest index that a query in the column may have; undefined if it is unknown. */
 export function maxQuery(query: Column<'u32'>): number | undefined {
   return max.get(query);
 }

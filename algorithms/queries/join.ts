@@ -157,9 +157,9 @@ const relationOf = fn(
 );
 
 /**
- * Groups pairs of quadrants by their pair of polygons. `run` has each pair of polygons once, and `shared` is 1 for
- * those that certainly share area. `open` has the pairs of quadrants of all other pairs of polygons, with their index
- * in `run`.
+ * Groups pairs of quadrants by their pair of polygons. `run` has each pair of polygons once, and `shared` is 1 for each
+ * pair of polygons that certainly shares area. `open` has the pairs of quadrants of all other pairs of polygons, with
+ * their index in `run`.
  */
 function groupPairs(context: Context, { tree, queries, max }: Join, { row, entry, shift }: SharedQuadrants) {
   const { set, polygon, boundary } = tree.entries;

@@ -55,8 +55,8 @@ const entryOf = fn(
 /**
  * The polygons that have quadrants at the nodes found for queries, each polygon once per query.
  *
- * - Work O(entries of the nodes), plus sorting them. Waits for the device twice, or once if an earlier query of this
- *   tree had about as many nodes, from which the number of entries is estimated.
+ * - Work O(entries of the nodes), plus sorting them. Waits for the device twice, or once if the number of entries can
+ *   be estimated, because an earlier query of this tree had about as many nodes.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');

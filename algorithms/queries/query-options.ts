@@ -4,7 +4,7 @@ import { atLeast, type Kind, optional, someOptions } from '../../primitives/kind
 export interface QueryOptions {
   /**
    * Maximum number of pairs of a query and a node that are processed on the device at a time; further pairs wait. The
-   * result does not depend on this limit, and must itself fit on the device.
+   * result does not depend on this limit, but must fit on the device as a whole.
    */
   readonly capacity?: number | undefined;
 }

@@ -74,9 +74,9 @@ export async function queryWindows(context: Context, tree: MaqTree, windows: Pla
 }
 
 /**
- * Number of words per node in the table for walks. They are: the column and the side, packed as in `open-quadrants.ts`;
- * the row, with bit 30 set if there are children and bit 31 if there are entries; the first child; and the node that
- * follows all descendants.
+ * Number of words per node in the table for walks. The words are: the column and the side, packed as in
+ * `open-quadrants.ts`; the row, with bit 30 set if there are children and bit 31 if there are entries; the first child;
+ * and the node that follows all descendants.
  */
 const WORDS = 4;
 

@@ -86,8 +86,8 @@ async function measure(
 }
 
 /**
- * Cuts the segments into ranges that have at most `capacity` pairs, or a single segment each. Without pairs, the result
- * is one empty range.
+ * Cuts the list of segments (ranges of adjacent entries) into parts that have at most `capacity` pairs, or a single
+ * segment each. Without pairs, the result is one empty part.
  */
 async function partsWithin(
   context: Context,

@@ -31,7 +31,7 @@ export type Aggregate =
       readonly kind: 'sum' | 'avg' | 'min' | 'max' | 'variance' | 'median' | 'countDistinct';
       readonly of: Expression;
     }
-  /** The smallest value for which at least this fraction of the rows is less or equal. */
+  /** The smallest value for which at least this fraction of all rows have that value or a smaller one. */
   | { readonly kind: 'quantile'; readonly of: Expression; readonly fraction: number }
   /** The k-th smallest or largest value, with k from 1. */
   | { readonly kind: 'smallest' | 'largest'; readonly of: Expression; readonly k: number };
@@ -43,7 +43,7 @@ export type AggregatePlan =
   | { readonly totals: readonly Total[]; readonly finish: (words: readonly (readonly number[])[]) => CellValue }
   | { readonly find: () => Promise<CellValue>; readonly sought?: SoughtPlan };
 
-/** The totals that plans need, which one pass computes. */
+/** The totals that the given plans need. One pass computes all of them. */
 export function totalsIn(plans: readonly AggregatePlan[]): readonly Total[] {
   return plans.flatMap((plan) => ('totals' in plan ? plan.totals : []));
 }
@@ -233,7 +233,7 @@ function planVariance(
   };
 }
 
-/** The value at a place in the sorted order, if there is one. */
+/** The value at a place (a rank) in the sorted order; null if the place is outside the order. */
 async function findAt(
   table: DeviceTable,
   operand: ValueOperand,

@@ -46,7 +46,10 @@ export const aLiteral: Kind = eitherOf(
 /** Maximum depth of a tree of expressions. A deeper tree probably contains itself. */
 const DEEPEST = 1000;
 
-/** Argument check of a tree, whose check of a part calls itself. Limits the depth. */
+/**
+ * Argument check for a tree of expressions. The check of a node calls itself for the parts of the node, up to a maximum
+ * depth.
+ */
 function nested(kind: () => Kind, expected: string): Kind {
   let depth = 0;
   return (part, path, homes): Flaw | undefined => {

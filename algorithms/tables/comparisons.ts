@@ -183,7 +183,8 @@ function compareWithCut(
 ): Comparison['holds'] {
   if (!isThere && operator === '=') return 'never';
   if (!isThere && operator === '<>') return 'always';
-  // The literal may be between two integers. Comparisons with it are then replaced by comparisons with the lower one.
+  // The literal may be between two integers. Comparisons with it are then replaced by comparisons with the lower
+  // integer.
   const exact = isThere ? operator : operator.startsWith('<') ? '<=' : '>';
   const [domain, range] = domainOf(integers.bounds);
   if (!isWithin({ min: at, max: at }, range)) {

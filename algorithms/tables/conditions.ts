@@ -15,8 +15,8 @@ type Truth = QuestionPart<Bool> | 'always' | 'never';
 
 /**
  * The rows for which a condition is true, that is, neither false nor unknown. Negations are moved down into the
- * comparisons, so that only AND and OR remain. These need only two values, because a part that is unknown has the same
- * effect as one that is false.
+ * comparisons, so that only AND and OR remain. AND and OR then need only true and false, because an unknown operand has
+ * the same effect as a false operand.
  */
 export function truthOf(table: DeviceTable, condition: Condition): QuestionPart<Bool> {
   return partOf(plan(table, condition, false));

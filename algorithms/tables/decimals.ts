@@ -4,7 +4,7 @@ import type { Decimal } from './host-table.ts';
 /** Maximum number of decimal places of a literal. */
 const MAX_DIGITS = 400;
 
-/** The decimal number with the digits that a literal prints as. Undefined if the literal is not a finite number. */
+/** The exact value of a literal as it prints, as a decimal number. Undefined if the literal is not a finite number. */
 export function decimalOf(value: LiteralValue): Decimal | undefined {
   if (typeof value === 'bigint') return { units: value, scale: 0 };
   if (typeof value === 'object' && value !== null) return value;
@@ -19,7 +19,7 @@ export function numberOf({ units, scale }: Decimal): number {
   return scale === 0 ? Number(units) : Number(`${units}e-${scale}`);
 }
 
-/** The same number in units of 10^−digits. `digits` is at least the scale of the number. */
+/** Converts a decimal number to units of 10^−digits. `digits` is at least the scale of the number. */
 function withScale({ units, scale }: Decimal, digits: number): bigint {
   return units * 10n ** BigInt(digits - scale);
 }

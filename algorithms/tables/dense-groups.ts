@@ -16,7 +16,9 @@ import { validityOf } from './rows.ts';
 import type { DeviceTable } from './table.ts';
 import type { ValueOperand } from './values.ts';
 
-/** Maximum number of sums per pass, so that they fit in the memory of a workgroup or in the L1 cache of a core. */
+/**
+ * Maximum number of sums per pass. So many sums still fit in the memory of a workgroup or in the L1 cache of a core.
+ */
 const MAX_SUMS = 4096;
 /** Minimum and maximum number of weights (words that are summed) per pass. */
 const [MIN_WEIGHTS, MAX_WEIGHTS] = [2, 8];
@@ -38,8 +40,8 @@ interface Summand {
 }
 
 /**
- * The distinct summands of a question, and the summand of each aggregate. Undefined for aggregates that only count
- * rows.
+ * The distinct summands of a query and, for each aggregate, the index of its summand. The index is undefined for
+ * aggregates that only count rows.
  */
 interface DensePlan {
   readonly summands: readonly Summand[];
@@ -149,7 +151,7 @@ function placesOf(rows: Uint32Array): Uint32Array {
 const DIGIT_BITS = 24;
 const DIGIT_MASK = 2 ** DIGIT_BITS - 1;
 
-/** Number of digits that integers need, counted from their minimum. */
+/** Number of digits of the integers after their minimum is subtracted. */
 function digitsOf(integers: IntegerPart): number {
   return Math.ceil(rangeBits(integers) / DIGIT_BITS);
 }

@@ -1,8 +1,7 @@
 import { type ErrorDetails, QuadrilleError } from '../../primitives/errors.ts';
 
 /**
- * Error for a question that a table cannot answer: an unknown column, incompatible types, or a number that does not
- * fit.
+ * Error for a query that a table cannot answer: an unknown column, incompatible types, or a number that does not fit.
  */
 export class TableError extends QuadrilleError {
   static {

@@ -271,7 +271,7 @@ export function linear(factors: { readonly [name: string]: number | bigint | Dec
 }
 
 /**
- * The condition that each column is between its two bounds, or equals one of them.
+ * The condition that each column is at least its lower bound and at most its upper bound.
  *
  * @example
  * inBox({ x: [0, 1], y: [2, 3] }).of.length; // 2

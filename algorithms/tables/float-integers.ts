@@ -31,9 +31,9 @@ function exponentOf(magnitude: number): number {
 }
 
 /**
- * Converts a column of f32 to fixed point, if 64 bits can hold all values. This is so if the largest magnitude is at
- * most 2^39 times the smallest. Sums of the result are exact in any order. Undefined if the values do not fit, or if
- * one is infinite or NaN.
+ * Converts a column of f32 to fixed point, if 64 bits can hold all values. They can if the largest magnitude is at most
+ * 2^39 times the smallest. Sums of the result are exact in any order. Undefined if the values do not fit, or if a value
+ * is infinite or NaN.
  */
 export function scaledIntegers(
   { keys, validity }: FloatPart,

@@ -6,10 +6,10 @@ import type { F32, I32 } from '../../primitives/functors/value.ts';
 import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
 import type { TableColumn } from './table.ts';
 
-/** An f32 value for every row, as part of a question. */
+/** An expression whose value in every row is an f32, as code that computes the value. */
 export interface FloatPart {
   readonly part: QuestionPart<F32>;
-  /** Integer keys in the order of the values, if the value is an unchanged column. Undefined for computed values. */
+  /** Integer keys with the order of the values, if the expression is just a column. Undefined for computed values. */
   readonly keys: QuestionPart<I32> | undefined;
   readonly validity: readonly (Column<'u32'> | undefined)[];
 }

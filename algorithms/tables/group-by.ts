@@ -30,9 +30,9 @@ const MAX_KEYS = 4;
  * If the bounds of the keys allow fewer than 2^32 groups, each row gets one number for its group, and rows are sorted
  * by this number. Otherwise rows are sorted key by key. Then adjacent rows of the same group are reduced. Counts, sums
  * and averages of up to 4 million groups need no sort: the values of each group are added in 64 bits
- * (`weightedHistogram`), f32 values in fixed point. Such sums of f32 are exact and rounded once to f64. They are used
- * if the largest magnitude of the column is at most 2^39 times the smallest and there are at most 2^16 groups;
- * otherwise sums of f32 are compensated.
+ * (`weightedHistogram`), f32 values in fixed point. These fixed-point sums of f32 are exact and rounded once to f64.
+ * They are used if the largest magnitude of the column is at most 2^39 times the smallest and there are at most 2^16
+ * groups; otherwise sums of f32 are compensated.
  *
  * - Work O(rows · bits of the keys), span O(bits · log rows). Deterministic. All other sums are computed as by {@link
  *   aggregate}.

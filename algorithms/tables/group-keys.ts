@@ -14,7 +14,10 @@ import type { DeviceTable, TableColumn } from './table.ts';
 export interface GroupedRows {
   /** Keys of the sorted rows. Adjacent rows have equal keys if and only if they are in the same group. */
   readonly keys: Table;
-  /** Indices of the sorted rows. If a payload was sorted along with the keys, the payload instead. */
+  /**
+   * Indices of the sorted rows. If a payload (a value of every row) was sorted along with the keys, the sorted payload
+   * instead.
+   */
   readonly rows: Column<'u32'>;
   /** The key of rows that are not chosen, if these were sorted too. It is above the keys of all groups. */
   readonly rest: number | undefined;
@@ -39,8 +42,8 @@ function digitOf(column: TableColumn): Digit {
 export const word = (value: bigint): QuestionPart<U32> => constantPart('u32', Number(value & 0xffffffffn));
 
 /**
- * Integer codes that identify groups. There are codes only if all of them, and one for rows that are not chosen, fit in
- * 32 bits.
+ * Integer codes that identify groups. Codes exist only if 32 bits can hold all codes and one more, for rows that are
+ * not chosen.
  */
 export interface GroupCodes {
   readonly code: QuestionPart<U32>;

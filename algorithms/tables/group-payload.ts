@@ -11,8 +11,8 @@ import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } f
 import { type ValueOperand, validityOf } from './values.ts';
 
 /**
- * Values of up to 32 bits that are sorted along with the keys. Otherwise they would have to be gathered from all over
- * the table afterwards.
+ * Values of up to 32 bits that are sorted along with the keys. Otherwise the values would have to be gathered from all
+ * over the table afterwards.
  */
 export interface Travelling {
   readonly payload: Payload;
@@ -50,7 +50,7 @@ function travellingFloats(operand: ValueOperand & { readonly family: 'f32' }): T
   };
 }
 
-/** Integers are sorted along as differences from their minimum, if these have at most 32 bits. */
+/** Integers are sorted along as differences from their minimum, if the differences have at most 32 bits. */
 function travellingIntegers(operand: ValueOperand & { readonly family: 'integer' }): Travelling | undefined {
   const { min, max } = operand.bounds;
   const bits = (max - min).toString(2).length;

@@ -28,7 +28,7 @@ export interface GroupTotals {
   finish(aggregate: number, words: readonly Arrays[], groups: number): HostColumn;
 }
 
-/** Plans the totals that the aggregates need, each once. There is at least one. */
+/** Plans the totals that the aggregates need, each once. The plan has at least one total. */
 export function totalsOfGroups(
   rows: number,
   entries: readonly Entry[],

@@ -26,7 +26,10 @@ export type IntegerValue =
   | { readonly kind: 'u32'; readonly value: U32Value }
   | { readonly kind: 'pair'; readonly value: Wide };
 
-/** A number for every row, as part of a question. Its value is `integer · 10^−scale`. */
+/**
+ * An expression whose value in every row is a number, as code that computes an integer. The number is `integer ·
+ * 10^−scale`.
+ */
 export interface IntegerPart {
   readonly part: QuestionPart<IntegerValue>;
   readonly bounds: Bounds;
@@ -100,7 +103,7 @@ export function rescaled(integers: IntegerPart, scale: number): IntegerPart {
   return computeIntegers('mul', integers, factor);
 }
 
-/** Converts integers to signed pairs of words. They must fit in signed 64-bit integers. */
+/** Converts integers to signed pairs of words. The integers must fit in signed 64-bit integers. */
 function signed({ part, bounds }: IntegerPart): QuestionPart<IntegerValue> {
   if (isWithin(bounds, I64)) return part;
   throw overflow('A u64 from 2^63 on, of which something is computed,', bounds);
@@ -165,7 +168,7 @@ export function constantIn(domain: Domain, value: bigint): QuestionPart<IntegerV
   return mapPart('', word, (made): IntegerValue => ({ kind: 'u32', value: made }));
 }
 
-/** Converts an integer to an i32. It must fit. */
+/** Converts an integer to an i32. The integer must fit. */
 export function asI32(value: IntegerValue): I32Value {
   return lowOf(value);
 }

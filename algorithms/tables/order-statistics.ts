@@ -110,8 +110,8 @@ async function countDigits(
 const SPARE = 16;
 
 /**
- * The digit of an integer. NONE if the integer does not have the prefix of the pass. For integers that are less than
- * 2³² above `min`.
+ * The digit of an integer. It is NONE if the integer does not have the prefix of the pass. Used if all integers are
+ * less than 2³² above `min`.
  */
 function narrowDigit(
   part: QuestionPart<IntegerValue>,

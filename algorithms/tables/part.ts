@@ -8,13 +8,13 @@ import { hasBit } from '../../primitives/pack-bits.ts';
 
 type Values = readonly Value<ScalarType>[];
 
-/** A constant of a question. It is passed as a uniform, so another value needs no new compilation. */
+/** A constant in a condition or an expression. It is passed as a uniform, so another value needs no new compilation. */
 export interface Constant {
   readonly type: ScalarType;
   readonly value: UniformValue;
 }
 
-/** The inputs of a part of a question at one row, as values in a functor. */
+/** The inputs of a condition or an expression for one row, as values in a functor. */
 export interface RowInputs {
   readonly row: U32;
   readonly values: Values;
@@ -24,8 +24,8 @@ export interface RowInputs {
 }
 
 /**
- * A part of a question (a condition or an expression), computed for every row: its columns, its constants and its code.
- * Parts with the same `structure` have the same code.
+ * A part of a query, such as a condition or an expression, computed for every row: its columns, its constants and its
+ * code. Parts with the same `structure` have the same code.
  */
 export interface QuestionPart<T> {
   readonly structure: string;
@@ -37,7 +37,7 @@ export interface QuestionPart<T> {
   readonly emit: (inputs: RowInputs) => T;
 }
 
-/** Combines the results of several parts in one part. */
+/** Combines the results of several parts of a query (conditions or expressions) in one part. */
 export function combineParts<A, T>(
   name: string,
   parts: readonly QuestionPart<A>[],
@@ -63,7 +63,7 @@ export function combineParts<A, T>(
   };
 }
 
-/** A part that converts the result of another part. */
+/** A part of a query that converts the result of another part. */
 export function mapPart<A, T>(name: string, part: QuestionPart<A>, change: (made: A) => T): QuestionPart<T> {
   return combineParts(name, [part], ([made]) => change(made!));
 }
@@ -82,12 +82,12 @@ export function constantPart<T extends ScalarType>(type: T, value: number | bool
   };
 }
 
-/** A part whose result is the same for all rows and needs no constants. */
+/** A part of a query whose result is the same for all rows and needs no constants. */
 export function fixedPart<T>(name: string, make: () => T): QuestionPart<T> {
   return { structure: name, columns: [], bits: [], constants: [], emit: make };
 }
 
-/** The part that gives the index of the row. */
+/** The part of a query whose result is the index of the row. */
 export const rowPart: QuestionPart<U32> = {
   structure: 'row',
   columns: [],
@@ -113,7 +113,7 @@ export function bitsPart(columns: readonly (Column<'u32'> | undefined)[]): Quest
   };
 }
 
-/** Emits the code of a part for one row into a fused program. */
+/** Emits the code of a part of a query, for one row, into a fused program. */
 export function emitPart<T>({ columns, bits, constants, emit }: QuestionPart<T>, row: U32, loader: Loader): T {
   const uniforms = constants.map(({ type, value }) => loader.uniform(type, value));
   const values = loader.load(columns, row);
@@ -121,7 +121,10 @@ export function emitPart<T>({ columns, bits, constants, emit }: QuestionPart<T>,
   return emit({ row, values, words, constants: uniforms });
 }
 
-/** The results of a part as columns, which are views, for every row or for the rows whose indices a column lists. */
+/**
+ * The results of a part of a query as columns, which are views: for every row, or for the rows whose indices a column
+ * lists.
+ */
 export function viewsOf(
   context: Context,
   rows: Column['length'],

@@ -39,7 +39,8 @@ const SPARE = 16;
 const NONE = 2 ** 32 - 1;
 
 /**
- * Whether the device can find a place among these integers by itself. It can if the integers differ in at most 32 bits.
+ * Whether the device can find a place among these integers by itself. The device can if the differences of the integers
+ * fit in 32 bits.
  */
 export function isFoundOnDevice({ bounds: { min, max } }: IntegerPart): boolean {
   return max - min < 2n ** 32n;

@@ -84,7 +84,7 @@ const views = new WeakMap<MaqTreeWithEdges['table'], HeldView[]>();
 
 /**
  * The view that tests the points of two columns against a tree. Equal arguments give the same view, so that prepared
- * questions can reuse their recorded commands.
+ * queries can reuse their recorded commands.
  */
 function heldView(tree: MaqTreeWithEdges, x: Column<'u32'>, y: Column<'u32'>): Column<'bool'> {
   const known = views.get(tree.table) ?? [];

@@ -16,7 +16,7 @@ import type { DeviceTable } from './table.ts';
 import { type ReducedTotals, reducedTotals, wordsOfTotals } from './totals.ts';
 
 /**
- * A prepared question: a function that computes aggregates over the rows for which a condition is true, by default over
+ * A prepared query: a function that computes aggregates over the rows for which a condition is true, by default over
  * all rows.
  */
 export interface PreparedAggregate<A extends Aggregates> {
@@ -29,8 +29,8 @@ export interface PreparedAggregate<A extends Aggregates> {
 const MAX_PIPELINES = 16;
 
 /**
- * Prepares {@link aggregate} for many short questions to one table. The first question with a given structure records
- * its commands, and later questions replay them with other constants. All results are read together.
+ * Prepares {@link aggregate} for many short queries of one table. The first query with a given structure records its
+ * commands, and later queries replay them with other constants. All results are read together.
  *
  * Conditions that differ only in constants share a pipeline, as long as a constant that is compared with an integer
  * column is in the range of the column's type. Pipelines for the 16 latest structures are cached. Medians, `smallest`
@@ -39,7 +39,7 @@ const MAX_PIPELINES = 16;
  *
  * - Gives the same answers and errors as {@link aggregate}, on every backend. It is faster below about 2^20 rows; see
  *   the guide to prepared pipelines.
- * - The table must live as long as questions are asked. Call `dispose` to free the memory of the pipelines.
+ * - The table must live as long as the returned function is called. Call `dispose` to free the memory of the pipelines.
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(10, 24, 37, 99, 192, 200, 200, 232) } });
@@ -98,7 +98,7 @@ const uniforms: Readonly<Record<ScalarType, UniformParameter<ScalarType>>> = {
 
 type Constants = { readonly [constant: string]: UniformParameter<ScalarType> };
 
-/** Records the commands of a question. */
+/** Records the commands of a query. */
 export function preparePipeline(
   table: DeviceTable,
   aggregates: Aggregates,

@@ -65,7 +65,7 @@ export function flagsOf({ context, rows }: DeviceTable, truth: QuestionPart<Bool
 /** Which rows to use: those of a condition or a selection. Undefined means all rows. */
 export type Where = Condition | Selection | undefined;
 
-/** The part of a question that tells whether a row is chosen. */
+/** The part of a query that tells whether a row is chosen. */
 export function chosenBy(table: DeviceTable, where: Where): QuestionPart<Bool> | undefined {
   if (where === undefined) return undefined;
   if (!('words' in where)) return truthOf(table, where);

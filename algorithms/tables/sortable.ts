@@ -1,6 +1,6 @@
 /**
- * Functions of this file map numbers to integer keys with the same order, because columns of all types are stored as
- * integers on a device. For floats, all NaNs map to one key, which is the largest, and −0 maps to the key of 0.
+ * The key of every NaN, above all other keys. Columns of all types are stored as integers on a device, so the functions
+ * below map numbers to integer keys with the same order. For floats, −0 has the key of 0.
  */
 
 const NAN_KEY = 0x7fffffff;

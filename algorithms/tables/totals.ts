@@ -239,8 +239,8 @@ export function tableOf(of: AnyMonoid, columns: readonly Column[]): never {
 }
 
 /**
- * Maximum number of words of all totals for one pass. With more, totals that depend on the order of rows get a pass of
- * their own. With fewer, a second read of the columns would take longer.
+ * Maximum number of words of all totals for one pass. With more words, totals that depend on the order of rows get a
+ * pass of their own. With fewer, reading the columns a second time would take longer.
  */
 const MAX_WORDS = 8;
 

@@ -27,7 +27,7 @@ export function validityOf(operand: ValueOperand): readonly (Column<'u32'> | und
   return 'validity' in operand ? operand.validity : [operand.column.validity];
 }
 
-/** Whether a row is included: it is chosen, and the operand is not null there. */
+/** Whether a row is included: the row is chosen, and the operand is not null in it. */
 export function countsWhere(
   chosen: QuestionPart<Bool> | undefined,
   operand: ValueOperand | undefined,

@@ -94,7 +94,7 @@ export function slotsFor(bins: number): Slots {
   return { bins, nodata: bins, below: bins + 1, above: bins + 2, count: bins + 3 };
 }
 
-/** Parameters of a classifier that its functor gets, as values in a functor. */
+/** The parameters of a classifier, as values in its functor. */
 export interface Captured extends CapturedSearch {
   readonly slotTable?: ArrayValue<'u32'>;
   readonly nodataKey?: U32;
@@ -120,7 +120,7 @@ export interface Classifier {
   mayLackData(head: U32, captured: Captured): Bool;
 }
 
-/** What a classifier must know about a band. */
+/** Data of a band from which its classifier is made. */
 export interface ClassifiedBand {
   readonly sample: Sample;
   readonly nodata: number | undefined;
@@ -235,8 +235,8 @@ function searchClassifier(
 }
 
 /**
- * Sign and exponent of an f32 nodata value, and which of these bits to compare. A nodata value of zero matches both
- * signs.
+ * The sign and exponent bits of an f32 nodata value, and a mask of the bits to compare. A nodata value of zero matches
+ * both signs.
  */
 function headsWithout(nodata: number | undefined): { readonly nodataHead: number; readonly nodataHeadBits: number } {
   if (nodata === undefined) return { nodataHead: ABSENT, nodataHeadBits: 0 };
@@ -251,7 +251,7 @@ function isDataKey(sample: Sample, raw: U32, key: U32, { nodataKey, hasNodata }:
   return sample === 'f32' ? isData.and(isNotANumber(raw).not()) : isData;
 }
 
-/** Whether a cell can have this value. NaN is always nodata. */
+/** Whether a cell with this sample type can have the given value. NaN is always nodata. */
 function isValueOf(sample: 'u32' | 'i32' | 'f32', value: number): boolean {
   if (sample === 'u32') return value === value >>> 0;
   return value === (sample === 'i32' ? value | 0 : Math.fround(value));
@@ -315,8 +315,8 @@ function wordRange(sample: Sample): readonly [min: number, max: number] {
 
 /**
  * The smallest ordered word whose scaled value is not below an edge, for u32, i32 or f32. Undefined if all values are
- * below. With a negative scale, words are inverted first. Rounding preserves the order of values, so bisection finds
- * the word exactly.
+ * below the edge. With a negative scale, words are inverted first. Rounding preserves the order of values, so bisection
+ * finds the word exactly.
  */
 function minWordReaching(sample: Sample, scaling: Scaling, edge: number): number | undefined {
   const [min, max] = wordRange(sample);

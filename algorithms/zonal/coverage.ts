@@ -114,8 +114,8 @@ type Toggle = { readonly word: typeof u32; readonly bits: typeof u32 };
 
 /**
  * The bit that a crossing flips in the bitmap of its zone: the bit of the first cell to its right. A crossing east of
- * the window flips the bit after the last one of the row, which may be the first bit of the next row. This sets no bit
- * there, because each row has an even number of crossings.
+ * the window flips the bit after the last one of the row, which may be the first bit of the next row. This does not set
+ * cells of the next row, because each row has an even number of crossings.
  */
 const toggle: Functor<CrossingParameters, Toggle> = fn(
   'toggle',
@@ -202,7 +202,7 @@ export interface Coverage {
    */
   readonly tileStarts: Column<'u32'>;
   readonly pitch: number;
-  /** Pairs of each zone and each tile in the rectangle of tiles around it. */
+  /** Pairs of a zone and a tile, for all tiles in the rectangle of tiles around the zone. */
   readonly pairs: Pairs & InsidePairs;
   /** For each zone of the window, its number of cells that the raster's mask hides. Undefined without a mask. */
   readonly hiddenCounts?: Column<'u32'> | undefined;

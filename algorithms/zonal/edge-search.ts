@@ -4,7 +4,7 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import type { ArrayValue, U32 } from '../../primitives/functors/value.ts';
 import type { Column, Context } from '../../primitives/index.ts';
 
-/** Parameters of an edge search that its functor gets, as values in a functor. */
+/** The parameters of an edge search, as values in its functor. */
 export interface CapturedSearch {
   readonly searchTable?: ArrayValue<'u32'>;
   readonly searchBase?: U32;

@@ -50,8 +50,8 @@ const hiddenWord = fn(
     const word = field(ZONE_FIELDS.word).add(row.mul(across).mul(perRow)).add(right);
     const windowRow = field(ZONE_FIELDS.firstTileRow).mul(tile).add(row);
     const windowWord = field(ZONE_FIELDS.firstTileColumn).mul(perRow).add(right);
-    // The mask has no rows below the window, so its last row is read there. This is harmless, because the bitmap has
-    // only 0 bits there.
+    // For rows below the window, which the mask does not have, the last row of the mask is read. This is harmless,
+    // because the bitmap has only 0 bits in these rows.
     const bits = masks.at(word).and(hidden.at(windowRow.min(rows.sub(1)).mul(pitch).add(windowWord)));
     return { word, bits, zone, count: popcount(bits) };
   },

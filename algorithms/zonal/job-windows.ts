@@ -22,7 +22,10 @@ export interface WindowLimits {
   bytesOf(plan: WindowPlan): number;
 }
 
-/** A window to count, and the number of raster cells that are done after it, including cells that were not read. */
+/**
+ * A window to count, and the number of raster cells that are done after this window, including cells that were not
+ * read.
+ */
 export interface PlannedWindow {
   readonly plan: WindowPlan;
   readonly passedCells: number;

@@ -6,8 +6,8 @@ import { type Sheets, sheetsOf } from '../geometry/sheets.ts';
 import type { ZoneBoxes } from './window-plan.ts';
 
 /**
- * Zones on the grid of a raster. Longitudes wrap around, so a zone has a copy at every turn at which it may reach the
- * raster.
+ * Zones on the grid of a raster. Longitudes wrap around, so a zone has copies, moved by whole turns of longitude,
+ * wherever it may reach the raster.
  */
 export interface PlacedZones {
   readonly polygons: SnappedPolygons;
@@ -16,7 +16,9 @@ export interface PlacedZones {
   readonly fill: FillRule;
   /** Indices of the zones whose parts overlap, ascending. */
   readonly overlapping: Uint32Array;
-  /** Sheets of the zones whose parts are united (groups of parts that do not overlap). Undefined if there are none. */
+  /**
+   * Sheets (groups of parts that do not overlap) of the zones whose parts are united. Undefined if no parts overlap.
+   */
   readonly sheets: Sheets | undefined;
   /** Bounding boxes of the sheets of all zones. */
   readonly boxes: ZoneBoxes;
@@ -88,8 +90,8 @@ function longitudeShifts(
 }
 
 /**
- * A bounding box for every sheet (group of parts that do not overlap), at every turn of longitude at which its zone is
- * placed.
+ * A bounding box for every copy of every sheet (a group of parts that do not overlap). Copies are moved by whole turns
+ * of longitude.
  */
 function sheetBoxes(
   polygons: SnappedPolygons,

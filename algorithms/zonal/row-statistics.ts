@@ -102,7 +102,7 @@ export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((c
   );
 });
 
-/** Initial value, which is not the sign and exponent of any f32. */
+/** Initial value of `head`, which is not the sign and exponent of any f32. */
 const NO_HEAD = 0x200;
 
 type Total = ReturnType<typeof Var<'u32'>>;

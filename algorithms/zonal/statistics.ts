@@ -36,7 +36,8 @@ export type WindowStatistics = {
 };
 
 /**
- * Rows of 32 cells after reduction: the zone, a mask of the cells in the zone, and the number of those that have data.
+ * Rows of 32 cells after reduction: the zone, a mask of the cells in the zone, and the number of these cells that have
+ * data.
  */
 export type CountedRows = {
   readonly zone: Column<'u32'>;
@@ -52,7 +53,7 @@ interface RowTotals {
 
 /**
  * Further words of the sums of f32 values: three-word integers for the home group of exponents and for the next lower
- * group, in the units of these groups. The lower two words of the former are in {@link WindowStatistics}.
+ * group, in the units of these groups. The lower two words for the home group are in {@link WindowStatistics}.
  */
 type FloatSums = {
   readonly top: Column<'u32'>;

@@ -50,8 +50,8 @@ const isInside = fn('isInside', { relation: u32 }, bool, ({ relation }) => relat
 const isBoundary = fn('isBoundary', { relation: u32 }, bool, ({ relation }) => relation.eq(BOUNDARY));
 
 /**
- * Step 2 of the method: classifies the tiles around each zone. Returns the pairs of a zone and a tile inside it, and
- * the pairs of a zone and a tile on its boundary.
+ * Step 2 of the method of Zhang and Wang 2014: classifies the tiles around each zone. Returns the pairs of a zone and a
+ * tile inside it, and the pairs of a zone and a tile on its boundary.
  */
 export function pairTiles(context: Context, coverage: Coverage): { inside: InsidePairs; boundary: Pairs } {
   return context.scope(() => {

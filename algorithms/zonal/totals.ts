@@ -41,7 +41,7 @@ interface FloatSums {
 
 /** Sums over all windows. They are exact while counts are below 2⁵³. */
 export interface Totals {
-  /** Adds the results of a window. `zones[i]` is the number in the job of the window's zone i. */
+  /** Adds the results of a window. `zones[i]` is the number that zone i of the window has in the job. */
   add(zones: Uint32Array, window: WindowTotals): void;
   /** Returns the result of the job: the sums over all windows. */
   finish(): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'statistics'>;
@@ -51,7 +51,7 @@ export interface Totals {
 export interface TotalsOptions {
   readonly zones: number;
   readonly sample: Sample;
-  /** Scaling of the stored values. Undefined if stored values are the values themselves. */
+  /** Scaling of the stored values. Undefined if the values are stored unscaled. */
   readonly scaling?: Scaling | undefined;
   readonly binning: Binning;
   readonly slots: Slots;

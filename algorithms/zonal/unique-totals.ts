@@ -12,13 +12,13 @@ export interface UniqueRows {
   readonly count: Uint32Array | Float64Array;
 }
 
-/** Bytes of a row in these columns: 64 bits for zone and value, and 64 bits for the final count. */
+/** Bytes of a row of {@link UniqueRows}: 64 bits for zone and value, and 64 bits for the final count. */
 export const BYTES_PER_PAIR = 16;
 
 /** Collects pairs of zone and value over all windows, with their numbers of cells. */
 export interface UniqueTotals {
   /**
-   * Adds the pairs of a window. `members[i]` is the number in the job of the window's zone i.
+   * Adds the pairs of a window. `members[i]` is the number that zone i of the window has in the job.
    *
    * @throws OutOfMemoryError `zonal/unique-memory-bytes` if all pairs together take more than `memoryBytes`.
    */

@@ -44,7 +44,7 @@ const isPresentAndFinite = fn('isPresentAndFinite', { zone: u32, raw: u32 }, boo
   zone.ne(ABSENT).and(raw.and(0x7fffffff).lt(0x7f800000)),
 );
 
-/** Bytes per cell during the sort: for zone and value, for their second copy, and for the runs. */
+/** Bytes per cell during the sort: for its zone and value, for a second copy of both, and for the runs. */
 const BYTES_PER_CELL = 32;
 
 /** Upper bound of the bytes of device memory that {@link windowUnique} takes. */

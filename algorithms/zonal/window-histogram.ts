@@ -52,8 +52,8 @@ interface TileHistograms {
 }
 
 /**
- * Step 1 of the method: computes the histogram of every tile that is inside a zone. It is computed once, even if the
- * tile is inside several zones.
+ * Step 1 of the method of Zhang and Wang 2014: computes the histogram of every tile that is inside a zone. A tile
+ * inside several zones still gets only one histogram.
  */
 function tileHistograms(
   context: Context,
@@ -91,7 +91,7 @@ function defineSlotOfTileCell(classifier: Classifier) {
   );
 }
 
-/** Step 4 of the method: counts the cells of boundary tiles that are in the zone. */
+/** Step 4 of the method of Zhang and Wang 2014: counts the cells of boundary tiles that are in the zone. */
 function countBoundaryTiles(
   context: Context,
   coverage: Coverage,
@@ -146,8 +146,8 @@ const slotAndCount = fn(
 );
 
 /**
- * Step 3 of the method: adds the histograms of tiles inside a zone to the histogram of the zone. Bins are added one
- * after another, over all pairs of a zone and a tile in the order of the zones.
+ * Step 3 of the method of Zhang and Wang 2014: adds the histograms of tiles inside a zone to the histogram of the zone.
+ * Bins are added one after another, over all pairs of a zone and a tile in the order of the zones.
  */
 function addInsideTiles(
   context: Context,

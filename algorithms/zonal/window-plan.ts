@@ -11,7 +11,7 @@ export interface ZoneBoxes {
    * after all zones. If longitudes wrap around, several boxes may belong to the same zone or sheet.
    */
   readonly zone: Uint32Array;
-  /** The zone of each further sheet. Undefined if there are none. */
+  /** The zone of each further sheet. Undefined if there are no further sheets. */
   readonly furtherOf?: Uint32Array | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface WindowPlan {
   readonly tile: number;
   readonly tileColumns: number;
   readonly tileRows: number;
-  /** Numbers in the job of the zones that are in the window, ascending. */
+  /** The zones in the window, given by their numbers in the job, ascending. */
   readonly zones: Uint32Array;
   /**
    * For each zone and each further sheet of the job, its row in `table`, or {@link ABSENT} if it is not in the window.

@@ -55,7 +55,7 @@ export interface ZonalJob {
   readonly tile?: number | undefined;
   /**
    * Maximum bytes for the counters of all zones, and as many again for the windows that are being counted with their
-   * bitmaps. Windows are made smaller to fit. If the counters do not fit, that is an error. Default 1 GiB.
+   * bitmaps. Windows are made smaller to fit. It is an error if the counters do not fit. Default 1 GiB.
    */
   readonly memoryBytes?: number | undefined;
   /** Maximum bytes of decoded windows that wait to be counted. Default 256 MiB. */

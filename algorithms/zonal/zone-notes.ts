@@ -45,7 +45,7 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'zonal/zones-without-cells': (n) => `No centre of a cell lies in ${n === 1 ? '1 zone' : `${n} zones`} on the raster`,
 };
 
-/** Whether the box of a zone overlaps the raster at some turn of longitude. Sharing only an edge is no overlap. */
+/** Returns the original error, from inside the errors in which the graph wrapped it. */
 function meets({ polygons, shifts }: PlacedZones, zone: number, grid: RasterGrid): boolean {
   const vertices = verticesOf(polygons, zone);
   const [top, bottom] = rangeOf(polygons.row, ...vertices);
