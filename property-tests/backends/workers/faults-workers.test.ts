@@ -154,7 +154,7 @@ describe('a functor that never ends', () => {
     );
     return sum;
   });
-  const options: WorkersOptions = { workers: 2, inlineNanoseconds: 0, hangLimit: 200 };
+  const options: WorkersOptions = { workers: 2, inlineNanoseconds: 0, hangLimit: 500 };
   const column = (context: Context): q.Column<'u32'> => context.column(new Uint32Array(5000));
 
   test('is stopped after the hang limit', async () => {
