@@ -117,7 +117,9 @@ describe('Parquet of pyarrow has the cells that were written', () => {
       changed[reader.offset + at]! ^= 1 << (at % 8);
       await expect(readPath(await fileOf(changed), {}, { columns: ['text'] })).rejects.toMatchObject({
         code: 'format/damaged-table',
-        message: expect.stringContaining('The column "text" of row group 0 is damaged: one of its pages does not match its checksum'),
+        message: expect.stringContaining(
+          'The column "text" of row group 0 is damaged: one of its pages does not match its checksum',
+        ),
         place: { byte: start },
       });
     }
