@@ -125,7 +125,8 @@ function passesOf(
   const counter = left.kind === 'local' ? locals.bindings.get(left.id) : undefined;
   const steps = counter?.kind === 'var' ? stepsOf(loop, fn, locals, counter.local) : undefined;
   if (counter?.kind !== 'var' || steps === undefined) return Number.POSITIVE_INFINITY;
-  // If an earlier statement of the body assigns the counter, the first comparison does not see the initial value.
+  // If an earlier statement of the body assigns the counter, the first comparison does not see the counter's initial
+  // value.
   const isFirst = loop.body.slice(0, place).every((statement) => setsOf(counter.local, [statement]).length === 0);
   const start = isFirst ? locals.rangeOf(counter.value) : wholeRange(left.type);
   const bound = locals.rangeOf(right);
@@ -183,7 +184,7 @@ interface Place {
   readonly place: number;
 }
 
-/** The assignments to a variable in a block. By default those in inner loops are included. */
+/** The assignments to a variable in a block. By default, assignments in inner loops are included. */
 function setsOf(variable: Local, block: readonly Statement[], inLoops = true): Place[] {
   return block.flatMap((statement, place): Place[] => {
     switch (statement.kind) {

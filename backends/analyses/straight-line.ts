@@ -11,7 +11,7 @@ import {
 /**
  * The fields of every node of a graph. A graph is the straight-line code of a functor: calls are inlined, branches
  * become selections (if-conversion, Allen et al. 1983), and equal values are merged (hash-consing). All operations of
- * the graph are total, and it can be evaluated for four lanes at a time.
+ * the graph are total, and the graph can be evaluated for four lanes at a time.
  */
 
 interface NodeCommon {
@@ -55,7 +55,9 @@ export interface Floor {
   readonly min: Node;
 }
 
-/** The distance `by` of an index from the loop index. It is valid where the loop index satisfies every floor. */
+/**
+ * The distance `by` of an index from the loop index. The distance is valid where the loop index satisfies every floor.
+ */
 interface Shift {
   readonly by: Node;
   readonly floors: readonly Floor[];
@@ -69,8 +71,8 @@ export interface GatherNode extends NodeCommon {
 }
 
 /**
- * Element `index >> by` of an array. Four adjacent loop indices read the same element if the first is a multiple of
- * four.
+ * Element `index >> by` of an array. Four adjacent loop indices read the same element if the first index is a multiple
+ * of four.
  */
 export interface SharedNode extends NodeCommon {
   readonly kind: 'shared';
@@ -119,9 +121,9 @@ const MAX_DEPTH = 1024;
 export type Rules = (name: OperationName, type: ScalarType, operands: readonly Node[]) => Node | undefined;
 
 /**
- * How a graph is evaluated. `vectors` evaluates four adjacent indices at a time. `aligned` does too, and the first
- * index is a multiple of four, so that the four share a word of a bitset. `scalars` evaluates one index at a time and
- * therefore supports gathers and integer division.
+ * How a graph is evaluated. `vectors` evaluates four adjacent indices at a time. `aligned` does the same, but the first
+ * index is a multiple of four, so that the four indices share a word of a bitset. `scalars` evaluates one index at a
+ * time and therefore supports gathers and integer division.
  */
 export type Lanes = 'vectors' | 'aligned' | 'scalars';
 

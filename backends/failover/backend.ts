@@ -183,7 +183,10 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     }
   };
 
-  /** Whether a command needs a buffer whose contents are lost. If so, marks the buffers that it writes as lost too. */
+  /**
+   * Whether a command needs a buffer whose contents are lost. If so, the buffers that the command writes are marked as
+   * lost too.
+   */
   const isLost = (entry: CommandEntry): boolean => {
     const { reads, writes } = entry;
     if (replacesContents(entry)) for (const held of writes) held.lost = undefined;
@@ -516,7 +519,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     },
     play(script, call) {
       // Refuse scripts with a gate. A gate disables the rounds after a loop has ended, and a standby could not tell
-      // which rounds of the log these are.
+      // which rounds of the log were disabled.
       if (script.gate !== undefined) return false;
       command({ kind: 'play', script, call });
       return true;

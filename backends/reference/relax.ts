@@ -55,7 +55,7 @@ export function relax(memory: HostMemory, command: RelaxCommand): void {
 /** The place of a neighbour outside the grid. Such a neighbour has the state `outside`. */
 const OUTSIDE = -1;
 
-/** Indices of the neighbours of every cell of a grid, cell by cell. They are the same in every round. */
+/** Indices of the neighbours of every cell of a grid, cell by cell. These indices are the same in every round. */
 function neighbourPlaces({ neighbours, boundary }: RelaxCommand, width: number, height: number): Int32Array {
   const places = new Int32Array(width * height * neighbours.length);
   let count = 0;

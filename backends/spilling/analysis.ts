@@ -32,7 +32,7 @@ export interface AnalysedProgram extends KnownProgram {
   readonly placings: ReadonlyMap<string, Placing>;
 }
 
-/** What a command reads and writes. All lengths are known numbers. */
+/** The reads and writes of a command. All lengths are known numbers. */
 export interface Analysis {
   readonly length: number;
   readonly programs: readonly AnalysedProgram[];

@@ -328,7 +328,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       const buffer = inRange(places.resolve(given), word, words);
       if (queue.idle) return read(buffer, word, words, take);
       places.hold([buffer]);
-      // The read starts in its turn of the queue. Later jobs do not wait for its end.
+      // The read starts when its turn in the queue comes. Later jobs do not wait for its end.
       const begun = await queue
         .join(async () => ({ words: read(buffer, word, words, take) }))
         .finally(() => places.letGo([buffer]));
@@ -442,7 +442,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     crossReduce: (command) => passOn(() => inner.crossReduce?.(command)),
     play(script, call) {
       queue.guard();
-      // After `false` the caller issues the commands of the script one by one.
+      // If the result is `false`, the caller issues the commands of the script one by one.
       return calm() && (inner.play?.(script, call) ?? false);
     },
     prepareScript(script) {

@@ -6,8 +6,8 @@ import { combinations } from '../common/atomic-combinations.ts';
 import type { HostWords } from './host-words.ts';
 
 /**
- * Stores to buffers on the host. On the device, a window writes the values to temporary columns, and also their indices
- * unless these are contiguous. The host downloads the columns and writes the values to their places.
+ * Stores to buffers on the host. On the device, a window writes the values to temporary columns. Unless the indices are
+ * contiguous, it also writes the indices. The host downloads the columns and writes the values to their places.
  */
 export interface HostStores {
   /** Number of temporary columns: words that a window writes per index. */

@@ -10,7 +10,7 @@ export interface IndexInterval {
   readonly hi: number;
 }
 
-/** What is known about the data of a launch: its indices, uniforms and arrays. */
+/** Facts about the data of a launch: its indices, uniforms and arrays. */
 export interface Known {
   /** The range of the launch indices. */
   readonly index: IndexInterval;

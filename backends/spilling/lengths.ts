@@ -13,7 +13,7 @@ export interface WordReader {
   program(program: Program): Promise<KnownProgram>;
 }
 
-/** A reader for buffers that are on the device or the host. */
+/** A word reader for buffers that are on the device or the host. */
 export function wordReaderOf(inner: Backend, places: BufferPlaces): WordReader {
   return createWordReader(async (buffer, word) =>
     buffer.resident ? (await inner.read(buffer, word, 1))[0]! : places.hostOf(buffer).get(word),

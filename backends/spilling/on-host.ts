@@ -99,7 +99,8 @@ function* evaluationOf(
     }
     return;
   }
-  // Between two loop rounds at most all statements of the module run, calls inlined. This bounds the rounds per pause.
+  // Between two loop rounds, at most all statements of the module run, including the statements of inlined calls. This
+  // bounds the rounds per pause.
   const roundsBetweenLooks = Math.ceil(STATEMENTS_BETWEEN_LOOKS / worstCase(withoutLoops(module), () => 1));
   const pause = { roundsLeft: roundsBetweenLooks };
   const entry = compilePausing(module)(readers, uniforms, pause);

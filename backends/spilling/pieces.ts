@@ -23,7 +23,7 @@ interface ArrayPiece {
   /** The elements `from` (inclusive) to `to` (exclusive) of the array. */
   readonly from: number;
   readonly to: number;
-  /** The buffer's word that contains element `from`. It identifies the range that contains the elements. */
+  /** The buffer's word that contains element `from`. This word identifies the range that contains the elements. */
   readonly word: number;
 }
 

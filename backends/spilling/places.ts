@@ -4,8 +4,9 @@ import { usedAfterRelease } from '../common/memory-errors.ts';
 import { CHUNK_WORDS, createHostWords, type HostWords } from './host-words.ts';
 
 /**
- * A buffer whose contents are on the device, on the host or on both. Until its first write it may have no memory at
- * all. While the buffer is on the device, it has the id of the inner backend's buffer, so the inner backend accepts it.
+ * A buffer whose contents are on the device, on the host or on both. Until its first write, the buffer may have no
+ * memory at all. While the buffer is on the device, it has the id of the inner backend's buffer, so the inner backend
+ * accepts it.
  */
 export interface Spillable extends DeviceBuffer {
   id: number;
@@ -144,7 +145,7 @@ export function createPlaces(inner: Backend): BufferPlaces {
 
   /**
    * Pending reads keep the memory of buffers that have left the device. Waits for such reads until `bytes` bytes are
-   * free or none is pending.
+   * free or no read is pending.
    */
   const awaitReads = async (bytes: number): Promise<void> => {
     while (room() < bytes) {
@@ -177,7 +178,7 @@ export function createPlaces(inner: Backend): BufferPlaces {
     return buffer.host;
   };
 
-  /** Buffers that may leave the device. The first should leave first. */
+  /** Buffers that may leave the device, in the order in which they should leave. */
   const candidates = (keep: ReadonlySet<Spillable>): Spillable[] => {
     const small = (buffer: Spillable): number => (4 * buffer.words < memoryBytes * SMALL_SHARE ? 1 : 0);
     return [...owned]
@@ -317,7 +318,7 @@ export function createPlaces(inner: Backend): BufferPlaces {
   };
 }
 
-/** Creates a buffer: without memory, or, if borrowed, on the device. */
+/** Creates a buffer. A borrowed buffer is on the device; any other buffer has no memory yet. */
 function createSpillable({ id, words }: DeviceBuffer, lastUse: number, borrowed: boolean): Spillable {
   return {
     id,

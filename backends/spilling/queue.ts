@@ -10,12 +10,12 @@ export interface QueuedJob {
 export interface Queue {
   /** Whether the queue is empty. */
   readonly idle: boolean;
-  /** Throws if the queue was stopped, with the reason. */
+  /** If the queue was stopped, throws the reason. */
   guard(): void;
   add(job: QueuedJob): void;
   /** Queues a function and resolves to its result. */
   join<R>(run: () => Promise<R>): Promise<R>;
-  /** Marks a failure as reported to the caller. Returns its reason. */
+  /** Marks a failure as reported to the caller. Returns `reason`. */
   tell(reason: unknown): unknown;
   /** Throws the first failure that was not yet reported to the caller, and forgets the rest. */
   throwUntold(): void;

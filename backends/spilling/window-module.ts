@@ -22,8 +22,8 @@ export interface WindowModule {
   /** Name of the uniform with the window's first index. */
   readonly start: string;
   /**
-   * For each array that has such a uniform, the name of the uniform: `pieces` gives the index of a piece's first
-   * element, and `lengths` the length of an array that is not bound whole.
+   * Names of uniforms, by array. The uniforms in `pieces` hold the index of a piece's first element. The uniforms in
+   * `lengths` hold the length of an array that is not bound whole.
    */
   readonly pieces: ReadonlyMap<string, string>;
   readonly lengths: ReadonlyMap<string, string>;

@@ -73,7 +73,7 @@ export async function planWindows(machine: WindowMachine, command: WindowedComma
     return { analysis, residence, hostStores, multiple, min, scratch };
   };
   let plan = await planFor(machine.thrifty);
-  // Keep only the needed buffers on the device if all that could stay leave no room for the shortest window.
+  // If all buffers that could stay on the device leave no room for the shortest window, only the needed buffers stay.
   const smallest = largestWindow(plan, min);
   const left = places.memoryBytes - bytesOf(plan.residence.inPlace);
   if (smallest > FILL * left) {

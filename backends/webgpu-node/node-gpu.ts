@@ -48,7 +48,7 @@ export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<Gpu> {
   if (known !== undefined) return known;
   const gpu = create(dawnOptions);
   instances.set(drivers, gpu);
-  // Dawn searches for drivers at the first request for an adapter. This request makes it search now, while the
+  // Dawn searches for drivers at the first request for an adapter. This request makes Dawn search now, while the
   // environment variables name the right drivers.
   const found = await gpu.requestAdapter();
   if (found === null && adapter === 'software' && !isMainThread) throw invisible();

@@ -25,7 +25,7 @@ let replaced: readonly (string | undefined)[] | undefined;
  *
  * The driver comes from the optional package `@sparticuz/chromium` (Linux on x64) and is unpacked once into the user's
  * cache folder. The driver is selected through environment variables of the process. A worker thread can only change
- * its copy of them, so the main thread must call this function before it starts the worker.
+ * its own copy of these variables, so the main thread must call this function before it starts the worker.
  *
  * @throws DeviceLostError `device/software-adapter-missing` where the package is not installed or does not fit the
  * machine.
@@ -56,7 +56,7 @@ export function useSystemVulkan(): void {
 
 /**
  * A sentence that says what the system lacks to run Vulkan; undefined if nothing is missing. Where something is
- * missing, Dawn and the Vulkan loader would print warnings to stderr, so check before opening them.
+ * missing, Dawn and the Vulkan loader would print warnings to stderr, so callers should check before they open Dawn.
  */
 export function missingForVulkan(): string | undefined {
   if (process.platform !== 'linux') return undefined;

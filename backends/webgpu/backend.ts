@@ -49,7 +49,7 @@ import type { TuningChoice } from './tuning/tuning-choice.ts';
 
 export interface WebGpuOptions {
   /**
-   * The `GPU` object that adapters are requested from; by default the browser's `navigator.gpu`. In Node, pass the
+   * The `GPU` object from which adapters are requested; by default the browser's `navigator.gpu`. In Node, pass the
    * result of `openNodeGpu()` from `backends/webgpu-node`.
    */
   readonly gpu?: Gpu | undefined;

@@ -25,7 +25,9 @@ export interface OpenDevice {
   readonly shared: boolean;
 }
 
-/** The sizes of a device's subgroups. Only subgroups of at least 4 lanes with ids in WGSL are used. */
+/**
+ * The sizes of a device's subgroups. Kernels use subgroups only if each has at least 4 lanes and WGSL provides its id.
+ */
 export interface Subgroups {
   /** Minimum and maximum number of lanes. */
   readonly min: number;

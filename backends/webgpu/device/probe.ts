@@ -20,8 +20,8 @@ const known = new Map<string, Promise<Verdict>>();
 
 /**
  * Tests how a device computes f32 operations and chooses their WGSL forms. The verdict is cached by the adapter's
- * description. Choices in `wanted` replace those of the test. The returned level of determinism is measured with the
- * final choices.
+ * description. Choices in `wanted` replace the choices of the test. The returned level of determinism is measured with
+ * the final choices.
  */
 export function probe(info: GPUAdapterInfo, run: ProbeRun, wanted: Partial<Arithmetic> = {}): Promise<Verdict> {
   const { vendor, architecture, device, description } = info;

@@ -12,8 +12,8 @@ export function shareBuffers(device: GPUDevice, { pool, recorder }: Engine, fail
       failure.guard();
       if ((gpu.usage & usage.storage) === 0) throw withoutUsage('STORAGE', 'be read by kernels');
       if (pool.isOwn(gpu)) throw ownBuffer();
-      // WebGPU requires bindings of at least one word. Without elements, bind the last word of the buffer, or one newly
-      // allocated word if the buffer is empty.
+      // WebGPU requires bindings of at least one word. If there are no elements, bind the last word of the buffer, or
+      // one newly allocated word if the buffer is empty.
       if (gpu.size < 4) return { buffer: pool.allocate(1), byte: 0 };
       const lastWord = Math.floor(gpu.size / 4) * 4 - 4;
       const start = Math.floor(Math.min(byte, lastWord) / alignment) * alignment;

@@ -18,7 +18,7 @@ export interface Timer {
   readonly isProfiling: boolean;
   /**
    * While profiling, writes a timestamp at the end of a command. The function `command` returns the text that describes
-   * it.
+   * the command.
    */
   mark(command: () => string): void;
   destroy(): void;

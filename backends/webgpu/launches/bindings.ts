@@ -37,7 +37,7 @@ export interface Bindings {
   readonly parts: readonly BufferPart[];
   /** Identifies the WGSL declarations of the bindings, for the cache of pipelines. */
   key(): string;
-  /** The access to each GPU buffer, one letter each, as {@link Compiler.kernel} expects. */
+  /** The access to each GPU buffer, as one letter per buffer, as {@link Compiler.kernel} expects. */
   access(): string;
   /**
    * WGSL declarations of the buffers, and of functions that read and write the words of binding n: `load_n`, `store_n`,

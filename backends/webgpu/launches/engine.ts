@@ -126,8 +126,8 @@ function partOf({ parts, shift }: Memory, word: number): { readonly part: number
 
 /**
  * Some parameters are words of device memory. Binds the buffers of such words, if there are free bindings and the
- * kernel does not write these buffers. The alternative is to copy each word, but the device must finish its work before
- * the copy, which often takes longer than a launch.
+ * kernel does not write these buffers. The alternative is to copy each word. The device must finish its work before the
+ * copy, and this wait is often longer than a launch.
  */
 function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindings: Bindings): (number | undefined)[] {
   if (deviceWords.length === 0) return [];

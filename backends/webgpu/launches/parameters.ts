@@ -24,7 +24,8 @@ export interface DeviceWord {
 }
 
 /**
- * Only on a tape (recorded launches of a prepared pipeline): adds the call's value number `value` to parameter `at`.
+ * Only on a tape (recorded launches of a prepared pipeline): an addition to a parameter. Each call adds its value
+ * number `value` to parameter `at`.
  */
 export interface Patch {
   readonly at: number;

@@ -25,7 +25,7 @@ export interface Dispatch {
   readonly offsets: readonly [number, number];
   readonly storage: GPUBindGroup;
   readonly parts: readonly BufferPart[];
-  /** The access to each part, one letter each: r (read only) or w. */
+  /** The access to each part (GPU buffer), one letter per part: r (read only) or w (read and write). */
   readonly access: string;
 }
 
@@ -69,7 +69,7 @@ export interface DispatchRecorder {
   readonly alignment: number;
   /** Reserves a zeroed slot for launches of the open submission. */
   slot(words: number): ParameterSlot;
-  /** Reserves a slot and copies `words` into it. Their number of bytes must be a multiple of `alignment`. */
+  /** Reserves a slot and copies `words` into it. The size of `words` in bytes must be a multiple of `alignment`. */
   place(words: Uint32Array): SlotPlace;
   dispatch(command: Dispatch): void;
   copy(from: BufferPart, fromByte: number, to: BufferPart, toByte: number, bytes: number): void;
@@ -85,7 +85,7 @@ export interface DispatchRecorder {
   stamp(set: GPUQuerySet, index: number): void;
   /** Writes the timestamps of a query set to a GPU buffer. */
   resolve(set: GPUQuerySet, to: BufferPart): void;
-  /** Registers a staging buffer for the open submission, which will call its methods. */
+  /** Registers a staging buffer for the open submission, which will call the methods of `staged`. */
   stage(staged: Staged): void;
   /** Writes host words to a part. The write takes effect after everything recorded so far. */
   write(part: BufferPart, byte: number, data: Uint32Array): void;
@@ -115,7 +115,7 @@ export interface RecorderOptions {
   readonly shared: boolean;
   readonly failure: Failure;
   readonly counters: Counters;
-  /** Number of recorded commands after which they are submitted even if nobody waits. */
+  /** When this number of commands are recorded, they are submitted even if nobody waits for a result. */
   readonly commandsPerSubmission: number;
   /**
    * Called when the device lacked memory for some commands. The contents of the buffers that these commands write are
@@ -272,7 +272,7 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
     before: Promise<void> | undefined,
   ): Promise<void> => {
     // An earlier submission's error may be the cause of an error of the current submission, so the earlier submission
-    // is judged first. Its error is reported elsewhere.
+    // is judged first. The error of the earlier submission is reported elsewhere.
     await before?.catch(() => {});
     try {
       const errors = (await answer).filter((error) => error !== undefined);
@@ -292,7 +292,7 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
     failure.guard();
   };
 
-  /** Marks all parts (GPU buffers) that a submission and all later submissions write as lost. */
+  /** Marks as lost all parts (GPU buffers) that the given submission or a later one writes. */
   const spoil = (flight: Flight, shortage: QuadrilleError): void => {
     if (open !== undefined) reset(false);
     const flights = [...underWay];

@@ -5,8 +5,8 @@ import type { DispatchRecorder } from '../launches/recorder.ts';
 import type { BufferPart } from './part.ts';
 
 /**
- * The memory of a device buffer: one part (GPU buffer), or several if it is longer than a binding. Every part but the
- * last has `1 << shift` words.
+ * The memory of a device buffer: one part (GPU buffer), or several if the buffer is longer than a binding. Every part
+ * but the last has `1 << shift` words.
  */
 export interface Memory extends DeviceBuffer {
   readonly parts: readonly BufferPart[];
@@ -50,7 +50,7 @@ export interface MemoryPool {
    */
   reserve(words: number): Memory;
   giveUp(memory: Memory): void;
-  /** Runs a command. If the command throws, releases the memory that it allocated. */
+  /** Runs a command. If the command throws, releases the memory that the command allocated. */
   attempt(command: () => void): void;
   /** The memory of a buffer. Throws if the buffer was released. If its contents are lost, throws the reason. */
   resolve(buffer: DeviceBuffer): Memory;

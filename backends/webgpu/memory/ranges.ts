@@ -11,7 +11,7 @@ export interface WordRange {
   readonly at: number;
 }
 
-/** Splits a range of words of a memory into pieces that lie within one part and have at most `max` words. */
+/** Splits a range of words in a memory into pieces that lie within one part and have at most `max` words. */
 export function* rangesOf(
   memory: Memory,
   word: number,

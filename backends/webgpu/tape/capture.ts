@@ -39,7 +39,7 @@ import {
   valueNumbers,
 } from './tape.ts';
 
-/** Thrown if no tape can be made for a script. Its commands are then issued one by one. */
+/** Thrown if no tape can be made for a script. The commands of the script are then issued one by one. */
 export class Unplayable extends Error {
   static {
     Unplayable.prototype.name = 'Unplayable';
@@ -325,8 +325,8 @@ interface Patch {
 }
 
 /**
- * Adds a launch of one row for the lengths of tables that only the device knows. It computes these lengths and writes
- * them to the script's block of words.
+ * Adds a launch of one row for the lengths of tables that only the device knows. The launch computes these lengths and
+ * writes them to the script's block of words.
  */
 function fillLengths(engine: Engine, layout: TapeLayout, arena: Arena): void {
   const { counted } = layout;

@@ -13,8 +13,8 @@ export interface Tape {
   /** Sizes in words of the temporary memories of a call. */
   readonly reserved: readonly number[];
   /**
-   * `runs` is the number of dispatches that use the spine (memory in which workgroups communicate). The size of the
-   * spine is given in words.
+   * `runs` is the number of dispatches that use the spine (memory in which workgroups communicate), and `spineWords` is
+   * the size of the spine in words.
    */
   readonly runs: number;
   readonly spineWords: number;

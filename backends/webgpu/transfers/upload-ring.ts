@@ -20,8 +20,8 @@ export interface Slab {
 export interface UploadRing {
   readonly size: StagingSize;
   /**
-   * Returns a buffer that has room and can be written immediately. Returns undefined if there is none; the caller must
-   * then upload the `bytes` bytes in another way.
+   * Returns a buffer that has room and can be written immediately. Returns undefined if there is no such buffer; the
+   * caller must then upload the `bytes` bytes in another way.
    */
   now(bytes: number): Slab | undefined;
   /** Resolves to an unused buffer as soon as there is one; undefined if no buffer can be created. */

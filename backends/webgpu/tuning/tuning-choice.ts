@@ -6,7 +6,7 @@ type Choice<T> = T extends object ? { readonly [K in keyof T]?: Choice<T[K]> | u
 /** New values for some members of a {@link Tuning}. Members that are left out keep their values. */
 export type TuningChoice = Choice<Tuning>;
 
-/** Returns a tuning in which the members of `choice` replace those of `tuning`. */
+/** Returns a tuning in which the members of `choice` replace the members of `tuning`. */
 export function chosenTuning(tuning: Tuning, choice: TuningChoice): Tuning {
   return merged(tuning, choice) as Tuning;
 }

@@ -54,7 +54,7 @@ export interface Tuning {
     readonly ownBins: number;
     readonly keyedTile: number;
   };
-  /** Number of recorded commands after which they are submitted even if nobody waits. */
+  /** When this number of commands are recorded, they are submitted even if nobody waits for a result. */
   readonly commandsPerSubmission: number;
 }
 

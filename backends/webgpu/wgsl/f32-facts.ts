@@ -26,7 +26,7 @@ const NOTHING: F32Fact = { isNumber: false, top: Number.POSITIVE_INFINITY, unit:
 /** Facts about the f32 values of a function. They let the emitter omit corrections that are not needed. */
 export interface F32Facts {
   of(operand: Operand): F32Fact;
-  /** Whether a value is used only by operations with these names. */
+  /** Whether a value is used only by operations with the given names. */
   isUsedOnlyBy(local: Local, names: ReadonlySet<OperationName>): boolean;
   /**
    * Whether a local is bound to a sum or product that a compiler could simplify, because the sum or product is combined
@@ -85,7 +85,7 @@ const algebraic: ReadonlySet<OperationName | 'other'> = new Set([
   ...(['add', 'sub', 'mul', 'neg', 'abs', 'min', 'max', 'select'] as const),
   ...(['bits', 'convert', 'floor', 'ceil', 'trunc', 'round'] as const),
 ]);
-/** Operations that do not hide a sum from compilers: if their operand is a sum, so is their result. */
+/** Operations that do not hide a sum from compilers: if the operand is a sum, the result is a sum too. */
 const transparent: ReadonlySet<OperationName> = new Set(['neg', 'bits', 'convert', 'select']);
 
 /**
@@ -247,8 +247,8 @@ function factOfLiteral(value: number): F32Fact {
 }
 
 /**
- * The fact about a sum. A rounded sum is still a multiple of the same power of two, and rounding never moves a value
- * past a power of two.
+ * The fact about a sum. If both terms are multiples of a power of two, so is the rounded sum, and rounding never moves
+ * a value past a power of two.
  */
 function factOfSum(a: F32Fact, b: F32Fact): F32Fact {
   if (!isBounded(a) || !isBounded(b)) return NOTHING;
@@ -260,7 +260,7 @@ function factOfProduct(a: F32Fact, b: F32Fact): F32Fact {
   return { isNumber: true, top: a.top + b.top, unit: Math.max(SMALLEST, a.unit + b.unit) };
 }
 
-/** The fact about a value that equals one of two values. */
+/** A fact that holds for either of two values. */
 function join(a: F32Fact, b: F32Fact): F32Fact {
   return {
     isNumber: a.isNumber && b.isNumber,

@@ -16,7 +16,9 @@ export interface OperationContext {
   uniform(name: string, type: ScalarType): string;
 }
 
-/** WGSL expression of an operation whose result is bound to `local`. It follows the rules of `semantics.ts`. */
+/**
+ * WGSL expression of an operation whose result is bound to `local`. The expression follows the rules of `semantics.ts`.
+ */
 export function emitOperation({ name, operands }: Operation, local: Local, context: OperationContext): string {
   const to = local.type;
   const from = operands[0]!.type;
@@ -271,8 +273,8 @@ const SMALLEST_NORMAL = 2 ** -126;
 
 /** The bits of the smallest normal number whose product with a factor below 1 rounds to a normal number. */
 function minThatRoundsUp(factor: number): number {
-  // This is halfway between the largest subnormal and the smallest normal number. A tie rounds to the normal number,
-  // which is even.
+  // The bound is halfway between the largest subnormal and the smallest normal number. A tie rounds to the normal
+  // number, which is even.
   const bound = 2 ** -126 - 2 ** -150;
   let bits = bitsOfF32(Math.fround(bound / factor));
   // The products in this loop are exact, because a product of two 24-bit numbers fits in f64.

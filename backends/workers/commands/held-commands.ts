@@ -23,8 +23,8 @@ export interface HeldCommands {
   /** Whether no command is waiting. */
   readonly idle: boolean;
   /**
-   * Adds a command. If it cannot be fused with the waiting commands, these are queued first. All waiting commands are
-   * queued at the end of the current turn of the event loop.
+   * Adds a command. If it cannot be fused with the waiting commands, the waiting commands are queued first. All waiting
+   * commands are queued at the end of the current turn of the event loop.
    */
   add(command: HeldCommand): void;
   /** Queues the waiting commands. Must be called before any other command is queued, to keep the order of commands. */

@@ -38,7 +38,7 @@ export interface KernelTask {
 /** Approximate cost, in nanoseconds, per element and pass of a sort. */
 const SORT_PASS_COST = 8;
 
-/** The task of a command: chooses the kernel and estimates its cost. */
+/** The task of a command, with the chosen kernel and the estimated cost. */
 export function taskOf(given: KernelCommand): KernelTask {
   switch (given.kind) {
     case 'forEach': {

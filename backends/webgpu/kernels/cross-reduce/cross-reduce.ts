@@ -149,7 +149,7 @@ function emitTiles({ layout, lefts, rights }: Kernel): string {
   return `var<workgroup> bounds: vec2<u32>;\n${tiles.join('\n')}`;
 }
 
-/** WGSL that computes the left rows of a thread and their own values. */
+/** WGSL that computes the indices and own values (results of `l_entry`) of a thread's left rows. */
 function emitRows({ command, layout }: Kernel): string {
   const types = entryOf(command.leftOwn.module).results;
   return numbersTo(layout.rows)

@@ -196,7 +196,7 @@ const binsOf = (text: RowText): string => wordAt(text, 1);
 const histogramsOf = (text: RowText): string => wordAt(text, 2);
 const ranksOf = (text: RowText): string => wordAt(text, 3);
 
-/** Types of a row's results, without the first, which says whether the row is active. */
+/** Types of a row's results, without the type of the first result, which says whether the row is active. */
 function leavesOf({ row }: RowText): readonly ScalarType[] {
   return row === undefined ? [] : entryOf(row.module).results.slice(1);
 }

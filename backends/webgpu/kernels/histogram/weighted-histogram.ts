@@ -42,7 +42,9 @@ interface Adding {
   readonly chunk: number;
   /** The sums in workgroup memory; undefined if they do not fit there. */
   readonly own: OwnSums | undefined;
-  /** Index of the first of three adjacent kernel parameters: first word, bins, chunk. */
+  /**
+   * Index of the first of three adjacent kernel parameters: the first word, the number of bins and the chunk length.
+   */
   readonly firstWord: number;
 }
 
@@ -53,8 +55,8 @@ export function bindsSums({ pool }: Engine, { into }: WeightedHistogramCommand):
 
 /**
  * Adds up weights per bin; see `Backend.weightedHistogram`. A sum has a low and a high word. Low words are added
- * atomically, first in workgroup memory if they fit there. An addition that overflows 32 bits increments the high word
- * directly in global memory, which is rare.
+ * atomically, first in workgroup memory if they fit there. If an addition overflows 32 bits, which is rare, the high
+ * word is incremented directly in global memory.
  */
 export function weightedHistogram(engine: Engine, command: WeightedHistogramCommand): void {
   const { bins, into } = command;

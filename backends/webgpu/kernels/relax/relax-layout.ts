@@ -2,7 +2,8 @@ import type { DeviceBuffer, RelaxCommand } from '../../../../primitives/contract
 import type { Engine } from '../../launches/engine.ts';
 
 /**
- * Maximum number of threads per workgroup. With more threads, each would have fewer cells but wait longer at barriers.
+ * Maximum number of threads per workgroup. With more threads, each thread would have fewer cells but wait longer at
+ * barriers.
  */
 const MAX_THREADS = 512;
 /** Maximum number of cells per thread. The kernel contains the code of a step once for each of these cells. */

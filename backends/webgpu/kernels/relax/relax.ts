@@ -173,8 +173,8 @@ function along(boundary: Boundary): string {
 }
 
 /**
- * WGSL that computes where a thread's strips start in workgroup memory, which of its cells are in the grid, and where
- * their neighbours are stored.
+ * WGSL that computes where a thread's strips start in workgroup memory, which of the thread's cells are in the grid,
+ * and where the neighbours of these cells are stored.
  */
 function emitPlaces(command: RelaxCommand, layout: RelaxLayout): string {
   const { across, strips, rows, repeats, pitch } = layout;

@@ -27,7 +27,7 @@ import { emitItems } from './store-each.ts';
  * Stores rows to scattered places in a column that exceeds the device's cache. One pass of a radix sort first groups
  * the rows by the high bits of their places. The rows of one part of the column are then stored at about the same time,
  * so that each cache line is written to memory once. The device samples some rows and decides whether the rows are
- * scattered; if they are not, it stores them without grouping.
+ * scattered; if the rows are not scattered, they are stored without grouping.
  *
  * @returns false if the stores do not go to computed places in large columns, or if the device cannot group the rows.
  */

@@ -31,8 +31,8 @@ ${emitItems(threads, items, 'p_', (i, r) => `put(${i}, ${r})`)}`,
 
 /**
  * WGSL that evaluates a program for a thread's elements and passes each result to `put`. The elements start at index
- * `base`; those at `n` or above are left out. All elements are evaluated before the first is stored, so that their
- * loads overlap.
+ * `base`; elements at index `n` or above are left out. All elements are evaluated before the first is stored, so that
+ * their loads overlap.
  */
 export function emitItems(
   threads: number,

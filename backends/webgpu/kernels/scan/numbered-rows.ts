@@ -105,8 +105,8 @@ let part = combine(q${rows - 1}, counted(${count('d', rows - 1)}, l${rows - 1}))
 
 /**
  * WGSL of several functions. `mixed(a, b)` combines only the values of two states. `next(a, s, head)` appends an
- * element with given values and head flag to a state. The others move counts and values between lanes. `inner` is the
- * monoid of the values.
+ * element with given values and head flag to a state. The other functions move counts and values between lanes. `inner`
+ * is the monoid of the values.
  */
 export function emitNumbering(
   inner: MonoidProgram,

@@ -25,7 +25,7 @@ import type { BoundScan, Sink } from './scan-sink.ts';
 /**
  * WGSL of a scan's programs, unrolled for runs (adjacent elements of one thread). Runs are numbered from 0. `first` is
  * WGSL of the index at which a run starts, which is a multiple of the run's length. For each run, the statements of
- * `read` must precede those of `write`.
+ * `read` must precede the statements of `write`.
  */
 export interface RunCode {
   /**

@@ -28,8 +28,8 @@ import { flagRows, type ScanRows, stateRows } from './scan-rows.ts';
 import { type BoundScan, bindScan, type KeptRows, keptRows, type Sink } from './scan-sink.ts';
 
 /**
- * Number of storage buffers that the kernel binds in addition to those of the program and the sink: the spine (memory
- * in which tiles publish prefixes) and the total.
+ * Number of storage buffers that the kernel binds in addition to the buffers of the program and the sink: the spine
+ * (memory in which tiles publish prefixes) and the total.
  */
 export const LOOK_BACK_BINDINGS = 2;
 

@@ -156,8 +156,8 @@ ${code.write(j, `i${j}`, states, (k) => head!(j, k))}`,
 const TOGETHER = 8;
 
 /**
- * Rows of flags. Flags are counted by bit counts of ballots, so a thread holds only the set of lanes with a flag for
- * every row.
+ * The rows of a scan that counts flags. Flags are counted by bit counts of ballots, so a thread holds only the set of
+ * lanes with a flag for every row.
  */
 export function flagRows(items: number, max: number, kept: KeptRows): ScanRows {
   const { ballot } = laneSets(max);

@@ -117,7 +117,10 @@ function bindAll(
   return { from, beside, bound: bindStoresAt(stores, window, bindings, parameters) };
 }
 
-/** Binds a scan's program and sink for a window, and writes their offsets to the parameters. */
+/**
+ * Binds a scan's program and sink for a window, and writes the offsets of the bound arrays and stores to the
+ * parameters.
+ */
 export function bindScan(engine: Engine, source: KernelSource, sink: Sink, window: IndexRange): BoundScan {
   const bindings = createBindings();
   const { from, beside, bound } = bindAll(source, sink, window, bindings);

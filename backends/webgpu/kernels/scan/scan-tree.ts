@@ -22,8 +22,8 @@ import type { KernelSource } from '../shared/source.ts';
 import { bindScan, emitConsume, type PlacedSink } from './scan-sink.ts';
 
 /**
- * Number of storage buffers that the last kernel of a scan binds in addition to those of the program and the sink: the
- * prefixes of blocks and the total.
+ * Number of storage buffers that the last kernel of a scan binds in addition to the buffers of the program and the
+ * sink: the prefixes of blocks and the total.
  */
 export const TREE_BINDINGS = 2;
 
@@ -126,7 +126,7 @@ interface ScanLevel {
   readonly end: number;
   /** The prefixes before the blocks; undefined if the level has only one block. */
   readonly before: States | undefined;
-  /** Where the total is written if the level has only one block. */
+  /** The destination of the total if the level has only one block; else undefined. */
   readonly total: Destination | undefined;
   /** Whether the code that evaluates and consumes an element is short enough to be repeated in the kernel. */
   readonly light: boolean;

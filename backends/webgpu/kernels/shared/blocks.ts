@@ -9,9 +9,10 @@ import { emitSharedStates } from './record.ts';
 import { emitLaneFunctions } from './subgroups.ts';
 
 /**
- * Kernels over the blocks of the combination tree (`combination-tree.ts`). Each has two forms with the same results. In
- * the form `workgroup`, a workgroup processes several blocks, and a thread processes one quad (four elements) of each.
- * In the form `thread`, a thread processes a whole block, for devices on which barriers are expensive.
+ * Kernels over the blocks of the combination tree (`combination-tree.ts`). Each kernel has two forms with the same
+ * results. In the form `workgroup`, a workgroup processes several blocks, and a thread processes one quad (four
+ * elements) of each. In the form `thread`, a thread processes a whole block, for devices on which barriers are
+ * expensive.
  *
  * Callers provide WGSL of the functions `evaluate(i) -> S`, `combine(a, b)` and `identity()`, and statements that
  * consume the results.
@@ -19,7 +20,7 @@ import { emitLaneFunctions } from './subgroups.ts';
 
 const QUADS = BLOCK / QUAD;
 const LEVELS = Math.log2(QUADS);
-/** Threads of a workgroup in the form `thread`. */
+/** Number of threads of a workgroup in the form `thread`. */
 const LONE_THREADS = 4;
 
 /** How a kernel over blocks uses threads. */
@@ -32,9 +33,9 @@ export interface BlockForm {
 }
 
 /**
- * Chooses the form for states of `leaves` leaves. Large states take many registers and much workgroup memory, so they
- * get fewer blocks per workgroup. The code contains the evaluation four times per block, so a workgroup gets several
- * blocks only if the evaluation is cheap.
+ * Chooses the form for states of `leaves` leaves. Large states take many registers and much workgroup memory, so
+ * workgroups then process fewer blocks. The code contains the evaluation four times per block, so a workgroup gets
+ * several blocks only if the evaluation is cheap.
  */
 export function blockForm({ tuning, subgroups }: Engine, leaves: number, light: boolean): BlockForm {
   const { blockBy: by, blockRows } = tuning;
@@ -194,7 +195,7 @@ const pushOnStack = `  var d = 0u;
 
 /**
  * WGSL that combines the groups on the stack after `quads` quads into variable `name`. The smallest group comes first,
- * and each larger one is combined on the left.
+ * and each larger group is combined on the left.
  */
 function foldStack(quads: string, name: string): string {
   return `var ${name}: S; var any_${name} = false;

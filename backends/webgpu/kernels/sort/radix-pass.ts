@@ -50,10 +50,10 @@ function tilesPerGroup({ form }: Pass): number {
 }
 
 /**
- * Sorts stably by one digit, in three steps. They count the digits of every tile, scan the counts digit by digit, and
- * move the rows. Within a tile, a thread finds its rank among the threads with the same digit from bit masks of thread
- * numbers. The result therefore depends neither on subgroups nor on the order of workgroups. On devices with expensive
- * barriers, every thread processes its own tile instead.
+ * Sorts stably by one digit, in three steps: the first counts the digits of every tile, the second scans the counts
+ * digit by digit, and the third moves the rows. Within a tile, a thread finds its rank among the threads with the same
+ * digit from bit masks of thread numbers. The result therefore depends neither on subgroups nor on the order of
+ * workgroups. On devices with expensive barriers, every thread processes its own tile instead.
  */
 export function radixPass(
   engine: Engine,

@@ -153,7 +153,7 @@ interface Counting {
   readonly turning: boolean;
   /** Number of tables per worker. */
   readonly turns: number;
-  /** Whether the command has several histograms and the program selects one for each element. */
+  /** Whether the command has several histograms and the program selects one of them for each element. */
   readonly many: boolean;
   /**
    * Number of elements per row; undefined if the elements are not grouped in rows. The position of an element in its

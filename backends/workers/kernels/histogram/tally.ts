@@ -22,7 +22,7 @@ export interface TallyTable {
    * a histogram.
    */
   readonly runs: Int32 | undefined;
-  /** Whether several workers count in the table. If several workers do, additions are atomic. */
+  /** Whether several workers count in the table, so that additions must be atomic. */
   readonly shared: boolean;
   /** Stride in bytes between the four tables of a worker, one per lane. Undefined if a worker has only one table. */
   readonly turn?: Int32 | undefined;
@@ -124,8 +124,8 @@ function emitLaneTallies(
 
 /**
  * Vector code for a single histogram that is not shared. If all four bins of a vector are out of range, the vector is
- * skipped. If all four are in range, their addresses are computed as a vector. If the worker has four tables, each lane
- * counts in a separate table.
+ * skipped. If all four bins are in range, the addresses of their counters are computed as a vector. If the worker has
+ * four tables, each lane counts in a separate table.
  *
  * If the upper bound {@link mostOf} proves that every bin is in range, the range checks are omitted and the loop is
  * software-pipelined: while eight elements are counted, the addresses for the next eight elements are computed.
