@@ -52,7 +52,7 @@ const maqFields: FieldKinds<MaqFile> = {
   tree: aHostTree,
 };
 const aMaqFile: Kind = aRecord<MaqFile>(maqFields);
-/** A file that can be drawn: also checks that its domain is valid. */
+/** Validator of a tree file that is to be drawn. Unlike `aMaqFile`, it also checks that the domain is valid. */
 export const aDrawnFile: Kind = aRecord<MaqFile>({ ...maqFields, domain: aDomain });
 
 const OPEN: Kind = someOptions<OpenMaqOptions>({ file: optional(aText), verify: optional(aFlag) });
@@ -126,7 +126,10 @@ export function encodeMaq(file: MaqFile): ArrayBuffer {
   return words.buffer;
 }
 
-/** Encodes the sets as JSON. If the names of a set are just `0`, `1`, `2` …, only their number is written. */
+/**
+ * Encodes the sets as JSON. If the names of a set's polygons are just `0`, `1`, `2` …, only the number of polygons is
+ * written.
+ */
 function wordsOfSets(sets: readonly MaqSet[]): Uint32Array {
   const written = sets.map(({ name, crs, names }) => ({
     name,
@@ -308,9 +311,9 @@ function requireChecksum(words: Uint32Array, file: string): void {
 }
 
 /**
- * Checksum of a file (Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982), modulo 2³² − 1. The words of
- * the checksum itself are skipped. The sum is over half words, lower half first: with whole words, 0 and 2³² − 1 would
- * be equal.
+ * Checksum of a file (Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982), modulo 2³² − 1. The words that
+ * contain the checksum are skipped. Half words are summed, the lower half of a word first. (If whole words were summed,
+ * the words 0 and 2³² − 1 would be equal.)
  */
 function checksumOf(words: Uint32Array): [low: number, high: number] {
   const modulus = 2 ** 32 - 1;

@@ -1,7 +1,7 @@
 import { bytesText } from '../algorithms/bytes-text.ts';
 import { type ErrorPlace, OutOfMemoryError } from '../primitives/errors.ts';
 
-/** Describes memory that exceeds a limit, for the error message. */
+/** Data for the error message about memory that exceeds a limit. */
 export interface MemoryNeed {
   /** Estimated number of bytes. */
   readonly needed: number;
@@ -19,7 +19,7 @@ export function overMemory(sentence: string, { needed, what, allowed, instead, p
   const [max, got] = [bytesText(allowed), bytesText(needed)];
   return new OutOfMemoryError('memory/limit', sentence, {
     expected: `at most ${max}`,
-    // A stream is rejected a few bytes above the limit. Its size may then be rounded to the same text as the limit.
+    // A stream is rejected a few bytes above the limit. After rounding, its size may be the same text as the limit.
     got: got === max ? `more than that for ${what}` : `${got} for ${what}`,
     remedy: instead === undefined ? `${remedy}.` : `${remedy}, or ${instead}.`,
     place,
@@ -27,8 +27,8 @@ export function overMemory(sentence: string, { needed, what, allowed, instead, p
 }
 
 /**
- * The error for a file that is too large for memory. `needed` is the file's size, or the bytes read until the limit was
- * exceeded.
+ * The error for a file that is too large for memory. `needed` is the file's size or, if the size is unknown, the number
+ * of bytes read when the limit was exceeded.
  */
 export function fileTooLarge(file: string, needed: number, allowed: number): OutOfMemoryError {
   return overMemory('The file is too large to be held in memory.', {
@@ -41,15 +41,15 @@ export function fileTooLarge(file: string, needed: number, allowed: number): Out
 }
 
 /**
- * Throws if the values of a JSON text would take too much memory when parsed. The estimate counts brackets and commas,
- * and is an upper bound for V8. Texts of longitudes and latitudes take half the estimate.
+ * Throws if the values of a JSON text would take too much memory when parsed. The estimate is computed from the numbers
+ * of brackets and commas. It is an upper bound for V8. Longitudes and latitudes take half as much memory as estimated.
  *
- * O(bytes). Takes a tenth of the time of `JSON.parse`.
+ * O(bytes). This check takes a tenth of the time of `JSON.parse`.
  *
  * @throws OutOfMemoryError `memory/limit`.
  */
 export function requireJsonRoom(bytes: Uint8Array, file: string, memoryBytes: number = Number.POSITIVE_INFINITY): void {
-  // A byte costs at most as much as a bracket, so a small text needs no counting.
+  // No byte costs more than a bracket, so brackets need not be counted in a small text.
   if (bytes.length * (BYTES_PER_LIST + TEXT_FACTOR) <= memoryBytes) return;
   let [lists, items, inString] = [0, 0, false];
   for (let at = 0; at < bytes.length; at++) {
@@ -72,11 +72,14 @@ export function requireJsonRoom(bytes: Uint8Array, file: string, memoryBytes: nu
   });
 }
 
-/** Bytes of memory per byte of text, which is held as bytes and as a string. */
+/** Bytes of memory per byte of text. The text is held both as bytes and as a string. */
 const TEXT_FACTOR = 3;
-/** Bytes of an array or object with its first member. Each further member follows a comma and is counted as an item. */
+/**
+ * Bytes of memory for an array or object with its first member. Further members are counted by their commas; see
+ * `BYTES_PER_ITEM`.
+ */
 const BYTES_PER_LIST = 72;
-/** Bytes of a member: a pointer and a boxed number. */
+/** Bytes of memory for a further member of an array or object: a pointer and a boxed number. */
 const BYTES_PER_ITEM = 24;
 
 const QUOTE = 34;

@@ -27,7 +27,8 @@ export async function loadPlot(): Promise<Plotting> {
 }
 
 /**
- * Checks whether charts can be drawn, without loading the packages. Commands call this before they start to work.
+ * Throws if the packages for drawing charts are not installed, without loading them. Commands call this function before
+ * they start to work.
  *
  * @throws PackageError `package/missing`.
  */

@@ -17,7 +17,7 @@ export const JUMP_SENTENCES: Readonly<Record<string, (count: number) => string>>
     'written, in',
 };
 
-/** Sentence for the note on records with points and lines. The argument is the number of records. */
+/** Sentences for the note on records with points and lines. The argument of the function is the number of records. */
 export const OTHER_GEOMETRY_SENTENCE = {
   'polygons/other-geometry': (n: number): string =>
     `${n === 1 ? '1 record has' : `${n} records have`} geometry other than polygons, which was left out`,

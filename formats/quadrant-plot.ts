@@ -30,7 +30,8 @@ export interface QuadrantPlot<C> {
 const MAX_HEIGHT = 900;
 const MAP_TOP = 118;
 /**
- * Maximum number of squares and of outline points in an SVG. They keep it near a megabyte, which browsers can display.
+ * Maximum number of squares in an SVG. This limit and the limit of outline points keep an SVG near a megabyte, which
+ * browsers can display.
  */
 const MAX_SQUARES = 80_000;
 const MAX_POINTS = 80_000;
@@ -43,8 +44,8 @@ const LINE_STEP = 0.5;
  * outlines of the polygons are drawn on top.
  *
  * Coordinates are not projected, so squares stay squares. The size of the SVG is bounded: if there are too many
- * squares, or squares smaller than a pixel, the tree is drawn only to a coarser level. Larger squares then replace
- * smaller ones, and the caption says this.
+ * squares, or squares smaller than a pixel, the tree is drawn only to a coarser level. In this case, larger squares
+ * replace smaller ones, and the caption says so.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
@@ -171,7 +172,7 @@ function drawCells(cells: DrawnCells, frame: QuadrantFrame): string[] {
     const scale = `${(frame.scale * 2 ** (DOMAIN_BITS - level)).toPrecision(10)}`;
     const left = px(-frame.left * frame.scale);
     const bottom = px(frame.top * frame.scale);
-    // Rows of quadrants count upwards, but y in SVG points down, so the scale of y is negative.
+    // In an SVG, y points down, but the rows of quadrants count upwards. So the scale of y is negative.
     const place = `translate(${left} ${bottom}) scale(${scale} -${scale})`;
     const crisp = lined ? '' : ' shape-rendering="crispEdges"';
     paths.push(`<path transform="${place}" fill="${fill}"${line}${crisp} d="${d}"/>`);
@@ -184,8 +185,8 @@ function drawCells(cells: DrawnCells, frame: QuadrantFrame): string[] {
 }
 
 /**
- * SVG path of the squares of a level; coordinates are columns and rows of this level. Without separating lines,
- * adjacent squares of a row are merged into rectangles, to shorten the path.
+ * SVG path of the squares of a level. The coordinates are columns and rows of this level. If no lines separate the
+ * squares, adjacent squares of a row are merged into rectangles, which shortens the path.
  */
 function pathOf(cells: DrawnCells, level: number, boundary: number, lined: boolean): string {
   const own = [...cells.levels.keys()].filter((at) => cells.levels[at] === level && cells.boundary[at] === boundary);
@@ -209,7 +210,7 @@ function pathOf(cells: DrawnCells, level: number, boundary: number, lined: boole
   }
 }
 
-/** A number in an SVG path. A second number is separated by a space, unless its sign separates it. */
+/** Formats a number for an SVG path. The second number of a pair is preceded by a space, unless it has a sign. */
 function step(value: number, isSecond = false): string {
   return isSecond && value >= 0 ? ` ${value}` : String(value);
 }

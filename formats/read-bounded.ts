@@ -6,7 +6,7 @@ const BLOCK_BYTES = 2 ** 20;
 
 /**
  * Reads all bytes of a file. Throws if there are more than `max` bytes. The size of a pipe or a device is unknown, so
- * there the error is thrown once more than `max` bytes have been read.
+ * for these the error is thrown when more than `max` bytes have been read.
  *
  * @throws OutOfMemoryError `memory/limit`; errors of the file system.
  */
@@ -52,8 +52,8 @@ export function readBoundedSync(file: string, max: number): Buffer {
 }
 
 /**
- * Gathers a file of uncertain size in blocks, which are filled one after another. The first block has the stated size
- * plus one byte, so that a file of that size needs no second block.
+ * Gathers the bytes of a file whose size is uncertain, in blocks that are filled one after another. The first block has
+ * one byte more than the stated size, so that no second block is needed if the stated size is right.
  */
 function gatherBlocks(file: string, size: number, max: number) {
   let current = Buffer.allocUnsafeSlow(size + 1);

@@ -5,8 +5,8 @@ import type { LayerInput } from './layer-input.ts';
 /**
  * The part of a byte stream that is in memory: `bytes[at … end − 1]` is available and not yet consumed.
  *
- * `bytes[end]` is always 0, a value that valid text does not contain. So a scanner stops there without comparing its
- * position with `end`.
+ * `bytes[end]` is always 0, a value that valid text does not contain. So a scanner stops at this byte without comparing
+ * its position with `end`.
  */
 export interface ByteWindow {
   /** Name of the file in error messages. */
@@ -22,7 +22,10 @@ export interface ByteWindow {
   readonly memoryBytes: number;
 }
 
-/** Maximum bytes of a record. A record must be contiguous in memory, and a JavaScript string cannot be longer. */
+/**
+ * Maximum bytes of a record. A record is held in one piece in memory, and must not be longer than a JavaScript string
+ * can be.
+ */
 const MAX_RECORD_BYTES: number = 2 ** 29 - 24;
 
 /** Opens a window at the start of a stream, without reading from it. */
@@ -37,7 +40,7 @@ export async function closeWindow({ blocks }: ByteWindow): Promise<void> {
   await blocks.return?.();
 }
 
-/** Position in the stream of the next byte to consume. */
+/** Position of the next byte to consume, counted from the start of the stream. */
 export function offsetOf({ base, at }: ByteWindow): number {
   return base + at;
 }
@@ -65,8 +68,8 @@ export async function need(window: ByteWindow, length: number): Promise<boolean>
 }
 
 /**
- * Reads at least one more byte, and at least doubles the available bytes. So a scanner that starts again from `at`
- * after each call costs O(bytes) in total.
+ * Reads at least one more byte, and at least doubles the number of available bytes. So even a scanner that starts again
+ * from `at` after each call needs only O(bytes) in total.
  */
 export async function needMore(window: ByteWindow): Promise<boolean> {
   const before = bytesThere(window);
@@ -101,7 +104,10 @@ function tooLong(window: ByteWindow): CapacityError {
   });
 }
 
-/** Bytes of memory per byte of a record: the growing window, the record's text, and growing columns of coordinates. */
+/**
+ * Bytes of memory per byte of a record. They are used for the growing window, the text of the record, and growing
+ * columns of coordinates.
+ */
 const RECORD_FACTOR = 16;
 
 function recordTooLarge(window: ByteWindow, length: number): Error {

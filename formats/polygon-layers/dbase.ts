@@ -11,14 +11,17 @@ import { type LayerInput, readWhole } from './layer-input.ts';
 export interface AttributeTable {
   readonly file: string;
   readonly records: number;
-  /** Reads the next record. The caller must know that it exists. */
+  /** Reads the next record. The caller must know that there is one. */
   next(): Promise<AttributeRecord>;
   readonly window: ByteWindow;
 }
 
 export interface AttributeRecord {
   readonly deleted: boolean;
-  /** The value of the naming column: undefined if no column was chosen, null if the value is blank. */
+  /**
+   * The record's value in the column that names the polygons. Undefined if no column was chosen; null if the value is
+   * blank.
+   */
   readonly value: string | null | undefined;
 }
 
@@ -27,7 +30,7 @@ const TEXTS = 'CNFDL';
 const DELETED = 42;
 
 /**
- * Opens the attribute table and, if a naming column is chosen, finds this column.
+ * Opens the attribute table. If a column with the names of the polygons is chosen, finds this column.
  *
  * @throws FormatError if the header is malformed, the file is shorter than its records, or the column does not exist.
  */
@@ -85,7 +88,7 @@ function fieldOf(head: Buffer, column: string | undefined, decode: Decoder, file
     const end = head.indexOf(0, at);
     const name = decode(head, at, Math.min(end === -1 ? 11 : end - at, 11)) ?? '';
     const type = String.fromCharCode(head[at + 11]!);
-    // For text columns, some writers put the upper byte of the length into the byte for the number of decimals.
+    // For a text column, some writers use the byte for the number of decimals as the upper byte of the length.
     const length = head[at + 16]! + (type === 'C' ? 256 * head[at + 17]! : 0);
     if (name === column) {
       if (TEXTS.includes(type)) return { start, length };
@@ -104,8 +107,8 @@ function fieldOf(head: Buffer, column: string | undefined, decode: Decoder, file
 type Decoder = (bytes: Buffer, start: number, length: number) => string | null;
 
 /**
- * The decoder for the encoding named in the `.cpg` file, if there is one. Otherwise values are decoded as UTF-8 or, if
- * they are not valid UTF-8, as Windows-1252.
+ * The decoder for the encoding that the `.cpg` file names, if there is such a file. Otherwise values are decoded as
+ * UTF-8 or, if they are not valid UTF-8, as Windows-1252.
  */
 async function decoderOf(input: LayerInput): Promise<Decoder> {
   const beside = await input.beside('.cpg');
@@ -127,8 +130,8 @@ async function decoderOf(input: LayerInput): Promise<Decoder> {
 }
 
 /**
- * The decoder for a label in a `.cpg` file: an encoding name of the web, or the number of a Windows code page.
- * Undefined for other labels.
+ * The decoder for the text of a `.cpg` file, which is the name of an encoding on the web or the number of a Windows
+ * code page. Undefined for other texts.
  */
 function decoderFor(label: string): TextDecoder | undefined {
   for (const name of [label, `windows-${/\d+$/.exec(label)?.[0]}`]) {

@@ -13,8 +13,8 @@ export function rootTable(view: DataView): FlatTable {
 }
 
 /**
- * Position of a field of a table, by its number in the schema. Undefined if the field is absent, which means its
- * default value.
+ * Position of a field in the message. `field` is the field's number in the schema. Undefined if the field is absent and
+ * so has its default value.
  */
 function fieldOf({ view, at }: FlatTable, field: number): number | undefined {
   const layout = at - view.getInt32(at, true);
@@ -40,7 +40,8 @@ export function i32Field(table: FlatTable, field: number, otherwise: number): nu
 }
 
 /**
- * A 64-bit count as f64. Counts above 2^53 are rounded, but they are invalid anyway and stay too large for all checks.
+ * Reads a field that is a 64-bit count, as f64. A count above 2^53 is rounded. Such a count is invalid anyway, and
+ * remains too large for all checks after rounding.
  */
 export function u64Field(table: FlatTable, field: number, otherwise: number): number {
   const at = fieldOf(table, field);

@@ -26,7 +26,10 @@ export interface FlatGeobufHeader {
   readonly crs: string | undefined;
 }
 
-/** Magic number of FlatGeobuf. In a file, it is followed by a version, the same three letters, and a patch level. */
+/**
+ * Magic number at the start of a FlatGeobuf file. In the file, a version, the same three letters and a patch level
+ * follow.
+ */
 export const FLATGEOBUF_MAGIC: Buffer = Buffer.from('fgb');
 const VERSION = 3;
 const MAGIC_BYTES = 8;
@@ -34,7 +37,8 @@ const MAGIC_BYTES = 8;
 const MAX_HEADER_BYTES = 10 * 2 ** 20;
 
 /**
- * Reads the header of a file. Then skips the spatial index, which is not needed to read all features.
+ * Reads the header of a file, and skips the spatial index after the header. The index is not needed if all features are
+ * read.
  *
  * @throws FormatError if the header is malformed, or the file ends within the header or the index.
  */
@@ -122,8 +126,8 @@ async function skip(window: ByteWindow, input: LayerInput, length: number): Prom
 }
 
 /**
- * Reads until `length` bytes are available. The length is first compared with the file size, so that a wrong length
- * allocates no memory.
+ * Reads until `length` bytes are available. Before any memory is allocated, the length is compared with the file size,
+ * because a damaged file may state a wrong length.
  */
 export async function requireBytes(window: ByteWindow, input: LayerInput, length: number, what: string): Promise<void> {
   requireInFile(window, input, length, what);

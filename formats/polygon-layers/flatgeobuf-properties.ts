@@ -8,8 +8,8 @@ import type { FlatGeobufHeader } from './flatgeobuf-header.ts';
 const BINARY = 14;
 
 /**
- * Size and reader of the values of each column type, by the type's number. Types after these are texts and bytes, which
- * begin with their length.
+ * For each column type, the size of its values and a function that reads a value. The index is the number of the type.
+ * Types with higher numbers are texts and bytes, whose values begin with their length.
  */
 const FIXED: readonly (readonly [bytes: number, read: (view: DataView, at: number) => unknown])[] = [
   [1, (view, at) => view.getInt8(at)],

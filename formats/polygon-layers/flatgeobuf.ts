@@ -12,7 +12,7 @@ import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-
 const POLYGON = 3;
 const MULTI_POLYGON = 6;
 const COLLECTION = 7;
-/** Pseudo type of the polygons in a multipolygon. These polygons need not state a type. */
+/** Stands for the type of a polygon inside a multipolygon. Such a polygon need not state a type. */
 const PART = -1;
 
 /**
@@ -70,8 +70,8 @@ const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };
 
 /**
  * Reads the polygons of a geometry, walking its parts with an explicit stack. In a damaged file, offsets may point back
- * to earlier parts. To stop such a loop, the numbers of parts and positions are limited by the size of the feature: a
- * part takes at least 8 bytes, a position 16.
+ * to earlier parts, so that the walk would not end. Therefore the numbers of parts and positions are limited by the
+ * size of the feature: a part takes at least 8 bytes, and a position takes 16 bytes.
  */
 function readGeometry(
   columns: LayerColumns,

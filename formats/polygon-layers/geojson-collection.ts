@@ -82,7 +82,7 @@ async function take(reading: Reading, wanted: number): Promise<void> {
 }
 
 /**
- * Skips the comma after a member, or the closing bracket. Returns whether it was a comma, so that another member
+ * Skips the comma or the closing bracket after a member. Returns true for a comma, which means that another member
  * follows.
  */
 async function separated(reading: Reading, close: number): Promise<boolean> {
@@ -158,7 +158,7 @@ async function* readFeatures(reading: Reading, record: JsonRecord): AsyncGenerat
   }
 }
 
-/** The coordinates of a record as columns; undefined if they are still in the record's text. */
+/** The coordinates of a record, if they were moved from the record's text to columns; otherwise undefined. */
 export function splitOf({ split, coordinates }: JsonRecord): JsonRecord['coordinates'] | undefined {
   return split ? coordinates : undefined;
 }
@@ -169,9 +169,7 @@ function checkRoot(reading: Reading, root: JsonObject): void {
   checkLayer(reading, root);
 }
 
-/**
- * Throws if a layer is requested that is not the "name" of the collection, because a GeoJSON text has only one layer.
- */
+/** Throws if the requested layer is not the "name" of the collection. (A GeoJSON text has only one layer.) */
 function checkLayer({ input, options }: Reading, root: JsonObject): void {
   geoJsonFeatures(root, options.layer, input.file);
 }

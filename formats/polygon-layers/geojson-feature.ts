@@ -13,7 +13,7 @@ import { endRecord, type Reading } from './layer-reading.ts';
  * or empty geometry becomes a polygon without rings. Points and lines, alone or in a collection, are left out and
  * noted.
  *
- * @param split - The coordinates as columns, if they were removed from the feature's text; see {@link JsonRecord}.
+ * @param split - The coordinates in columns, if they were moved there from the feature's text; see {@link JsonRecord}.
  * @throws FormatError if a member is missing or of the wrong kind, GeometryError if a coordinate is not finite.
  */
 export function readFeature(
@@ -75,8 +75,8 @@ function readCoordinates(columns: LayerColumns, coordinates: unknown[], depth: n
 }
 
 /**
- * Appends rings from columns. In the parsed text, the array of coordinates was replaced by `[number]`, its index in the
- * columns.
+ * Appends the rings of one array of coordinates. The rings are in columns: in the parsed text, the array was replaced
+ * by `[number]`, where the number is the index of the array in the columns.
  */
 function takeCoordinates(
   columns: LayerColumns,

@@ -22,7 +22,10 @@ export async function openGeoJson(input: LayerInput): Promise<OpenedFormat> {
   }
 }
 
-/** The coordinate system, if it is stated before the features. A system that is stated after them is found later. */
+/**
+ * The coordinate system, if the text states it before the features. If the text states it after them, the reader of the
+ * features finds it.
+ */
 function crsIn(head: Buffer, start: number): string | null | undefined {
   for (const { key, start: from, end } of membersOf(head, start)) {
     if (key === 'features') return undefined;

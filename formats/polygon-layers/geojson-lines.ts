@@ -17,7 +17,7 @@ const NEWLINE = 10;
  * Reads a text with one Feature or geometry per line. Empty lines are skipped. If the text begins with a record
  * separator, records end at record separators instead of newlines.
  *
- * A line that is not JSON counts as an unreadable record. Reading can continue with the next line.
+ * A line that is not JSON counts as an unreadable record, after which reading can continue with the next line.
  */
 export async function* readLines(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { window } = reading;
@@ -39,7 +39,7 @@ export async function* readLines(reading: Reading): AsyncGenerator<void, void, u
   }
 }
 
-/** Position of the next separator; undefined if the window contains none. */
+/** Position of the next separator (a newline or a record separator); undefined if the window contains none. */
 function endOfPart({ bytes, at, end }: ByteWindow, separator: number): number | undefined {
   const found = bytes.indexOf(separator, at);
   return found === -1 || found >= end ? undefined : found;

@@ -4,20 +4,20 @@ import { numberEnd, readJsonNumber } from './json-number.ts';
 
 /** The positions of all "coordinates" arrays of one record, stored array after array. */
 export interface CoordinateColumns extends Vertices {
-  /** For every ring, the index of the vertex after its last one. */
+  /** For every ring, the index of the first vertex after the ring. */
   readonly ringEnds: number[];
   /** For every polygon of a MultiPolygon except the first, the index of its first ring. */
   readonly partStarts: number[];
-  /** For every array, the index of the ring after its last one. */
+  /** For every array, the index of the first ring after the array. */
   readonly arrayEnds: number[];
   /**
-   * Number of brackets in front of the first number of every array: 3 for a Polygon, 4 for a MultiPolygon. Also set for
-   * an array that is not yet complete.
+   * Number of brackets in front of the first number of every array: 3 for a Polygon, 4 for a MultiPolygon. An array
+   * that is not yet complete also has an entry.
    */
   readonly depths: number[];
 }
 
-/** Columns without arrays, with some memory. */
+/** Creates columns without arrays, and allocates memory for some vertices. */
 export function emptyCoordinates(): CoordinateColumns {
   return {
     x: new Float64Array(1024),
@@ -49,9 +49,9 @@ const CLOSE = 93;
  * `start`. Accepts only valid JSON, and gives the same numbers as `JSON.parse`.
  *
  * @param end - Position after the last available byte; the byte there is 0.
- * @returns The position after the array. {@link CUT_OFF} if the array continues after `end`; {@link resumeCoordinates}
- * can then continue at `lastPosition`. {@link IRREGULAR} for any other text, such as an empty array or an array of
- * another depth; the columns are then unchanged.
+ * @returns The position after the array. {@link CUT_OFF} if the array continues after `end`; in this case,
+ * {@link resumeCoordinates} can continue at `lastPosition`. {@link IRREGULAR} for any other text, such as an empty
+ * array or an array of another depth; in this case, the columns are unchanged.
  */
 export function readCoordinates(columns: CoordinateColumns, bytes: Buffer, start: number, end: number): number {
   const arrays = columns.arrayEnds.length;
@@ -68,7 +68,8 @@ export function readCoordinates(columns: CoordinateColumns, bytes: Buffer, start
 }
 
 /**
- * Continues to read an incomplete array. `at` is the first number of the position at which the previous call stopped.
+ * Continues to read an incomplete array. `at` is the byte offset of the first number of the vertex at which the
+ * previous call stopped.
  */
 export function resumeCoordinates(columns: CoordinateColumns, bytes: Buffer, at: number, end: number): number {
   const { arrayEnds, depths, ringEnds } = columns;
@@ -78,8 +79,8 @@ export function resumeCoordinates(columns: CoordinateColumns, bytes: Buffer, at:
     return behind;
   }
   if (~behind >= end) {
-    // The available text ends in or just after the last position. That position is read again on resumption, so remove
-    // it and the ring that it ended, if they are already stored.
+    // The available text ends within or just after the last vertex. This vertex will be read again on resumption. So
+    // remove it and the ring that ends with it, if they are already stored.
     columns.length = lastVertex;
     while (ringEnds.length > 0 && ringEnds.at(-1)! > lastVertex) ringEnds.pop();
     dropPartStarts(columns);
@@ -92,7 +93,7 @@ export function resumeCoordinates(columns: CoordinateColumns, bytes: Buffer, at:
   return IRREGULAR;
 }
 
-/** Removes starts of polygons that lie after the last complete ring. */
+/** Removes the entries of polygons that begin after the last complete ring. */
 function dropPartStarts({ partStarts, ringEnds }: CoordinateColumns): void {
   while (partStarts.length > 0 && partStarts.at(-1)! > ringEnds.length) partStarts.pop();
 }
@@ -101,14 +102,14 @@ export const CUT_OFF = -1;
 export const IRREGULAR = -2;
 
 /**
- * Byte offset of the first number of the last position that was read, and the number of vertices before that position.
+ * Byte offset of the first number of the last vertex that was read. `lastVertex` is the number of vertices before it.
  */
 export let lastPosition = 0;
 let lastVertex = 0;
 
 /**
- * Reads rings to the end of the array, and returns the position after it. If reading fails at position `at`, returns
- * `~at`.
+ * Reads rings to the end of the array, and returns the byte offset after the array. If reading fails at the byte offset
+ * `at`, returns `~at`.
  */
 function readRings(columns: CoordinateColumns, bytes: Buffer, start: number, deepest: number): number {
   let at = start;
@@ -135,8 +136,8 @@ function readRings(columns: CoordinateColumns, bytes: Buffer, start: number, dee
 }
 
 /**
- * Reads the positions of a ring. `start` is the first number of its first position. Returns the position of the first
- * byte after the ring that is not white space.
+ * Reads the vertices of a ring. `start` is the byte offset of the first number of the first vertex. Returns the byte
+ * offset of the first byte after the ring that is not white space.
  */
 function readRing(columns: CoordinateColumns, bytes: Buffer, start: number): number {
   let at = start;

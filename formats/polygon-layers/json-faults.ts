@@ -27,7 +27,10 @@ export function syntaxFault(offset: number, reason: string): TextFault {
   return { offset, code: 'format/json-syntax', sentence: `The text is not valid JSON: ${reason}.` };
 }
 
-/** Position of the first byte that is not valid UTF-8: there, decoding and encoding again yields a different byte. */
+/**
+ * Position of the first byte that is not valid UTF-8. At this position, decoding the text and encoding it again yields
+ * a different byte.
+ */
 function invalidUtf8(bytes: Buffer): number | undefined {
   const again = Buffer.from(bytes.toString('utf8'));
   if (again.equals(bytes)) return undefined;

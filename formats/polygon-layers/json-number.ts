@@ -6,13 +6,13 @@ const E = 101;
 
 /** Integers with up to this many digits are exact in f64. */
 const EXACT_DIGITS = 15;
-/** Numbers with up to this many digits are read in two parts, each exact in f64. */
+/** Numbers with up to this many digits are read in two parts. Each of the parts is exact in f64. */
 const PAIRED_DIGITS = 19;
 /** Powers of ten. All of them are exact in f64. */
 const TENS: Float64Array = Float64Array.from({ length: PAIRED_DIGITS + 1 }, (_, power) => Number(`1e${power}`));
 
 /**
- * The position after the last number read. It is a module variable, because creating a result object per number would
+ * The position after the last number read. It is a module variable, because creating an object for each result would
  * cost more than reading the number.
  */
 export let numberEnd = 0;
@@ -74,8 +74,8 @@ function readAsText(bytes: Buffer, start: number, from: number): number {
 /**
  * Reads a number with more digits than f64 holds. The first 15 digits and the remaining ones are combined, and divided
  * by a power of ten, in double-double precision (Dekker, A floating-point technique for extending the available
- * precision, 1971). The result is then rounded to f64. If it is too close to the middle between two f64 numbers to
- * round reliably (Ziv's test), `Number` reads the text instead.
+ * precision, 1971). The result is then rounded to f64. If the result is so close to the middle between two f64 numbers
+ * that it cannot be rounded reliably (Ziv's test), `Number` reads the text instead.
  */
 function readLongNumber(bytes: Buffer, start: number, end: number, fraction: number): number {
   const negative = bytes[start] === MINUS;
@@ -111,7 +111,7 @@ const DOUBT = 2 ** -48;
 /** Multiplier that splits the 53 bits of an f64 into two halves (Veltkamp). */
 const SPLITTER = 2 ** 27 + 1;
 
-/** The exact rounding error of `product = a * b` (Dekker). */
+/** The exact rounding error of `product`, which is the rounded value of `a * b` (Dekker). */
 function productError(a: number, b: number, product: number): number {
   const aHigh = upperHalf(a);
   const bHigh = upperHalf(b);

@@ -15,12 +15,15 @@ import {
  * text.
  *
  * Every "coordinates" array that {@link readCoordinates} accepts is replaced in the text by an array with its index:
- * `{"type":"Polygon","coordinates":[0]}`. So `JSON.parse`, which takes 100 ns per position, only parses the short
+ * `{"type":"Polygon","coordinates":[0]}`. So `JSON.parse`, which takes 100 ns per vertex, only parses the short
  * remaining text.
  */
 export interface JsonRecord {
   readonly coordinates: CoordinateColumns;
-  /** Whether the coordinates were removed from the text. If false, the text is complete, and the columns are empty. */
+  /**
+   * Whether the coordinates were moved from the text to the columns. If false, the text is complete, and the columns
+   * are empty.
+   */
   split: boolean;
   text: Buffer;
   textLength: number;
@@ -56,13 +59,13 @@ interface Pause {
  * syntax that determines the end: strings and the number of open brackets.
  *
  * Arrays inside the "properties" of a feature stay in the text. All coordinates stay in the text if a string outside of
- * "properties" contains a backslash, because a key may spell "coordinates" with escapes. They also stay if one of the
- * arrays does not have the structure of a polygon.
+ * "properties" contains a backslash, because a key may spell "coordinates" with escapes. All coordinates also stay in
+ * the text if one of the arrays does not have the structure of a polygon.
  *
  * @param end - Position after the last available byte; the byte there is 0.
  * @param resumes - Whether the previous call scanned the same value when fewer bytes were available.
- * @returns The position after the value; −1 if the value does not end before `end`, or is a number that may continue
- * there.
+ * @returns The position after the value; −1 if the value does not end before `end`, or if it is a number that may
+ * continue at `end`.
  */
 export function scanRecord(record: JsonRecord, bytes: Buffer, start: number, end: number, resumes = false): number {
   const { coordinates } = record;
@@ -128,7 +131,7 @@ function pause(record: JsonRecord, where: Omit<Pause, 'position'>, start: number
   return -1;
 }
 
-/** Writes `[index]` to the text in place of an array of coordinates. Returns the position after the array. */
+/** Writes `[index]` to the text instead of an array of coordinates. Returns the position after the array in `bytes`. */
 function replaceArray(record: JsonRecord, bytes: Buffer, copied: number, array: number, behind: number): number {
   appendText(record, bytes, copied, array);
   const text = `[${record.coordinates.arrayEnds.length - 1}]`;
@@ -173,8 +176,8 @@ const KEYS: readonly (readonly [Buffer, number])[] = [
 let valueStart = 0;
 
 /**
- * Whether the string `start … end − 1` is the key COORDINATES or PROPERTIES; −1 if it is neither. For a key, also sets
- * `valueStart`.
+ * COORDINATES or PROPERTIES, if the string in the bytes `start … end − 1` is this key of an object; otherwise −1. If
+ * the string is one of these keys, sets `valueStart`.
  */
 function keyAt(bytes: Buffer, start: number, end: number): number {
   for (const [key, kind] of KEYS) {
@@ -210,8 +213,8 @@ function reserveText(record: JsonRecord, length: number): void {
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Parses the text of a record. Throws the error of `TextDecoder` if the text is not UTF-8, or of `JSON.parse` if it is
- * not JSON.
+ * Parses the text of a record. If the text is not UTF-8, throws the error of `TextDecoder`; if it is not JSON, throws
+ * the error of `JSON.parse`.
  */
 export function parseRecord({ text, textLength }: JsonRecord): unknown {
   return JSON.parse(decoder.decode(text.subarray(0, textLength)));

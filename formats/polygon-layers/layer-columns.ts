@@ -20,8 +20,8 @@ export interface LayerColumns {
   /** Whether a ring whose longitudes jump by more than 180° is read as crossing the antimeridian. */
   unwraps: boolean;
   /**
-   * Numbers of records read so far: those with polygons, and those that were left out because they have only points and
-   * lines.
+   * Number of records with polygons that have been read. `others` is the number of records that were left out because
+   * they have only points and lines.
    */
   polygons: number;
   others: number;
@@ -52,7 +52,10 @@ export function beginPolygon(columns: LayerColumns, name: string): void {
   columns.part = 0;
 }
 
-/** Begins a new part of the current polygon. The next rings belong to this part. A part without rings has no effect. */
+/**
+ * Begins a new part of the current polygon. The rings that are appended next belong to this part. A part without rings
+ * has no effect.
+ */
 export function beginPart(columns: LayerColumns): void {
   const { polygonRings, ringParts } = columns;
   if (ringParts.length > polygonRings.at(-1)! && ringParts.at(-1) === columns.part) columns.part++;

@@ -14,10 +14,10 @@ import { SHAPEFILE_CODE } from './shapefile.ts';
 export const HEAD_BYTES = 65_536;
 
 /**
- * Detects the format of a file from its first bytes. The file's extension is used as well if the bytes are JSON or of
- * unknown format.
+ * Detects the format of a file from its first bytes. If the bytes are JSON or of unknown format, the file's extension
+ * is used as well.
  *
- * @throws FormatError `format/unknown-layer` if neither identifies a format.
+ * @throws FormatError `format/unknown-layer` if neither the bytes nor the extension identify a format.
  */
 export async function formatOf(window: ByteWindow, file: string): Promise<PolygonLayerFormat> {
   await need(window, HEAD_BYTES);
@@ -34,7 +34,10 @@ export async function formatOf(window: ByteWindow, file: string): Promise<Polygo
   throw unknownFormat(head, ending, file);
 }
 
-/** Start of a WKT text: a comment, or the keyword of a geometry, optionally after the number of a coordinate system. */
+/**
+ * Matches the start of a WKT text: a comment, or the keyword of a geometry. The number of a coordinate system may
+ * precede the keyword.
+ */
 const WKT =
   /^(#|(SRID\s*=\s*\d+\s*;\s*)?(MULTI)?(POLYGON|POINT|LINESTRING|SURFACE|CURVE)|(SRID\s*=\s*\d+\s*;\s*)?GEOMETRYCOLLECTION)/i;
 
@@ -102,7 +105,10 @@ async function isFirstOfMany(window: ByteWindow, start: number): Promise<boolean
   return next < window.end;
 }
 
-/** First bytes of other formats for polygons, with the format's name and a remedy for the error message. */
+/**
+ * The first bytes of other formats for polygons. Each entry also has the name of the format, and a remedy for the error
+ * message.
+ */
 const FOREIGN: readonly (readonly [bytes: string, what: string, remedy: string])[] = [
   ['PK\x03\x04', 'a ZIP archive', 'Unpack it, and name the file in it.'],
   ['\x1f\x8b', 'compressed by gzip', 'Unpack it first.'],

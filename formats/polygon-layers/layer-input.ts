@@ -9,8 +9,8 @@ export interface LayerInput {
   /** Name of the file in error messages. */
   readonly file: string;
   /**
-   * Total number of bytes of {@link LayerInput.blocks}. For a gzipped file, this is the unpacked size stated at its
-   * end.
+   * Total number of bytes of {@link LayerInput.blocks}. For a gzipped file, this is the unpacked size that the end of
+   * the file states.
    */
   readonly size: number;
   readonly gzipped?: boolean | undefined;
@@ -21,7 +21,9 @@ export interface LayerInput {
    * requested.
    */
   blocks(signal?: AbortSignal): AsyncIterable<Uint8Array>;
-  /** Opens the companion file with the same name but another extension; undefined if there is none. */
+  /**
+   * Opens the companion file that has the same name with the extension `ending`; undefined if there is no such file.
+   */
   beside(ending: string): Promise<LayerInput | undefined>;
 }
 

@@ -4,7 +4,7 @@ import { JUMP_SENTENCES, OTHER_GEOMETRY_SENTENCE, RING_SENTENCES, ringsThat } fr
 import type { Reading } from './layer-reading.ts';
 
 /**
- * The coordinate system of a layer, as far as known from the options and the part of the file read so far.
+ * The coordinate system of a layer, as far as it is known from the options and from the bytes that have been read.
  *
  * @param geographic - Whether coordinates are assumed to be longitudes and latitudes if no system is stated.
  */
@@ -18,7 +18,8 @@ export function crsOf(
 }
 
 /**
- * The notes on the part of a layer read so far. Notes on jumps of longitudes are omitted if `crs` is not geographic.
+ * The notes on the bytes of a layer that have been read. Notes on jumps of longitudes are omitted if `crs` is not
+ * geographic.
  */
 export function notesOf(reading: Reading, crs: string | undefined): Note[] {
   const { columns, firstBad } = reading;
@@ -51,7 +52,7 @@ function crsNote({ stated }: Reading): Note {
 /** The note on a layer without polygons. */
 export const NO_POLYGONS: Note = { code: 'zones/none', message: 'There are no polygons in the file.' };
 
-/** The note on names that are used by several polygons, if there are any. */
+/** The note that several polygons have the same name; an empty list if all names are different. */
 export function duplicateNotes(names: readonly string[]): Note[] {
   const seen = new Map<string, number>();
   for (const name of names) seen.set(name, (seen.get(name) ?? 0) + 1);

@@ -13,7 +13,7 @@ export interface Reading {
   readonly window: ByteWindow;
   readonly columns: LayerColumns;
   /**
-   * Name of the coordinate system, if the part of the file read so far states one; null if the statement cannot be
+   * Name of the coordinate system, if the file has stated one in the bytes read so far; null if the statement cannot be
    * understood.
    */
   stated: string | null | undefined;

@@ -35,9 +35,9 @@ import { readWktLines } from './wkt-lines.ts';
  *
  * Every Polygon and MultiPolygon feature becomes one polygon, in the file's order, as with `readZones`: rings keep
  * their direction, and closing vertices are not stored. The polygons of a multipolygon or a collection become parts of
- * one polygon. A Shapefile does not state which rings form a part. There, a clockwise ring begins a part, and any other
- * ring is a hole in the smallest part that contains it. A polygon is named by its `id`, by the property `options.id`,
- * or by its index among the file's records. Only the first two numbers of a position are used.
+ * one polygon. A Shapefile does not state which rings form a part: a clockwise ring begins a part, and any other ring
+ * is a hole in the smallest part that contains it. A polygon is named by its `id`, by the property `options.id`, or by
+ * its index among the file's records. Only the first two numbers of a position are used.
  *
  * Polygons are returned in batches of about 2^20 vertices. Memory is bounded by the batch and the longest record, not
  * by the file, except for TopoJSON, which is held in memory as a whole. O(bytes).
@@ -130,8 +130,8 @@ async function tellFormat(input: LayerInput): Promise<PolygonLayerFormat> {
 }
 
 /**
- * What earlier passes over the layer found. `latitudes` is false if a value was too large for a latitude: then the
- * coordinates are not longitudes and latitudes, and jumps are not antimeridian crossings.
+ * What earlier passes over the layer found. `latitudes` is false if a value was too large for a latitude. In this case,
+ * the coordinates are not longitudes and latitudes, and jumps are not crossings of the antimeridian.
  */
 interface Seen {
   latitudes: boolean;
@@ -197,7 +197,10 @@ function joined(parts: readonly Polygons[]): Polygons {
   };
 }
 
-/** Concatenates columns of start indices. Each column begins at 0, so the later ones are offset. */
+/**
+ * Concatenates columns of start indices. Each column begins at 0, so an offset is added to the indices of all columns
+ * but the first.
+ */
 function joinedStarts(parts: readonly Uint32Array[]): Uint32Array {
   const starts = new Uint32Array(parts.reduce((sum, part) => sum + part.length - 1, 1));
   let at = 0;

@@ -10,8 +10,8 @@ export interface PolygonLayerOptions {
   /** Format of the file. Default: detected from content and extension. */
   readonly format?: PolygonLayerFormat | undefined;
   /**
-   * Name of the object to read from a TopoJSON file; may be omitted if there is only one. For a GeoJSON file, only the
-   * `name` of its FeatureCollection is accepted, and makes no difference.
+   * Name of the object to read from a TopoJSON file. It may be omitted if there is only one object. For a GeoJSON file,
+   * only the `name` of its FeatureCollection is accepted, and has no effect.
    */
   readonly layer?: string | undefined;
   /** Property whose values name the polygons. Default: the features' `id`. */
@@ -56,11 +56,11 @@ export interface PolygonBatch {
 /** One pass over a layer, which yields its polygons in batches. */
 export interface PolygonBatches extends AsyncIterable<PolygonBatch> {
   /**
-   * Coordinate system, as far as known. A GeoJSON text may state it after its polygons. If none is stated, GeoJSON is
-   * assumed to be in OGC:CRS84 until a latitude is out of range.
+   * Coordinate system, as far as known. A GeoJSON text may state its coordinate system after its polygons. If the text
+   * states none, the system is assumed to be OGC:CRS84 until a latitude is out of range.
    */
   readonly crs: string | undefined;
-  /** The notes on the part of the layer read so far. They are complete once the last batch has been read. */
+  /** The notes on the polygons that have been read. They are complete once the last batch has been read. */
   notes(): Note[];
 }
 
@@ -72,7 +72,7 @@ export interface PolygonLayer {
    * Coordinate system from the options, the file's header or a companion file; undefined if none of these states one.
    */
   readonly crs: string | undefined;
-  /** Number of bytes to read; of a gzipped file, its unpacked size. */
+  /** Number of bytes to read. For a gzipped file, this is the unpacked size. */
   readonly size: number;
   /** Starts a pass over the layer. Each call reads the file again. */
   batches(signal?: AbortSignal): PolygonBatches;

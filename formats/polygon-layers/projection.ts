@@ -1,6 +1,6 @@
 /**
- * The coordinate system described by a well-known text, as in a `.prj` file. The result is the first available of: the
- * code of an authority (`EPSG:32633`), the code that belongs to a well-known name, or the name itself.
+ * The coordinate system described by a well-known text, as in a `.prj` file. The result is the code of an authority
+ * (`EPSG:32633`) if the text has one, else the code that belongs to a well-known name, else the name itself.
  *
  * @returns Undefined if the text is not a coordinate system.
  */
@@ -12,15 +12,15 @@ export function crsOfWkt(text: string): string | undefined {
 }
 
 /**
- * The code of the whole coordinate system. It is in the last `AUTHORITY` or `ID`; earlier ones belong to components
- * such as the datum.
+ * The code of the whole coordinate system. This is the last `AUTHORITY` or `ID` in the text; the ones before it belong
+ * to components such as the datum.
  */
 function codeOfRoot(text: string): string | undefined {
   const found = /(?:AUTHORITY|ID)\s*[[(]\s*"([A-Za-z]+)"\s*,\s*"?(\w+)"?\s*(?:,[^\])]*)?[\])]\s*[\])]\s*$/i.exec(text);
   return found === null ? undefined : `${found[1]!.toUpperCase()}:${found[2]}`;
 }
 
-/** Codes of names that Esri's software writes without a code, in lower case. */
+/** Codes of coordinate systems by their names, in lower case. Esri's software writes these names without a code. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ['gcs_wgs_1984', 'EPSG:4326'],
   ['wgs 84', 'EPSG:4326'],

@@ -1,9 +1,9 @@
 import type { Vertices } from '../rings.ts';
 
 /**
- * Determines the part to which each ring of a polygon belongs, because a Shapefile does not state it. A clockwise ring
- * is the outline of a part. Any other ring is a hole in the smallest outline that contains it. If there is at most one
- * outline, all rings belong to part 0.
+ * Determines the part to which each ring of a polygon belongs, because a Shapefile does not state the parts. A
+ * clockwise ring is the outline of a part. Any other ring is a hole in the smallest outline that contains it. If there
+ * is at most one outline, all rings belong to part 0.
  *
  * O(vertices) for one outline. Several outlines need O(holes · outlines) comparisons of boxes.
  *
@@ -50,7 +50,9 @@ function ringOf(x: Float64Array, y: Float64Array, start: number, end: number): R
   return { start, end, area, ...box };
 }
 
-/** Whether an outline contains a ring. The first vertex of the ring that is not on the outline decides. */
+/**
+ * Whether an outline contains a ring. This is decided by the first vertex of the ring that does not lie on the outline.
+ */
 function isAround(x: Float64Array, y: Float64Array, outline: Ring, ring: Ring): boolean {
   const inBox =
     outline.left <= ring.left &&

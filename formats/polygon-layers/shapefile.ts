@@ -116,8 +116,8 @@ async function readHead(window: ByteWindow, input: LayerInput): Promise<number> 
 }
 
 /**
- * Skips the header of a record, and reads until the record's content is available. Returns the content's length in
- * bytes.
+ * Skips the header of a record, and waits until the contents of the record are available. Returns the length of the
+ * contents in bytes.
  */
 async function requireRecord(window: ByteWindow, input: LayerInput, end: number, index: number): Promise<number> {
   const what = `Record ${index}`;
@@ -150,8 +150,8 @@ function foundIn(type: number): FoundGeometries {
 }
 
 /**
- * Offset in a record of the numbers of parts and points. They follow the shape type and the bounding box. After them
- * come the index of the first point of each part, and the points.
+ * Byte offset of the numbers of parts and points in a record, after the shape type and the bounding box. These numbers
+ * are followed by the index of the first point of each part, and then by the points.
  */
 const COUNTS = 36;
 const PARTS = 44;
@@ -176,7 +176,7 @@ function readRings(columns: LayerColumns, view: DataView, at: FeaturePlace): voi
   tellParts(columns);
 }
 
-/** Assigns the rings of the last polygon to parts. */
+/** Determines to which parts the rings of the last polygon belong. */
 function tellParts({ polygonRings, ringVertices, ringParts, vertices }: LayerColumns): void {
   const first = polygonRings.at(-1)!;
   if (ringParts.length - first < 2) return;

@@ -34,7 +34,7 @@ export async function* readWktLines(reading: Reading): AsyncGenerator<void, void
   }
 }
 
-/** Position of the end of the current line: its newline, or the end of the stream. Reads more bytes if needed. */
+/** Position of the end of the current line, which is a newline or the end of the stream. Reads more bytes if needed. */
 async function endOfLine(window: ByteWindow): Promise<number> {
   for (;;) {
     const newline = window.bytes.indexOf(char.newline, window.at);
@@ -52,7 +52,7 @@ function readLine(reading: Reading, cursor: ByteCursor, { index, line }: LineAt)
   const { columns, input } = reading;
   const name = String(index);
   const start = cursor.at;
-  // Upper bound of the number of vertices: a position has at least nine bytes, two numbers of four digits and a
+  // Upper bound of the number of vertices: a vertex takes at least nine bytes, for two numbers of four digits and a
   // separator.
   const tile = emptyTile((cursor.end - start) / 9);
   beginPolygonNamed(tile, name);
@@ -120,8 +120,8 @@ const UNTOLD: Readonly<Record<string, () => string>> = Object.fromEntries(
 );
 
 /**
- * Appends the rings of the only polygon of a tile. Also copies notes of the parser that cannot be derived from the
- * vertices.
+ * Appends the rings of a tile that has a single polygon. Also copies the notes of the parser, if they cannot be derived
+ * from the vertices.
  */
 function appendTile(columns: LayerColumns, tile: TileColumns): void {
   for (const { code, count } of tile.tally.notes(UNTOLD)) {

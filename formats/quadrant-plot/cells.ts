@@ -19,7 +19,8 @@ export interface QuadrantFrame {
 const PAD = 0.015;
 
 /**
- * The largest frame that shows an extent within `width` × `height` pixels. The extent is in steps of the domain's grid.
+ * The largest frame of at most `width` × `height` pixels that shows an extent. The extent is in steps of the domain's
+ * grid.
  */
 export function frameOf({ left, bottom, right, top }: MapExtent, width: number, height: number): QuadrantFrame {
   const scale = Math.min(width / (right - left), height / (top - bottom));
@@ -53,14 +54,14 @@ export function extentOf({ nodes }: HostMaqTree): MapExtent {
 export interface DrawnCells {
   /** The finest level drawn. A smaller quadrant is drawn as the square of this level that contains it. */
   readonly level: number;
-  /** Whether the tree has finer levels, which are not drawn. */
+  /** Whether the tree has levels that are finer than the finest level drawn. */
   readonly isCoarser: boolean;
   /**
-   * Why finer levels are not drawn: true if their squares would be smaller than a pixel, false if they would be too
-   * many.
+   * The reason why finer levels are not drawn: true if their squares would be smaller than a pixel, false if there
+   * would be too many squares.
    */
   readonly isByPixels: boolean;
-  /** Column and row of each square, counted from the lower left in squares of its own level. */
+  /** Column of each square, counted from the left in squares of the same level. `row` is counted from the bottom. */
   readonly column: Uint32Array;
   readonly row: Uint32Array;
   readonly levels: Uint8Array;
@@ -69,8 +70,8 @@ export interface DrawnCells {
 }
 
 /**
- * The squares of a tree that a frame shows. The finest level drawn is the last one whose squares are at least `min`
- * pixels wide and at most `max` in number. The root is always drawn.
+ * The squares of a tree that a frame shows. The finest level drawn is the last level at which squares are at least
+ * `min` pixels wide, and at most `max` squares are drawn. The root is always drawn.
  */
 export function cellsWithin(tree: HostMaqTree, frame: QuadrantFrame, min: number, max: number): DrawnCells {
   const held = heldBelow(tree);
@@ -83,8 +84,8 @@ export function cellsWithin(tree: HostMaqTree, frame: QuadrantFrame, min: number
 }
 
 /**
- * For every node, what it and its descendants contain: 0 no polygons, 1 only quadrants inside polygons, 2 quadrants on
- * boundaries.
+ * For every node, what the node and its descendants contain: 0 means no polygons, 1 only quadrants inside polygons, and
+ * 2 at least one quadrant on a boundary.
  */
 function heldBelow(tree: HostMaqTree): Uint8Array {
   const { firstChild, childCount } = tree.nodes;
@@ -99,7 +100,7 @@ function heldBelow(tree: HostMaqTree): Uint8Array {
   return held;
 }
 
-/** What a node itself contains, without its descendants, in the same coding as `heldBelow`. */
+/** What a node contains, without its descendants. The result is coded as in `heldBelow`. */
 function heldBy({ nodes, entries }: HostMaqTree, node: number): number {
   const [from, count] = [nodes.firstEntry[node]!, nodes.entryCount[node]!];
   for (let entry = from; entry < from + count; entry++) if (entries.boundary[entry] === 1) return 2;

@@ -2,8 +2,8 @@ import { type HostMaqTree, type HostMaqTreeWithEdges, hasEdges } from '../../alg
 import type { QuadrantFrame } from './cells.ts';
 
 /**
- * Polylines whose vertices lie on a grid over a frame. `x` and `y` are grid indices, counted from the upper left
- * corner.
+ * Polylines whose vertices are points of a grid that covers a frame. `x` and `y` are indices in the grid, counted from
+ * the upper left corner.
  */
 export interface Outlines {
   /** Distance between neighbouring points of the grid, in pixels. */
@@ -18,7 +18,8 @@ export interface Outlines {
  * The edges of polygons, rounded to a grid. An edge that is rounded to a single point is left out, and coincident edges
  * are drawn once. Undefined if the tree has no edges.
  *
- * @param step - Distance between points of the grid in pixels. It is doubled until the result has at most `max` points.
+ * @param step - Distance between points of the grid in pixels. This distance is doubled until the result has at most
+ * `max` points.
  */
 export function outlinesOf(
   tree: HostMaqTree | HostMaqTreeWithEdges,

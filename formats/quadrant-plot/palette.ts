@@ -1,13 +1,13 @@
 import type { Rgb } from '../rgb.ts';
 
-/** Colour of quadrants that a polygon's edge passes through. */
+/** Colour of quadrants through which an edge of a polygon passes. */
 export const BOUNDARY: Rgb = [236, 158, 66];
 /** Colour of the outlines of polygons. */
 export const OUTLINE: Rgb = [27, 30, 36];
 
 /**
- * Colours of quadrants inside polygons, from the coarsest level to the finest, like deep to shallow water. They differ
- * in lightness, so levels are distinguishable without colour vision.
+ * Colours of quadrants inside polygons, from the coarsest level to the finest, like deep to shallow water. The colours
+ * differ in lightness, so that levels are also distinguishable for colour-blind readers.
  */
 const DEEP_TO_SHALLOW: readonly Rgb[] = [
   [32, 60, 104],

@@ -30,7 +30,7 @@ import {
  * of `parseBoundaries`.
  *
  * The device reads the vertices part by part ({@link parseBoundaryText}). Lines in an unusual notation are read on the
- * host. If these have more than half of the bytes of a part, the host also reads all further parts.
+ * host. If such lines make up more than half of the bytes of a part, the host also reads all further parts.
  *
  * - Work O(bytes). Waits for the device twice per part. The text must not be changed before the promise settles.
  *
@@ -92,7 +92,10 @@ function appendLines(
   return left;
 }
 
-/** The byte at a position of complete lines; a newline at their end, because the last line may lack it. */
+/**
+ * The byte at a position in a text of complete lines. After the end of the text, this is a newline, because the last
+ * line may lack one.
+ */
 function byteAt(lines: Uint8Array, at: number): number {
   return at < lines.length ? lines[at]! : char.newline;
 }
@@ -102,8 +105,8 @@ function verticesBefore({ vertices }: FoundBoundaries, mark: number): number {
 }
 
 /**
- * Whether the host must read a line: true if the device left a coordinate unread (NaN). `first … end` are the marks of
- * the line, which are the ends of its rings.
+ * Whether the host must read a line, because the device could not read a coordinate and returned NaN for it.
+ * `first … end` are the marks of the line, which are the ends of its rings.
  */
 function hasUnread(found: FoundBoundaries, first: number, end: number): boolean {
   const { plain, vertices, x } = found;

@@ -49,8 +49,8 @@ export function parseBoundaries(bytes: Uint8Array, place: string, memoryBytes?: 
 }
 
 /**
- * Minimum bytes of a typical vertex, to estimate the number of vertices: two numbers of three or four digits and
- * separators.
+ * Estimated number of bytes that a vertex takes at least, for two numbers of three or four digits and separators. It is
+ * used to estimate the number of vertices.
  */
 const BYTES_A_VERTEX = 9;
 
@@ -119,7 +119,8 @@ function readRing(cursor: ByteCursor, columns: TileColumns, place: string): void
  */
 function readWholeVertices(cursor: ByteCursor, columns: TileColumns): void {
   const { bytes } = cursor;
-  // Up to this position, a vertex in this notation cannot extend beyond the end, so reads need no bounds check.
+  // Up to this position, a vertex in the common notation cannot extend beyond the end of the text. So reading it needs
+  // no bounds check.
   const safe = cursor.end - LONGEST_WHOLE_VERTEX;
   let { x, y, vertices } = columns;
   let at = cursor.at;

@@ -1,7 +1,7 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError, GeometryError } from '../../primitives/errors.ts';
 
-/** A position in a text that is not decoded. Only text for error messages is decoded to strings. */
+/** A position in a text that is given as bytes. Bytes are decoded to strings only for error messages. */
 export interface ByteCursor {
   readonly bytes: Uint8Array;
   /** Position after the last byte of the text. */
@@ -101,8 +101,8 @@ const EXACT_DIGITS = 15;
 const TENS: readonly number[] = Array.from({ length: EXACT_DIGITS + 1 }, (_, power) => Number(`1e${power}`));
 
 /**
- * Reads a number with an exponent or with more digits than are exact in f64. Returns NaN if there is no number. The
- * digits begin at `start`.
+ * Reads a number that has an exponent or more digits than are exact in f64. `start` is the position of the first digit.
+ * Returns NaN if there is no number.
  */
 function readDecimal(cursor: ByteCursor, start: number): number {
   const { bytes, end, at: from } = cursor;
@@ -121,8 +121,8 @@ function skipDigits(bytes: Uint8Array, from: number, end: number): number {
 }
 
 /**
- * Position after an exponent that begins at `at`; `at` itself if there is no exponent. An `e` without digits is not an
- * exponent.
+ * Position after the exponent that begins at `at`; if there is no exponent, the result is `at`. An `e` without digits
+ * is not an exponent.
  */
 function endOfExponent(bytes: Uint8Array, at: number, end: number): number {
   if (at >= end || (bytes[at]! | 32) !== char.e) return at;

@@ -7,7 +7,7 @@ import { type FileKind, kindOf } from './file-kind.ts';
 import type { ResultSetFormat } from './result-set.ts';
 import { sniffJson } from './sniff-json.ts';
 
-/** The names of the files in a folder that are tiles, and of the other files. */
+/** The files of a folder, by name: those that are tiles, and the others. */
 export interface ChosenFiles {
   readonly chosen: readonly string[];
   readonly format: ResultSetFormat;
@@ -18,11 +18,10 @@ export interface ChosenFiles {
 export const ENDINGS = '.geojson, .json, .wkt, .csv, .tsv, .txt, .png or .nii, all but .png also with .gz';
 
 /**
- * Chooses the files of a folder that are tiles. If a format is requested, these are the files of this format. Otherwise
- * all files must have extensions of a single format.
+ * Chooses the files of a folder that are tiles. If a format is requested, the tiles are the files of this format.
+ * Otherwise all files with known extensions are tiles, and must have the same format.
  *
- * @throws FormatError if there are no such files, or if no format is requested and the extensions indicate several
- * formats.
+ * @throws FormatError if there are no tiles, or if no format is requested and the extensions indicate several formats.
  */
 export async function chooseFiles(
   path: string,
@@ -80,7 +79,10 @@ async function jsonOf(path: string, wanted: 'geojson' | 'coco', names: readonly 
   return chosen;
 }
 
-/** The format of a kind of file. For JSON, the content of the file at `path` decides; the default is GeoJSON. */
+/**
+ * The format of a file of the given kind. If the kind is JSON, the content of the file at `path` decides between
+ * GeoJSON and COCO; the default is GeoJSON.
+ */
 export async function formatOf(kind: FileKind, path: string): Promise<ResultSetFormat> {
   return kind === 'json' ? ((await sniffJson(path)) ?? 'geojson') : kind;
 }

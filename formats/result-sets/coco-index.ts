@@ -20,8 +20,8 @@ import { readExactly } from './read-exactly.ts';
 import type { TileParameters, TileSource } from './result-set.ts';
 
 /**
- * Lists the images of a COCO file as tiles. The whole file is read once, and then released. Only the byte positions of
- * each image's annotations are kept. `load()` reads the annotations of one image, as a COCO text.
+ * Lists the images of a COCO file as tiles. The whole file is read once. Afterwards, only the byte positions of each
+ * image's annotations are kept in memory. `load()` reads the annotations of one image, as a COCO text.
  *
  * @throws FormatError if the text has no annotations, an annotation has no image, two images have the same id, or the
  * text is not valid JSON.
@@ -72,7 +72,8 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
   const start = skipJsonSpace(bytes, bytes[0] === 0xef ? 3 : 0);
   const names = new Map<string, string>();
   const spans = new Map<string, JsonSpan[]>();
-  // Detections are stored as a bare array of annotations. It has no list of images, so tiles are named by image ids.
+  // A file of detections is a bare array of annotations. It has no list of images, so tiles are named by the ids of the
+  // images.
   const ended = endOfText(bytes, file);
   if (beginsArray(bytes, start)) indexAnnotations(bytes, start, spans, file, ended);
   let annotated = beginsArray(bytes, start);
@@ -81,7 +82,7 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
       const list = beginsArray(bytes, member.start) ? member.key : undefined;
       if (list === 'images') indexImages(bytes, member.start, names, file);
       else if (list === 'annotations') indexAnnotations(bytes, member.start, spans, file);
-      // Other members are not needed, but are parsed to find unbalanced brackets, which could hide annotations.
+      // Other members are not needed. They are parsed only to find unbalanced brackets, which could hide annotations.
       else parsedSpan(bytes, member, file);
       annotated ||= list === 'annotations';
     }
@@ -95,14 +96,17 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
   });
 }
 
-/** Throws if an array or object is truncated or malformed, because the data after it would be lost silently. */
+/**
+ * Returns a callback that throws if an array or object is truncated or malformed. Otherwise the data after the error
+ * would be lost silently.
+ */
 function endOfList(bytes: Uint8Array, file: string): JsonEnd {
   return (at, missing) => {
     if (missing !== undefined) throw jsonFaultAt(bytes, at, missing, file);
   };
 }
 
-/** Like `endOfList`, but for the outermost value: also throws if anything follows it. */
+/** Like `endOfList`, but for the outermost value: the callback also throws if anything follows the value. */
 function endOfText(bytes: Uint8Array, file: string): JsonEnd {
   return (at, missing) => {
     const rest = missing === undefined ? skipJsonSpace(bytes, at) : at;

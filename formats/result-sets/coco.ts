@@ -21,11 +21,11 @@ import {
  * Reads the annotations of all images in a COCO text. The text is an object with a member `annotations`, or a bare
  * array of annotations.
  *
- * A segmentation is a list of polygons, each written `[x, y, x, y, …]`, or a mask as run lengths. The polygons of a
- * list become parts of one polygon, with one ring each, because COCO defines the segmentation as their union. Run
- * lengths, plain or compressed, are traced into rings along pixel edges. Polygons are named by `id`, else by their
- * index. Crowd regions (`iscrowd`) are read like all other annotations, and noted as `polygons/crowd`. Annotations
- * without segmentation are left out and noted as `polygons/other-geometry`.
+ * A segmentation is a list of polygons, each written `[x, y, x, y, …]`, or a mask as run lengths. COCO defines a
+ * segmentation as the union of its polygons. So the polygons of a list become parts of one polygon, and each part has
+ * one ring. Run lengths, plain or compressed, are traced into rings along pixel edges. Polygons are named by `id`, else
+ * by their index. Crowd regions (`iscrowd`) are read like all other annotations, and noted as `polygons/crowd`.
+ * Annotations without segmentation are left out and noted as `polygons/other-geometry`.
  *
  * O(bytes), plus O(runs · log runs) for masks of any size.
  *
@@ -54,7 +54,8 @@ function listAnnotations(root: unknown, file: string): readonly unknown[] {
 function readAnnotation(columns: TileColumns, annotation: JsonObject, place: AnnotationPlace['place']): void {
   const { id, segmentation, iscrowd } = annotation;
   const named = typeof id === 'number' || typeof id === 'string';
-  // The tile may be one image of many, so the index within the tile says little. The error names the id if possible.
+  // The file may contain many images, so the index of the annotation within its tile says little. Errors name the id of
+  // the annotation if it has one.
   const at = {
     called: named ? `the annotation with id ${quoteName(String(id))}` : `annotation ${place.record}`,
     place,

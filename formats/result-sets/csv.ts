@@ -43,7 +43,10 @@ export function parseCsv(bytes: Uint8Array, parameters: TileParameters): Polygon
 
 const BYTES_A_VERTEX = 9;
 
-/** A field of the current record: its byte range without quotes, and whether it contains doubled quotes (`""`). */
+/**
+ * A field of the current record: the range of its bytes without the quotes, and whether it contains doubled quotes
+ * (`""`).
+ */
 interface Field {
   readonly from: number;
   readonly to: number;
@@ -153,7 +156,10 @@ function beginsWithHeader(table: CsvReading): boolean {
   return !(blank && /^\d+$/.test(id));
 }
 
-/** The first column with a geometry. Searches the current record and, if it has no geometry, the next records. */
+/**
+ * The first column that contains a geometry in the current record. If the current record has no geometry, the following
+ * records are searched.
+ */
 function geometryAhead(table: CsvReading): number | undefined {
   const { fields, start, cursor } = table;
   const { at } = cursor;
@@ -192,7 +198,10 @@ const GEOMETRY_NAMES = [
 ];
 const ID_NAMES = ['id', 'fid', 'gid', 'ogc_fid', 'objectid', 'object_id', 'polygon_id', 'uuid', 'label', 'name'];
 
-/** Determines the columns of geometry and id from the header, or from the records if the header does not name them. */
+/**
+ * Determines the columns of geometry and id from the header. If the header does not name them, they are determined from
+ * the records.
+ */
 function chooseColumns(
   table: CsvReading,
   header: readonly string[] | undefined,

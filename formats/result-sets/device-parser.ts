@@ -5,9 +5,9 @@ import { parseBoundariesOn } from './boundaries-on-device.ts';
 import type { TileSource } from './result-set.ts';
 
 /**
- * Parses tiles of boundary text on a device, which makes use of an idle GPU. The result, including notes and errors, is
- * identical to that of `openTileParser`. The device reads the numbers, and the calling thread snaps polygons to the
- * pixel grid.
+ * Creates a function that parses tiles of boundary text on a device, such as a GPU that would otherwise be idle. The
+ * result, including notes and errors, is identical to that of `openTileParser`. The device reads the numbers, and the
+ * calling thread snaps polygons to the pixel grid.
  */
 export function parserOnDevice(
   context: Context,

@@ -2,7 +2,8 @@ import { withoutGz } from '../gzip.ts';
 import type { ResultSetFormat } from './result-set.ts';
 
 /**
- * The kind of a file that its extension indicates: a format, or `json` for GeoJSON and COCO, which share extensions.
+ * The kind of a file, as its extension indicates: a format, or `json` for GeoJSON and COCO, which have the same
+ * extensions.
  */
 export type FileKind = Exclude<ResultSetFormat, 'geojson' | 'coco'> | 'json';
 
@@ -33,7 +34,8 @@ export function kindOf(name: string): FileKind | undefined {
 }
 
 /**
- * The name of a file without its known extension (such as `.csv.gz`), or without its last extension if none is known.
+ * The name of a file without its known extension (such as `.csv.gz`). If the extension is unknown, `.gz` and the last
+ * extension before it are removed.
  */
 export function stemOf(name: string): string {
   const ending = endingOf(name)?.[0];

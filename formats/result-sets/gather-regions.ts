@@ -62,12 +62,16 @@ function addRow(row: Labels, width: number, runs: GrowingRuns, regionOf: RegionO
   }
 }
 
-/** Assigns a region number to each run of pixels. Runs are visited row by row, from left to right. */
+/**
+ * Assigns a region number to each horizontal run of pixels with the same label. Runs are visited row by row, from left
+ * to right.
+ */
 interface Numbering {
   beginRow(): void;
   readonly regionOf: RegionOf;
   /**
-   * The label of every region. If runs have provisional region numbers, also the final number for each provisional one.
+   * Returns the labels of all regions. If the regions of runs are provisional, also returns the final number for each
+   * provisional number.
    */
   finish(): { readonly labels: readonly number[]; readonly numbers?: Uint32Array };
 }
@@ -87,8 +91,8 @@ function byLabel(): Numbering {
 }
 
 /**
- * Numbers 4-connected components: runs with the same label that touch vertically belong together. Uses union-find, in
- * which a component's parent has a smaller or equal number.
+ * Numbers the 4-connected components of an image: runs of pixels with the same label belong together if they touch
+ * vertically. Uses union-find, in which a component's parent has a smaller or equal number.
  */
 function byComponent(runs: GrowingRuns): Numbering {
   const parent: number[] = [];
@@ -121,7 +125,7 @@ function byComponent(runs: GrowingRuns): Numbering {
   };
 }
 
-/** Bytes per component in the arrays `parent` and `labelOf`, with room for growth. */
+/** Bytes of memory per component in the arrays `parent` and `labelOf`, including unused entries after growth. */
 const BYTES_PER_COMPONENT = 24;
 
 interface Row {
@@ -179,11 +183,17 @@ function numberComponents(parent: number[], labelOf: readonly number[]): ReturnT
   return { labels, numbers };
 }
 
-/** Columns of runs that grow by adding chunks. Growth copies nothing; the chunks are concatenated once, at the end. */
+/**
+ * Columns of runs of pixels. The columns grow by adding chunks, so nothing is copied until the chunks are concatenated
+ * at the end.
+ */
 interface GrowingRuns {
   readonly length: number;
   add(start: number, end: number, region: number): void;
-  /** Throws if the runs and the memory set by `checkOther` exceed the limit. `rows` of `height` rows have been read. */
+  /**
+   * Throws if the memory of the runs and the memory set by `checkOther` together exceed the limit. `rows` is the number
+   * of rows read so far, of `height` rows.
+   */
   checkRoom(rows: number, height: number): void;
   checkOther(bytes: number): void;
   finish(): Pick<LabelRegions, 'start' | 'end' | 'region'>;

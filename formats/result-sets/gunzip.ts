@@ -15,7 +15,7 @@ export async function gunzipPrefix(
   const { readable, writable } = new DecompressionStream('gzip');
   const reader = readable.getReader();
   const feeding = feed(compressed, writable.getWriter());
-  // The same error also reaches `reader`, so this rejection is ignored.
+  // The reader below throws the same error, so this rejection is ignored.
   feeding.catch(() => {});
   const pieces: Uint8Array[] = [];
   let unpacked = 0;
@@ -40,7 +40,7 @@ type Feed = Promise<{ readonly failed?: unknown }>;
 
 /**
  * Writes blocks until the source ends or the reader cancels. If the source fails, aborts the stream and returns the
- * failure.
+ * error of the source.
  */
 async function feed(compressed: AsyncIterable<Uint8Array>, writer: WritableStreamDefaultWriter): Feed {
   const iterator = compressed[Symbol.asyncIterator]();

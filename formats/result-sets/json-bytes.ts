@@ -37,7 +37,7 @@ export function parseJsonBytes(bytes: Uint8Array, file: string, memoryBytes?: nu
 }
 
 /**
- * The error for a JSON syntax error at a byte position. Finds the line and column even if the file is too long for one
+ * The error for a JSON syntax error at a byte position. Line and column are found even if the file is too long for one
  * string.
  */
 export function jsonFaultAt(bytes: Uint8Array, at: number, reason: string, file: string): FormatError {

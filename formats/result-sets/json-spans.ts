@@ -34,17 +34,17 @@ export function beginsArray(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * Callback for the end of an object or array. `at` is the position after its closing bracket or, if `missing` is given,
- * the position of a syntax error.
+ * Callback that is called at the end of an object or array. `at` is the position after the closing bracket. If
+ * `missing` is given, there is a syntax error, and `at` is its position.
  */
 export type JsonEnd = (at: number, missing?: string) => void;
 
 const unheard: JsonEnd = () => {};
 
 /**
- * Iterates over the members of the object that begins at `start`: the key, as written between its quotes, and the byte
- * range of the value. Values are neither parsed nor checked. Iteration stops at a syntax error or at the end of the
- * text, which is reported to `ended`.
+ * Iterates over the members of the object that begins at `start`. Yields the key, as written between its quotes, and
+ * the byte range of the value. Values are neither parsed nor checked. Iteration stops at the end of the object or at a
+ * syntax error, such as a truncated text. In both cases, `ended` is called.
  */
 export function* membersOf(
   bytes: Uint8Array,
