@@ -28,7 +28,7 @@ export interface Port {
 /** Number of removed functions after which the worker yields to the event loop, so that V8 frees their modules. */
 const FORGOTTEN_A_TURN = 64;
 
-/** Number of polls before a worker sleeps. They take some tens of microseconds. */
+/** Number of polls before a worker sleeps. These polls take some tens of microseconds. */
 const SPINS = 4000;
 
 /**

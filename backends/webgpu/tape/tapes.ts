@@ -69,7 +69,7 @@ export function createTapes(engine: Engine): Tapes {
   const { pool, recorder } = engine;
   const known = new Map<Script, ScriptTapes>();
   const repeated = new WeakMap<ScriptCall, Brought>();
-  /** Cached tapes, by the structure of their scripts. They remain cached when no script uses them any more. */
+  /** Cached tapes, by the structure of their scripts. Tapes stay in the cache even if no script uses them any more. */
   const structures = createStructures<Tape>(MAX_WORDS, weightOf);
   const signatureOf = createScriptSignature();
 

@@ -5,7 +5,7 @@ import { fixed } from '../threads/queue.ts';
 import { MAX_PAGES, PAGE_BYTES } from '../wasm/wasm-encoder.ts';
 import { type Allocator, createAllocator, type HeapBlock } from './allocator.ts';
 
-/** Minimum number of pages to reserve, which is 64 MiB. */
+/** Minimum number of pages to reserve (64 MiB). */
 const MIN_PAGES = 1024;
 
 /** A buffer in the shared memory. */
@@ -53,8 +53,8 @@ export interface SharedMemory {
   /** Forgets a handle and returns its buffer. The caller must free the buffer's memory with `free`. */
   release(buffer: DeviceBuffer): SharedBuffer;
   /**
-   * Frees the memory of a released buffer, after its pending reads if there are any. Issued commands up to number
-   * `issued` may still use the memory.
+   * Frees the memory of a released buffer, once its pending reads have ended. Issued commands up to number `issued` may
+   * still use the memory.
    */
   free(buffer: SharedBuffer, issued: number): void;
   /**

@@ -38,7 +38,7 @@ export interface Transfers {
   read(buffer: SharedBuffer, word: number, words: number): Promise<Uint32Array>;
   /** Waits until all pending reads have succeeded or failed. */
   settled(): Promise<void>;
-  /** A view of words of a buffer, without a copy. Resolves once the commands issued so far are done. */
+  /** Resolves to a view of words of a buffer, without a copy, once the commands issued so far are done. */
   lend(buffer: SharedBuffer, word: number, words: number): Promise<LentWords>;
 }
 

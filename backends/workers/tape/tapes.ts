@@ -8,7 +8,7 @@ import type { Pool } from '../threads/pool.ts';
 import { capture } from './capture.ts';
 import { createPlayed, type PlayedLaunches, type Tape, type TapedLength, type TapedTask } from './tape.ts';
 
-/** Plays prepared pipelines from tapes, which hold their launches. */
+/** Plays prepared pipelines from tapes, which are the recorded launches of these pipelines. */
 export interface Tapes {
   /**
    * Plays a script. Returns false if there is no tape or no memory for the call, so that the caller must issue the

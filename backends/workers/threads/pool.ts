@@ -165,7 +165,9 @@ export async function createPool(
   return pool;
 }
 
-/** Starts all threads. If one of them cannot be started, terminates those already started and throws. */
+/**
+ * Starts all threads. If one of them cannot be started, terminates the threads that were already started and throws.
+ */
 async function startAll(setups: readonly WorkerSetup[], platform: Threads): Promise<Thread[]> {
   platform.requireRoom(setups.length);
   const threads: Thread[] = [];
@@ -405,7 +407,7 @@ function createQueue(parts: QueueParts): Pool {
     waking.noteMessage();
   };
 
-  /** Sends the functions of a submission to the worker threads, if they do not have them yet. */
+  /** Sends the functions of a submission to the worker threads, if the threads do not have the functions yet. */
   const send = ({ phases }: Submission): void => {
     for (const { run } of phases) {
       const kernel = functions.get(run)!.of;

@@ -17,7 +17,7 @@ export const control = {
   issued: 0,
   /** Number of phases completed so far. */
   completed: 16,
-  /** Not 0 if the workers must end. */
+  /** A word that is not 0 if the workers must end. */
   stop: 32,
   /** The workers must wake the host when this number of phases are completed. */
   target: 48,

@@ -24,7 +24,7 @@ export interface Waking {
   forCommand(nanoseconds: number, wasIdle: boolean): void;
   /** Wakes all workers, if any phase is not completed. */
   all(): void;
-  /** Counts a message to all workers. Sleeping workers receive it when they wake. */
+  /** Counts a message to all workers. Sleeping workers receive the message when they wake. */
   noteMessage(): void;
 }
 

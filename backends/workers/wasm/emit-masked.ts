@@ -16,8 +16,8 @@ export interface MaskedSources {
   /** The local that holds the first index. */
   readonly index: Int32Local;
   /**
-   * The row of the grid that contains all these indices. Undefined if the program does not divide the index by a row
-   * size.
+   * The row of the grid that contains the indices of all vectors. Undefined if the program does not divide the index by
+   * a row size.
    */
   readonly row: Int32 | undefined;
   /** Number of vectors that are processed together; each has four indices. */
@@ -68,8 +68,8 @@ export class MaskedCode {
   }
 
   /**
-   * Emits the code of the program. Returns locals with its results for each vector of indices. The locals are valid
-   * until `release`.
+   * Emits the code of the program. Returns locals with the program's results for each vector of indices. The locals are
+   * valid until `release`.
    */
   run(): readonly (readonly VectorLocal[])[] {
     const { index } = this.#sources;
@@ -116,8 +116,7 @@ export class MaskedCode {
   }
 
   /**
-   * Branches to `elsewhere` if an array is too short for any read of consecutive elements, which loads 4 elements per
-   * vector.
+   * Branches to `elsewhere` if an array has fewer elements than a read of consecutive elements loads (4 per vector).
    */
   #requireLengths(): void {
     for (const name of this.#kinds.arrays) {
@@ -332,7 +331,7 @@ export class MaskedCode {
     );
   }
 
-  /** The scalar of a uniform operand, or the first index's value of a consecutive operand. */
+  /** The scalar of a uniform operand, or the value of a consecutive operand at the first index. */
   #scalar(operand: Operand): Scalar {
     if (operand.kind === 'literal') return literal(operand.type, operand.value);
     if (operand.kind === 'uniform') return this.#sources.environment.uniforms.get(operand.name)!;

@@ -283,7 +283,7 @@ export class VectorCode {
     return loadLanes(storage, node.type, address, this.#offset << widthOf(storage));
   }
 
-  /** A shared read for four adjacent rows: loads their common element into every lane. */
+  /** A shared read for four adjacent rows: loads the element that the rows share into every lane. */
   #loadedShared({ slot, type, by }: SharedNode): Vector {
     const { storage, address } = this.#sources.arrays[slot]!;
     const width = widthOf(storage);
@@ -313,7 +313,7 @@ export class VectorCode {
     this.#addresses.set(node, local);
   }
 
-  /** The vector of a loop-invariant node or literal, which has equal lanes. */
+  /** The vector, with equal lanes, of a loop-invariant node or literal. */
   #sameLanes(node: Node): Vector {
     return node.kind === 'literal' ? v128(lanesOf(node.type, node.value)) : this.#splats.get(node)!;
   }

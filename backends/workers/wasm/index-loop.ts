@@ -91,7 +91,7 @@ function emitVectorRange(
 
 /**
  * Processes the range `from … to − 1` in parts of at most `size` indices. While `body` runs, `from` is the first index
- * of a part, and `count` is the number of its indices.
+ * of a part, and `count` is the number of indices in the part.
  */
 export function emitParts(
   code: Code,

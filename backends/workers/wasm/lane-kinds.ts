@@ -187,7 +187,7 @@ class Walk {
 
 /**
  * The row size: the first divisor of the index that is a uniform or a sufficiently large literal. Undefined if there is
- * none.
+ * no such divisor.
  */
 function rowOf({ parameters: [index], body }: LaneProgram): Operand | undefined {
   const find = (statements: readonly LaneStatement[]): Operand | undefined => {

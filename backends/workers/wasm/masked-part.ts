@@ -56,7 +56,7 @@ const planOrNone = memoized((module: Module): MaskedPlan | undefined => {
 
 /**
  * Maximum number of vector-valued statements in an innermost loop, if four vectors are processed together
- * (`MAX_OF_FOUR`) and if two are (`MAX_OF_TWO`). The values of more statements would not fit in registers.
+ * (`MAX_OF_FOUR`) and if two vectors are (`MAX_OF_TWO`). The values of more statements would not fit in registers.
  */
 const [MAX_OF_FOUR, MAX_OF_TWO] = [32, 64];
 

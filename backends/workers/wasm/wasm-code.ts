@@ -71,7 +71,7 @@ export class Code {
   tee(local: Local): void {
     this.bytes.push(0x22, ...unsigned(local.id));
   }
-  /** Appends the bytes of instructions. Their operands must be on the stack. */
+  /** Appends the bytes of instructions. The operands of the instructions must be on the stack. */
   write(...bytes: readonly number[]): void {
     this.bytes.push(...bytes);
   }

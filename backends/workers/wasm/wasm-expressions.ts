@@ -175,7 +175,7 @@ export class Float32 extends Value {
   }
 }
 
-/** A 128-bit vector. Methods treat it as four lanes of 32-bit integers, unless their comment says otherwise. */
+/** A 128-bit vector. Methods treat it as four lanes of 32-bit integers, unless a method's comment says otherwise. */
 export class Vector extends Value {
   readonly type: typeof V128 = V128;
 

@@ -78,7 +78,7 @@ export function forRounds(code: Code, index: Int32Local, end: Int32, step: numbe
   );
 }
 
-/** A block of statements. A branch to its label leaves the block. */
+/** A block of statements. A branch to the label of the block leaves the block. */
 export function block(code: Code, body: (end: Label) => void): void {
   body(code.block());
   code.end();

@@ -109,7 +109,7 @@ export function launchWeightedHistogram(launcher: Launcher, command: WeightedHis
   };
 }
 
-/** The range of the items `0 … size − 1` that this chunk processes, as locals. `to` is exclusive. */
+/** The range of the items `0 … size − 1` that the current chunk processes, as locals. `to` is exclusive. */
 function emitRange(code: Code, size: Int32, chunkSize: number): { readonly from: Int32; readonly to: Int32 } {
   const [from, to] = [code.local(I32), code.local(I32)];
   to.set(from.tee(CHUNK.mul(chunkSize)).add(chunkSize));

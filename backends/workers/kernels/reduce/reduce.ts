@@ -46,8 +46,8 @@ const PARTIALS = 0;
 const INTO = 1;
 
 /**
- * Reduces with an exact monoid: the brackets do not matter. Each chunk yields a partial result; then one worker folds
- * the partial results in order.
+ * Reduces with an exact monoid, whose results do not depend on the brackets. Each chunk yields a partial result; then
+ * one worker folds the partial results in order.
  */
 export function launchExactReduce(
   launcher: Launcher,

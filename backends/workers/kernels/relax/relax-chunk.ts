@@ -31,7 +31,7 @@ export const relaxWords = {
   /** The address of the private memory of all threads, and the number of bytes per thread. */
   own: 0,
   ownBytes: 1,
-  /** Whether there are fewer chunks than threads. If so, memory is private to a chunk instead of a thread. */
+  /** Whether there are fewer chunks than threads. If so, private memory belongs to a chunk instead of a thread. */
   byChunk: 2,
   maxRounds: 3,
   rounds: 4,
@@ -44,7 +44,7 @@ export const relaxWords = {
 } as const;
 
 /**
- * Relaxes the grids of a chunk, one after the other. Relaxing a grid means to repeat rounds that compute all cells from
+ * Relaxes the grids of a chunk, one after the other. Relaxing a grid means repeating rounds that compute all cells from
  * their neighbours. A separate function runs one round, so that V8 can switch to optimized code between two calls.
  */
 export function emitChunkOfGrids(

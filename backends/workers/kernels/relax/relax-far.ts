@@ -11,7 +11,7 @@ import { emitStandIn, type GridLocals, leafOf, periodOf } from './relax-grid.ts'
 /** Emits code that loads the states of the neighbours of a cell. */
 export interface FarNeighbours {
   beginRow(row: Int32): void;
-  /** Loads the neighbours of the cell in a column of the current row. `place` is the cell's byte offset in its row. */
+  /** Loads the neighbours of the cell in a column of the current row. `place` is the cell's byte offset in the row. */
   load(column: Int32, place: Int32): void;
   release(): void;
 }
@@ -25,7 +25,10 @@ interface Distance {
    * The offset modulo the period of the boundary rule. If the rule has no period, the offset is clamped to ±`BEYOND`.
    */
   readonly step: Int32Local;
-  /** The row or column of the neighbour, and whether it is inside the grid. If it is outside, `place` is 0. */
+  /**
+   * The row or column of the neighbour (`place`), and whether the neighbour is inside the grid. For a neighbour outside
+   * the grid, `place` is 0.
+   */
   readonly place: Int32Local;
   readonly isInside: Int32Local;
 }
@@ -72,7 +75,7 @@ export function emitFarNeighbours(
   };
 }
 
-/** Locals for each distinct offset of neighbours along an axis, by offset. */
+/** Locals for each distinct offset of neighbours along an axis, keyed by the offset. */
 function distances(code: Code, rule: Boundary, size: Int32, all: readonly number[]): Map<number, Distance> {
   return new Map(
     [...new Set(all)].map((distance) => {

@@ -167,7 +167,7 @@ export function periodOf(code: Code, size: Int32): Int32 {
   });
 }
 
-/** Sets a local to the maximum of its value and `to`, both signed. */
+/** Raises a local to at least `to`. Both are signed. */
 function emitMaxS(code: Code, local: Int32Local, to: Int32): void {
   const value = code.local(I32);
   value.set(to);
@@ -175,7 +175,7 @@ function emitMaxS(code: Code, local: Int32Local, to: Int32): void {
   code.release(value);
 }
 
-/** Sets a local to the minimum of its value and `to`, both signed. */
+/** Lowers a local to at most `to`. Both are signed. */
 function emitMinS(code: Code, local: Int32Local, to: Int32): void {
   const value = code.local(I32);
   value.set(to);

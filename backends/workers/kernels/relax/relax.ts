@@ -6,7 +6,10 @@ import { emitChunkOfGrids, relaxWords } from './relax-chunk.ts';
 import { formOf, ownBytes } from './relax-grid.ts';
 import { emitRound } from './relax-round.ts';
 
-/** Approximate number of cells per chunk, if all grids have the maximum size. A larger grid forms a chunk alone. */
+/**
+ * Approximate number of cells per chunk, if all grids have the maximum size. A grid with more cells than this forms a
+ * chunk alone.
+ */
 const CHUNK_CELLS = 1024;
 /** Maximum number of grids per chunk. */
 const LARGEST_CHUNK = 64;

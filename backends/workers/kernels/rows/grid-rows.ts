@@ -111,7 +111,7 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
   };
 
   /**
-   * Leaves out the `count` cells nearest to one end of the row. Returns false, without doing so, if `count` exceeds
+   * Leaves out the `count` cells nearest to one end of the row. Returns false and leaves out nothing if `count` exceeds
    * {@link MAX_LEFT_OUT}.
    */
   const isAway = (from: Place['from'], count: number): boolean => {

@@ -7,8 +7,8 @@ import { assign, type ScalarLocal, type VectorLocal } from '../../wasm/wasm-loca
 
 /**
  * A scan that numbers the runs of elements and combines the values of each run (reduceByKey). The result of a run is
- * stored at the run's number. Population counts of head masks give the numbers, so only the values need a scan. Most
- * vectors do not contain the end of a run and store nothing.
+ * stored at the index that equals the run's number. Population counts of head masks give the numbers, so only the
+ * values need a scan. Most vectors do not contain the end of a run and store nothing.
  */
 export interface Runs {
   /** Whether an element is the head (first element) of a run. */

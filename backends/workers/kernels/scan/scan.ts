@@ -53,7 +53,7 @@ const TILES = 2;
 const LARGEST_TILE = 32768;
 
 /**
- * Scans with an exact monoid (the brackets do not matter) in one pass over the input.
+ * Scans with an exact monoid (its results do not depend on the brackets) in one pass over the input.
  *
  * A worker folds a tile, which brings the tile into the cache. The worker then waits for the inclusive prefix of the
  * preceding tile, publishes the inclusive prefix of its own tile, and scans its tile. Workers take tiles in order, so

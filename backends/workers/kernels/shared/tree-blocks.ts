@@ -184,7 +184,7 @@ export function emitStateBlocks(
   for (const local of [blocks, first, count]) code.release(local);
 }
 
-/** The number of blocks of `length` elements. The last block may be incomplete. */
+/** The number of blocks into which `length` elements are divided. The last block may be incomplete. */
 export function blockCount(length: Int32): Int32 {
   return ceilDiv(length, BLOCK);
 }

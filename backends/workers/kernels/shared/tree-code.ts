@@ -164,7 +164,7 @@ function emitQuadPrefixes(block: TreeBlock, quads: Int32): void {
   const prefixes = partOffset(monoid, PREFIXES);
   /**
    * Prepends the total of the preceding group to the quad's prefix. The first quad of a group has no prefix yet, so the
-   * total itself becomes its prefix.
+   * total itself becomes the quad's prefix.
    */
   const extend = (quad: Int32): void => {
     group.set(group.sub(1));

@@ -163,7 +163,7 @@ function emitLevel(block: WholeBlock, bytes: Int32): void {
   const extendGroup = (): void => {
     loadSplats(block, total, TOTALS, left);
     end.set(at.add(bytes));
-    // The first quad of the group has no prefix yet, so the total itself becomes its prefix.
+    // The first quad of the group has no prefix yet, so the total itself becomes this quad's prefix.
     extend();
     shuffle(right, left, right, [0, 5, 6, 7]);
     loop(code, (nextQuads) => {
@@ -272,7 +272,7 @@ function shuffle(into: State, a: State, b: State, choice: Lanes): void {
   for (const [leaf, local] of into.entries()) local.set(a[leaf]!.shuffle(b[leaf]!, choice));
 }
 
-/** The byte offset in the worker's scratch memory of part `part` (such as totals) of a leaf (scalar component). */
+/** The byte offset of one part (such as the totals) of a leaf (scalar component), in the worker's scratch memory. */
 function partOf(leaf: number, part: number): number {
   return leaf * LEAF_BYTES + part;
 }

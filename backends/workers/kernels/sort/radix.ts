@@ -136,7 +136,7 @@ function emitPlan(passes: number): FunctionBody {
   return code.finish();
 }
 
-/** A word in which a bit is set if the bit differs between any two keys; 0 if there are no rows. */
+/** A word in which a bit is set if at least two keys differ in this bit; 0 if there are no rows. */
 function emitDifferingBits(code: Code, extent: Int32): Int32 {
   const all = code.local(I32);
   const any = code.local(I32);
@@ -258,8 +258,8 @@ function emitMoves(pass: number, hasPayload: boolean): FunctionBody {
 }
 
 /**
- * Copies the sorted rows to the result buffers, unless the rows are already there. Skipped passes can leave them in the
- * other buffers.
+ * Copies the sorted rows to the result buffers, unless the rows are already there. Skipped passes can leave the rows in
+ * the other buffers.
  */
 function emitCopyOut(passes: number, hasPayload: boolean): FunctionBody {
   const { code, extent } = begin();
