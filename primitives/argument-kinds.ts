@@ -24,7 +24,10 @@ const RELEASED = {
   remedy: 'Dispose of it after its last use. If a scope freed it, return it from the scope.',
 };
 
-/** Accepts a context, even a closed one: using a closed context throws a more specific error, `device/closed`. */
+/**
+ * Accepts a context, even a closed one: a later use of a closed context throws the more specific error
+ * `device/closed`.
+ */
 export const aContext: Kind = (part, path, homes) => {
   if (!(part instanceof Context)) return { path, part, expected: 'a context, as open() returns it' };
   homes.set(path, part);

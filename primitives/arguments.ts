@@ -18,14 +18,14 @@ export function wrongArgument(
   return new ArgumentError(code, `Argument ${argument} of ${call} is invalid.`, { expected, got, remedy });
 }
 
-/** The error for an argument of which a part, such as a field or an element, is invalid. */
+/** The error for an argument that contains an invalid part, such as a field or an element. */
 export function flawError(call: string, { path, part, expected, code, remedy, sentence }: Flaw): ArgumentError {
   if (sentence === undefined) return wrongArgument(call, path, part, expected, { code, remedy });
   const got = typeof part === 'string' ? part : describeGiven(part);
   return new ArgumentError(code!, sentence(call), { expected, got, remedy });
 }
 
-/** The error for an argument that is a promise, where the value to which it resolves was expected. */
+/** The error for a promise passed as an argument instead of the value to which it resolves. */
 export function promiseGiven(call: string, argument: string, expected: string): ArgumentError {
   return new ArgumentError('argument/promise', `${call} was given a promise as ${argument}.`, {
     expected,
@@ -103,8 +103,8 @@ export function requireShape(call: string, argument: string, given: unknown): as
 }
 
 /**
- * Checks the arguments of a call, given as a record, each against its kind. Throws at the first invalid argument, and
- * if columns and contexts do not belong together. Too slow for functions that are called for every row.
+ * Checks every argument of a call against its kind. Throws at the first invalid argument, or if the columns and
+ * contexts among the arguments do not belong together. Too slow for functions that are called for every row.
  */
 export function requireArguments<A>(call: string, given: A, kinds: FieldKinds<A>): void {
   const homes: Homes = new Map();
@@ -122,7 +122,7 @@ export function requireArguments<A>(call: string, given: A, kinds: FieldKinds<A>
   });
 }
 
-/** Requires that the argument is a module of the IR, such as a compiled functor has, with at least one function. */
+/** Requires that the argument is an IR module with at least one function, like the module of a compiled functor. */
 export function requireModule(call: string, argument: string, given: Module): void {
   const { functions, arrays, uniforms } = (given ?? {}) as Partial<Module>;
   const isModule = Array.isArray(functions) && functions.length > 0 && arrays instanceof Map && uniforms instanceof Map;

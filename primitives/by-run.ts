@@ -6,8 +6,9 @@ import { memoized } from './ir/memo.ts';
 import { type AnyMonoid, type Monoid, monoid } from './monoid.ts';
 
 /**
- * A monoid over pairs: the number of runs that have started, and the combined value of the last run. If a run starts in
- * the right operand, the value of the right operand replaces that of the left.
+ * A monoid over pairs: the number of runs (groups of consecutive rows) that have started, and the combined value of
+ * the latest run. If a run starts in the right operand, the value of the right operand is the result; otherwise the
+ * two values are combined.
  */
 export const combinedByRun: (inner: Monoid<Shape>) => AnyMonoid = memoized((inner) => {
   type Operand = { readonly runs: U32; readonly value: ValueTree };

@@ -72,7 +72,8 @@ const MAX_STEPS = 64;
 export class Context {
   readonly backend: Backend;
   /**
-   * The columns in which the library has automatically stored results of views.
+   * The automatically stored columns: the library stores results of views in them, so that later commands can reuse
+   * the results.
    *
    * @internal
    */
@@ -93,14 +94,17 @@ export class Context {
   #closed = false;
 
   /**
-   * Set in the temporary context in which the commands of a pipeline are recorded while the pipeline is prepared.
-   * Undefined in other contexts.
+   * The recording, if this is the temporary context in which a pipeline is recorded while it is prepared; otherwise
+   * undefined.
    *
    * @internal
    */
   readonly recording: Recording | undefined;
 
-  /** From now on, use the backend only through `context.backend`, which informs the context of every command. */
+  /**
+   * Makes a context for a backend. From then on, use the backend only through `context.backend`, which informs the
+   * context of every command.
+   */
   constructor(backend: Backend);
   /** @internal */
   constructor(backend: Backend, recording: Recording);
@@ -373,8 +377,8 @@ export class Context {
   }
 
   /**
-   * Allocates 32-bit words on the device, which are freed with the current scope. If only the device knows the number
-   * of rows to be stored, `count` is the memory that holds this number.
+   * Allocates 32-bit words on the device. They are freed with the current scope. If only the device knows how many
+   * rows the words will hold, `count` is the memory of this number.
    */
   allocate(words: number, count?: Memory): Memory {
     if (!Number.isInteger(words) || words < 0) throw wrongArgument('allocate', 'words', words, 'a whole number from 0');
@@ -641,9 +645,9 @@ export class Context {
   }
 
   /**
-   * Declares that a device count (a length that only the device knows) may exceed its limit. Call it before the count
-   * is used. If the count exceeds the limit, all reads of columns that derive from the count throw a
-   * {@link CapacityError}.
+   * Declares that a device count (a length that only the device knows) may exceed its limit. Call this method before
+   * the count is used. If the count exceeds the limit, all reads of columns that derive from the count throw a {@link
+   * CapacityError}.
    */
   expectCapacity(length: DeviceLength, primitive: string): void {
     if (this.recording !== undefined) this.recording.expectCapacity(length, primitive);
@@ -723,8 +727,8 @@ export class Context {
   }
 
   /**
-   * Waits until all promises have settled, then throws the first failure. If a capacity of the columns was exceeded,
-   * that error takes precedence.
+   * Waits until all promises have settled, then throws the first failure. If the columns derive from a primitive
+   * whose capacity was exceeded, the {@link CapacityError} takes precedence.
    */
   async #settle<R>(columns: readonly Column[], promises: readonly Promise<R>[]): Promise<R[]> {
     const sources = new Set(memoriesIn(columns).map(({ buffer }) => buffer));
@@ -762,7 +766,10 @@ function requireMemory(call: string, argument: string, given: Memory): void {
   if (!(given instanceof Memory)) throw wrongArgument(call, argument, given, 'memory from allocate()');
 }
 
-/** Up to this capacity, rows are read together with their number, if only the device knows it. This saves a second wait. */
+/**
+ * Maximum capacity up to which a read copies the rows together with their number, if only the device knows the
+ * number. That saves a second wait.
+ */
 const ROWS_READ_AT_ONCE = 65536;
 
 function closedMeanwhile(): DeviceLostError {

@@ -43,8 +43,8 @@ export function copyIf<C extends Table>(table: C, keep: Predicate, options?: Con
 }
 
 /**
- * The rows for which the predicate holds and the other rows, both in order: a stable partition into two tables, in one
- * pass. Cost, determinism and edge cases as {@link copyIf}.
+ * The rows for which the predicate holds and the other rows, both in order: a stable partition into two tables, in
+ * one pass. Cost, determinism and edge cases are those of {@link copyIf}.
  *
  * - Equivalent loop: `for (const row of rows) (keep(row) ? selected : rejected).push(row)`.
  *
@@ -62,7 +62,8 @@ export function partition<C extends Table>(
 }
 
 /**
- * The rows for which the predicate does not hold, in order. Cost, determinism and edge cases as {@link copyIf}.
+ * The rows for which the predicate does not hold, in order. Cost, determinism and edge cases are those of {@link
+ * copyIf}.
  *
  * - Equivalent loop: `for (const row of rows) if (!remove(row)) out.push(row)`.
  *

@@ -20,8 +20,8 @@ export function crossReduceOn(backend: Backend, command: CrossReduceCommand): vo
 }
 
 /**
- * Runs a cross reduction as a `forEach`. Each index stands for one left row and one run of right rows, and loops over
- * the rows of the run.
+ * Runs a cross reduction as a `forEach`. Each index stands for one row of the left table and one run (consecutive
+ * rows) of the right table, and loops over the rows of the run.
  */
 function crossReduceByRows(backend: Backend, command: CrossReduceCommand): void {
   const { extent, program, stores } = rowsOf(command);
@@ -38,7 +38,10 @@ export function rowsOf(command: CrossReduceCommand): {
   return { extent: capacityOf(command.extent) * runsOf(command), program: runProgram(command), stores };
 }
 
-/** The number of runs into which the right rows are split. Each left row has one result for each run. */
+/**
+ * The number of runs (groups of consecutive rows) into which the right table is split. Each row of the left table has
+ * one result for each run.
+ */
 export function runsOf({ others, run }: Pick<CrossReduceCommand, 'others' | 'run'>): number {
   return Math.ceil(capacityOf(others) / run);
 }

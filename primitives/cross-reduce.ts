@@ -60,7 +60,8 @@ export interface Contraction<T extends Shape, S extends Shape> {
 
 export interface CrossReduceOptions extends ContextOption {
   /**
-   * Number of right rows that go into one result. If given, every left row has one result for each run of right rows.
+   * Number of consecutive rows of the right side (a run) that are folded into one result. If given, every row of the
+   * left side has one result for each run.
    */
   readonly run?: number | undefined;
   /** Columns and numbers for the array and uniform parameters of the functors, by name. */
@@ -73,7 +74,10 @@ const OPTIONS: FieldKinds<CrossReduceOptions> = {
   context: anything,
 };
 
-/** Default number of right rows in a run. The results of the runs are then folded in a second pass. */
+/**
+ * Default number of consecutive rows of the right side (a run) that the first pass folds into one result. A second
+ * pass folds the results of the runs.
+ */
 const RUN = 1024;
 
 /**
@@ -81,16 +85,16 @@ const RUN = 1024;
  * points, the number of points within a distance, products of matrices. Tiles of both sides are read once for many
  * pairs, so the speed is limited by arithmetic, not by memory.
  *
- * The value of a pair is a functor whose parameters are columns of both sides, by name. For vectors, pass a
- * {@link Contraction}: it first applies `step` to the elements, one after another, and then `value` to the sums. f32 is
- * rounded after every operation, as in all functors. With `run`, the right rows are split into runs of `run` rows, and
- * every left row has one result for each run. The result of left row i and run r is row `r · left rows + i` of the
- * output, so the results of one run are adjacent. If only the device knows the number of left rows, `left rows` in this
- * formula is their capacity.
+ * The value of a pair is a functor whose parameters are columns of both sides, by name. For vectors, pass a {@link
+ * Contraction}: it first applies `step` to the elements, one after another, and then `value` to the sums. f32 is
+ * rounded after every operation, as in all functors. With `run`, the rows of the right side are split into runs of
+ * `run` consecutive rows, and every left row has one result for each run. The result of left row i and run r is row
+ * `r · left rows + i` of the output, so the results of one run are adjacent. If only the device knows the number of
+ * left rows, `left rows` in this formula is their capacity.
  *
  * - Work O(left rows · right rows · dimensions), span O(right rows · dimensions), or O(run · dimensions).
- *   Deterministic: without `run`, values are folded from left to right in runs of 1,024, and so are the results of
- *   these runs.
+ *   Deterministic: without `run`, the values of each 1,024 consecutive right rows are folded from left to right, and
+ *   then the results are folded from left to right.
  * - The monoid must be associative; it need not be commutative.
  * - If there are no right rows, all results are the identity; with `run`, the output has no rows. Accepts device counts
  *   (lengths that only the device knows) on both sides. Runs beyond a device count of right rows, and rows beyond a
@@ -385,7 +389,7 @@ function ownProgram(name: string, context: Context, { tables }: CrossSide, lengt
   return programOf(fusion, context, length);
 }
 
-/** Folds the results of a row's runs from left to right into one result for each row. */
+/** Folds the results of all runs of a left row, from left to right, into one result for the row. */
 function foldRuns(
   context: Context,
   { module, types, identity }: CrossReduceCommand['monoid'],

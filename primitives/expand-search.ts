@@ -12,8 +12,8 @@ import { applyToRank } from './ranked-rows.ts';
 import { partitionPoint } from './search.ts';
 
 /**
- * Number of output rows between two cuts; a power of two. The source rows at cuts are searched for among all rows; the
- * source rows of pieces only between the two nearest cuts.
+ * Number of output rows between two cuts; a power of two. A cut is an output row whose source row is searched for
+ * among all rows. The source row at the start of a piece is then searched for only between the two nearest cuts.
  */
 const PART = 1024;
 

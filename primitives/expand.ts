@@ -145,8 +145,8 @@ function spreadRows<R extends Shape>(expansion: Expansion<R>, spread: Spread): C
 }
 
 /**
- * Marks the first output row of every source row, and spreads the marks to the output rows after it by a maximum scan.
- * Then computes every output row from the source row that its mark names.
+ * Marks the first output row of every source row with the index of the source row. A maximum scan then spreads each
+ * mark to the following output rows, and every output row is computed from the source row that its mark names.
  */
 function expandByScan<R extends Shape>(expansion: Expansion<R>, spread: Spread, results: readonly Column[]): void {
   const { context, fields, functor, captures } = expansion;

@@ -72,7 +72,10 @@ type Before = (a: readonly U32[], b: readonly U32[]) => Bool;
 const minima: Monoids = monoidsOf(minimum, none, below);
 const maxima: Monoids = monoidsOf(maximum, 0, (a, b) => below(b, a));
 
-/** The monoids that choose the first value of an order, by type. `last` is the word that comes last in the order. */
+/**
+ * For each type, the monoid that chooses the first value of an order. `last` is the word that comes last in the
+ * order.
+ */
 function monoidsOf(scalar: (type: never) => AnyMonoid, last: number, before: Before): Monoids {
   const of = (type: Scalar<NumericType>): AnyMonoid => firstOf(type, scalar(type as never).identity, last, before);
   return { u32: of(u32), i32: of(i32), f32: of(f32), u64: firstOf(u64, { lo: last, hi: last }, last, before) };

@@ -47,7 +47,7 @@ export function isPlain(given: object): boolean {
   return prototype === null || (Object.getPrototypeOf(prototype) === null && !isPromise(given));
 }
 
-/** Describes the value that a caller passed in a few words, for error messages. */
+/** Describes a caller's value in a few words, for error messages. */
 export function describeGiven(given: unknown): string {
   if (given === undefined) return 'nothing';
   if (given === null) return 'null';

@@ -15,7 +15,10 @@ export interface Flaw {
 /** The columns and contexts found among the arguments, by path. They must all belong to one context. */
 export type Homes = Map<string, object>;
 
-/** Checks an argument. Returns what is wrong with it, or undefined, and records its columns and contexts in `homes`. */
+/**
+ * A check of an argument. It returns what is wrong with the argument, or undefined, and records the argument's
+ * columns and contexts in `homes`.
+ */
 export type Kind = (given: unknown, path: string, homes: Homes) => Flaw | undefined;
 
 /** The code and the remedy of the error that is thrown if an argument fails the check. */
@@ -82,7 +85,7 @@ export function optional(kind: Kind): Kind {
   return (given, path, homes) => (given === undefined ? undefined : kind(given, path, homes));
 }
 
-/** Makes a record of options required, even if all of its options are optional. */
+/** Accepts what the given kind of record accepts, except `undefined`, even if all fields of the record are optional. */
 export function wanted(kind: Kind): Kind {
   return (part, path, homes) => (part === undefined ? { path, part, expected: 'a record' } : kind(part, path, homes));
 }

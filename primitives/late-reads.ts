@@ -8,16 +8,16 @@ interface LateRead {
   /** The column to read. If the column is about to be overwritten, a copy of it replaces it here. */
   column: Column;
   /**
-   * The result of reading all rows up to the column's capacity. Set if they were read early to free the column's
-   * memory.
+   * The result of reading all rows up to the column's capacity. Set if the rows were read before their number was
+   * known, in order to free the column's memory.
    */
   all: Promise<IntoArray> | undefined;
 }
 
 /**
- * Reads of columns whose length only the device knows. Each read first waits for the number of rows, because it may be
- * much smaller than the capacity. The result has the contents at the time of the call, even if the column is
- * overwritten or released meanwhile.
+ * Reads of columns whose length only the device knows. Each read first waits for the number of rows, because this
+ * number may be much smaller than the capacity. The result has the contents at the time of the call, even if the
+ * column is overwritten or released meanwhile.
  */
 export interface LateReads {
   /** Whether no read is waiting. */

@@ -90,8 +90,8 @@ function mapOf(functor: FunctorDescription, given: { readonly [name: string]: un
 }
 
 /**
- * The context to which a functor's arguments belong. If they belong to none and the functor captures arrays, the
- * context of the current scope, in which the captured views are then stored.
+ * The context to which a functor's arguments belong. If the arguments belong to no context but the functor captures
+ * arrays, this is the context of the current scope, where the captured views will be stored.
  */
 export function homeOf(
   { functorName, parameters }: FunctorDescription,

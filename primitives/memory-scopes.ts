@@ -32,7 +32,8 @@ export interface MemoryScopes {
   /** Adds memory to the innermost scope, so that the memory is freed when this scope ends. */
   own(memory: Memory): void;
   /**
-   * Frees memory. If a pending operation holds it, it is freed when the last hold ends. Releasing twice has no effect.
+   * Frees memory. If pending operations hold the memory, it is freed when the last hold ends. Releasing twice has no
+   * effect.
    */
   release(memory: Memory): void;
   /** Keeps memory from being freed until `letGo` is called. */
@@ -172,8 +173,8 @@ export function createMemoryScopes(owner: Owner): MemoryScopes {
 }
 
 /**
- * Makes the returned views the owners of memory that nothing else needs, so that the memory is freed when they are
- * disposed of.
+ * Makes the returned views the owners of memory that nothing else needs, so that the memory is freed when the views
+ * are disposed of.
  */
 function entrust(
   views: readonly Column[],
@@ -189,12 +190,15 @@ function entrust(
   }
 }
 
-/** Throws if the result contains promises, because they would wait for columns that are freed when the scope ends. */
+/**
+ * Throws if the result contains promises, because such promises would wait for columns that are freed when the scope
+ * ends.
+ */
 function requireNoPromises(returned: unknown): void {
   const promises = promisesIn(returned);
   if (promises.size === 0) return;
-  // The promises will reject, because their columns are freed. The error below explains the reason, so their rejections
-  // are ignored.
+  // The promises will reject, because their columns are freed. The error below explains the reason, so the rejections
+  // are ignored here.
   for (const promise of promises.values()) promise.then(undefined, () => {});
   const [path] = promises.keys();
   throw new ArgumentError('context/async-scope', 'A scope was given an asynchronous pipeline.', {

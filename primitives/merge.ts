@@ -28,7 +28,7 @@ import { below, orderedWords, partitionPoint } from './search.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
 export interface MergeOptions extends ContextOption {
-  /** Whether both inputs are sorted in descending order. Then the result is too. */
+  /** Whether both inputs are sorted in descending order. Then the result is in descending order too. */
   readonly descending?: boolean;
 }
 
@@ -67,8 +67,9 @@ export function merge<K extends SortKeys>(first: K, second: K, options: MergeOpt
 }
 
 /**
- * Merges the rows of two tables that are sorted by their keys into one sorted table. The values may have any number of
- * columns, which must be the same in both tables. Order, cost, determinism, edge cases and errors as {@link merge}.
+ * Merges the rows of two tables that are sorted by their keys into one sorted table. The values may have any number
+ * of columns, which must be the same in both tables. Order, cost, determinism, edge cases and errors are those of
+ * {@link merge}.
  *
  * - Equivalent loop: as in {@link merge}, pushing rows.
  *
@@ -140,7 +141,10 @@ interface Path {
   readonly length: number | DeviceLength;
 }
 
-/** Number of result rows between two cuts of the merge path; a power of two. */
+/**
+ * Number of result rows between two cuts of the merge path (the order in which rows are taken from the two tables); a
+ * power of two.
+ */
 const PART = 2048;
 
 /**

@@ -22,7 +22,7 @@ import { memoized } from './ir/memo.ts';
 import { aFlag, anything, aText, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
 
-/** The properties of a monoid whose types do not depend on its shape. */
+/** Those properties of a monoid whose types do not depend on the shape of the monoid. */
 export interface AnyMonoid {
   readonly shape: Shape;
   readonly identity: unknown;
@@ -70,9 +70,9 @@ const DEFINITION: FieldKinds<MonoidDefinition<Shape>> = {
 
 /**
  * Makes a monoid. If its shape is a record, its fields are matched by name with the columns of tables. `combine` must
- * be associative, and `identity` must be neutral on both sides. If `commutative` is set, swapping the operands must not
- * change the result. If `exact` is set, these laws must hold to the byte, otherwise in real arithmetic. If a law does
- * not hold, results are unspecified.
+ * be associative, and `identity` must be neutral on both sides. If `commutative` is set, swapping the operands must
+ * not change the result. If `exact` is set, these laws must hold to the byte; otherwise they must hold in real
+ * arithmetic. If a law does not hold, results are unspecified.
  *
  * @example
  * const affine = monoid({ of: { m: u32, c: u32 }, identity: { m: 1, c: 0 },
@@ -353,8 +353,8 @@ export type Segmented<S extends Shape> = Monoid<{ readonly head: Scalar<'bool'>;
 const segmentedOnce = memoized(makeSegmented);
 
 /**
- * Makes a monoid on pairs (head, value) that starts again at every row whose head is true. With it, a scan becomes a
- * segmented scan (Blelloch 1990).
+ * Makes a monoid on pairs (head, value) that starts again at every row whose head is true. With this monoid, a scan
+ * becomes a segmented scan (Blelloch 1990).
  *
  * @example
  * const rows = { head: ctx.column([true, false, true]), value: ctx.column(Uint32Array.of(1, 2, 3)) };

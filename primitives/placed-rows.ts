@@ -19,14 +19,14 @@ export interface RowsToMake {
   readonly capacity?: number | undefined;
   /**
    * An estimate of the number of rows, for calls without `capacity`. The primitive writes up to this number of rows
-   * before the actual number is known, so the device need not wait for the host. The result is the same as without the
-   * option: if there are more rows than expected, or fewer than half of that, the rows are written again. This may take
-   * memory for twice the number of rows.
+   * before the actual number is known, so the device need not wait for the host. The result is the same as without
+   * the option: if there are more rows than expected, or fewer than half of the expected number, the rows are written
+   * again. This may take memory for twice the number of rows.
    */
   readonly expected?: number | undefined;
 }
 
-/** Where in the output the rows that each input row produces are written. */
+/** The positions in the output of the rows that each input row produces. */
 export interface PlacedRows {
   /** For every input row, the index of its first output row. */
   readonly offsets: Column<'u32'>;
@@ -37,7 +37,7 @@ export interface PlacedRows {
 
 /**
  * Assigns positions in the output to the `counts[row]` output rows of every input row. The output of one row comes
- * before that of the next.
+ * before the output of the next row.
  */
 export function placeRows(primitive: string, context: Context, counts: Column<'u32'>): PlacedRows {
   const { length } = counts;

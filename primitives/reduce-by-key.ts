@@ -23,9 +23,9 @@ import { countIn, fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 
 /**
- * Combines the values of every run of equal keys. The result has one row for each run, with the key and the combination
- * of the values in order. Only adjacent equal keys are combined; sort by key first to combine all equal keys. Only the
- * device knows the length of the result.
+ * Combines the values of every run of adjacent equal keys. The result has one row for each run, with the key and the
+ * combination of the values in order. Only adjacent equal keys are combined; sort by key first to combine all equal
+ * keys. Only the device knows the length of the result.
  *
  * - The monoid must be associative with a neutral identity; it need not be commutative.
  * - Work O(n), span O(log n), one pass over the input, even if runs are long. Deterministic, as a scan is.
@@ -93,7 +93,7 @@ function reduceRuns<K extends Table, S extends Shape>(
 
 /**
  * The first row of every run of equal keys: its key and its values. Only the device knows the length of the result.
- * Cost, determinism and edge cases as {@link reduceByKey}.
+ * Cost, determinism and edge cases are those of {@link reduceByKey}.
  *
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (i === 0 || keys[i] !== keys[i - 1]) out.push([keys[i],
  *   values[i]])`.
@@ -116,7 +116,7 @@ export function uniqueByKey<K extends Table, V extends Table>(
 
 /**
  * The first key of every run of equal keys. If the keys are sorted, the result has every key once. Cost, determinism
- * and edge cases as {@link reduceByKey}.
+ * and edge cases are those of {@link reduceByKey}.
  *
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (i === 0 || keys[i] !== keys[i - 1]) out.push(keys[i])`.
  *
@@ -134,7 +134,8 @@ function copyHeads<C extends Table>(primitive: string, keys: Table, rows: C): C 
 }
 
 /**
- * The key and the length of every run of equal keys. Cost, determinism and edge cases as {@link reduceByKey}.
+ * The key and the length of every run of equal keys. Cost, determinism and edge cases are those of {@link
+ * reduceByKey}.
  *
  * @example
  * await ctx.read(runLengthEncode(ctx.column(Uint32Array.of(4, 4, 2))));

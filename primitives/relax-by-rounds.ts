@@ -19,17 +19,17 @@ import { type Axis, stepAlong } from './stencil-axis.ts';
 type Values = Value<ScalarType>[];
 
 /**
- * Relaxes grids with the backend's own kernel if it has one for grids of this size, otherwise with three launches for
- * every round.
+ * Relaxes grids (updates their cells round after round). Uses the backend's own kernel if the backend has one for
+ * grids of this size, otherwise three launches for every round.
  */
 export function relaxOn(backend: Backend, command: RelaxCommand): void {
   if (backend.relax?.(command) !== true) relaxByRounds(backend, command);
 }
 
 /**
- * Does what `Backend.relax` does with other kernels, for grids of any size. Always issues three launches for each of
- * the `maxRounds` rounds, because the host does not learn which round was the last. Allocates memory for a copy of the
- * states, the changes and the grids.
+ * Has the same effect as `Backend.relax`, but uses other kernels and accepts grids of any size. Always issues three
+ * launches for each of the `maxRounds` rounds, because the host does not learn which round was the last. Allocates
+ * memory for a copy of the states, for the changes and for the grids.
  */
 function relaxByRounds(backend: Backend, command: RelaxCommand): void {
   const { cells, extent, state, change, maxRounds } = command;
@@ -121,8 +121,8 @@ function begin(backend: Backend, { command, isDone }: Rounds): void {
 }
 
 /**
- * One round, which reads the states in `from` and writes those in `to`. It steps all cells, folds the changes of every
- * grid, and decides which grids are done.
+ * One round, which reads the old states of the cells from `from` and writes the new states to `to`. The round steps
+ * all cells, folds the changes of every grid, and decides which grids are done.
  */
 function roundOf(
   rounds: Rounds,
@@ -313,8 +313,8 @@ const MAX_COUNT: MonoidProgram = {
 };
 
 /**
- * A monoid that folds values by run. If a run starts in the right operand (its first leaf is not 0), the value of the
- * left operand is dropped.
+ * A monoid that folds each run (group of consecutive cells) separately. If a run starts in the right operand (the
+ * first leaf of the operand is not 0), the value of the left operand is dropped.
  */
 function byRun({ module, types, identity }: MonoidProgram): MonoidProgram {
   const leaves: ScalarType[] = ['u32', ...types];

@@ -54,14 +54,15 @@ export interface GridSizes {
 /** The rule that decides after every round whether a grid stops. */
 export interface StopRule<M extends Shape> {
   /**
-   * The change of a cell in a round: a functor of `before` and `after`, the states of the cell, or of only one of them.
+   * A functor that returns the change of a cell in a round. Its parameters are `before` and `after` (the states of
+   * the cell before and after the round), or only one of the two.
    */
   readonly change: FunctorDescription & { readonly result: M };
   /** The monoid that folds the changes of all cells of a grid. It must be exact and commutative. */
   readonly total: Monoid<M>;
   /**
-   * Whether a grid is done: a functor of `total`, the folded changes of the round, and `cells`, the number of cells of
-   * the grid.
+   * A functor that returns whether a grid is done. Its parameters are `total` (the folded changes of the round) and
+   * `cells` (the number of cells of the grid).
    */
   readonly until: FunctorDescription & { readonly result: Scalar<'bool'> };
   /** Columns and numbers for the array and uniform parameters of `change` and `until`, by name. */
@@ -254,8 +255,8 @@ function gridsAlike({ width, height }: GridSize): Program {
 type Arguments = { readonly [name: string]: unknown };
 
 /**
- * The columns that a step reads: those of the state, which it reads at a cell and around it, and the others, which it
- * reads only at the cell.
+ * The columns that a step reads: columns of the state, which are read at a cell and around it, and further columns,
+ * which are read only at the cell.
  */
 function columnsOfStep(step: FunctorDescription, args: Arguments) {
   const { values, neighbours } = splitParameters(step.parameters);
@@ -288,7 +289,9 @@ function requireRule<S extends Shape, M extends Shape>(state: S, { change, total
   return program;
 }
 
-/** Requires that the parameters of a functor are values from a given record, and that its result has a given shape. */
+/**
+ * Requires that the parameters of a functor are fields of a given record, and that the functor returns a given shape.
+ */
 function requireSignature(functor: FunctorDescription, max: { readonly [name: string]: Shape }, result: Shape): void {
   const { values, neighbours } = splitParameters(functor.parameters);
   const fits = Object.entries(values).every(
@@ -313,8 +316,8 @@ interface PlacedGrids {
   /** Three words: the total number of cells of all grids, the maximum width and the maximum height. */
   readonly total: Memory;
   /**
-   * A word that is 0 if there are enough cells for the grids, and otherwise exceeds its limit, which makes the check
-   * fail. Only needed if only the device knows the number of cells.
+   * A word that is 0 if there are enough cells for the grids, and otherwise is so large that the capacity check on it
+   * fails. Only needed if only the device knows the number of cells.
    */
   readonly missing: Memory | undefined;
 }

@@ -8,8 +8,9 @@ import { type AnyMonoid, monoidProgram } from './monoid.ts';
 import { type FusedScan, fusedScan } from './scan.ts';
 
 /**
- * Commands for algorithms. One launch computes several results for each row and writes them to any elements of columns.
- * An algorithm uses them for a launch that no combination of primitives makes, without depending on backends.
+ * Commands for algorithms that need a launch which no combination of primitives makes. One launch computes several
+ * results for each row and writes each result to any element of a column. Algorithms that use these commands need not
+ * depend on backends.
  */
 
 /** Says where to write one result of every row in a stored column. */

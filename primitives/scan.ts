@@ -100,7 +100,7 @@ export function inclusiveScan<S extends Shape>(
 
 /**
  * For each row, the combination of all rows before that row: `out[0] = identity`, `out[i] = in[0] ⊕ … ⊕ in[i − 1]`.
- * Requirements, cost and determinism as {@link inclusiveScan}.
+ * Requirements, cost and determinism are those of {@link inclusiveScan}.
  *
  * @example
  * await ctx.read(exclusiveScan(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [0, 1, 3]
@@ -158,9 +158,9 @@ function storeScan(primitive: string, scan: Omit<FusedScan, 'stores'>): Column[]
 
 /**
  * A scan that restarts at every row whose head flag is set; row 0 always starts a segment. Exclusive scans give the
- * identity at heads. Requirements, cost and determinism as {@link inclusiveScan}. If the monoid is not exact, values
- * are bracketed as in the canonical combination tree of the whole column, so the bytes of the result also depend on the
- * positions of the heads.
+ * identity at heads. Requirements, cost and determinism are those of {@link inclusiveScan}. If the monoid is not
+ * exact, values are bracketed as in the canonical combination tree of the whole column, so the bytes of the result
+ * also depend on the positions of the heads.
  *
  * - Equivalent loop: `for (i …) { if (heads[i]) sum = identity; out[i] = sum = combine(sum, in[i]) }`.
  *

@@ -60,7 +60,7 @@ export function scatter<C extends Table>(
 
 /**
  * Like {@link scatter}, but writes only the rows whose flag is true. Only the indices of these rows must be distinct.
- * Cost, determinism, edge cases and errors as {@link scatter}.
+ * Cost, determinism, edge cases and errors are those of {@link scatter}.
  *
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (flags[i] && indices[i] < length) out[indices[i]] = rows[i]`.
  *
@@ -181,8 +181,8 @@ export function scatterReduce<C extends WordTable>(
 }
 
 /**
- * Requires that the columns to be written are distinct. They are not if a view is materialized several times, which
- * gives a single column.
+ * Requires that the columns to be written are distinct. They are not distinct if the same view was materialized
+ * several times, because every call then returns the same column.
  */
 function requireApart(targets: readonly Column[]): void {
   const memories = targets.flatMap(({ source }) => (source.kind === 'view' ? [] : [source.memory]));

@@ -10,7 +10,7 @@ import { requireOptions } from './options.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
 export interface SearchOptions {
-  /** Whether the keys are in descending order. Then keys come before a needle if they are greater. */
+  /** Whether the keys are in descending order. If so, a key comes before a needle if the key is greater. */
   readonly descending?: boolean;
 }
 
@@ -37,7 +37,7 @@ export function lowerBound<K extends SortKeys>(keys: K, needles: K, options: Sea
 
 /**
  * For every needle, the number of keys at or below the needle. This is the last position at which the needle could be
- * inserted into the sorted keys. Returns a view. Requirements, cost and edge cases as {@link lowerBound}.
+ * inserted into the sorted keys. Returns a view. Requirements, cost and edge cases are those of {@link lowerBound}.
  *
  * - Equivalent loop: `out[i] = keys.filter((key) => key <= needles[i]).length`.
  *

@@ -47,10 +47,11 @@ const OPTIONS: FieldKinds<SelectOptions> = { descending: aFlag, context: anythin
  * `sort(keys)[k]`, found without sorting. It is a column on the device, and the call does not wait. The order and the
  * types of keys are those of {@link sort}.
  *
- * The sought key is determined 8 bits at a time, the most significant bits first. A histogram counts the next 8 bits of
- * all keys that start with the bits known so far. The prefix sums of these counts show which 8 bits the sought key has.
- * For a single position, every 8 bits take one pass over the keys and a scan of 256 counts. For several positions, a
- * trie maps each key to the positions whose known bits it shares.
+ * The sought key is determined 8 bits at a time, the most significant bits first. A histogram counts the next 8 bits
+ * of all keys that start with the bits known so far. The prefix sums of these counts show which 8 bits the sought key
+ * has. For a single position, every 8 bits take one pass over the keys and a scan of 256 counts. For several
+ * positions, a trie finds for each key the positions whose sought keys have known bits equal to the first bits of the
+ * key.
  *
  * - Work O(n · bits / 8), span O(bits / 8 · log n). The keys are read once for every 8 bits, so materialize a costly
  *   view first. Memory is taken only for counts. For more than 256 positions in one call, the keys are sorted instead.
@@ -81,8 +82,8 @@ export function selectKth<K extends SortKeys>(keys: K, k: number | Column<'u32'>
 }
 
 /**
- * Up to this number of keys, a prepared pipeline is used, which saves host time. For more keys, the device takes longer
- * than the host needs to issue the passes anyway.
+ * Maximum number of keys for which a prepared pipeline is used, in order to save host time. For more keys, the host
+ * issues the passes faster than the device runs them, so saving host time would not help.
  */
 const MAX_KEYS_OF_STEP = 2 ** 20;
 
@@ -115,8 +116,8 @@ const placeOf = fn('placeOf', { index: u32, place: uniform(u32) }, u32, ({ place
  * position `floor(fraction · (n − 1))`. Keys are never averaged, so the median of an even number of keys is the lower
  * of the two middle keys. A fraction is rounded up to the next multiple of 2⁻³².
  *
- * Cost and determinism as {@link selectKth} with these positions. Accepts device counts (lengths that only the device
- * knows). If there are no keys, the result is zero.
+ * Cost and determinism are those of {@link selectKth} with these positions. Accepts device counts (lengths that only
+ * the device knows). If there are no keys, the result is zero.
  *
  * - Equivalent loop: `out = fractions.map((f) => keys.toSorted((a, b) => a - b)[Math.floor(f * (n - 1))] ?? 0)`.
  *
@@ -183,7 +184,7 @@ function selectPlaces<K extends SortKeys>(
   return context.materialize(gather(rows, rowOfPlace(places, length)));
 }
 
-/** The positions, where those past the last key are replaced by the position of the last key. */
+/** Replaces every position past the last key by the position of the last key. */
 function lastOr(places: Column<'u32'>, length: Length): Column<'u32'> {
   const view = fuse(
     'lastOr',
@@ -227,7 +228,7 @@ interface SoughtKey {
   readonly words: readonly Column<'u32'>[];
 }
 
-/** The words of the key at the position that `rank`, a column of one row, contains. */
+/** The words of the key at one position; `rank` is a column of one row that contains this position. */
 function findOne(context: Context, words: readonly Column<'u32'>[], rank: Column<'u32'>): readonly Column<'u32'>[] {
   let sought: SoughtKey = { rank, words: words.map(() => constant(u32, 0, 1)) };
   for (let level = 0; level < 4 * words.length; level++) sought = learnDigit(context, words, sought, level);
@@ -276,7 +277,9 @@ function learnDigit(
   });
 }
 
-/** The digit of every key at a level, for keys that have the known bits above the level; `NONE` for all other keys. */
+/**
+ * The digit (8 bits) of every key at a level; `NONE` for keys that do not start with the known bits above the level.
+ */
 function digitsOf(words: readonly Column<'u32'>[], known: readonly Column<'u32'>[], level: number): Column<'u32'> {
   const view = fuse(
     'digitsOf',
@@ -390,7 +393,7 @@ function agree(key: readonly U32[], other: readonly U32[], level: number): Bool 
 }
 
 /**
- * The number of counted keys before the sought key: those in the groups before its group, and those before it in its
+ * The number of counted keys before a sought key: all keys of earlier groups, and `rank` keys of the sought key's own
  * group.
  */
 const targetOf = fn('targetOf', { group: u32, rank: u32, upTo: array(u32) }, u32, ({ group, rank, upTo }) =>

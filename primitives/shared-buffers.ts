@@ -52,7 +52,7 @@ export interface BorrowOptions<E extends BufferElements> {
 export interface LendOptions {
   /**
    * The byte at which the elements start must be a multiple of this number. If a column, such as a slice, starts
-   * elsewhere, it is copied. Bindings need 256, vertex buffers 4. By default, nothing is copied.
+   * elsewhere, the column is copied. Bindings need 256, vertex buffers 4. By default, nothing is copied.
    */
   readonly alignment?: number | undefined;
 }
@@ -66,7 +66,10 @@ export interface LentColumn extends Disposable {
   readonly buffer: GpuBuffer;
   /** The byte of the buffer at which the elements start. */
   readonly offset: number;
-  /** The number of bytes of all elements. If only the device knows their number, the bytes of the capacity. */
+  /**
+   * The number of bytes of all elements. If only the device knows how many elements there are, the bytes of the
+   * capacity.
+   */
   readonly bytes: number;
   /** How the elements are stored. */
   readonly type: BufferElements;
@@ -100,7 +103,7 @@ const LEND_OPTIONS: FieldKinds<LendOptions> = { alignment: aFiniteNumber };
 export interface SharingContext {
   readonly context: Context;
   readonly backend: Backend;
-  /** Makes memory from a borrowed buffer. It is freed with the current scope. */
+  /** Makes memory from a borrowed buffer. The memory is freed with the current scope. */
   keep(buffer: DeviceBuffer): Memory;
   allocate(words: number): Memory;
   /** Copies a column to new memory. `call` names the caller in errors. */
@@ -179,7 +182,7 @@ export function lendColumn(sharing: SharingContext, column: Column, options: Len
   const letGo = (): void => held.splice(0).forEach(sharing.letGo);
   const lost = new AbortController();
   const onLost = (reason: unknown): void => lost.abort(reason);
-  /** Holds memory that nothing else uses, so that it is freed when the hold ends. */
+  /** Holds memory that nothing else uses, so that the memory is freed when the hold ends. */
   const holdAlone = (memory: Memory): Memory => {
     hold(memory);
     sharing.release(memory);

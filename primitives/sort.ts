@@ -66,7 +66,7 @@ export function sort<K extends SortKeys>(keys: K, options: SortOptions = {}): K 
 
 /**
  * Sorts the rows of a table by their keys, in ascending order. Rows with equal keys keep their order. The values may
- * have any number of columns. Order, cost, edge cases and errors as {@link sort}.
+ * have any number of columns. Order, cost, edge cases and errors are those of {@link sort}.
  *
  * - Equivalent loop: `out = rows.toSorted((a, b) => a.key - b.key)`.
  *
@@ -86,7 +86,7 @@ export function sortByKey<K extends SortKeys, V extends Table>(
 
 /**
  * The row indices, sorted in ascending order of the keys of the rows: `gather(table, sortPermutation(keys))` is the
- * sorted table. Order, cost, edge cases and errors as {@link sort}.
+ * sorted table. Order, cost, edge cases and errors are those of {@link sort}.
  *
  * - Equivalent loop: `out = keys.map((_, i) => i).sort((i, j) => keys[i] - keys[j])`.
  *
@@ -223,7 +223,7 @@ function permutationOf(
 
 /**
  * The words of the keys that contain bits to sort by, the least significant first, each with its range of bits. If no
- * word contains any, the first word.
+ * word contains such bits, only the first word is returned.
  */
 function sortedWords(columns: readonly Column[], { from, to }: BitRange): [Column, BitRange][] {
   const within = (bit: number): number => Math.min(32, Math.max(0, bit));

@@ -17,8 +17,8 @@ import { requireOptions } from './options.ts';
 import { type Axis, type AxisStep, requireBoundary, stepAlong } from './stencil-axis.ts';
 
 /**
- * The arguments for a functor's parameters in {@link stencil}, by name. For a `neighbours(…)` parameter, the columns in
- * which neighbours are read; for other parameters, as in {@link map}.
+ * The arguments for a functor's parameters in {@link stencil}, by name. A `neighbours(…)` parameter takes the columns
+ * in which neighbours are read; all other parameters take the arguments that {@link map} takes.
  */
 export type StencilArguments<P extends Parameters> = {
   readonly [K in keyof P]: P[K] extends NeighboursParameter<infer S> ? ColumnsOf<S> : ColumnArgument<P[K]>;

@@ -110,11 +110,11 @@ export function unfold<S extends WalkState, R extends Shape>(
  * - Work O(rows + steps), span O(steps of the longest walk), or O(emitted rows) if all rows have the same index; every
  *   walk runs once. Deterministic: the operations are commutative and exact.
  * - `add` is modulo 2³². Accepts device counts (lengths that only the device knows).
- * - Equivalent loop: as {@link unfold}, with `if (made.emits && index < onto.length) onto[index] ^= value` for `{
- *   index, value } = made.value`.
+ * - Equivalent loop: the loop of {@link unfold}, with `if (made.emits && index < onto.length) onto[index] ^= value`
+ *   for `{ index, value } = made.value`.
  *
  * @throws {@link ArgumentError} as {@link unfold}; `column/not-writable` if `onto` is a view or packed,
- * `scatter/aliased` if the walks read it.
+ * `scatter/aliased` if the walks read `onto`.
  * @example
  * const multiples = fn({ m: u32, by: u32 },
  *   { more: bool, emits: bool, state: { m: u32 }, value: { index: u32, value: u32 } }, ({ m, by }) => ({

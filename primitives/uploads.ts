@@ -73,7 +73,10 @@ export interface UploadOptions {
    * further.
    */
   readonly signal?: AbortSignal | undefined;
-  /** Called with the number of bytes read so far and in total. If it throws, the upload fails. */
+  /**
+   * Called with the number of bytes read so far and the total number of bytes. If the callback throws, the upload
+   * fails.
+   */
   readonly onProgress?: ((doneBytes: number, totalBytes: number) => void) | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { ArrayBinding, Backend, DeviceBuffer, Length, Program } from './con
 
 type Buffers = readonly DeviceBuffer[];
 
-/** Is informed which buffers commands read and write. */
+/** An observer that is informed which buffers every command reads and writes. */
 export interface Watch {
   /**
    * Whether nothing needs to be observed at the moment. Then the buffers of commands are not listed, which saves time.
@@ -66,8 +66,8 @@ export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
     relax: (command) => {
       const { extent, cells, grids, own, step, until, state, rounds } = command;
       const run = (): boolean => backend.relax?.(command) === true;
-      // The states are read too, but need not be listed as reads: they are written in place, so they keep the checks
-      // that they derive from.
+      // The states are read too, but need not be listed as reads: they are written in place, so they keep the
+      // capacity checks from which they derive.
       return issue(extent, [grids, own, step, until], [...state, rounds], () => issue(cells, [], [], run));
     },
     crossReduce: (command) => {
@@ -110,8 +110,8 @@ export function lengthBuffer(length: Length): DeviceBuffer[] {
 }
 
 /**
- * Properties that forward to all members of an object, including those of its class. Each access reads the current
- * value.
+ * Property descriptors that forward to all members of an object, including the members of its class. Each access
+ * reads the current value.
  */
 function membersOf(object: object): PropertyDescriptorMap {
   const members: PropertyDescriptorMap = {};

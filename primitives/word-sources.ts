@@ -1,6 +1,9 @@
 import type { Backend, DeviceBuffer, WordSource } from './contract/backend.ts';
 
-/** The failure of a source. A class of its own distinguishes it from failures of the backend that reads the source. */
+/**
+ * The failure of a source. It has a class of its own, so that it can be told from failures of the backend that reads
+ * the source.
+ */
 export class SourceFailure extends Error {
   static {
     SourceFailure.prototype.name = 'SourceFailure';
@@ -25,7 +28,7 @@ export async function uploadTo(backend: Backend, buffer: DeviceBuffer, source: W
   backend.write(buffer, 0, words);
 }
 
-/** Copies a source that can be read synchronously into memory, so that the copy can be read several times. */
+/** Copies into memory a source that can be read synchronously, so that the copy can be read several times. */
 export function copyOf(source: WordSource): WordSource {
   const bytes = new Uint8Array(source.bytes);
   void source.read(bytes, 0);

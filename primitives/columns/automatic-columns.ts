@@ -46,7 +46,7 @@ export class AutomaticColumns {
   readonly #context: Context;
   /** The automatically stored columns, from the least to the most recently used. */
   readonly #kept = new Set<Automatic>();
-  /** The stored columns that were computed from borrowed buffers. They expire with the submission. */
+  /** Stored columns that were computed from borrowed buffers. They expire when the current submission ends. */
   readonly #passing = new Set<Automatic>();
   readonly #collected = new FinalizationRegistry<Automatic>((automatic) => this.release(automatic));
   readonly #references = new WeakMap<View, WeakRef<View>>();
@@ -59,8 +59,8 @@ export class AutomaticColumns {
   }
 
   /**
-   * Stores the views that a command reads if that is cheaper than to evaluate them at every read. `rows` is the number
-   * of rows of the command. Returns a function that finds the stored results of an input.
+   * Stores each view that a command reads, if storing the view is cheaper than evaluating it at every read. `rows` is
+   * the number of rows of the command. Returns a function that finds the stored results of an input.
    */
   storeFor(fusion: Fusion, rows: number): (input: ViewInput) => StoredResults | undefined {
     this.#programs++;
@@ -96,8 +96,8 @@ export class AutomaticColumns {
   }
 
   /**
-   * The memory in which results of views are automatically stored. Included are the views among the given columns, and
-   * all views that these read. Views older than `since` are skipped.
+   * The memory of all automatically stored results of the views among the given columns, and of all views that these
+   * views read. Views with a serial number below `since` are skipped.
    */
   memoriesUnder(columns: readonly Column[], since: number): Memory[] {
     if (this.#kept.size === 0) return [];
@@ -106,7 +106,8 @@ export class AutomaticColumns {
   }
 
   /**
-   * Frees the automatically stored columns of a view, and of the views that it reads, unless another view needs them.
+   * Frees the automatically stored columns of a view, and of the views that it reads, unless another view needs the
+   * columns.
    */
   disposeUnder(view: View): void {
     if (this.#kept.size === 0) return;
@@ -328,7 +329,7 @@ function arrayOf(
   return { memory, storage: storageOf(type), offset: 0, length };
 }
 
-/** The stored views that a program reads, directly or through other views, when it reads an input. */
+/** The stored views that a program reads, directly or through other views, in order to evaluate one of its inputs. */
 function storedUnder(input: ViewInput, isStored: IsStored): View[] {
   const stored = new Set<View>();
   const seen = new Set<View>();

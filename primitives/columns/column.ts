@@ -30,7 +30,8 @@ export interface Automatic {
   /** Serial number of the last program that reads these columns. */
   usedBy: number;
   /**
-   * The submission in which these columns were computed. They are valid only for it if a source is a borrowed buffer.
+   * Serial number of the submission in which these columns were computed. If a source is a borrowed buffer, the
+   * columns are valid only during that submission.
    */
   readonly submission: number;
   /**
@@ -107,9 +108,9 @@ export interface DeviceLength {
 export type Source =
   | { readonly kind: 'stored'; readonly memory: Memory; readonly storage: Storage; readonly offset: number }
   /**
-   * A view: result number `result` of a functor of the index. It takes no memory, and its code is inlined into the
-   * commands that read it. If the result is u32 but the column has another type, the result is the bit pattern of the
-   * value. So commands that only move values preserve every bit.
+   * A view: result number `result` of a functor of the row index. A view takes no memory, and its code is inlined
+   * into the commands that read the view. If the result is u32 but the column has another type, the result is the bit
+   * pattern of the value. So commands that only move values preserve every bit.
    */
   | { readonly kind: 'view'; readonly view: View; readonly result: number };
 
@@ -142,7 +143,7 @@ export interface View {
   automatic: Automatic | undefined;
 }
 
-/** A view as it is read by another view or by a command. */
+/** A view as an input of another view or of a command. */
 export interface ViewInput {
   /** Name of the view in the module of the reader. */
   readonly name: string;
@@ -161,7 +162,7 @@ export interface ViewCost {
   /** Number of statements of the longest single step: the view's own code, or that of a view it reads. */
   readonly longestStep: number;
   /**
-   * Upper bound for the operations, per row, that storing could save: the operations of all inputs that may be
+   * Upper bound for the operations per row that storing inputs could save: the operations of all inputs that may be
    * evaluated more than once a row.
    */
   readonly repeated: number;
@@ -230,7 +231,7 @@ export function columnsOf(table: Table, call = 'A primitive', argument = 'a tabl
   return columns;
 }
 
-/** Maximum nesting depth of a table. It detects records that contain themselves. */
+/** Maximum nesting depth of a table. A record that contains itself exceeds this depth, and so is detected. */
 const DEEPEST_TABLE = 100;
 
 function collectColumns(table: Table, call: string, argument: string, columns: Column[], depth: number): void {
@@ -347,7 +348,7 @@ export function cellColumn<T extends ScalarType>(memory: Memory, type: T, word: 
   return new Column(memory.context, type, 1, { kind: 'stored', memory, storage: storageOf(type), offset: word });
 }
 
-/** The storage format of a type if every value takes a 32-bit word. Bools are stored as u32. */
+/** The storage format in which every value of a type takes one 32-bit word. Bools are stored as u32. */
 export function storageOf(type: ScalarType): Exclude<ScalarType, 'bool'> {
   return type === 'bool' ? 'u32' : type;
 }
@@ -426,8 +427,8 @@ export function mixedContexts(primitive: string): ArgumentError {
 }
 
 /**
- * The context in which a primitive stores its result: the context of its columns. If the columns belong to no context,
- * the context that the caller named; otherwise that of the current scope.
+ * The context in which a primitive stores its result: the context of its columns; if the columns belong to no
+ * context, the context that the caller named; if the caller named none, the context of the current scope.
  */
 export function requireContext(columns: readonly Column[], primitive: string): Context {
   const context = contextOf(columns, primitive);

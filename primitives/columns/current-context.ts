@@ -18,9 +18,9 @@ export function currentContext(): Current | undefined {
 }
 
 /**
- * Sets the context for primitives whose columns belong to no context, until `run` returns. While a pipeline is prepared
- * for that context, its recording context is set instead. For an asynchronous `run`, the setting ends at the first
- * await, so two tasks never see each other's context.
+ * Calls `run` and, until it returns, makes the given context the one for primitives whose columns belong to no
+ * context. While a pipeline is prepared for the given context, the context that records the pipeline takes its place.
+ * For an asynchronous `run`, the setting ends at the first await, so two tasks never see each other's context.
  */
 export function runIn<R>(context: Context, isNamed: boolean, run: () => R): R {
   const outer = current;

@@ -14,7 +14,7 @@ export type HostArray =
   | Int16Array
   | readonly boolean[];
 
-/** The scalar type of the column that a host array becomes. */
+/** The scalar type of a column made from a host array. */
 export type ColumnTypeOf<A extends HostArray> = A extends Float32Array
   ? 'f32'
   : A extends Int32Array | Int8Array | Int16Array

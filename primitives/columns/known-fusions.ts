@@ -8,8 +8,8 @@ type Length = number | DeviceLength;
 type UniformValue = number | boolean | SymbolicUniform;
 
 /**
- * Identifies a body of `fuse` and everything that the body uses. If `fuse` has already recorded the same body for
- * columns of the same kinds, the recorded code is reused and the body does not run again.
+ * The cache key of a body (the function that `fuse` records). If `fuse` has already recorded a body with an equal key
+ * for columns of the same kinds, the recorded code is reused and the body does not run again.
  */
 export interface FusionKey {
   /**
@@ -25,7 +25,7 @@ export interface FusionKey {
   readonly values?: readonly UniformValue[];
 }
 
-/** What a read of the body refers to: a column, or the word that holds a device length. */
+/** What a read in the body refers to: a column, or the word that holds a device length. */
 export type Origin = Column | DeviceLength;
 
 /** Where the value of a uniform comes from: a number given by the body, or a field of a length. */
@@ -122,7 +122,7 @@ function describe(
 }
 
 const TYPES: Readonly<Record<ScalarType, number>> = { u32: 0, i32: 1, f32: 2, bool: 3 };
-/** Added to the number of the column's type in `list`, if the column is a view. */
+/** Added to the number that the cache key `list` holds for a column's type, if the column is a view. */
 const VIEW = 4;
 
 function pushTypes(types: readonly ScalarType[]): void {
@@ -137,8 +137,8 @@ function pushPart(part: FusionKey['by'][number]): void {
 }
 
 /**
- * Writes the type of a column, the index of the first column with the same array or view and, for a view, its result
- * types.
+ * Appends a column to the cache key: its type, the index of the first column with the same array or view and, for a
+ * view, its result types.
  */
 function pushColumn(columns: readonly Column[], at: number): void {
   const { type, source } = columns[at]!;
@@ -175,8 +175,8 @@ function isOfView({ source }: Column, view: ViewInput['view']): boolean {
 }
 
 /**
- * Writes where else a length occurs in the key. For a device length, also writes where its word occurs as another
- * length or as a column.
+ * Appends a length to the cache key: the index of the first equal length. For a device length, also appends the index
+ * of the first length computed from the same word, and of the column that consists of this word.
  */
 function pushLength(lengths: readonly Length[], at: number, columns: readonly Column[]): void {
   const length = lengths[at]!;
@@ -241,8 +241,9 @@ function scriptOf({ module, reads, uniforms }: FusionTrace, { columns, lengths =
 }
 
 /**
- * Throws if the body requests something that is not in its key. A later call with an equal key would reuse the request
- * of an earlier one.
+ * Returns an index in the cache key of a body; throws if it is negative, which means that the body requested
+ * something that is not in its key. Otherwise a later call with an equal key would read the column or value of an
+ * earlier call.
  */
 function known(at: number): number {
   if (at >= 0) return at;

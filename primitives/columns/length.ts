@@ -61,8 +61,8 @@ export function addLengths(
 }
 
 /**
- * A table with a device count (a length that only the device knew) after the host has read the count. The result has
- * the same memory, and a number as its length. Dispose of the result instead of the table.
+ * A table whose device count (a length that only the device knew) is replaced by the count that the host has read.
+ * The result shares the table's memory. Dispose of the result instead of the table.
  */
 export function knownRows<C extends Table>(table: C, length: number): C {
   const known = columnsOf(table).map(({ context, type, source, length: counted }) => {

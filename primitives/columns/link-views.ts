@@ -40,7 +40,8 @@ interface Node {
   /** Indices of the view's arrays in the linked module, in the view's order. */
   readonly arrayNumbers: number[];
   /**
-   * For every input of the view: the index of the input's node or, if the input is stored, the array of every result.
+   * For every input of the view: the index of the input's node or, if the input is stored, the index of the array of
+   * each result.
    */
   readonly inputs: (number | ReadonlyMap<number, number>)[];
   next: number;
@@ -146,8 +147,8 @@ function pushInput(input: Node['inputs'][number]): void {
 }
 
 /**
- * Maximum memory of the cache of linked modules, in 32-bit words: about 20 MB. The pipelines of a steady loop need far
- * less.
+ * Maximum memory of the cache of linked modules, in 32-bit words: about 20 MB. A loop that calls the same pipelines
+ * again and again needs far less.
  */
 const MAX_WORDS = 2 ** 21;
 /** Estimated memory of one function, in 32-bit words. */

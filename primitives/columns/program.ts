@@ -235,8 +235,8 @@ export function lengthOfCount(count: U32, minus: U32, limit: U32): U32 {
 }
 
 /**
- * Converts a value that a view returned as its bit pattern to the type of the column. Other values are returned
- * unchanged.
+ * Converts a value to the type of the column, if a view returned the value as its bit pattern. Other values are
+ * returned unchanged.
  */
 function ofWord(value: Value<ScalarType>, type: ScalarType): Value<ScalarType> {
   if (value.operand.type === type) return value;
@@ -245,7 +245,7 @@ function ofWord(value: Value<ScalarType>, type: ScalarType): Value<ScalarType> {
 
 type Values = Value<ScalarType>[];
 
-/** Remembers loaded values by index. A value is reused only where its definition is in scope. */
+/** Makes a function that remembers loaded values by index. A value is reused only where its definition is in scope. */
 function createMemo(): (what: string | View, index: U32, load: () => Values) => Values {
   const known = new Map<
     string | View,
@@ -279,9 +279,9 @@ export function storedArray(column: Column): StoredArray {
 }
 
 /**
- * Links a fusion and the views that it reads into a program for the backend. Throws if memory that it reads was freed.
- * If the context and the number of rows of the command are given, views that are cheaper to store than to evaluate at
- * every read are stored first.
+ * Links a fusion and the views that it reads into a program for the backend. Throws if memory that the program reads
+ * was freed. If the context and the number of rows of the command are given, each view that is cheaper to store than
+ * to evaluate at every read is stored first.
  */
 export function programOf(fusion: Fusion, context?: Context, rows: Column['length'] = 0): Program {
   if (context === undefined || fusion.inputs.length === 0) return linkedProgram(fusion);

@@ -15,7 +15,7 @@ export function memoriesIn(value: unknown, since = 0): Memory[] {
   return [...memoriesOf(partsIn(value), since)];
 }
 
-/** The memory of {@link memoriesIn}, for columns and memory that the caller has already collected. */
+/** Like {@link memoriesIn}, but searches columns and memory that the caller has already collected. */
 export function memoriesOf(parts: readonly (Column | Memory)[], since = 0): Set<Memory> {
   const memories = new Set<Memory>();
   const views: View[] = [];
@@ -31,7 +31,10 @@ export function memoriesOf(parts: readonly (Column | Memory)[], since = 0): Set<
   return memories;
 }
 
-/** All memory that the views, and the views that these read, read or own. Views older than `since` are skipped. */
+/**
+ * All memory that the given views read or own, directly or through the views that they read. Views older than `since`
+ * are skipped.
+ */
 export function memoriesUnder(views: Iterable<View>, since = 0): Set<Memory> {
   const memories = new Set<Memory>();
   for (const view of viewsUnder(views, since)) addMemories(view, memories);

@@ -16,8 +16,8 @@ import { READ, stepCost } from './step-cost.ts';
 /** Cost of storing an element, in operations. A share of the cost of the launch is included. */
 export const STORE = 8;
 /**
- * Minimum saving for which a view is stored, in operations a row. For smaller savings, fusing is at least as fast on
- * some device.
+ * Minimum saving for which a view is stored, in operations a row. On some devices, a view with a smaller saving is
+ * evaluated at every read at least as fast.
  */
 export const MIN_SAVING = 112;
 /**
@@ -58,7 +58,7 @@ interface Node extends PlannedView {
   readonly results: Set<number>;
   /** The views that this view reads and that were not stored by an earlier command. */
   readonly inputs: Edge[];
-  /** Number of array reads for one element that replace inputs stored by earlier commands. */
+  /** Number of array reads, for one element of the view, that replace inputs stored by earlier commands. */
   storedReads: number;
   reads: number;
   operations: number;

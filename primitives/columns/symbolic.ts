@@ -4,7 +4,8 @@ import { f32OfBits } from '../ir/semantics.ts';
 import type { DeviceLength, Memory } from './column.ts';
 
 /**
- * A placeholder for a length that each call of a prepared pipeline provides, in word `word` of its block of arguments.
+ * A placeholder for a length that each call of a prepared pipeline provides, in word `word` of the call's argument
+ * block.
  */
 export function symbolicLength(block: Memory, word: number, limit: number): DeviceLength {
   const length = {

@@ -51,8 +51,8 @@ export type OnViewReport = (report: ViewReport) => void;
 type Command = ViewReport['command'];
 
 /**
- * Reports of all views that a command reads, from its plan, whose last entry is the command itself. `missingOf` returns
- * the results of a view that are to be stored for this command; without it, no view is stored.
+ * Reports of all views that a command reads. The last entry of the plan `planned` is the command itself. `missingOf`
+ * returns the results of a view that are to be stored for this command; without it, no view is stored.
  */
 export function reportsOf(
   planned: readonly PlannedView[],

@@ -34,8 +34,8 @@ export function wordsAtHand(column: Column): Column {
 }
 
 /**
- * Keys mapped to u32 such that the order of the u32 is that of the keys, or the reverse order. f32 are ordered by the
- * total order of IEEE 754.
+ * The keys mapped to u32 words that sort in the same order as the keys or, if `descending`, in the reverse order.
+ * Keys of type f32 are ordered by the total order of IEEE 754.
  */
 export function sortableWords(keys: Column, descending = false): Column<'u32'> {
   if (keys.type === 'u32' && !descending) return keys as Column<'u32'>;

@@ -32,8 +32,8 @@ export interface Backend {
   readonly limits: Limits;
   readonly determinism: Determinism;
   /**
-   * Preferred number of rows per index of a walk. Small if many indices run in parallel, large if few do. Only for
-   * primitives whose results do not depend on this number.
+   * Preferred number of rows per index of a walk. The number is small if many indices run in parallel, and large if
+   * few do. It is only for primitives whose results do not depend on it.
    */
   readonly walkRows: number;
   readonly counters: Counters;
@@ -56,8 +56,8 @@ export interface Backend {
    */
   upload?(buffer: DeviceBuffer, source: WordSource): Promise<void>;
   /**
-   * Waits for all commands issued so far that touch the range of words, and copies the range to the host. If `take` is
-   * given, a backend may pass the words to it in pieces; the backend then returns an empty array.
+   * Waits for all commands issued so far that touch the given range of words, and copies the range to the host. If
+   * `take` is given, a backend may pass the words to it in pieces; the backend then returns an empty array.
    */
   read(buffer: DeviceBuffer, word: number, words: number, take?: WordSink): Promise<Uint32Array>;
   /**
@@ -72,8 +72,8 @@ export interface Backend {
   forEach(extent: Extent, program: Program, stores: readonly Store[]): void;
   walk(command: WalkCommand): void;
   /**
-   * Folds `program(index)` over the extent, in order, and stores the result in the word `into`. For an empty extent,
-   * the result is the identity.
+   * Folds `program(index)` over the extent, in order, and stores the result in the words of `into`. For an empty
+   * extent, the result is the identity.
    */
   reduce(extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): void;
   scan(command: ScanCommand): void;
@@ -105,12 +105,16 @@ export interface Backend {
    */
   play?(script: Script, call: ScriptCall): boolean | 'over';
   /**
-   * Prepares for calls of a script with lengths that the host knows, so that the first call is as fast as later ones.
+   * Prepares for calls of a script in which the host knows all lengths, so that the first such call is as fast as
+   * later ones.
    */
   prepareScript?(script: Script): void;
   /** Drops everything cached for a script. */
   forgetScript?(script: Script): void;
-  /** Bytes of a script's intermediate memory, whether it is kept between calls or allocated for each call. */
+  /**
+   * Bytes of memory for a script's intermediate results, whether that memory is kept between calls or allocated for
+   * each call.
+   */
   scriptBytes?(script: Script): number;
   /**
    * Whether a buffer has become unusable because the device ran out of memory while a command wrote to it. Backends
@@ -153,23 +157,24 @@ export interface WordSource {
 }
 
 /**
- * A callback that receives one piece of the words read. `at` is the position of its first word in the range read. The
- * callback must copy the words, because they are invalid after it returns. Pieces may come in any order.
+ * A callback that receives a piece of the range that is being read. `at` is the position of the first word of the
+ * piece in that range. The callback must copy the words, because they are invalid after it returns. Pieces may come
+ * in any order.
  */
 export type WordSink = (words: Uint32Array, at: number) => void;
 
 /** Additional operations of a backend whose WebGPU device belongs to the user. */
 export interface SharedDevice {
   /**
-   * Makes `bytes` bytes of a GPU buffer, from byte `byte` on, readable by commands. In the returned buffer, they start
-   * at its byte `byte`. The backend never writes to them, and `release` does not destroy the GPU buffer. Commands read
-   * the contents that the GPU buffer has when the commands are submitted.
+   * Makes `bytes` bytes of a GPU buffer, from byte `byte` on, readable by commands. They start at byte `byte` of the
+   * returned buffer. The backend never writes to these bytes, and `release` does not destroy the GPU buffer. Commands
+   * read the contents that the GPU buffer has when the commands are submitted.
    */
   borrow(buffer: GpuBuffer, byte: number, bytes: number): { readonly buffer: DeviceBuffer; readonly byte: number };
   /**
-   * Submits all commands issued so far. Returns the GPU buffer that contains the memory, and the byte at which the
-   * memory starts there. The memory stays there until `end` is called. If the memory is lost before that, `onLost` is
-   * called once.
+   * Submits all commands issued so far. Returns the GPU buffer that contains the memory of `buffer`, and the byte of
+   * the GPU buffer at which this memory starts. The memory stays at that place until `end` is called. If the memory
+   * is lost before `end` is called, `onLost` is called once.
    */
   lend(buffer: DeviceBuffer, onLost: (reason: unknown) => void): LentMemory;
 }
@@ -250,8 +255,8 @@ export interface SpillCounters {
    */
   windows: number;
   /**
-   * Number of rows that were evaluated on the host, because the data that they read at random did not fit on the
-   * device.
+   * Number of rows that were evaluated on the host, because the data that these rows read at random positions did not
+   * fit on the device.
    */
   rowsOnHost: number;
 }

@@ -54,7 +54,7 @@ function combineBlock<S>(block: readonly S[], combine: Combine<S>): S | undefine
   return groupTotals(quadTotals(block, combine), combine).at(-1)![0];
 }
 
-/** The totals of the aligned groups of 2^d quads, for every d. The last group of a size may have fewer quads. */
+/** The totals of the aligned groups of 2^d quads, for every d. For each size, the last group may have fewer quads. */
 function groupTotals<S>(quads: readonly S[], combine: Combine<S>): (readonly S[])[] {
   const levels = [quads];
   for (let groups = quads; groups.length > 1; ) {
@@ -87,7 +87,7 @@ function blockPrefixes<S>(block: readonly S[], prefix: S | undefined, combine: C
   });
 }
 
-/** The combination of the quads before a quad, from the totals of groups. */
+/** The combination of all quads of a block before the given quad, computed from the totals of aligned groups. */
 function quadPrefix<S>(groups: readonly (readonly S[])[], quad: number, combine: Combine<S>): S | undefined {
   let prefix: S | undefined;
   for (let level = 0; quad >> level > 0; level++) {

@@ -24,8 +24,8 @@ export interface Cell {
 }
 
 /**
- * A length that only the device knows, as a reference to the word that holds a count: `min(limit, max(0, buffer[word] −
- * minus))`.
+ * A length that only the device knows: `min(limit, max(0, buffer[word] − minus))`, where `buffer[word]` holds a
+ * count.
  *
  * The host knows `limit`, the upper bound used for allocations and dispatches.
  */
@@ -104,8 +104,8 @@ export interface Store {
 export type AtomicCombination = 'add' | 'and' | 'or' | 'xor' | 'min' | 'max';
 
 /**
- * Runs a walk for every index of the extent: a sequence of steps, each of which starts from the state after the
- * previous one.
+ * For every index of the extent, runs a walk: a sequence of steps, each of which starts from the state after the
+ * previous step.
  *
  * `start(index)` returns `(more: bool, leaves …)`. While `more` is true, `step(index, leaves …)` is evaluated and
  * returns `(more: bool, next …, …)`. The `next` values replace the first `changing` leaves (scalars of the state); the
@@ -175,8 +175,8 @@ export interface ScanCommand {
   readonly emit: Program;
   readonly stores: readonly Store[];
   /**
-   * Where to write the combination of all elements, one word for each leaf (scalar of an element). Its value is that of
-   * `reduce`.
+   * Where to write the combination of all elements, one word for each leaf (scalar of an element). The combination
+   * has the same bytes as the result of `reduce`.
    */
   readonly total?: Cell | undefined;
   readonly form?: ScanForm | undefined;
@@ -224,10 +224,10 @@ export interface HistogramCommand {
 }
 
 /**
- * Adds the weights of `program(index) = (bin: u32, weight: u32, …)` per bin, as 64-bit sums. Rows whose bin is at or
- * past `bins` are ignored. For weight number w, the low words of the sums start at word `2 · w · bins` of `into`, and
- * the high words at word `(2 · w + 1) · bins`, one word for each bin. All these words are written, and the command must
- * not read any of them.
+ * Adds up the weights in each bin, as 64-bit sums; `program(index)` returns `(bin: u32, weight: u32, …)`. Rows whose
+ * bin is at or past `bins` are ignored. For weight number w, the low words of the sums start at word `2 · w · bins`
+ * of `into`, and the high words at word `(2 · w + 1) · bins`, one word for each bin. All these words are written, and
+ * the command must not read any of them.
  */
 export interface WeightedHistogramCommand {
   readonly extent: Extent;

@@ -8,7 +8,7 @@ const frames = [/^\s*at .*? \((.+):(\d+):(\d+)\)$/, /^\s*at (?:async )?(.+):(\d+
  * source maps are on, the runtime maps the line to the source file.
  */
 export function callerPlace(): ErrorPlace | undefined {
-  // V8 and Safari capture at most this number of stack frames.
+  // The class `Error`, with the maximum number of stack frames that V8 and Safari capture.
   const limited = Error as { stackTraceLimit?: number | undefined };
   const limit = limited.stackTraceLimit;
   limited.stackTraceLimit = 40;
@@ -35,7 +35,7 @@ interface Place {
   readonly column: number;
 }
 
-/** The place in a line of a stack trace; undefined if the line is not a stack frame. */
+/** The file, line and column that one line of a stack trace names; undefined if the line is not a stack frame. */
 function placeOf(frame: string): Place | undefined {
   const match = frames.map((form) => form.exec(frame)).find((found) => found !== null);
   if (match === undefined) return undefined;

@@ -135,7 +135,7 @@ export interface Signature {
   readonly fast?: boolean;
   /** An error created where the functor is defined. Errors without a line of the body get its place. */
   readonly written?: Error | undefined;
-  /** Converts the argument of `Return` to operands. If missing, `Return` is not allowed. */
+  /** Converts the argument of `Return` to operands. Without this function, the body must not call `Return`. */
   readonly toOperands?: (values: unknown) => Operand[];
 }
 
@@ -342,7 +342,7 @@ export type LinkedInput = string | ReadonlyMap<number, string>;
 /** The functions of a module that is being built, in the order in which they were added. */
 export interface Linkage {
   readonly functions: IrFunction[];
-  /** Maps the structure of each linked module or function to its name, so that it is added only once. */
+  /** Maps the structure of each linked module or function to its name, so that each one is added only once. */
   readonly linked: Map<string, string>;
 }
 
@@ -375,7 +375,8 @@ function inputText(input: LinkedInput): string {
 }
 
 /**
- * Adds the functions of a module to the module under construction. Returns the name that its entry function has there.
+ * Adds the functions of a module to the module under construction. Returns the name under which the entry function of
+ * the added module can then be called.
  */
 export function link({ linked, functions }: Linkage, module: Module, links: Links): string {
   const linksKey = textOf(links);
@@ -401,14 +402,15 @@ export function link({ linked, functions }: Linkage, module: Module, links: Link
 }
 
 /**
- * Adds the functions of a module to the module under construction. Its entry function becomes the entry of the result.
+ * Adds the functions of a module to the module under construction. The entry function of the added module becomes the
+ * entry function of the module under construction.
  */
 export function linkEntry(linkage: Linkage, module: Module, links: Links): void {
   const { functions } = linkage;
   const name = link(linkage, module, links);
   const linked = functions.find((fn) => fn.name === name)!;
-  // If the function is last, nothing calls it, so the entry replaces it. Otherwise, other functions call it, so it must
-  // stay, and the entry is a copy.
+  // If the linked function is the last one, no function calls it, so the entry function replaces it. Otherwise, other
+  // functions call it, so the linked function stays, and the entry function is a copy of it.
   if (functions.at(-1) === linked) functions.pop();
   const own = entryOf(module).name;
   const taken = functions.some((fn) => fn.name === own);
@@ -416,8 +418,8 @@ export function linkEntry(linkage: Linkage, module: Module, links: Links): void 
 }
 
 /**
- * Maximum number of cached variants of a function. A helper that is called with many different literals would have one
- * for each.
+ * Maximum number of cached variants of a function. A helper that is called with many different literals would have
+ * one variant for each literal.
  */
 const MAX_VARIANTS = 256;
 
@@ -425,8 +427,8 @@ const MAX_VARIANTS = 256;
 const linkedVariant = createVariants<IrFunction, IrFunction>(MAX_VARIANTS);
 
 /**
- * A copy of a function for use in another module, with its callees, arrays and uniforms renamed. The function has no
- * name yet.
+ * A copy of a function for use in another module, with its callees, arrays and uniforms renamed. The copy has no name
+ * yet.
  */
 function linkFunction(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links, linksKey: string): IrFunction {
   let callees = '';

@@ -48,7 +48,7 @@ export function isScalarType(given: unknown): given is Scalar<ScalarType> {
   return typeof given === 'function' && SCALARS.includes((given as { readonly type?: unknown }).type);
 }
 
-/** Maximum nesting depth of a shape. It detects records that contain themselves. */
+/** Maximum nesting depth of a shape. A record that contains itself exceeds this depth, and so is detected. */
 const DEEPEST_SHAPE = 100;
 
 /**
@@ -68,7 +68,7 @@ export function flawOfShape(
   return undefined;
 }
 
-/** A shape as text: the types with their field names, in alphabetical order. */
+/** A shape as text: the field names in alphabetical order, each with its type. */
 export function shapeText(shape: Shape): string {
   if (isScalar(shape)) return shape.type;
   const fields = Object.entries(shape).sort(([a], [b]) => (a < b ? -1 : 1));

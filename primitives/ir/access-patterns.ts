@@ -14,8 +14,8 @@ export type AccessPattern =
   | { readonly kind: 'anywhere' };
 
 /**
- * Maximum number of constant indices for the pattern `cells`. Emitters pass the element at each of them as a parameter,
- * which does not pay for more.
+ * Maximum number of constant indices for the pattern `cells`. Emitters pass the element at each of these indices as a
+ * parameter. For more indices, that would not pay.
  */
 const MAX_CELLS = 4;
 
@@ -52,9 +52,9 @@ function patternOf(places: readonly (number | 'index' | 'anywhere')[]): AccessPa
 }
 
 /**
- * Finds the parameters that hold the index of the launch in all calls, and the locals that `derive` finds from them. In
- * a module, callees come before their callers. So one pass from the entry backwards sees all calls of a function before
- * the function.
+ * Finds the parameters that hold the index of the launch in every call of their function, and the locals that
+ * `derive` finds from these parameters. In a module, callees come before their callers. So one pass from the entry
+ * backwards sees all calls of a function before the function.
  */
 export function indexLocals(
   module: Module,

@@ -228,8 +228,8 @@ function functionText({ name, parameters, results, body, fast }: IrFunction): st
   return `${nameText(name)}(${operandsText(parameters)})${results.join()}${fast ? ' fast' : ''}${blockText(body)}`;
 }
 
-// This code is fast because every call of a primitive creates such texts. Loops take a third of the time that map and
-// join take.
+// This code must be fast, because every call of a primitive makes such texts. Loops take a third of the time that
+// `map` and `join` take.
 function blockText(statements: readonly Statement[]): string {
   let text = '{';
   for (const statement of statements) text += `${statementText(statement)};`;

@@ -25,8 +25,8 @@ interface OperationFacts {
   readonly on: readonly ScalarType[];
   readonly signature: Signature;
   /**
-   * The operator or function of WGSL. Functors written as WGSL text use it too. Undefined if WGSL has none for this
-   * operation.
+   * The operator or function of WGSL, which functors written as WGSL text use too. Undefined if WGSL has none for
+   * this operation.
    */
   readonly wgsl: string | undefined;
 }

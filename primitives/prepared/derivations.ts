@@ -10,7 +10,7 @@ export interface Derivation {
    * depend on.
    */
   readonly inputs: ReadonlySet<number>;
-  /** Indices of the capacity checks whose rows the contents depend on. */
+  /** Indices of the capacity checks of those primitives whose result rows the contents depend on. */
   readonly checks: ReadonlySet<number>;
 }
 

@@ -59,8 +59,8 @@ const ROUNDS_AT_ONCE = 32;
 /** Milliseconds for which the loop may run before it yields to timers and events of the thread. */
 const TURN = 8;
 /**
- * To find out whether arguments repeat, the lengths of a round are compared with those of the round this number of
- * rounds earlier. Older arguments are dropped.
+ * To find out whether arguments repeat, the lengths of a round are compared with the lengths of an earlier round;
+ * this is the number of rounds between the two. Older arguments are dropped.
  */
 const LOOKED_BACK = 3;
 
@@ -130,8 +130,8 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
   parts.beginLoop(script);
   for (const each of memories) keepCounts(home, recorded, first, each);
   /**
-   * The arguments of rounds, by round, as long as the round may turn out to be the last, or a later round is compared
-   * with it. `calls` contains the calls of the last two rounds.
+   * The arguments of each round, by its number. They are kept as long as the round may turn out to be the last, or
+   * will be compared with a later round. `calls` contains the calls of the last two rounds.
    */
   const given = new Map([[0, first]]);
   const calls: ScriptCall[] = [];
@@ -197,7 +197,8 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       return tableOf(home.context, recorded, given.get(rounds - 1)!, memories[last]!);
     },
     giveUp() {
-      // Sets that were allocated for this loop are freed after use, so that the ring keeps as many sets as before.
+      // Sets of result memory that were allocated for this loop are freed after use, so that the pipeline keeps as
+      // many sets as before.
       for (const set of sets) set.isGivenUp = set.isNew;
       for (const memory of memories.flat()) home.release(memory);
     },
@@ -231,8 +232,8 @@ function takeMemory(
 }
 
 /**
- * Whether the lengths that the previous round used equal those of two rounds before that one. Then the arguments of
- * this round are those of two rounds earlier, whose call can be reused.
+ * Whether the previous round used the same lengths as the round two rounds before the previous one. If so, this round
+ * has the same arguments as the round two rounds before it, and the call of that earlier round can be reused.
  */
 function stays(
   state: LoopScript['state'],
@@ -348,8 +349,8 @@ function createTurns(): () => Promise<void> | undefined {
 }
 
 /**
- * Lets pending timers and events run. Node has `setImmediate`, which is faster than `setTimeout`: that waits at least a
- * millisecond.
+ * Lets pending timers and events run. Node has `setImmediate`, which is faster than `setTimeout`, because
+ * `setTimeout` waits at least a millisecond.
  */
 function turn(): Promise<void> {
   const { setImmediate } = globalThis as { readonly setImmediate?: (then: () => void) => void };

@@ -62,7 +62,7 @@ export interface PreparingContext {
 }
 
 /**
- * A capacity larger than any buffer. Captured columns are bound with it, so that only the bounds that were recorded
+ * A capacity larger than any buffer. Captured columns are bound with this capacity, so that only the recorded bounds
  * apply.
  */
 const WHOLE = 2 ** 32;
@@ -119,7 +119,10 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
     typeof length === 'object' && 'memory' in length ? [length.memory] : [],
   );
   countsAround.forEach(home.depend);
-  /** All scripts that the backend has played for this pipeline: that of calls, and those of loops. */
+  /**
+   * All scripts that the backend has played for this pipeline: the script of ordinary calls, and the scripts of
+   * loops.
+   */
   const played = new Set([script]);
   let loops = 0;
   let disposed = false;
@@ -199,8 +202,8 @@ export function callOf(recorded: RecordedPipeline, given: GivenArguments, { buff
 }
 
 /**
- * Returns the pipeline without preparing it, for use inside a pipeline that is being prepared: its commands become part
- * of that one.
+ * Returns the pipeline without preparing it, for use inside an outer pipeline that is being prepared: the commands
+ * become part of the outer pipeline.
  */
 function inline<I extends PreparedInputs, R extends Table>(
   pipeline: (args: PreparedArguments<I>) => R,

@@ -72,7 +72,10 @@ interface ExpectedCapacity {
   readonly step: number;
 }
 
-/** Records a pipeline: runs its function once, on columns without memory, and collects the commands that it issues. */
+/**
+ * Records a pipeline: runs its function once, on columns without memory, and collects the commands that the function
+ * issues.
+ */
 export function recordPipeline(
   outer: Context,
   createContext: (backend: Backend, recording: Recording) => Context,
@@ -103,8 +106,8 @@ export function recordPipeline(
   try {
     return finish(backend, block, tables, table, expected);
   } finally {
-    // Frees the recorded memory. Otherwise, row counts outside the pipeline would keep it as a dependent, and never be
-    // freed.
+    // Frees the recorded memory. Otherwise, row counts outside the pipeline would count this memory as a dependent,
+    // and would never be freed.
     for (const memory of memoriesIn(columnsOf(table))) if (memory.context === recording) recording.free(memory);
   }
 }

@@ -9,7 +9,10 @@ export interface RecordingBackend extends Backend {
   readonly steps: ScriptStep[];
   /** Buffers outside the pipeline that its commands read, with the script input that replaces each of them. */
   readonly constants: ReadonlyMap<DeviceBuffer, ScriptBuffer>;
-  /** Makes a buffer for an argument column, which every call of the script replaces by an actual buffer. */
+  /**
+   * Makes a placeholder buffer for an argument column. Every call of the script replaces the placeholder by an actual
+   * buffer.
+   */
   input(words: number): ScriptBuffer;
   readonly inputs: readonly ScriptBuffer[];
   readonly block: ScriptBuffer;

@@ -21,8 +21,8 @@ export interface ResultRing {
   /** Frees a set that a failed call may have written in part. */
   drop(set: ResultSet): void;
   /**
-   * Wraps the buffers of a set as memory for the results of a call. Once all of it is released, the set returns to the
-   * ring.
+   * Wraps the buffers of a set as memory for the results of a call. Once all this memory is released, the set returns
+   * to the ring.
    */
   hand(set: ResultSet): Memory[];
   dispose(): void;

@@ -18,7 +18,7 @@ export const NEWS_WORDS = 4;
 
 /** A table that a round passes to the next round, because a result field has the name of an input. */
 export interface StateTable {
-  /** Index of the block word that contains the length of the table. */
+  /** Index of the word with the table's length in the block (the buffer of all lengths and uniforms of a call). */
   readonly word: number;
   readonly inputs: readonly number[];
   readonly results: readonly number[];
@@ -39,7 +39,7 @@ const DONE = 'done';
 
 const known = new WeakMap<RecordedPipeline, LoopScript>();
 
-/** The script for the rounds of a loop over a prepared step. It is cached. */
+/** The script for the rounds of a loop over a prepared step. The script is cached. */
 export function loopScriptOf(recorded: RecordedPipeline, inputs: PreparedInputs): LoopScript {
   const made = known.get(recorded) ?? makeLoopScript(recorded, inputs);
   known.set(recorded, made);
@@ -103,7 +103,7 @@ function stateOf(
 
 /**
  * Requires that no table uses the row count of another table of an earlier round. Each round overwrites the counts of
- * two rounds earlier, so the table would get a wrong length.
+ * the round two rounds earlier, so the table would get a wrong length.
  */
 function requireOwnCounts(
   state: readonly StateTable[],

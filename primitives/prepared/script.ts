@@ -9,7 +9,7 @@ export interface Script {
   /** Placeholders for the buffers of argument columns and of captured columns. */
   readonly inputs: readonly ScriptBuffer[];
   readonly results: readonly ScriptBuffer[];
-  /** Indices of the block words that contain lengths of tables. */
+  /** Indices of the words of `block` that contain lengths of tables. */
   readonly tables: readonly number[];
   /** The block: a buffer with one word for every length and uniform that may differ from call to call. */
   readonly block: ScriptBuffer;
@@ -29,8 +29,8 @@ export type ScriptStep =
 /** A placeholder for a buffer in a script. */
 export interface ScriptBuffer extends DeviceBuffer {
   /**
-   * What the buffer is: `temporary` memory within a call, or a buffer that the call provides. In the second case, `at`
-   * is its index among the call's buffers of the same role.
+   * What the buffer is: `temporary` memory within a call, or a buffer that the call provides. In the second case,
+   * `at` is the index of the provided buffer among the call's buffers of the same role.
    */
   role: 'temporary' | 'input' | 'result' | 'block';
   at: number;
@@ -42,9 +42,12 @@ export interface ScriptCall {
   readonly results: readonly DeviceBuffer[];
   /** The contents of the block. Words for lengths that only the device knows are filled in on the device. */
   readonly block: Uint32Array;
-  /** The lengths that only the device knows, with the indices of the block words to which they are copied. */
+  /** The lengths that only the device knows, each with the index of the word of `block` to which it is copied. */
   readonly counts: readonly { readonly word: number; readonly length: CountRef }[];
-  /** Whether this same object will be played again. If so, a backend may cache what it derives from the object. */
+  /**
+   * Whether this same object will be passed to `play` again. If so, a backend may cache what it derives from the
+   * object.
+   */
   readonly isRepeated?: boolean;
 }
 

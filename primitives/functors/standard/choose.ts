@@ -7,8 +7,8 @@ import { type Bool, type Input, operandOf, requireCondition, requireOperand, Val
 export type ValueTree = Value<ScalarType> | { readonly [name: string]: ValueTree };
 
 /**
- * Returns `a` if the condition is false, and `b` if it is true, in the argument order of WGSL. Both are always
- * evaluated. `a` and `b` may be records with equal fields.
+ * Returns `a` if the condition is false, and `b` if the condition is true, like `select` in WGSL. Both `a` and `b`
+ * are always evaluated. They may be records with equal fields.
  *
  * @throws FunctorError `functor/type` if `a` and `b` differ in type or fields.
  * @example

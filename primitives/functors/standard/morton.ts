@@ -35,8 +35,8 @@ export const squeezeBits: Functor<OneOperand<U32Shape>, U32Shape> = fn('squeezeB
 });
 
 /**
- * The Morton code (Z order; Morton 1966) of a pair of 16-bit numbers: bit i of x becomes bit 2i, bit i of y bit 2i + 1.
- * Higher bits of x and y are dropped.
+ * The Morton code (Z order; Morton 1966) of a pair of 16-bit numbers: bit i of x becomes bit 2i, and bit i of y
+ * becomes bit 2i + 1. Higher bits of x and y are dropped.
  *
  * Laws: {@link mortonDecode} is the inverse for coordinates 0 … 2¹⁶−1; the code increases with x and with y.
  *
@@ -63,7 +63,7 @@ export const mortonDecode: Functor<{ readonly code: U32Shape }, MortonPair> = fn
 );
 
 /**
- * The Morton code of a pair of 32-bit numbers as u64: bit i of x becomes bit 2i, bit i of y bit 2i + 1.
+ * The Morton code of a pair of 32-bit numbers as u64: bit i of x becomes bit 2i, and bit i of y becomes bit 2i + 1.
  *
  * Laws: {@link mortonDecode64} is the inverse; the code increases with x and with y.
  *

@@ -91,7 +91,7 @@ export const crossesRightOf64: Functor<EdgeAndPoint<Point64>, BoolShape> = fn(
   },
 );
 
-/** Whether the point is left of an edge that goes up, or right of one that goes down. */
+/** Whether the point is left of an edge that goes up, or right of an edge that goes down. */
 function liesLeft(orientation: I32, upwards: Bool): Bool {
   return orientation.eq(select(i32(-1), 1, upwards));
 }

@@ -6,9 +6,9 @@ import type { F32Shape, I32Shape, U32Shape, U64Shape } from './shapes.ts';
 const signBit = 0x80000000;
 
 /**
- * Maps the bits of an f32 to a u32 such that the u32 have the order of the f32: −∞ … −0, +0 … +∞. NaNs come first or
- * last, according to their sign. The functor works on bits only. A device may flush subnormals of type f32 to zero; to
- * keep them, read the f32 column as u32.
+ * Maps the bits of an f32 to a u32 key. Keys have the order of the f32 values: −∞ … −0, +0 … +∞. NaNs come first or
+ * last, according to their sign. The functor works on bits only. A device may flush subnormals of type f32 to zero;
+ * to keep them, read the f32 column as u32.
  *
  * Laws: x < y ⇒ key(x) < key(y); {@link sortableToF32Bits} is its inverse.
  *
@@ -38,7 +38,7 @@ export const sortableToF32Bits: Functor<{ readonly key: U32Shape }, U32Shape> = 
 );
 
 /**
- * Maps an f32 to a u32 such that the u32 have the order of the f32; see {@link f32BitsToSortable}. The results for
+ * Maps an f32 to a u32 key. Keys have the order of the f32 values; see {@link f32BitsToSortable}. The results for
  * subnormals and NaNs depend on the device.
  *
  * @example
@@ -67,8 +67,8 @@ export const sortableToF32: Functor<{ readonly key: U32Shape }, F32Shape> = fn(
 );
 
 /**
- * Maps an i32 to a u32 such that the u32 have the order of the i32: the sign bit is inverted. {@link sortableToI32} is
- * the inverse.
+ * Maps an i32 to a u32 key by inverting the sign bit, so that keys have the order of the i32 values. {@link
+ * sortableToI32} is the inverse.
  *
  * @example
  * await ctx.read(map(i32ToSortable, { x: ctx.column(Int32Array.of(-1, 0)) })); // Uint32Array [2147483647, 2147483648]
@@ -94,8 +94,8 @@ export const sortableToI32: Functor<{ readonly key: U32Shape }, I32Shape> = fn(
 );
 
 /**
- * Maps a two's complement i64 to a u64 such that the u64 have the order of the i64: the sign bit is inverted. The
- * functor is its own inverse.
+ * Maps a two's complement i64 to a u64 key by inverting the sign bit, so that keys have the order of the i64 values.
+ * The functor is its own inverse.
  *
  * @example
  * const x = ctx.column64(BigUint64Array.of(-1n, 1n));

@@ -31,7 +31,10 @@ function parseLogical(reader: Reader, first: Expression): Expression {
   return parseChain(reader, first, () => parseRelational(reader, parseUnary(reader)));
 }
 
-/** Parses a chain of operands that are joined by the same operator, after its first operand. */
+/**
+ * Parses the rest of a chain of operands that are joined by the same operator. `first` is the first operand, which is
+ * already parsed.
+ */
 function parseChain(reader: Reader, first: Expression, operand: (reader: Reader) => Expression): Expression {
   const { text } = reader.peek();
   return parseLeft(reader, new Set([text]), first, operand);

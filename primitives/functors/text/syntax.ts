@@ -1,8 +1,8 @@
 import type { Position } from './source.ts';
 
 /**
- * The syntax tree of the WGSL subset. The position of a construct is where it starts; for a binary operation, it is
- * that of the operator.
+ * The syntax tree of an expression. In all syntax trees of the WGSL subset, the position of a construct is where it
+ * starts; for a binary operation, the position is that of the operator.
  */
 export type Expression =
   | { readonly kind: 'number'; readonly position: Position; readonly text: string }
