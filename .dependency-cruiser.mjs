@@ -1,7 +1,7 @@
 // Rules that say which file may import which. `npm run check` fails if a rule is broken. Imports of types count like
 // imports of values, because a reader has to follow both. ARCHITECTURE.md has a diagram of the floors (layers).
 
-/** Path patterns of the floors (layers) whose name is not simply the name of a folder. */
+/** Path patterns of those floors (layers) whose name differs from the name of their folder. */
 const PLACES = {
   root: '^[^/]+\\.ts$',
   // Starts worker threads from their TypeScript source when the package runs unbuilt.
@@ -21,7 +21,7 @@ const FLOORS = {
   'backends/webgpu': ['primitives', 'backends/analyses', 'backends/common'],
   'backends/webgpu-node': ['primitives'],
   'backends/failover': ['primitives', 'backends/analyses', 'backends/common'],
-  // Commands whose data exceeds device memory run on the host, in the JavaScript of the reference backend.
+  // A command whose data exceeds device memory runs on the host, with the JavaScript of the reference backend.
   'backends/spilling': ['primitives', 'backends/analyses', 'backends/common', 'backends/reference'],
   graph: ['primitives'],
   algorithms: ['primitives', 'graph'],
@@ -93,8 +93,8 @@ export default {
   options: {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
-    // Columns refer to their context, and contexts create columns. `context-type.ts` is the only file that closes this
-    // import cycle, so its imports are not followed.
+    // Columns refer to their context, and contexts create columns. This import cycle goes only through
+    // `context-type.ts`, so the imports of that file are not followed.
     doNotFollow: { path: ['node_modules', '^primitives/context-type\\.ts$'] },
     exclude: { path: '^(dist|docs/site|\\.device)/' },
   },

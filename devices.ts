@@ -4,7 +4,10 @@ import type { Platform } from './platform.ts';
 import type { Determinism, Limits } from './primitives/contract/backend.ts';
 import { DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
 
-/** One backend or adapter of this machine: either it can run primitives, or the entry says why it cannot. */
+/**
+ * One backend or adapter of this machine. The entry has a description of the device if the device can run primitives,
+ * and otherwise the reason why it cannot.
+ */
 export interface DeviceEntry {
   /** The value of `open({ backend })` that selects this device. */
   readonly backend: 'reference' | 'workers' | 'webgpu';
@@ -18,14 +21,14 @@ export interface DeviceEntry {
   readonly determinism: Determinism | undefined;
 }
 
-/** All backends and adapters of this machine, and the one that `open()` selects by default. */
+/** All backends and adapters of this machine. `auto` tells which of them `open()` selects by default. */
 export interface DeviceReport {
   /** Index of the entry that `open()` selects. */
   readonly auto: number;
   readonly entries: readonly DeviceEntry[];
 }
 
-/** Lists the devices of a platform, by trying every possible backend and adapter in turn. */
+/** Lists the devices of a platform. Every possible backend and adapter is tried in turn. */
 export async function listDevicesOn(platform: Platform): Promise<DeviceReport> {
   // The software adapter is tried last: after its Vulkan loader has been loaded, this process no longer uses the
   // system's loader.

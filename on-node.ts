@@ -36,8 +36,8 @@ export function open(options: OpenOptions = {}): Promise<Context> {
 }
 
 /**
- * Tries every possible backend and adapter in turn, and reports each as an entry: a description of the device, its
- * limits, and the measured level of determinism. The entry of an unavailable device says why.
+ * Tries every possible backend and adapter in turn, and returns a report with one entry for each: a description of the
+ * device, its limits, and the measured level of determinism. The entry of an unavailable device says why.
  *
  * @example
  * ```ts

@@ -9,7 +9,7 @@ const page: Platform = {
   cores: async () => globalThis.navigator?.hardwareConcurrency ?? 1,
 };
 
-/** Opens a context on a page, with the browser's WebGPU and web workers; see `open` in `on-node.ts`. */
+/** Opens a context on a page, with the browser's WebGPU and web workers. See `open` in `on-node.ts`. */
 export function open(options: OpenOptions = {}): Promise<Context> {
   return openOn(page, options);
 }

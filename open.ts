@@ -17,7 +17,7 @@ export interface OpenOptions {
   /**
    * The backend. `auto`, the default, selects a hardware WebGPU adapter if there is one, otherwise worker threads.
    * Worker threads may be unavailable: permissions or limits of the process may forbid them, or a page may not be
-   * cross-origin isolated. Then `auto` selects `reference` and gives the warning `open/reference`.
+   * cross-origin isolated. In this case, `auto` selects `reference` and gives the warning `open/reference`.
    * `context.backend.name` is the name of the selected backend.
    */
   readonly backend?: 'auto' | 'webgpu' | 'workers' | 'reference' | undefined;
@@ -29,18 +29,18 @@ export interface OpenOptions {
    */
   readonly adapter?: 'auto' | 'hardware' | 'software' | undefined;
   /**
-   * Your own WebGPU device, so that a renderer on it can draw results without a copy; see `context.lend` and
+   * Your own WebGPU device. A renderer on the same device can draw results without a copy; see `context.lend` and
    * `context.borrow`. The context never destroys the device, but `close()` frees everything that the context allocated
-   * on the device. Errors caused by your own WebGPU calls are reported to you as usual. Request the device with
-   * {@link deviceDescriptor}, because kernels can use only the features and limits that were requested with the device.
-   * This option cannot be combined with `adapter`, nor with any `backend` except `webgpu` and `auto`.
+   * on the device. Errors caused by your own WebGPU calls are reported to you as usual. Request the device with {@link
+   * deviceDescriptor}, because kernels can use only the features and limits that were requested with the device. This
+   * option cannot be combined with `adapter`, nor with any `backend` except `webgpu` and `auto`.
    */
   readonly device?: GpuDevice | undefined;
   /** Number of worker threads. Default: as many as the machine can run in parallel. */
   readonly workers?: number | undefined;
   /**
-   * Only on pages: the address of `quadrille/page-worker.js`, the workers' program. Without it, workers are started
-   * from a `blob:` address, which a Content-Security-Policy may forbid.
+   * Only on pages: the address of `quadrille/page-worker.js`, which is the program of the workers. Without this option,
+   * workers are started from a `blob:` address, which a Content-Security-Policy may forbid.
    */
   readonly workerUrl?: string | URL | undefined;
   /** Overrides for limits of the backend. A limit can only be lowered, never raised. */
@@ -58,13 +58,13 @@ export interface OpenOptions {
   readonly tuning?: TuningChoice | undefined;
   /**
    * The backend that takes over if the device is lost or a worker thread dies. With `workers`, a new workers backend
-   * opens and recomputes the columns in use, so the context continues with the same bytes. This costs host memory; see
-   * `createFailoverBackend`. Without this option, the context ends with a `DeviceLostError`.
+   * opens and recomputes the columns in use, so the context continues with the same bytes. The kept data costs host
+   * memory; see `createFailoverBackend`. Without this option, the context ends with a `DeviceLostError`.
    */
   readonly failover?: 'workers' | undefined;
   /**
-   * Called after another backend has taken over; the argument says why. If the callback throws or rejects, a warning is
-   * given.
+   * Called after another backend has taken over, with the reason as its argument. If the callback throws or rejects, a
+   * warning is given.
    */
   readonly onFailover?: ((failover: Failover) => void) | undefined;
   /**
@@ -96,7 +96,10 @@ export async function openOn(platform: Platform, options: OpenOptions = {}): Pro
   return new Context(createFailoverBackend(await openRoomy(platform, options), { standby, onFailover, onWarning }));
 }
 
-/** The backend. Unless the option `spill` is false, it moves data to host memory when device memory is full. */
+/**
+ * Opens the backend. Unless the option `spill` is false, the backend moves data to host memory when device memory is
+ * full.
+ */
 async function openRoomy(platform: Platform, options: OpenOptions): Promise<Backend> {
   const backend = await openBackend(platform, options);
   if (options.spill === false) return backend;
@@ -152,7 +155,8 @@ function conflict(code: string, option: string, given: string, beside: string): 
 }
 
 /**
- * The backend on the caller's device. The supported WGSL language features are read from `navigator.gpu`, if it exists.
+ * Opens the backend on the caller's device. The supported WGSL language features are read from `navigator.gpu`, if it
+ * exists.
  */
 async function openOnDevice(options: OpenOptions): Promise<Backend> {
   const { device, backend = 'auto', adapter, limits, tuning, hangLimit, onWarning } = options;
@@ -163,8 +167,8 @@ async function openOnDevice(options: OpenOptions): Promise<Backend> {
 }
 
 /**
- * Opens the workers backend. If workers are not available, opens the reference backend, which needs neither threads nor
- * shared memory, and gives a warning.
+ * Opens the workers backend. If workers are not available, gives a warning and opens the reference backend, which needs
+ * neither threads nor shared memory.
  */
 async function openWorkersOrReference(platform: Platform, options: OpenOptions): Promise<Backend> {
   try {

@@ -3,8 +3,8 @@ import type { WorkersOptions } from './backends/workers/backend.ts';
 import type { Backend } from './primitives/contract/backend.ts';
 
 /**
- * The functions with which `open` and `listDevices` reach the platform, which is Node or a page. They load their
- * modules on demand.
+ * The functions with which `open` and `listDevices` reach the platform, which is Node or a page. Each function loads
+ * its module on demand.
  */
 export interface Platform {
   /** The entry point of WebGPU for a kind of adapter; undefined if the platform has no WebGPU. */

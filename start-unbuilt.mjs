@@ -3,8 +3,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /**
  * Runs the TypeScript source of a worker thread, when the package runs unbuilt. The tests start thousands of threads,
- * so property-tests/compile-workers.mjs compiles their sources once beforehand. Without that, loading a source takes
- * eight times as long.
+ * so property-tests/compile-workers.mjs compiles the sources once beforehand. Loading a source that is not compiled
+ * takes eight times as long.
  */
 export async function startUnbuilt(source) {
   const compiled = process.env.QUADRILLE_COMPILED_WORKERS;
@@ -18,8 +18,8 @@ export async function startUnbuilt(source) {
 }
 
 /**
- * Name of the JavaScript file into which a worker's source file is compiled: the source's path, with hyphens between
- * folders.
+ * Name of the JavaScript file into which a worker's source file is compiled: the path of the source, with hyphens in
+ * place of slashes.
  */
 export function compiledName(source) {
   const root = fileURLToPath(new URL('.', import.meta.url));

@@ -6,13 +6,13 @@ const config: ViteUserConfig = defineConfig({
     include: ['property-tests/**/*.test.ts'],
     globalSetup: ['property-tests/compile-workers.mjs'],
     setupFiles: ['property-tests/setup.ts'],
-    // Vitest's default pool runs tests in processes. The tests need this: a test of the workers backend or of Dawn must
-    // not share its process with another test at the same time. The pool is not set here, because run.mjs sets its own
-    // form of the pool, which a setting here would override. Test files that run in sequence in one process share their
-    // imports; loading the imports for each file took a fifth of the time.
+    // Vitest's default pool runs tests in processes. The tests need processes: a test of the workers backend or of Dawn
+    // must not share its process with another test at the same time. run.mjs selects its own form of the pool, which a
+    // setting in this file would override, so no pool is set here. Test files that run one after another in a process
+    // share their imports, because loading the imports for each file took a fifth of the time.
     isolate: false,
-    // The number of processes is limited because test files start worker threads, and a software GPU uses every core.
-    // One more process was no faster.
+    // The number of processes is limited, because test files start worker threads and a software GPU uses every core.
+    // With one more process, the tests were no faster.
     maxWorkers: Math.min(4, availableParallelism()),
     testTimeout: 120_000,
     hookTimeout: 120_000,

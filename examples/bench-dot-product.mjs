@@ -1,4 +1,4 @@
-// A custom experiment: the dot product, as one reduction over a view. Run it with
+// A custom experiment: the dot product, as one reduction over a view. Run the experiment with
 //
 //     quadrille bench --experiment bench-dot-product.mjs --only dot --types u32,f32
 //

@@ -1,4 +1,5 @@
-// Finds the busiest cells of a grid of points, with the number of points in each and the bounding box of these points.
+// Finds the cells of a grid that contain the most points. For each of these cells, prints the number of its points and
+// their bounding box.
 //
 //     node --import tsx examples/busiest-cells.ts
 //
@@ -21,7 +22,10 @@ import {
 } from 'quadrille';
 
 const POINTS = 1_000_000;
-/** Bits of a cell's column or row. Coordinates have 16 bits, so there are 256 × 256 cells of 256 × 256 positions. */
+/**
+ * Number of bits of a cell's column or row. Coordinates have 16 bits, so there are 256 × 256 cells, each with 256 × 256
+ * positions.
+ */
 const CELL_BITS = 8;
 
 /** A hash of n: every bit of the result depends on every bit of n (Wellons, lowbias32). */

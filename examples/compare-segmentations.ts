@@ -4,8 +4,8 @@
 //
 //     node --import tsx examples/compare-segmentations.ts
 //
-// One segmentation is by a person, who outlined nuclei as polygons; the other by a program, which labelled pixels. Both
-// are converted to regions of whole pixels.
+// One segmentation was made by a person, who outlined nuclei as polygons; the other by a program, which labelled
+// pixels. Both segmentations are converted to regions of whole pixels.
 
 import { open } from 'quadrille';
 import { crossCompare, type TileComparison, type TileSide, tileSide } from 'quadrille/algorithms/cross-compare';
@@ -17,13 +17,13 @@ interface Tile {
   readonly read: () => PolygonTile;
 }
 
-/** A tile from text with one polygon per line: its name and its rings, separated by semicolons. */
+/** Makes a tile from text with one polygon per line: the polygon's name and its rings, separated by semicolons. */
 const outlines = (name: string, text: string): Tile => ({
   name,
   read: () => parseTile(new TextEncoder().encode(text), { format: 'boundaries', place: name }),
 });
 
-/** A tile from rows of pixels. Each character is the label of a pixel; dots are background. */
+/** Makes a tile from rows of pixels. Each character is the label of a pixel; dots are background. */
 const labels = (name: string, rows: readonly string[]): Tile => {
   const pixels = Uint8Array.from([...rows.join('')], (label) => (label === '.' ? 0 : Number(label)));
   return { name, read: () => traceLabels(pixels, { width: rows[0]!.length, height: rows.length }) };

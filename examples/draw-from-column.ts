@@ -21,8 +21,8 @@ const device = await adapter.requestDevice(deviceDescriptor(adapter));
 const context = await open({ device });
 
 /**
- * The column and row of a cell. The drawn cells are those whose column and row have no bit in common, a Sierpiński
- * triangle.
+ * The column and row of a cell. A cell is drawn if its column and row have no bit in common, so the picture is a
+ * Sierpiński triangle.
  */
 const cell = fn('cell', { i: u32 }, { x: u32, y: u32 }, ({ i }) => ({ x: i.rem(WIDTH), y: i.div(WIDTH) }));
 const isDrawn = fn('isDrawn', { x: u32, y: u32 }, bool, ({ x, y }) => x.and(y).eq(0));

@@ -4,8 +4,8 @@
 //     node --import tsx examples/heat-and-life.ts
 //
 // With `relax`, one workgroup or thread computes all rounds of a grid, so one launch is enough for all grids and
-// rounds. The number of rounds of every grid is a result. It is the same on all backends, because changes are summed as
-// integers.
+// rounds. The number of rounds of every grid is a result. This number is the same on all backends, because changes are
+// summed as integers.
 import {
   bool,
   type Context,
@@ -25,7 +25,10 @@ import {
 const PLATE = { width: 24, height: 16 };
 const BOARD = { width: 20, height: 20 };
 
-/** The next temperature of a cell: it moves by a fifth of the sum of the differences to its four neighbours. */
+/**
+ * The next temperature of a cell: the current temperature plus a fifth of the sum of the differences to the four
+ * neighbours.
+ */
 const conduct = fn('conduct', { t: neighbours(f32) }, f32, ({ t }) => {
   const sides = t.at(-1).add(t.at(1)).add(t.at(0, -1)).add(t.at(0, 1));
   return t.at(0).add(sides.sub(t.at(0).mul(4)).mul(0.2));

@@ -27,7 +27,7 @@ const WIDTH = 800;
 const HEIGHT = 500;
 const METRES_PER_CELL = 30;
 
-/** The height of a cell, a whole number of metres, computed from the cell's number. */
+/** The height of a cell, which is a whole number of metres that is computed from the cell's number. */
 const height = fn('height', { cell: u32 }, f32, ({ cell }) => {
   const [x, y] = [cell.rem(WIDTH), cell.div(WIDTH)];
   const tent = (n: typeof x, half: number) => n.rem(2 * half).min(u32(2 * half).sub(n.rem(2 * half)));

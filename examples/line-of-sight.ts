@@ -1,12 +1,12 @@
-// A new algorithm made from primitives: finds the cells of a terrain that an observer at the western end of their row
-// can see.
+// A new algorithm made from primitives: finds which cells of a terrain are visible to an observer at the western end of
+// the same row.
 //
 //     node --import tsx examples/line-of-sight.ts
 //
 // A cell is visible if the line from the observer to the cell is at least as steep as the lines to all earlier cells of
-// the row (Blelloch, Prefix sums and their applications, 1990). This needs a running maximum that restarts with every
-// row. The algorithm runs unchanged on every backend. Slopes have the same bytes everywhere, although they are
-// quotients of f32.
+// the row (Blelloch, Prefix sums and their applications, 1990). The algorithm needs a running maximum that restarts
+// with every row. The algorithm runs unchanged on every backend. Slopes have the same bytes everywhere, although they
+// are quotients of f32.
 import {
   bool,
   type Column,
@@ -26,7 +26,7 @@ import {
 const COLUMNS = 1000;
 const ROWS = 400;
 
-/** The height of a cell, a whole number of metres, computed from the cell's number. */
+/** The height of a cell, which is a whole number of metres that is computed from the cell's number. */
 const height = fn('height', { cell: u32 }, f32, ({ cell }) => {
   const [x, y] = [cell.rem(COLUMNS), cell.div(COLUMNS)];
   const ridge = x.mul(7).add(y.mul(3)).xor(x.mul(y).shr(6)).rem(97);
@@ -41,8 +41,8 @@ const startsRow = fn('startsRow', { cell: u32 }, bool, ({ cell }) => cell.rem(CO
 const isHighest = fn('isHighest', { slope: f32, highest: f32 }, u32, ({ slope, highest }) => u32(slope.ge(highest)));
 
 /**
- * For every cell: whether an observer at a height of `eye` metres at the western end of its row sees it (1 or 0), and
- * the maximum slope from the start of the row to the cell.
+ * For every cell, two results: whether the cell is visible (1 or 0) to an observer who is `eye` metres above the
+ * western end of the cell's row, and the maximum slope from the start of the row to the cell.
  */
 function lineOfSight(metres: Column<'f32'>, eye: number): { visible: Column<'u32'>; highest: Column<'f32'> } {
   const cell = sequence(metres.length);

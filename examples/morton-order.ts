@@ -2,7 +2,8 @@
 //
 //     node --import tsx examples/morton-order.ts
 //
-// Keys are computed while the sort reads them, and distances while they are added up, so neither is stored.
+// Keys are computed while the sort reads them, and distances while they are added up. So neither keys nor distances are
+// stored.
 import {
   type Column,
   fn,
@@ -22,7 +23,7 @@ import {
 const SIDE_BITS = 10;
 const POINTS = 1 << (2 * SIDE_BITS);
 
-/** Point number n of a square grid. The order of the points has nothing to do with their positions. */
+/** Point number n of a square grid. The order of the points is unrelated to their positions. */
 const place = fn('place', { n: u32 }, { x: u32, y: u32 }, ({ n }) => {
   const cell = n.mul(0x9e3779b1).and(POINTS - 1);
   return { x: cell.shr(SIDE_BITS), y: cell.and((1 << SIDE_BITS) - 1) };

@@ -42,7 +42,7 @@ const inputs = primitiveInputs(context, Number(options.log2));
 
 const mixed = q.fn('mixed', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)));
 
-/** Columns whose content is also needed in host memory. */
+/** The inputs are also read into host memory, for plain JavaScript. */
 const { low, high, counts, keys, ...others } = inputs;
 const host = await context.read(others);
 const composed = plainComposed(n, { ...host, ...(await context.read({ low, high, counts, keys })) });

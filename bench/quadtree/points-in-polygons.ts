@@ -81,8 +81,7 @@ async function compareWithGeos(): Promise<number> {
   const held = heldBy(geos);
   const seconds = (performance.now() - from) / 1000;
   const apart = differing(own, held);
-  // The distance within which results may differ: snapping to the grid moves vertices and points by at most half a step
-  // along each axis.
+  // The step of the grid. Snapping to the grid moves vertices and points by at most half a step along each axis.
   const step = WORLD.size / DOMAIN_STEPS;
   const far = apart.filter((key) => {
     const [point, polygon] = pairOf(key);

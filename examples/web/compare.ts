@@ -12,7 +12,10 @@ export interface Compared extends Told {
   readonly milliseconds: number;
 }
 
-/** Computes the first frames on one backend after another. Yields the time and results of each backend's last frame. */
+/**
+ * Computes the first frames of the scene on one backend after another. For each backend, yields the time and results of
+ * the last of these frames.
+ */
 export async function* compareBackends(entries: readonly DeviceEntry[]): AsyncGenerator<Compared> {
   for (const entry of entries) {
     await using context = await open({ backend: entry.backend, adapter: entry.adapter });

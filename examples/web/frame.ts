@@ -21,7 +21,7 @@ export interface Told {
   readonly checksum: number;
 }
 
-/** A frame that is being computed; the promises resolve when it is finished. */
+/** A frame that is being computed. Its promises resolve when the frame is finished. */
 export interface Frame {
   readonly told: Promise<Told>;
   /** One word per cell with the bytes red, green, blue and opacity. */

@@ -29,7 +29,7 @@ function tell(message: string, isWarning = false): void {
   element('message').classList.toggle('warning', isWarning);
 }
 
-/** Keeps the last `max` of the numbers that are added, and returns their median. */
+/** Keeps the last `max` of the added numbers, and returns the median of these numbers. */
 function lately(max: number): { add(number: number): void; median(): number | undefined; clear(): void } {
   let numbers: number[] = [];
   return {
@@ -108,7 +108,10 @@ function rowOf([title, ...cells]: readonly [string, ...(string | HTMLElement)[]]
 
 const inputs = [...document.querySelectorAll<HTMLInputElement>('#backends input')];
 
-/** The entry of a backend in the list of devices. Of the two WebGPU adapters it is the first that is available. */
+/**
+ * Returns the entry of a backend in the list of devices. For WebGPU, which may have two adapters, returns the first
+ * available one.
+ */
 function entryOf(entries: readonly DeviceEntry[], backend: string): DeviceEntry {
   const all = entries.filter((entry) => entry.backend === backend);
   return all.find(({ unavailable }) => unavailable === undefined) ?? all[0]!;
@@ -122,7 +125,7 @@ function describe({ backend, adapter, device, unavailable }: DeviceEntry): strin
 
 let taking: Promise<void> = Promise.resolve();
 
-/** Closes the current backend, then starts a session on another. */
+/** Closes the current backend, then starts a session (a series of frames) on another backend. */
 function take(entry: DeviceEntry, message = ''): Promise<void> {
   taking = taking.then(() => begin(entry, message));
   return taking;
@@ -223,7 +226,7 @@ async function start(): Promise<void> {
   );
 }
 
-/** Milliseconds that a service worker gets to become ready. */
+/** Maximum time, in milliseconds, that the page waits for its service worker to become ready. */
 const PATIENCE = 3000;
 
 try {
@@ -249,7 +252,10 @@ async function isolate(): Promise<void> {
   await new Promise(() => {});
 }
 
-/** The first sentence of an error message: it says what is wrong, without the remedies for programmers that follow. */
+/**
+ * Returns the first sentence of an error message. This sentence says what is wrong; the sentences after it are remedies
+ * for programmers.
+ */
 function firstSentence(text: string): string {
   return text.split('. ', 1)[0]!.replace(/\.$/, '');
 }

@@ -29,15 +29,15 @@ import {
 
 export const POINTS = 200_000;
 /**
- * Number of cells along a side of the grid (`SIDE`), and number of bits of a coordinate below a whole cell
- * (`CELL_BITS`).
+ * Number of cells along a side of the grid. `CELL_BITS` is the number of bits of a coordinate that count fractions of a
+ * cell.
  */
 export const SIDE = 512;
 const CELL_BITS = 11;
 const WORLD: number = SIDE << CELL_BITS;
 const CELLS: number = SIDE * SIDE;
 const SWARMS = 40;
-/** The value of the smoothed density where every cell contains one point. */
+/** The smoothed density that all cells would have if every cell contained one point. */
 export const ONE_POINT = 256;
 
 /** Positions and velocities of points, in units of 2^-11 cells. */
@@ -64,7 +64,7 @@ const scramble = fn('scramble', { n: u32 }, u32, ({ n }) => {
   return b.xor(b.shr(16));
 });
 
-/** An approximate sine, made of two parabolas, with values from −4096 to 4096. A full turn is a phase of 65536. */
+/** An approximate sine, made of two parabolas. Values range from −4096 to 4096, and a full turn is a phase of 65536. */
 const wave = fn('wave', { phase: u32 }, i32, ({ phase }) => {
   const half = i32(phase.and(0x7fff));
   const bow = half.mul(i32(0x8000).sub(half)).shr(16);
@@ -81,7 +81,7 @@ const goal = fn('goal', { n: u32, frame: u32 }, { x: i32, y: i32 }, ({ n, frame 
     i32(bits.and(0x3ff).add(bits.shr(10).and(0x3ff)))
       .sub(1023)
       .mul(i32(spread));
-  // In every other swarm the points also fill the inside of the curve.
+  // In every other swarm, points are not only on the curve but also inside it.
   const radius = i32(shape.shr(3).and(15))
     .add(6)
     .mul(select(i32(16), i32(own.shr(28)), swarm.and(1).eq(1)));
@@ -206,7 +206,7 @@ export function labelsOf(context: Context, { dense }: Density): Column<'u32'> {
 }
 
 /**
- * The number of points in every component, and the sums of their colours. They are stored at the index of the
+ * The number of points in every component, and the sums of their colours. Both are stored at the index of the
  * component's first cell.
  */
 export type Sums = {

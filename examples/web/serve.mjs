@@ -17,7 +17,7 @@ const server = createServer(async ({ url }, response) => {
   const name = pathname === '/' ? 'index.html' : pathname.slice(1);
   try {
     if (name === 'index.html') await buildPage(folder);
-    // Removes slashes from the name, so that no other folder can be read.
+    // Removes slashes from the requested name, so that no file outside of the folder can be read.
     const content = await readFile(join(folder, name.replaceAll(/[^\w.-]/g, '')));
     response.writeHead(200, { ...HEADERS, 'Content-Type': `${TYPES[extname(name)]}; charset=utf-8` }).end(content);
   } catch (error) {

@@ -13,7 +13,7 @@ export interface Shown extends Told {
 
 export interface Session {
   readonly entry: DeviceEntry;
-  /** Whether the session is paused; it then computes no frames. */
+  /** Whether the session is paused. A paused session computes no frames. */
   paused: boolean;
   stop(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export interface SessionOptions {
   readonly fail: (error: unknown) => void;
 }
 
-/** Interval, in frames, at which a frame is computed step by step, to measure the times of its steps. */
+/** Number of frames between two frames that are computed step by step, to measure the times of the steps. */
 const STEPS_EVERY = 20;
 
 /** Opens the backend and starts to compute frames. The first frame is computed even if the session is paused. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { drainageBasins } from '../src/drainage-basins.ts';
 import { plainBasins } from '../src/plain.ts';
 
-/** Random terrains. They have few different heights, so that there are plains and ties. */
+/** Random terrains with few different heights, so that there are plains and equal neighbours. */
 const terrain = fc
   .record({ width: fc.integer({ min: 1, max: 40 }), rows: fc.integer({ min: 1, max: 40 }), highest: fc.nat(20) })
   .chain(({ width, rows, highest }) => {
@@ -14,8 +14,8 @@ const terrain = fc
   });
 
 /**
- * A property of the algorithm. `run` executes a pipeline on a backend and on the reference backend, and fails if the
- * bytes differ or memory leaks.
+ * A property of the algorithm. `run` executes a pipeline on a backend and on the reference backend. The test fails if
+ * the bytes differ or memory leaks.
  */
 const drainsDownhill = law('water ends where it comes by going downhill', [terrain], async (run, given) => {
   const { width, rows } = given;
