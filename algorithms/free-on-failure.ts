@@ -11,8 +11,8 @@ export function freeOnFailure<T>(context: Context, columns: unknown, make: () =>
 }
 
 /**
- * Waits for all promises. If one rejects, waits until all others have settled, frees the columns of their results, and
- * throws the first error.
+ * Waits for all promises. If one rejects, waits until all others have settled, frees the columns in the results of
+ * fulfilled promises, and throws the first error.
  */
 export async function allOrNone<T extends readonly unknown[]>(
   context: Context,

@@ -80,7 +80,7 @@ export function parseBoundaryText(
   return readParts(context, text, options.partBytes ?? defaultPart(context));
 }
 
-/** The options of {@link parseBoundaryText}. */
+/** Validator of the options of {@link parseBoundaryText}. */
 export const BOUNDARY_TEXT: Kind = someOptions<BoundaryTextOptions>({ partBytes: optional(aWhole(1, 2 ** 53)) });
 
 const ARGUMENTS = { context: aContext, text: anInstance(Uint8Array), options: BOUNDARY_TEXT };
@@ -168,5 +168,7 @@ function marksUpTo(at: Uint32Array, last: number): number {
  * have more marks.
  */
 const BYTES_A_MARK = 3;
-/** Extra room for marks: a short text may have one per byte, and newlines are appended to it. */
+/**
+ * Extra room for the marks of a part. A short text may have one mark per byte, and newlines are appended to the text.
+ */
 const MIN_ROOM = 64;

@@ -39,7 +39,9 @@ export function doubleWords(context: Context, { x, y }: Vertices<'i32'>): Vertic
 
 type Vertices<T extends 'i32' | 'u32'> = { readonly x: Column<T>; readonly y: Column<T> };
 
-/** Types of the six values that a row emits: two positions, then the two words of x and the two words of y. */
+/**
+ * Types of the six values that are stored for each row: two positions, then the two words of x and the two words of y.
+ */
 const WORDS = ['u32', 'u32', 'u32', 'u32', 'u32', 'u32'] as const;
 
 /** Builds the f64 of an integer from its sign, the exponent of its highest set bit, and the bits below that bit. */

@@ -128,7 +128,9 @@ export function prepareCellStep(
   };
 }
 
-/** Computes the row of a cell for the next frame. Its expected path is the mean over its last frames. */
+/**
+ * Computes the row of a cell for the next frame. The cell's expected path is its mean position over the last frames.
+ */
 const nextCell = fn(
   'nextCell',
   {

@@ -69,7 +69,10 @@ interface Picture {
   readonly height: U32;
 }
 
-/** Makes two variants of a functor, for grey values in u32 and in f32. Both variants work on grey values as f32. */
+/**
+ * Makes two variants of a functor, for frames with grey values in u32 and in f32. In both, `make` gets grey values as
+ * f32.
+ */
 export function ofGrey<F>(make: (grey: ArrayParameter<'f32'>) => F): Record<'u32' | 'f32', F> {
   return { u32: make(array(u32) as never), f32: make(array(f32)) };
 }

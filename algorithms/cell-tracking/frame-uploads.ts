@@ -28,7 +28,9 @@ export interface FrameUploads {
 const MAX_KEPT = 8;
 
 interface KeptFrame {
-  /** Identifies the frame: a caller may pass another array with the same index. */
+  /**
+   * The frame's array of pixels. It identifies the frame, because a caller may pass another array with the same index.
+   */
   readonly array: HostFrame['grey'];
   readonly frame: HeldFrame;
 }

@@ -156,7 +156,8 @@ const scoreOfCell = fn(
         If(mayExceed(f32(total), Let(squares), Let(best), given), () => {
           sampleTo(firstPairs, pairs);
           const found = f32(total);
-          // Slopes are integers, so the spread is exactly 0 only if all slopes are 0. The bound avoids a division by 0.
+          // Slopes are integers, so the spread is exactly 0 only if all slopes are 0. The minimum of 2^-24 avoids a
+          // division by 0.
           const spread = spreadOf(found, Let(squares), given.inverse).max(2 ** -24);
           const ratio = found.mul(found).div(spread);
           If(ratio.gt(best).and(found.mul(given.sign).ge(0)), () => {
@@ -178,8 +179,8 @@ export function isWithin(place: U32, size: U32, margin: U32): Bool {
 }
 
 /**
- * The sum of squared deviations from the mean, which is the sum of squares minus sum²/n. At least a millionth of the
- * sum of squares, because cancellation in f32 makes smaller values meaningless. `inverse` is 1/n.
+ * The sum of squared deviations from the mean, which is the sum of squares minus sum²/n. The result is at least a
+ * millionth of the sum of squares, because cancellation in f32 makes smaller values meaningless. `inverse` is 1/n.
  */
 export function spreadOf(sum: F32, squares: F32, inverse: F32): F32 {
   return squares.sub(sum.mul(sum).mul(inverse)).max(squares.mul(2 ** -20));

@@ -48,8 +48,8 @@ function doubledOf({ width, height, grey }: Frame, scale: number): ColumnsOf<{ x
 const slopesOfU32 = slopesOf(u32);
 const slopesOfF32 = slopesOf(f32);
 
-// Builds the functor of slopes. It indexes the frame by hand, because a stencil would need as many grey values as
-// pixels, and inputs of prepared pipelines may have fewer.
+// Builds the functor of slopes. The functor indexes the frame by hand, because a stencil would need as many grey values
+// as pixels, and inputs of prepared pipelines may have fewer.
 function slopesOf(grey: typeof u32 | typeof f32) {
   return fn(
     'slopes',

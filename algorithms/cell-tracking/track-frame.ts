@@ -31,7 +31,7 @@ export interface CellsBefore {
   readonly y: Column<'f32'>;
   /**
    * The expected path of each cell: its mean coordinate across the vessel over the last ten frames. The coordinate is
-   * −y′·x + x′·y, where (x′, y′) is the unit direction of the vessel. In a vessel along x, it is y.
+   * −y′·x + x′·y, where (x′, y′) is the unit direction of the vessel. In a vessel along x, the coordinate is y.
    */
   readonly path: Column<'f32'>;
   /** The expected radii. Default `maxRadius`. Rows whose radius is not above 0 have no cell. */

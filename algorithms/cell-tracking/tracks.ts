@@ -52,7 +52,7 @@ interface Track {
   /** The expected radius of the cell, in pixels. */
   expected: number;
   score: number;
-  /** Number of consecutive detections without a cell for this track. */
+  /** Number of detections in a row that found no cell for this track. */
   misses: number;
   /** Where the track's snake starts in the next frame. */
   at: Place;

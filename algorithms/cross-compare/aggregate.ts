@@ -38,12 +38,12 @@ export async function aggregate(
   return batch.map((task) => compared.get(task)!);
 }
 
-/** Bytes of host memory of a tile while it waits for the aggregator. */
+/** Bytes of host memory that a tile takes while it waits for the aggregator. */
 export function sizeOfTask(task: TileTask): number {
   return sizeOfSide(task.p) + sizeOfSide(task.q) + ('candidates' in task ? 8 * task.candidates.p.length : 0);
 }
 
-/** Bytes of host memory of one side of a tile. */
+/** Bytes of host memory that one side of a tile takes. */
 export function sizeOfSide({ ids, regions, labels }: TileSide): number {
   const named = ids.bytes.length + 4 * ids.starts.length;
   if (regions !== undefined) return named + 8 * regions.x.length + 24 * regions.left.length;

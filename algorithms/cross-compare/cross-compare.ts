@@ -23,8 +23,8 @@ import { totalsOf } from './totals.ts';
 /** A comparison in progress. */
 export interface CrossCompareRun {
   /**
-   * The result. Rejects if the device fails, if the run is aborted or, with `onError: 'stop'`, if a tile fails. The
-   * error is then an `ItemError`, which names the tile.
+   * The result. Rejects if the device fails, if the run is aborted or, with `onError: 'stop'`, if a tile fails. If a
+   * tile fails, the error is an `ItemError`, which names the tile.
    */
   readonly result: Promise<CrossComparison>;
   /** Progress of the run, counted in tiles. */

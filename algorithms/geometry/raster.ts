@@ -66,7 +66,7 @@ export interface RasterGrid {
   readonly geographic: boolean;
 }
 
-/** Argument checks of the numbers that position a raster. */
+/** Validators of the numbers that position a raster. */
 export const gridFields: FieldKinds<RasterGrid> = {
   width: aWhole(),
   height: aWhole(),

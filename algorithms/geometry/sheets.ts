@@ -142,8 +142,8 @@ function colourParts(
 }
 
 /**
- * A part at one of its positions on the wrapped x axis, and whether this is a copy. Two copies overlap only if their
- * originals overlap too.
+ * A part at one of its positions on the wrapped x axis, and whether this position is a copy. Two copies overlap only if
+ * their originals overlap too.
  */
 interface PlacedPart {
   readonly part: number;

@@ -173,8 +173,8 @@ interface PieceKeys {
 }
 
 /**
- * Sums the pixels of all pieces of a pair (p, q); pairs are ascending. If both indices fit, they are packed into one
- * word, which sorts twice as fast.
+ * Sums the pixels of the pieces of each pair (p, q). The pairs of the result are ascending. If the indices of p and q
+ * fit, they are packed into one word, which sorts twice as fast.
  */
 function sumPieces({ p, q, pixels }: Pieces, { width, low }: PieceKeys): Table {
   if (width === undefined) {

@@ -67,10 +67,7 @@ export function nodeOf(table: ArrayValue<'u32'>, node: U32): TableNode {
   return { firstChild, children, firstEntry, entryCount };
 }
 
-/**
- * Reads a node. If its index is `at`, as is usual, the result is `known`, the node read from there before, without
- * access to memory.
- */
+/** Reads a node. If the node has the index `at`, as is usual, the result is `known`, and memory is not accessed. */
 export function nodeBeside(table: ArrayValue<'u32'>, known: TableNode, at: U32, node: U32): TableNode {
   const other = {
     firstChild: Var(known.firstChild),

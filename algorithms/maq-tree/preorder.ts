@@ -55,8 +55,8 @@ export interface CountedNodes extends NodePlaces {
 }
 
 /**
- * Makes all nodes of a tree from the distinct quadrants of polygons; both are in preorder. Each quadrant adds itself
- * and those of its ancestors that do not contain the preceding quadrant. Waits for the device once.
+ * Makes all nodes of a tree from the distinct quadrants of polygons. Nodes and quadrants are in preorder. Each quadrant
+ * adds itself and those of its ancestors that do not contain the preceding quadrant. Waits for the device once.
  */
 export function openNodes(own: CountedNodes): Promise<CountedNodes> {
   const { level, lo, hi } = own;

@@ -22,9 +22,9 @@ import type { Points } from './points.ts';
 
 /**
  * Orders points along a Hilbert curve. The curve is computed from the 32-bit rank of each coordinate among all f32, not
- * from its value. So only equal points have equal places on the curve, at any scale and even with outliers or dense
- * clusters. Equal points are ordered by id. Points that follow each other have common leading bits, so boxes around
- * consecutive points are small.
+ * from the value of the coordinate. So only equal points have equal places on the curve, at any scale and even with
+ * outliers or dense clusters. Equal points are ordered by id. Points that follow each other have common leading bits,
+ * so boxes around consecutive points are small.
  *
  * Source: Skilling, Programming the Hilbert Curve, 2004; Connor and Kumar, Fast Construction of k-Nearest Neighbor
  * Graphs for Point Clouds, 2010, for the bits of floating point numbers.

@@ -63,7 +63,7 @@ export const FAR_KEY: number = INFINITE;
  * A metric as operations in functors. Distances are compared by keys: words that have the same order as the distances.
  */
 export interface Measure {
-  /** Adds one coordinate of both vectors to the sum. */
+  /** Adds the contribution of one coordinate of both vectors to the sum. */
   step(sum: F32, a: F32, b: F32): F32;
   /** Converts a final sum to a key. For `cosine`, the lengths of both vectors are given. */
   keyOf(sum: F32, lengths?: readonly [F32, F32]): U32;

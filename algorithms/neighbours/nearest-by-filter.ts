@@ -63,8 +63,8 @@ export function filterOf(n: number, k: number, dimensions: number): Pick<Filtere
 
 /**
  * Finds the nearest points by squared distance. Rules out most points by |a|² + |b|² − 2 a·b, which takes only one
- * operation per dimension on devices with fused multiply-add. The products may be added in any order, so this is a
- * bound rather than the result.
+ * operation per dimension on devices with fused multiply-add. The products may be added in any order, so this formula
+ * gives a bound rather than the result.
  *
  * 1. For each query and each run of points, `crossReduce` computes a lower bound of the distances by the formula.
  * 2. The formula is computed for the points of the runs with the smallest bounds.
@@ -196,7 +196,7 @@ const productStep = fn('productStep', { sum: f32, a: f32, b: f32 }, f32, ({ sum,
 
 /** Relative rounding error of an f32 operation. */
 const ROUNDING = 2 ** -24;
-/** Upper bound of what one step of the sum loses if its product underflows in f32. */
+/** Upper bound of the error of one step of the sum, if the product of the step underflows in f32. */
 const MIN_ERROR = 2 ** -120;
 /** Sums of squares of at least this size may overflow in f32, so they give no bound. */
 const MAX_SQUARES = 1e37;

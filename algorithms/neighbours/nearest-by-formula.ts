@@ -102,7 +102,7 @@ function nearestOfCandidates(search: Search, queries: Queries, candidates: numbe
   });
 }
 
-/** For every query, the k runs whose nearest points are nearest. */
+/** For every query, the k runs whose nearest points have the smallest distances. */
 function nearestRuns(search: Search, queries: Queries, runs: number): Column<'u32'> {
   const { context, k, measure, run, dimensions } = search;
   const step = fn('distanceStep', { sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => measure.step(sum, a, b));

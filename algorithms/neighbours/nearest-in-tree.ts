@@ -24,7 +24,7 @@ import { boundOf, idOfPoint, keyOfPoint, leafAt, minIdOf, pointsOfLeaf, searchFr
 import { aTree, LEAF, type PointTree } from './tree.ts';
 
 export interface TreeSearchOptions extends NearestOptions {
-  /** Used if the queries are the points of the tree: whether a point is its own neighbour. Default false. */
+  /** Whether a point is its own neighbour, if the queries are the points of the tree. Default false. */
   readonly itself?: boolean | undefined;
 }
 

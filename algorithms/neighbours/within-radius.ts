@@ -40,9 +40,9 @@ export interface RadiusOptions {
    * compared.
    */
   readonly radius: number;
-  /** Default `l2`. `cosine` and `inner` are not allowed. */
+  /** How distances are measured. Default `l2`. `cosine` and `inner` are not allowed. */
   readonly metric?: Metric | undefined;
-  /** Used if the queries are the points of the tree: whether a point is its own neighbour. Default false. */
+  /** Whether a point is its own neighbour, if the queries are the points of the tree. Default false. */
   readonly itself?: boolean | undefined;
   /**
    * Whether the points of a query are ordered by distance, and points at equal distance by index. Default false: they

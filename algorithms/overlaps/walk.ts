@@ -62,8 +62,8 @@ export interface EdgeArrays {
 }
 
 /**
- * Walks just above a line through its cell. Returns 1 if it passes a face that both regions contain, else 0. The line
- * must not be vertical.
+ * Walks just above a line through its cell. Returns 1 if the walk passes a face (an area between edges) that both
+ * regions contain, else 0. The line must not be vertical.
  */
 export function overlapsAlong(
   line: Line,

@@ -61,7 +61,7 @@ const FEW = 64;
  * - 'rest' makes all other walks in cells that are still undecided.
  *
  * Work O(Σ n² + n · c) for the n edges of every cell and c crossings per walk; span O(n · c) for the cell with the
- * largest product.
+ * largest n · c.
  */
 export function walk(
   context: Context,

@@ -25,7 +25,9 @@ export interface AreaPlan {
    */
   readonly isNarrow: boolean;
   readonly banded: Uint32Array;
-  /** Pairs for sums over corners, in 32-bit and in 64-bit arithmetic. */
+  /**
+   * Pairs computed by sums over corners in 32-bit arithmetic. `corners64` has the pairs that need 64-bit arithmetic.
+   */
   readonly corners32: Uint32Array;
   readonly corners64: Uint32Array;
   readonly sweep: Uint32Array;
@@ -143,7 +145,7 @@ export interface RegionSizes {
   readonly plain: number;
   /** Index of each wide region in the columns `corners` and `words`, which exist only for wide regions. */
   readonly wide: Uint32Array;
-  /** Upper bound of the number of ends of runs, for each wide region. */
+  /** For each wide region, an upper bound of how many ends its runs have. */
   readonly corners: Float64Array;
   /** Number of words of the mask of each wide region, whether it gets one or not. */
   readonly words: Float64Array;
@@ -184,8 +186,8 @@ function isSmall(words: number, corners: number): boolean {
 }
 
 /**
- * Upper bound of the number of ends of runs of a region. Only an estimate for narrow regions, whose sloped edges are
- * short.
+ * Upper bound of how many ends the runs of a region have. For narrow regions it is only an estimate, because their
+ * sloped edges are short.
  */
 function cornersOf(regions: Regions, { wide, corners }: RegionSizes, region: number): number {
   return isNarrow(regions, region) ? vertexCount(regions, region) : corners[wide[region]!]!;

@@ -12,7 +12,7 @@ import {
   scatterReduce,
 } from '../../primitives/index.ts';
 
-/** Sums of the areas of pairs, to which parts are added box by box. `lo` and `hi` are the words of u64. */
+/** Sums of the areas of pairs, which are computed box by box. `lo` and `hi` are the words of u64. */
 export interface AreaSums {
   readonly lo: Column<'u32'>;
   readonly hi: Column<'u32'>;
@@ -27,7 +27,7 @@ export interface AreaParts {
   readonly hi: Column<'u32'>;
 }
 
-/** Bytes of memory per row of parts while they are added to wide sums, besides the parts themselves. */
+/** Bytes of memory per part for adding parts to wide (64-bit) sums, besides the parts themselves. */
 export const WIDE_ROW_BYTES = 24;
 
 export function startSums(context: Context, pairs: number, wide: boolean): AreaSums {

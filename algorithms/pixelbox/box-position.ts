@@ -178,8 +178,8 @@ function crossesRight(edge: Edge, x: I32, y: I32, rectilinear: boolean): Bool {
 
 /**
  * Whether a pixel's centre is left of an edge. The centre must be in the edge's bounding box. Compares run ÷ rise of
- * the edge with run ÷ rise of the vector from its lower end to the centre. Coordinates are doubled, so that those of
- * the centre are integers.
+ * the edge with run ÷ rise of the vector from its lower end to the centre. Coordinates are doubled, so that the centre
+ * has integer coordinates.
  */
 function slantsRight({ lowX, lowY, highX, highY }: Edge, x: I32, y: I32): Bool {
   const rise = bitsToU32(highY.sub(lowY));

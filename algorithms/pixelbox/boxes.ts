@@ -16,7 +16,7 @@ export function vertexTotal(selections: readonly Selection[]): number {
   return total;
 }
 
-/** Fields of a region's record on the device: its box in pixels, and the index of its first word. */
+/** Fields of a region's record on the device: its box in pixels, and the index of the first word of its mask. */
 const FIELDS = ['left', 'top', 'right', 'bottom', 'words'] as const;
 /** Fields of the record of a region whose mask is in bands. */
 const BANDED_FIELDS = [...FIELDS, 'slots', 'rows'] as const;

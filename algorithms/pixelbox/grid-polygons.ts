@@ -18,7 +18,7 @@ export interface GridPolygons {
   readonly y: Int32Array;
 }
 
-/** Argument checks of the columns of polygons on a grid. */
+/** Validators of the columns of polygons on a grid. */
 export const gridColumns: FieldKinds<GridPolygons> = {
   polygonRings: anInstance(Uint32Array),
   ringVertices: anInstance(Uint32Array),

@@ -14,7 +14,7 @@ export async function addMaskedAreas(context: Context, jobs: readonly AreaJob[],
   const bytes = jobs.reduce((sum, { p, q, plan: { sizes } }) => sum + allBytes(p, sizes.p) + allBytes(q, sizes.q), 0);
   if (bytes <= memoryBytes) {
     const all = (kind: MaskKind): Listed[] => jobs.map((job) => ({ job, list: job.plan[kind] }));
-    // Both kinds run at once: the host prepares the second while the device works on the first.
+    // Both kinds of masks are processed at once: the host prepares the second kind while the device works on the first.
     await settle(KINDS.map((kind) => drawTogether(context, all(kind), kind)));
     return;
   }

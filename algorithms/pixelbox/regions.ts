@@ -28,7 +28,7 @@ export interface DeviceVertices {
   readonly y: Column<'i32'>;
 }
 
-/** Argument checks of the boxes of regions. */
+/** Validators of the boxes of regions. */
 export const boxColumns: FieldKinds<Pick<Regions, 'left' | 'top' | 'right' | 'bottom'>> = {
   left: anInstance(Int32Array),
   top: anInstance(Int32Array),

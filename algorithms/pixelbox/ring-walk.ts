@@ -143,8 +143,8 @@ export function bitsFrom(column: I32): U32 {
 }
 
 /**
- * An edge of a narrow region. It begins at column `x` and passes `run` columns, which is negative to the left. The
- * product of its numbers of rows and columns is below 2²⁷, so no product overflows.
+ * An edge of a narrow region. It begins at column `x` and passes `run` columns. `run` is negative if the edge goes
+ * left. The product of its numbers of rows and columns is below 2²⁷, so no product overflows.
  */
 interface Edge {
   readonly x: I32;

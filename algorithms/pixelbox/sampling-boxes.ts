@@ -38,13 +38,13 @@ const aSquare: Kind = where(
   { code: 'pixelbox/block-size' },
 );
 
-/** Argument checks of the options that all methods share. */
+/** Validators of the options that all methods share. */
 export const samplingKinds: Pick<FieldKinds<SamplingOptions>, 'blockSize' | 'memoryBytes'> = {
   blockSize: optional(aSquare),
   memoryBytes: optional(aWhole(1, 2 ** 40, 'pixelbox/memory-bytes')),
 };
 
-/** Argument checks of the options of {@link pixelBox}. */
+/** Validator of the options of {@link pixelBox}. */
 const SAMPLING: Kind = someOptions<SamplingOptions>({
   ...samplingKinds,
   threshold: optional(aWhole(2, MAX_PIXELS, 'pixelbox/threshold')),

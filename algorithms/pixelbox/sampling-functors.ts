@@ -213,7 +213,7 @@ export interface SamplingFunctors {
 }
 
 /**
- * Creates the functors for rectilinear or for all polygons, which measure the intersection or, if `direct`, also the
+ * Creates the functors for rectilinear or for all polygons, which measure the intersection and, if `direct`, also the
  * union.
  */
 export function samplingFunctors(rectilinear: boolean, direct: boolean): SamplingFunctors {

@@ -44,7 +44,7 @@ export interface PolygonPairs {
 
 export const somePairs: Kind = aRecord<PolygonPairs>({ p: aColumn('u32'), q: aColumn('u32') });
 
-/** The parameters of a run: how sampling boxes are processed. */
+/** The parameters of a computation (run): how sampling boxes are processed. */
 export interface SamplingPlan {
   /** Whether the union is also measured box by box. Otherwise it is computed from the other areas. */
   readonly direct: boolean;
@@ -60,7 +60,7 @@ export interface SamplingPlan {
   requireFits?(largest: number): void;
 }
 
-/** A run: its parameters, and the data that all its tables of boxes share. */
+/** A computation (run): its parameters, and the data that all its tables of boxes share. */
 interface SamplingRun extends SamplingPlan {
   readonly context: Context;
   readonly pairs: number;

@@ -12,7 +12,7 @@ export async function addSignedAreas(context: Context, job: AreaJob, memoryBytes
   const { p, q, pairs, intersection } = job;
   const lists = [corners32, corners64, sweep];
   const signed = { p: signSide(p, pairs.p, lists, job.ofP), q: signSide(q, pairs.q, lists, job.ofQ) };
-  // In a scope, so that the first upload is freed if there is no memory for the second.
+  // A scope frees the first upload if there is no memory for the second.
   const device = context.scope(() => ({
     p: uploadSignedCorners(context, signed.p),
     q: uploadSignedCorners(context, signed.q),

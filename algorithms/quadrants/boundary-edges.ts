@@ -19,9 +19,9 @@ import type { Passages } from './edge-in-quadrant.ts';
 import type { Edges } from './edges.ts';
 
 /**
- * What determines which points of a boundary quadrant a polygon contains: whether it contains the lower left corner,
- * and which of its edges pass through the quadrant. `corner`, `first` and `count` have one row per quadrant. A quadrant
- * inside a polygon has no edges.
+ * The data that determine which points of a boundary quadrant a polygon contains: whether the polygon contains the
+ * lower left corner, and which of its edges pass through the quadrant. `corner`, `first` and `count` have one row per
+ * quadrant. A quadrant inside a polygon has no edges.
  */
 export interface BoundaryEdges {
   /**
@@ -32,7 +32,7 @@ export interface BoundaryEdges {
   /** Index in `edge` of the quadrant's first edge, and number of its edges. */
   readonly first: Column<'u32'>;
   readonly count: Column<'u32'>;
-  /** Indices into `ends` of the edges, ascending within a quadrant. */
+  /** Indices of edges (rows of `ends`), ascending within a quadrant. */
   readonly edge: Column<'u32'>;
   /** Start x, start y, end x, end y of every edge, in steps of the domain. */
   readonly ends: Column<'i32'>;

@@ -157,7 +157,7 @@ interface Parents {
   readonly bits: U32;
 }
 
-/** Unpacks a child. Its `passed` is 1 if edges pass through it, else 0. */
+/** Unpacks a child. `passed` is 1 if edges pass through the child, else 0. */
 function childOf(child: U32, { columns, rows, marks, bits }: Parents): Quadrant & { readonly passed: U32 } {
   const { parent, number, parity, ...place } = childPlace(child, bits, columns, rows);
   const mark = marks.at(parent);

@@ -101,7 +101,7 @@ interface Split {
   readonly keepsEdges: boolean;
 }
 
-/** Argument check of the option `levels`, for {@link decompose} and its variants. */
+/** Validator of the option `levels`, for {@link decompose} and its variants. */
 export const someLevels: Kind = aWhole(0, DOMAIN_BITS, 'quadrants/levels');
 
 const ARGUMENTS = {

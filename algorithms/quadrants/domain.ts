@@ -57,7 +57,7 @@ export interface DomainPolygons {
   readonly sheets?: Sheets | undefined;
 }
 
-/** Argument check of polygons in steps of a domain or of another grid. */
+/** Validator of polygons in steps of a domain or of another grid. */
 export const someGridPolygons: Kind = aRecord<DomainPolygons>({
   polygonRings: anInstance(Uint32Array),
   ringVertices: anInstance(Uint32Array),

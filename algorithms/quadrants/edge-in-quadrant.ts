@@ -95,8 +95,8 @@ function stripWithin(a: I32, b: I32, half: U32): U32 {
 function acrossChildren(line: Line, half: U32): U32 {
   const side = bitsToI32(u32(1).shl(half));
   const [right, up] = [shl64({ a: i64OfI32(line.dx), count: half }), shl64({ a: i64OfI32(line.dy), count: half })];
-  // `sideOfCorner` is linear in the position of the corner. For a corner one child to the right it decreases by `up`,
-  // for a corner one child up it increases by `right`.
+  // `sideOfCorner` is linear in the position of the corner. Its value decreases by `up` from a corner to the corner one
+  // child to the right, and increases by `right` from a corner to the corner one child up.
   const at00 = sideOfCorner(line);
   const at10 = sub64({ a: at00, b: up });
   const at01 = add64({ a: at00, b: right });

@@ -42,7 +42,7 @@ export function lineFrom(ends: ArrayValue<'i32'>, edge: U32, { x, y }: Place): L
 
 /**
  * Twice the signed area of the triangle of an edge and the corner. It is positive if the corner is left of the edge,
- * and negative if it is right.
+ * and negative if the corner is right of the edge.
  */
 export function sideOfCorner({ ax, ay, dx, dy }: Line): U64 {
   return sub64({ a: mulI32({ a: dy, b: ax }), b: mulI32({ a: dx, b: ay }) });

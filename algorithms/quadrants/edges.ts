@@ -117,8 +117,7 @@ function edgesOf({ polygonRings, ringVertices, x, y }: DomainPolygons): HostEdge
 }
 
 /**
- * Computes bounding boxes. Reads only the second end of each edge, because every vertex of an edge is also the second
- * end of an edge.
+ * Computes bounding boxes. Reads only the second end of each edge, because every vertex is the second end of some edge.
  */
 function boxesOf(ends: Int32Array, owner: Uint32Array, count: number) {
   const column = (from: number): Int32Array => new Int32Array(count).fill(from);

@@ -31,7 +31,7 @@ export interface LeafQuadrants extends OpenQuadrants {
   readonly boundary: Column<'u32'>;
 }
 
-/** Argument check of 64-bit codes in two columns. */
+/** Validator of 64-bit codes in two columns. */
 export const aCode: Kind = aRecord<Quadrants['code']>({ lo: aColumn('u32'), hi: aColumn('u32') });
 
 /**

@@ -52,7 +52,7 @@ export interface SharedAreas {
 }
 
 export interface ThresholdOptions {
-  /** Threshold in square steps. Rows whose area cannot exceed it are left out. Default 0. */
+  /** Threshold in square steps. Rows whose area cannot exceed the threshold are left out. Default 0. */
   readonly above?: bigint | undefined;
 }
 

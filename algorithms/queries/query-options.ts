@@ -22,7 +22,7 @@ export function requireEdges(what: string, { edges }: { readonly edges?: object 
   });
 }
 
-/** Argument check of the option `capacity`. */
+/** Validator of the option `capacity`. */
 export const someCapacity: Kind = optional(atLeast(1, 'queries/capacity'));
 
 export const QUERY_OPTIONS: Kind = someOptions<QueryOptions>({ capacity: someCapacity });

@@ -23,7 +23,7 @@ import type { ColumnKind } from './host-table.ts';
 
 const fields = (part: unknown): { readonly [name: string]: unknown } => (isRecord(part) && isPlain(part) ? part : {});
 
-/** Argument check for records of several variants. The field `kind` determines which other fields a record has. */
+/** Validator of records of several variants. The field `kind` determines which other fields a record has. */
 function aVariant(expected: string, kinds: { readonly [kind: string]: { readonly [field: string]: Kind } }): Kind {
   return (part, path, homes) => {
     const { kind } = fields(part);
@@ -47,7 +47,7 @@ export const aLiteral: Kind = eitherOf(
 const DEEPEST = 1000;
 
 /**
- * Argument check for a tree of expressions. The check of a node calls itself for the parts of the node, up to a maximum
+ * Validator of a tree of expressions. The validator of a node calls itself for the parts of the node, up to a maximum
  * depth.
  */
 function nested(kind: () => Kind, expected: string): Kind {
@@ -76,7 +76,7 @@ const anExpression: Kind = nested(
   'an expression',
 );
 
-/** Argument check for an expression or a literal. */
+/** Validator of an expression or a literal. */
 export const anOperand: Kind = (part, path, homes) =>
   'kind' in fields(part) ? anExpression(part, path, homes) : aLiteral(part, path, homes);
 
@@ -101,8 +101,7 @@ export const aCondition: Kind = nested(
 );
 
 /**
- * Argument checks of the values of host columns, by the type of the column. Strings have codes and are checked
- * separately.
+ * Validators of the values of host columns, by the type of the column. Strings have codes and are checked separately.
  */
 export const hostValues: Readonly<Record<Exclude<ColumnKind, 'string'>, Kind>> = {
   u32: anInstance(Uint32Array, Uint16Array, Uint8Array),
@@ -132,7 +131,7 @@ const aHostColumn: Kind = (part, path, homes) => {
   return aRecord({ values: hostValues[type as keyof typeof hostValues], validity, scale })(part, path, homes);
 };
 
-/** Argument check for a record in which every field is of the given kind. */
+/** Validator of a record in which every field is of the given kind. */
 export function aRecordOf(kind: Kind, expected: string): Kind {
   return (part, path, homes) => {
     if (!isRecord(part) || !isPlain(part)) return { path, part, expected };

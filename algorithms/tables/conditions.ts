@@ -10,7 +10,7 @@ import { bitsPart, combineParts, fixedPart, mapPart, type QuestionPart } from '.
 import { heldPart } from './points.ts';
 import type { DeviceTable } from './table.ts';
 
-/** The rows for which a condition is true: code that computes it, or the same result for all rows. */
+/** Which rows fulfil a condition: code that decides for a row, or the same answer for all rows. */
 type Truth = QuestionPart<Bool> | 'always' | 'never';
 
 /**

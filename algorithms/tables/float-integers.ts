@@ -57,7 +57,10 @@ export function scaledIntegers(
   return { integers: { part, bounds, scale: 0, validity }, exponent: first - F32_BIAS - FRACTION_BITS };
 }
 
-/** The value in fixed point: its significand, shifted left by its exponent minus the column's first exponent. */
+/**
+ * A value in fixed point: its significand, shifted left by the difference of its exponent and `first`, the smallest
+ * exponent of the column.
+ */
 function fixedPoint(key: I32, first: U32, isNarrow: boolean): IntegerValue {
   const sign = key.shr(31);
   const magnitude = bitsToU32(key.xor(sign)).and(0x7fffffff);

@@ -99,7 +99,7 @@ function notNumbers(kind: keyof typeof SYMBOLS, got: unknown): Error {
   });
 }
 
-/** Describes an operand in an error. */
+/** Describes an operand for an error message. */
 export function describeOperand(operand: Operand): string {
   if (operand.family === 'literal') return `the literal ${String(operand.value)}`;
   const { column } = operand;

@@ -62,7 +62,7 @@ export function flagsOf({ context, rows }: DeviceTable, truth: QuestionPart<Bool
   return flags as Column<'bool'>;
 }
 
-/** Which rows to use: those of a condition or a selection. Undefined means all rows. */
+/** Which rows to use: the rows for which a condition is true, or the rows of a selection. Undefined means all rows. */
 export type Where = Condition | Selection | undefined;
 
 /** The part of a query that tells whether a row is chosen. */

@@ -217,7 +217,7 @@ function numberOf(of: AnyMonoid): number {
   return number;
 }
 
-/** Combines the elements of several totals for a row, concatenated. */
+/** Concatenates the elements that a row contributes to several totals. */
 export function elementOf(totals: readonly Total[]): {
   readonly types: readonly ScalarType[];
   readonly part: QuestionPart<Values>;
