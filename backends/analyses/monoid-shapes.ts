@@ -32,7 +32,10 @@ export function combinesInAnyOrder(monoid: MonoidProgram): boolean {
   return monoid.exact && (monoid.commutative || leafOperations(monoid) !== undefined);
 }
 
-/** The operation on each leaf, if the monoid applies one commutative operation to each leaf; else undefined. */
+/**
+ * The operation on each leaf (scalar component), if the monoid applies one commutative operation to each leaf; else
+ * undefined.
+ */
 export function leafOperations(monoid: MonoidProgram): readonly OperationName[] | undefined {
   const { left, right, results } = combineGraph(monoid);
   const names = results?.map((node, leaf) => leafOperation(node, left[leaf]!, right[leaf]!));

@@ -518,8 +518,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       return true;
     },
     play(script, call) {
-      // Refuse scripts with a gate. A gate disables the rounds after a loop has ended, and a standby could not tell
-      // which rounds of the log were disabled.
+      // Refuse scripts (recorded commands) with a gate (a word that disables commands). A gate disables the rounds
+      // after a loop has ended, and a standby could not tell which rounds of the log were disabled.
       if (script.gate !== undefined) return false;
       command({ kind: 'play', script, call });
       return true;

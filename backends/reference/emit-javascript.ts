@@ -23,7 +23,10 @@ export interface ArrayReader {
   length(): number;
 }
 
-/** The entry function of a compiled module, bound to arrays and uniforms. Records are passed as one value per leaf. */
+/**
+ * The entry function of a compiled module, bound to arrays and uniforms. Records are passed as one value per leaf
+ * (scalar component).
+ */
 export type CompiledEntry = (...args: PlainValue[]) => PlainValue[];
 
 export type CompiledModule = (

@@ -2,7 +2,7 @@ import type { MonoidProgram, Program } from '../../primitives/contract/backend.t
 import { type CompiledEntry, compileJavaScript, type PlainValue } from './emit-javascript.ts';
 import type { HostMemory } from './memory.ts';
 
-/** A value of a monoid, one scalar per leaf. */
+/** A value of a monoid, as one scalar per leaf (component). */
 export type State = readonly PlainValue[];
 
 /** Compiles a program into a function that takes the index and returns the results. */

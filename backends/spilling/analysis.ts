@@ -20,7 +20,8 @@ export interface WindowedCommand {
   /** The number of rows of a window is a multiple of `multiple`, which is 1 by default. */
   readonly multiple?: number;
   /**
-   * Words of working memory per row of a window, not counting the memory that the inner backend's commands allocate.
+   * Words of working memory per row of a window (range of indices), not counting the memory that the inner backend's
+   * commands allocate.
    */
   readonly scratch?: number;
   /** Words of working memory for the whole command, given its number of rows. */
@@ -99,7 +100,7 @@ function rows({ from, to }: Elements): number {
   return to - from;
 }
 
-/** For each array, the elements that a window from index `from` (inclusive) to `to` (exclusive) may read. */
+/** For each array, the elements that a window of indices from `from` (inclusive) to `to` (exclusive) may read. */
 export function elementsOf(
   { module, arrays, uniforms, cells }: KnownProgram,
   from: number,

@@ -442,7 +442,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     crossReduce: (command) => passOn(() => inner.crossReduce?.(command)),
     play(script, call) {
       queue.guard();
-      // If the result is `false`, the caller issues the commands of the script one by one.
+      // If the result is `false`, the caller issues the commands of the script (recorded commands) one by one.
       return calm() && (inner.play?.(script, call) ?? false);
     },
     prepareScript(script) {

@@ -18,7 +18,7 @@ import { planWindows, type RowWindow, type WindowMachine } from './windows.ts';
  * window.
  */
 
-/** Folds a program's values window by window. */
+/** Folds a program's values window by window (one range of indices after the other). */
 export async function reduceExact(
   machine: WindowMachine,
   extent: Extent,
@@ -37,7 +37,7 @@ export async function reduceExact(
   );
 }
 
-/** Scans a program's values window by window. */
+/** Scans a program's values window by window (one range of indices after the other). */
 export async function scanExact(machine: WindowMachine, command: ScanCommand): Promise<void> {
   const { extent, program, monoid, emit, stores, total } = command;
   const cells = total === undefined ? [] : [total.buffer];

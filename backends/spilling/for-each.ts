@@ -4,7 +4,7 @@ import { forEachOnHost } from './on-host.ts';
 import { isShortage } from './shortage.ts';
 import { planWindows, type WindowMachine } from './windows.ts';
 
-/** Runs a `forEach` command window by window. */
+/** Runs a `forEach` command window by window (one range of indices after the other). */
 export async function forEachInWindows(
   machine: WindowMachine,
   extent: Extent,
@@ -41,8 +41,8 @@ export async function forEachOneByOne(
 }
 
 /**
- * Runs a walk window by window. The number of stores per index is unknown, so the buffers that are stored to must be on
- * the device.
+ * Runs a walk window by window (one range of indices after the other). The number of stores per index is unknown, so
+ * the buffers that are stored to must be on the device.
  */
 export async function walkInWindows(machine: WindowMachine, command: WalkCommand): Promise<void> {
   const { extent, start, step, changing, stores } = command;

@@ -70,7 +70,7 @@ interface HistogramJob {
   readonly wordsFor: (rows: number) => number;
 }
 
-/** Counts a segmented histogram: every window writes the histograms of its own segments. */
+/** Counts a segmented histogram: every window (range of rows) writes the histograms of its own segments. */
 async function countRuns(
   { machine, windowing, count, words, wordsFor }: HistogramJob,
   into: DeviceBuffer,

@@ -10,13 +10,15 @@ import type { HostWords } from './host-words.ts';
  * contiguous, it also writes the indices. The host downloads the columns and writes the values to their places.
  */
 export interface HostStores {
-  /** Number of temporary columns: words that a window writes per index. */
+  /** Number of temporary columns, which is the number of words that a window (range of indices) writes per index. */
   readonly columns: number;
   /** Extends a module: the indices to store at become further results. */
   module(module: Module, start: string): Module;
-  /** The device stores that write the temporary columns of a window of `rows` rows into `buffer`. */
+  /**
+   * The device stores that write the temporary columns of a window (range of indices) with `rows` rows into `buffer`.
+   */
   stores(buffer: DeviceBuffer, rows: number): Store[];
-  /** Writes the downloaded columns (`words`) of a window to their places on the host. */
+  /** Writes the downloaded columns (`words`) of a window (range of indices) to their places on the host. */
   apply(words: Uint32Array, from: number, rows: number): void;
 }
 

@@ -10,7 +10,7 @@ export interface HostWords {
    * range.
    */
   pieces(word: number, words: number): Iterable<{ readonly at: number; readonly data: Uint32Array }>;
-  /** A view of at most `max` bytes from byte `at` on, up to the end of a chunk. */
+  /** A view of at most `max` bytes from byte `at` on, up to the end of a chunk of the host memory. */
   bytes(at: number, max: number): Uint8Array;
   get(word: number): number;
   set(word: number, value: number): void;

@@ -3,7 +3,7 @@ import { literal, operate, read, record } from '../../primitives/functors/record
 import type { Local, Module, Operand, ScalarType } from '../../primitives/ir/ir.ts';
 import { wordOfValue } from '../../primitives/ir/semantics.ts';
 
-/** The columns of a record type, one per leaf, in a single buffer. */
+/** The columns of a record type, one per leaf (scalar component), in a single buffer. */
 export interface LeafColumns {
   readonly buffer: DeviceBuffer;
   readonly types: readonly ScalarType[];
@@ -11,7 +11,9 @@ export interface LeafColumns {
   readonly stride: number;
 }
 
-/** Bindings `name0`, `name1` … of the leaves' columns: `length` elements from element `first` on. */
+/**
+ * Bindings `name0`, `name1` … of the columns of leaves (scalar components): `length` elements from element `first` on.
+ */
 export function leafArrays(
   name: string,
   { buffer, types, stride }: LeafColumns,
@@ -33,17 +35,20 @@ export function leafTypes(name: string, types: readonly ScalarType[]): Map<strin
   return new Map(types.map((type, leaf) => [`${name}${leaf}`, type]));
 }
 
-/** Stores that write a program's first results to the leaves' columns, from element `first` on. */
+/**
+ * Stores that write a program's first results to the columns of the leaves (scalar components), from element `first`
+ * on.
+ */
 export function leafStores({ buffer, types, stride }: LeafColumns, first: number, length: number): Store[] {
   return types.map((_, leaf) => ({ buffer, offset: leaf * stride + first, capacity: length, value: leaf }));
 }
 
-/** Records a read of element `index` of every leaf. Must be called while a module is recorded. */
+/** Records a read of element `index` of every leaf (scalar component). Must be called while a module is recorded. */
 export function readLeaves(name: string, types: readonly ScalarType[], index: Operand): Local[] {
   return types.map((type, leaf) => read(`${name}${leaf}`, type, index));
 }
 
-/** Selects `then` if the condition is true, else `otherwise`, leaf by leaf. */
+/** Selects `then` if the condition is true, else `otherwise`, leaf by leaf (for each scalar component). */
 export function choose(otherwise: readonly Operand[], then: readonly Operand[], condition: Operand): Operand[] {
   return otherwise.map((leaf, i) => operate('select', [leaf, then[i]!, condition]));
 }
@@ -53,7 +58,7 @@ export function identityWords({ types, identity }: MonoidProgram): Uint32Array {
   return Uint32Array.from(identity, (value, leaf) => wordOfValue(types[leaf]!, value));
 }
 
-/** A program that returns the leaves of record `index`. Records are `step` elements apart. */
+/** A program that returns the leaves (scalar components) of record `index`. Records are `step` elements apart. */
 export function leavesProgram(leaves: LeafColumns, length: number, step = 1): Program {
   const { types } = leaves;
   const key = `${step} ${types.join()}`;

@@ -4,18 +4,18 @@ import { perWord } from './lengths.ts';
 import type { BufferPlaces, Spillable } from './places.ts';
 import { type WindowModule, windowModule } from './window-module.ts';
 
-/** A range of words of a spilled buffer that a window needs. */
+/** A range of words of a spilled buffer that a window (range of indices) needs. */
 interface NeededWords {
   readonly buffer: Spillable;
   from: number;
   to: number;
 }
 
-/** The parts of arrays that a window must upload. */
+/** The parts of arrays that must be uploaded for a window (range of indices). */
 export interface Pieces {
   /** The word ranges to upload. They are disjoint. */
   readonly ranges: readonly NeededWords[];
-  /** The part of each array, by program and array name. Arrays that the window does not read have no entry. */
+  /** For each program and array name, the part of the array. Arrays that the window does not read have no entry. */
   readonly of: ReadonlyMap<AnalysedProgram, ReadonlyMap<string, ArrayPiece>>;
 }
 
@@ -27,7 +27,10 @@ interface ArrayPiece {
   readonly word: number;
 }
 
-/** Finds the words that a window needs. Overlapping reads of one buffer by several arrays are uploaded once. */
+/**
+ * Finds the words that a window (range of indices) needs. Overlapping reads of one buffer by several arrays are
+ * uploaded once.
+ */
 export function findPieces(
   programs: readonly AnalysedProgram[],
   inPlace: ReadonlySet<Spillable>,
@@ -67,7 +70,7 @@ export function wordsOf({ ranges }: Pieces): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from, 0);
 }
 
-/** The pieces of a window after their upload to the device. */
+/** The pieces of arrays that a window (range of indices) needs, after their upload to the device. */
 export interface WindowUploads {
   readonly pieces: Pieces;
   readonly buffers: ReadonlyMap<NeededWords, DeviceBuffer>;
@@ -75,7 +78,7 @@ export interface WindowUploads {
   readonly nothing: DeviceBuffer;
 }
 
-/** Uploads the pieces of a window into buffers that `take` allocates. */
+/** Uploads the pieces of arrays that a window needs into buffers that `take` allocates. */
 export function upload(
   inner: Backend,
   places: BufferPlaces,

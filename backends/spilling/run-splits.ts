@@ -1,4 +1,4 @@
-/** The sorted rows of a window, in host memory. */
+/** The sorted rows of a window (range of rows), in host memory. */
 export interface SortedRun {
   readonly keys: Uint32Array;
   readonly payload: Uint32Array | undefined;

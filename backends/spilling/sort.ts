@@ -26,7 +26,7 @@ export async function sortInWindows(machine: WindowMachine, command: SortCommand
   for (const { buffer } of targets) places.keepOnHost(buffer as Spillable, places.hostOf(buffer as Spillable));
 }
 
-/** Sorts the rows of one window on the device and downloads them. */
+/** Sorts the rows of one window (range of rows) on the device and downloads them. */
 async function sortRows(
   { inner, places }: WindowMachine,
   { beginBit, endBit, payload }: SortCommand,

@@ -48,7 +48,10 @@ function treeModule(
   );
 }
 
-/** Returns the total of quad q: up to four adjacent elements of the array `element`, which has `count` elements. */
+/**
+ * Returns the total of quad q, which is up to four adjacent elements of the array `element`, which has `count`
+ * elements.
+ */
 export function quadTotal(monoid: MonoidProgram): Module {
   const { types } = monoid;
   return treeModule(monoid, 'quadTotal', ['element'], ['count'], (quad, combine) => {
@@ -77,8 +80,8 @@ export function groupTotal(monoid: MonoidProgram): Module {
 }
 
 /**
- * One level of the prefixes of quads. From the prefixes within groups of 2^level quads, computes the prefixes within
- * groups of 2^(level + 1) quads.
+ * One level of the prefixes of quads (four elements each). From the prefixes within groups of 2^level quads, computes
+ * the prefixes within groups of 2^(level + 1) quads.
  */
 export function quadPrefixStep(monoid: MonoidProgram): Module {
   const { types } = monoid;
@@ -125,7 +128,7 @@ export function emitPrefixes(emit: Module, monoid: MonoidProgram): Module {
   );
 }
 
-/** The fold of all elements before an element's quad, and whether such elements exist. */
+/** The fold of all elements before an element's quad (group of four elements), and whether such elements exist. */
 function prefixBefore(
   index: Local,
   types: readonly ScalarType[],
@@ -142,8 +145,8 @@ function prefixBefore(
 }
 
 /**
- * The fold of the elements that precede element `index` in its quad. For the first element of a quad the value is
- * arbitrary.
+ * The fold of the elements that precede element `index` in its quad (group of four elements). For the first element of
+ * a quad the value is arbitrary.
  */
 function localPrefix(
   index: Local,

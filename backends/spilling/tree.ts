@@ -118,7 +118,10 @@ function takeLeaves(window: RowWindow, { types }: MonoidProgram, count: number):
   return { buffer: window.take(types.length * count), types, stride: count };
 }
 
-/** Computes the elements of a window with its first program and stores them in temporary columns. */
+/**
+ * Computes the elements of a window (range of indices) with the window's first program and stores them in temporary
+ * columns.
+ */
 function storeElements({ inner }: WindowMachine, monoid: MonoidProgram, window: RowWindow): LeafColumns {
   const elements = takeLeaves(window, monoid, window.rows);
   inner.forEach(window.rows, window.programs()[0]!, leafStores(elements, 0, window.rows));
@@ -126,8 +129,8 @@ function storeElements({ inner }: WindowMachine, monoid: MonoidProgram, window: 
 }
 
 /**
- * Combines the totals of quads into totals of larger groups, level by level up to blocks. Calls `see` with every level
- * below blocks. If `blocks` is given, stores the totals of the blocks there.
+ * Combines the totals of quads (four elements each) into totals of larger groups, level by level up to blocks. Calls
+ * `see` with every level below blocks. If `blocks` is given, stores the totals of the blocks there.
  */
 function climb(
   { inner }: WindowMachine,

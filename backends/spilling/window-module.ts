@@ -14,8 +14,8 @@ import { visitStatements } from '../../primitives/ir/visit.ts';
 export type Placing = 'whole' | 'aligned' | 'piece';
 
 /**
- * A module for windows of a launch. Its additional uniforms are the start of the window, the starts of pieces, and the
- * lengths of arrays.
+ * A module for windows (ranges of indices) of a launch. Its additional uniforms are the start of the window, the starts
+ * of pieces, and the lengths of arrays.
  */
 export interface WindowModule {
   readonly module: Module;
@@ -34,7 +34,10 @@ const MAX_PLACINGS = 64;
 
 const variants = createVariants<Module, WindowModule>(MAX_PLACINGS);
 
-/** A module whose result at index i of a window equals the given module's result at index `start + i` of the launch. */
+/**
+ * A module whose result at index i of a window (range of indices) equals the given module's result at index `start + i`
+ * of the launch.
+ */
 export function windowModule(module: Module, placings: ReadonlyMap<string, Placing>): WindowModule {
   return variants(module, [...placings.values()].join(), () => rewrite(module, placings));
 }

@@ -12,7 +12,7 @@ import { isShortage, isWantOfBindings } from './shortage.ts';
 export interface WindowMachine {
   readonly inner: Backend;
   readonly places: BufferPlaces;
-  /** Maximum number of rows of a window, even if memory allows more. */
+  /** Maximum number of rows of a window (range of indices), even if memory allows more. */
   readonly maxRows: number;
   /** Whether all buffers that the windows do not need must leave the device. */
   readonly thrifty: boolean;
@@ -31,11 +31,11 @@ export interface RowWindow {
   take(words: number): DeviceBuffer;
 }
 
-/** A command that is ready to run window by window. */
+/** A command that is ready to run window by window (one range of indices after the other). */
 export interface Windowing {
   /** Number of indices of the command. */
   readonly length: number;
-  /** Maximum number of rows of a window. */
+  /** Maximum number of rows of a window (range of indices). */
   readonly rows: number;
   /**
    * Calls `body` for windows that together cover all indices. If the inner backend runs out of memory, a window is
@@ -59,7 +59,7 @@ interface WindowsPlan {
   readonly scratch: number;
 }
 
-/** Plans how a command runs in windows, and frees the device memory that the windows need. */
+/** Plans how a command runs in windows (ranges of indices), and frees the device memory that the windows need. */
 export async function planWindows(machine: WindowMachine, command: WindowedCommand): Promise<Windowing> {
   const { places, inner, maxRows } = machine;
   const { multiple = 1, scratch = 0 } = command;
@@ -104,7 +104,10 @@ function halved(rows: number, { multiple }: WindowsPlan): number {
   return multiple * Math.max(1, Math.floor(rows / 2 / multiple));
 }
 
-/** Bytes of device memory for a window of `rows` rows: the maximum over the first, a middle and the last window. */
+/**
+ * Bytes of device memory for a window (range of indices) with `rows` rows: the maximum over the first, a middle and the
+ * last window.
+ */
 function largestWindow({ analysis, residence, hostStores, scratch }: WindowsPlan, rows: number): number {
   const { length, programs } = analysis;
   const bytesFrom = (from: number): number => {
@@ -197,7 +200,7 @@ function bindAll(
   });
 }
 
-/** The part of a store that covers the window of `rows` rows from index `from` on. */
+/** The part of a store for the `rows` rows from index `from` on. */
 function storeFrom(store: Store, from: number, rows: number): Store {
   if (store.index !== undefined) return store;
   return { ...store, offset: store.offset + from, capacity: Math.min(rows, Math.max(0, store.capacity - from)) };

@@ -18,8 +18,8 @@ export interface PartPlace {
 export const SPINE = -1;
 
 /**
- * A step of a plan. It contains all numbers that a repetition needs, except the values of uniforms and the epochs of
- * the spine.
+ * A step of a plan. It contains all numbers that a repetition needs, except the values of uniforms and the epochs
+ * (dispatch numbers) of the spine.
  */
 export type TraceStep =
   | { readonly kind: 'allocate'; readonly words: number }
@@ -46,8 +46,8 @@ export interface DispatchStep extends TracedDispatch {
   readonly words: Uint32Array;
   readonly parts: readonly PartPlace[];
   /**
-   * The parts of the most recent repetition, and the bind group for these parts, which is reused while the parts stay
-   * the same.
+   * The parts (GPU buffers) of the most recent repetition, and the bind group for these parts, which is reused while
+   * the parts stay the same.
    */
   bound: readonly BufferPart[];
   group: GPUBindGroup | undefined;

@@ -127,7 +127,7 @@ function placesKey(command: SlotPlace, dispatch: SlotPlace): number {
   return commandKey * 2 ** 26 + -dispatch.chunk.id * 2 ** 12 + dispatch.bytes;
 }
 
-/** A power of two above the size of a slot in bytes. */
+/** A power of two above the size of a slot (range of a parameter buffer) in bytes. */
 const MAX_BYTES = 2 ** 17;
 
 function cached<K, V>(cache: Pick<Map<K, V>, 'get'> & Pick<Cache<K, V>, 'set'>, key: K, make: () => V): V {

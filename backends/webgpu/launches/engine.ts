@@ -39,7 +39,7 @@ export interface Engine {
 
 /** Receives the launches of a command. */
 export interface LaunchTrace {
-  /** Called when the parameters of a command were written to a slot. */
+  /** Called when the parameters of a command were written to a slot (range of a parameter buffer). */
   placed(slot: ParameterSlot, uniforms: readonly UniformWord[]): void;
   /** Called when a kernel is dispatched. */
   dispatched(
@@ -56,8 +56,8 @@ export interface TracedDispatch {
   readonly access: string;
   readonly groups: readonly [number, number, number];
   /**
-   * Index of the spine's epoch among the words of the dispatch. Undefined if the kernel has no spine (memory in which
-   * workgroups communicate).
+   * Index of the spine's epoch (dispatch number) among the words of the dispatch. Undefined if the kernel has no spine
+   * (memory in which workgroups communicate).
    */
   readonly epochAt: number | undefined;
 }
@@ -88,8 +88,8 @@ export interface Launch {
   /** Number of workgroups, at most 2³² − 1. If the largest grid has fewer workgroups, there are several dispatches. */
   readonly groups: number;
   /**
-   * Further words for the kernel. If the kernel has a spine, the spine's epoch precedes these words. There are at most
-   * four words, including the epoch.
+   * Further words for the kernel. If the kernel has a spine, the spine's epoch (dispatch number) precedes these words.
+   * There are at most four words, including the epoch.
    */
   readonly words?: readonly number[];
   readonly run?: SpineRun | undefined;
@@ -119,7 +119,7 @@ export function placeParameters(
   return slot;
 }
 
-/** The number of the part that contains a word of a memory, and the word's index in this part. */
+/** The number of the part (GPU buffer) that contains a word of a memory, and the word's index in this part. */
 function partOf({ parts, shift }: Memory, word: number): { readonly part: number; readonly inPart: number } {
   return parts.length === 1 ? { part: 0, inPart: word } : { part: word >>> shift, inPart: word & (2 ** shift - 1) };
 }

@@ -128,7 +128,7 @@ export function boundArrays(program: LinkedProgram): readonly LinkedArray[] {
 /** The number of the binding of each array of a program, by name. */
 export type ArraySlots = ReadonlyMap<string, number>;
 
-/** Binds the arrays of a program completely, with all parts of their buffers. */
+/** Binds the arrays of a program completely, with all parts (GPU buffers) of their buffers. */
 export function bindArrays(program: LinkedProgram, bindings: Bindings): ArraySlots {
   return new Map(boundArrays(program).map(({ name, memory }) => [name, bindings.bind(memory, 'read')]));
 }
@@ -159,7 +159,10 @@ export function emitProgram(
   return [...readers, functions].join('\n');
 }
 
-/** WGSL expressions for the captures of a linked program. They call the readers that {@link emitProgram} declares. */
+/**
+ * WGSL expressions for the captures (arrays and uniforms) of a linked program. They call the readers that
+ * {@link emitProgram} declares.
+ */
 export function capturesOf({
   prefix,
   arrays,

@@ -41,7 +41,7 @@ export interface Parameters {
   readonly deviceWords: readonly DeviceWord[];
   /** Only if the command is traced: the parameters that are values of uniforms. */
   readonly uniforms: readonly UniformWord[];
-  /** Only on a tape: the parameters to which a value of each call is added. */
+  /** Only on a tape (recorded launches): the parameters to which a value of each call is added. */
   readonly patches: readonly Patch[];
   /** Adds a parameter and returns its index. */
   word(value: number | boolean): number;

@@ -69,7 +69,10 @@ export interface DispatchRecorder {
   readonly alignment: number;
   /** Reserves a zeroed slot for launches of the open submission. */
   slot(words: number): ParameterSlot;
-  /** Reserves a slot and copies `words` into it. The size of `words` in bytes must be a multiple of `alignment`. */
+  /**
+   * Reserves a slot (range of a parameter buffer) and copies `words` into it. The size of `words` in bytes must be a
+   * multiple of `alignment`.
+   */
   place(words: Uint32Array): SlotPlace;
   dispatch(command: Dispatch): void;
   copy(from: BufferPart, fromByte: number, to: BufferPart, toByte: number, bytes: number): void;
@@ -77,8 +80,8 @@ export interface DispatchRecorder {
   /** The open compute pass, for dispatches that bypass {@link dispatch}. It is valid until the next copy or clear. */
   pass(): GPUComputePassEncoder;
   /**
-   * Reports dispatches that were made directly in {@link pass}: their number, the parts that they use and the parts
-   * that they write.
+   * Reports dispatches that were made directly in {@link pass}: their number, the parts (GPU buffers) that they use,
+   * and the parts that they write.
    */
   note(dispatches: number, parts: readonly BufferPart[], written: readonly BufferPart[]): void;
   /** Records a timestamp query: the device writes the time when it has executed everything recorded so far. */
@@ -87,7 +90,7 @@ export interface DispatchRecorder {
   resolve(set: GPUQuerySet, to: BufferPart): void;
   /** Registers a staging buffer for the open submission, which will call the methods of `staged`. */
   stage(staged: Staged): void;
-  /** Writes host words to a part. The write takes effect after everything recorded so far. */
+  /** Writes host words to a part (GPU buffer). The write takes effect after everything recorded so far. */
   write(part: BufferPart, byte: number, data: Uint32Array): void;
   /** Destroys a GPU buffer once the commands recorded so far are submitted. */
   destroyLater(part: BufferPart): void;
@@ -128,7 +131,7 @@ export interface RecorderOptions {
 
 /** A submission that is open or that the device has not validated yet. */
 interface Flight extends Submission {
-  /** The parts that the commands write, and the parts created for the submission. */
+  /** The parts (GPU buffers) that the commands write, and the parts created for the submission. */
   readonly parts: Set<BufferPart>;
   /** The staging buffers that the commands use. */
   readonly staged: Set<Staged>;
@@ -165,8 +168,8 @@ export const CHUNK_BYTES = 65536;
 /** Number of commands in the first submission after a wait. The number doubles with every further submission. */
 const FIRST_COMMANDS = 64;
 /**
- * Maximum bytes of a write that is recorded as a copy from a chunk. For a longer write, the recorded commands are
- * submitted first.
+ * Maximum bytes of a write that is recorded as a copy from a chunk (parameter buffer). For a longer write, the recorded
+ * commands are submitted first.
  */
 const LARGEST_COPIED_WRITE = CHUNK_BYTES / 4;
 

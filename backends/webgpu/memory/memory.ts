@@ -10,7 +10,7 @@ import type { BufferPart } from './part.ts';
  */
 export interface Memory extends DeviceBuffer {
   readonly parts: readonly BufferPart[];
-  /** Log2 of the number of words per part. Word w is in part `w >> shift`. */
+  /** Log2 of the number of words per part (GPU buffer). Word w is in part `w >> shift`. */
   readonly shift: number;
   /**
    * Only on a tape (recorded launches of a prepared pipeline): index of the value of a call that is the memory's offset
@@ -18,13 +18,13 @@ export interface Memory extends DeviceBuffer {
    */
   readonly offsetValue?: number;
   /**
-   * Only on a tape: the words of the memory are values that each call passes. This is the index of the first of these
-   * values.
+   * Only on a tape (recorded launches): the words of the memory are values that each call passes. This is the index of
+   * the first of these values.
    */
   readonly valuesFrom?: number;
   /**
-   * Only on a tape: called when a kernel reads four words at once. The memory must then start at a multiple of four
-   * words.
+   * Only on a tape (recorded launches): called when a kernel reads four words at once. The memory must then start at a
+   * multiple of four words.
    */
   readonly onFours?: () => void;
 }
@@ -32,7 +32,7 @@ export interface Memory extends DeviceBuffer {
 /** A pool of GPU buffers, grouped by size class. */
 export interface MemoryPool {
   readonly live: { buffers: number; bytes: number };
-  /** Number of words per part, for buffers that need several parts. */
+  /** Number of words per part (GPU buffer), for buffers that need several parts. */
   readonly partWords: number;
   /** Sets the limit of the total number of allocated bytes. Only later allocations are limited. */
   keepWithin(bytes: number): void;
@@ -45,8 +45,8 @@ export interface MemoryPool {
   /** Whether a GPU buffer was created by this pool. */
   isOwn(gpu: GPUBuffer): boolean;
   /**
-   * Reserves memory for a tape. Reserved memory does not count as in use, and its owner must free it when memory runs
-   * short.
+   * Reserves memory for a tape (recorded launches of a prepared pipeline). Reserved memory does not count as in use,
+   * and its owner must free it when memory runs short.
    */
   reserve(words: number): Memory;
   giveUp(memory: Memory): void;

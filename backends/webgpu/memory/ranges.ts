@@ -4,14 +4,16 @@ import type { BufferPart } from './part.ts';
 /** A range of words within one part (GPU buffer) of a memory. */
 export interface WordRange {
   readonly part: BufferPart;
-  /** Index of the first word in the part. */
+  /** Index of the first word in the part (GPU buffer). */
   readonly word: number;
   readonly words: number;
   /** Position of the first word of this piece in the range that was split. */
   readonly at: number;
 }
 
-/** Splits a range of words in a memory into pieces that lie within one part and have at most `max` words. */
+/**
+ * Splits a range of words in a memory into pieces that lie within one part (GPU buffer) and have at most `max` words.
+ */
 export function* rangesOf(
   memory: Memory,
   word: number,

@@ -20,17 +20,19 @@ export interface SpineRun {
  * between dispatches, because every word contains the epoch of the dispatch that wrote it.
  */
 export interface Spine {
-  /** Reserves `words` words for one dispatch, with a new epoch. */
+  /** Reserves `words` words for one dispatch, with a new epoch (dispatch number). */
   begin(words: number): SpineRun;
   /**
-   * Reserves `words` words for `runs` consecutive dispatches, each with its own epoch. Returns the spine for the first
-   * dispatch; every further dispatch adds 1 to the epoch.
+   * Reserves `words` words for `runs` consecutive dispatches, each with its own epoch (dispatch number). Returns the
+   * spine for the first dispatch; every further dispatch adds 1 to the epoch.
    */
   beginMany(words: number, runs: number): SpineRun;
   destroy(): void;
 }
 
-/** Number of bits of a word that hold the epoch. Of the other bits, 16 are payload and 2 are state. */
+/**
+ * Number of bits of a word that hold the epoch (dispatch number). Of the other bits, 16 are payload and 2 are state.
+ */
 const EPOCH_BITS = 14;
 
 export function createSpine(device: GPUDevice, recorder: DispatchRecorder, counters: Counters): Spine {
@@ -74,7 +76,7 @@ export function createSpine(device: GPUDevice, recorder: DispatchRecorder, count
 }
 
 /**
- * Next id of a spine's buffer. The ids of spines are below −1,000,000, so that they differ from the ids of the pool
- * (positive) and of parameter buffers (from −1 down, a few hundred at most).
+ * Next id of the buffer of a spine (memory in which workgroups communicate). The ids of spines are below −1,000,000, so
+ * that they differ from the ids of the pool (positive) and of parameter buffers (from −1 down, a few hundred at most).
  */
 let nextId = -1_000_000;

@@ -39,7 +39,10 @@ import {
   valueNumbers,
 } from './tape.ts';
 
-/** Thrown if no tape can be made for a script. The commands of the script are then issued one by one. */
+/**
+ * Thrown if no tape (recorded launches) can be made for a script (recorded commands). The commands of the script are
+ * then issued one by one.
+ */
 export class Unplayable extends Error {
   static {
     Unplayable.prototype.name = 'Unplayable';
@@ -72,7 +75,7 @@ export function capture(
     for (const [at, step] of script.steps.entries()) {
       if (step.kind === 'allocate') arena.allocate(step.buffer);
       else if (step.kind === 'release') arena.release(step.buffer);
-      // A tape contains no uploads, because the data of a write may differ from call to call.
+      // A tape (recorded launches) contains no uploads, because the data of a write may differ from call to call.
       else if (step.kind === 'write') throw new Unplayable();
       else run(at === last ? taping : gated, rebound(step, { reading: arena.resolve, writing: arena.resolve }));
     }
@@ -130,8 +133,8 @@ function run(engine: Engine, given: KernelCommand): void {
 }
 
 /**
- * The memory of a tape while it is captured. When commands allocate, memory is reserved; when they release memory,
- * later commands of the script reuse it.
+ * The memory of a tape (recorded launches) while the tape is captured. When commands allocate, memory is reserved; when
+ * they release memory, later commands of the script (recorded commands) reuse it.
  */
 function createArena({ pool, limits }: Engine, { inputs, results, block }: Script, layout: TapeLayout) {
   const reserved: Memory[] = [];
@@ -177,7 +180,7 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
   return {
     reserved,
     readByFours,
-    /** The number that represents a part on the tape. */
+    /** The number that represents a part (GPU buffer) on the tape. */
     numberOf: (part: BufferPart): number => part.stand ?? numbers.get(part)!,
     resolve,
     block: blockMemory,
@@ -221,7 +224,10 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
 
 type Arena = ReturnType<typeof createArena>;
 
-/** Substitutes for the recorder, the compiler and the spine, which record launches, copies and clears for the tape. */
+/**
+ * Substitutes for the recorder, the compiler and the spine (memory in which workgroups communicate). They record
+ * launches, copies and clears for the tape.
+ */
 function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberOf: (part: BufferPart) => number) {
   const commands: TapeCommand[] = [];
   const dispatches: TapeDispatch[] = [];
@@ -326,7 +332,7 @@ interface Patch {
 
 /**
  * Adds a launch of one row for the lengths of tables that only the device knows. The launch computes these lengths and
- * writes them to the script's block of words.
+ * writes them to the block of words of the script (recorded commands).
  */
 function fillLengths(engine: Engine, layout: TapeLayout, arena: Arena): void {
   const { counted } = layout;

@@ -18,7 +18,7 @@ export type ScriptSignature = (script: Script, layout: TapeLayout) => NumberList
 /** Creates a function that reuses one list: every call overwrites the list that the previous call returned. */
 export function createScriptSignature(): ScriptSignature {
   const standIns = new Map<DeviceBuffer, Memory>();
-  // Buffers of scripts are placeholders without memory.
+  // Buffers of scripts (recorded commands) are placeholders without memory.
   const resolve = (buffer: DeviceBuffer): Memory => {
     const { id, words } = buffer;
     const standIn = standIns.get(buffer) ?? { id, words, parts: [], shift: 31 };

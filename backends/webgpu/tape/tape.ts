@@ -34,7 +34,7 @@ export type TapeCommand =
 
 /** A byte in a part (GPU buffer) or in a block of parameters. */
 export interface TapePlace {
-  /** The number of the part. A negative number stands for a block of parameters; see {@link blockOf}. */
+  /** The number of the part (GPU buffer). A negative number stands for a block of parameters; see {@link blockOf}. */
   readonly part: number;
   readonly byte: number;
 }
@@ -45,7 +45,10 @@ export interface TapeDispatch {
   readonly command: TapeSlot;
   readonly dispatch: TapeSlot;
   readonly parts: readonly number[];
-  /** Whether the dispatch uses only memory of the tape, so that its bind group is the same in all calls. */
+  /**
+   * Whether the dispatch uses only memory of the tape (recorded launches), so that its bind group is the same in all
+   * calls.
+   */
   readonly isOwn: boolean;
 }
 
@@ -64,8 +67,8 @@ export interface ParameterBlock {
 }
 
 /**
- * The number of inputs, results and block words of a script. The numbers of parts and the indices of a call's values
- * follow from these counts.
+ * The number of inputs, results and block words of a script (recorded commands). The numbers of parts and the indices
+ * of a call's values follow from these counts.
  */
 export interface TapeLayout {
   readonly inputs: number;
@@ -88,7 +91,7 @@ export const partNumbers = {
 
 /**
  * Indices of the values that a call provides: first the words of the block, then the offsets of the inputs, then three
- * values for each count (word, minus, limit), then the epoch.
+ * values for each count (word, minus, limit), then the epoch of the spine.
  */
 export const valueNumbers = {
   offset: ({ words }: TapeLayout, input: number): number => words + input,

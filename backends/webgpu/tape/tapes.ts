@@ -9,33 +9,36 @@ import { capture, Unplayable } from './capture.ts';
 import { createScriptSignature } from './script-signature.ts';
 import { blockOf, partNumbers, type Tape, type TapeLayout, type TapePlace, valueNumbers } from './tape.ts';
 
-/** Makes, keeps and plays the tapes of prepared pipelines. */
+/** Makes, keeps and plays the tapes (recorded launches) of prepared pipelines. */
 export interface Tapes {
-  /** Plays a call of a script. Returns false if the caller must issue the commands one by one. */
+  /**
+   * Plays a call of a script (recorded commands) from its tape. Returns false if the caller must issue the commands one
+   * by one.
+   */
   play(script: Script, call: ScriptCall): boolean;
-  /** Makes the tape for calls whose lengths the host knows, if there is enough memory. */
+  /** Makes the tape (recorded launches) for calls whose lengths the host knows, if there is enough memory. */
   prepare(script: Script): void;
   bytesOf(script: Script): number;
   forget(script: Script): void;
-  /** Frees the memory of all tapes. A tape is made again when it is next played. */
+  /** Frees the memory of all tapes (recorded launches). A tape is made again when it is next played. */
   giveUp(): void;
   /** Drops all bind groups that refer to a GPU buffer. Called before the buffer is destroyed. */
   forgetPart(part: BufferPart): void;
-  /** Frees all tapes and empties the cache of tapes. */
+  /** Frees all tapes (recorded launches) and empties the cache of tapes. */
   clear(): void;
 }
 
 /**
- * The tapes of one script: one for calls whose lengths the host knows (key false), and one for calls with counts on the
- * device (key true).
+ * The tapes (recorded launches) of one script: one for calls whose lengths the host knows (key false), and one for
+ * calls with counts on the device (key true).
  */
 interface ScriptTapes {
   readonly tapes: Map<boolean, Playable>;
-  /** Whether no tape can be made for the script. */
+  /** Whether no tape (recorded launches) can be made for the script. */
   unplayable: boolean;
 }
 
-/** A tape with the memory and bind groups that playing it needs. */
+/** A tape (recorded launches) with the memory and bind groups that are needed to play the tape. */
 interface Playable {
   readonly tape: Tape;
   readonly layout: TapeLayout;
@@ -45,7 +48,7 @@ interface Playable {
   readonly bytes: number;
   /** Bind groups of the dispatches that use only reserved memory. */
   readonly ownGroups: (GPUBindGroup | undefined)[];
-  /** Cached bind groups, by the ids of the parts that a call provides. */
+  /** Cached bind groups, by the ids of the parts (GPU buffers) that a call provides. */
   readonly bound: Map<string, Bound>;
   /** Cached bind groups of parameters, by the ids of the chunks (parameter buffers). */
   readonly parameters: Map<string, readonly GPUBindGroup[]>;
@@ -58,9 +61,12 @@ interface Bound {
   readonly storage: readonly GPUBindGroup[];
 }
 
-/** Maximum number of sets of bind groups cached per tape. There is one set for each combination of buffers in calls. */
+/**
+ * Maximum number of sets of bind groups cached per tape (recorded launches). There is one set for each combination of
+ * buffers in calls.
+ */
 const MAX_BOUND = 64;
-/** Maximum size of all cached tapes, in words: about 4 MB. */
+/** Maximum size of all cached tapes (recorded launches), in words: about 4 MB. */
 const MAX_WORDS = 2 ** 20;
 /** Estimated size of a dispatch without its parameters, in words. */
 const DISPATCH_WORDS = 64;
@@ -69,7 +75,10 @@ export function createTapes(engine: Engine): Tapes {
   const { pool, recorder } = engine;
   const known = new Map<Script, ScriptTapes>();
   const repeated = new WeakMap<ScriptCall, Brought>();
-  /** Cached tapes, by the structure of their scripts. Tapes stay in the cache even if no script uses them any more. */
+  /**
+   * Cached tapes (recorded launches), by the structure of their scripts (recorded commands). Tapes stay in the cache
+   * even if no script uses them any more.
+   */
   const structures = createStructures<Tape>(MAX_WORDS, weightOf);
   const signatureOf = createScriptSignature();
 
@@ -81,8 +90,8 @@ export function createTapes(engine: Engine): Tapes {
     const tapes = known.get(script)?.tapes;
     known.delete(script);
     for (const playable of tapes?.values() ?? []) giveUpTape(playable);
-    // A tape of the same script may be in the making and will be added to this map, so the freed tapes must be removed
-    // from the map.
+    // A tape (recorded launches) of the same script may be in the making and will be added to this map, so the freed
+    // tapes must be removed from the map.
     tapes?.clear();
   };
 
@@ -97,12 +106,12 @@ export function createTapes(engine: Engine): Tapes {
     const made = tapes.tapes.get(isCounted) ?? make(script, isCounted, tapes);
     if (made === undefined) return undefined;
     tapes.tapes.set(isCounted, made);
-    // Making the tape may have run out of memory, freed all tapes and removed this entry.
+    // Making the tape (recorded launches) may have run out of memory, freed all tapes and removed this entry.
     known.set(script, tapes);
     return made;
   };
 
-  /** Captures a script, unless a script with the same structure was captured before. */
+  /** Captures a script (recorded commands), unless a script with the same structure was captured before. */
   const captureOnce = (script: Script, layout: TapeLayout): Pick<Playable, 'tape' | 'reserved'> => {
     const structure = signatureOf(script, layout);
     const tape = structures.get(structure);
@@ -183,7 +192,7 @@ function reserveAll(pool: MemoryPool, words: readonly number[]): Memory[] {
   }
 }
 
-/** The parts and values that a call provides, in the order of their numbers on the tape. */
+/** The parts and values that a call provides, in the order of their numbers on the tape (recorded launches). */
 interface Brought {
   readonly playable: Playable;
   readonly parts: BufferPart[];
@@ -199,7 +208,10 @@ interface Brought {
   };
 }
 
-/** Collects the parts and values that a call provides. Undefined if the tape does not fit the call. */
+/**
+ * Collects the parts (GPU buffers) and values that a call provides. Undefined if the tape (recorded launches) does not
+ * fit the call.
+ */
 function broughtBy(
   { pool }: Engine,
   playable: Playable,
@@ -272,14 +284,14 @@ function playTape(engine: Engine, playable: Playable, brought: Brought): void {
 
 /**
  * Uploads the parameters of a call and finds the bind groups. If a call is repeated within a submission and no kernel
- * needs an epoch, parameters and bind groups are reused.
+ * needs an epoch (dispatch number), parameters and bind groups are reused.
  */
 function place(engine: Engine, playable: Playable, brought: Brought): NonNullable<Brought['placed']> {
   const { recorder, spine } = engine;
   const { tape, layout, own } = playable;
   const { parts, values } = brought;
   const written = brought.placed?.written ?? [...writtenBy(layout, parts), ...own];
-  // Pending reads must copy the old contents before the tape overwrites them.
+  // Pending reads must copy the old contents before the tape (recorded launches) overwrites them.
   for (const part of written) part.beforeWrite?.();
   if (tape.runs === 0 && brought.placed?.submission === recorder.submission) return brought.placed;
   recorder.begin();
@@ -300,12 +312,15 @@ function place(engine: Engine, playable: Playable, brought: Brought): NonNullabl
   return brought.placed;
 }
 
-/** The parts of a call that its tape writes: the results and the spine. */
+/**
+ * The parts (GPU buffers) of a call that the tape writes: the results and the spine (memory in which workgroups
+ * communicate).
+ */
 function writtenBy({ inputs, results, counted }: TapeLayout, parts: readonly BufferPart[]): BufferPart[] {
   return [...parts.slice(inputs, inputs + results), ...parts.slice(inputs + results + counted.length)];
 }
 
-/** Writes a block of parameters to a slot and adds the values of the call. */
+/** Writes a block of parameters to a slot (range of a parameter buffer) and adds the values of the call. */
 function placeBlock(
   { recorder }: Engine,
   { words, patches }: Tape['blocks'][number],

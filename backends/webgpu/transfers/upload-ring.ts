@@ -33,7 +33,9 @@ export interface UploadRing {
    * be mapped, because the device is lost or the host lacks memory.
    */
   room(slab: Slab, bytes: number): ArrayBuffer | undefined;
-  /** Records the copy of a buffer's next `bytes` bytes to a part. Returns whether the buffer is now full. */
+  /**
+   * Records the copy of a buffer's next `bytes` bytes to a part (GPU buffer). Returns whether the buffer is now full.
+   */
   copy(slab: Slab, part: BufferPart, byte: number, bytes: number): boolean;
   /**
    * Destroys a buffer whose mapped range was not used. The range cannot be mapped again, because ranges of one mapping

@@ -1,14 +1,14 @@
 import type { Local, Module, Operand, ScalarType, Statement } from '../../../primitives/ir/ir.ts';
 import type { Node, Slots } from '../../analyses/straight-line.ts';
 
-/** The names of a graph's arrays and uniforms, by slot. */
+/** The names of a graph's arrays and uniforms, by slot number. */
 export interface SlotNames {
   array(slot: number): string;
   uniform(slot: number): string;
 }
 
 /**
- * Converts a part of a graph to a module with one function: the function computes the nodes `results` from the nodes
+ * Converts part of a graph to a module with one function: the function computes the nodes `results` from the nodes
  * `parameters`, and every node only once.
  */
 export function moduleOfNodes(

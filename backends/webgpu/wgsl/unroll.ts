@@ -10,7 +10,9 @@ import { isStraight, moduleOfNodes, neededFor, type SlotNames } from './graph-mo
 export interface Unrolled {
   /** The array elements that are read at fixed distances from `first`. All of them are inside their arrays. */
   readonly taps: readonly Tap[];
-  /** A module that returns the elements of the run, one after another, leaf by leaf. */
+  /**
+   * A module that returns the elements of the run (adjacent elements of one thread), one after another, leaf by leaf.
+   */
   readonly element: RunFunction;
   /**
    * A module that returns the results of the emit program, index by index. The last parameters of the module are run +
@@ -27,8 +29,8 @@ export interface Tap {
 }
 
 /**
- * A module of unrolled code. Its entry has these parameters: `first`, then the taps with the numbers `taps`, then the
- * head flags of the elements with the numbers `heads`.
+ * A module of unrolled code. Its entry has these parameters: `first`, then the taps (elements at fixed distances) with
+ * the numbers `taps`, then the head flags of the elements with the numbers `heads`.
  */
 export interface RunFunction {
   readonly module: Module;
@@ -36,7 +38,7 @@ export interface RunFunction {
   readonly heads: readonly number[];
 }
 
-/** A program to unroll, with the slot numbers of its captures. */
+/** A program to unroll, with the slot numbers of its captures (arrays and uniforms). */
 export interface UnrolledProgram {
   readonly module: Module;
   readonly slots: Slots;

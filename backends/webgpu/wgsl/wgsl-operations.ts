@@ -284,8 +284,8 @@ function minThatRoundsUp(factor: number): number {
 }
 
 /**
- * WGSL of the minimum or maximum of two numbers. If one of them is a constant, a single comparison of ranks is enough;
- * it is false for NaN.
+ * WGSL of the minimum or maximum of two numbers. If one of them is a constant, a single comparison of ranks (integers
+ * ordered like the numbers) is enough; it is false for NaN.
  */
 function emitExtremum(
   name: 'min' | 'max',

@@ -39,15 +39,15 @@ export interface CaptureHost {
  */
 const MAX_WRITTEN = 2 ** 12;
 /**
- * Maximum number of argument words of a tape. With this limit, the argument ring has room for several calls. Larger
- * scripts have no tape.
+ * Maximum number of argument words of a tape (recorded launches). With this limit, the argument ring has room for
+ * several calls. Larger scripts have no tape.
  */
 const MAX_WORDS = 2 ** 16;
 
 /**
- * Records the launches of a script as a tape, without running them. Addresses, lengths and uniforms that differ from
- * call to call become symbols. Returns undefined if the script cannot become a tape. The script's block of words holds
- * lengths of tables; `counted` lists the words whose lengths only the device knows.
+ * Records the launches of a script (recorded commands) as a tape, without running them. Addresses, lengths and uniforms
+ * that differ from call to call become symbols. Returns undefined if the script cannot become a tape. The script's
+ * block of words holds lengths of tables; `counted` lists the words whose lengths only the device knows.
  */
 export function capture(host: CaptureHost, script: Script, counted: readonly number[]): Tape | undefined {
   const sources = createSources();
@@ -211,7 +211,7 @@ function createArena(source: number) {
 
 type Arena = ReturnType<typeof createArena>;
 
-/** Replaces the buffers of a script by addresses that are relative to sources of the tape. */
+/** Replaces the buffers of a script (recorded commands) by addresses that are relative to sources of the tape. */
 function createStandIns(sources: Sources, arena: Arena, block: ScriptBuffer, counted: readonly number[]) {
   const temporaries = new Map<DeviceBuffer, SharedBuffer>();
   /** Stand-ins for the buffers that hold the counts of a call. */

@@ -9,7 +9,7 @@ import type { Submission } from '../commands/launch.ts';
  * source, the tape contains the difference from the source.
  */
 export interface Tape {
-  /** The sources of the tape: addresses, lengths and uniforms that are only known at the call. */
+  /** The sources of the tape (recorded launches): addresses, lengths and uniforms that are only known at the call. */
   readonly sources: readonly TapeSource[];
   /** Bytes of memory for buffers that exist only during a call. */
   readonly arenaBytes: number;
@@ -25,7 +25,7 @@ export interface Tape {
   readonly gate: number | undefined;
   /** Indices of the words in the call's block that hold lengths of tables, for lengths that only the device knows. */
   readonly counted: readonly number[];
-  /** Number of words with values of the call: the block of the script, then two words per count. */
+  /** Number of words with values of the call: first the words of the script's block, then two words per count. */
   readonly valueWords: number;
   readonly functions: ReadonlySet<number>;
 }

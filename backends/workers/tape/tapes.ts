@@ -11,9 +11,9 @@ import { createPlayed, type PlayedLaunches, type Tape, type TapedLength, type Ta
 /** Plays prepared pipelines from tapes, which are the recorded launches of these pipelines. */
 export interface Tapes {
   /**
-   * Plays a script. Returns false if there is no tape or no memory for the call, so that the caller must issue the
-   * commands one by one. If the gate of the script (a word that disables its commands) is known to be shut, does
-   * nothing and returns `over`.
+   * Plays a script (recorded commands). Returns false if there is no tape (recorded launches) or no memory for the
+   * call, so that the caller must issue the commands one by one. If the gate of the script (a word that disables its
+   * commands) is known to be shut, does nothing and returns `over`.
    */
   play(script: Script, call: ScriptCall): boolean | 'over';
   bytesOf(script: Script): number;
@@ -50,13 +50,13 @@ interface Playable {
   readonly tape: Tape;
   alone: PlayedLaunches;
   pooled: PlayedLaunches;
-  /** The value of `forgettings()` at the latest check that all functions of the tape exist. */
+  /** The value of `forgettings()` at the latest check that all functions of the tape (recorded launches) exist. */
   checked: number;
 }
 
 /**
- * The tapes of a script. The key lists the words of the call's block whose values only the device knows. The value is
- * undefined if the script cannot become a tape.
+ * The tapes (recorded launches) of a script. The key lists the words of the call's block whose values only the device
+ * knows. The value is undefined if the script cannot become a tape.
  */
 type ScriptTapes = Map<string, Playable | undefined>;
 
@@ -75,7 +75,7 @@ export function createTapes(host: TapesHost): Tapes {
     return playable;
   };
 
-  /** Whether all functions of the tape are still in the cache of kernels. */
+  /** Whether all functions of the tape (recorded launches) are still in the cache of kernels. */
   const isWhole = (playable: Playable): boolean => {
     const now = host.forgettings();
     if (playable.checked === now) return true;
@@ -93,8 +93,8 @@ export function createTapes(host: TapesHost): Tapes {
       const alone = createPlayed(tape, tape.alone);
       const pooled = createPlayed(tape, tape.pooled);
       const playable = { tape, alone, pooled, checked: -1 };
-      // If the tape has more functions than the cache holds, the first functions were dropped when the last ones were
-      // compiled.
+      // If the tape (recorded launches) has more functions than the cache holds, the first functions were dropped when
+      // the last ones were compiled.
       return isWhole(playable) ? playable : undefined;
     } catch (error) {
       // The caller then issues the commands one by one, which throws the error again.
@@ -160,8 +160,8 @@ function noteUse(memory: SharedMemory, { inputs, results, counts }: ScriptCall, 
 }
 
 /**
- * Runs the units of a tape on the calling thread while the queue is idle and the next unit is cheap. Adds the remaining
- * units to the queue.
+ * Runs the units (groups of launches) of a tape on the calling thread while the queue is idle and the next unit is
+ * cheap. Adds the remaining units to the queue.
  */
 function playTape(host: TapesHost, playable: Playable, call: ScriptCall, arena: number): void {
   const { pool, memory } = host;
@@ -194,7 +194,7 @@ function playTape(host: TapesHost, playable: Playable, call: ScriptCall, arena: 
   if (isKept) playable.pooled = createPlayed(tape, tape.pooled);
 }
 
-/** Sets the values of a call and of the sources of its tape. */
+/** Sets the values of a call and of the sources (numbered addresses, lengths and uniforms) of its tape. */
 function fill(
   memory: SharedMemory,
   tape: Tape,

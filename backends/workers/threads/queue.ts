@@ -37,7 +37,9 @@ export const control = {
 export const RING_SLOTS = 1024;
 const SLOT_WORDS = 48;
 
-/** Indices of the words of a slot. The counters `next` and `done` are on separate cache lines. */
+/**
+ * Indices of the words of a slot, which holds one phase. The counters `next` and `done` are on separate cache lines.
+ */
 export const slot = {
   run: 0,
   arguments: 1,

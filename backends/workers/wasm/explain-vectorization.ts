@@ -4,7 +4,7 @@ import { hasLoops } from '../../../primitives/ir/visit.ts';
 import { flatten, Graph, NotStraight, type Slots } from '../../analyses/straight-line.ts';
 import { planMasked } from './masked-part.ts';
 
-/** A report whether the workers backend evaluates a functor with SIMD, for four indices at a time. */
+/** A report on whether the workers backend evaluates a functor with SIMD, for four indices at a time. */
 export interface Vectorization {
   readonly vectorizes: boolean;
   /** The reason why the functor does not vectorize, in one sentence; undefined if it vectorizes. */

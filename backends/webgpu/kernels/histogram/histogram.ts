@@ -45,7 +45,7 @@ interface Counting {
   readonly offset: number;
   /**
    * Index of the first of six adjacent kernel parameters. They hold the first word, the segment length, the number of
-   * bins, the chunk length, the number of chunks per run and the number of runs per workgroup.
+   * bins, the chunk length, the number of chunks per run (segment of the rows) and the number of runs per workgroup.
    */
   readonly firstWord: number;
 }
@@ -83,7 +83,8 @@ function countRuns(engine: Engine, command: HistogramCommand): void {
 
 function spreadOver({ tuning }: Engine, capacity: number, segment: number, bins: number): HistogramSpread {
   const { tile, groups, ownBins } = tuning.histogram;
-  // A long run gets few workgroups, because every workgroup finally adds all its bins to the bins of the run.
+  // A long run (segment of the rows) gets few workgroups, because every workgroup finally adds all its bins to the bins
+  // of the run.
   const wanted = Math.max(tile, Math.ceil(capacity / groups / THREADS) * THREADS);
   const runsPerGroup = Math.max(1, Math.min(Math.floor(wanted / segment), Math.floor(ownBins / bins)));
   const chunk = runsPerGroup > 1 ? runsPerGroup * segment : Math.min(segment, wanted);

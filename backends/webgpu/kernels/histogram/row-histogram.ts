@@ -28,7 +28,7 @@ const MAX_STEPS = 4;
  */
 const WANTED_SLOTS = 3;
 const MAX_SLOTS = 64;
-/** Marks a slot that no histogram has claimed. */
+/** Marks a slot (place for one histogram) that no histogram has claimed. */
 const EMPTY = '0xffffffffu';
 
 /** A linked histogram command, used by the launches of all its windows. */

@@ -43,7 +43,8 @@ interface Adding {
   /** The sums in workgroup memory; undefined if they do not fit there. */
   readonly own: OwnSums | undefined;
   /**
-   * Index of the first of three adjacent kernel parameters: the first word, the number of bins and the chunk length.
+   * Index of the first of three adjacent kernel parameters: the first word, the number of bins and the number of rows
+   * per workgroup.
    */
   readonly firstWord: number;
 }

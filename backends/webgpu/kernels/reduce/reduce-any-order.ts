@@ -31,14 +31,14 @@ function accumulatorsOf(types: readonly ScalarType[], light: boolean): number {
 }
 
 /**
- * Maximum number of workgroups. The count of arrived workgroups must fit into one word together with the epoch of the
- * launch.
+ * Maximum number of workgroups. The count of arrived workgroups must fit into one word together with the epoch (number)
+ * of the launch.
  */
 const MAX_GROUPS = 2 ** 16;
 
 /**
- * WGSL of the words passed to each dispatch: elements per workgroup and number of workgroups. Word 0 is the epoch,
- * which the spine (memory for communication between workgroups) requires.
+ * WGSL of the words passed to each dispatch: elements per workgroup and number of workgroups. Word 0 is the epoch
+ * (dispatch number), which the spine (memory for communication between workgroups) requires.
  */
 const CHUNK = dispatchWord(1);
 const GROUPS = dispatchWord(2);

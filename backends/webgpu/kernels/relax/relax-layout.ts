@@ -31,7 +31,10 @@ export interface RelaxLayout {
   readonly rows: number;
   /** Distance in words between two strips. It is odd, so that adjacent threads use different memory banks. */
   readonly pitch: number;
-  /** Number of words for one leaf of all cells. The last word holds the value of cells outside the grid. */
+  /**
+   * Number of words for one leaf (scalar component) of all cells. The last word holds the value of cells outside the
+   * grid.
+   */
   readonly words: number;
 }
 

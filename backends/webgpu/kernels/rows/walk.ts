@@ -34,7 +34,10 @@ while (v0) {
   });
 }
 
-/** Names of the WGSL variables: first the flag that says whether the walk continues, then the leaves of the state. */
+/**
+ * Names of the WGSL variables: first the flag that says whether the walk continues, then the leaves (scalar components)
+ * of the state.
+ */
 function names(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `v${i}`);
 }

@@ -34,14 +34,14 @@ export interface RunCode {
   readonly key: string;
   functions(helpers: Set<Helper>): string;
   /**
-   * Statements that evaluate the elements of a run. After these statements, `leaf(run, k, leaf)` is a WGSL expression
-   * for a leaf of element k.
+   * Statements that evaluate the elements of a run (adjacent elements of one thread). After these statements,
+   * `leaf(run, k, leaf)` is a WGSL expression for a leaf of element k.
    */
   read(run: number, first: string): string;
   leaf(run: number, k: number, leaf: number): string;
   /**
-   * Statements that store the results of a run. `states` are the names of the variables that hold states. `head(k)` is
-   * a WGSL condition that is true if element k is a head (starts a segment).
+   * Statements that store the results of a run (adjacent elements of one thread). `states` are the names of the
+   * variables that hold states. `head(k)` is a WGSL condition that is true if element k is a head (starts a segment).
    */
   write(run: number, first: string, states: readonly string[], head: (k: number) => string): string;
 }
@@ -55,7 +55,7 @@ interface Captures {
 /** The length of runs (adjacent elements of one thread) and the form of their elements. */
 export interface RunPlan {
   readonly run: number;
-  /** Whether the first leaf of elements is a head flag, passed as a bool. */
+  /** Whether the first leaf of elements is a head flag (the element starts a segment), passed as a bool. */
   readonly heads: boolean;
 }
 

@@ -80,8 +80,8 @@ export function eachElement(rows: number, run: number, line: (j: number, k: numb
 
 /**
  * WGSL statements that store the results of a thread's elements in row j. `after` is WGSL that appends an element to
- * the state `before`. All elements of a run are evaluated before the first result is stored, so that their loads
- * overlap.
+ * the state `before`. All elements of a run (adjacent elements of the thread) are evaluated before the first result is
+ * stored, so that their loads overlap.
  */
 export function consumeRow(
   j: number,

@@ -43,7 +43,7 @@ export function linkSink(
   };
 }
 
-/** The program and sink of a scan, with the bindings for one window. */
+/** The program and sink (consumer of the prefixes) of a scan, with the bindings for one window (range of indices). */
 export interface BoundScan {
   readonly bindings: Bindings;
   /** Binding numbers of the arrays of the program and of the emit program. */
@@ -57,15 +57,19 @@ export interface BoundScan {
   code(helpers: Set<Helper>): string;
 }
 
-/** A sink, and the windows (ranges of indices) in each of which one launch can bind the sink and the scan's program. */
+/**
+ * The sink of a scan (consumer of its prefixes), and the windows (ranges of indices) in each of which one launch can
+ * bind the sink and the scan's program.
+ */
 export interface PlacedSink {
   readonly sink: Sink;
   readonly windows: readonly IndexRange[];
 }
 
 /**
- * Distributes the stores of a sink over as few rounds as possible. One launch must be able to bind the stores of a
- * round, the program and `others` more buffers. Returns undefined if this is impossible even with one store per round.
+ * Distributes the stores of a sink (consumer of a scan's prefixes) over as few rounds as possible. One launch must be
+ * able to bind the stores of a round, the program and `others` more buffers. Returns undefined if this is impossible
+ * even with one store per round.
  */
 export function placeSinks(
   engine: Engine,
@@ -118,8 +122,8 @@ function bindAll(
 }
 
 /**
- * Binds a scan's program and sink for a window, and writes the offsets of the bound arrays and stores to the
- * parameters.
+ * Binds a scan's program and sink (consumer of the prefixes) for a window, and writes the offsets of the bound arrays
+ * and stores to the parameters.
  */
 export function bindScan(engine: Engine, source: KernelSource, sink: Sink, window: IndexRange): BoundScan {
   const bindings = createBindings();
@@ -153,7 +157,10 @@ export function emitConsume(stores: readonly BoundStore[]): string {
   return `fn consume(i: u32, x: S, y: S) { ${stores.length === 0 ? '' : 'keep(i, emitted(i, x, y));'} }`;
 }
 
-/** The rows for which a sink stores results: none, the rows whose flag is set (in a compaction), or all. */
+/**
+ * The rows for which a sink (consumer of a scan's prefixes) stores results: none, the rows whose flag is set (in a
+ * compaction), or all.
+ */
 export type KeptRows = 'none' | 'flagged' | 'all';
 
 export function keptRows({ stores }: Sink, form: ScanForm | undefined): KeptRows {
@@ -171,7 +178,7 @@ export interface SplitScan {
   release(): void;
 }
 
-/** Splits a scan whose program and sink need too many bindings for one launch. */
+/** Splits a scan whose program and sink (consumer of the prefixes) need too many bindings for one launch. */
 export function splitScan({ pool }: Engine, extent: Extent, { types }: MonoidProgram, emit: Program): SplitScan {
   const leaves = [...types, ...types];
   const { columns, stores, release } = allocateColumns(pool, leaves, capacityOf(extent));

@@ -22,8 +22,8 @@ import type { KernelSource } from '../shared/source.ts';
 import { bindScan, emitConsume, type PlacedSink } from './scan-sink.ts';
 
 /**
- * Number of storage buffers that the last kernel of a scan binds in addition to the buffers of the program and the
- * sink: the prefixes of blocks and the total.
+ * Number of storage buffers that the last kernel of a scan binds in addition to the buffers of the program and the sink
+ * (consumer of the prefixes): the prefixes of blocks and the total.
  */
 export const TREE_BINDINGS = 2;
 

@@ -120,8 +120,8 @@ export function emitBlockTotals(form: BlockForm, write: WriteTotal, whole: WithT
 const forRows = ({ rows }: BlockForm, line: (row: number) => string): string => lines(rows, line);
 
 /**
- * WGSL that loads the four elements of a thread's quad in block `row` and computes the block's number of quads. An
- * element past the end is replaced by the last element.
+ * WGSL that loads the four elements of a thread's quad (four elements) in block `row` and computes the block's number
+ * of quads. An element past the end is replaced by the last element.
  */
 function emitQuad(row: number): string {
   const load = (k: number): string => `let e${row}${k} = evaluate(min(first${row} + ${k}u, n - 1u));`;
@@ -169,8 +169,8 @@ ${forRows(form, (row) => `if (quads${row} > 0u) { ${write(`block + ${row}u`, `s$
 }
 
 /**
- * WGSL of block totals in the form `thread`. The quads processed so far form groups: for each bit d that is set in the
- * number of quads, there is a group of 2^d quads, whose total is `stack[d]`.
+ * WGSL of block totals in the form `thread`. The quads (four elements each) processed so far form groups: for each bit
+ * d that is set in the number of quads, there is a group of 2^d quads, whose total is `stack[d]`.
  */
 function totalsByThread(write: WriteTotal): string {
   return `let quads = quads_of(block, n);
@@ -194,8 +194,8 @@ const pushOnStack = `  var d = 0u;
   stack[d] = s;`;
 
 /**
- * WGSL that combines the groups on the stack after `quads` quads into variable `name`. The smallest group comes first,
- * and each larger group is combined on the left.
+ * WGSL that combines the groups on the stack after `quads` quads (four elements each) into variable `name`. The
+ * smallest group comes first, and each larger group is combined on the left.
  */
 function foldStack(quads: string, name: string): string {
   return `var ${name}: S; var any_${name} = false;
@@ -230,7 +230,8 @@ function emitBefore(before: Before, block: string): string {
 
 /**
  * WGSL of a block scan in the form `workgroup`, by Sklansky's network. Every thread holds the total of its aligned
- * group of quads. In every step, the first thread of each group passes the group's total to the neighbouring group.
+ * group of quads (four elements each). In every step, the first thread of each group passes the group's total to the
+ * neighbouring group.
  */
 function scanByWorkgroup(form: BlockForm, before: Before, whole: WithTotal): string {
   const { within, above } = splitLevels(form);

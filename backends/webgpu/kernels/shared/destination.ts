@@ -8,7 +8,7 @@ import type { Memory } from '../../memory/memory.ts';
  */
 export interface States {
   readonly memory: Memory;
-  /** Index of the kernel parameter with the distance in words between the leaves of a state. */
+  /** Index of the kernel parameter with the distance in words between the leaves (scalar components) of a state. */
   readonly strideWord: number;
 }
 

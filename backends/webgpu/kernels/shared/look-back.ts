@@ -42,7 +42,8 @@ export function emitSpineWords(tiles: string, types: readonly ScalarType[]): str
 }
 
 /**
- * WGSL of `publish(tile, state, s)` and `read_tile(tile)`. The first word passed to each dispatch must be the epoch.
+ * WGSL of `publish(tile, state, s)` and `read_tile(tile)`. The first word passed to each dispatch must be the epoch
+ * (dispatch number).
  */
 export function emitSpine({ types, slot }: Pick<LookBackText, 'types' | 'slot'>): string {
   const word = (leaf: number, half: number): string => `place + ${(2 * leaf + half) * INTERLEAVED}u`;

@@ -46,7 +46,10 @@ interface Slice {
   readonly offset: number;
 }
 
-/** The words that a window may read from an array; undefined if they are not in one part (GPU buffer). */
+/**
+ * The words that a window (range of indices) may read from an array; undefined if they are not in one part (GPU
+ * buffer).
+ */
 function sliceOf(array: LinkedArray, placement: Placement, { from, to }: IndexRange): Slice | undefined {
   const { memory, first, count, offset } = placement;
   if (count > 1) return undefined;

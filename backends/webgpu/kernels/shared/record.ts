@@ -7,8 +7,8 @@ import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
 
 /**
- * WGSL of a monoid: the struct `S` of its states, with a field for every leaf, and the functions `combine(a, b)` and
- * `identity()`.
+ * WGSL of a monoid: the struct `S` of its states, with a field for every leaf (scalar component), and the functions
+ * `combine(a, b)` and `identity()`.
  */
 export function emitMonoid(
   { module, types, identity }: MonoidProgram,

@@ -35,8 +35,8 @@ export interface BoundStore {
   readonly store: LinkedStore;
   readonly slot: number;
   /**
-   * Number of words of the bound parts; undefined if all parts are bound. The launch skips places outside these parts,
-   * which other launches write.
+   * Number of words of the bound parts (GPU buffers); undefined if all parts are bound. The launch skips places outside
+   * these parts, which other launches write.
    */
   readonly window?: number | undefined;
 }
@@ -105,7 +105,7 @@ export function emitStoresOf(
     .join('\n');
 }
 
-/** A store that a launch executes, with the parts of its buffer to bind. */
+/** A store that a launch executes, with the parts (GPU buffers) of the store's buffer that are bound. */
 export interface StoreGroup {
   readonly store: LinkedStore;
   readonly placement: Placement;

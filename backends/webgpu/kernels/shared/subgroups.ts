@@ -24,7 +24,10 @@ fn lanes_backwards(state: S, lane: u32, sg: u32) -> S {
 }`;
 }
 
-/** WGSL of one leaf of another lane's state `s`. The shuffle builtin `how` selects the lane by its argument `by`. */
+/**
+ * WGSL of one leaf (scalar component) of another lane's state `s`. The shuffle builtin `how` selects the lane by its
+ * argument `by`.
+ */
 export function movedLeaf(how: string, type: ScalarType, leaf: number): string {
   return type === 'bool' ? `${how}(select(0u, 1u, s.a${leaf}), by) != 0u` : `${how}(s.a${leaf}, by)`;
 }

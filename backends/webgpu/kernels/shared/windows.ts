@@ -104,7 +104,7 @@ export function countBindings(placements: Iterable<Placement>): number {
   return bound.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** The placements of a program's arrays for a window, by name. */
+/** The placements of a program's arrays for a window (range of indices), by the names of the arrays. */
 export type Placements = Map<string, Placement>;
 
 export function placeArrays(program: LinkedProgram, window: IndexRange): Placements {

@@ -119,8 +119,8 @@ ${emitPlacesByDigit(threads, groups)}`;
 }
 
 /**
- * WGSL that collects a part of the sorted tile in workgroup memory and writes it to the target. The code of the first
- * part includes the look-back.
+ * WGSL that collects one part of the sorted tile in workgroup memory and writes this part to the target. The code of
+ * the first part includes the look-back.
  */
 function emitPart({ sweep, keys, payload, spine }: SweepText, part: number): string {
   const { threads, keys: items, parts } = sweep;

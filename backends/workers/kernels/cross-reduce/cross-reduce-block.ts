@@ -30,9 +30,9 @@ export const crossWords = {
   blocks: 4,
   /** The number of rows per run. A run is a range of rows of the right table. */
   run: 5,
-  /** The number of runs. */
+  /** The number of runs (ranges of right rows). */
   runs: 6,
-  /** The maximum number of runs per chunk. */
+  /** The maximum number of runs (ranges of right rows) per chunk. */
   runsOfChunk: 7,
   /**
    * The first of the words with the addresses of the columns: first the columns of the left rows, then of the right
@@ -141,8 +141,8 @@ function emitRuns(code: Code, inputs: KernelInputs, command: CrossReduceCommand,
   lower(code, end, runs);
   forRounds(code, r, end, 1, () => {
     from.set(r.mul(run));
-    // The number of runs is computed from the capacity, so a run may start after the last right row. Such a run is
-    // empty.
+    // The number of runs is computed from the capacity, so a run (range of right rows) may start after the last right
+    // row. Such a run is empty.
     lower(code, from, inputs.extent);
     to.set(run);
     lower(code, to, inputs.extent.sub(from));

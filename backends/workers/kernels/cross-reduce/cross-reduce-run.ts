@@ -56,7 +56,7 @@ const FIRST = parameter(3);
  * the size of a tile.
  */
 const COUNT = parameter(4);
-/** Parameter: index of the first right row of the run. */
+/** Parameter: index of the first right row of the run (range of right rows). */
 const FROM = parameter(5);
 /** Parameter: end of the run of right rows, exclusive. */
 const TO = parameter(6);
@@ -71,7 +71,8 @@ interface Line {
 }
 
 /**
- * Pairs a tile of left rows with a run of right rows. Folds the values of all pairs of each left row into one result.
+ * Pairs a tile of left rows with a run (range) of right rows. Folds the values of all pairs of each left row into one
+ * result.
  */
 export function emitRun(shape: KernelShape, layout: Layout, command: CrossReduceCommand): FunctionBody {
   const code = new Code([I32, I32, I32, I32, I32, I32, I32, I32]);

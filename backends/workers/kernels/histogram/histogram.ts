@@ -104,8 +104,8 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const runs = histograms ?? 1;
   const words = bins * runs;
   const turning = takesTurns(bins);
-  // Rows are first counted in private turn tables, which are added to a shared table only when the histogram changes.
-  // Sharing a table therefore costs little.
+  // Rows are first counted in turn tables (private tables used in turn), which are added to a shared table only when
+  // the histogram changes. Sharing a table therefore costs little.
   const sharing = inner !== undefined && turning ? ROW_SHARING : 1;
   const worthwhile = worthTables(words, launcher.workers, (length[2] * ranks) / sharing);
   const tables = launcher.workers > 1 && worthwhile ? launcher.workers : 1;

@@ -97,8 +97,8 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
   };
 
   /**
-   * Sets the ranks to count: the range `from … to − 1`, or the bits of the mask `bits`. Sets `count` to the number of
-   * these ranks.
+   * Sets the ranks (positions in the row) to count: the range `from … to − 1`, or the bits of the mask `bits`. Sets
+   * `count` to the number of these ranks.
    */
   const prepareElements = (lanes: LaneCode): void => {
     if (plan.mask === undefined) {
@@ -116,7 +116,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
     when(code, bin.ltU(table.bins), () => emitAdd(code, atomically, turns.tables[lane]!.add(bin.shl(2)), i32(1)));
   };
 
-  /** Counts the elements with the ranks `from … to − 1`. */
+  /** Counts the elements with the ranks (positions in the row) `from … to − 1`. */
   const countRun = (lanes: LaneCode, atomically: boolean): void => {
     const whole = local();
     const countAll = (): void => {

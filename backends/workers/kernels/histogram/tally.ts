@@ -203,7 +203,10 @@ export interface TallyRow {
   readonly leaves: readonly ScalarLocal[];
 }
 
-/** Counts the elements of one row. In the loop over the ranks, the row's index and leaves are invariant. */
+/**
+ * Counts the elements of one row. In the loop over the ranks (positions in the row), the row's index and leaves are
+ * invariant.
+ */
 export function emitRanks(
   code: Code,
   { programs }: KernelShape,

@@ -50,7 +50,7 @@ export interface TurnTables {
   enter(histogram: Int32): void;
   /**
    * Emits code that announces `count` further elements. Once the histogram has enough elements, the code switches to
-   * the turn tables.
+   * the turn tables (private tables used in turn).
    */
   expect(count: Int32): void;
   /** Emits code that counts elements in the tables. `elements` emits the code with or without atomic additions. */
@@ -129,8 +129,8 @@ function emitFlush(
   const [first, ...others] = tables.map((address) => address.add(at)) as [Int32, ...Int32[]];
   const sum = code.local(V128);
   end.set(bins.shl(2));
-  // The turn tables are padded, so vector code adds them up in the first table. The histogram may lack padding, so the
-  // sums are added to the histogram word by word.
+  // The turn tables (private tables used in turn) are padded, so vector code adds them up in the first table. The
+  // histogram may lack padding, so the sums are added to the histogram word by word.
   forEach(16, () => {
     sum.set(others.reduce((all: Vector, other) => all.add(loadVector(other)), loadVector(first)));
     store(code, first, sum);

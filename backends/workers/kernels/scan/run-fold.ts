@@ -11,9 +11,9 @@ import { combined, leaveState, type RunLeaves, type Runs, where } from './run-le
 import type { ScanNodes, ScanSources } from './scan-nodes.ts';
 
 /**
- * Vector code for the fold pass over a tile. The result is the number of runs, and the fold of the last run. A first
- * loop only counts the heads (first elements) of runs and remembers the last round that has a head. A second loop then
- * folds the values from this round on.
+ * Vector code for the fold pass over a tile. The result is the number of runs (segments), and the fold of the last run.
+ * A first loop only counts the heads (first elements) of runs and remembers the last round that has a head. A second
+ * loop then folds the values from this round on.
  */
 export function foldPart(
   code: Code,

@@ -27,12 +27,18 @@ export interface RunLeaves {
   readonly types: readonly ScalarType[];
   /** Commutative operations on integers or bools, which are exact. Each lane may therefore fold separately. */
   readonly operations: readonly OperationName[];
-  /** The identity of each leaf: a local with the identity in every lane, and whether the identity is zero. */
+  /**
+   * The identity of each leaf (scalar component): a local with the identity in every lane, and whether the identity is
+   * zero.
+   */
   readonly identity: readonly VectorLocal[];
   readonly zero: readonly boolean[];
   /** The fold of the current run so far, spread over the lanes: combining the four lanes gives the fold. */
   readonly total: readonly VectorLocal[];
-  /** The scalar state of the scan, as locals: the number of heads so far, then the fold of the current run. */
+  /**
+   * The scalar state of the scan, as locals: the number of heads (starts of runs) so far, then the fold of the current
+   * run.
+   */
   readonly state: readonly ScalarLocal[];
 }
 

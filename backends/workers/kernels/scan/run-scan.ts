@@ -14,9 +14,9 @@ import { combined, foldLanes, leaveState, type RunLeaves, type Runs, whereNot } 
 import type { ScanNodes, ScanSources } from './scan-nodes.ts';
 
 /**
- * Vector code for the scan pass: combines the values of each run, and stores the result of a run at its last element. A
- * vector is simple if it stores nothing and only its first element may be a head; then each lane folds separately. All
- * other vectors need a segmented scan.
+ * Vector code for the scan pass: combines the values of each run (segment), and stores the result of a run at its last
+ * element. A vector is simple if it stores nothing and only its first element may be a head (the start of a run); then
+ * each lane folds separately. All other vectors need a segmented scan.
  */
 export function scanPart(
   code: Code,
@@ -39,7 +39,7 @@ export function scanPart(
 
   /**
    * Combines each lane of the values with a preceding lane, which `choice` picks from `before` and the values. Lanes in
-   * `started` keep their values, because they are at or after the head of their run.
+   * `started` keep their values, because they are at or after the head (first element) of their run.
    */
   const putInFront = (choice: Lanes, before: readonly Vector[]): void => {
     for (const [k, value] of local.entries()) {
@@ -91,8 +91,8 @@ export function scanPart(
 }
 
 /**
- * Stores the values of the lanes in `ends`, each at the position that is the number of its run. `count` is the number
- * of runs that started before this vector.
+ * Stores the values of the lanes in `ends`, each at the position that is the number of its run (segment). `count` is
+ * the number of runs that started before this vector.
  */
 function storeEnds(
   code: Code,

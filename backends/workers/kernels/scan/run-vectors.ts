@@ -13,7 +13,7 @@ import { flagOf, type ScanNodes, type ScanSources, type ScanVectors } from './sc
 
 type RunsForm = Extract<ScanForm, { readonly kind: 'runs' }>;
 
-/** The nodes and operations of a scan of runs. Undefined if vector code cannot scan the runs. */
+/** The nodes and operations of a scan of runs (segments). Undefined if vector code cannot scan the runs. */
 export function runsOf(stores: readonly StoreTarget[], nodes: ScanNodes, { inner }: RunsForm): Runs | undefined {
   const operations = leafOperations(inner);
   const guard = stores[0]?.guard;

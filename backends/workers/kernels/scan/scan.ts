@@ -122,7 +122,7 @@ function emitClear(shape: KernelShape, layout: Layout, monoid: MonoidProgram): F
   return code.finish();
 }
 
-/** The values that the parts of the kernel share while they process one tile. */
+/** The values that different sections of the kernel's code share while they process one tile. */
 interface Tile {
   readonly code: Code;
   readonly monoid: MonoidProgram;

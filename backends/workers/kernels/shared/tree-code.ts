@@ -17,8 +17,8 @@ export interface TreeBlock {
   readonly code: Code;
   readonly monoid: MonoidProgram;
   /**
-   * The worker's scratch memory: the prefix of each element within its quad, then the totals of the groups, then the
-   * prefix before each quad.
+   * The worker's scratch memory: the prefix of each element within its quad (four elements), then the totals of the
+   * groups, then the prefix before each quad.
    */
   readonly room: Int32;
   /** The index of the block's first element, and the number of elements, which is at least one. */
@@ -104,8 +104,8 @@ function partOffset({ types }: MonoidProgram, states: number): number {
 }
 
 /**
- * Combines groups of quads in pairs, which halves the number of groups. If the number of groups is odd, the last group
- * stays unchanged.
+ * Combines groups of quads (four elements each) in pairs, which halves the number of groups. If the number of groups is
+ * odd, the last group stays unchanged.
  */
 function emitHalve({ code, monoid, room }: TreeBlock, groups: Int32Local): void {
   const totals = partOffset(monoid, GROUPS);
@@ -152,7 +152,8 @@ export function emitBlockPrefixes(block: TreeBlock, before: Before, visit: Visit
 }
 
 /**
- * Computes the prefix before each quad within the block, level by level (Sklansky 1960). The first quad has no prefix.
+ * Computes the prefix before each quad (four elements) within the block, level by level (Sklansky 1960). The first quad
+ * has no prefix.
  */
 function emitQuadPrefixes(block: TreeBlock, quads: Int32): void {
   const { code, monoid, room } = block;
@@ -163,8 +164,8 @@ function emitQuadPrefixes(block: TreeBlock, quads: Int32): void {
   const right = stateLocals(code, monoid);
   const prefixes = partOffset(monoid, PREFIXES);
   /**
-   * Prepends the total of the preceding group to the quad's prefix. The first quad of a group has no prefix yet, so the
-   * total itself becomes the quad's prefix.
+   * Prepends the total of the preceding group to the prefix of a quad (four elements). The first quad of a group has no
+   * prefix yet, so the total itself becomes the quad's prefix.
    */
   const extend = (quad: Int32): void => {
     group.set(group.sub(1));

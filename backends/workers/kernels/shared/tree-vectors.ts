@@ -28,7 +28,7 @@ export interface WholeBlock {
   readonly index: Int32Local;
   /**
    * The worker's scratch memory. For each leaf (scalar component), it contains the prefix of each element within its
-   * quad, then the totals, then the prefix before each quad.
+   * quad (four elements), then the totals, then the prefix before each quad.
    */
   readonly room: Int32;
   /** The index of the block's first element. */
@@ -40,8 +40,8 @@ type State = readonly VectorLocal[];
 
 const QUADS = BLOCK / QUAD;
 /**
- * Byte offsets of the totals and of the prefixes before quads in the scratch memory of a leaf, and the size of this
- * memory. Before the totals, the prefixes up to element k of every quad begin at byte `4 * QUADS * k`.
+ * Byte offsets of the totals and of the prefixes before quads (four elements each) in the scratch memory of a leaf, and
+ * the size of this memory. Before the totals, the prefixes up to element k of every quad begin at byte `4 * QUADS * k`.
  */
 const TOTALS = 4 * BLOCK;
 const PREFIXES = 4 * (BLOCK + QUADS);
@@ -109,8 +109,8 @@ function emitGroups({ code, index, first }: WholeBlock, body: (group: Int32) => 
 }
 
 /**
- * Stores the prefix before each of the four quads of a group. From the quads' totals t0, t1 and t2 it computes t0, t0 ⊕
- * t1, (t0 ⊕ t1) ⊕ t2. The prefix before the first quad is garbage.
+ * Stores the prefix before each of the four quads (four elements each) of a group. From the quads' totals t0, t1 and t2
+ * it computes t0, t0 ⊕ t1, (t0 ⊕ t1) ⊕ t2. The prefix before the first quad is garbage.
  */
 function emitPrefixesInGroup(block: WholeBlock, group: Int32, totals: State): void {
   const { code, monoid, combine } = block;
@@ -216,8 +216,8 @@ function emitVisits(block: WholeBlock, before: Before, visit: VisitFour): void {
     prefix[leaf]!.set(splatOf(type, before.state[leaf]!));
   });
   /**
-   * The inclusive prefixes of element k of the four quads in a group: `inFront` combined with the prefixes within the
-   * quads.
+   * The inclusive prefixes of element k of the four quads (four elements each) in a group: `inFront` combined with the
+   * prefixes within the quads.
    */
   const join = (group: Int32, k: number): VectorLocal[] => {
     const local = vectorLocals(code, monoid);
@@ -252,7 +252,7 @@ function emitVisits(block: WholeBlock, before: Before, visit: VisitFour): void {
   releaseAll(code, [...prefix, ...identity, ...inFront]);
 }
 
-/** Transposes four vectors of four lanes like a 4 × 4 matrix, for each leaf. */
+/** Transposes four vectors of four lanes like a 4 × 4 matrix, for each leaf (scalar component). */
 function transpose(code: Code, rows: readonly State[]): void {
   const [a, b, c, d] = rows as readonly [State, State, State, State];
   const fresh = (): VectorLocal[] => a.map(() => code.local(V128));
@@ -285,7 +285,7 @@ function loadAll({ room }: WholeBlock, offset: Int32, part: number, into: State)
   for (const [leaf, local] of into.entries()) local.set(loadVector(room.add(offset), partOf(leaf, part)));
 }
 
-/** Sets all four lanes of each leaf to the word at `offset`. */
+/** Sets all four lanes of each leaf (scalar component) to the word at `offset`. */
 function loadSplats({ room }: WholeBlock, offset: Int32, part: number, into: State): void {
   for (const [leaf, local] of into.entries()) local.set(loadSplat(room.add(offset), partOf(leaf, part)));
 }
