@@ -85,7 +85,8 @@ function readOme(text: string, file: string): TiffMetadata {
   const attribute = (name: string): string | undefined =>
     new RegExp(`\\s${name}\\s*=\\s*["']([^"']*)["']`).exec(pixels)?.[1];
   const number = (name: string): number | undefined => positive(Number(attribute(name)));
-  const together = Number(/<VideoChannel\s[^>]*SamplesPerPixel\s*=\s*["'](\d+)["']/.exec(text)?.[1] ?? 1);
+  // A channel of colour pixels counts as several in SizeC.
+  const together = Number(/<Channel\s[^>]*SamplesPerPixel\s*=\s*["'](\d+)["']/.exec(text)?.[1] ?? 1);
   const channels = (number('SizeC') ?? 1) / (together > 0 ? together : 1);
   checkStack({ channels, slices: number('SizeZ') ?? 1, frames: number('SizeT') ?? 1 }, file);
   const [size, interval] = [number('PhysicalSizeX'), number('TimeIncrement')];

@@ -121,6 +121,17 @@ describe('TIFF', () => {
     expect(video?.pixelSize).toBeCloseTo(0.65);
   });
 
+  test('of OME may have colour pixels, which count as three channels', async () => {
+    const text = (channel: string) =>
+      `<OME><Image><Pixels SizeC="3" SizeT="2" SizeZ="1"><Channel ID="Channel:0:0"${channel}/></Pixels></Image></OME>`;
+    const pages = expected.slice(0, 2).map((grey) => Uint8Array.from(grey.flatMap((x) => [x, x, x])));
+    const ofText = async (channel: string) =>
+      readAll(await fileOf(tiffBytes({ ...shape, frames: pages }, described(text(channel)))));
+    const { frames: read } = await ofText(' SamplesPerPixel="3"');
+    expect(read).toEqual(expected.slice(0, 2));
+    expect((await ofText('')).error).toMatchObject({ code: 'format/unsupported-stack' });
+  });
+
   test('takes no pixel size from a print resolution', async () => {
     const fields = [{ tag: 'xResolution', type: 'rational', values: [72] }] as const;
     const { video } = await readAll(await fileOf(tiffBytes({ ...shape, frames }, { fields })));
