@@ -204,7 +204,7 @@ export interface Coverage {
   readonly pitch: number;
   /** Pairs of a zone and a tile, for all tiles in the rectangle of tiles around the zone. */
   readonly pairs: Pairs & InsidePairs;
-  /** For each zone of the window, its number of cells that the raster's mask hides. Undefined without a mask. */
+  /** For each zone of the window, the number of its cells that the raster's mask hides. Undefined without a mask. */
   readonly hiddenCounts?: Column<'u32'> | undefined;
 }
 

@@ -182,7 +182,7 @@ function add96(a: Words, b: Words): Words {
   ];
 }
 
-/** Extends the sums of a row from two to three words by their signs. */
+/** Extends the sums of a row from two to three words. The third word repeats the sign. */
 const widenRow = fn(
   'widenRow',
   { min: u32, max: u32, lo: u32, hi: u32, belowLo: u32, belowHi: u32 },

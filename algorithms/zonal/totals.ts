@@ -164,7 +164,7 @@ function collectBins(counts: Float64Array, zones: number, slots: Slots, edges: B
   return { zone, lower, upper, count: count.column };
 }
 
-/** Number of bins that are not empty, of all zones. */
+/** Number of bins of all zones that are not empty. */
 function countBins(counts: Float64Array, zones: number, slots: Slots): number {
   let filled = 0;
   for (let zone = 0; zone < zones; zone++) {

@@ -54,7 +54,7 @@ export interface ZoneStatistics {
   readonly mean: Float64Array;
 }
 
-/** Bins that are not empty, of all zones, as columns. Ordered by zone and then by bin. */
+/** The bins of all zones that are not empty, as columns, ordered by zone and then by bin. */
 export interface ZonalBins {
   readonly zone: Uint32Array;
   /** Lower edge of the bin. For unique values, the value itself. */

@@ -282,7 +282,7 @@ function watchPromises(): { watch<T>(work: Promise<T>): Promise<T>; settled(): P
   };
 }
 
-/** The original error inside errors of the graph that wrap it. */
+/** Returns the original error, from inside the errors in which the graph wrapped it. */
 function innermost(error: unknown): unknown {
   const isOurs = error instanceof Error && error.name === 'GraphError' && error.cause !== undefined;
   return isOurs ? innermost(error.cause) : error;

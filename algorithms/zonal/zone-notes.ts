@@ -45,7 +45,7 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'zonal/zones-without-cells': (n) => `No centre of a cell lies in ${n === 1 ? '1 zone' : `${n} zones`} on the raster`,
 };
 
-/** Returns the original error, from inside the errors in which the graph wrapped it. */
+/** Whether the box of a zone overlaps the raster at some turn of longitude. Sharing only an edge is no overlap. */
 function meets({ polygons, shifts }: PlacedZones, zone: number, grid: RasterGrid): boolean {
   const vertices = verticesOf(polygons, zone);
   const [top, bottom] = rangeOf(polygons.row, ...vertices);
@@ -57,7 +57,7 @@ function meets({ polygons, shifts }: PlacedZones, zone: number, grid: RasterGrid
   return shifts[zone]!.some((shift) => left + shift < width && right + shift > 0);
 }
 
-/** Whether a ring of the zone extends beyond the raster, at every turn of longitude. */
+/** Whether some ring of the zone extends beyond the raster at every turn of longitude. */
 function reachesBeyond({ polygons }: PlacedZones, zone: number, grid: RasterGrid): boolean {
   const { polygonRings, ringVertices, column, row } = polygons;
   const [width, height] = [grid.width * STEPS_PER_CELL, grid.height * STEPS_PER_CELL];
