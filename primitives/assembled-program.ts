@@ -15,7 +15,7 @@ export function leafAt({ buffer, type, offset }: StateLeaf, length: Length): Bou
   return { type, binding: { buffer, storage: type === 'bool' ? 'u32' : type, offset, length } };
 }
 
-/** An array that a program reads, with the memory bound to it. */
+/** An array that a program reads, and the memory that is bound to this array. */
 export interface BoundArray {
   readonly type: ScalarType;
   readonly binding: ArrayBinding;

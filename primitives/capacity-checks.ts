@@ -2,7 +2,7 @@ import type { DeviceLength, Memory } from './columns/column.ts';
 import type { DeviceBuffer } from './contract/backend.ts';
 import { CapacityError } from './errors.ts';
 
-/** A call of a primitive that may return more rows than the capacity given to it. */
+/** A call of a primitive whose result may have more rows than the given capacity. */
 interface Check {
   /** Serial number of the check in its context; the first failed check is the one reported. */
   readonly number: number;

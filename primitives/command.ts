@@ -19,7 +19,7 @@ export type Command = KernelCommand | { readonly kind: 'play'; readonly script: 
 
 /** Maps the buffers and uniforms of a command to others, so that the command can run on other memory. */
 export interface Lookup {
-  /** The buffer that replaces `buffer` where it is read. `word` is the offset of the first element read. */
+  /** The buffer from which the command reads instead of `buffer`. `word` is the offset of the first element read. */
   reading(buffer: DeviceBuffer, word: number): DeviceBuffer;
   writing(buffer: DeviceBuffer): DeviceBuffer;
   /**
@@ -159,7 +159,8 @@ function bindingAt(binding: ArrayBinding, at: Lookup): ArrayBinding {
 }
 
 /**
- * Restricts an array to the part of its buffer that a range describes. The array's length is cut to that of the range.
+ * Restricts an array to the part of its buffer that a range describes. The array's length is cut to the length of the
+ * range.
  */
 function within(
   binding: ArrayBinding,

@@ -94,8 +94,7 @@ export class Context {
   #closed = false;
 
   /**
-   * The recording, if this is the temporary context in which a pipeline is recorded while it is prepared; otherwise
-   * undefined.
+   * The recording, if this is the temporary context in which a pipeline is being recorded; otherwise undefined.
    *
    * @internal
    */
@@ -583,9 +582,9 @@ export class Context {
 
   /**
    * A prepared pipeline for a step that the library repeats. It is prepared at the first request with its key, and kept
-   * in a bounded cache. If memory runs short, the memory of cached pipelines is freed. Their results are freed like
-   * those of ordinary calls. Returns undefined inside a pipeline that is being prepared or explained, because there
-   * each primitive must be called individually.
+   * in a bounded cache. If memory runs short, the memory of cached pipelines is freed. Results of cached pipelines are
+   * freed like results of ordinary calls. Returns undefined inside a pipeline that is being prepared or explained,
+   * because there each primitive must be called individually.
    *
    * @internal
    */
@@ -646,8 +645,8 @@ export class Context {
 
   /**
    * Declares that a device count (a length that only the device knows) may exceed its limit. Call this method before
-   * the count is used. If the count exceeds the limit, all reads of columns that derive from the count throw a {@link
-   * CapacityError}.
+   * the count is used. If the count exceeds the limit, all reads of columns that derive from the count throw a
+   * {@link CapacityError}.
    */
   expectCapacity(length: DeviceLength, primitive: string): void {
     if (this.recording !== undefined) this.recording.expectCapacity(length, primitive);
@@ -767,8 +766,8 @@ function requireMemory(call: string, argument: string, given: Memory): void {
 }
 
 /**
- * Maximum capacity up to which a read copies the rows together with their number, if only the device knows the
- * number. That saves a second wait.
+ * Maximum capacity at which a read copies the rows together with their number, if only the device knows the number.
+ * That saves a second wait.
  */
 const ROWS_READ_AT_ONCE = 65536;
 

@@ -62,8 +62,8 @@ export function partition<C extends Table>(
 }
 
 /**
- * The rows for which the predicate does not hold, in order. Cost, determinism and edge cases are those of {@link
- * copyIf}.
+ * The rows for which the predicate does not hold, in order. Cost, determinism and edge cases are those of
+ * {@link copyIf}.
  *
  * - Equivalent loop: `for (const row of rows) if (!remove(row)) out.push(row)`.
  *

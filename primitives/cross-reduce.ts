@@ -85,12 +85,12 @@ const RUN = 1024;
  * points, the number of points within a distance, products of matrices. Tiles of both sides are read once for many
  * pairs, so the speed is limited by arithmetic, not by memory.
  *
- * The value of a pair is a functor whose parameters are columns of both sides, by name. For vectors, pass a {@link
- * Contraction}: it first applies `step` to the elements, one after another, and then `value` to the sums. f32 is
+ * The value of a pair is a functor whose parameters are columns of both sides, by name. For vectors, pass a
+ * {@link Contraction}: it first applies `step` to the elements, one after another, and then `value` to the sums. f32 is
  * rounded after every operation, as in all functors. With `run`, the rows of the right side are split into runs of
- * `run` consecutive rows, and every left row has one result for each run. The result of left row i and run r is row
- * `r · left rows + i` of the output, so the results of one run are adjacent. If only the device knows the number of
- * left rows, `left rows` in this formula is their capacity.
+ * `run` consecutive rows, and every left row has one result for each run. The result of left row i and run r is row `r
+ * · left rows + i` of the output, so the results of one run are adjacent. If only the device knows the number of left
+ * rows, `left rows` in this formula is their capacity.
  *
  * - Work O(left rows · right rows · dimensions), span O(right rows · dimensions), or O(run · dimensions).
  *   Deterministic: without `run`, the values of each 1,024 consecutive right rows are folded from left to right, and

@@ -82,8 +82,8 @@ function show(value: unknown): string {
 }
 
 /**
- * The value as JSON. If the value has no JSON, such as a circular object, the name of its class. Never throws, because
- * it is used to describe errors.
+ * The value as JSON, or the name of the value's class if it has no JSON, as is the case for a circular object. Never
+ * throws, because the result describes an error.
  */
 function jsonOf(value: object): string {
   try {

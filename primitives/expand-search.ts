@@ -69,7 +69,7 @@ export function expandBySearch<R extends Shape>(
     const nextStart = select(start, next, ends);
     const nextEnd = Var(select(end, endOf(row.add(1), offsets, length, loader), ends));
     const tries = Var(u32(0));
-    // Skip rows without output one by one. After `TRIES` of them, search for the next row with output.
+    // Skip rows without output one by one. After `TRIES` such rows, search for the next row with output.
     WhileAtMost(
       TRIES,
       () => nextEnd.le(next).and(next.lt(limit)),

@@ -121,9 +121,8 @@ export function histogramEdges(values: Numbers, edges: readonly number[], option
 }
 
 /**
- * Counts the values in each of `bins` bins of equal width between `low` and `high`. Edge i is `low + i · (high − low)
- * / bins` in f64, and the last edge is exactly `high`. Cost, edge cases and errors are those of {@link
- * histogramEdges}.
+ * Counts the values in each of `bins` bins of equal width between `low` and `high`. Edge i is `low + i · (high − low) /
+ * bins` in f64, and the last edge is exactly `high`. Cost, edge cases and errors are those of {@link histogramEdges}.
  *
  * @example
  * await ctx.read(histogramEven(ctx.column(Float32Array.of(0, 0.5, 1)), 0, 1, 2)); // Uint32Array [1, 1]
@@ -182,9 +181,9 @@ const numberBits = fn('numberBits', { bits: u32 }, u32, ({ bits }) => {
 });
 
 /**
- * For every edge, the smallest value of the type that is at least the edge, mapped to u32 as by {@link
- * orderedNumbers}. Comparing a value with this threshold gives the same result as comparing the value with the edge
- * in f64. Edges above all values of the type are left out, because no value reaches them.
+ * For every edge, the smallest value of the type that is at least the edge, mapped to u32 as by {@link orderedNumbers}.
+ * Comparing a value with this threshold gives the same result as comparing the value with the edge in f64. Edges above
+ * all values of the type are left out, because no value reaches them.
  */
 function thresholdsOf(type: 'u32' | 'i32' | 'f32', edges: readonly number[]): Uint32Array {
   if (type === 'f32') return Uint32Array.from(edges, (edge) => sortableBits(minF32From(edge)));

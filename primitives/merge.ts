@@ -101,8 +101,7 @@ interface Sorted<C extends Table> {
 }
 
 /**
- * One of the two sorted tables: its keys as u32 words whose order is that of the keys, and all its columns as 32-bit
- * words.
+ * One of the two sorted tables: its keys as u32 words that compare like the keys, and all its columns as 32-bit words.
  */
 interface MergeSide {
   readonly keys: readonly Column<'u32'>[];

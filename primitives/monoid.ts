@@ -98,8 +98,8 @@ export function monoid<const S extends Shape>(definition: MonoidDefinition<S>): 
 }
 
 /**
- * The scalars of an identity, depth first. Their types are checked later, when they are recorded, so that errors name
- * the line of the author's code.
+ * The scalars of an identity, depth first. Their types are checked later, when the scalars are recorded, so that errors
+ * name the line of the author's code.
  */
 function identityLeaves(shape: Shape, identity: unknown): unknown[] {
   return flatten<unknown>(shape, identity as never, (path) => {

@@ -134,8 +134,7 @@ function copyHeads<C extends Table>(primitive: string, keys: Table, rows: C): C 
 }
 
 /**
- * The key and the length of every run of equal keys. Cost, determinism and edge cases are those of {@link
- * reduceByKey}.
+ * The key and the length of every run of equal keys. Cost, determinism and edge cases are those of {@link reduceByKey}.
  *
  * @example
  * await ctx.read(runLengthEncode(ctx.column(Uint32Array.of(4, 4, 2))));

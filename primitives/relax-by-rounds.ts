@@ -63,7 +63,10 @@ function relaxByRounds(backend: Backend, command: RelaxCommand): void {
 /** The command and the buffers that all rounds use. */
 interface Rounds {
   readonly command: RelaxCommand;
-  /** For every cell, the number of the last grid that starts at or before it, counted from 1; 0 if there is none. */
+  /**
+   * For every cell, the number of the last grid that starts at or before the cell, counted from 1; 0 if there is no
+   * such grid.
+   */
   readonly grid: DeviceBuffer;
   readonly isDone: DeviceBuffer;
   readonly changes: readonly DeviceBuffer[];

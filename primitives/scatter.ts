@@ -131,7 +131,7 @@ function backgroundOf(
   return columnsOf(gather(Object.fromEntries(under.entries()), sequence(length))).map(wordsOf);
 }
 
-/** The columns of `onto`, in the order of the rows' columns. Throws if they do not match. */
+/** The columns of `onto`, in the order of the rows' columns. Throws if the columns do not match. */
 function columnsUnder(primitive: string, rows: Table, onto: Table): Column[] {
   const sentence = `Argument onto of ${primitive} must have the same columns as the rows.`;
   const refuse = (difference: ErrorDetails): ArgumentError => new ArgumentError('scatter/onto', sentence, difference);

@@ -74,8 +74,8 @@ export interface LentColumn extends Disposable {
   /** How the elements are stored. */
   readonly type: BufferElements;
   /**
-   * The number of elements. If only the device knows the number, the buffer word in which it is stored. The next four
-   * words are 1, 0, 0 and 0. So the five words are a record for `drawIndirect` and `drawIndexedIndirect`, with the
+   * The number of elements, or the buffer word in which this number is stored, if only the device knows it. The next
+   * four words are 1, 0, 0 and 0. So the five words are a record for `drawIndirect` and `drawIndexedIndirect`, with the
    * number of elements as the number of vertices, and one instance.
    */
   readonly count: number | BufferCount;

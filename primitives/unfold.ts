@@ -162,7 +162,7 @@ interface Walk {
   readonly length: Column['length'];
   readonly start: WalkStart<WalkState>;
   readonly step: WalkStep<WalkState, Shape>;
-  /** The fields of a row that `start` takes as parameters; `stepFields` are those of `step`. */
+  /** The fields of a row that `start` takes as parameters; `stepFields` are the fields that `step` takes. */
   readonly startFields: Fields;
   readonly stepFields: Fields;
   readonly captures: CaptureArguments;

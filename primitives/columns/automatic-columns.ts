@@ -187,7 +187,7 @@ export class AutomaticColumns {
     }
   }
 
-  /** Evaluates a view for all its rows and stores its results, except those that are stored already. */
+  /** Evaluates a view for all its rows and stores its results, except results that are already stored. */
   #store(cut: Storing): Automatic {
     const { view, length } = cut;
     const missing = this.#missing(cut);
@@ -295,8 +295,8 @@ export class AutomaticColumns {
   }
 
   /**
-   * Frees columns, the least recently used first, until the others take at most `bytes`. Keeps those that the current
-   * command reads. Returns whether any was freed.
+   * Frees columns, the least recently used first, until the remaining columns take at most `bytes`. Keeps the columns
+   * that the current command reads. Returns whether any was freed.
    */
   #shrinkTo(bytes: number): boolean {
     const before = this.#bytes;

@@ -41,7 +41,7 @@ export interface Automatic {
   hasPassed: boolean;
 }
 
-/** A buffer of the backend, with the reference counts that decide when it is freed. */
+/** A buffer of the backend, with the reference counts that decide when the buffer is freed. */
 export class Memory {
   readonly context: Context;
   readonly buffer: DeviceBuffer;
@@ -54,12 +54,12 @@ export class Memory {
   dependents = 0;
   /**
    * True if a column whose row count is stored here was disposed of while other columns still needed the count. This
-   * memory is then freed with the last of them.
+   * memory is then freed with the last of these columns.
    */
   goesWithLast = false;
   /**
    * Number of pending operations that still need the buffer. If the memory is released meanwhile, the buffer is freed
-   * after the last of them.
+   * after the last of these operations.
    */
   holds = 0;
   released = false;
@@ -159,7 +159,7 @@ export interface ViewCost {
   readonly operations: number;
   /** Number of statements after backends inline all calls. */
   readonly statements: number;
-  /** Number of statements of the longest single step: the view's own code, or that of a view it reads. */
+  /** Number of statements of the longest single step: the view's own code, or the code of a view that it reads. */
   readonly longestStep: number;
   /**
    * Upper bound for the operations per row that storing inputs could save: the operations of all inputs that may be

@@ -1,8 +1,8 @@
 import type { Context } from '../context-type.ts';
 
 /**
- * The context that primitives use if their columns belong to no context: that of the current scope, or one given as an
- * option.
+ * The context that primitives use if their columns belong to no context: the context of the current scope, or a context
+ * given as an option.
  */
 interface Current {
   readonly context: Context;

@@ -132,7 +132,10 @@ function addUniform(uniforms: Map<string, ScalarType>, type: ScalarType): Operan
 
 const key = new NumberList();
 
-/** Appends an input to the cache key: the index of its node or, if it is stored, its arrays. */
+/**
+ * Appends an input to the cache key: the index of the input's node or, if the input is stored, the indices of its
+ * arrays.
+ */
 function pushInput(input: Node['inputs'][number]): void {
   if (typeof input === 'number') {
     key.push(-1);

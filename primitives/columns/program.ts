@@ -59,7 +59,7 @@ export type UniformValue = number | boolean | SymbolicUniform;
 
 type Body = (index: U32, parameters: readonly Value<ScalarType>[], loader: Loader) => readonly Value<ScalarType>[];
 
-/** Everything that a body has read so far, while it is being recorded. */
+/** Everything that a body has read so far during its recording. */
 interface Reads {
   readonly arrays: Map<string, StoredArray>;
   readonly inputs: (ViewInput & { readonly results: number[] })[];

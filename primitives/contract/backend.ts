@@ -57,7 +57,7 @@ export interface Backend {
   upload?(buffer: DeviceBuffer, source: WordSource): Promise<void>;
   /**
    * Waits for all commands issued so far that touch the given range of words, and copies the range to the host. If
-   * `take` is given, a backend may pass the words to it in pieces; the backend then returns an empty array.
+   * `take` is given, a backend may pass the words to `take` in pieces; the backend then returns an empty array.
    */
   read(buffer: DeviceBuffer, word: number, words: number, take?: WordSink): Promise<Uint32Array>;
   /**
@@ -127,7 +127,10 @@ export interface Backend {
    * Backends that never delay commands lack the method.
    */
   submit?(): boolean;
-  /** Present only if the caller of `open` provided the device, and may submit work to it too. */
+  /**
+   * Operations for a device that the caller of `open` provided, and to which the caller may submit work too; otherwise
+   * undefined.
+   */
   readonly shared?: SharedDevice | undefined;
 
   /**

@@ -126,8 +126,8 @@ export interface WalkCommand {
 
 /**
  * An associative operator with an identity, on a record of scalars (its leaves). The parameters of the module's entry
- * function are the leaves of the left operand, then those of the right; its results are the leaves of the combination.
- * The module has no arrays or uniforms.
+ * function are the leaves of the left operand, then the leaves of the right operand; the results of that function are
+ * the leaves of the combination. The module has no arrays or uniforms.
  */
 export interface MonoidProgram {
   readonly module: Module;
@@ -165,8 +165,8 @@ export type ScanForm =
 /**
  * A scan whose prefixes are not stored but passed to a program. For every index i, `emit(i, exclusive leaves …,
  * inclusive leaves …)` is evaluated and its results are stored. Here exclusive is the combination of `program(0) …
- * program(i − 1)` and inclusive that of `program(0) … program(i)`. Compaction, reduction by key and segmented scans are
- * this command with different programs.
+ * program(i − 1)`, and inclusive is the combination of `program(0) … program(i)`. Compaction, reduction by key and
+ * segmented scans are this command with different programs.
  */
 export interface ScanCommand {
   readonly extent: Extent;
@@ -184,7 +184,7 @@ export interface ScanCommand {
 
 /**
  * A stable ascending sort of `program(index) = (key: u32 [, payload: u32])`. Keys are compared by bits `beginBit …
- * endBit − 1`, as an unsigned number. The other bits of a key move with it.
+ * endBit − 1`, read as an unsigned number. The other bits of a key move with it.
  */
 export interface SortCommand {
   readonly extent: Extent;

@@ -93,7 +93,10 @@ function findArraysUpToIndex(module: Module): ReadonlySet<string> {
   return arrays;
 }
 
-/** The given locals, and locals derived from them that cannot be larger: `min(i, …)` and `i − min(i, …)`. */
+/**
+ * The given locals, and every local that is derived from a given local and cannot be larger than that one: `min(i, …)`
+ * and `i − min(i, …)`.
+ */
 function localsUpTo({ body }: IrFunction, some: ReadonlySet<number>): ReadonlySet<number> {
   const upTo = new Set(some);
   const minOf = new Map<number, Operand>();

@@ -107,7 +107,7 @@ export function entryOf(module: Module): IrFunction {
   return module.functions[module.functions.length - 1]!;
 }
 
-/** The operands that a statement uses, without those of the statements in its blocks. */
+/** The operands that a statement uses, without the operands of the statements in its blocks. */
 export function operandsOf(statement: Statement): readonly Operand[] {
   switch (statement.kind) {
     case 'let':

@@ -137,7 +137,7 @@ function noTable(returned: unknown): ArgumentError {
   });
 }
 
-/** The placeholders that a pipeline's function receives as arguments while it is recorded. */
+/** The placeholders that a pipeline's function receives as arguments while the pipeline is recorded. */
 function symbolicArguments(
   recording: Context,
   backend: RecordingBackend,
@@ -210,7 +210,9 @@ function finish(
   };
 }
 
-/** The steps without those that allocate and release result memory, because callers provide this memory. */
+/**
+ * All recorded steps, except the steps that allocate and release result memory, because callers provide this memory.
+ */
 function withoutMemoryOf({ steps }: RecordingBackend, results: readonly DeviceBuffer[]): Script['steps'] {
   return steps.filter(
     (step) => !((step.kind === 'allocate' || step.kind === 'release') && results.includes(step.buffer)),

@@ -7,7 +7,10 @@ import type { ScriptBuffer, ScriptStep } from './script.ts';
 /** A backend that only records commands and runs none of them. */
 export interface RecordingBackend extends Backend {
   readonly steps: ScriptStep[];
-  /** Buffers outside the pipeline that its commands read, with the script input that replaces each of them. */
+  /**
+   * Buffers outside the pipeline that the pipeline's commands read, each with the script input that replaces the
+   * buffer.
+   */
   readonly constants: ReadonlyMap<DeviceBuffer, ScriptBuffer>;
   /**
    * Makes a placeholder buffer for an argument column. Every call of the script replaces the placeholder by an actual

@@ -67,8 +67,8 @@ export const sortableToF32: Functor<{ readonly key: U32Shape }, F32Shape> = fn(
 );
 
 /**
- * Maps an i32 to a u32 key by inverting the sign bit, so that keys have the order of the i32 values. {@link
- * sortableToI32} is the inverse.
+ * Maps an i32 to a u32 key by inverting the sign bit, so that keys have the order of the i32 values.
+ * {@link sortableToI32} is the inverse.
  *
  * @example
  * await ctx.read(map(i32ToSortable, { x: ctx.column(Int32Array.of(-1, 0)) })); // Uint32Array [2147483647, 2147483648]

@@ -15,7 +15,7 @@ export interface Reader {
   peek(ahead?: number): Token;
   next(): Token;
   is(text: string): boolean;
-  /** Consumes the next token if it is `text`, and returns whether it was. */
+  /** Consumes the next token if it is `text`; returns whether the token was consumed. */
   accept(text: string): boolean;
   /**
    * Consumes the next token, which must be `text`; otherwise throws. `after` says in the error what precedes the token.
