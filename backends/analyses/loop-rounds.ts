@@ -5,7 +5,7 @@ export type Loop = Extract<Statement, { kind: 'loop' }>;
 
 type Let = Extract<Statement, { kind: 'let' }>;
 
-/** What is known about the locals (values and variables) of a function. */
+/** Facts about the locals (values and variables) of a function. */
 export interface Locals {
   /** The statement that binds each local; parameters have none. */
   readonly bindings: ReadonlyMap<number, Statement>;
@@ -16,9 +16,9 @@ export interface Locals {
 }
 
 /**
- * An upper bound of the number of rounds that a loop starts each time it is entered; infinite if none is found.
+ * An upper bound of the number of rounds that a loop starts each time it is entered; infinite if no bound is found.
  *
- * A result is found for counting loops. Every round of such a loop compares an integer counter with a limit and leaves
+ * A bound is found for counting loops. Every round of such a loop compares an integer counter with a limit and leaves
  * the loop if the comparison fails. Every round also adds constants of one sign to the counter, so that the counter
  * reaches the limit before it can wrap. Results of 2³¹ or more become infinite, for example if the limit is an
  * arbitrary array element.

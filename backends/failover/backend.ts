@@ -68,7 +68,7 @@ const OPTIONS: FieldKinds<FailoverOptions> = {
 export interface FailoverBackend extends Backend {
   /** All failovers so far. */
   readonly failovers: readonly Failover[];
-  /** What a failover would replay now: number of kernels, and bytes of host copies. */
+  /** The amount of data that a failover would replay now: number of kernels, and bytes of host copies. */
   readonly kept: { readonly commands: number; readonly bytes: number };
 }
 

@@ -486,7 +486,7 @@ function passedOn(counters: Counters): PropertyDescriptorMap {
   return Object.fromEntries((Object.keys(counters) as (keyof Counters)[]).map((name) => [name, descriptor(name)]));
 }
 
-/** The buffers of all arrays that programs read. */
+/** The buffers of all arrays that the given programs read. */
 function buffersIn(programs: readonly Program[]): DeviceBuffer[] {
   const ofBinding = ({ buffer, length }: ArrayBinding): DeviceBuffer[] => [buffer, ...lengthBuffer(length)];
   return programs.flatMap(({ arrays }) => [...arrays.values()].flatMap(ofBinding));

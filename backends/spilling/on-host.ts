@@ -22,7 +22,7 @@ const MAX_ROWS_BETWEEN_LOOKS = 2 ** 12;
 
 /**
  * Evaluates a program on the host, index by index. This is for programs that gather from arrays too large for the
- * device. The program is compiled to JavaScript, whose results equal those of a device with exact arithmetic.
+ * device. The program is compiled to JavaScript, whose results equal the results of a device with exact arithmetic.
  *
  * The thread yields every few milliseconds, even inside the loops of a row. The command fails if a row takes more than
  * `hangLimit` milliseconds.

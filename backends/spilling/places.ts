@@ -17,7 +17,7 @@ export interface Spillable extends DeviceBuffer {
   /** Number of queued commands that use the buffer. */
   holds: number;
   released: boolean;
-  /** Number of current borrowers. While there are any, the buffer stays on the device. */
+  /** Number of current borrowers. While the buffer has borrowers, it stays on the device. */
   lent: number;
   /**
    * Whether other code owns the memory. A borrowed buffer is always on the device, may be changed by its owner, and

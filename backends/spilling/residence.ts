@@ -21,7 +21,7 @@ export interface Residence {
  * Decides which buffers of a command are on the device while it runs in windows, and moves them.
  * - Buffers that are read at random, and cells (single values), must be on the device.
  * - Buffers already on the device stay there as long as half of the memory remains for windows.
- * - Buffers that are stored to at computed indices get the rest of the first half.
+ * - Buffers that are stored to at computed indices get what is left of the other half.
  * - Stores to a buffer that is also read happen on the host, so that no window reads what another window wrote.
  *
  * @throws OutOfMemoryError `memory/random-access`

@@ -55,8 +55,8 @@ export function useSystemVulkan(): void {
 }
 
 /**
- * A sentence that says what the system lacks to run Vulkan; undefined if nothing is missing. Where something is
- * missing, Dawn and the Vulkan loader would print warnings to stderr, so callers should check before they open Dawn.
+ * A sentence that says what the system lacks to run Vulkan; undefined if nothing is missing. If something is missing,
+ * Dawn and the Vulkan loader would print warnings to stderr, so callers should check before they open Dawn.
  */
 export function missingForVulkan(): string | undefined {
   if (process.platform !== 'linux') return undefined;

@@ -60,7 +60,7 @@ export interface WebGpuOptions {
    * out whether kernels can use the device's subgroups.
    */
   readonly device?: GpuDevice | undefined;
-  /** Limits below those of the device, for example to bound the memory that the backend takes. */
+  /** Limits that are lower than the device's limits, for example to bound the memory that the backend takes. */
   readonly limits?: Partial<Limits> | undefined;
   /** Overrides tuning parameters of the device's class. They affect the speed of kernels, never their results. */
   readonly tuning?: TuningChoice | undefined;
@@ -77,8 +77,8 @@ export interface WebGpuOptions {
   readonly closeLimit?: number | undefined;
   /**
    * Size of the staging memory for transfers: `buffers` mappable buffers of `bytes` bytes each for uploads, and the
-   * same number for reads. By default 4 buffers of 16 MiB each. They are allocated on demand and kept until memory runs
-   * short.
+   * same number for reads. By default 4 buffers of 16 MiB each. The buffers are allocated on demand and kept until
+   * memory runs short.
    */
   readonly staging?: StagingSize | undefined;
   /** Receives warnings. By default they go to the console or, in Node, to `process.emitWarning`. */

@@ -32,11 +32,11 @@ export interface WorkersOptions {
   readonly workers?: number | undefined;
   readonly limits?: Partial<Limits> | undefined;
   /**
-   * A command runs on the calling thread if the workers are idle and its estimated worst-case time is below this many
-   * nanoseconds: waking the workers would take longer. If a caller waits for work of at most 2,400,000 ns, the calling
-   * thread helps the workers, but for no more than `inlineNanoseconds`. Default 300,000; 0 leaves every command to the
-   * workers. A functor that has a loop without a fixed bound always runs on the workers, for example a `While`, or a
-   * `For` up to an element of a column.
+   * A command runs on the calling thread if the workers are idle and its estimated worst-case time is below this number
+   * of nanoseconds: waking the workers would take longer. If a caller waits for work of at most 2,400,000 ns, the
+   * calling thread helps the workers, but for no more than `inlineNanoseconds`. Default 300,000; 0 leaves every command
+   * to the workers. A functor that has a loop without a fixed bound always runs on the workers, for example a `While`,
+   * or a `For` up to an element of a column.
    */
   readonly inlineNanoseconds?: number | undefined;
   /**

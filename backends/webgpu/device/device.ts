@@ -40,7 +40,7 @@ export function widthOf({ min, max }: Subgroups): number | undefined {
 }
 
 /**
- * Opens a device with the limits and features of its adapter that kernels can use.
+ * Opens a device with those limits and features of the adapter that kernels can use.
  *
  * @throws DeviceLostError `device/no-adapter`
  */

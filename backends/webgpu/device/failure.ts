@@ -62,8 +62,8 @@ export function createFailure(watchdog: Watchdog): Failure {
 export const errorScopes = ['validation', 'out-of-memory', 'internal'] as const;
 
 /**
- * Pops the scopes of {@link errorScopes}, the innermost first. Returns for each scope a promise of the error caught in
- * it.
+ * Pops the scopes of {@link errorScopes}, the innermost first. Returns, for each scope, a promise of the error that the
+ * scope caught.
  */
 export function closeErrorScopes(device: GPUDevice): Promise<QuadrilleError | undefined>[] {
   return [...errorScopes].reverse().map(async (scope) => {

@@ -89,7 +89,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     return part;
   };
 
-  /** Keeps a staging buffer for reuse, because mapping a new one costs ten times as much as the copy. */
+  /** Keeps a staging buffer for reuse, because mapping a new buffer costs ten times as much as the copy. */
   const putBack = (part: BufferPart): void => {
     idle.push(part);
     idleBytes += part.bytes;

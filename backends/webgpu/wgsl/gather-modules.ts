@@ -52,7 +52,7 @@ const modulesOf = memoized((module: Module): GatherModules | undefined => {
   };
 });
 
-/** The gathers among the reads: their index depends on another read whose value differs from row to row. */
+/** The reads that are gathers. The index of a gather depends on another read whose value differs from row to row. */
 function gathersIn(results: readonly Node[]): GatherNode[] {
   return neededFor(results, new Set()).filter(
     (node): node is GatherNode =>

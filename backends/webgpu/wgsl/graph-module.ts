@@ -77,7 +77,7 @@ export function neededFor(nodes: readonly Node[], given: ReadonlySet<Node>): Nod
 
 /**
  * Whether a module executes the same operations at every index. If some operations are executed only at some indices,
- * they may be invalid at others and must not be moved.
+ * they may be invalid at other indices and must not be moved.
  */
 export function isStraight({ functions }: Module): boolean {
   return functions.every(

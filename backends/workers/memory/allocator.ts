@@ -27,7 +27,7 @@ export interface Heap {
 }
 
 export interface Allocator {
-  /** Total bytes of allocated blocks, without those of transfers. */
+  /** Total bytes of allocated blocks, not counting the blocks of transfers. */
   readonly liveBytes: number;
   /**
    * Allocates a block of at least `bytes` bytes, aligned to 64 bytes.

@@ -26,7 +26,7 @@ export interface TapesHost {
   readonly fusedRows: number;
   readonly compile: Launcher['compile'];
   /**
-   * A command whose estimated time is below this many nanoseconds runs on the calling thread while the workers are
+   * A command whose estimated time is below this number of nanoseconds runs on the calling thread while the workers are
    * idle.
    */
   readonly inlineNanoseconds: number;
@@ -94,7 +94,7 @@ export function createTapes(host: TapesHost): Tapes {
       const pooled = createPlayed(tape, tape.pooled);
       const playable = { tape, alone, pooled, checked: -1 };
       // If the tape (recorded launches) has more functions than the cache holds, the first functions were dropped when
-      // the last ones were compiled.
+      // the last functions were compiled.
       return isWhole(playable) ? playable : undefined;
     } catch (error) {
       // The caller then issues the commands one by one, which throws the error again.

@@ -1,9 +1,9 @@
 import { control } from './queue.ts';
 
 /**
- * Work with a worst-case bound below this many nanoseconds is brief. With vectors and several threads, it takes only a
- * fraction of the bound. A caller that waits for brief work helps, so only one worker is woken as long as no more work
- * is issued.
+ * Work with a worst-case bound below this number of nanoseconds is brief. With vectors and several threads, it takes
+ * only a fraction of the bound. A caller that waits for brief work helps, so only one worker is woken as long as no
+ * more work is issued.
  */
 const BRIEF = 2.4e6;
 

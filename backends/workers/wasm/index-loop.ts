@@ -27,8 +27,8 @@ export interface VectorPart {
   /** Emits the code of a round, which processes `step` indices. */
   readonly round: () => void;
   /**
-   * Emit code before the first round (`enter`) and after the last round (`leave`), for values that are carried from
-   * index to index.
+   * Functions that emit code before the first round (`enter`) and after the last round (`leave`), for values that are
+   * carried from index to index.
    */
   readonly enter?: () => void;
   readonly leave?: () => void;

@@ -202,8 +202,8 @@ export class Vector extends Value {
   }
 
   /**
-   * A mask in which a lane is all ones if the two lanes differ, else all zeros. The other comparisons also return such
-   * masks.
+   * A mask in which a lane is all ones if the lanes of the two vectors differ, else all zeros. The other comparisons
+   * also return such masks.
    */
   ne(other: Vector): Vector {
     return vector(simd.i32x4Ne, this, other);

@@ -59,7 +59,9 @@ export interface RunPlan {
   readonly heads: boolean;
 }
 
-/** Unrolls the programs of a scan. Returns undefined if they are not straight-line code or nothing is stored. */
+/**
+ * Unrolls the programs of a scan. Returns undefined if the programs are not straight-line code or nothing is stored.
+ */
 export function codeRuns(
   engine: Engine,
   { types }: MonoidProgram,

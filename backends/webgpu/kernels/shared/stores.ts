@@ -111,7 +111,7 @@ export interface StoreGroup {
   readonly placement: Placement;
 }
 
-/** Distributes stores over launches, each of which binds at most `room` GPU buffers for them. */
+/** Distributes stores over launches, each of which binds at most `room` GPU buffers for its stores. */
 export function groupStores(stores: readonly LinkedStore[], { from }: IndexRange, room: number): StoreGroup[][] {
   const groups: StoreGroup[][] = [];
   let bound = 0;

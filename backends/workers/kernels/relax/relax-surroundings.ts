@@ -28,7 +28,7 @@ function emitColumns(
   ];
   if (columns.length === 0) return;
   const isConstant = boundary.x === 'constant';
-  /** For each padding column, the cell whose state is copied there, as a byte offset in the row. */
+  /** For each padding column, the byte offset in the row of the source cell, whose state is copied to the column. */
   const sources = columns.map(({ isRight, at }) => {
     const source = code.local(I32);
     if (isConstant) return source;

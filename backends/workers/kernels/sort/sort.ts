@@ -64,8 +64,8 @@ export function launchSort(launcher: Launcher, command: SortCommand): Launch {
   ];
   const other = [scratch(), hasPayload ? scratch() : 0];
   const own = [
-    // After an even number of passes, the rows are in the buffers in which they began, so the rows are first written to
-    // the result buffers.
+    // If the number of passes is even, the rows end in the buffers in which they began, so the first phase writes them
+    // to the result buffers.
     ...(passes % 2 === 0 ? [...out, ...other] : [...other, ...out]),
     ...out,
     launcher.scratch(regions * EXTREME_BYTES),
