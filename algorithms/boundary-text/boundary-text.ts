@@ -63,8 +63,8 @@ export interface BoundaryTextOptions {
  *   above 2²⁸ bytes, is left to the host. An empty text has no parts.
  *
  * Source: GPU-Parser in Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on
- * CPU-GPU Hybrid Systems, 2012, section 4.2, which runs a state machine. Scans replace it here, because the byte in
- * front of a token identifies the token.
+ * CPU-GPU Hybrid Systems, 2012, section 4.2, which runs a state machine. Scans replace the state machine here, because
+ * the byte in front of a token identifies the token.
  *
  * @example
  * const text = new TextEncoder().encode('a 0,0 4,0 4,3 0,0\nb 1,1 2.5,1 2,2\n');

@@ -45,10 +45,10 @@ export interface Gicov {
  * cosines have 14 fractional bits, and an outward slope is truncated to 15 bits. Outward slopes are summed exactly;
  * their squares are summed in f32. The relative error of a score is about 1e-3, unless a single slope of the frame is
  * thousands of times as large as those around the cells. Multiplying a frame by a power of two, or adding an offset,
- * does not change the bytes, unless f32 rounds its grey values.
+ * does not change the bytes, unless f32 rounds the changed grey values.
  *
- * - Work O(pixels · radii · points); with a `threshold`, half of it is skipped around most pixels. The first half of
- *   the samples shows there that the score cannot exceed the threshold.
+ * - Work O(pixels · radii · points); with a `threshold`, half of this work is skipped around most pixels, because the
+ *   first half of the samples shows that the score cannot exceed the threshold.
  * - If all slopes are 0, the score is 0. The standard deviation is at least 2⁻¹⁰ of the root mean square. Slopes that
  *   are not finite count as 0.
  * - If no pixel is inside the margin, all scores are 0.

@@ -36,8 +36,8 @@ const BAND = 2 ** 24;
 
 /**
  * The still background of a video: for every pixel, the median of its grey values in some frames. Choose frames far
- * enough apart for cells to have moved away between them. {@link trackCells} subtracts it from every frame, so that
- * textured tissue is not mistaken for cells.
+ * enough apart for cells to have moved away between them. {@link trackCells} subtracts the background from every frame,
+ * so that textured tissue is not mistaken for cells.
  *
  * - Exact: the result is one of a pixel's n given values, the one with the rank ⌊quantile · (n − 1)⌋. A NaN sorts above
  *   +∞, or below −∞ if its sign bit is set.

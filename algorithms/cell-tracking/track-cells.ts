@@ -9,8 +9,8 @@ import type { TrackedFrame } from './tracks.ts';
 
 /**
  * A tracker of the cells of a video. Detects cells in some frames with {@link detectPeaks} and follows them through all
- * frames with {@link trackFrame}, both prepared. {@link trackCells} uses it for a whole video; use it directly in
- * stages of a graph.
+ * frames with {@link trackFrame}, both prepared. {@link trackCells} uses a tracker for a whole video; use a tracker
+ * directly in stages of a graph.
  *
  * - **Links.** In a frame with detection, detected cells are paired one to one with the expected positions of followed
  *   cells, at the minimum sum of squared distances. A track ends if several detections in a row have missed it, if its

@@ -13,7 +13,7 @@ export interface BoxMeetings {
  * Counts the pairs of boxes that `filterPairs` finds, without listing them. Takes O(n log n) for n boxes of both sides,
  * however many pairs there are. A line sweeps down the rows. At the top of each box, the boxes of the other side that
  * cross the line are counted, except those that end left of the box or begin right of it. Binary indexed trees over the
- * columns give these numbers. A box without area is in no pair.
+ * columns give these counts. A box without area is in no pair.
  *
  * Source: Fenwick, A New Data Structure for Cumulative Frequency Tables, 1994.
  *

@@ -63,8 +63,8 @@ export function indexBoxes(boxes: Boxes): BoxIndex {
  * Finds the pairs of polygons whose boxes have common area. No other pairs of polygons can have common area.
  *
  * Boxes are half-open, so boxes that share only an edge or a corner have no pixel in common. Such pairs are not
- * candidates. They are counted only in `meeting`, as the operator `&&` in the paper's query does. A box without area
- * belongs to a polygon without pixels, and is in no pair.
+ * candidates. They are counted only in `meeting`, like the pairs that the operator `&&` in the paper's query finds. A
+ * box without area belongs to a polygon without pixels, and is in no pair.
  *
  * Pairs are ordered by (p, q), regardless of the shape of the tree. O((p + pairs) log q) for boxes that overlap little,
  * as in segmentations.

@@ -49,7 +49,8 @@ export interface SheetOptions {
 const SHEET_OPTIONS: Kind = someOptions<SheetOptions>({ turn: optional(aPositive()) });
 
 /**
- * Finds the polygons whose parts overlap, and splits them into sheets. Returns undefined if no parts overlap.
+ * Finds the polygons whose parts overlap, and splits them into sheets (groups of parts that do not overlap). Returns
+ * undefined if no parts overlap.
  *
  * - Work O(rings), plus O(vertices) for polygons with several parts, plus `partsOverlap` for parts whose boxes overlap.
  *

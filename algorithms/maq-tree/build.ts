@@ -44,8 +44,8 @@ export interface BuildMaqTreeOptions {
  *
  * Quadrants are sorted by position, larger ones first. This is the preorder of the tree, except for ancestors that are
  * no polygon's quadrant. Such ancestors are inserted before the first quadrant inside them. Then one stable sort by
- * level brings the nodes into the order of the tree. The lengths of runs with equal parents are the numbers of
- * children.
+ * level brings the nodes into the order of the tree. Nodes with equal parents are then adjacent, and their number is
+ * the parent's number of children.
  *
  * - The tree does not depend on the order of the quadrants, and is the same on every backend.
  * - Work O(nodes), plus sorting quadrants and nodes. Span O(log nodes). Waits for the device twice.

@@ -34,9 +34,9 @@ export interface TreeSearchOptions extends NearestOptions {
  *
  * The tree orders points along a Hilbert curve. A query begins in the leaf at its own position on the curve and
  * searches outwards from there. A box is skipped if its minimum distance, computed by the same formula, exceeds the
- * distance of the list's last point. If both are equal, the smallest point id in the box decides. So many equal points,
- * or points on a line, cost no more than other points. Queries are processed in the order of the curve, so that threads
- * side by side read the same boxes.
+ * distance of the list's last point. If both distances are equal, the smallest point id in the box decides. Therefore a
+ * large number of equal points, or of points on a line, costs no more than other points. Queries are processed in the
+ * order of the curve, so that threads side by side read the same boxes.
  *
  * - Work O(queries · (k + log n)) if points and queries have similar distributions, O(queries · n) at worst. Longer
  *   lists than {@link LIST} are found in rounds of this length. Deterministic.

@@ -22,8 +22,8 @@ export interface OverlapOptions {
  *
  * A region is filled by the even-odd rule over its closed rings. Its part in the quadrant is given by two things:
  * whether it contains the lower left corner, and exactly those of its edges that have a point strictly inside. A region
- * that contains the whole quadrant has the corner and no edges. Edges may cross, touch, coincide and cancel out in any
- * way, within a region and between both.
+ * that contains the whole quadrant contains the corner and has no edges there. Edges may cross, touch, coincide and
+ * cancel out in any way, within a region and between both.
  *
  * Exact in integers. Each common area of both regions has a leftmost point. At this point, the area is just above an
  * edge or just above the bottom of the quadrant. So walks just above the bottom and just above every edge, from
@@ -33,8 +33,8 @@ export interface OverlapOptions {
  * - Work O(Σ n² + n · c) for n edges of both regions in a row, and c crossings on the walk along each edge. Splitting
  *   reduces this to about O(n log n) if edges are spread out. Span O(n · c) for the longest row. Waits for the device
  *   twice, and twice more for every level of splitting. Memory O(Σ n), about 12 words an edge.
- * - The same bytes on every backend, for all options. Numbers of rows known only on the device are accepted. Without
- *   rows, the result is empty.
+ * - The same bytes on every backend, for all options. A number of rows that is known only on the device is accepted.
+ *   Without rows, the result is empty.
  *
  * @param pairs - The quadrants, and the positions of each region's edges in `edge`.
  * @param edge - Indices of edges in `ends`. Rows may share them.

@@ -55,8 +55,8 @@ export interface PositionFunctors {
 }
 
 /**
- * Creates the position tests. For polygons with only horizontal and vertical edges (rectilinear), they need only
- * comparisons. The other variant is for all polygons.
+ * Creates the position tests. For polygons with only horizontal and vertical edges (rectilinear), the tests need only
+ * comparisons. Otherwise the tests accept all polygons.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012, Lemma 1.

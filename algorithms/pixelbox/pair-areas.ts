@@ -47,9 +47,9 @@ export const somePairAreas: Kind = aRecord<PairAreas>({
  * Regions may have holes, several rings, and rings that touch or cross themselves. Pairs may be in any order and may
  * repeat.
  *
- * The method depends on the sizes of the pair. Small regions are drawn once each as bit masks, which are compared row
- * by row: O(corners + rows shared). For large regions with few corners, a sum over pairs of corners is enough:
- * O(corners of p · corners of q). For pairs with a large number n of corners, a sweep takes O(n log² n).
+ * The method depends on the sizes of the two regions. Small regions are drawn once each as bit masks, which are
+ * compared row by row: O(corners + rows shared). For large regions with few corners, a sum over pairs of corners is
+ * enough: O(corners of p · corners of q). For pairs with a large number n of corners, a sweep takes O(n log² n).
  *
  * - The areas are the same on every backend, for every method and every `memoryBytes`.
  * - Waits for the device once for each part of the pairs.

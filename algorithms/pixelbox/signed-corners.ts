@@ -16,9 +16,9 @@ export interface SignedCorners {
 }
 
 /**
- * Finds the signed corners of the regions that are `wanted`; other regions get none. The ends of runs in a row toggle
- * stretches of the boundary. There is a signed corner wherever the boundary changes from one row to the next, even
- * without a vertex, such as where two rings cross.
+ * Finds the signed corners of the regions that are `wanted`; other regions get none. The ends of runs (horizontal
+ * edges, and steps of sloped edges) in a row toggle stretches of the boundary. There is a signed corner wherever the
+ * boundary changes from one row to the next, even without a vertex, such as where two rings cross.
  *
  * O(n log n + rows with corners · k) for a region with n corners whose boundary crosses a row at most k times.
  *

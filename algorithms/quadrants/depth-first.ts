@@ -57,10 +57,10 @@ export interface DepthFirstOptions {
  * onto the stack, and all other parts are settled.
  *
  * The quadrants cover the same area as those of `decompose`, and boundary quadrants are the same. But a split skips
- * levels: a `split` of 64 goes down three levels at once and 16 two levels, or fewer if the last level is nearer. The
- * first quadrant is the smallest one around the polygon. An inside quadrant of `decompose` at a skipped level is
- * replaced by its parts at the next level that is not skipped. A `split` of 4 skips no level, so all quadrants are the
- * same.
+ * levels: a `split` of 64 goes down three levels at once, and a `split` of 16 two levels, or fewer if the last level is
+ * nearer. The first quadrant is the smallest one around the polygon. An inside quadrant of `decompose` at a skipped
+ * level is replaced by its parts at the next level that is not skipped. A `split` of 4 skips no level, so all quadrants
+ * are the same.
  *
  * - Work O(quadrants · edges of their polygons), span O(rounds · edges of a polygon). The number of rounds is the
  *   largest number of quadrants of a polygon that are split. With s nested splits, a stack has at most (split − 1) · (s

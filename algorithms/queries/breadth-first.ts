@@ -28,8 +28,8 @@ import { type PlacedWindows, someWindows } from './windows.ts';
 /**
  * Same as `queryWindows`, by the method of Zhang, You and Gruenwald (2014), for comparison. Goes down level by level
  * from the root, for all windows together. If a window and a node intersect, the window continues with the node's
- * children. This suits windows that differ so much that separate walks would wait for the longest one. The pairs are
- * the same as those of `queryWindows`, but ordered by window and then by node.
+ * children. This method suits windows that differ so much that separate walks would wait for the longest one. The pairs
+ * are the same as those of `queryWindows`, but ordered by window and then by node.
  *
  * - Work O(pairs that intersect, and their children), span O(levels · log pairs). Waits for the device once per level.
  * - The result has the same pairs in the same order on every backend, for every capacity. The default capacity is 2²⁶.

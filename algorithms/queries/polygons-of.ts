@@ -122,7 +122,7 @@ async function polygonsWithin(
 /**
  * For each query polygon, the polygons of a tree with a quadrant that overlaps a quadrant of the query polygon, each
  * polygon once. These are all polygons that share area with the query polygon, and some that share only boundary
- * quadrants with it. So this is only the filter of a join; `joinPolygons` is exact.
+ * quadrants with it. So the result is only the filter of a join; `joinPolygons` is exact.
  *
  * - Work O(quadrants of queries · levels + pairs of quadrants), plus sorting the pairs. Waits for the device three
  *   times for each part of the pairs. The default capacity of a part is 2²⁴ pairs.

@@ -36,8 +36,8 @@ export const someNodes: Kind = aRecord<QueryNodes>({ query: aColumn('u32'), node
  * nodes with their descendants.
  *
  * - Work O(nodes that intersect windows, and their children), span O(nodes that intersect one window + log pairs).
- *   Waits for the device once. The first query of a tree also materializes a table for the walks. It is cached as long
- *   as the tree lives, unless memory is short.
+ *   Waits for the device once. The first query of a tree also materializes a table for the walks. The table is cached
+ *   as long as the tree lives, unless memory is short.
  * - The result has the same pairs in the same order on every backend. An empty window has no nodes.
  *
  * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex

@@ -13,8 +13,8 @@ import { reducedTotals, wordsOfTotals } from './totals.ts';
  * the condition. Order statistics are found digit by digit from the top, with one counting pass per digit.
  *
  * - Sums of integers and decimals are exact; a sum that does not fit in 64 bits is an error. Sums of f32 use
- *   compensated summation in a fixed order. They have the same bits on every backend, and about 48 bits are correct.
- *   Sums beyond the largest f32 are infinite. A GPU may treat subnormal numbers as 0.
+ *   compensated summation in a fixed order. These sums have the same bits on every backend, and about 48 bits are
+ *   correct. Sums beyond the largest f32 are infinite. A GPU may treat subnormal numbers as 0.
  * - Averages are the exact sum (for f32 the compensated sum) divided by the count, rounded once. Variances are sample
  *   variances. For integers they are exact and then rounded; for f32 they are computed in f32.
  * - With an even number of rows, the median of numbers is the mean of the middle two; the median of other values is the
