@@ -13,13 +13,13 @@ import { openPooledGpu } from './support/pooled-gpu.ts';
 /** A backend on which tests run. */
 export interface TestBackend {
   readonly name: string;
-  /** Number of cases per law; lower on backends where a case takes long. */
+  /** Number of cases per law. The number is lower on backends where a case takes long. */
   readonly runs: number;
   /** Opens the backend. Throws if it is unavailable, so that no test is skipped without notice. */
   open(limits?: Partial<Limits>): Promise<Backend>;
 }
 
-/** All backends that are tested. There is no other list of them. */
+/** All backends that are tested. This is the only list of them. */
 export const testBackends: readonly TestBackend[] = [
   { name: 'reference', runs: caseCount(30), open: async (limits) => createReferenceBackend({ limits }) },
   {
@@ -34,7 +34,7 @@ export const testBackends: readonly TestBackend[] = [
     open: async (limits) => createWebGpuBackend({ gpu: await openPooledGpu(), adapter: testAdapter(), limits }),
   },
 ];
-/** Timeout of a test; long enough for a software GPU on a busy machine. */
+/** Timeout of a test, which is long enough for a software GPU on a busy machine. */
 const TIMEOUT_MS = 120_000;
 
 /** The open contexts: one on the backend under test, and one on the reference. */
@@ -76,7 +76,7 @@ export function testLaws(laws: readonly Law[], backends: readonly TestBackend[] 
   }, backends);
 }
 
-/** The backends without an optional kernel, which the library then derives from other kernels. */
+/** The backends with an optional kernel removed. The library then derives the kernel's results from other kernels. */
 export function backendsWithout(kernel: 'weightedHistogram'): TestBackend[] {
   return testBackends.map(({ name, runs, open }) => ({
     name: `${name} without ${kernel}`,

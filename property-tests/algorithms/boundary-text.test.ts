@@ -12,7 +12,10 @@ import { numberText, polygons, type WrittenPolygon } from '../support/result-set
 const TIMEOUT_MS = 300_000;
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** A tile as plain data with its coordinates as raw bytes, or the error that was thrown. */
+/**
+ * What parsing a text gave: the tile as plain data, with the raw bytes of its coordinates, or the error that was
+ * thrown.
+ */
 type Outcome = { readonly tile: unknown } | { readonly thrown: unknown };
 
 function plainTile({ ids, polygons: { polygonRings, ringVertices, x, y }, notes }: PolygonTile): unknown {
@@ -89,7 +92,7 @@ const wholePolygons: fc.Arbitrary<readonly WrittenPolygon[]> = fc.array(
 );
 const files = fc.tuple(fc.oneof(wholePolygons, polygons), style).map(([list, how]) => encode(textOf(list, how)));
 
-/** Bytes of a damaged file: mostly bytes that have a meaning in the format. */
+/** Bytes that damage a file. Most of them have a meaning in the format. */
 const meant = fc.constantFrom(...encode('  \n\n\t\r;|,,-+.eE:#01123456789aä'), 0, 0xef, 0xff);
 const noise = fc.oneof(
   fc.array(meant, { maxLength: 300 }).map((bytes) => Uint8Array.from(bytes)),
@@ -149,7 +152,7 @@ const CASES: readonly (readonly [name: string, text: string])[] = [
   ['one line of many rings', `a ${`${square};`.repeat(3000)}`],
 ];
 
-/** The backends that try texts of more than a megabyte. */
+/** The backends on which texts of more than a megabyte are tried. */
 const forLarge = someOf(testBackends, 1);
 
 onEveryBackend((opened, backend) => {

@@ -13,7 +13,7 @@ interface Grid {
   readonly cells: readonly boolean[];
 }
 
-/** Labels by union-find; the root of a set is its first cell. */
+/** Labels cells by union-find. The root of each set is the first cell of the set. */
 function labelsByUnion({ width, cells }: Grid, connectivity: Connectivity): number[] {
   const parents = cells.map((_, i) => i);
   const rootOf = (i: number): number => {
@@ -57,7 +57,7 @@ function drawn(...rows: readonly string[]): Grid {
   return { width: rows[0]!.length, cells: rows.flatMap((row) => [...row].map((cell) => cell !== ' ')) };
 }
 
-/** A spiral path, one cell wide, from the outside to the middle. Between its turns is a gap of one cell. */
+/** A spiral path, one cell wide, from the outside to the middle. The gap between its turns is also one cell wide. */
 function spiral(size: number): Grid {
   const cells = new Array<boolean>(size * size).fill(false);
   let [x, y, dx, dy] = [0, 0, 1, 0];
@@ -161,8 +161,8 @@ describe('connected components', () => {
   test.each(someOf(connectivities, 1))(
     'match a union-find for the grids of 4 by 4 cells, %i-connected',
     async (connectivity) => {
-      // Grids stacked on top of each other, with an empty row in between. By default, these are every 16th grid from a
-      // random one on, so all grids are tried over time.
+      // Grids that are stacked on top of each other, with an empty row in between. By default, every 16th grid is used,
+      // beginning at a random one, so that all grids are tried over time.
       const step = THOROUGH ? 1 : 16;
       const [first] = fc.sample(fc.nat({ max: step - 1 }), 1) as [number];
       const cells = Array.from({ length: 2 ** 16 / step }, (_, i) => first + step * i).flatMap((bits) =>

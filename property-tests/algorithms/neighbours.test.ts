@@ -38,8 +38,8 @@ function cloud(kind: number, count: number, dimensions: number, seed: number): H
 }
 
 /**
- * Points near the corners of a cube. From its middle, all corners are equally far away, except for a few roundings of
- * coordinates.
+ * Points near the corners of a cube. From the middle of the cube, all corners are equally far away, except for the
+ * rounding of a few coordinates.
  */
 function nearlyEquallyFar(count: number, dimensions: number, steps: number, seed: number): HostPoints {
   const { elements } = cloud(0, count * dimensions, 1, seed);
@@ -51,7 +51,7 @@ function nearlyEquallyFar(count: number, dimensions: number, steps: number, seed
 }
 
 const kind = fc.nat(clouds.length - 1);
-/** Numbers of points around the sizes of leaves, of brute-force runs, and of tree levels. */
+/** Numbers of points that are close to the sizes of a tree's leaves, of brute-force runs, and of tree levels. */
 const count = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.constantFrom(64, 65, 127, 129, 300));
 const k = fc.oneof(fc.integer({ min: 1, max: 6 }), fc.constantFrom(LIST, LIST + 1, 40));
 const seed = fc.nat(2 ** 20);

@@ -30,7 +30,8 @@ interface Frame {
 const inDomain = (at: number): number => Math.min(END, Math.max(0, at));
 
 /**
- * Cells of a few steps, with vertices on the grid in and around them, so that edges often coincide, touch and cancel.
+ * Cells whose sides are a few grid steps long. Vertices are on the grid in and around the cells, so that edges often
+ * coincide, touch and cancel.
  */
 const tiny: fc.Arbitrary<Frame> = fc
   .record({ shift: fc.nat(3), column: fc.constantFrom(0, 5, -1), row: fc.constantFrom(0, 9, -1) })
@@ -126,7 +127,7 @@ interface Row extends CellCase {
 
 const withAnswers = (all: readonly CellCase[]): Row[] => all.map((one) => ({ ...one, byHand: overlapByHand(one) }));
 
-/** Computes the overlaps of rows, each of which has the parts of two regions. */
+/** Computes the overlaps of rows. Each row has the parts of two regions. */
 async function overlapsOf(
   context: Context,
   rows: readonly {
@@ -182,8 +183,8 @@ const whole: Part = { corner: true, edges: [] };
 const complementOf = ({ corner, edges }: Part): Part => ({ corner: !corner, edges });
 
 /**
- * Cells with more edges than the kernel examines in its first turn. On a small grid, these edges intersect in few
- * different points.
+ * Cells with more edges than the kernel examines in its first turn. On a small grid, these edges intersect in only a
+ * few points.
  */
 const manyEdges: fc.Arbitrary<CellCase> = fc.integer({ min: 2, max: 3 }).chain((shift) => {
   const side = 2 ** shift;

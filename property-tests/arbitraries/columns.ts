@@ -5,7 +5,7 @@ import { aNumber, anInstance, aRecord, aWhole, aWord, type Kind } from '../../pr
 import { aHostKind, type HostKind, type HostKinds, someFields } from './host-kinds.ts';
 import { edgeWords } from './integers.ts';
 
-/** Row counts: small ones, and values around every size at which a backend switches its method. */
+/** Numbers of rows: small ones, and values around every size at which a backend switches its method. */
 export const rowCount: fc.Arbitrary<number> = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 70 }), weight: 12 },
   { arbitrary: fc.constantFrom(0, 1, 3, 4, 5, 31, 32, 33, 63, 64, 65, 255, 256, 257), weight: 8 },
@@ -13,7 +13,7 @@ export const rowCount: fc.Arbitrary<number> = fc.oneof(
   { arbitrary: fc.constantFrom(65535, 65536, 65537), weight: 1 },
 );
 
-/** Fewer rows, for laws whose plain loop takes long per row. */
+/** Smaller numbers of rows, for laws whose plain loop takes long per row. */
 export const fewRows: fc.Arbitrary<number> = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 40 }), weight: 8 },
   { arbitrary: fc.constantFrom(63, 64, 65, 255, 256, 257, 1023, 1024, 1025), weight: 7 },
@@ -24,7 +24,9 @@ export const fewRows: fc.Arbitrary<number> = fc.oneof(
 const patterns = ['zeros', 'small', 'ascending', 'descending', 'runs', 'equal', 'edges', 'random'] as const;
 type Pattern = (typeof patterns)[number];
 
-/** A pattern and a seed that determine a column. Even a long column prints and shrinks as a small recipe. */
+/**
+ * A pattern and a seed, which together determine a column. So even a long column prints and shrinks as a small recipe.
+ */
 export interface Recipe {
   readonly pattern: Pattern;
   readonly seed: number;
@@ -118,7 +120,10 @@ function wordsOf(pattern: Pattern, rows: number, next: () => number): Uint32Arra
   return Uint32Array.from({ length: rows }, (_, i) => value[pattern](i));
 }
 
-/** Words of ±0, ±1, quiet and signalling NaNs, infinities, and the smallest and largest normal and subnormal f32. */
+/**
+ * The bits of special f32: ±0, ±1, quiet and signalling NaNs, infinities, and the smallest and largest normal and
+ * subnormal numbers.
+ */
 const edgeFloats: readonly number[] = [
   0, 0x80000000, 0x3f800000, 0xbf800000, 0x7fc00000, 0xffc00000, 0x7fc00001, 0x7f800001, 0x7f800000, 0xff800000, 1,
   0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff, 0x4b800000, 0x3dcccccd,
@@ -135,7 +140,7 @@ function withoutSubnormals(bits: number): number {
   return isSubnormal ? (bits | 0x00800000) >>> 0 : bits;
 }
 
-/** The bits of an f32 of either sign between 2⁻²⁰ and 2²⁰, or of zero. */
+/** Derives from a random word the bits of an f32 that is zero, or of either sign and between 2⁻²⁰ and 2²⁰. */
 function calmBits(word: number): number {
   return word % 7 === 0 ? 0 : ((word & 0x80000000) | (((word % 40) + 107) << 23) | ((word >>> 8) & 0x7fffff)) >>> 0;
 }

@@ -21,8 +21,8 @@ type AnyValue = Value<ScalarType>;
 type AnyFunctor = Functor<Parameters, { readonly [name: string]: Scalar<ScalarType> }>;
 
 /**
- * Writes a sketch with the functor builder. The resulting functor is the sketch's entry function, and returns a record
- * r0, r1 ….
+ * Builds the functor of a sketch (a random program) with the functor builder. The resulting functor is the sketch's
+ * entry function, and returns a record r0, r1 ….
  */
 export function functorOfSketch(sketch: Sketch): AnyFunctor {
   const functors = new Map<string, AnyFunctor>();

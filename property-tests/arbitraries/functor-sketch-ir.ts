@@ -10,8 +10,8 @@ import type {
 import type { Sketch, SketchExpression, SketchFunction, SketchStatement } from './functor-sketch.ts';
 
 /**
- * Writes a sketch as an IR module, operation by operation. Constants are not folded, and literals stay where they were
- * drawn.
+ * Writes a sketch (a random program) as an IR module, operation by operation. Constants are not folded, and literals
+ * stay where they were drawn.
  */
 export function moduleOfSketch(sketch: Sketch): Module {
   return {
@@ -38,7 +38,7 @@ function writeFunction(sketch: Sketch, { name, parameters, results, body }: Sket
   return { name, parameters: own, results, body: out, fast: false };
 }
 
-/** Writes a block of statements. Names that it declares go out of scope at its end. */
+/** Writes a block of statements. Names that are declared in the block go out of scope at its end. */
 function writeBlock(outer: Writer, statements: readonly SketchStatement[], prologue: Statement[] = []): Statement[] {
   const writer = { ...outer, locals: new Map(outer.locals), out: prologue };
   writeStatements(writer, statements);

@@ -9,7 +9,10 @@ const mulhi = `fn mulhi(a: u32, b: u32) -> u32 {
   return (a >> 16u) * (b >> 16u) + (one >> 16u) + (two >> 16u);
 }`;
 
-/** Writes a sketch as WGSL text. The last function is the entry and returns a struct with the fields r0, r1 …. */
+/**
+ * Writes a sketch (a random program) as WGSL text. The last function is the entry and returns a struct with the fields
+ * r0, r1 ….
+ */
 export function textOfSketch(sketch: Sketch): string {
   return [
     ...sketch.arrays.map(({ name, type }) => `var<storage> ${name}: array<${type}>;`),
@@ -56,7 +59,10 @@ function writeStatement(result: string, statement: SketchStatement): string {
 
 const compound: Partial<Record<OperationName, string>> = { add: '+', sub: '-', mul: '*', div: '/', and: '&', or: '|' };
 
-/** Writes an assignment as `v += e` if its value has this form, so that tests cover both forms. */
+/**
+ * Writes an assignment. If its value has the form `v + e`, writes `v += e`, so that tests cover both kinds of
+ * assignment.
+ */
 function writeAssignment(name: string, value: SketchExpression): string {
   if (value.kind === 'operation') {
     const [first, second] = value.operands;

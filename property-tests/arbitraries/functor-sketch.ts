@@ -46,7 +46,7 @@ export type SketchExpression =
       readonly type: ScalarType;
       readonly callee: string;
       readonly args: readonly SketchExpression[];
-      /** Index of the callee's result that this call uses. */
+      /** A call uses one of the callee's results: the one with this index. */
       readonly result: number;
     };
 
@@ -72,7 +72,7 @@ export type SketchStatement =
 
 /** The language features that a sketch may use. */
 export interface SketchOptions {
-  /** Allows loops, early returns and jumps. Without these, `if` is the only control flow. */
+  /** Allows loops, early returns and jumps. If false, `if` is the only control flow. */
   readonly loops: boolean;
   /** Allows reads of captured arrays at computed indices. */
   readonly reads: boolean;
@@ -95,7 +95,7 @@ export const everything: SketchOptions = {
 /** Features of programs that can be evaluated in four lanes at once. */
 export const straightLine: SketchOptions = { ...everything, loops: false, reads: false, integerDivision: false };
 
-/** Draws a number from 0 to bound − 1. At the end of the tape, it always returns 0. */
+/** Draws a number from 0 to bound − 1. At the end of the tape (the recorded random numbers), the draw is always 0. */
 export type Draw = (bound: number) => number;
 
 export function drawFrom(tape: ArrayLike<number>): Draw {
@@ -118,8 +118,8 @@ function operationsOn(type: ScalarType, signature: string): OperationName[] {
 }
 
 /**
- * Integer operations that are left out without `integerDivision`: random operands often divide by zero, and results
- * vary little.
+ * Integer operations that are left out without `integerDivision`: with random operands, divisors are often zero, and
+ * results vary little.
  */
 const divisions: readonly OperationName[] = ['div', 'rem'];
 
@@ -142,7 +142,7 @@ function productionsOf(type: ScalarType, options: SketchOptions): Production[] {
   if (type === 'f32') {
     const arithmetic = of([...operationsOn('f32', 'binary'), 'add', 'sub', 'mul', 'div'], 'f32', 'f32');
     const conversions = [...of(['convert'], 'u32'), ...of(['convert'], 'i32'), ...of(['convert'], 'bool')];
-    // Random bits rarely are an f32 with which arithmetic stays within range, so `bits` is only used for `some` floats.
+    // With random bits as an f32, arithmetic rarely stays within range. So `bits` is only used for `some` floats.
     const bits = options.floats === 'some' ? of(['bits'], 'u32') : [];
     return [...arithmetic, ...of(operationsOn('f32', 'unary'), 'f32'), ...conversions, ...bits, ...selection];
   }
@@ -170,7 +170,7 @@ const literals: Record<ScalarType, readonly (number | boolean)[]> = {
   bool: [true, false],
 };
 
-/** What is in scope at a statement or an expression. */
+/** The functions and variables that are in scope at a statement or an expression. */
 interface Surroundings {
   readonly sketch: { readonly functions: SketchFunction[]; readonly arrays: Named[]; readonly uniforms: Named[] };
   readonly options: SketchOptions;
@@ -189,7 +189,7 @@ const typesOf: Record<SketchOptions['floats'], readonly ScalarType[]> = {
   mostly: ['f32', 'f32', 'f32', 'f32', 'u32', 'i32', 'bool'],
 };
 
-/** Draws a well-typed program; all of its loops end after a few iterations. */
+/** Draws a well-typed program, in which every loop ends after a few iterations. */
 export function drawSketch(draw: Draw, options: SketchOptions): Sketch {
   const types = typesOf[options.floats];
   const captures = options.boolCaptures ? types : types.filter((type) => type !== 'bool');
@@ -376,7 +376,7 @@ function drawLeaf({ draw, names, sketch }: Surroundings, type: ScalarType): Sket
   const uniforms = sketch.uniforms.filter((uniform) => uniform.type === type);
   const choice = draw(6);
   if (visible.length > 0 && choice < 4) {
-    // The larger of two draws is likely to be a recent variable, so a value that was just written is often read.
+    // The larger of two draws tends to select a recent variable, so a value that was just written is often read.
     const at = Math.max(draw(visible.length), draw(visible.length));
     return { kind: 'name', type, name: visible[at]!.name };
   }

@@ -11,7 +11,7 @@ export function sketches(options: SketchOptions = everything): fc.Arbitrary<Sket
     .map((tape) => drawSketch(drawFrom(tape), options));
 }
 
-/** Values at which a wrong implementation of a type's operations is most likely to show. */
+/** For each type, the values for which wrong implementations of operations are most likely to fail. */
 const edges: Record<ScalarType, readonly (number | boolean)[]> = {
   u32: [0, 1, 2, 7, 31, 32, 33, 0xffff, 0x10000, 16777217, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff],
   i32: [0, 1, -1, 2, 7, -7, 31, 32, 65535, -65536, 16777217, 2147483647, -2147483647, -2147483648],

@@ -2,7 +2,8 @@ import { aWord, type Flaw, type Kind, someRecord } from '../../primitives/kinds.
 
 /**
  * Kinds of test columns and their host arrays. `tiny` is u32 below 4. `normal` is f32 without subnormals, because a
- * device may flush these to zero. `calm` is f32 whose sums are never subnormal, infinite or NaN. `sign` is 1 or −1.
+ * device may flush subnormals to zero. `calm` is f32 whose sums are never subnormal, infinite or NaN. `sign` is 1 or
+ * −1.
  */
 export interface HostKinds {
   readonly u32: Uint32Array;
@@ -25,14 +26,14 @@ const KINDS: readonly HostKind[] = [
   ...(['u32', 'tiny', 'i32', 'f32', 'normal', 'calm', 'sign', 'u8', 'i8', 'u16', 'i16', 'bool'] as const),
 ];
 export const aHostKind: Kind = aWord(KINDS);
-/** Kinds of columns, keyed by their names. */
+/** Validator of kinds of columns, given as a record with a name for each column. */
 export const someFields: Kind = (given, path, homes) =>
   someRecord(given, path, homes) ??
   Object.entries(given as object).reduce<Flaw | undefined>(
     (flaw, [name, kind]) => flaw ?? aHostKind(kind, `${path}.${name}`, homes),
     undefined,
   );
-/** Host columns: one array, or a record of arrays. */
+/** Validator of host columns, given as one array or as a record of arrays. */
 export const someRows: Kind = (given, path, homes) => {
   if (Array.isArray(given) || ArrayBuffer.isView(given)) return undefined;
   const flaw = someRecord(given, path, homes);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { requireArguments } from '../../primitives/arguments.ts';
 import { aBigint, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 
-/** Words for which mistakes in carries, signs and shifts show. */
+/** Words that reveal mistakes in carries, signs and shifts. */
 export const edgeWords: readonly number[] = [
   0, 1, 2, 3, 31, 32, 33, 0xffff, 0x10000, 0x7ffffffe, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff,
 ];
@@ -17,7 +17,7 @@ export const word: fc.Arbitrary<number> = fc.oneof(
 /** An i32 that is often a limit of its type or a small number. */
 export const integer32: fc.Arbitrary<number> = word.map((x) => x | 0);
 
-/** An i32 within ±(2³⁰−1), often a limit of this range. The difference of two is always below 2³¹. */
+/** An i32 within ±(2³⁰−1), often a limit of this range. The difference of two such numbers is always below 2³¹. */
 export const coordinate32: fc.Arbitrary<number> = fc.oneof(
   fc.constantFrom(0, 1, -1, 2 ** 30 - 1, -(2 ** 30 - 1), 2 ** 30 - 2),
   fc.integer({ min: -(2 ** 30 - 1), max: 2 ** 30 - 1 }),

@@ -24,7 +24,10 @@ import { type HostKind, someFields } from './host-kinds.ts';
 /** A value as a flat list of numbers, in the order of its shape; bools are 0 and 1. */
 export type Leaves = readonly number[];
 
-/** A monoid to test, the column kinds of its fields, and its identity and operator in plain JavaScript. */
+/**
+ * A monoid to test, together with the column kinds of its fields, and with its identity and operator in plain
+ * JavaScript.
+ */
 export interface MonoidSample {
   readonly name: string;
   readonly monoid: Monoid<Shape>;
@@ -54,7 +57,7 @@ const scalar = (
   combine: (a: number, b: number) => number,
 ): MonoidSample => sample(name, of, { value: kind }, [identity], ([a], [b]) => [combine(a!, b!)]);
 
-/** The smaller of two f32 by the rules of the functor IR: if one is NaN, the other is the result. */
+/** The smaller of two f32 by the rules of the functor IR. If one of them is NaN, the result is the other one. */
 const minOf = (a: number, b: number): number => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.min(a, b));
 const maxOf = (a: number, b: number): number => -minOf(-a, -b);
 
@@ -77,7 +80,10 @@ const affine = monoid({
   combine: ({ a, b }) => ({ m: a.m.mul(b.m), c: b.m.mul(a.c).add(b.c) }),
 });
 
-/** The bicyclic monoid: for a text of brackets, the numbers of closing and opening brackets without a partner. */
+/**
+ * The bicyclic monoid. Its values describe a text of brackets: the numbers of closing and of opening brackets without a
+ * partner.
+ */
 const bicyclic = monoid({
   of: { closing: u32, opening: u32 },
   identity: { closing: 0, opening: 0 },

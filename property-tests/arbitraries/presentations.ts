@@ -36,8 +36,8 @@ const someColumns: Kind = (given, path, homes) =>
   where('a record of arrays', isTable)(given, path, homes) ?? someRows(given, path, homes);
 
 /**
- * Makes a table of host rows in one of several forms: stored as they are; transformed on the host and restored by a
- * view; or with a length that only the device knows, between rows that must not be visible.
+ * Makes a table of host rows in one of several forms: stored unchanged; transformed on the host and restored by a view;
+ * or placed between rows that must not be visible, with a length that only the device knows.
  *
  * @example
  * const { x } = present(ctx, { x: Uint32Array.of(1, 2) }, 'device count');
@@ -100,7 +100,10 @@ function mapArrays(rows: HostTable, change: (array: HostArray) => HostArray): Ho
   return Object.fromEntries(Object.entries(rows).map(([name, array]) => [name, change(array)]));
 }
 
-/** Gathers element `from(i)` for every i. If `from(i)` is out of range, stores a value that a test would notice. */
+/**
+ * Copies element `from(i)` of an array for every i. If `from(i)` is out of range, stores a value that a test would
+ * notice.
+ */
 function pick(array: HostArray, length: number, from: (i: number, length: number) => number): HostArray {
   const take = <A extends { [i: number]: unknown }>(result: A, source: ArrayLike<unknown>, junk: unknown): A => {
     for (let i = 0; i < length; i++) {

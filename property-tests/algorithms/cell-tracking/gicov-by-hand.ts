@@ -21,8 +21,8 @@ export interface PlainScores {
 }
 
 /**
- * Twice the slopes of the grey values along x and y: central differences inside the frame, doubled one-sided
- * differences at its edges.
+ * Twice the slopes of the grey values along x and y: central differences inside the frame, and one-sided differences,
+ * doubled once more, at the edges.
  */
 export function doubledSlopes({ width, height, grey }: PlainFrame): [Float64Array, Float64Array] {
   const [x, y] = [new Float64Array(width * height), new Float64Array(width * height)];

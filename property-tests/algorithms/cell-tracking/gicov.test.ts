@@ -58,7 +58,9 @@ const drawing = fc
   })
   .map(({ width, height, discs, seed }) => drawn(width, height, discs, seed));
 
-/** Frames with different grey values: 8 bits, 16 bits with an offset, fractions, and a single value everywhere. */
+/**
+ * Frames of different kinds of grey values: 8 bits, 16 bits with an offset, fractions, and the same value everywhere.
+ */
 const frame: fc.Arbitrary<HostFrame> = fc.oneof(
   drawing,
   drawing.map((each) => ({ ...each, grey: Uint16Array.from(each.grey, (value) => 40_000 + 97 * value) })),

@@ -5,7 +5,10 @@ import { linkPoints, type Point, squaredDistance } from '../../../algorithms/cel
 const point = fc.record({ x: fc.integer({ min: 0, max: 12 }), y: fc.integer({ min: 0, max: 12 }) });
 const points = fc.array(point, { maxLength: 5 });
 
-/** The best pairing, found by trying all pairings: its number of pairs, and the sum of their squared distances. */
+/**
+ * The best pairing, found by trying all pairings. Returns the number of pairs, and the sum of the pairs' squared
+ * distances.
+ */
 function bestByTrial(from: readonly Point[], to: readonly Point[], distance: number): readonly [number, number] {
   const [first, ...rest] = from;
   if (first === undefined) return [0, 0];

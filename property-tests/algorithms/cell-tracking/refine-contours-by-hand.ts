@@ -18,7 +18,7 @@ const SAMPLES = POINTS * PER_POINT;
 /**
  * Computes the points of a contour after some rounds of refinement, in f64. Control points climb the gradient of the
  * outer minus the inner grey values. The gradient is numerical: each control point is moved a little to both sides
- * along each axis. Only points and normals follow these moves; the slopes of the grey values stay the same.
+ * along each axis. Points and normals are computed anew for each such move; the slopes of the grey values are not.
  */
 export function contourByHand(
   picture: PlainPicture,
@@ -64,7 +64,7 @@ export function contourByHand(
   return Array.from({ length: SAMPLES }, (_, k) => pointByHand(control, k).at);
 }
 
-/** The control points of a contour, all moved outwards by `delta`, followed by all moved inwards. */
+/** Two copies of the control points of a contour: first all moved outwards by `delta`, then all moved inwards. */
 function sidesOf(control: readonly Point[], delta: number): Point[] {
   const points = Array.from({ length: SAMPLES }, (_, k) => pointByHand(control, k));
   return [delta, -delta].flatMap((by) =>

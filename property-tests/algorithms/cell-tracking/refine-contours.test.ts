@@ -55,7 +55,7 @@ const disc = fc.record({
   radius: eighths(4, 6),
   contrast: fc.constantFrom(-90, 60, 90),
 });
-/** How far a given circle is off its disc, in x, y and radius: at most one pixel. */
+/** How far a given circle is from its disc in x, y and radius: at most one pixel each. */
 const off = fc.record({ x: eighths(-1, 1), y: eighths(-1, 1), radius: eighths(-1, 1) });
 /**
  * Invalid circles: at the border, outside of the frame, with a radius of at most 0, or with a position that is not

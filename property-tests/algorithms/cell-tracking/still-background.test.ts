@@ -49,7 +49,7 @@ onEveryBackend((opened, { runs }) => {
 describe('stillBackground', () => {
   test('processes many frames in bands, and frees its memory', async () => {
     const context = new Context(await createWorkersBackend({ workers: 2 }));
-    // A band holds at most 2^24 samples; three rows of 2^13 pixels in 1,024 frames have more.
+    // A band of rows can hold at most 2^24 samples. Three rows of 2^13 pixels in 1,024 frames have more.
     const [width, height] = [2 ** 13, 3];
     const frames = Array.from({ length: 1024 }, (_, frame) => ({
       ...{ width, height },

@@ -20,7 +20,7 @@ import { lostBefore } from '../../support/faulty-backend.ts';
 import { expectRefusal } from '../../support/reference-context.ts';
 import { slow } from '../../support/webgpu-support.ts';
 
-/** Discs of radius 4, brighter by 80 than the background of 100. */
+/** Draws discs of radius 4, which are brighter by 80 than the background of 100. */
 function drawDiscs(width: number, height: number, discs: readonly (readonly [x: number, y: number])[]): HostFrame {
   const grey = Uint8Array.from({ length: width * height }, (_, i) => {
     const [x, y] = [i % width, Math.floor(i / width)];
@@ -215,7 +215,7 @@ describe('cells', () => {
 });
 
 describe('frames', () => {
-  /** A context that counts uploads of frames, that is, writes with the length of a frame. */
+  /** Opens a context that counts uploads of frames, which it recognises by their length. */
   async function openCounting({ width, height }: { readonly width: number; readonly height: number }) {
     const backend = await createWorkersBackend({ workers: 1 });
     let uploads = 0;
@@ -357,7 +357,7 @@ describe('a generated video', () => {
   const size = { width: 640, height: 480 };
 
   async function accuracyOf(drawing: Partial<CellVideoOptions>, isStill = false) {
-    // A still background can be found only in a video in which cells move away from their places.
+    // A still background can be found only if the video is long enough that cells move away from their places.
     const frames = THOROUGH || isStill ? 40 : 20;
     const video = [...cellVideo({ seed: 6, cells: 36, amplitude: 10, frames, ...drawing })];
     const context = await openWorkers();

@@ -27,8 +27,8 @@ export interface PlainOptions {
 }
 
 /**
- * A cell as found in this frame, with its window and its field. `rounds` belong to the field, `snakeRounds` to the
- * snake.
+ * A cell that was found in this frame, with its window and its field. `rounds` counts the rounds of the field,
+ * `snakeRounds` those of the snake.
  */
 export interface PlainResult {
   readonly window: PlainWindow;
@@ -162,7 +162,7 @@ function snakeByHand(
     const size = f(Math.sqrt(f(f(x * x) + f(y * y))));
     return size > 0 ? [f(x / size), f(y / size)] : [0, 0];
   });
-  /** Samples the field and its two normals at a point, as integers; undefined outside of the window. */
+  /** Samples the field and its two normals at a point, as integers. Undefined outside of the window. */
   const seenAt = (x: number, y: number): [number, number, number] | undefined => {
     const inside = !isFlat && width >= 2 && height >= 2 && x >= 0 && x <= width - 1 && y >= 0 && y <= height - 1;
     if (!inside) return undefined;

@@ -31,7 +31,7 @@ function noisy(width: number, height: number, seed: number, discs: readonly Plai
   });
 }
 
-/** A cell whose snake starts as a circle. */
+/** Makes a cell whose snake starts as a circle. */
 function cellAt(x: number, y: number, radius: number, path = y): PlainCell {
   const kept = f(radius);
   return { x: f(x), y: f(y), path: f(path), radius: kept, radii: Array.from({ length: 20 }, () => kept) };

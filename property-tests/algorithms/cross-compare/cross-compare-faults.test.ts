@@ -62,7 +62,10 @@ afterAll(async () => {
   await shop.remove();
 });
 
-/** The boxes of one tile as text. Their positions and sizes differ between tiles and, slightly, between sides. */
+/**
+ * Writes the boxes of one tile as text. The boxes of different tiles have different positions and sizes; the boxes of
+ * both sides differ slightly.
+ */
 function boxes(tile: number, side: number): string {
   const line = (_: unknown, i: number): string => {
     const [left, top] = [10 * i + ((tile + side) % 3), tile % 7];
@@ -94,7 +97,7 @@ async function compare({ context = reference, atParse = {}, ...changes }: Change
   }
 }
 
-/** Runs `work`; returns its result and all threads that were started meanwhile. */
+/** Runs `work`. Returns its result, and all threads that were started in the meantime. */
 async function threadsOf<R>(
   work: (threads: readonly Worker[]) => Promise<R>,
 ): Promise<{ result: R; threads: readonly Worker[] }> {
@@ -112,14 +115,17 @@ const kill = (...threads: readonly (Worker | undefined)[]): void => {
   for (const thread of threads) void thread!.terminate();
 };
 
-/** The codes of an error and of its causes. */
+/** The codes of an error and of all its causes. */
 function codesOf(error: unknown): unknown[] {
   return error instanceof Error ? [(error as { code?: unknown }).code, ...codesOf(error.cause)] : [];
 }
 
 const failing = (run: Promise<unknown>): Promise<unknown[]> => run.then(() => ['it ended'], codesOf);
 
-/** The number of a call of `parse`, as a multiple of the number of tiles; there are two calls per tile. */
+/**
+ * The number of a call of `parse`, given as a multiple of the number of tiles. Each tile needs two calls, so the last
+ * call is at 2.
+ */
 const callAt = (tiles: number): number => Math.round(tiles * TILES);
 
 describe('a killed parser thread', () => {
@@ -209,7 +215,7 @@ describe('a killed worker of the backend', () => {
     let dead = false;
     const { result } = await threadsOf(async (started) => {
       const watch = setInterval(() => {
-        // The first two threads are the backend's; the later ones parse.
+        // The first two threads are those of the backend. All later ones are threads of the parser.
         if (dead || started.length < 3) return;
         dead = true;
         kill(started[0]);

@@ -12,7 +12,7 @@ const columns = (boxes: readonly Box[]): Boxes => ({
   bottom: column(boxes, 3),
 });
 
-/** Boxes in a small field, where many touch or coincide, or anywhere on the grid. */
+/** Boxes in a small field, where many boxes touch or coincide, or boxes anywhere on the grid. */
 const box = (min: number, max: number, side: number): fc.Arbitrary<Box> =>
   fc
     .tuple(

@@ -10,7 +10,7 @@ import { countLabels, type LabelPair, labelPair, sideOf } from '../../support/ra
 
 const MATCHING: MatchOptions = { minIou: 0.5, method: 'optimal' };
 
-/** The expected areas, by counting pixels. */
+/** The expected areas of pairs, computed by counting pixels. */
 function countedAreas({ p, q }: LabelPair, pairs: PairColumns): PairAreas {
   const areas = (holds: (pair: number, labelP: number | undefined, labelQ: number | undefined) => boolean) =>
     BigUint64Array.from(pairs.p, (_, pair) =>

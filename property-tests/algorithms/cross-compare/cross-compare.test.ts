@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([reference!.close(), workers!.close()]));
 
-/** A tile of a test: a named label image, or a named tile whose file cannot be read. */
+/** A tile of a test: a label image with a name, or a name for which no file can be read. */
 interface TestTile {
   readonly name: string;
   readonly image: LabelImage | undefined;
@@ -112,8 +112,8 @@ describe('crossCompare', () => {
       const good = images.flatMap((pair, index) => (index === broken ? [] : [{ name: nameAt(index), pair }]));
       const without = await compared({
         ...jobOf([]),
-        // If both sets had a single tile, these tiles would be paired regardless of their names. An additional tile on
-        // both sides prevents that.
+        // If both sets had a single tile, these two tiles would be paired regardless of their names. So both sides have
+        // an additional tile.
         p: {
           path: 'a',
           tiles: [...good.map(({ name, pair }) => ({ name, image: pair.p })), { name: 'zz', image: EMPTY }],

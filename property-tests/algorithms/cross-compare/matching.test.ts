@@ -43,8 +43,8 @@ const figuresOf = ({ ratio }: RatedPairs, matches: Uint32Array): { count: number
 });
 
 /**
- * The best choice of matches, found by trying all choices: its maximum number of matches, and the highest sum for this
- * number.
+ * The best choice of matches, found by trying all choices. Returns the maximum number of matches, and the highest sum
+ * of ratios for this number.
  */
 function exhaustive({ p, q, ratio }: RatedPairs, minIou: number): { count: number; sum: number } {
   const best = (pair: number, usedP: number, usedQ: number): { count: number; sum: number } => {
@@ -112,7 +112,7 @@ describe('matchPairs', () => {
     },
   );
 
-  /** Polygons that are runs of pixels in one row, so that the polygons of a side do not overlap. */
+  /** Polygons that consist of adjacent pixels of one row, so that the polygons of a side do not overlap. */
   const runs = fc
     .array(fc.tuple(fc.boolean(), fc.integer({ min: 1, max: 5 })), { maxLength: 12 })
     .map((lengths) => lengths.flatMap(([inside, length], run) => Array<number>(length).fill(inside ? run : -1)));

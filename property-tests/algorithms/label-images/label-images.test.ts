@@ -48,7 +48,7 @@ function regionsOf(image: LabelGrid, regions: RegionKind): LabelRegions {
   return parseLabels(Uint8Array.from(image.labels), parametersOf(image, regions)).labels;
 }
 
-/** The upper left part of an image, with `height` rows and at most as many columns as another image has. */
+/** The upper left part of an image. It has `height` rows, and at most as many columns as the other image. */
 function clipped({ width, labels }: LabelGrid, other: LabelGrid, height: number): LabelGrid {
   const size = { width: Math.min(width, other.width), height };
   return {
@@ -192,8 +192,8 @@ describe('a comparison of label images', () => {
   });
 
   test('whose boxes all meet takes time by pixels, not by pairs', async () => {
-    // 4096 labels, each with two stripes across all columns: 16.7 million pairs of boxes intersect, but only 8192 pairs
-    // share pixels.
+    // 4096 labels, each with two stripes across all columns. So 16.7 million pairs of boxes intersect, but only 8192
+    // pairs share pixels.
     const [width, height] = [64, 8192];
     const image = (shift: number) =>
       Uint16Array.from({ length: width * height }, (_, at) => 1 + ((Math.floor(at / width) + shift) % 4096));

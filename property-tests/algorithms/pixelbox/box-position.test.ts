@@ -24,11 +24,12 @@ interface Box {
 const LIMIT = 2 ** 30;
 
 /**
- * Whether a segment has a point strictly inside a box, which holds if some open interval of the segment is on the inner
- * side of all four sides.
+ * Whether a segment has a point strictly inside a box. The segment has such a point if some open interval of it is on
+ * the inner side of all four sides of the box.
  */
 function entersBox([[ax, ay], [bx, by]]: [Vertex, Vertex], { left, bottom, right, top }: Box): boolean {
-  // For the start and the end of the segment: positive if the point is on the inner side.
+  // For each side of the box, two numbers for the start and the end of the segment. A number is positive if the point
+  // is on the inner side.
   const sides = [
     [ax - left, bx - left],
     [right - ax, right - bx],
@@ -36,8 +37,8 @@ function entersBox([[ax, ay], [bx, by]]: [Vertex, Vertex], { left, bottom, right
     [top - ay, top - by],
   ].map(([start, end]) => [BigInt(start!), BigInt(end!)] as const);
   if (sides.some(([start, end]) => start <= 0n && end <= 0n)) return false;
-  // Fractions of the segment's length at which it crosses to the inner side of a box side and back, as numerator and
-  // denominator.
+  // For every side that the segment crosses, the fraction of the segment's length at which it crosses to the inner side
+  // (`enters`) or to the outer side (`leaves`), as numerator and denominator.
   const enters = sides.filter(([start]) => start <= 0n).map(([start, end]) => [-start, end - start] as const);
   const leaves = sides.filter(([, end]) => end <= 0n).map(([start, end]) => [start, start - end] as const);
   return enters.every(([n, d]) => leaves.every(([m, e]) => n * e < m * d));
@@ -158,7 +159,7 @@ describe('coordinates up to ±2^30', () => {
     }, 120_000);
     test('the position of a pixel equals the even-odd rule in exact integers', async () => {
       const pixels = fc.array(farVertex, { minLength: 1, maxLength: 60 });
-      // Pixels next to an edge: there, the sign of a cross product decides.
+      // Pixels next to an edge. For such pixels, the sign of a cross product decides.
       const beside = fc.tuple(
         farVertex,
         farVertex,

@@ -22,7 +22,7 @@ const sidesOf = ({ first, second }: RectilinearPairs): { p: Regions; q: Regions 
   q: regionsOf(gridPolygons(second)),
 });
 
-/** Pairs in which polygon i of one side belongs to polygon i of the other side. */
+/** Pairs of polygon i of the first side and polygon i of the second side, for every i. */
 const inOrder = (count: number): RegionPairs => {
   const each = Uint32Array.from({ length: count }, (_, i) => i);
   return { p: each, q: each };

@@ -64,7 +64,7 @@ describe('relations of rectilinear polygons', () => {
         rectilinearRings(SIZE),
         rectilinearRings(SIZE).map((all) => all.slice(0, 1)),
       );
-      // Launches with many pairs, because most random pairs overlap.
+      // Launches of many pairs. Many are needed to cover all relations, because most random pairs overlap.
       const pairs = fc.array(fc.tuple(rings, rings), { minLength: 1, maxLength: 40 });
       await fc.assert(
         fc.asyncProperty(pairs, async (all) => {
@@ -117,7 +117,7 @@ describe('predicates compared with GEOS', () => {
     const pixel = fc.tuple(fc.integer({ min: -3, max: 2 }), fc.integer({ min: -3, max: 2 }));
     const pixels = fc.uniqueArray(pixel, { maxLength: 14, selector: String });
     const pair = fc.tuple(pixels, pixels, fc.constantFrom(0, 1, 2)).map(([p, q, kind]): [Vertex[], Vertex[]] => {
-      // Kind 1: polygons that share no pixel, but possibly sides. Kind 2: the first polygon contains the second.
+      // In kind 1, the polygons share no pixel, but possibly sides. In kind 2, the first polygon contains the second.
       if (kind === 1) return [p, q.filter(([x, y]) => !p.some(([u, v]) => u === x && v === y))];
       return kind === 2 ? [p, p.filter((_, i) => i % 2 === 0)] : [p, q];
     });

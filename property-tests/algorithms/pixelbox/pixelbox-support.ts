@@ -26,7 +26,8 @@ export function edgesOf(rings: Rings): [Vertex, Vertex][] {
 }
 
 /**
- * Even-odd test of a pixel: it is inside if an odd number of edges cross its row strictly to the right of its centre.
+ * Even-odd test of a pixel. The pixel is inside if an odd number of edges cross its row strictly to the right of the
+ * pixel's centre.
  */
 export function holdsPixel(rings: Rings, x: number, y: number): boolean {
   const [cx, cy] = [2n * BigInt(x) + 1n, 2n * BigInt(y) + 1n];
@@ -56,7 +57,7 @@ export function countPixels(p: Rings, q: Rings): { intersection: bigint; union: 
   return { intersection, union };
 }
 
-/** Combines the two words of each element of a u64 column that was read. */
+/** Converts a u64 column that was read to bigints, by combining the two words of each element. */
 export function bigints({ lo, hi }: { readonly lo: Uint32Array; readonly hi: Uint32Array }): bigint[] {
   return Array.from(lo, (low, i) => BigInt(low) + (BigInt(hi[i]!) << 32n));
 }

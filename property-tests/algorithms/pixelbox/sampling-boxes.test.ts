@@ -24,7 +24,7 @@ interface Areas {
   readonly union: bigint;
 }
 
-/** Uploads a set of polygons, measures its pairs [p, q], reads the areas and frees everything. */
+/** Uploads a set of polygons, measures the pairs [p, q] in it, reads the areas, and frees everything. */
 async function measure(
   context: Context,
   polygons: readonly Rings[],
@@ -54,7 +54,7 @@ function allPairs(count: number): [number, number][] {
 }
 
 const blockSize = fc.constantFrom(4, 9, 16, 64);
-/** Thresholds from those that split boxes down to single pixels to those that never split a box. */
+/** Thresholds of many sizes: the smallest split boxes down to single pixels, the largest never split a box. */
 const threshold = fc.oneof(fc.integer({ min: 2, max: 40 }), fc.constantFrom(2, 3, 2048, 2 ** 24));
 /** Memory limits, some of which allow only a few boxes at a time. */
 const memoryBytes = fc.constantFrom(2 ** 28, 40_000, 300_000);
@@ -108,7 +108,7 @@ describe.each(someOf(kinds, 1))('areas of polygons: $kind', ({ polygons }) => {
 
 /**
  * Adds two pixels at opposite corners, so that all polygons have the same minimum bounding rectangle (MBR). A grid of
- * 2^k × 2^k cells then divides it along pixel borders.
+ * 2^k × 2^k cells divides this rectangle along pixel borders.
  */
 function framed(rings: Rings): Rings {
   const pixel = (x: number, y: number) =>
@@ -353,8 +353,8 @@ test('the host waits as often as documented, and no memory leaks', async () => {
   const { counters } = context.backend;
   const [live, before] = [counters.liveBuffers, counters.readbacks];
   const areas = await pixelBox(context, edges, edges, pairs);
-  // Four readbacks determine the largest MBR (minimum bounding rectangle); two each are for the window of pairs and its
-  // 64 sub-boxes.
+  // Four readbacks find the largest MBR (minimum bounding rectangle). Two more are for the window of pairs, and two for
+  // its 64 sub-boxes.
   expect(counters.readbacks - before).toBe(8);
   context.dispose(areas);
   // The row count of `expand` stays in memory until the next wait.
@@ -365,8 +365,8 @@ test('the host waits as often as documented, and no memory leaks', async () => {
 
 test('tables of boxes stay within memoryBytes for any number of boxes', async () => {
   const memoryBytes = 2 ** 18;
-  // Besides `memoryBytes`, there is room for all other data: a polygon, a pair, its areas, and sums over all rows of a
-  // launch.
+  // Besides `memoryBytes`, the limit has room for all other data: a polygon, a pair, its areas, and sums over all rows
+  // of a launch.
   const context = new Context(createReferenceBackend({ limits: { memoryBytes: memoryBytes + 2 ** 12 } }));
   const edges = uploadPolygonEdges(
     context,

@@ -12,7 +12,7 @@ export interface QuadrantRow {
 }
 
 /**
- * The position of a quadrant on a level up to 30. There are few different codes, so that quadrants of different
+ * The position of a quadrant on one of the levels 0 to 30. Few different codes occur, so that quadrants of different
  * polygons are often equal or nested.
  */
 const place = fc.integer({ min: 0, max: 30 }).chain((level) => {
@@ -25,7 +25,7 @@ const place = fc.integer({ min: 0, max: 30 }).chain((level) => {
   return fc.record({ level: fc.constant(level), code });
 });
 const shallow = place.filter(({ level }) => level <= 3);
-/** Quadrants of a few polygons in three sets, as rows. No polygon has a quadrant twice. */
+/** Rows of quadrants that belong to a few polygons in three sets. No polygon has the same quadrant twice. */
 export const quadrantRows: fc.Arbitrary<QuadrantRow[]> = fc.uniqueArray(
   fc
     .tuple(fc.oneof(shallow, place), fc.nat({ max: 4 }), fc.nat({ max: 2 }), fc.nat({ max: 1 }))

@@ -4,7 +4,7 @@ import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { type Rings, zonesOf } from '../../support/zonal-support.ts';
 
-/** Whether a point that no edge touches is inside by the even-odd rule. */
+/** Whether a point is inside by the even-odd rule. No edge may touch the point. */
 function holds(rings: Rings, px: number, py: number): boolean {
   const crossed = rings.flatMap((ring) =>
     ring.filter(([x1, y1], i) => {

@@ -42,7 +42,7 @@ const COMMANDS = ['allocate', 'read', 'forEach', 'walk', 'reduce', 'scan', 'sort
 /** More commands than any job runs. */
 const ENOUGH = 1e9;
 
-/** A reference backend that runs `left` more commands; all later ones fail. */
+/** A reference backend that runs the next `left` commands; all later commands fail. */
 class Failing {
   left = ENOUGH;
   readonly backend: Backend = createReferenceBackend();
@@ -111,7 +111,7 @@ describe('no memory leaks, wherever the backend fails', () => {
         failing.left = ENOUGH;
         if (made instanceof Error) expect(made).toEqual(new Error('planted'));
         else context.dispose(made);
-        // Counts that are still to be checked are freed at this wait.
+        // Some counts are still to be checked. They are freed at this wait.
         await context.sync();
         expect(context.backend.counters.liveBytes, `after ${left} commands`).toBe(liveBytes);
         return made instanceof Error ? made : commands;

@@ -16,7 +16,7 @@ interface Node {
   readonly entries: QuadrantRow[];
 }
 
-/** The expected tree: inserts each row from the root down, and lists the nodes level by level. */
+/** The expected tree. Each row is inserted from the root down; then the nodes are listed level by level. */
 function treeByHand(all: readonly QuadrantRow[]): Node[] {
   const root: Node = { level: 0, code: 0n, children: [], entries: [] };
   for (const row of all) {
@@ -127,7 +127,7 @@ onEveryBackend((opened, { runs }) => {
         ];
         expect('edges' in inParts).toBe(keepsEdges);
         expect(await readMaqTree(context, inParts)).toEqual(await readMaqTree(context, inOne));
-        // `frees` has already freed the other inputs.
+        // The other inputs were freed earlier, by `frees`.
         context.dispose(inOne, inParts, whole);
         expect(context.backend.counters.liveBytes).toBe(liveBytes);
       }),

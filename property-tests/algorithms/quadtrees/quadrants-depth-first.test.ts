@@ -24,7 +24,7 @@ const rowsOf = async (context: Context, quadrants: Quadrants): Promise<QuadrantB
   }));
 };
 
-/** The level of the smallest quadrant that contains the bounding box of a polygon's edges; at most `levels`. */
+/** The level of the smallest quadrant that contains the bounding box of a polygon's edges, but at most `levels`. */
 function enclosingLevel(rings: readonly Ring[], levels: number): number {
   const ends = rings.flatMap((ring) =>
     ring.filter(([x, y], i) => {
@@ -56,8 +56,8 @@ function enclosingLevel(rings: readonly Ring[], levels: number): number {
 }
 
 /**
- * Splits inside quadrants down to the next level that a depth-first decomposition reaches: it descends `perSplit`
- * levels at a time.
+ * Splits inside quadrants down to the next level at which a depth-first decomposition stops, because it descends
+ * `perSplit` levels at a time.
  */
 function cutDown(
   quadrants: readonly QuadrantByHand[],
@@ -148,7 +148,7 @@ onEveryBackend(
       });
       const waits = context.backend.counters.readbacks - readbacks;
       const boundary = (await rowsOf(context, found)).filter(({ boundary }) => boundary).length;
-      // Each round splits one quadrant into four, so there are at least boundary ÷ 4 rounds.
+      // Every round splits one quadrant into four, so the number of rounds is at least boundary ÷ 4.
       expect(waits).toBeLessThan(boundary / 4 / 5);
     });
   },

@@ -69,14 +69,14 @@ const startOf = ({ level, code }: Row): bigint => code << BigInt(60 - 2 * level)
 const endOf = ({ level, code }: Row): bigint => (code + 1n) << BigInt(60 - 2 * level);
 
 /**
- * For each pair of polygons, bounds of the area that they share, in square steps. Boundary quadrants count only for the
- * maximum.
+ * For each pair of polygons, the minimum and maximum of the area that both share, in square grid steps. Boundary
+ * quadrants count only for the maximum.
  */
 function sharedByRows(regions: readonly Row[], polygons: readonly Row[]): Map<string, [min: bigint, max: bigint]> {
   const shared = new Map<string, [bigint, bigint]>();
   for (const a of regions.filter(({ boundary }) => boundary < 2)) {
     for (const b of polygons.filter(({ boundary }) => boundary < 2)) {
-      // Of two quadrants, one contains the other, or they share no area.
+      // One of the two quadrants contains the other, or they share no area.
       const smaller = a.level < b.level ? b : a;
       const [from, to] = [startOf(smaller), endOf(smaller)];
       if (from < startOf(a) || from < startOf(b) || to > endOf(a) || to > endOf(b)) continue;
@@ -145,8 +145,8 @@ onEveryBackend((opened, { runs }) => {
           else if (before?.polygon === row.polygon) expect(startOf(row)).toBeGreaterThanOrEqual(endOf(before));
           if (before !== undefined) expect(row.polygon).toBeGreaterThanOrEqual(before.polygon);
         }
-        // A polygon's quadrants must cover all cells of its parts' inside quadrants, and no cell outside of its parts'
-        // quadrants.
+        // The quadrants of a polygon must cover all cells of the inside quadrants of its parts, and no cell outside of
+        // all quadrants of its parts.
         const cellsOf = (some: readonly Pick<Row, 'polygon' | 'level' | 'code'>[]): Set<string> =>
           new Set(
             some.flatMap(({ polygon, level, code }) => {
@@ -160,8 +160,8 @@ onEveryBackend((opened, { runs }) => {
         const byHand = all.flatMap((parts, polygon) => parts.flatMap((rings) => splitByHand(polygon, rings, levels)));
         const [covered, possible] = [cellsOf(rows), cellsOf(byHand)];
         expect([...covered].filter((cell) => !possible.has(cell))).toEqual([]);
-        // A part without area may run through another part of the same sheet, and turn a quadrant inside that part into
-        // a boundary one.
+        // A part without area may cross another part of the same sheet (parts that do not overlap). A quadrant inside
+        // the other part then becomes a boundary quadrant.
         for (const cell of cellsOf(byHand.filter(({ boundary }) => !boundary))) expect(covered.has(cell)).toBe(true);
       }),
       { numRuns: Math.ceil(runs / (THOROUGH ? 1 : 2)) },

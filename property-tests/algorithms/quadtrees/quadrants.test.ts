@@ -29,7 +29,7 @@ const rowsOf = async (context: Context, quadrants: Quadrants): Promise<QuadrantB
   }));
 };
 
-/** The range of cells that a quadrant covers, as their numbers in Morton order. */
+/** The range of cells that a quadrant covers. Cells are numbered in Morton order. */
 function spanOf(level: number, code: bigint): [from: bigint, to: bigint] {
   const shift = BigInt(60 - 2 * level);
   return [code << shift, (code + 1n) << shift];

@@ -34,7 +34,7 @@ interface Piece {
   readonly boundary: boolean;
 }
 
-/** The quadrants of a set of polygons as squares. */
+/** The quadrants of a set of polygons, converted to squares. */
 function piecesOf(set: readonly (readonly Ring[])[], levels: number, prefix = ''): Piece[] {
   return set
     .flatMap((rings, polygon) => splitByHand(polygon, rings, levels))

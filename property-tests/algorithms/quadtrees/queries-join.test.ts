@@ -72,7 +72,7 @@ onEveryBackend((opened, { runs }) => {
         async (sets, others, levels, capacity) => {
           const { context } = opened();
           const { liveBytes } = context.backend.counters;
-          // Some queries are polygons of the first set, so that both share all edges.
+          // Some queries are polygons of the first set, so that a query and a polygon share all edges.
           const asked = [...others, ...sets[0].slice(0, 2)];
           const found = await join(context, sets, asked, levels, capacity);
           expect(context.backend.counters.liveBytes).toBe(liveBytes);

@@ -33,7 +33,7 @@ onEveryBackend((opened, { runs }) => {
       fc.asyncProperty(sets, points, fc.integer({ min: 0, max: LEVELS + 1 }), async (sets, others, levels) => {
         const { context } = opened();
         const { liveBytes } = context.backend.counters;
-        // Vertices, which are on edges, and arbitrary points.
+        // The points are arbitrary ones and vertices, which are on edges.
         const asked: Point[] = [...sets.flat(3).slice(0, 12), ...others];
         const quadrants = [];
         for (const set of sets)

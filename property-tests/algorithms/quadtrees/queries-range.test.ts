@@ -12,7 +12,7 @@ import { type QuadrantRow, quadrantRows, uploadRows } from './arbitrary-quadrant
 /** A domain whose grid has steps of length 1, so that coordinates count steps. */
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
 
-/** Coordinates on the sides of quadrants, next to these sides, or anywhere. */
+/** Coordinates that are on a side of a quadrant, next to such a side, or anywhere. */
 const side = fc.oneof(
   fc.integer({ min: 0, max: 16 }).map((i) => (i * DOMAIN_STEPS) / 16),
   fc.tuple(fc.integer({ min: 1, max: 15 }), fc.constantFrom(-1, 1)).map(([i, by]) => (i * DOMAIN_STEPS) / 16 + by),
@@ -50,7 +50,8 @@ onEveryBackend((opened, { runs }) => {
     timeout: 120_000,
   }, async () => {
     const capacities = fc.constantFrom(undefined, 1, 7);
-    // Limits on sets and polygons: with the first limits, sort keys fit in 64 bits; with the second, they do not.
+    // Maximum numbers of sets and of polygons. With the first pair of limits, sort keys fit in 64 bits; with the second
+    // pair, they do not.
     const sizes = fc.constantFrom({ sets: 2 ** 28, polygons: 2 ** 32 }, { sets: 2 ** 32, polygons: 2 ** 32 });
     const queries = fc.array(windows, { minLength: 1, maxLength: 3 });
     await fc.assert(

@@ -19,7 +19,7 @@ const NUMBERS = ['u', 'v', 'i', 'j', 'd'] as const;
 
 type Row = SampleTable['rows'][number];
 
-/** One value of a host column, as a cell of the expected result. */
+/** One value of a host column, in the form of a cell of the expected result. */
 function cellAt(column: t.HostColumn, i: number): Cell {
   const { validity } = column;
   if (validity !== undefined && ((validity[i >> 5]! >> (i & 31)) & 1) === 0) return null;
@@ -35,7 +35,7 @@ function orderOfCells(a: Cell, b: Cell): number {
   return order({ value: a, scale: 0 }, { value: b, scale: 0 });
 }
 
-/** Groups rows by their keys; groups are in the order of their keys. */
+/** Groups rows by their keys. The groups are sorted by key. */
 function groupsOf(rows: readonly Row[], keys: readonly string[]): (readonly Row[])[] {
   const compare = (a: Row, b: Row): number => keys.reduce((found, key) => found || orderOfCells(a[key]!, b[key]!), 0);
   const groups: Row[][] = [];
@@ -123,7 +123,7 @@ function exactSum(values: readonly number[]): number {
   return Number(units) / 2 ** 149;
 }
 
-/** Zeros, and f32 with exponents in a limited range from `first` on. */
+/** Zeros, and f32 whose exponents are in a limited range that begins at `first`. */
 const narrowFloats = fc
   .tuple(fc.integer({ min: -149, max: 60 }), fc.constantFrom(0, 1, 7, 8, 9, 31, 39))
   .chain(([first, range]) => {

@@ -51,7 +51,7 @@ function conditionsWith(tree: MaqTreeWithEdges): fc.Arbitrary<t.Condition> {
 
 type Row = { readonly [name: string]: Cell };
 
-/** Points and small numbers, some of them null. */
+/** Makes rows of points and small numbers, some of which are null. */
 function rowsOf(asked: readonly Point[], seed: number): Row[] {
   return asked.map(([x, y], i): Row => {
     const kind = ((seed >>> 3) + 5 * i) % 9;

@@ -95,7 +95,7 @@ const endings: { readonly [ending: string]: Ending } = {
   },
 };
 
-/** The result that the context must still give after each way in which a job can end. */
+/** The expected result of a job on the context, after each way in which an earlier job can end. */
 const expected = plain(await zonalHistogram(new Context(createReferenceBackend()), job(new AbortController().signal)));
 
 const dealt = dealLaws(
@@ -119,7 +119,7 @@ onEveryBackend((opened, backend) => {
         expect(held()).toEqual(before);
         expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
       }
-      // The context can still be used: the same job gives the same result.
+      // The context must still be usable: a repetition of the job must give the same result.
       const { signal } = new AbortController();
       expect(plain(await zonalHistogram(context, job(signal)))).toBe(expected);
     },

@@ -24,7 +24,7 @@ export function multiplyAdd(a: Fraction, b: Fraction, c: Fraction): Fraction {
 const words = new BigInt64Array(1);
 const floats = new Float64Array(words.buffer);
 
-/** The next f64 above or below; 0 and −0 are one value. */
+/** The next f64 above or below a value. 0 and −0 count as one value. */
 function stepped(value: number, by: 1n | -1n): number {
   floats[0] = value;
   const steps = value < 0 || Object.is(value, -0) ? -(words[0]! & (2n ** 63n - 1n)) : words[0]!;
@@ -34,11 +34,12 @@ function stepped(value: number, by: 1n | -1n): number {
 }
 
 /**
- * Whether a finite f64 is the nearest to a fraction: neither adjacent f64 is nearer. If two are equally near, the even
- * one counts as the nearest. Fractions that are at least half a step above the largest f64 have no nearest f64.
+ * Whether a finite f64 is the nearest to a fraction, so that neither adjacent f64 is nearer. If two f64 are equally
+ * near, the even one counts as the nearest. Fractions that are at least half a step above the largest f64 have no
+ * nearest f64.
  */
 export function isNearest(value: number, { numerator, denominator }: Fraction): boolean {
-  /** The distance to another fraction, multiplied by the denominator of the first. */
+  /** The distance to another fraction, multiplied by the denominator of the first fraction. */
   const distance = (other: Fraction): Fraction => {
     const difference = numerator * other.denominator - other.numerator * denominator;
     return { numerator: difference < 0n ? -difference : difference, denominator: other.denominator };

@@ -53,7 +53,7 @@ const draft: fc.Arbitrary<Draft> = fc
     return { sample, cells, edges: edges.toSorted((a, b) => a - b), nodata: stored };
   });
 
-/** Counts all cells of a raster of one row as one zone. */
+/** Counts all cells of a raster with a single row, as a single zone. */
 const count = (context: Context, { sample, cells, nodata }: Draft, binning: object) =>
   zonalHistogram(context, {
     zones: zonesOf([[box(-1, -1, cells.length + 1, 2)]]),
@@ -155,7 +155,7 @@ describe('even bins', () => {
       const strays = lower.filter((edge, i) => {
         const sum = low + i * width;
         const isNear = Math.abs(edge - sum) <= 2 ** -51 * Math.max(Math.abs(low), Math.abs(sum));
-        // An edge must not have more decimals than the given numbers.
+        // An edge of a bin must not have more decimals than the given numbers.
         return !isNear || (decimals <= 100 ? Number(edge.toFixed(decimals)) : sum) !== edge;
       });
       expect(strays).toHaveLength(0);

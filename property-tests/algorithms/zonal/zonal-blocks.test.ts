@@ -11,7 +11,8 @@ import { fc, test } from '../../law-test.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
 /**
- * A raster that returns its blocks in reverse order, with garbage between blocks and in cells outside of the raster.
+ * A raster that returns its blocks in reverse order. There is garbage between the blocks, and in the cells of blocks
+ * that are outside of the raster.
  */
 function inBlocks(raster: RasterSource): RasterSource & { readonly windows: Window[] } {
   const { blockColumns, blockRows, sample, width, height } = raster;
@@ -91,7 +92,7 @@ describe.each(testBackends)('blocks on $name', ({ name, runs }) => {
       const zones = zonesOf(
         corners.map(([x, y, right, top]) => [box(x, y, Math.max(x + 1, right), Math.max(y + 1, top))]),
       );
-      // The memory limit makes windows that have several rows of blocks, but not all.
+      // With this memory limit, a window has several rows of blocks, but not all rows.
       const job = { zones, binning, tile: 32, memoryBytes: 600_000 };
       const blocks = inBlocks(rows);
       expect(plain(await zonalHistogram(context, { ...job, raster: blocks }))).toBe(

@@ -52,10 +52,10 @@ interface NearCell {
   readonly row: number;
 }
 
-/** Positions within a zone's counts. The counts of the bins follow from `bins` on. */
+/** Positions of the special counts in a zone's list of counts. The counts of the bins begin at `bins`. */
 const SLOTS = { nodata: 0, below: 1, above: 2, bins: 3 };
 
-/** The counts of every zone as GDAL found them; they are read from the fixture. */
+/** The counts of every zone by GDAL, which are read from the fixture. */
 function countsByGdal({ name, bins }: Job): { names: string[]; counts: number[][] } {
   const [, ...lines] = readFileSync(join(fixtures, `${name}.csv`), 'utf8')
     .trim()
@@ -85,7 +85,7 @@ function countsOf({ names, bins, nodata, below, above }: ZonalHistogram, { binni
   return counts;
 }
 
-/** The edges of a zone in coordinates in which cell centres are integers. */
+/** The edges of a zone. Coordinates are scaled so that the centres of cells have integer coordinates. */
 function* edgesOf({ polygons }: Zones, zone: number, grid: RasterGrid): Generator<readonly [number[], number[]]> {
   const { polygonRings, ringVertices, x, y } = polygons;
   const point = (at: number): number[] => [
@@ -106,7 +106,7 @@ function distance([px, py]: number[], [x0, y0]: number[], [x1, y1]: number[]): n
   return Math.hypot(px! - x0! - t * dx, py! - y0! - t * dy);
 }
 
-/** Every cell of the raster whose centre is within the tolerance of an edge, zone by zone. */
+/** For each zone, every cell of the raster whose centre is within the tolerance of an edge. */
 function cellsNearEdges(zones: Zones, grid: RasterGrid): NearCell[] {
   const { tolerance } = about;
   return zones.names.flatMap((_, zone) => {
@@ -116,8 +116,8 @@ function cellsNearEdges(zones: Zones, grid: RasterGrid): NearCell[] {
       const columns = [start[0]!, end[0]!].sort((a, b) => a - b);
       const slope = (end[0]! - start[0]!) / (end[1]! - start[1]!);
       for (let row = Math.ceil(rows[0]! - tolerance); row <= rows[1]! + tolerance; row++) {
-        // Near a steep edge, a row's candidates are close to one column. Near a flat edge, they may be anywhere along
-        // the edge.
+        // Near a steep edge, the candidates of a row are close to one column. Near a flat edge, they may be anywhere
+        // along the edge.
         const steep = Math.abs(slope) < 1;
         const at = start[0]! + (row - start[1]!) * slope;
         const first = steep ? Math.round(at) : Math.ceil(columns[0]! - tolerance);
@@ -154,7 +154,10 @@ function holds(zones: Zones, grid: RasterGrid, { zone, column, row }: NearCell):
   return inside;
 }
 
-/** A cell near an edge in the fixture: zone, column, row, distance, slot, and whether GDAL counts it as inside. */
+/**
+ * A cell near an edge, as stored in the fixture: zone, column, row, distance, slot, and whether GDAL counts the cell as
+ * inside.
+ */
 type StoredCell = readonly [number, number, number, number, number, boolean];
 
 async function load(job: Job): Promise<{ zones: Zones; raster: RasterSource; near: StoredCell[] }> {
@@ -236,7 +239,7 @@ describe('a square whose corners are cell centres', () => {
       nodata: undefined,
       blockColumns: 6,
       blockRows: 6,
-      // The value of every cell is its number, so that the counted values identify the cells.
+      // The value of every cell is the number of the cell, so that the counted values identify the cells.
       read: async () => Uint8Array.from({ length: 36 }, (_, cell) => cell),
       close: async () => {},
     };

@@ -82,7 +82,7 @@ describe('pairs of zone and value', () => {
   });
 
   test('are merged in the time of a few sorts: many rows in 64 windows', () => {
-    // A million rows in a thorough run.
+    // A thorough run has a million rows.
     const rows = THOROUGH ? 2 ** 14 : 2 ** 12;
     const totals = createUniqueTotals('u32', 2 ** 30);
     for (let window = 0; window < 64; window++) {

@@ -46,13 +46,13 @@ function holds(rings: Rings, px: number, py: number): boolean {
   return crossed.length % 2 === 1;
 }
 
-/** The numbers of all cells whose centre satisfies `rule`. Rows of the raster are one unit high. */
+/** The numbers of all cells whose centre satisfies `rule`. A row of the raster has a height of one unit. */
 function cellsWhere({ width, height }: RasterSource, rule: (x: number, y: number) => boolean): number[] {
   const all = Array.from({ length: width * height }, (_, i) => i);
   return all.filter((i) => rule((i % width) + 0.5, height - Math.floor(i / width) - 0.5));
 }
 
-/** The values that every zone contains. All cells have different values, so that these identify the zone's cells. */
+/** The values of the cells in every zone. All cells have different values, so the values identify the cells. */
 function valuesOf({ bins, names }: ZonalHistogram): number[][] {
   return names.map((_, zone) => [...bins.lower].filter((_, row) => bins.zone[row] === zone));
 }
@@ -169,8 +169,8 @@ describe('a zone of several parts', () => {
 describe('a zone compared with GEOS', () => {
   test('has the area of the union of its parts', async () => {
     const geos = await Geos.open();
-    // Parts are ten times as large, for accuracy: the number of cells equals the area of rectangles, and approximates
-    // the area of other shapes.
+    // Parts are drawn ten times as large, so that the number of cells equals the area of rectangles, and approximates
+    // the area of other shapes well.
     const pairs = fc
       .sample(fc.tuple(simplePart, simplePart), { numRuns: THOROUGH ? 200 : 60, seed: 3 })
       .map((pair) => movedParts(pair, (x, y) => [x * 10, y * 10]));
@@ -241,7 +241,7 @@ describe('parts of zones', () => {
       expect(cancelled.stderr).toContain(
         'note: 1 zone has parts that overlap; by the even-odd rule what two of them cover is outside: "0".\n',
       );
-      // The parts of a zone are drawn as separate paths: in a single path, the even-odd rule would make a hole where
+      // Each part of a zone is drawn as a separate path. In a single path, the even-odd rule would make a hole where
       // two parts overlap.
       const pathsIn = async (name: string) => [
         ...(await readFile(shop.path(name), 'utf8')).matchAll(/<path fill="[^"]*" d="M/g),

@@ -13,7 +13,8 @@ const binning = { kind: 'unique' } as const;
 /** A raster of the whole earth with ten degrees per cell, in which all cells have different values. */
 function world(west: number): RasterSource {
   const cells = Uint16Array.from({ length: 36 * 18 }, (_, i) => {
-    // Derives the value from the longitude, not from the column, so that it does not depend on where the raster begins.
+    // The value of a cell is derived from its longitude, not from its column, so that the value does not depend on
+    // where the raster begins.
     const longitude = (west + (i % 36) * 10 + 720) % 360;
     return Math.floor(i / 36) * 36 + longitude / 10;
   });
@@ -51,7 +52,8 @@ describe('longitudes', () => {
 
   test('of a zone around the whole earth are counted once, and by even-odd where it overlaps itself', async () => {
     expect(cellsOf(await count(world(0), [[box(-180, 0, 180, 10)]]))).toEqual([36]);
-    // The even-odd rule applies to the zone with its shifted copies, so a cell that these cover twice is outside.
+    // The even-odd rule applies to the zone together with its shifted copies. So a cell that is covered twice is
+    // outside.
     expect(cellsOf(await count(world(0), [[box(-180, 0, 200, 10)]]))).toEqual([34]);
   });
 
@@ -218,7 +220,8 @@ describe('progress', () => {
       expect(JSON.parse(all.at(-1)!)).toMatchObject({ passedCells: large.width * large.height });
       const some = windowsFor(boxesOf(columns.map((first) => [first, first + 1])));
       expect(some.length).toBeLessThan(all.length);
-      // A window without zones is not halved. The halves of a window end where the whole window would end.
+      // A window without zones is not split into halves. The second half of a split window ends where the whole window
+      // would end.
       if (!halved) expect(all).toEqual(expect.arrayContaining(some));
       const ends = some.map((window) => JSON.parse(window));
       for (const { row, column, rows, columns, passedCells } of ends) {

@@ -10,7 +10,7 @@ import { fc, test } from '../../law-test.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 import { isNearest } from './nearest-f64.ts';
 
-/** Words of f32 whose exponents are in one group, in two neighbouring groups, or anywhere. */
+/** Words of f32. Their exponents are in one group, in two neighbouring groups, or anywhere. */
 const exponents = fc.oneof(
   fc.constant({ min: 112, max: 140 }),
   fc.constant({ min: 100, max: 140 }),
@@ -63,7 +63,7 @@ describe('a fraction', () => {
   const whole = fc.oneof(
     fc.bigInt({ min: -(2n ** 1200n), max: 2n ** 1200n }),
     fc.bigInt({ min: -(2n ** 60n), max: 2n ** 60n }),
-    // Fractions halfway between two f64, or next to such a fraction.
+    // Fractions that are halfway between two f64, or next to such a midpoint.
     fc
       .record({
         bits: fc.bigInt({ min: 2n ** 51n, max: 2n ** 54n }),

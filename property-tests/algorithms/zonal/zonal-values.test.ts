@@ -43,8 +43,8 @@ const storedOf = (sample: Sample): fc.Arbitrary<number[]> => {
 };
 
 /**
- * Scale and offset of stored values. With scalings of the first kind, products and sums are exact; with the others,
- * they are rounded.
+ * Scale and offset of stored values. With scalings of the first kind, products and sums are exact. With all other
+ * scalings, they are rounded.
  */
 const scalings = fc.oneof(
   fc.record({ scale: fc.constantFrom(0.25, -0.5, 2, -1), offset: fc.constantFrom(0, -40, 0.5) }),
@@ -189,7 +189,8 @@ describe('cell values', () => {
       raster,
       binning: { kind: 'unique' },
     });
-    // 9 times the f64 nearest to 0.1 plus 4 times the f64 nearest to 0.001: exact in hundreds of bits, then rounded.
+    // The sum of 9 times the f64 nearest to 0.1 and 4 times the f64 nearest to 0.001. The sum is computed exactly, in
+    // hundreds of bits, and then rounded.
     const tenth = 0x1999999999999an; // × 2^-56
     const thousandth = 0x10624dd2f1a9fcn; // × 2^-62
     const exact = 9n * (tenth << 6n) + 4n * thousandth;

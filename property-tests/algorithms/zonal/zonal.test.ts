@@ -29,8 +29,8 @@ afterAll(async () => {
 });
 
 /**
- * Even-odd test in map space; left and bottom edges are inside. It is exact, because coordinates are small multiples of
- * ¼.
+ * Even-odd test in map space. Points on left and bottom edges are inside. The test is exact, because coordinates are
+ * small multiples of ¼.
  */
 function holds(rings: Rings, px: number, py: number): boolean {
   let inside = false;
@@ -154,7 +154,10 @@ const layer = THOROUGH ? 'counties' : 'states';
 
 describe(`real ${layer} on a real raster`, () => {
   const bins05 = { kind: 'even', low: 0, high: 1, width: 0.05 } as const;
-  /** The part of a raster of the world, in cells of 0.1°, that shows the mainland: 126° to 66° West, 24° to 50° North. */
+  /**
+   * The mainland in a raster of the world with cells of 0.1°: the cells from 126° to 66° West and from 24° to 50°
+   * North.
+   */
   const mainland = ({ readBlocks: _, ...raster }: RasterSource): RasterSource => {
     const [left, top] = [540, 400];
     return {
