@@ -66,8 +66,8 @@ function grow(vertices: Vertices, at: FeaturePlace): void {
 }
 
 /**
- * Removes vertices that repeat the first one from the end of the ring that begins at `start`. Returns false if there
- * were none, which means that the ring was not closed.
+ * Removes vertices at the end of a ring that repeat its first vertex. `start` is the index of the first vertex. Returns
+ * false if no vertex was removed, which means that the ring was not closed.
  */
 export function dropClosingVertex(vertices: Vertices, start: number): boolean {
   const { x, y } = vertices;
@@ -79,16 +79,18 @@ export function dropClosingVertex(vertices: Vertices, start: number): boolean {
 }
 
 /**
- * Maximum width of a flat ring divided by its length. It is far below a step of the grid to which polygons are snapped.
+ * A ring is flat if its width is at most this fraction of its length. Such a width is far below a step of the grid to
+ * which polygons are snapped.
  */
 const FLAT = 2 ** -40;
 
 /**
- * Whether all vertices of the ring that begins at `start` lie on one line, except for rounding, so that it encloses no
- * area.
+ * Whether all vertices of the ring that begins at `start` lie on one line, except for rounding, so that the ring
+ * encloses no area.
  *
- * The signed area is not used, because that of a bow-tie is 0, although both halves are inside. A ring that follows a
- * bent line there and back also encloses no area, but is not detected, because this would require comparing all edges.
+ * The signed area is not used, because a bow-tie has a signed area of 0, although both of its halves are inside. A ring
+ * that follows a bent line there and back also encloses no area, but is not detected, because this would require
+ * comparing all edges.
  *
  * O(vertices).
  */
@@ -101,7 +103,8 @@ export function isFlat(vertices: Vertices, start: number): boolean {
     const [toX, toY] = [x[v]! - fromX, y[v]! - fromY];
     if (Math.abs(toX) + Math.abs(toY) > Math.abs(alongX) + Math.abs(alongY)) [alongX, alongY] = [toX, toY];
   }
-  // If the longest direction is horizontal or vertical, the tolerance is 0, so coordinates must match exactly.
+  // If the longest direction is horizontal or vertical, the tolerance is 0. In this case, the coordinates of a flat
+  // ring must match exactly.
   const tolerance = FLAT * Math.abs(alongX * alongY);
   for (let v = start + 1; v < length; v++) {
     if (Math.abs(alongX * (y[v]! - fromY) - alongY * (x[v]! - fromX)) > tolerance) return false;
@@ -110,9 +113,9 @@ export function isFlat(vertices: Vertices, start: number): boolean {
 }
 
 /**
- * A fast test that finds most rings that are not flat. It is true if the first two edges are horizontal and vertical,
- * in either order, and no vertex is too far away along the first edge. Outlines of pixels pass this test, and there are
- * millions of them.
+ * A fast test that recognizes most rings that are not flat. The test is true if one of the first two edges is
+ * horizontal and the other vertical, and no vertex is too far away in the direction of the first edge. Outlines of
+ * pixels pass this test, and there are millions of them.
  */
 function beginsSquarely({ x, y, length }: Vertices, start: number): boolean {
   const [along, across] = y[start] === y[start + 1] ? [x, y] : [y, x];
@@ -120,7 +123,8 @@ function beginsSquarely({ x, y, length }: Vertices, start: number): boolean {
   const side = Math.abs(along[start + 1]! - from);
   const turns = across[start] === across[start + 1] && along[start + 1] === along[start + 2];
   if (length - start < 3 || side === 0 || !turns || across[start + 1] === across[start + 2]) return false;
-  // A flat ring would reach twice this distance. The factor 2 allows for rounding in the test.
+  // A flat ring would extend to twice this distance. The factor 2 allows for rounding errors in the test for flat
+  // rings.
   const far = side / (2 * FLAT);
   for (let v = start + 2; v < length; v++) if (Math.abs(along[v]! - from) > far) return false;
   return true;
@@ -137,7 +141,8 @@ export function jumpsAntimeridian({ x, length }: Vertices, start: number): boole
 /**
  * Unwraps the ring that begins at `start`, on the assumption that it crosses the antimeridian: adds multiples of 360 to
  * its longitudes, so that no edge spans more than 180 degrees. This is impossible if the ring goes round a pole, or if
- * it would lose its area (such as a box around the world). Then the ring is left unchanged, and the result is false.
+ * the ring would lose its area (such as a box around the world). In these cases, the ring is left unchanged, and the
+ * result is false.
  */
 export function unwrapRing(vertices: Vertices, start: number): boolean {
   const { x, length } = vertices;
@@ -150,7 +155,8 @@ export function unwrapRing(vertices: Vertices, start: number): boolean {
 
 /**
  * Moves the ring that begins at `start` by full turns, so that its first vertex lies within the longitudes of an outer
- * ring, if possible. After an outer ring has been unwrapped, this moves its holes to the same side of the antimeridian.
+ * ring, if possible. After an outer ring has been unwrapped, this function moves the holes of the outer ring to the
+ * same side of the antimeridian.
  */
 export function followOuterRing(vertices: Vertices, start: number, outer: readonly [number, number]): void {
   const [left, right] = outer;

@@ -26,7 +26,8 @@ export interface StagedFolder {
 
 /**
  * Creates an output folder, or uses an existing empty one. Until all files are complete, they are collected in a hidden
- * folder inside it. Hidden folders that killed processes of this machine left there are removed.
+ * folder inside the output folder. Hidden folders that killed processes of this machine left in the output folder are
+ * removed.
  *
  * @throws UsageError `output/unwritable` if the folder cannot be created, `output/not-empty` if it contains files.
  */

@@ -21,7 +21,7 @@ const LONGEST_TITLE = 56;
 /**
  * Starts a chart of the first numeric column that is not a key. With keys, it is a bar chart with one bar per row,
  * labelled by the keys. Without keys, it is a histogram. Nulls and numbers that are not finite are not drawn; the
- * subtitle states their number.
+ * subtitle states how many there are.
  *
  * The chart does not depend on how the rows are divided among calls of `add`.
  *
@@ -98,7 +98,8 @@ function left(missing: number): string {
 async function barChart(bars: readonly Bar[], label: string, height: number): Promise<string> {
   const { Plot, document } = await loadPlot();
   const { axisX, barX, gridX, plot, ruleX, text: textMark } = Plot;
-  // Names are shortened, so two bars may have the same name. Bars are therefore placed by number.
+  // Names are shortened, so two bars may have the same name. Therefore bars are placed by their numbers, not by their
+  // names.
   const numbered = bars.map((bar, place) => ({ ...bar, place }));
   const chart = plot({
     document,
@@ -126,8 +127,8 @@ const MAX_BINS = 64;
 const CHART_HEIGHT = 320;
 
 /**
- * Draws a histogram. The bin width is the smallest power of two with which 64 bins cover all numbers. When the width
- * doubles, pairs of bins are merged.
+ * Creates a histogram. The bin width is the smallest power of two with which 64 bins cover all numbers. When new
+ * numbers exceed the bins, the width is doubled by merging pairs of bins.
  */
 function histogramOf(title: string, field: TableField): TablePicture {
   let [power, counts, count, missing] = [0, new Map<number, number>(), 0, 0];
@@ -198,7 +199,7 @@ function powerFor(min: number, max: number): number {
   return power;
 }
 
-/** Minimum exponent of the bin width. The edges of narrower bins could not be represented. */
+/** Minimum exponent of the bin width. If bins were narrower, their edges could not be represented. */
 const MIN_POWER = -1000;
 
 function page(title: string, subtitle: string, chartHeight: number, chart: string): string {

@@ -45,8 +45,8 @@ export function parseLabels(bytes: Uint8Array, parameters: TileParameters): Labe
 
 /**
  * Traces the outlines of the regions in a label image; label 0 is background. The image is a PNG with grey values or
- * palette indices of up to 16 bits, or consists of bare labels. Bare labels are stored row by row in little-endian
- * order; their size and type are in the parameters.
+ * palette indices of up to 16 bits, or it consists of bare labels without a header. Bare labels are stored row by row
+ * in little-endian order; the parameters state the image's size and the type of the labels.
  *
  * @throws FormatError if a PNG is damaged, or has colours or transparency instead of labels; also if the number of bare
  * labels differs from the number of pixels.

@@ -1,26 +1,28 @@
 import { addVertex, endRing, type TileColumns } from './tile-columns.ts';
 
 /**
- * The corners of regions of pixels, where the boundary of a region turns. They are sorted by row, then by column. If a
- * region touches itself at a corner, the boundary turns there twice, so the corner is listed twice.
+ * The corners of regions of pixels. At a corner, the boundary of a region turns. Corners are sorted by row, then by
+ * column. If a region touches itself at a corner, its boundary turns there twice, so this corner is listed twice.
  */
 export interface Corners {
   readonly x: Uint32Array;
   readonly y: Uint32Array;
   /**
-   * Of the four pixels around a corner, count those in the region: upper left and lower right count +1, upper right and
-   * lower left −1. The sum is ±1, or ±2 at a corner that is listed twice.
+   * Sum over those of the four pixels around the corner that are in the region: +1 for the upper left and the lower
+   * right pixel, −1 for the other two. The sum is ±1, or ±2 at a corner that is listed twice.
    */
   readonly turn: Int8Array;
 }
 
 /**
- * Links the corners `from … to − 1`, which belong to one region, to rings, and appends these to the current polygon.
+ * Links the corners of one region to rings, and appends the rings to the current polygon. The corners have the indices
+ * `from … to − 1`.
  *
- * Consecutive pairs of corners in a row are the ends of horizontal edges, and consecutive pairs in a column the ends of
- * vertical edges. A ring follows horizontal and vertical edges alternately. At a corner that is listed twice, the two
- * diagonal pixels stay separate, so each ring bounds 4-connected pixels. A ring begins at its uppermost corner (the
- * leftmost of several) and goes right. Rings are ordered by their first corners. All vertices are corners.
+ * Two consecutive corners in a row are the ends of a horizontal edge, and two consecutive corners in a column are the
+ * ends of a vertical edge. Each corner belongs to one edge of each kind. A ring follows horizontal and vertical edges
+ * alternately. At a corner that is listed twice, the two diagonal pixels stay separate, so each ring bounds 4-connected
+ * pixels. A ring begins at its uppermost corner (if there are several, at the leftmost of them) and goes right. Rings
+ * are ordered by their first corners. All vertices are corners.
  *
  * O(corners). `open` is scratch memory with one entry per column; all entries are −1 before and after the call.
  */

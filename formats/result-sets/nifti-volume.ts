@@ -16,8 +16,8 @@ import type { TileParameters, TileSource } from './result-set.ts';
 
 /**
  * Lists the slices of a NIfTI volume as tiles; only the header is read. `load()` reads one slice of an uncompressed
- * volume. The first `load()` of a gzipped volume decompresses the whole volume, which is released once all its slices
- * have been loaded.
+ * volume. If the volume is gzipped, the first `load()` decompresses the whole volume, and its memory is released once
+ * all its slices have been loaded.
  *
  * @throws FormatError if the header is damaged or the file is too short for its voxels.
  */
@@ -33,8 +33,8 @@ export async function openNifti(file: string, prefix: string, parameters: TilePa
 }
 
 /**
- * Number of digits in the name of a slice. It is fixed, so that slices of volumes with different numbers of slices have
- * equal names and can be paired.
+ * Number of digits in the name of a slice. The number is fixed, so that slices of two volumes can be paired by name
+ * even if the volumes have different numbers of slices.
  */
 const SLICE_DIGITS = 6;
 
@@ -72,7 +72,7 @@ const BEST_RATIO = 1032;
 /** Maximum bytes of a gzipped volume after decompression, because a typed array cannot be longer. */
 const MAX_UNPACKED = 2 ** 33;
 
-/** Throws if the file is too short for its voxels, or if these do not fit in memory. Reads no voxels. */
+/** Throws if the file is too short for its voxels, or if the voxels do not fit in memory. Reads no voxels. */
 async function checkLength(
   header: NiftiHeader,
   file: string,
@@ -135,7 +135,8 @@ async function unpack(file: string, min: number, max: number): Promise<Uint8Arra
 }
 
 /**
- * Returns a reader for the slices of a gzipped volume. All slices share the volume that the first call decompresses.
+ * Returns a reader for the slices of a gzipped volume. The first call of the reader decompresses the volume, which is
+ * then used for all slices.
  */
 function packedSlices(header: NiftiHeader, file: string): (slice: number) => Promise<Uint8Array> {
   const size = sliceBytes(header);

@@ -1,9 +1,12 @@
 import { FormatError } from '../../primitives/errors.ts';
 import type { LabelType } from './result-set.ts';
 
-/** The size of a NIfTI volume and the storage of its voxels, from the header. */
+/** Data from the header of a NIfTI volume: its size, and how its voxels are stored. */
 export interface NiftiHeader {
-  /** Numbers of columns, rows and slices: the first three dimensions of the volume. Voxels are stored row by row. */
+  /**
+   * Number of columns, which is the first dimension of the volume. Rows and slices are the second and third dimension.
+   * Voxels are stored row by row.
+   */
   readonly width: number;
   readonly height: number;
   readonly slices: number;
@@ -16,7 +19,7 @@ export interface NiftiHeader {
 
 type StoredType = LabelType | 'f32' | 'f64';
 
-/** Length of the longer header (version 2). These bytes also contain a header of version 1. */
+/** Length of a header of version 2. A header of version 1 is shorter, so these bytes also contain it. */
 export const NIFTI_HEADER_BYTES = 540;
 
 const TYPES: ReadonlyMap<number, StoredType> = new Map([
@@ -49,7 +52,7 @@ export function readNiftiHeader(bytes: Uint8Array, file: string): NiftiHeader {
   throw malformed('The file is no NIfTI volume.', 'a header of 348 or 540 bytes', 'something else', file);
 }
 
-/** Byte offsets of the members of a header, and how to read them, for one version of the format. */
+/** For one version of the format, the byte offsets of the members of a header, and functions that read members. */
 interface Layout {
   readonly magic: number;
   readonly pairMagic: string;
@@ -137,7 +140,9 @@ export function sliceBytes({ width, height, stored }: NiftiHeader): number {
   return width * height * SIZES[stored];
 }
 
-/** Type of a volume's labels in memory: the type in the file, except that floats become i32. */
+/**
+ * Type of the labels of a volume in memory. It is the type of the voxels in the file, except that floats become i32.
+ */
 export function labelTypeOf({ stored }: NiftiHeader): LabelType {
   return stored === 'f32' || stored === 'f64' ? 'i32' : stored;
 }

@@ -21,7 +21,7 @@ export interface ResultSetOptions
   /**
    * Format of the files. Default: detected from the files' extensions. In a folder, only files with an extension of
    * this format are read. JSON files whose content has another format are skipped. If no file has such an extension,
-   * files with unknown extensions are read; for text formats, also `.txt`.
+   * files with unknown extensions are read and, for text formats, also `.txt` files.
    */
   readonly format?: ResultSetFormat | undefined;
 }
@@ -35,8 +35,8 @@ export interface ResultSetOptions
  * extension. A slice is named `slice-000017`, or `volume/slice-000017` in a folder of volumes. An image of a COCO file
  * is named by its `file_name` without the extension.
  *
- * Polygons are not read before `load()`. Listing reads only the names in the folder, the headers of volumes, and the
- * whole of COCO files. Noted: `result-set/other-files`, for files that are left out.
+ * Polygons are not read before `load()`. Listing reads only the names in the folder, the headers of volumes, and COCO
+ * files as a whole. Files that are left out are noted as `result-set/other-files`.
  *
  * @throws FormatError if the path does not exist, no file has a known extension or the requested format, or the files
  * of a folder have several formats; also if a volume or a COCO file is malformed.

@@ -24,9 +24,9 @@ export interface ParsePool<Tile = PolygonTile> {
   /**
    * Parses a tile on one of the threads, like `parseTile`. Tiles are started in the order of the calls.
    *
-   * Bytes are transferred to the thread: if the array covers its whole buffer, it is empty after the call; otherwise
-   * the bytes are copied. A file is read by the thread. After an abort, the call rejects immediately; the thread
-   * finishes its work, and the result is discarded.
+   * If `source` is an array that covers its whole buffer, its memory is transferred to the thread, so the array is
+   * empty after the call. Other arrays are copied. A file is read by the thread. After an abort, the call rejects
+   * immediately; the thread finishes its work, and the result is discarded.
    *
    * @throws FormatError and GeometryError as in `parseTile`. DeviceLostError, which names the tile, if its thread died
    * (a new thread replaces it, and other tiles are not affected), if no thread can be started, or if the pool was
@@ -37,7 +37,10 @@ export interface ParsePool<Tile = PolygonTile> {
   close(): Promise<void>;
 }
 
-/** Options for a pool of parsing threads. `start` starts a thread, which may run another worker than the default. */
+/**
+ * Options for a pool of parsing threads. `start` starts a thread, which may run a different worker than the default
+ * one.
+ */
 export interface ParsePoolOptions {
   /** Maximum number of threads. Default: one per core. */
   readonly threads?: number | undefined;
@@ -64,7 +67,7 @@ export function createParsePool<Tile = PolygonTile>(options: ParsePoolOptions = 
     died: threadDied,
     closed: poolClosed,
   });
-  // A worker that the caller provides may need other parameters, so they are not checked here.
+  // If the caller provides the worker, it may need other parameters. So the parameters are not checked in this case.
   const kinds = options.start === undefined ? PARSE : { ...PARSE, parameters: someRecord };
   return {
     threads: pool.threads,

@@ -12,9 +12,9 @@ import { parseWkt } from './wkt.ts';
  * Reads the polygons of one tile from its bytes. The result depends only on the arguments. No Node modules are used, so
  * the function runs in worker threads and in browsers.
  *
- * Noted, with one note per code: `polygons/unclosed-rings` (which are closed), `polygons/short-rings` (with fewer than
- * three vertices, left out), `polygons/zero-area-rings`, `polygons/empty`, `polygons/other-geometry` (left out),
- * `polygons/duplicate-ids`, `polygons/crowd`.
+ * Noted, with one note per code: `polygons/unclosed-rings` (which are closed), `polygons/short-rings` (rings with fewer
+ * than three vertices, which are left out), `polygons/zero-area-rings`, `polygons/empty`, `polygons/other-geometry`
+ * (left out), `polygons/duplicate-ids`, `polygons/crowd`.
  *
  * @throws FormatError or GeometryError of the format's reader, which names the line or the record; OutOfMemoryError
  * `memory/limit` if the tile takes more than `parameters.memoryBytes`.

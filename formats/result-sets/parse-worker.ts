@@ -18,7 +18,7 @@ port.on('message', ({ source, parameters }: ParseRequest) => {
   port.postMessage({ tile } satisfies ParseReply, buffersOf(tile));
 });
 
-// The message cannot be deserialized, because its buffer had already been transferred to another thread.
+// A message arrived that cannot be deserialized, because its buffer had already been transferred to another thread.
 port.on('messageerror', (error) => port.postMessage({ error: flattenError(error) } satisfies ParseReply));
 
 function buffersOf({ ids, polygons }: PolygonTile): ArrayBuffer[] {

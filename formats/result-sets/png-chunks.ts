@@ -29,7 +29,7 @@ const ANCILLARY = 0x20000000;
  * required chunks are verified.
  *
  * @throws FormatError if the file is damaged, has colours or transparency, or is interlaced with fewer than 8 bits;
- * also if it has too little or far too much data for its pixels.
+ * also if the compressed data are too short or far too long for the pixels.
  */
 export function readPngChunks(bytes: Uint8Array, file: string): PngChunks {
   const header = readHeader(bytes, file);
@@ -42,7 +42,7 @@ export function readPngChunks(bytes: Uint8Array, file: string): PngChunks {
 /**
  * Reads the chunks of a PNG with any colour type, like {@link readPngChunks}.
  *
- * @throws FormatError if the file is damaged, or has too little or far too much data for its pixels.
+ * @throws FormatError if the file is damaged, or if the compressed data are too short or far too long for the pixels.
  */
 export function readPngImage(bytes: Uint8Array, file: string): PngChunks {
   return withData(readHeader(bytes, file), bytes, file);
@@ -135,8 +135,8 @@ export function withoutAncillary(bytes: Uint8Array, file: string): Uint8Array {
 const BEST_RATIO = 1032;
 
 /**
- * Throws if there is too little data for the pixels. Also throws if there is so much more than needed that
- * decompressing would only fill the memory.
+ * Throws if the compressed data are too short for the pixels. Also throws if they are so long that decompressing them
+ * would only fill the memory.
  */
 function checkData(packed: number, unpacked: number, got: string, file: string): void {
   const stored = 2 * unpacked + 65_536;

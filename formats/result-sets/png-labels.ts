@@ -33,9 +33,15 @@ export function openPngLabels(
   return { width, height, each: (visit) => eachRow(png, visit, file) };
 }
 
-/** Bytes of memory per byte of an interlaced image: decompressed pieces, their concatenation, and decoded samples. */
+/**
+ * Bytes of memory per byte of an interlaced image. They are used for decompressed pieces, for the concatenation of the
+ * pieces, and for decoded samples.
+ */
 const WHOLE_FACTOR = 4;
-/** Bytes of memory per pixel of a row: two rows of up to two bytes, their samples, and copies while arrays grow. */
+/**
+ * Bytes of memory per pixel of a row. They are used for two rows of up to two bytes per pixel, for their samples, and
+ * for copies while arrays grow.
+ */
 const ROW_FACTOR = 12;
 
 function decodeWhole(bytes: Uint8Array, file: string): Labels {
@@ -46,12 +52,12 @@ function decodeWhole(bytes: Uint8Array, file: string): Labels {
   }
 }
 
-/** Number of compressed bytes that are decompressed at a time. They expand to at most 16 MiB. */
+/** Number of compressed bytes that are decompressed at a time. After decompression, they are at most 16 MiB. */
 const PIECE = 2 ** 14;
 
 function eachRow(png: PngChunks, visit: (row: Labels) => void, file: string): void {
   const { height, stride } = png;
-  // The first byte of each line is the number of its filter.
+  // A line consists of a byte with the number of its filter, followed by the bytes of a row of pixels.
   let [line, above] = [new Uint8Array(1 + stride), new Uint8Array(1 + stride)];
   const samples = samplesOf(png);
   let [filled, rows] = [0, 0];
@@ -94,7 +100,10 @@ function* inflated(data: readonly Uint8Array[], file: string): Generator<Uint8Ar
   yield* push(new Uint8Array(0), true);
 }
 
-/** Undoes the PNG filter of a row in place. Its number is in byte 0. Returns false for an unknown filter. */
+/**
+ * Undoes the PNG filter of a row in place. Byte 0 of the line is the number of the filter. Returns false if the filter
+ * is unknown.
+ */
 export function unfilter(line: Uint8Array, above: Uint8Array, pixel: number): boolean {
   const filter = line[0]!;
   if (filter > 4) return false;
@@ -115,7 +124,7 @@ export function unfilter(line: Uint8Array, above: Uint8Array, pixel: number): bo
   return true;
 }
 
-/** Paeth predictor of PNG: whichever of left, above and upper left is nearest to left + above − upper left. */
+/** Paeth predictor of PNG: of the values left, above and upper left, the one nearest to left + above − upper left. */
 function nearest(left: number, above: number, corner: number): number {
   const [toLeft, toAbove] = [Math.abs(above - corner), Math.abs(left - corner)];
   const toCorner = Math.abs(left + above - 2 * corner);

@@ -17,7 +17,7 @@ export type { TextColumn } from '../../algorithms/text-column.ts';
 
 /** The polygons of one image tile. */
 export interface PolygonTile {
-  /** Names of the polygons in their file; if the file has no names, their indices. */
+  /** Names of the polygons in their file. If the file has no names, they are the indices of the polygons. */
   readonly ids: TextColumn;
   readonly polygons: Polygons;
   readonly notes: readonly Note[];
@@ -40,7 +40,9 @@ export interface TileSource {
    * slice, or the name of the image.
    */
   readonly name: string;
-  /** Name in error messages: the file, with the slice or image if it has several. */
+  /**
+   * Name of the tile in error messages. It consists of the file and, if the file has several tiles, the slice or image.
+   */
   readonly place: string;
   readonly format: ResultSetFormat;
   /** Path of the file, if it contains only this tile. A worker thread can then read the file itself. */
@@ -55,9 +57,12 @@ export interface TileSource {
 export interface TileParameters {
   readonly format: ResultSetFormat;
   readonly place: string;
-  /** Size and type of the labels, if the bytes are labels without a header. */
+  /** Size of the image and type of the labels, if the tile consists of labels without a header. */
   readonly labels?: { readonly width: number; readonly height: number; readonly type: LabelType } | undefined;
-  /** Names of the columns of a CSV file that contain the WKT and the ids. Default: detected from the header. */
+  /**
+   * Name of the column of a CSV file that contains the WKT. `idColumn` is the column with the ids. Default: detected
+   * from the header.
+   */
   readonly geometryColumn?: string | undefined;
   readonly idColumn?: string | undefined;
   /**
@@ -77,7 +82,7 @@ const aLabelSize: Kind = aRecord<NonNullable<TileParameters['labels']>>({
   type: aWord(['u8', 'i8', 'u16', 'i16', 'u32', 'i32']),
 });
 
-/** Checks for the parameters that are also options of `openResultSet`. */
+/** Validators of those parameters of `parseTile` that are also options of `openResultSet`. */
 export const tileKinds: Pick<
   FieldKinds<TileParameters>,
   'format' | 'geometryColumn' | 'idColumn' | 'regions' | 'memoryBytes'
@@ -89,7 +94,7 @@ export const tileKinds: Pick<
   memoryBytes: optional(aPositive()),
 };
 
-/** Check for the parameters of parsing a tile. */
+/** Validator of the parameters of `parseTile`. */
 export const someParameters: Kind = someOptions<TileParameters>({
   ...tileKinds,
   place: aText,

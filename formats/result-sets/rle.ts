@@ -3,8 +3,8 @@ import { linkCorners } from './link-corners.ts';
 import type { TileColumns } from './tile-columns.ts';
 
 /**
- * A mask as run lengths in COCO's notation. Runs go down the columns, and are alternately background and foreground,
- * beginning with background.
+ * A mask as run lengths in COCO's notation. A run consists of consecutive pixels down the columns. Runs are alternately
+ * background and foreground, and the first run is background.
  */
 export interface RunLengths {
   readonly width: number;
@@ -18,15 +18,18 @@ export interface AnnotationPlace {
   readonly place: { readonly file: string; readonly record: number };
 }
 
-/** Maximum number of pixels in a mask. Keys, which are twice a position plus a sign bit, are then exact in f64. */
+/**
+ * Maximum number of pixels in a mask. With this limit, the keys of corners, which are twice a position plus 1 or 0, are
+ * exact in f64.
+ */
 const MAX_PIXELS = 2 ** 50;
 
 /**
  * Appends the boundary of a mask as rings to the current polygon.
  *
- * O(r log r) for r runs, regardless of the size of the mask. A run consists of at most three rectangles: the rest of
- * its first column, complete columns, and the start of its last column. A corner of the mask is a point where the
- * corners of these rectangles do not cancel.
+ * O(r log r) for r runs, regardless of the size of the mask. A run consists of at most three rectangles: the pixels in
+ * its first column, the complete columns, and the pixels in its last column. A corner of the mask is a point at which
+ * the corners of these rectangles do not cancel each other.
  *
  * @throws FormatError if the runs do not add up to the mask's pixels.
  */
@@ -54,8 +57,9 @@ function checkRuns({ width, height, counts }: RunLengths, { called, place }: Ann
 }
 
 /**
- * The corners of the rectangles of all runs, as numbers sorted by row and column. A number is 2 · (row · (width + 1) +
- * column), plus 1 for the upper left and lower right corner of a rectangle.
+ * The corners of the rectangles of all runs. A corner is a number, and the numbers are sorted, which sorts the corners
+ * by row, then by column. The number is 2 · (row · (width + 1) + column), plus 1 for the upper left and the lower right
+ * corner of a rectangle.
  */
 function rectangleCorners({ width, height, counts }: RunLengths): Float64Array {
   const keys: number[] = [];
@@ -89,8 +93,8 @@ function addRun(from: number, to: number, height: number, rectangle: Rectangle):
 }
 
 /**
- * Finds the points at which the corners of rectangles do not cancel: upper left and lower right count +1, the other two
- * −1. A point with sum ±2 is listed twice.
+ * Finds the points at which the corners of rectangles do not cancel each other. At each point, corners are summed up:
+ * +1 for an upper left or lower right corner, −1 for the other two. A point with the sum ±2 is listed twice.
  */
 function uncancelled(
   keys: Float64Array,
@@ -113,9 +117,9 @@ function uncancelled(
 }
 
 /**
- * Decodes run lengths from COCO's compressed text. A character code minus 48 contains five bits of a number; the sixth
- * bit is set if another character follows. The fifth bit of the last character is the sign. From the fourth run on, a
- * number is the difference to the run two positions earlier.
+ * Decodes run lengths from COCO's compressed text. Subtracting 48 from the code of a character gives five bits of a
+ * number, and a sixth bit that is set if another character follows. The fifth bit of the last character is the sign of
+ * the number. From the fourth run on, a number is the difference to the run two positions earlier.
  *
  * @throws FormatError if a character is not allowed, or a number is truncated or needs more than 53 bits.
  */

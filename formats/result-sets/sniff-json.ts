@@ -6,7 +6,10 @@ import { beginsArray, beginsObject, elementsOf, membersOf, skipJsonSpace } from 
 /** Number of bytes at the start of a file that are examined. */
 const PREFIX = 65_536;
 
-/** Detects from its first keys whether a JSON file is COCO or GeoJSON; undefined if the keys do not reveal this. */
+/**
+ * Detects whether a JSON file is COCO or GeoJSON, from the first keys in the file. Undefined if these keys do not
+ * decide.
+ */
 export async function sniffJson(file: string): Promise<'coco' | 'geojson' | undefined> {
   const bytes = await prefixOf(file);
   const start = skipJsonSpace(bytes, bytes[0] === 0xef ? 3 : 0);
@@ -31,8 +34,8 @@ const GEOJSON_KEYS: ReadonlySet<string> = new Set(['features', 'geometry', 'coor
 const COCO_KEYS: ReadonlySet<string> = new Set(['images', 'annotations', 'categories', 'info', 'licenses', 'image_id']);
 
 /**
- * Keys of GeoJSON take precedence over keys of COCO, because GeoJSON may contain foreign keys. A "type" is checked by
- * its value, because COCO may also have this key.
+ * Keys of GeoJSON take precedence over keys of COCO, because GeoJSON may contain foreign keys. For the key "type", the
+ * value is checked, because COCO may also have this key.
  */
 function kindOfObject(bytes: Uint8Array, start: number): 'coco' | 'geojson' | undefined {
   if (!beginsObject(bytes, start)) return undefined;

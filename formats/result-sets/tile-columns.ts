@@ -7,8 +7,8 @@ import { isFlat } from '../rings.ts';
 import type { PolygonTile } from './result-set.ts';
 
 /**
- * Columns to which the polygons of a tile are appended. Arrays have room for more entries; the number of used entries
- * is stored next to each array.
+ * Columns to which the polygons of a tile are appended. The arrays have unused entries at their ends; the number of
+ * used entries is stored next to each array.
  */
 export interface TileColumns {
   idBytes: Uint8Array;
@@ -22,7 +22,10 @@ export interface TileColumns {
   x: Float64Array;
   y: Float64Array;
   vertices: number;
-  /** Indices, in ascending order, of rings that begin the second or a later part of a polygon. */
+  /**
+   * Indices of rings at which a new part of a polygon begins, except for the first part of each polygon. In ascending
+   * order.
+   */
   readonly furtherParts: number[];
   readonly tally: NoteTally;
   readonly bounds: TileBounds;
@@ -35,7 +38,7 @@ export interface TileBounds {
   readonly memoryBytes?: number | undefined;
 }
 
-/** An empty tile. Memory is allocated for about `vertices` vertices, but not more than the memory limit allows. */
+/** An empty tile. Allocates memory for about `vertices` vertices, but not more than the memory limit allows. */
 export function emptyTile(vertices = 0, bounds: TileBounds = {}): TileColumns {
   const { x, y } = takeSpare(Math.ceil(Math.min(vertices, maxVertices(bounds))) + 16);
   return {
@@ -55,10 +58,16 @@ export function emptyTile(vertices = 0, bounds: TileBounds = {}): TileColumns {
   };
 }
 
-/** Bytes of memory per vertex: two f64, the old columns while they grow, and the pixel columns made from them. */
+/**
+ * Bytes of memory per vertex. They are used for two f64, for the old columns while the columns grow, and for the
+ * columns of pixels that are made from the vertices.
+ */
 const BYTES_PER_VERTEX = 40;
 
-/** Memory of coordinates is as large as a tile's text. For speed, the arrays of one tile are kept for the next one. */
+/**
+ * Arrays of coordinates, which are kept from one tile for the next one. They take as much memory as the text of a tile,
+ * so allocating them again would be slow.
+ */
 let spare: Pick<TileColumns, 'x' | 'y'> | undefined;
 const LARGEST_SPARE = 2 ** 20;
 
@@ -110,12 +119,12 @@ export function addVertex(columns: TileColumns, x: number, y: number): void {
   columns.vertices++;
 }
 
-/** Enlarges full columns of vertices, to twice their size if memory allows. */
+/** Enlarges the columns of vertices when they are full. Doubles their size if the memory limit allows. */
 export function growVertices(columns: TileColumns): void {
   resizeVertices(columns, columns.x.length + 1);
 }
 
-/** Enlarges the columns of vertices to at least `needed` entries; to twice their size if memory allows. */
+/** Enlarges the columns of vertices to at least `needed` entries. Doubles their size if the memory limit allows. */
 function resizeVertices(columns: TileColumns, needed: number): void {
   const max = maxVertices(columns.bounds);
   if (needed > max) {
@@ -143,8 +152,8 @@ export function reserveVertices(columns: TileColumns, vertices: number): void {
 }
 
 /**
- * Uses the given arrays as the columns of vertices, if the tile has no vertices yet. So rings in the arrays need not be
- * copied.
+ * Uses the given arrays as the columns of vertices if the tile has no vertices yet, so that rings in these arrays need
+ * not be copied.
  */
 export function adoptVertices(columns: TileColumns, x: Float64Array, y: Float64Array): void {
   if (columns.vertices === 0 && x.length > 0) Object.assign(columns, { x, y });
@@ -173,8 +182,8 @@ export function appendPlainRing(
 }
 
 /**
- * Completes the current ring. Removes vertices at its end that repeat the first one. Removes the whole ring if fewer
- * than three vertices remain.
+ * Completes the current ring. Removes vertices at the end of the ring that repeat its first vertex. Removes the whole
+ * ring if fewer than three vertices remain.
  *
  * @param closes - Whether the format requires the first vertex to be repeated at the end. If true, a ring without this
  * repetition is noted.

@@ -19,7 +19,10 @@ export interface TileParserOptions {
   /** Number of threads. Default: one per core. */
   readonly workers: number | undefined;
   readonly pixelSize: number;
-  /** Which points are inside a polygon whose parts overlap. Default `union`: the points of any part. */
+  /**
+   * The fill rule, which decides whether a point is inside a polygon whose parts overlap. Default `union`: a point is
+   * inside if any part contains it.
+   */
   readonly fill?: FillRule | undefined;
   /**
    * Whether label images are compared as regions of pixels, without tracing outlines. True if all tiles of both sets
@@ -34,14 +37,14 @@ export interface TileParserOptions {
 
 /**
  * Creates a parser that works on threads. A thread converts a tile to regions of pixels, which are transferred to the
- * calling thread. Polygons are not transferred, because they take several times the memory, and converting them would
- * take as long as all other work of the main thread. If a thread dies, its tile is parsed once more.
+ * calling thread. Polygons are not transferred, because they take several times as much memory, and converting them on
+ * the calling thread would take as long as all its other work. If a thread dies, its tile is parsed once more.
  */
 export function openTileParser(options: TileParserOptions): TileParser {
   const { workers, pixelSize, fill, countsLabels = false, memoryBytes, start = startSideParser } = options;
   const pool = createParsePool<TileSide>({ threads: workers, start });
   return {
-    // One more than the number of threads, so that the next tile is loaded while all threads parse.
+    // One more than the number of threads, so that the next tile is being loaded while all threads parse.
     lanes: pool.threads + 1,
     async parse(tile, signal): Promise<TileSide> {
       const parameters: SideParameters = { ...tile.parameters, pixelSize, fill, countsLabels, memoryBytes };

@@ -25,11 +25,11 @@ export interface TraceLabelsOptions {
  * Converts a label image to polygons whose rings follow the edges of pixels. Pixel (column, row) is the square from
  * (column, row) to (column + 1, row + 1).
  *
- * By default, there is one polygon, possibly with holes, per 4-connected component of equal labels. It is named `7` if
- * label 7 has a single component, and `7#1`, `7#2` … if there are several. With `regions: 'labels'`, there is one
- * polygon per label. Polygons are ordered by their first pixels. They represent the image exactly: by the even-odd
- * rule, a pixel's centre is inside a polygon if and only if the pixel belongs to the polygon's region. Rings may touch
- * themselves and each other at corners.
+ * By default, there is one polygon, possibly with holes, per 4-connected component of equal labels. A polygon of label
+ * 7 is named `7` if the label has a single component, and `7#1`, `7#2` … if it has several. With `regions: 'labels'`,
+ * there is one polygon per label. Polygons are ordered by their first pixels. They represent the image exactly: by the
+ * even-odd rule, a pixel's centre is inside a polygon if and only if the pixel belongs to the polygon's region. Rings
+ * may touch themselves and each other at corners.
  *
  * O(pixels + corners), sequential, deterministic.
  *
@@ -75,8 +75,8 @@ function findCorners(regions: LabelRegions): { corners: Corners; starts: Uint32A
   for (let region = 1; region < starts.length; region++) starts[region]! += starts[region - 1]!;
   const count = starts[starts.length - 1]!;
   const corners = { x: new Uint32Array(count), y: new Uint32Array(count), turn: new Int8Array(count) };
-  // Here regions count from 1. `starts[r]` is the next free position of region r; in the end, it is the start of region
-  // r + 1.
+  // In this loop, regions are numbered from 1. `starts[r]` is the next free position for region r. After the loop, it
+  // is the first position of region r + 1.
   eachCorner(regions, (region, x, y, turn) => {
     for (let times = Math.abs(turn); times > 0; times--) {
       const at = starts[region]!++;
@@ -93,7 +93,8 @@ type Visit = (region: number, x: number, y: number, turn: number) => void;
 /** Visits the corners of all regions, row by row. Examines the four pixels around every grid point. */
 function eachCorner(regions: LabelRegions, visit: Visit): void {
   const { width, height } = regions;
-  // The region of every pixel in two rows, counted from 1. 0 is the background, and what lies outside the image.
+  // The regions of the pixels in the row above and in the row below, numbered from 1. The number 0 stands for the
+  // background and for pixels outside the image.
   let [above, below] = [new Uint32Array(width + 1), new Uint32Array(width + 1)];
   for (let y = 0; y <= height; y++) {
     [above, below] = [below, above];
@@ -118,8 +119,8 @@ function paintRow({ height, rowRuns, start, end, region }: LabelRegions, y: numb
 }
 
 /**
- * Visits a grid point once for every region that has a corner there. `turn` sums up all pixels of the region around the
- * point.
+ * Visits a grid point once for every region that has a corner at this point. `turn` is a sum over all pixels of the
+ * region around the point.
  */
 function visitPoint(
   upperLeft: number,
@@ -130,7 +131,7 @@ function visitPoint(
   y: number,
   visit: Visit,
 ): void {
-  // The upper left and lower right pixel add +1 to the turn of their region, the other two pixels −1.
+  // The upper left and the lower right pixel each add 1 to the turn of their region. The other two pixels subtract 1.
   const pair = upperRight === lowerLeft ? -2 : -1;
   if (upperLeft > 0) {
     const turn =

@@ -55,7 +55,8 @@ export function parseWkt(bytes: Uint8Array, file: string, memoryBytes?: number):
 }
 
 /**
- * Minimum bytes of a typical position, to estimate the number of vertices: two numbers of four digits and a separator.
+ * Estimated number of bytes that a position takes at least, for two numbers of four digits and a separator. It is used
+ * to estimate the number of vertices.
  */
 const BYTES_A_VERTEX = 9;
 
@@ -74,8 +75,8 @@ export function skipSpace(cursor: ByteCursor): void {
 }
 
 /**
- * Reads a geometry as the current polygon, and completes it. If the geometry is a point, a line or another kind, the
- * polygon is removed.
+ * Reads a geometry into the current polygon, and completes the polygon. If the geometry is not a polygon (such as a
+ * point or a line), the current polygon is removed.
  */
 export function readGeometry(cursor: ByteCursor, columns: TileColumns, file: string): void {
   skipSrid(cursor, file);
@@ -191,7 +192,7 @@ function readRings(cursor: ByteCursor, columns: TileColumns, depth: 1 | 2, file:
 }
 
 /**
- * Skips the comma after a member, or the closing parenthesis. Returns whether it was a comma, so that another member
+ * Skips the comma or the closing parenthesis after a member. Returns true for a comma, which means that another member
  * follows.
  */
 function separated(cursor: ByteCursor, file: string): boolean {
@@ -278,7 +279,8 @@ function malformed(cursor: ByteCursor, file: string, expected: string): Error {
       'Write one geometry per line.',
     );
   }
-  // In a CSV, other fields follow the geometry. Cut the text after the geometry, so that the error does not show them.
+  // In a CSV, other fields follow the geometry. The bytes are cut after the geometry, so that the error does not show
+  // these fields.
   const inside = { bytes: bytes.subarray(0, end), end, at };
   const remedy = 'Check that the text is complete, and not cut at some length.';
   return malformedText(inside, file, 'The geometry ends too early.', expected, remedy);

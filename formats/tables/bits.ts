@@ -1,4 +1,4 @@
-/** Memory for `bits` bits, all 0, as 32-bit words. Bits are stored from the lowest to the highest of a word. */
+/** Allocates 32-bit words for `bits` bits, which are all 0. The first bit is the lowest bit of the first word. */
 export function bitWords(bits: number): Uint32Array<ArrayBuffer> {
   return new Uint32Array(Math.ceil(bits / 32));
 }
@@ -47,7 +47,7 @@ export function copyBits(to: Uint32Array, first: number, from: Uint32Array, star
   }
 }
 
-/** Like {@link copyBits}, but from bytes; the lowest bit of a byte comes first. */
+/** Like {@link copyBits}, but copies from bytes. The first bit is the lowest bit of the first byte. */
 export function copyByteBits(to: Uint32Array, first: number, from: Uint8Array, start: number, count: number): void {
   for (let done = 0; done < count; ) {
     const [source, target] = [start + done, first + done];

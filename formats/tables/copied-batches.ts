@@ -9,7 +9,7 @@ export interface CopyOptions {
   readonly rowsPerBatch: number;
   /** Total number of rows. */
   readonly rows: number;
-  /** Whether a batch stores 64-bit integers and decimals as 32-bit ones, if all of them fit. */
+  /** Whether 64-bit integers and decimals are stored as 32-bit ones in a batch, if all of them fit. */
   readonly narrow: boolean;
 }
 
@@ -53,7 +53,7 @@ function columnCopy(head: HostColumn, rows: number, narrow: boolean): ColumnCopy
   let validity: Uint32Array | undefined;
   let made = 0;
 
-  /** Called for the first value that does not fit in 32 bits: converts the column to 64 bits. */
+  /** Converts the column to 64 bits. Called when the first value does not fit in 32 bits. */
   function widen(): void {
     const wide = new own(rows) as WideIntegers;
     widenInto(values as Int32Array, made, wide);

@@ -2,7 +2,7 @@ import type { HostColumn, HostTable } from '../../algorithms/tables/host-table.t
 import { bitWords, copyBits, setBits } from './bits.ts';
 import type { BatchOptions, TableBatch } from './table-file.ts';
 
-/** Options for reading rows inside this package, such as by the commands. */
+/** Options for reading rows that only this package uses, for example in its commands. */
 export interface ReadOptions extends BatchOptions {
   /** Whether a batch may store 64-bit integers and decimals as 32-bit ones, if all of them fit. */
   readonly narrow?: boolean | undefined;
@@ -48,7 +48,7 @@ export async function* rebatched(
   if (pendingRows > 0) yield next(joined(pending, pendingRows));
 }
 
-/** The rows `from … from + rows − 1` of a chunk. They share the memory of the chunk if possible. */
+/** The rows `from … from + rows − 1` of a chunk. If possible, the result shares the memory of the chunk. */
 export function sliceOf(chunk: Chunk, from: number, rows: number): Chunk {
   if (from === 0 && rows === chunk.rows) return chunk;
   return { rows, columns: mapped(chunk.columns, (column) => columnSlice(column, from, rows)) };

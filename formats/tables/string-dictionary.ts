@@ -17,18 +17,18 @@ const FIRST_BYTES = 2 ** 12;
 const FIRST_SLOTS = 2 ** 8;
 const MAX_BYTES = 2 ** 31 - 1;
 
-// `ignoreBOM` keeps a byte-order mark, which is part of the string.
+// `ignoreBOM` means that a byte-order mark is kept as part of the string.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export function stringDictionary(file: string, column: string): StringDictionary {
   const strings: string[] = [];
   let text: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
-  /** Position in `text` after each string. */
+  /** For each string, the position in `text` at which it ends. */
   let ends = new Uint32Array(FIRST_SLOTS);
   let hashes = new Uint32Array(FIRST_SLOTS);
   /** Hash table with linear probing. A slot contains a code + 1, or 0 if it is empty. */
   let slots = new Uint32Array(FIRST_SLOTS);
-  // The random seed prevents crafted files whose strings all have the same hash.
+  // The seed is random, so that nobody can craft a file whose strings all have the same hash.
   const seed = Math.floor(Math.random() * 2 ** 32);
   /** Bitwise or of all bytes of the last string hashed. If it is below 128, the string is ASCII. */
   let high = 0;

@@ -11,8 +11,8 @@ export function damaged(what: string, fault: string, place: ErrorPlace, cause?: 
 }
 
 /**
- * Returns errors of this package unchanged. Converts any other error, such as that of a library, to one that reports
- * damage.
+ * Returns an error of this package unchanged. Converts any other error, such as an error of a library, to one that
+ * reports that the file is damaged.
  */
 export function asDamage(error: unknown, what: string, place: ErrorPlace): unknown {
   if (error instanceof QuadrilleError) return error;
@@ -20,7 +20,7 @@ export function asDamage(error: unknown, what: string, place: ErrorPlace): unkno
   return damaged(what, fault, place, error);
 }
 
-/** The error for a feature of the format that this reader does not support. */
+/** The error for a file that uses a feature of its format that this reader does not support. */
 export function unsupported(sentence: string, got: string, file: string, remedy: string): FormatError {
   return new FormatError('format/unsupported-table', sentence, {
     expected: 'a table without it',

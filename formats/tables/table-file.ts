@@ -5,7 +5,9 @@ export type FieldType =
   | { readonly type: 'u32' | 'i32' | 'f32' | 'u64' | 'i64' | 'f64' | 'bool' | 'date' | 'string' }
   /** Decimal numbers of up to 18 digits, stored as integers: the value is the integer times 10^−scale. */
   | { readonly type: 'decimal'; readonly scale: number }
-  /** Times since 1970-01-01, stored as i64. With `utc`, they are points in time, otherwise local times. */
+  /**
+   * Times since 1970-01-01, stored as i64. If `utc` is true, they are points in time; otherwise they are local times.
+   */
   | { readonly type: 'timestamp'; readonly unit: TimestampUnit; readonly utc: boolean };
 
 export type TimestampUnit = 's' | 'ms' | 'us' | 'ns';
@@ -65,8 +67,8 @@ export interface TableBatch {
   readonly rows: number;
   /**
    * Columns by name, in the requested order. Timestamps are columns of i64. The dictionary of a string column is the
-   * same object in all batches. Strings may be appended to it while further batches are read; existing codes stay
-   * valid.
+   * same object in all batches. Strings may be appended to the dictionary while further batches are read; existing
+   * codes stay valid.
    */
   readonly columns: HostTable;
 }

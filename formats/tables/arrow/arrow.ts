@@ -11,7 +11,7 @@ import { type CodeMap, type ColumnData, hostColumn, textCodes } from './columns.
 import { type Message, type Region, readIndex } from './messages.ts';
 import { type ArrowField, Type, tableFieldOf } from './schema.ts';
 
-/** Maximum size of a decompressed buffer. Larger sizes mean a damaged file. */
+/** Maximum size of a decompressed buffer. A larger size indicates a damaged file. */
 const MAX_BUFFER_BYTES = 2 ** 31 - 1;
 
 /** Opens an Arrow IPC file or stream. Reads only the headers of its messages. */
@@ -69,8 +69,8 @@ export async function openArrow(source: ByteSource): Promise<TableFile> {
   }
 
   /**
-   * Reads the strings of an Arrow dictionary. Returns, for each of them, its code in the dictionary that is used for
-   * the whole file.
+   * Reads the strings of an Arrow dictionary. For each string, returns its code in the dictionary that is used for the
+   * whole file.
    */
   async function codeMap(field: ArrowField, message: Message): Promise<CodeMap> {
     const values: ArrowField = { ...field, dictionary: undefined };
@@ -110,7 +110,10 @@ function joined(first: CodeMap, second: CodeMap): CodeMap {
   return all;
 }
 
-/** Where a column is stored in a batch: the index of its node, and its first buffer and number of buffers. */
+/**
+ * Where a column is stored in a record batch: the index of its node, the index of its first buffer, and the number of
+ * its buffers.
+ */
 interface Place {
   readonly node: number;
   readonly buffer: number;

@@ -6,13 +6,16 @@ import type { FieldType } from '../table-file.ts';
 import type { Node } from './messages.ts';
 import { type ArrowField, Type } from './schema.ts';
 
-/** The node and the buffers of a column in a record batch. */
+/** The data of a column in a record batch: its node and its buffers. */
 export interface ColumnData {
   readonly node: Node;
   readonly buffers: readonly Uint8Array<ArrayBuffer>[];
 }
 
-/** Maps the codes of an Arrow dictionary to those of the dictionary for the whole file. −1 means null. */
+/**
+ * Maps a code of an Arrow dictionary to the code of the same string in the dictionary for the whole file. −1 means
+ * null.
+ */
 export type CodeMap = Int32Array;
 
 /**
@@ -100,7 +103,7 @@ function typed<A>(Class: TypedClass<A>, bytes: Uint8Array<ArrayBuffer> | undefin
   if (length === 0) return new Class(new ArrayBuffer(0), 0, 0);
   if (bytes === undefined || bytes.length < length * Class.BYTES_PER_ELEMENT)
     throw new RangeError('its values are cut off');
-  // Decompressed buffers may be unaligned, and typed arrays must be aligned, so copy.
+  // Typed arrays must be aligned, but decompressed buffers may be unaligned. In this case, the bytes are copied.
   if (bytes.byteOffset % Class.BYTES_PER_ELEMENT !== 0) return typed(Class, bytes.slice(), length);
   return new Class(bytes.buffer, bytes.byteOffset, length);
 }
@@ -127,7 +130,7 @@ function daysOf(times: BigInt64Array, validity: Uint32Array | undefined): Int32A
   return days;
 }
 
-/** Converts decimals of several 64-bit words to one word. Throws if a value does not fit. */
+/** Converts decimals of several 64-bit words to decimals of one word. Throws if a value does not fit. */
 function narrowed(
   bytes: Uint8Array<ArrayBuffer>,
   words: number,
@@ -148,7 +151,7 @@ function narrowed(
   return values;
 }
 
-/** The dictionary codes of strings; 0 for nulls. */
+/** The dictionary codes of the strings in a column. The code is 0 for nulls. */
 export function textCodes(
   { typeId }: ArrowField,
   buffers: readonly Uint8Array<ArrayBuffer>[],
@@ -186,8 +189,8 @@ const VIEW_BYTES = 16;
 const SHORT_TEXT = 12;
 
 /**
- * Locates the strings of a column of views. A view of 16 bytes contains a short string, or refers to one in a data
- * buffer.
+ * Finds where the strings of a column of views are stored. A view has 16 bytes. It contains a short string itself, or
+ * refers to a string in a data buffer.
  */
 function viewsOf([given, ...data]: readonly Uint8Array<ArrayBuffer>[], length: number): TextRange {
   const views = bufferOf(given ?? new Uint8Array(0));
@@ -225,7 +228,7 @@ function mappedCodes(
     if (code === undefined) throw new RangeError('a code is not in its dictionary');
     if (code >= 0) codes[row] = code;
     else {
-      // The dictionary may contain a null. Its rows are marked as null in the column.
+      // A dictionary may contain a null. Rows with the code of this null are marked as null in the column.
       valid = valid === undefined || valid === validity ? allButNulls(validity, length) : valid;
       valid[row >>> 5]! &= ~(1 << (row & 31));
     }

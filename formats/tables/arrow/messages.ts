@@ -115,7 +115,7 @@ async function readStreamIndex(source: ByteSource): Promise<ArrowIndex> {
   return { ...index, messages };
 }
 
-/** A message of any kind, and the position of the next one. Kind 0 is the end of a stream. */
+/** A message of any kind, and the position of the next message. The kind 0 marks the end of a stream. */
 interface Found {
   readonly kind: number;
   readonly table: FlatTable | undefined;
@@ -126,7 +126,7 @@ interface Found {
 async function readMessage(source: ByteSource, at: number, end: number): Promise<Found> {
   if (!(at >= 0 && at + 4 <= end)) throw new RangeError(`a message would begin at byte ${at}`);
   const head = viewOf(await source.read(at, Math.min(8, end - at)));
-  // Arrow before version 0.15 wrote the length of a message without a marker in front.
+  // Versions of Arrow before 0.15 wrote no marker in front of the length of a message.
   const isMarked = head.getInt32(0, true) === -1;
   const length = head.getInt32(isMarked ? 4 : 0, true);
   const start = at + (isMarked ? 8 : 4);

@@ -51,12 +51,12 @@ export interface ArrowField {
   readonly isSigned: boolean;
   /** Unit of dates and timestamps, numbered as in Schema.fbs; 0 is the coarsest. */
   readonly unit: number;
-  /** Set if the column contains codes of a dictionary. */
+  /** How the column refers to a dictionary; undefined if it does not contain codes of a dictionary. */
   readonly dictionary: DictionaryEncoding | undefined;
   /** Type of the host column; a description such as `lists` if the type is not supported. */
   readonly type: FieldType | string;
   readonly children: readonly ArrowField[];
-  /** Whether a union is dense, and so has a buffer of offsets. */
+  /** Whether the column is a dense union, which has a buffer of offsets. */
   readonly isDense: boolean;
 }
 

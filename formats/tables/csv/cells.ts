@@ -20,7 +20,7 @@ type Store = (bytes: Buffer, from: number, to: number, row: number) => boolean;
 /**
  * Parses the cells of a column.
  *
- * @param fault - Creates the error for a row whose cell is not valid for the column's type.
+ * @param fault - Returns the error for a row whose cell is not valid for the type of the column.
  */
 export function cellsOf(fields: Fields, column: CsvColumn, fault: (row: number) => Error): HostColumn {
   const { rows } = fields;

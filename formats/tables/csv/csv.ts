@@ -21,7 +21,7 @@ import {
 
 const DEFAULT_ROWS = 2 ** 16;
 
-/** Opens a CSV. Reads it once, to determine the types of its columns and the number of rows. */
+/** Opens a CSV. Reads the whole file once, to determine the types of its columns and its number of rows. */
 export async function openCsv(input: LayerInput, options: TableOptions): Promise<TableFile> {
   const { file } = input;
   const head = await readHead(input, options);
@@ -60,7 +60,7 @@ export async function openCsv(input: LayerInput, options: TableOptions): Promise
   };
 }
 
-/** The column names and the delimiter, from the first line of a CSV. */
+/** Data from the first line of a CSV: the names of the columns, and the delimiter. */
 interface Head {
   readonly names: readonly string[];
   readonly delimiter: number;
@@ -135,11 +135,14 @@ function likelyDelimiter(bytes: Buffer): number {
   return [...counts].reduce((best, each) => (each[1] > best[1] ? each : best))[0];
 }
 
-/** A block of the file, preceded by the bytes of the previous block that were not used. */
+/** A block of the file. It is preceded by those bytes of the previous block that were left for it. */
 interface CsvBlock {
   readonly bytes: Buffer;
   readonly last: boolean;
-  /** Position of the first byte that was not used and belongs to the next block; undefined if all were used. */
+  /**
+   * Position of the first byte that is left for the next block, because its row is not complete; undefined if all bytes
+   * were used.
+   */
   left: number | undefined;
 }
 
@@ -153,7 +156,7 @@ async function* recordsIn(input: LayerInput, signal?: AbortSignal): AsyncGenerat
     const whole: CsvBlock = { bytes: Buffer.concat(parts), last: false, left: undefined };
     yield whole;
     const rest = whole.bytes.subarray(whole.left ?? 0);
-    // If no row was complete, wait until twice as many bytes are available before scanning again.
+    // If the block contains no complete row, wait until twice as many bytes are available before scanning again.
     wanted = rest.length === bytes ? 2 * bytes : 0;
     [parts, bytes] = [[rest], rest.length];
   }
@@ -169,7 +172,8 @@ async function* rowsOf(input: LayerInput, head: Head, signal?: AbortSignal): Asy
   for await (const block of recordsIn(input, signal)) {
     let at = isFirst ? startOf(block.bytes, file) : 0;
     if (isFirst && head.names.length === 1) {
-      // With a single column, an empty line is a null. But empty lines at the start of the file are skipped.
+      // If there is only one column, an empty line is a null. However, empty lines at the start of the file are
+      // skipped.
       const skipped = skipEmptyLines(block.bytes.subarray(at));
       reading.line += block.bytes.subarray(at, at + skipped).filter((byte) => byte === 10).length;
       at += skipped;
@@ -243,7 +247,7 @@ function inferColumn(
   if (nulls < rows) hasCells[index] = true;
 }
 
-/** The narrowest of the possible types, given as bits. */
+/** The narrowest of the types in the mask `possible`, in which each type is a bit. */
 function inferred(possible: number): FieldType {
   if (possible & infer.BOOL) return { type: 'bool' };
   if (possible & infer.I32) return { type: 'i32' };

@@ -1,6 +1,9 @@
 import { parseTime } from './times.ts';
 
-/** The types to which a cell may be converted, as bits of a mask. Strings are always possible. */
+/**
+ * Bits of a mask of types to which a cell may be converted, one bit per type. Strings need no bit, because every cell
+ * can be a string.
+ */
 export const BOOL: number = 1;
 export const I32: number = 2;
 export const I64: number = 4;
@@ -29,7 +32,10 @@ export function dropBlanks(bytes: Buffer, from: number, to: number): number {
   return at;
 }
 
-/** Which of the types `possible` a cell can be converted to, as bits. The cell must not have surrounding blanks. */
+/**
+ * Determines to which of the types in the mask `possible` a cell can be converted. Returns a mask. The cell must not
+ * have surrounding blanks.
+ */
 export function typesOf(bytes: Buffer, from: number, to: number, possible: number): number {
   const first = bytes[from]!;
   if (first <= 57) {
@@ -64,7 +70,7 @@ function numberTypes(bytes: Buffer, from: number, to: number): number {
     value = value * 10 + digit;
   }
   const digits = at - start;
-  // Digits with a leading zero are a code or a name, not a number, which would lose the zero.
+  // Digits with a leading zero are a code or a name. As a number, they would lose the zero.
   if (digits > 1 && bytes[start] === ZERO) return 0;
   if (at < to)
     return isFraction(bytes, start, at, to)
@@ -89,8 +95,8 @@ function wideTypes(text: string): number {
 }
 
 /**
- * Whether the bytes from `from` on complete a decimal number: a fraction, an exponent, or both. Its digits begin at
- * `start`.
+ * Whether the bytes from `from` on are a fraction, an exponent, or both, which complete a decimal number. The first
+ * digit of the number is at `start`.
  */
 function isFraction(bytes: Buffer, start: number, from: number, to: number): boolean {
   const hasPoint = bytes[from] === 46;

@@ -28,7 +28,7 @@ export interface Reading {
   line: number;
 }
 
-/** Maximum length of a record in bytes. A longer record means an unclosed quote or a file without line ends. */
+/** Maximum length of a record in bytes. A longer record indicates an unclosed quote, or a file without line ends. */
 export const LONGEST_RECORD: number = 2 ** 24;
 
 const QUOTE = 34;
@@ -39,8 +39,8 @@ const FIRST_ROWS = 1024;
 
 /**
  * Finds the fields of all complete rows in the bytes, according to RFC 4180. Quoted fields may contain line ends and
- * doubled quotes. Lines end with LF or CR LF, which the last line may lack. Empty lines are skipped, unless there is
- * only one column.
+ * doubled quotes. Lines end with LF or CR LF. The last line may have no line end. Empty lines are skipped, unless there
+ * is only one column.
  *
  * @param last - Whether these are the last bytes of the file.
  * @param maxRows - Maximum number of rows to find.

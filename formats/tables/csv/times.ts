@@ -2,10 +2,13 @@
 export interface Time {
   /** Days since 1970-01-01. */
   readonly days: number;
-  /** Microseconds since midnight. May be negative or exceed a day, because the UTC offset has been subtracted. */
+  /**
+   * Microseconds since midnight. The number may be negative or exceed a day, because an offset from UTC has been
+   * subtracted.
+   */
   readonly micros: number;
   readonly isDate: boolean;
-  /** Whether the text states its offset from UTC, which has then been subtracted. */
+  /** Whether the text states an offset from UTC. If so, the offset has been subtracted. */
   readonly isUtc: boolean;
 }
 
@@ -74,8 +77,8 @@ function daysOf(year: number, month: number, day: number): number {
   const leaps = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const max = month === 2 && leaps ? 29 : (MONTH_DAYS[month - 1] ?? Number.NaN);
   if (!(day >= 1 && day <= max) || Number.isNaN(year)) return Number.NaN;
-  // Let years begin in March, so that a leap day is the last day of a year (Hinnant, chrono-compatible low-level date
-  // algorithms).
+  // Years are counted from March, so that a leap day is the last day of a year (Hinnant, chrono-compatible low-level
+  // date algorithms).
   const shifted = month <= 2 ? year - 1 : year;
   const era = Math.floor(shifted / 400);
   const ofEra = shifted - era * 400;

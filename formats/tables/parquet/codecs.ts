@@ -29,7 +29,7 @@ async function loadSnappy(): Promise<Unpack> {
   const { snappyUncompressor } = await import('hysnappy');
   const unpack = snappyUncompressor();
   return (bytes, length) => {
-    // The decoder ignores `length` and trusts the length in the bytes, so check that they agree.
+    // The decoder ignores `length` and trusts the length that the bytes state. So check that both lengths are equal.
     if (snappyLength(bytes) !== length) throw new RangeError('its decompressed length is not the stated one');
     return unpack(bytes, length);
   };
@@ -45,8 +45,9 @@ function snappyLength(bytes: Uint8Array): number {
 }
 
 /**
- * Decompresses LZ4 in Hadoop's framing: each block is preceded by its decompressed and its compressed length,
- * big-endian. Some writers name this codec but omit the framing, so the bytes are then read as a plain block.
+ * Decompresses LZ4 in Hadoop's framing, in which each block is preceded by its decompressed and its compressed length,
+ * big-endian. Some writers name this codec in the file but omit the framing. If the framing is missing, the bytes are
+ * read as a plain block.
  */
 function unpackHadoopLz4(bytes: Uint8Array, length: number): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

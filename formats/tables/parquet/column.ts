@@ -10,17 +10,20 @@ import { readHybrid, readValidity } from './hybrid.ts';
 import { gather, newValues, type PlainColumn, readPlain, requireBytes, type Values, valueBytes } from './plain.ts';
 import { checkedStruct } from './thrift-check.ts';
 
-/** Maximum size of a decompressed page. Larger sizes mean a damaged file. */
+/** Maximum size of a decompressed page. A larger size indicates a damaged file. */
 const MAX_PAGE_BYTES = 2 ** 28;
 
 /** Memory that is reused for the next row group or page, because allocating memory takes longer than filling it. */
 export interface ReadingMemory {
-  /** Memory for the values of a column. If memory is reused, this invalidates the values of the previous row group. */
+  /**
+   * Memory for the values of a column in a row group. If memory is reused, each call invalidates the values of the
+   * previous row group.
+   */
   values(field: TableField, rows: number): Values;
   codes(count: number): Uint32Array;
 }
 
-/** Creates the memory for one pass. Without `reuse`, every row group gets new memory for its values. */
+/** Creates the memory for one pass over a file. Without `reuse`, every row group gets new memory for its values. */
 export function readingMemory(reuse: boolean): ReadingMemory {
   const values = new Map<string, Values>();
   let codes = new Uint32Array(0);
@@ -47,7 +50,10 @@ interface Reading {
   readonly rows: number;
   readonly values: Values;
   readonly validity: Uint32Array | undefined;
-  /** The values to which the codes of the pages refer; undefined if no dictionary page was read. */
+  /**
+   * The values of the dictionary page, to which the codes in other pages refer; undefined if there has been no
+   * dictionary page.
+   */
   dictionary: Values | undefined;
   /** Number of rows read so far. */
   row: number;
@@ -118,7 +124,8 @@ function readDictionary(reading: Reading, header: PageHeader, page: Buffer): voi
   const { column } = reading;
   const count = header.dictionary_page_header?.num_values ?? -1;
   const bytes = unpacked(reading, page, header.uncompressed_page_size);
-  // A value takes at least this many bytes. So a wrong number of values cannot cause a huge allocation.
+  // A value takes at least this many bytes, so the number of values is limited by the number of bytes. This prevents a
+  // huge allocation if a damaged file states a wrong number.
   const min = valueBytes(column.element) ?? 4;
   if (!(isCount(count) && count * min <= bytes.length))
     throw new RangeError(`its dictionary would have ${count} values`);
@@ -166,8 +173,8 @@ function readSecondVersion(reading: Reading, header: PageHeader, page: Buffer): 
 }
 
 /**
- * Decodes the values of a page, and distributes them to the rows that are not null. `valid` is the number of these
- * rows.
+ * Decodes the values of a page, and assigns them to the rows that are not null. `valid` is the number of rows that are
+ * not null.
  */
 function readValues(reading: Reading, encoding: string, bytes: Buffer, at: number, rows: number, valid: number): void {
   const { row, values, validity } = reading;
@@ -178,7 +185,7 @@ function readValues(reading: Reading, encoding: string, bytes: Buffer, at: numbe
     decode(reading, encoding, bytes, at, dense);
     const places = new Uint32Array(rows);
     for (let i = 0, next = 0; i < rows; i++) if (isSet(validity!, row + i)) places[i] = next++;
-    // Null rows get an arbitrary value, which is never used.
+    // A null row gets an arbitrary value, which is never used.
     if (valid > 0) gather(dense, places, into);
     else new Uint8Array(into.buffer, into.byteOffset, into.byteLength).fill(0);
   }

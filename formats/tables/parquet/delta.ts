@@ -10,8 +10,8 @@ export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, in
   else if (into.BYTES_PER_ELEMENT === 4) {
     const words = new Int32Array(into.buffer, into.byteOffset, into.length);
     deltaBinaryUnpack(reader, words.length, words);
-    // The library hyparquet lost the highest bit of the first value. All values are sums that include the first one, so
-    // the bit is wrong in all of them.
+    // The library hyparquet dropped the highest bit of the first value. Every value is a sum that includes the first
+    // value, so this bit is wrong in all values.
     if (hasWideFirst(bytes, start)) for (let i = 0; i < words.length; i++) words[i]! ^= 2 ** 31;
   } else {
     const narrow = new Int32Array(into.length);
@@ -24,13 +24,14 @@ export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, in
 const HEADER_NUMBERS = 3;
 
 /**
- * Whether the first value takes 33 bits, of which hyparquet drops the highest. This happens for u32 values of 2^31 and
- * more written by DuckDB. Other writers store the i32 with the same bits.
+ * Whether the first value is stored with 33 bits, of which hyparquet drops the highest. DuckDB stores u32 values of
+ * 2^31 and more in this way. Other writers store the i32 that has the same 32 bits.
  */
 function hasWideFirst(bytes: Buffer, start: number): boolean {
   let at = start;
   for (let numbers = 0; numbers < HEADER_NUMBERS; at++) if (bytes[at]! < 128) numbers++;
-  // A byte of a varint contains 7 bits, and a flag that another byte follows. The lowest bit of the number is its sign.
+  // A byte of a varint contains 7 bits of the number, and a flag that another byte follows. The lowest bit of the
+  // number is its sign.
   const isLong = bytes.subarray(at, at + 4).every((byte) => byte >= 128);
   return isLong && (bytes[at + 4]! & 16) !== 0;
 }
@@ -48,8 +49,8 @@ export function readDeltaLengths(column: PlainColumn, bytes: Buffer, start: numb
 }
 
 /**
- * Decodes DELTA_BYTE_ARRAY: each byte array is the length of the prefix it shares with the previous array, and a
- * suffix.
+ * Decodes DELTA_BYTE_ARRAY. Each byte array is stored as a suffix, and the length of the prefix that it shares with the
+ * previous array.
  */
 export function readDeltaPrefixes(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
   if (into.length === 0) return;
@@ -68,7 +69,7 @@ export function readDeltaPrefixes(column: PlainColumn, bytes: Buffer, start: num
   }
 }
 
-/** Decodes lengths that are stored as differences. Returns the position after them. */
+/** Decodes lengths that are stored as differences. Returns the position after the encoded lengths. */
 function unpackLengths(bytes: Buffer, start: number, lengths: Int32Array): number {
   const reader = readerOf(bytes, start);
   deltaBinaryUnpack(reader, lengths.length, lengths);

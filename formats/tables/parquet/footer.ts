@@ -35,14 +35,14 @@ export interface RowGroup {
   readonly chunks: readonly ColumnChunk[];
 }
 
-/** Byte range of the pages of a column in a row group, and their codec. */
+/** Where the pages of a column in a row group are stored: their byte range, and the codec that compressed them. */
 export interface ColumnChunk {
   readonly codec: string;
   readonly start: number;
   readonly length: number;
 }
 
-/** Reads the metadata at the end of a Parquet file, and checks that it fits the file's size. */
+/** Reads the metadata at the end of a Parquet file, and checks that the metadata fits the size of the file. */
 export async function readFooter(source: ByteSource): Promise<ParquetFooter> {
   const { file, size } = source;
   if (size < MAGIC_BYTES + TAIL_BYTES) throw damaged('The file', `it has ${size} bytes`, { file });
@@ -100,7 +100,7 @@ function isLeaf(element: SchemaElement): boolean {
   return element.num_children === undefined || element.num_children === 0;
 }
 
-/** Index of the schema element after the descendants of an element. */
+/** Index of the first schema element after an element and its descendants. `start` is the index of the element. */
 function behind(schema: readonly SchemaElement[], start: number): number {
   let at = start;
   for (let open = 1; open > 0; open--, at++) {

@@ -1,8 +1,9 @@
 import { copyByteBits, countBits, setBits } from '../bits.ts';
 
 /**
- * Called for each run of Parquet's RLE/bit-packing hybrid, with the index of its first value. A run consists of `count`
- * times the same `value` or, if `value` is −1, of `count` packed values that begin at byte `at`.
+ * Called for each run of Parquet's RLE/bit-packing hybrid encoding. `first` is the index of the run's first value, and
+ * `count` the number of its values. All values of the run are equal to `value` or, if `value` is −1, they are packed
+ * bits that begin at byte `at`.
  */
 type VisitRun = (first: number, count: number, value: number, at: number) => void;
 
@@ -26,7 +27,7 @@ function visitRuns(bytes: Uint8Array, start: number, end: number, width: number,
     const isPacked = (head & 1) === 1;
     const length = isPacked ? Math.floor(head / 2) * 8 : Math.floor(head / 2);
     const taken = Math.min(length, count - first);
-    // The last run may be padded to eight values. Only the bytes of the needed values must exist.
+    // The last packed run may be padded to a multiple of eight values. Only the bytes of the needed values must exist.
     const min = isPacked ? Math.ceil((taken * width) / 8) : valueBytes;
     if (at + min > end) throw new RangeError('its runs are cut off');
     let value = -1;
@@ -57,7 +58,9 @@ export function readHybrid(
   });
 }
 
-/** Unpacks values of up to 24 bits: a value and the rest of a byte fit in a 32-bit integer. */
+/**
+ * Unpacks values of up to 24 bits. Such a value fits in a 32-bit integer together with the other bits of its last byte.
+ */
 function unpack(bytes: Uint8Array, start: number, width: number, into: Uint32Array, first: number, count: number) {
   const mask = (1 << width) - 1;
   let [at, held, bits] = [start, 0, 0];
@@ -87,7 +90,7 @@ function unpackWide(bytes: Uint8Array, start: number, width: number, into: Uint3
 }
 
 /**
- * Decodes definition levels of one bit as validity bits, which are written from row `row` on.
+ * Decodes definition levels of one bit each, and writes them as validity bits for the rows from `row` on.
  *
  * @returns Number of rows that are not null.
  */

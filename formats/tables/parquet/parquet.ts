@@ -31,7 +31,7 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
     for (const [i, group] of groups.entries()) {
       signal?.throwIfAborted();
       const bytes = await ahead;
-      // Start to read the next row group, while this one is decoded.
+      // Start to read the next row group while the current one is being decoded.
       ahead = bytesOf(source, groups[i + 1], chosen);
       const columns: [string, HostColumn][] = [];
       for (const [at, field] of chosen.entries()) {
@@ -74,7 +74,8 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
         columns,
       );
       const chosen = names.map(({ name }) => fields.find(({ field }) => field.name === name)!);
-      // If batches are larger than row groups, row groups are copied into batches. Their own memory can then be reused.
+      // If batches are larger than row groups, the row groups are copied into batches. In this case, the memory of a
+      // row group can be reused.
       const isCopied =
         rowsPerBatch !== undefined && groups.length > 1 && groups.every(({ rows }) => rows < rowsPerBatch);
       const chunks = groupsOf(chosen, readingMemory(isCopied), signal);

@@ -65,7 +65,10 @@ function wordsOf({ buffer, byteOffset, byteLength }: Values): Uint32Array {
   return new Uint32Array(buffer, byteOffset, byteLength / 4);
 }
 
-/** A column: its type in the table, its schema element in Parquet, and its dictionary if it contains strings. */
+/**
+ * A column of a Parquet file: its field in the table, its element in the Parquet schema, and its dictionary if it
+ * contains strings.
+ */
 export interface PlainColumn {
   readonly field: TableField;
   readonly element: SchemaElement;
@@ -119,7 +122,10 @@ function widen(bytes: Buffer, start: number, into: BigInt64Array): void {
 const DAY_OF_1970 = 2_440_588n;
 const NANOSECONDS = 86_400_000_000_000n;
 
-/** Converts INT96 timestamps (nanoseconds of the day, and the Julian day number) to nanoseconds since 1970. */
+/**
+ * Converts INT96 timestamps to nanoseconds since 1970. Such a timestamp consists of the nanoseconds since midnight and
+ * the number of the Julian day.
+ */
 function readInt96(bytes: Buffer, start: number, into: BigInt64Array): void {
   for (let i = 0; i < into.length; i++) {
     const at = start + 12 * i;
@@ -158,7 +164,7 @@ function readByteArrays(column: PlainColumn, bytes: Buffer, start: number, into:
   }
 }
 
-/** Stores a byte array as one value: a string as its code in the dictionary, or a decimal. */
+/** Stores a byte array as one value of a column: the code of a string in the dictionary, or a decimal. */
 export function storeBytes(
   { dictionary }: PlainColumn,
   bytes: Buffer,

@@ -1,7 +1,7 @@
 /**
  * Checks a struct in Thrift's compact protocol before it is passed to a library, because the library trusts all
- * lengths. Lists must be as long as stated, numbers must have at most ten bytes, and structs must not be nested deeper
- * than in Parquet.
+ * lengths. Lists must have as many elements as they state, numbers must have at most ten bytes, and structs must not be
+ * nested deeper than the structs of Parquet are.
  *
  * O(bytes).
  *
@@ -61,7 +61,7 @@ function skipList(region: Region, start: number, depth: number): number {
   const isLong = head >> 4 === 15;
   const length = isLong ? numberAt(region, start + 1) : head >> 4;
   let at = isLong ? skipNumber(region, start + 1) : start + 1;
-  // An element takes at least one byte, so a longer list than the remaining bytes is damaged.
+  // An element takes at least one byte. So a list that has more elements than there are bytes left is damaged.
   checked(region, at, length);
   if (type === LIST) throw new RangeError('its metadata have lists of lists');
   const element = type === TRUE || type === FALSE ? BYTE : type;

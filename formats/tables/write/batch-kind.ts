@@ -15,10 +15,10 @@ import {
 import type { TableField } from '../table-file.ts';
 
 const validity: Kind = optional(anInstance(Uint32Array));
-// The strings themselves are not checked, because they may be many, and all batches share them.
+// The strings themselves are not checked, because there may be many of them, and all batches share them.
 const dictionary: Kind = where('an array of texts', Array.isArray);
 
-/** Check for a batch of rows: its columns must match the fields. */
+/** Validator of a batch of rows. The columns of the batch must match the fields. */
 export function rowsOf(fields: readonly TableField[]): Kind {
   return (part, path, homes) => {
     const flaw = aRecord({
@@ -57,7 +57,7 @@ function longEnough(rows: number): Kind {
 
 const TYPES = [...Object.keys(hostValues), 'string', 'timestamp'];
 
-/** Check for a field of a table: its name and type. */
+/** Validator of a field of a table, which consists of a name and a type. */
 export const aField: Kind = (part, path, homes) => {
   const flaw = aRecord({ name: aText, type: aWord(TYPES), nullable: aFlag })(part, path, homes);
   if (flaw !== undefined) return flaw;

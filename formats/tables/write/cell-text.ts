@@ -30,7 +30,7 @@ function realText(value: number): string {
   return Object.is(value, -0) ? '-0.0' : String(value);
 }
 
-/** Formats an f32 with as few digits as needed to distinguish it from other f32 numbers. */
+/** Formats an f32 number with as few digits as needed to distinguish it from all other f32 numbers. */
 function shortF32(value: number): string {
   if (value === 0 || !Number.isFinite(value)) return realText(value);
   for (let digits = 6; digits < 9; digits++) {
@@ -51,8 +51,8 @@ function decimalText(units: bigint, scale: number): string {
  * sign, as in ISO 8601.
  */
 function dateText(days: number): string {
-  // Let years begin in March, so that a leap day is the last day of a year (Hinnant, chrono-compatible low-level date
-  // algorithms).
+  // Years are counted from March, so that a leap day is the last day of a year (Hinnant, chrono-compatible low-level
+  // date algorithms).
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
   const ofEra = shifted - era * 146_097;

@@ -35,8 +35,8 @@ function csvCell(field: TableField, column: HostColumn): CellText {
 }
 
 /**
- * Quotes a string where RFC 4180 requires it, if it is empty, or if it begins or ends with a blank, which some readers
- * would strip.
+ * Puts a string in quotes in three cases: RFC 4180 requires quotes, the string is empty, or the string begins or ends
+ * with a blank, which some readers would strip.
  */
 function quoted(text: string): string {
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -65,13 +65,14 @@ function objectOf(fields: readonly TableField[], cells: readonly string[]): stri
 
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 /**
- * Greatest decimal, without its point, that is written as a number. Up to 15 digits survive conversion to f64 and back.
+ * Greatest decimal that is written as a number, here without its decimal point. Up to 15 digits survive conversion to
+ * f64 and back.
  */
 const MAX_EXACT_DECIMAL = 10n ** 15n - 1n;
 
 /**
- * Formats a cell as JSON. Numbers with more digits than an f64 holds become strings. NaN and infinities also do,
- * because JSON has no notation for them.
+ * Returns a function that formats the cells of a column as JSON. Numbers with more digits than an f64 holds become
+ * strings. NaN and infinities also become strings, because JSON has no notation for them.
  */
 function jsonCell(field: TableField, column: HostColumn): CellText {
   const [text, isNull] = [cellText(field, column), nullsOf(column)];

@@ -52,10 +52,9 @@ const ARGUMENTS = {
  * complete.
  *
  * Nulls become empty fields in CSV, `null` in JSON, and validity bits in Arrow. Numbers in text have as few digits as
- * needed to restore the value. 64-bit integers and decimals are exact. In JSON, integers beyond 2⁵³ − 1 and decimals of
- * more than 15 digits are strings, and so are NaN and infinities. Dates and times are written as in ISO 8601. In CSV,
- * an empty string is `""`, which {@link openTable} distinguishes from null. In Arrow, each batch becomes one record
- * batch.
+ * needed to restore the value. 64-bit integers and decimals are exact. In JSON, integers beyond 2⁵³ − 1, decimals of
+ * more than 15 digits, NaN and infinities are strings. Dates and times are written as in ISO 8601. In CSV, an empty
+ * string is `""`, which {@link openTable} distinguishes from null. In Arrow, each batch becomes one record batch.
  *
  * @param fields - The columns to write, in order. Batches may have further columns, which are ignored.
  * @throws ArgumentError if a batch lacks a field; UsageError `output/unwritable`, `output/unknown-format`;
