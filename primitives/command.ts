@@ -17,7 +17,7 @@ import { weightedHistogramOn } from './weighted-histogram-by-digits.ts';
 /** A kernel command, or a call of a prepared pipeline. */
 export type Command = KernelCommand | { readonly kind: 'play'; readonly script: Script; readonly call: ScriptCall };
 
-/** Maps the buffers and uniforms of a command to others, so that the command can run on other memory. */
+/** A mapping of the buffers and uniforms of a command to others, so that the command can run on other memory. */
 export interface Lookup {
   /** The buffer from which the command reads instead of `buffer`. `word` is the offset of the first element read. */
   reading(buffer: DeviceBuffer, word: number): DeviceBuffer;

@@ -46,8 +46,8 @@ export interface Vectors {
 export type CrossRows = { readonly [name: string]: Table | Vectors };
 
 /**
- * Computes the value of a pair of rows with vectors: first sums over the elements of the vectors, in order, then a
- * value from the sums.
+ * The computation of the value of a pair of rows with vectors: first of sums over the elements of the vectors, in
+ * order, then of the value from the sums.
  */
 export interface Contraction<T extends Shape, S extends Shape> {
   /** The initial sums. */

@@ -12,8 +12,8 @@ import { requireOptions } from './options.ts';
 export type IntoArray = Uint32Array | Int32Array | Float32Array | Uint8Array | Int8Array | Uint16Array | Int16Array;
 
 /**
- * The arrays into which a table can be read: of the types that `read` returns, where bools are bytes. A packed column
- * can also be read into an array of its packed type.
+ * The arrays into which a table can be read. They have the types that `read` returns, where bools are bytes. A packed
+ * column can also be read into an array of its packed type.
  */
 export type IntoTable<C extends Table> =
   C extends Column<infer T>

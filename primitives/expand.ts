@@ -117,8 +117,8 @@ function expansionOf<R extends Shape>(
 }
 
 /**
- * A search and a walk make the output only on backends that prefer at most this number of rows per walk. Backends that
- * prefer longer walks run few indices in parallel, and there a scan is faster.
+ * Maximum number of rows per walk that a backend may prefer (`walkRows`) if the output is to be made by a search and a
+ * walk. Backends that prefer longer walks run few indices in parallel, so a scan is faster on such backends.
  */
 const MAX_WALKED = 16;
 

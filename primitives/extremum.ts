@@ -85,8 +85,8 @@ function monoidsOf(scalar: (type: never) => AnyMonoid, last: number, before: Bef
 type Key = Value<NumericType> | { readonly lo: U32; readonly hi: U32 };
 
 /**
- * A monoid that chooses the key that comes first in an order. Among equal keys, it chooses that with the lowest row
- * index, so that the operands may come in any order.
+ * A monoid that chooses the key that comes first in an order. Among equal keys, the monoid chooses the key with the
+ * lowest row index, so that the operands may come in any order.
  */
 function firstOf(shape: Shape, worst: unknown, last: number, before: Before): AnyMonoid {
   type Row = { readonly value: Key; readonly index: U32 };

@@ -5,7 +5,7 @@ import { ArgumentError, OutOfMemoryError } from './errors.ts';
 
 /** A pending read of a column that starts when the number of rows is known. */
 interface LateRead {
-  /** The column to read. If the column is about to be overwritten, a copy of it replaces it here. */
+  /** The column to read. If the column is about to be overwritten, a copy takes the place of this column. */
   column: Column;
   /**
    * The result of reading all rows up to the column's capacity. Set if the rows were read before their number was

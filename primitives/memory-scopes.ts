@@ -20,8 +20,8 @@ export interface MemoryScopes {
   /** Allocates memory that lives until it is released or the context is closed. */
   allocateOutermost(words: number): Memory;
   /**
-   * Allocates memory that is freed with the scope in which a view was made. If that scope has ended, the nearest
-   * enclosing scope that is still open takes its place.
+   * Allocates memory that is freed with the scope in which a view was made. If that scope has ended, the memory is
+   * freed with the nearest enclosing scope that is still open.
    */
   allocateFor(view: View, words: number): Memory;
   /**

@@ -347,7 +347,7 @@ export function product<const M extends { readonly [name: string]: AnyMonoid }>(
   }) as never;
 }
 
-/** A monoid on pairs of a head flag, which starts a segment, and a value; see {@link segmented}. */
+/** A monoid on pairs of a head flag and a value, where a true flag starts a segment; see {@link segmented}. */
 export type Segmented<S extends Shape> = Monoid<{ readonly head: Scalar<'bool'>; readonly value: S }>;
 
 const segmentedOnce = memoized(makeSegmented);

@@ -13,8 +13,8 @@ export type CaptureArguments = { readonly [name: string]: Column | number | bool
 const RANK = { rank: u32 };
 
 /**
- * The fields of a row that a functor takes as parameters. Its parameter `rank`, the number of an element within the
- * row, is left out.
+ * The fields of a row that a functor takes as parameters. The functor's parameter `rank` (the number of an element
+ * within the row) is left out.
  */
 export function fieldsBesideRank(primitive: string, functor: FunctorDescription, rows: Table): Fields {
   if (rows instanceof Column || !Object.hasOwn(rows, 'rank')) return fieldsTaken(primitive, functor, rows, RANK);

@@ -392,7 +392,7 @@ function cellsOf(width: U32, height: U32): U32 {
 
 /**
  * Compares the number of cells that the grids need with the number of available cells, which only the device knows. The
- * result is 0 if there are enough.
+ * result is 0 if there are enough cells.
  */
 function findMissing(context: Context, cells: DeviceLength, total: Memory): Memory {
   const missing = context.allocate(1);

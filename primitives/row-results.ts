@@ -13,7 +13,7 @@ import { type FusedScan, fusedScan } from './scan.ts';
  * depend on backends.
  */
 
-/** Says where to write one result of every row in a stored column. */
+/** The place in a stored column where one result of every row is written. */
 export interface ResultStore {
   readonly to: Column;
   /** Number of the result to store. */

@@ -146,7 +146,7 @@ function scanColumns(primitive: string, input: Table, monoid: AnyMonoid, kind: S
   return assemble(monoid.shape, stored) as Table;
 }
 
-/** Runs a scan and stores the results that it emits, as columns of the scan's length. */
+/** Runs a scan and stores the results that the scan emits, as columns with the length of the scan. */
 function storeScan(primitive: string, scan: Omit<FusedScan, 'stores'>): Column[] {
   const { context, length, emitted } = scan;
   return context.scope(() => {

@@ -33,7 +33,7 @@ export interface BufferCount {
   readonly offset: number;
 }
 
-/** Says which elements of a GPU buffer to borrow. */
+/** The type and the range of the elements that are borrowed from a GPU buffer. */
 export interface BorrowOptions<E extends BufferElements> {
   readonly type: E;
   /** The byte at which the elements start; 0 by default. It must be a multiple of an element's size. */
@@ -52,7 +52,8 @@ export interface BorrowOptions<E extends BufferElements> {
 export interface LendOptions {
   /**
    * The byte at which the elements start must be a multiple of this number. If a column, such as a slice, starts
-   * elsewhere, the column is copied. Bindings need 256, vertex buffers 4. By default, nothing is copied.
+   * elsewhere, the column is copied. Bindings need a multiple of 256, and vertex buffers need a multiple of 4. By
+   * default, nothing is copied.
    */
   readonly alignment?: number | undefined;
 }

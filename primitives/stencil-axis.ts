@@ -29,8 +29,8 @@ export interface AxisStep {
 }
 
 /**
- * The cell to read for a neighbour at distance `offset`, which may be outside the line. No intermediate sum exceeds 2³²
- * − 1.
+ * The cell to read for the neighbour at distance `offset`, even if this neighbour is outside the line. No intermediate
+ * sum exceeds 2³² − 1.
  */
 export function stepAlong(axis: Axis, offset: number, boundary: Boundary): AxisStep {
   if (offset === 0) return { place: axis.at };

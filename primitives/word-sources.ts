@@ -1,8 +1,8 @@
 import type { Backend, DeviceBuffer, WordSource } from './contract/backend.ts';
 
 /**
- * The failure of a source. It has a class of its own, so that it can be told from failures of the backend that reads
- * the source.
+ * The failure of a source. It has a class of its own, so that it is not mistaken for a failure of the backend that
+ * reads the source.
  */
 export class SourceFailure extends Error {
   static {

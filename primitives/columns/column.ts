@@ -50,7 +50,7 @@ export class Memory {
    * last memory that needs the count.
    */
   count: Memory | undefined;
-  /** Number of memories not yet released whose row count is stored in this memory. */
+  /** Number of unreleased memories whose row count is stored in this memory. */
   dependents = 0;
   /**
    * True if a column whose row count is stored here was disposed of while other columns still needed the count. This
@@ -405,8 +405,8 @@ function lengthMismatch(primitive: string, a: number | DeviceLength, b: number |
 }
 
 /**
- * The context in which the columns live. Undefined if no column depends on stored data, as for views of the index
- * alone.
+ * The context in which the columns live. Undefined if no column depends on stored data, for example because all columns
+ * are views that depend only on the row index.
  */
 export function contextOf(columns: readonly Column[], primitive: string): Context | undefined {
   let context: Context | undefined;

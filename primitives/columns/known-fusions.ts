@@ -102,7 +102,7 @@ export function rememberFusion(
   scripts.set(list, script);
 }
 
-/** Writes everything on which the reads and the module of a body depend to `list`, which serves as the cache key. */
+/** Writes to `list`, which serves as the cache key, everything on which the reads and the module of a body depend. */
 function describe(
   name: string,
   parameters: readonly ScalarType[],

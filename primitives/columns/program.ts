@@ -37,7 +37,9 @@ export interface Fusion extends View {
   readonly results: readonly ScalarType[];
 }
 
-/** Lets the body of a fusion (the function that `fuse` records) read columns, lengths and uniforms. */
+/**
+ * The object through which the body of a fusion (the function that `fuse` records) reads columns, lengths and uniforms.
+ */
 export interface Loader {
   /** Loads element `index` of every column. Loading the same element again reuses the value. */
   load(columns: readonly Column[], index: U32): Value<ScalarType>[];

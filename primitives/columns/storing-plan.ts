@@ -16,8 +16,8 @@ import { READ, stepCost } from './step-cost.ts';
 /** Cost of storing an element, in operations. A share of the cost of the launch is included. */
 export const STORE = 8;
 /**
- * Minimum saving for which a view is stored, in operations a row. On some devices, a view with a smaller saving is
- * evaluated at every read at least as fast.
+ * Minimum saving for which a view is stored, in operations a row. On some devices, storing a view with a smaller saving
+ * is no faster than evaluating the view at every read.
  */
 export const MIN_SAVING = 112;
 /**

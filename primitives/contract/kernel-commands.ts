@@ -237,7 +237,8 @@ export interface WeightedHistogramCommand {
 }
 
 /**
- * Makes every index of a histogram command count several elements. Values that these elements share are computed once.
+ * The part of a histogram command that makes every index count several elements. Values that the elements of an index
+ * share are computed once.
  */
 export interface InnerRanks {
   readonly row: Program;

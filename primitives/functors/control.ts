@@ -157,9 +157,9 @@ function requireBody(call: string, argument: string, given: unknown): void {
 }
 
 /**
- * A {@link While} loop whose body is known to run at most `max` times; generated code does not check this. It is for
- * loops of the library whose bound the analysis cannot find, such as bisections. Without a known bound, a loop never
- * runs on the caller's thread.
+ * Records a {@link While} loop whose body is known to run at most `max` times; generated code does not check the bound.
+ * The function is for loops of the library whose bound the analysis cannot find, such as bisections. Without a known
+ * bound, a loop never runs on the caller's thread.
  */
 export function WhileAtMost(max: number, condition: () => Bool, body: () => void): void {
   appendLoop(

@@ -33,7 +33,7 @@ export interface NeighbourOffset {
   readonly dy: number;
 }
 
-/** Gives the body of a functor access to the current cell and the cells around it. */
+/** The object through which the body of a functor reads the current cell and the cells around it. */
 export class Neighbours<S extends Shape> {
   readonly shape: S;
   readonly #find: (dx: number, dy: number) => ValuesOf<S>;

@@ -121,8 +121,8 @@ export function recorder(): FunctorRecorder {
 }
 
 /**
- * Records the statements of a function, whose parameters are given, and returns its results. Returns undefined if the
- * statements already contain the returns.
+ * A callback that records the statements of a function, given the function's parameters. It returns the function's
+ * results, or undefined if the statements already contain the returns.
  */
 export type Body = (parameters: readonly Local[]) => readonly Operand[] | undefined;
 
@@ -133,7 +133,9 @@ export interface Signature {
   readonly arrays?: ReadonlyMap<string, ScalarType>;
   readonly uniforms?: ReadonlyMap<string, ScalarType>;
   readonly fast?: boolean;
-  /** An error created where the functor is defined. Errors without a line of the body get its place. */
+  /**
+   * An error created where the functor is defined. Errors that have no line of the body get the place of this error.
+   */
   readonly written?: Error | undefined;
   /** Converts the argument of `Return` to operands. Without this function, the body must not call `Return`. */
   readonly toOperands?: (values: unknown) => Operand[];
@@ -326,7 +328,7 @@ export function read(array: string, type: ScalarType, index: Operand): Local {
   return local;
 }
 
-/** Says how the arrays, uniforms and inputs of a module are named in the module into which it is linked. */
+/** The names that the arrays, uniforms and inputs of a module have in the module into which it is linked. */
 export interface Links {
   readonly arrays: ReadonlyMap<string, string>;
   readonly uniforms: ReadonlyMap<string, Operand>;

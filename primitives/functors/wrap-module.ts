@@ -9,8 +9,8 @@ const MAX_VARIANTS = 64;
 export const variantOf: (module: Module, key: string, make: () => Module) => Module = createVariants(MAX_VARIANTS);
 
 /**
- * Describes a function that is put around a module's entry function. The arrays and uniforms of the module keep their
- * names; the wrapping function may add its own.
+ * A function that is put around a module's entry function. The arrays and uniforms of the module keep their names; the
+ * wrapping function may add its own.
  */
 export interface Wrapping {
   readonly name: string;

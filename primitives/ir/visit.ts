@@ -34,7 +34,7 @@ export function terminates(block: Block): boolean {
   return block.some(leaves);
 }
 
-/** Whether control never reaches the statement after this one. */
+/** Whether control never reaches the statement after the given one. */
 export function leaves(statement: Statement): boolean {
   switch (statement.kind) {
     case 'return':

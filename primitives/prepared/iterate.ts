@@ -182,8 +182,8 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       const last = (rounds - 1) % 2;
       for (const memory of memories[last]!) home.own(memory);
       keepCounts(home, recorded, given.get(rounds - 1)!, memories[last]!);
-      // The row counts of the last round's results may be stored in memory of the previous round, which must then be
-      // kept.
+      // The row counts of the last round's results may be stored in memory of the previous round, so that memory must
+      // be kept.
       const counts = new Set(memories[last]!.map(({ count }) => count));
       for (const memory of memories[1 - last]!) {
         memory.goesWithLast = true;

@@ -57,7 +57,10 @@ export type ResultLength =
   | { readonly result: number; readonly word: number; readonly minus: number; readonly limit: number }
   | DeviceLength;
 
-/** A capacity check of a recorded primitive: where the row count is stored, and which result buffers derive from it. */
+/**
+ * A capacity check of a recorded primitive: where the row count is stored, and which result buffers derive from the
+ * count.
+ */
 export interface RecordedCheck {
   readonly primitive: string;
   readonly count: { readonly result: number; readonly word: number; readonly minus: number; readonly limit: number };
