@@ -6,8 +6,8 @@ import { join } from 'node:path';
 
 /**
  * Creates a name for a temporary file that identifies its process: `.quadrille-HOST-PID-START-RANDOM.tmp`. HOST
- * identifies the machine and, on Linux, the PID namespace, because machines and containers may share a folder. START is
- * the start time of the process if known, because process ids are reused.
+ * identifies the machine and, on Linux, the PID namespace, because several machines or containers may share a folder.
+ * PID is the id of the process. START is its start time if known, because operating systems reuse process ids.
  */
 export function temporaryName(): string {
   return `.quadrille-${hostMark()}-${process.pid}-${startOf(process.pid) ?? 0}-${randomBytes(6).toString('hex')}.tmp`;
@@ -16,8 +16,8 @@ export function temporaryName(): string {
 const NAME = /^\.quadrille-([0-9a-f]{12})-([1-9]\d{0,9})-(\d{1,20})-[0-9a-f]{12}\.tmp$/;
 
 /**
- * Removes temporary files and folders of processes on this machine that no longer exist. Files of other machines stay,
- * and so do files that cannot be removed.
+ * Removes temporary files and folders whose processes ran on this machine and no longer exist. Files of other machines
+ * stay, and so do files that cannot be removed.
  */
 export async function sweepTemporaries(folder: string): Promise<void> {
   const names = await readdir(folder).catch((): string[] => []);
@@ -35,12 +35,12 @@ function isOrphan(name: string): boolean {
   return host === hostMark() && !isAlive(Number(pid), start!);
 }
 
-/** Whether the process with this id still exists and is the one that began at `start`. */
+/** Whether the process with the given id still exists and is the one that was started at `start`. */
 function isAlive(pid: number, start: string): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // A process of another user exists, although this process must not signal it (EPERM).
+    // Any error except ESRCH means that the process exists. For example, EPERM means that it belongs to another user.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
   const now = startOf(pid);
@@ -65,7 +65,8 @@ function processNamespace(): string {
 /** Start time of a process, in clock ticks since boot; undefined if the operating system does not provide it. */
 function startOf(pid: number): string | undefined {
   try {
-    // The command name is in parentheses and may contain any characters. The start time is the 20th word after it.
+    // The command name is in parentheses and may contain any characters. The start time is the 20th word after the
+    // closing parenthesis.
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19];
   } catch {
     return undefined;

@@ -2,10 +2,10 @@ import { availableParallelism } from 'node:os';
 import type { QuadrilleError } from '../primitives/errors.ts';
 import { type FlatError, restoreError } from './flat-error.ts';
 
-/** The message by which a thread replies to a request: an answer or an error. */
+/** The message with which a thread replies to a request. It is an answer or an error. */
 export type ThreadReply<Answer> = Answer | { readonly error: FlatError };
 
-/** The methods of a thread that a pool uses. `Worker` of Node has them. */
+/** The methods of a thread that a pool uses. The class `Worker` of Node has these methods. */
 export interface PoolThread {
   on(event: 'message' | 'messageerror' | 'error' | 'exit', listener: (value: unknown) => void): unknown;
   postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
@@ -14,7 +14,7 @@ export interface PoolThread {
   terminate(): Promise<unknown>;
 }
 
-/** A pool of threads. Each thread answers one request at a time, by messages. */
+/** A pool of threads that exchange messages with the caller. Each thread handles one request at a time. */
 export interface ThreadPool<Request, Answer> {
   readonly threads: number;
   /**
@@ -23,12 +23,12 @@ export interface ThreadPool<Request, Answer> {
    *
    * @param place - What the request is about, such as a file, for error messages.
    * @param transfer - Buffers to transfer to the thread.
-   * @throws The error in the thread's reply. The error created by `died`, if the thread died during the request (a new
-   * thread replaces it, and other requests are not affected), or if no thread can be started. The error created by
-   * `closed`, if the pool is closed.
+   * @throws The error in the thread's reply. The error created by `died`, if the thread died during the request (in
+   * this case, a new thread replaces the dead one, and other requests are not affected), or if no thread can be
+   * started. The error created by `closed`, if the pool is closed.
    */
   run(request: Request, place: string, transfer: readonly ArrayBuffer[], signal?: AbortSignal): Promise<Answer>;
-  /** Starts all threads now, instead of when requests are waiting. */
+  /** Starts all threads immediately. Otherwise threads are started when requests are waiting. */
   start(): void;
   /** Ends the threads. Requests that are waiting or in progress are rejected. Resolves when all threads have ended. */
   close(): Promise<void>;
@@ -84,7 +84,7 @@ export function createThreadPool<Request, Answer extends object>({
     thread.worker.on('error', (error) => {
       failure = error;
     });
-    // `exit` is the last event of a thread, for whatever reason it ends.
+    // `exit` is the last event of a thread, regardless of why the thread ends.
     thread.worker.on('exit', (code) => {
       threads.delete(thread);
       if (thread.task !== undefined) {
@@ -106,7 +106,10 @@ export function createThreadPool<Request, Answer extends object>({
     task?.settle(reply);
   };
 
-  /** Sends waiting requests to idle threads. Starts further threads, up to the maximum. */
+  /**
+   * Sends waiting requests to idle threads. If there are not enough idle threads, starts further ones, up to the
+   * maximum.
+   */
   const feed = (): void => {
     for (const task of waiting) {
       if (closed !== undefined) return;
@@ -116,7 +119,8 @@ export function createThreadPool<Request, Answer extends object>({
       try {
         thread = idle ?? startThread();
       } catch (cause) {
-        // If other threads exist, they will handle the request later. Otherwise it is rejected.
+        // If there are other threads, they will handle the waiting request later. If there are none, the request is
+        // rejected.
         if (threads.size > 0) return;
         waiting.delete(task);
         task.settle({ failed: died(task.place, cause) });

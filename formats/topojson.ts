@@ -41,13 +41,16 @@ export function topoJsonFeatures(
 
 /** Memory limit for expanded arcs. */
 export interface TopologyRoom {
-  /** Maximum bytes of memory. Default: unlimited. */
+  /** Maximum bytes of memory for expanded arcs. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
-  /** Whether the vertices of all features are in memory at the same time, or only those of one feature. */
+  /**
+   * Whether the vertices of all features are in memory at the same time. If false, only one feature is in memory at a
+   * time.
+   */
   readonly holdsAll?: boolean | undefined;
 }
 
-/** Whether the `type` of a parsed JSON text is that of TopoJSON. */
+/** Whether a parsed JSON text is TopoJSON, according to its `type`. */
 export function isTopoJson(root: JsonObject): boolean {
   return root.type === 'Topology';
 }
@@ -101,14 +104,17 @@ function chooseObject(root: JsonObject, layer: string | undefined, file: string)
   throw malformed(`The layer ${JSON.stringify(name)} is not an object.`, file);
 }
 
-/** Bytes of memory per vertex in columns, including copies while columns grow and vertices are counted. */
+/**
+ * Bytes of memory per vertex in columns. They include the copies that are made while columns grow and vertices are
+ * counted.
+ */
 const BYTES_PER_VERTEX = 64;
-/** Bytes of memory per position as created by topojson-client: an array of two numbers. */
+/** Bytes of memory per position that topojson-client creates, which is an array of two numbers. */
 const BYTES_PER_POSITION = 128;
 
 /**
- * Throws if expanding the arcs would take too much memory. A small file can refer to the same arc many times, so this
- * is checked before any arc is expanded.
+ * Throws if expanding the arcs would take too much memory. This is checked before any arc is expanded, because a small
+ * file can refer to the same arc many times.
  */
 function requireVertexRoom(
   { arcs }: CheckedTopology,
@@ -133,8 +139,8 @@ function requireVertexRoom(
 }
 
 /**
- * Number of vertices in all arcs that a geometry refers to. An arc counts as often as it is used. Malformed arcs are
- * ignored here, because they are reported when they are expanded.
+ * Number of vertices in all arcs to which a geometry refers. If the geometry uses an arc several times, the vertices of
+ * the arc count each time. Malformed arcs are ignored here, because they are reported when they are expanded.
  */
 function referencedVertices(arcs: readonly unknown[], geometry: unknown): number {
   const pending: unknown[] = [geometry];
@@ -170,8 +176,8 @@ function readFeature(topology: CheckedTopology, geometry: unknown, index: number
 }
 
 /**
- * A feature whose `id` throws an error when it is read. So the reader can skip this feature and continue with the next
- * one.
+ * Creates a feature that throws an error when its `id` is read, so that the reader can skip this feature and continue
+ * with the next one.
  */
 function unreadable(error: FormatError): RawFeature {
   return {
@@ -223,8 +229,8 @@ function expandRing(topology: CheckedTopology, ring: unknown, at: FeaturePlace):
 }
 
 /**
- * Maximum number of vertices in a ring. A ring may refer to the same arc any number of times, so a small file could
- * require more memory than there is.
+ * Maximum number of vertices in a ring. A ring may refer to the same arc any number of times, so without this limit a
+ * small file could require more memory than there is.
  */
 const MAX_RING_VERTICES = 2 ** 24;
 

@@ -7,10 +7,10 @@ import { statisticsOf } from './zonal-statistics.ts';
 /**
  * Writes the histograms of all zones as CSV in long form, with one row per bin and the header `zone,lower,upper,count`.
  *
- * Zones are in input order. For each zone, its non-empty bins are listed in ascending order. Then, unless their count
- * is 0, follow one row for cells without data (`zone,nodata,,n`), one for cells below the first edge (`zone,below,,n`)
- * and one for cells above the last edge (`zone,above,,n`). The counts of a zone add up to the number of its cells. A
- * zone without cells has no row here, but appears in the output of `--stats`.
+ * Zones are in input order. For each zone, its non-empty bins are listed in ascending order. Up to three rows follow:
+ * one for cells without data (`zone,nodata,,n`), one for cells below the first edge (`zone,below,,n`) and one for cells
+ * above the last edge (`zone,above,,n`). A row whose count would be 0 is left out. The counts of a zone add up to the
+ * number of its cells. A zone without cells has no row in this table, but it has a row in the table of statistics.
  *
  * Fields are quoted as in RFC 4180. Lines end with a line feed, which `sort`, `diff` and `awk` require. Numbers have as
  * few digits as needed to restore the f64. The text is generated in chunks of about 64 KiB, so that a large result is
@@ -33,9 +33,9 @@ export function zonalCsv(histogram: ZonalHistogram): Generator<string, void, und
 /**
  * Writes the statistics of all zones as CSV, with one row per zone and the header `zone,cells,nodata,min,max,mean,sum`.
  *
- * `cells` counts all cells of a zone, and `nodata` those of them without data. `min`, `max`, `mean` and `sum` are
- * computed from the cells with data, and empty if there are none. Every zone has a row; for zones outside the raster,
- * `cells` is 0.
+ * `cells` is the number of cells in a zone, and `nodata` is the number of its cells without data. `min`, `max`, `mean`
+ * and `sum` are computed from the cells with data; they are empty if there are no such cells. Every zone has a row; for
+ * zones outside the raster, `cells` is 0.
  *
  * @throws ArgumentError `zonal/no-statistics` if the histogram has no statistics.
  * @example

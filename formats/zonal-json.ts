@@ -6,12 +6,12 @@ import { inChunks } from './text-chunks.ts';
 
 /** Facts about a zonal run, besides its result. */
 export interface ZonalRun {
-  /** Paths of the files as given by the user. */
+  /** Path of the file with the zones, as given by the user. `raster` is the path of the raster. */
   readonly zones: string;
   readonly raster: string;
   /** The backend, such as `workers` or `webgpu (NVIDIA H200)`. */
   readonly backend: string;
-  /** All notes of the run, on reading and on counting. */
+  /** All notes of the run: notes on reading the files, and notes on counting cells. */
   readonly notes: readonly Note[];
 }
 
@@ -37,7 +37,7 @@ export interface ZonalRun {
  * }
  * ```
  *
- * Zones are in input order, one per line. Counts are numbers up to 2^53 − 1, and decimal strings beyond, because
+ * Zones are in input order, one per line. Counts up to 2^53 − 1 are numbers. Larger counts are decimal strings, because
  * numbers would lose digits. `min`, `max`, `mean` and `sum` are null if no cell of the zone has data. `stats` is null
  * if the histogram has no statistics. Infinite values are the strings "Infinity" and "-Infinity". The text is generated
  * in chunks.

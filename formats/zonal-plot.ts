@@ -12,11 +12,13 @@ import { statisticsOf } from './zonal-statistics.ts';
 /** Input of a plot. */
 export interface ZonalPlot {
   readonly histogram: ZonalHistogram;
-  /** The zones of the histogram in the same order, in the coordinate system of their file. */
+  /**
+   * The polygons of the zones, in the order of the zones in the histogram and in the coordinate system of their file.
+   */
   readonly polygons: Polygons;
   /**
-   * Grid of the raster. The map shows only its extent, and its longitudes determine by how many turns zones are
-   * shifted.
+   * Grid of the raster. The map shows only the extent of the raster. The longitudes of the raster determine by how many
+   * turns zones are shifted.
    */
   readonly grid: RasterGrid;
   readonly title: string;
@@ -32,8 +34,8 @@ export interface ZonalPlot {
  * Other coordinates are not projected. The map is cropped to zones with cells; a few zones far from all others are
  * drawn in separate frames. Zones without data are grey. With many zones, the colour scale ends at the 2nd and 98th
  * percentile of the means, so that outliers do not make all other zones look alike; the legend then has ≤ and ≥ at the
- * ends. With few zones, or if all means are equal, the scale also covers the bins. If it is still a single value,
- * everything has one colour.
+ * ends. With few zones, or if all means are equal, the scale also covers the bins. If the scale is still a single
+ * value, everything has the same colour.
  *
  * @throws ArgumentError `zonal/no-statistics` if the histogram has no statistics.
  * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not

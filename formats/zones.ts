@@ -25,8 +25,8 @@ import { isTopoJson, topoJsonFeatures } from './topojson.ts';
 /** Options for reading zones. */
 export interface ZoneOptions {
   /**
-   * Name of the object to read from a TopoJSON file; may be omitted if there is only one. For a GeoJSON file, only the
-   * `name` of its FeatureCollection is accepted, and makes no difference.
+   * Name of the object to read from a TopoJSON file. It may be omitted if there is only one object. For a GeoJSON file,
+   * only the `name` of its FeatureCollection is accepted, and has no effect.
    */
   readonly layer?: string | undefined;
   /** Property whose values name the zones. Default: the features' `id`. */
@@ -68,12 +68,12 @@ export interface ReadZones {
 /**
  * Reads zones from a GeoJSON or TopoJSON file. The format is detected from the content.
  *
- * Every feature (in TopoJSON: every member of the layer) becomes one zone, in the file's order. It is named by the
- * property `options.id` if given, else by its `id`, else by its index. Zones with equal names stay separate. The
- * polygons of a multipolygon or a collection become parts of one zone. Rings may have any direction and nesting. Open
- * rings are closed, and closing vertices are not stored. The coordinate system is `options.crs`, else that of the
- * file's `crs` member (an old style of GeoJSON), else OGC:CRS84 unless a latitude is out of range. Points and lines are
- * left out. A feature that has only points and lines is not a zone.
+ * Every feature (in TopoJSON: every member of the layer) becomes one zone, in the file's order. The name of a zone is
+ * the value of the property `options.id` if the option is given, else the feature's `id`, else its index. Zones with
+ * equal names stay separate. The polygons of a multipolygon or a collection become parts of one zone. Rings may have
+ * any direction and nesting. Open rings are closed, and closing vertices are not stored. The coordinate system is
+ * `options.crs`, else the system that the file's member `crs` states (an old style of GeoJSON), else OGC:CRS84 unless a
+ * latitude is out of range. Points and lines are left out. A feature that has only points and lines is not a zone.
  *
  * Noted, not refused: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are
  * left out), `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`, `zones/duplicate-names`,
@@ -114,8 +114,8 @@ export function parseZones(text: string, options: ParseZonesOptions = {}): ReadZ
   const columns = readColumns(features, options, isGeographicCrs(assumed), file);
   const doubtful = stated === undefined && !mayBeLatitudes(columns.vertices);
   if (!doubtful) return readZonesOf(columns, assumed, doubtful, file);
-  // The coordinates turned out not to be longitudes and latitudes. So the features are read again, without notes on
-  // jumps of longitudes.
+  // The coordinates turned out not to be longitudes and latitudes. So the features are read again, this time without
+  // notes on jumps of longitudes.
   const again = listFeatures(root, options, file).features;
   return readZonesOf(readColumns(again, options, false, file), undefined, doubtful, file);
 }
@@ -198,7 +198,7 @@ function readPolygons(columns: Columns, feature: RawFeature, rules: RingRules, a
       if (outer === undefined) outer = longitudeRange(columns.vertices, start);
       else followOuterRing(columns.vertices, start, outer);
     }
-    // A part without rings is omitted.
+    // A part without rings gets no number.
     if (columns.ringParts.length > columns.polygonRings.at(-1)! && columns.ringParts.at(-1) === part) part++;
   }
 }

@@ -6,11 +6,14 @@ import { decodeRun, type RunRequest } from './decode-run.ts';
 
 /** Threads that decode blocks directly into the cells of a window. The cells are in memory shared with the caller. */
 export interface DecodePool {
-  /** Number of runs to decode at the same time, so that all threads are busy. A run is a group of adjacent blocks. */
+  /** Number of runs (groups of adjacent blocks) to decode at the same time, so that all threads are busy. */
   readonly lanes: number;
-  /** Decodes a run on a thread. If no thread is available or the thread dies, decodes it on the calling thread. */
+  /**
+   * Decodes a run on one of the threads. If no thread is available or the thread dies, decodes the run on the calling
+   * thread.
+   */
   decode(request: RunRequest): Promise<void>;
-  /** Starts all threads now, instead of with the first runs. */
+  /** Starts all threads immediately. Otherwise threads are started with the first runs. */
   start(): void;
   close(): Promise<void>;
 }

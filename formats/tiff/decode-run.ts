@@ -9,7 +9,8 @@ import { blockOf, copyPiece } from './place-cells.ts';
 import { wordsOver } from './samples.ts';
 
 /**
- * A request to a thread: read and decode some pieces (blocks or rows of blocks), and copy their cells to shared memory.
+ * A request to a thread. The thread reads and decodes some pieces (blocks or rows of blocks), and copies their cells to
+ * shared memory.
  */
 export interface RunRequest {
   /** Descriptor of the open file. */
@@ -19,8 +20,8 @@ export interface RunRequest {
   readonly coding: BlockCoding;
   readonly pieces: readonly Piece[];
   /**
-   * The window that `cells` represents row by row. If undefined, cells are stored block by block, and `starts` has the
-   * index of the first cell of every piece's block.
+   * The window whose cells are stored row by row in `cells`. If it is undefined, cells are stored block by block. In
+   * this case, `starts` contains, for every piece, the index of the first cell of its block.
    */
   readonly window: Window | undefined;
   readonly starts?: readonly number[] | undefined;
@@ -42,7 +43,7 @@ export function decodeRun(request: RunRequest): void {
   });
 }
 
-/** Buffer for compressed bytes. It is kept for the next run, because runs have similar sizes. */
+/** Buffer for compressed bytes. It is kept from one run for the next, because runs have similar sizes. */
 let buffer = new Uint8Array(0);
 
 function readBytes({ descriptor, file, size }: RunRequest, offset: number, length: number): Uint8Array {

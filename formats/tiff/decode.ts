@@ -10,7 +10,7 @@ import { LITTLE_ENDIAN_MACHINE, swappedBytes, type Words, wordsOver } from './sa
 
 /**
  * Decodes a block, or some rows of an uncompressed block, to samples in the machine's byte order. Deflate is
- * decompressed on libuv's thread pool, other compressions on the calling thread.
+ * decompressed on libuv's thread pool; all other compressions are decompressed on the calling thread.
  *
  * @param size - Expected number of decompressed bytes.
  * @throws FormatError if the block decodes to fewer bytes, or cannot be decoded.
@@ -71,14 +71,16 @@ function inflateNow(packed: Uint8Array, size: number, coding: BlockCoding, file:
 }
 
 /**
- * Options of zlib. More than `size` bytes are allowed, because the last strip may be padded to the size of the others.
+ * Options of zlib for decompressing a block. The block may have more than `size` bytes, because the last strip may be
+ * padded to the size of the other strips.
  */
 function inflateOptions(size: number, coding: BlockCoding): InflateOptions {
   return { chunkSize: size + CHUNK_SLACK, maxOutputLength: coding.blockRows * rowBytes(coding) + CHUNK_SLACK };
 }
 
 /**
- * Extra bytes in the first chunk of zlib. With them, zlib recognizes the end of the data and allocates no second chunk.
+ * Number of extra bytes in the first output chunk of zlib. They let zlib recognize the end of the data without
+ * allocating a second chunk.
  */
 const CHUNK_SLACK = 64;
 

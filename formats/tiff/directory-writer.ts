@@ -1,8 +1,8 @@
 import { TAG, type TagName } from './directory.ts';
 
 /**
- * A tag to write with its values. `ascii` takes a string, the other types take numbers. `long8` is only allowed in
- * BigTIFF. A `rational` is written as a fraction with denominator 1,000,000.
+ * A tag with the values to write. The values of `ascii` are a string; the values of all other types are numbers.
+ * `long8` is only allowed in BigTIFF. A `rational` is written as a fraction with the denominator 1,000,000.
  */
 export type Field =
   | {
@@ -13,8 +13,8 @@ export type Field =
   | { readonly tag: TagName; readonly type: 'ascii'; readonly text: string };
 
 /**
- * Encodes an image file directory that will be stored at byte `offset`. Values that do not fit in its entries are
- * appended.
+ * Encodes an image file directory that will be stored at byte `offset`. Values that do not fit in an entry of the
+ * directory follow after the entries.
  */
 export function encodeDirectory(
   fields: readonly Field[],
@@ -59,7 +59,10 @@ function countOf(field: Field): number {
   return field.type === 'ascii' ? field.text.length + 1 : field.values.length;
 }
 
-/** Number of bytes that a field needs after the entries, padded to an even number; 0 if its values fit in the entry. */
+/**
+ * Number of bytes that the values of a field need after the entries, padded to an even number; 0 if the values fit in
+ * the entry.
+ */
 function outsideBytes(field: Field, inlineBytes: number): number {
   const bytes = countOf(field) * TYPES[field.type].bytes;
   return bytes <= inlineBytes ? 0 : bytes + (bytes % 2);

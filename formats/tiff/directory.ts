@@ -40,8 +40,8 @@ export const TAG = {
 export type TagName = keyof typeof TAG;
 
 /**
- * An image file directory of a TIFF. Values are read when requested. Before memory is allocated for them, their size is
- * compared with the size of the file.
+ * An image file directory of a TIFF. Values are read only when requested. Before memory is allocated for the values,
+ * their size is compared with the size of the file.
  */
 export interface TiffDirectory {
   /** Byte offset of the directory in the file. */
@@ -49,11 +49,11 @@ export interface TiffDirectory {
   readonly littleEndian: boolean;
   /** Number of values of a tag; 0 if the tag is absent. */
   count(tag: TagName): number;
-  /** The values of a numeric tag, at most the first `max`; undefined if the tag is absent. */
+  /** Returns the first `max` values of a numeric tag, or all values without `max`; undefined if the tag is absent. */
   numbers(tag: TagName, max?: number): Promise<Float64Array | undefined>;
   /** The first value of a numeric tag; undefined if the tag is absent. */
   number(tag: TagName): Promise<number | undefined>;
-  /** The text of an ASCII tag up to its first NUL, at most `max` bytes; undefined if the tag is absent. */
+  /** Returns the text of an ASCII tag, up to the first NUL and at most `max` bytes; undefined if the tag is absent. */
   text(tag: TagName, max?: number): Promise<string | undefined>;
   /** Reads the next directory; undefined after the last one. */
   next(): Promise<TiffDirectory | undefined>;
@@ -80,7 +80,10 @@ async function readDirectoryAt(source: ByteSource, { littleEndian, big, offset }
   };
 }
 
-/** Reads the byte offset of the next directory, which follows the entries of this one; 0 if there is none. */
+/**
+ * Reads the byte offset of the next directory, which is stored after the entries of the current directory. The result
+ * is 0 if there is no next directory.
+ */
 async function readNext(source: ByteSource, littleEndian: boolean, big: boolean, at: number): Promise<number> {
   const bytes = big ? 8 : 4;
   if (at + bytes > source.size) return 0;
@@ -88,7 +91,9 @@ async function readNext(source: ByteSource, littleEndian: boolean, big: boolean,
   return big ? wide(view, 0, littleEndian) : view.getUint32(0, littleEndian);
 }
 
-/** Default maximum number of values of a tag. Only the offsets and sizes of blocks may need more. */
+/**
+ * Default maximum number of values of a tag. Only the tags with the offsets and sizes of blocks may need more values.
+ */
 const MAX_VALUES = 65536;
 
 interface Header {
@@ -125,14 +130,20 @@ function notTiff(file: string, head: DataView): FormatError {
   });
 }
 
-/** An entry of a directory. `offset` is the position of its values: in the entry itself or elsewhere in the file. */
+/**
+ * An entry of a directory. `offset` is the position of the entry's values, which are in the entry itself or elsewhere
+ * in the file.
+ */
 interface Entry {
   readonly type: number;
   readonly count: number;
   readonly offset: number;
 }
 
-/** Maximum number of entries. Real files have fewer; a damaged BigTIFF could cause an allocation of gigabytes. */
+/**
+ * Maximum number of entries in a directory. Real directories have fewer entries. Without this limit, a damaged BigTIFF
+ * could cause an allocation of gigabytes.
+ */
 const MAX_ENTRIES = 65535;
 
 async function readEntries(
@@ -235,7 +246,8 @@ export function damaged(file: string, reason: string): FormatError {
 }
 
 /**
- * Reads a 64-bit unsigned number as f64. It is exact up to 2^53. Greater numbers exceed the size of any file anyway.
+ * Reads a 64-bit unsigned number as f64. The result is exact up to 2^53. A greater number exceeds the size of any file,
+ * so it need not be exact.
  */
 function wide(view: DataView, at: number, littleEndian: boolean): number {
   return Number(view.getBigUint64(at, littleEndian));

@@ -7,8 +7,8 @@ import type { TiffDirectory } from './directory.ts';
 export type Georeference = Omit<RasterGrid, 'width' | 'height'>;
 
 /**
- * Reads the position, the cell size and the coordinate system from the tags and keys of GeoTIFF 1.1 (OGC 19-008r4). If
- * the file says that cells represent points, each point is the centre of a cell.
+ * Reads the position, the cell size and the coordinate system from the tags and keys of a GeoTIFF (version 1.1, OGC
+ * 19-008r4). If the file says that cells represent points, each point is the centre of a cell.
  *
  * @throws FormatError if the file is not georeferenced, or if its cells are not upright rectangles.
  */
@@ -85,7 +85,7 @@ function badPlacement(what: string, got: string, file: string): FormatError {
   });
 }
 
-/** Numbers of the GeoTIFF keys that are read. The values of keys follow. */
+/** Numbers of the GeoTIFF keys that are read. The constants below are values of these keys. */
 const KEY = { modelType: 1024, rasterType: 1025, geodeticCrs: 2048, angularUnit: 2054, projectedCrs: 3072 } as const;
 const PIXEL_IS_POINT = 2;
 const MODEL_PROJECTED = 1;
@@ -93,7 +93,7 @@ const MODEL_GEOGRAPHIC = 2;
 const USER_DEFINED = 32767;
 const DEGREES: ReadonlySet<number | undefined> = new Set([undefined, 9102, 9122]);
 
-/** Reads the keys whose value is stored in the key directory itself, such as codes and types. */
+/** Reads keys whose value is stored in the key directory itself, such as codes and types. Other keys are ignored. */
 async function readKeys(directory: TiffDirectory): Promise<ReadonlyMap<number, number>> {
   const words = (await directory.numbers('geoKeyDirectory')) ?? new Float64Array();
   const keys = new Map<number, number>();

@@ -1,6 +1,9 @@
 import type { Words } from './samples.ts';
 
-/** A cache of decoded blocks for later windows. The least recently used block is removed first. */
+/**
+ * A cache of decoded blocks that later windows may need. When the cache is full, the least recently used block is
+ * removed first.
+ */
 export interface KeptBlocks {
   has(block: number): boolean;
   get(block: number, bytes: number, decode: () => Promise<Words>): Promise<Words>;

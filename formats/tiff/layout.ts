@@ -8,8 +8,8 @@ import { damaged, type TiffDirectory } from './directory.ts';
 export type Compression = 'none' | 'lzw' | 'deflate' | 'packbits';
 
 /**
- * Predictor applied to the samples of a block before compression: differences along the row (2), or differences of the
- * bytes of floats (3).
+ * Predictor that was applied to the samples of a block before compression: `difference` (predictor 2) stores
+ * differences along the row, and `float` (predictor 3) stores differences of the bytes of floats.
  */
 export type Predictor = 'none' | 'difference' | 'float';
 
@@ -21,7 +21,7 @@ export interface BlockCoding {
   readonly predictor: Predictor;
   readonly blockColumns: number;
   readonly blockRows: number;
-  /** Number of bands that are interleaved in a block, and the index of this band among them. */
+  /** Number of bands that are interleaved in a block. `position` is the index of this band among them. */
   readonly interleaved: number;
   readonly position: number;
 }
@@ -31,7 +31,7 @@ export interface BandLayout extends BlockCoding {
   readonly width: number;
   readonly height: number;
   readonly tiled: boolean;
-  /** Number of blocks side by side, and total number of blocks of this band. */
+  /** Number of blocks side by side. `blocks` is the number of all blocks of this band. */
   readonly blocksAcross: number;
   readonly blocks: number;
   /**
@@ -43,8 +43,9 @@ export interface BandLayout extends BlockCoding {
 }
 
 /**
- * Determines where the cells of a band are stored. Throws for encodings that are not supported; the error names them.
- * Checks that every block lies inside the file, and has enough bytes for its decompressed size.
+ * Determines where the cells of a band are stored. Throws if an encoding is not supported; the error names the
+ * encoding. Checks that every block lies inside the file, and that it has enough bytes to expand to its decompressed
+ * size.
  */
 export async function readLayout(source: ByteSource, directory: TiffDirectory, band: number): Promise<BandLayout> {
   const { file } = source;
@@ -259,7 +260,10 @@ function checkBlock(
   throw damaged(source.file, `block ${block} has ${byteCount} bytes, too few to decode to ${bytes}`);
 }
 
-/** Number of rows stored in a block. The last strip ends with the raster's last row; tiles are padded. */
+/**
+ * Number of rows that are stored in a block. The last strip ends with the last row of the raster, but tiles are padded
+ * to their full size.
+ */
 export function decodedRows(
   { tiled, blockRows, blocksAcross }: Pick<BandLayout, 'tiled' | 'blockRows' | 'blocksAcross'>,
   height: number,

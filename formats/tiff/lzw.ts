@@ -1,14 +1,15 @@
-/** Control codes of LZW in TIFF: clear the table (256) and end of data (257). */
+/** Control codes of LZW in TIFF. CLEAR empties the table, and END is the end of the data. */
 const CLEAR = 256;
 const END = 257;
 const TABLE = 4096;
 
 /**
- * Decompresses an LZW block of TIFF 6.0 to at most `size` bytes. Codes have 9 to 12 bits, the high bit first; TIFF
- * widens them one code earlier than other formats.
+ * Decompresses an LZW block of TIFF 6.0 to at most `size` bytes. Codes have 9 to 12 bits, the high bit first. TIFF
+ * increases the number of bits one code earlier than other formats.
  *
- * Entries of the table are not stored as strings. The string of an entry is that of the previous code plus one byte,
- * and occurs in the output. So an entry consists of a position and a length in the output.
+ * The table does not store the strings of its entries. The string of an entry is the string of the previous code plus
+ * one byte, and it already occurs in the output. So an entry consists of the position and the length of its string in
+ * the output.
  *
  * Welch, "A technique for high-performance data compression", Computer 17(6), 1984; TIFF 6.0, section 13.
  *

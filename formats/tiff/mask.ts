@@ -28,7 +28,7 @@ export interface MaskedBand {
 
 /**
  * Finds the masks of a band: transparency masks in the file, the mask in a neighbouring `.msk` file, and the alpha
- * band. Masks of overviews (reduced images) are ignored.
+ * band. Masks that belong to overviews (reduced images) are ignored.
  *
  * @param path - Path of the file; undefined for bytes in memory, which have no `.msk` file.
  */
@@ -47,7 +47,7 @@ export async function findMasks(of: MaskedBand, path: string | undefined, notes:
   }
 }
 
-/** Bits of the tag NewSubfileType: overview (1) and mask (4). */
+/** Bits of the tag NewSubfileType. REDUCED marks an overview (a reduced image), and MASK marks a mask. */
 const REDUCED = 1;
 const MASK = 4;
 
@@ -67,7 +67,9 @@ async function internalMasks(of: MaskedBand, notes: Note[]): Promise<BandMask[]>
   return masks;
 }
 
-/** Maximum number of directories. Real files have fewer, but in a damaged file directories may form a cycle. */
+/**
+ * Maximum number of directories. Real files have fewer. In a damaged file, the directories may form an endless cycle.
+ */
 const MAX_DIRECTORIES = 4096;
 
 async function followingDirectories(first: TiffDirectory) {
@@ -99,7 +101,7 @@ async function maskBeside(of: MaskedBand, path: string, notes: Note[]): Promise<
   }
 }
 
-/** Opens a mask. If its size differs from that of the band, adds a note and returns undefined. */
+/** Opens a mask. If the size of the mask differs from the size of the band, adds a note and returns undefined. */
 async function maskIn(
   of: MaskedBand,
   source: ByteSource,
@@ -126,7 +128,7 @@ async function maskIn(
 
 type MaskRead = BandMask['read'];
 
-/** Converts the values of a mask of any type to bytes: 0 stays 0, any other value means data. */
+/** Converts a reader of masks of any type to a reader of bytes: 0 stays 0, and any other value means data. */
 function wholeValues(read: (window: Window, signal: AbortSignal | undefined) => Promise<ArrayLike<number>>): MaskRead {
   return async (window, signal) => {
     const values = await read(window, signal);
@@ -135,8 +137,8 @@ function wholeValues(read: (window: Window, signal: AbortSignal | undefined) => 
 }
 
 /**
- * Reads a mask of one bit per cell and converts it to one byte per cell. Each row begins at a whole byte; the high bit
- * comes first.
+ * Converts a reader of bytes with eight cells each to a reader of one byte per cell. Each row of the mask begins at a
+ * whole byte. The first cell is the high bit of a byte.
  */
 function readsBits(read: MaskRead): MaskRead {
   return async ({ column, row, columns, rows }, signal) => {
@@ -153,7 +155,10 @@ function readsBits(read: MaskRead): MaskRead {
   };
 }
 
-/** Describes a 1-bit image as an image of bytes, with eight cells per byte, so that it can be read as one. */
+/**
+ * Describes a 1-bit image as an image of bytes, with eight cells per byte, so that the image can be read like any other
+ * image of bytes.
+ */
 function bytesOfBits(directory: TiffDirectory): TiffDirectory {
   const inBytes = async (tag: 'imageWidth' | 'tileWidth'): Promise<Float64Array | undefined> =>
     (await directory.numbers(tag, 1))?.map((cells) => Math.ceil(cells / 8));
@@ -165,7 +170,7 @@ function bytesOfBits(directory: TiffDirectory): TiffDirectory {
   return { ...directory, numbers, number: async (tag) => (await numbers(tag, 1))?.[0] };
 }
 
-/** Values of the tag ExtraSamples that mean an alpha band: premultiplied (1) or not (2). */
+/** Values of the tag ExtraSamples that mean an alpha band. The colours are premultiplied by alpha (1) or not (2). */
 const ALPHA: ReadonlySet<number> = new Set([1, 2]);
 
 async function alphaMask(of: MaskedBand): Promise<BandMask | undefined> {

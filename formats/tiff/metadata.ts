@@ -3,8 +3,8 @@ import type { Note } from '../../algorithms/notes.ts';
 import { parseNumber } from './nodata.ts';
 
 /**
- * Scale and offset of a band (counted from 1) in GDAL's metadata. Undefined if there are none, or if they would not
- * change any value. Adds a note if they are not usable numbers.
+ * Scale and offset of a band in GDAL's metadata. Bands are numbered from 1. Undefined if the metadata has neither, or
+ * if they would not change any value. Adds a note if they are not usable numbers.
  */
 export function readScaling(metadata: string | undefined, band: number, notes: Note[]): Scaling | undefined {
   const scale = numberOf(itemOf(metadata, 'scale', band), 1);
@@ -24,8 +24,8 @@ function numberOf(text: string | undefined, otherwise: number): number | undefin
 }
 
 /**
- * Finds an item in GDAL's metadata by its role and band, such as `<Item name="SCALE" sample="0"
- * role="scale">0.1</Item>`, and returns its text.
+ * Returns the text of an item in GDAL's metadata, such as `<Item name="SCALE" sample="0" role="scale">0.1</Item>`. The
+ * item is found by its role and band.
  */
 function itemOf(metadata = '', role: string, band: number): string | undefined {
   for (const [, attributes, text] of metadata.matchAll(/<Item\b([^>]*)>([^<]*)<\/Item>/g)) {

@@ -3,8 +3,8 @@ import type { Note } from '../../algorithms/notes.ts';
 import { SAMPLE_RANGE } from './samples.ts';
 
 /**
- * Parses a nodata value, and rounds it to the band's type: to the nearest f32, or to the nearest integer. If no cell of
- * the band can have this value, adds a note and returns undefined.
+ * Parses a nodata value. Rounds it to the nearest f32 or to the nearest integer, depending on the type of the band. If
+ * no cell of the band can have this value, adds a note and returns undefined.
  */
 export function readNodata(text: string | undefined, sample: Sample, notes: Note[]): number | undefined {
   if (text === undefined || text.trim() === '') return undefined;

@@ -1,6 +1,6 @@
 /**
- * Decompresses a PackBits block (TIFF 6.0, section 9) to at most `size` bytes. The block consists of runs of equal
- * bytes and runs of literal bytes.
+ * Decompresses a PackBits block (TIFF 6.0, section 9) to at most `size` bytes. In the block, one byte that is repeated
+ * several times alternates with sequences of bytes that are copied.
  *
  * @returns The bytes; fewer than `size` if the block ends too early.
  */

@@ -1,33 +1,36 @@
 import type { Window } from '../../algorithms/geometry/raster.ts';
 import { type BandLayout, type Compression, decodedRows, rowBytes } from './layout.ts';
 
-/** A unit that is read and decoded at once: a block, or some rows of an uncompressed block. */
+/** The unit of reading and decoding: a block, or some rows of an uncompressed block. */
 export interface Piece {
   readonly block: number;
   /** First column of the block in the raster. */
   readonly left: number;
-  /** First row of the piece in the raster, and the row after its last one. */
+  /** First row of the piece in the raster. `bottom` is the row after the last row of the piece. */
   readonly top: number;
   readonly bottom: number;
-  /** Byte offset of the piece in the file, its stored length, and its decompressed length. */
+  /**
+   * Byte offset of the piece in the file. `packedBytes` is its length in the file, and `bytes` its decompressed length.
+   */
   readonly offset: number;
   readonly packedBytes: number;
   readonly bytes: number;
   /**
-   * Whether no other window needs the piece, so that it need not be cached. Always true for rows of uncompressed
+   * Whether no other window needs the piece. If so, the piece need not be cached. Always true for rows of uncompressed
    * blocks.
    */
   readonly whole: boolean;
 }
 
 /**
- * Maximum bytes that are read at once, of an uncompressed block or of a run of blocks. A larger block is read alone.
+ * Maximum bytes that are read at once, either of an uncompressed block or of a run of blocks. A larger compressed block
+ * is read alone.
  */
 const RUN_BYTES = 4 * 2 ** 20;
 /**
- * Maximum decompressed bytes of a run. A larger block is decoded alone. Without decoding threads, deflate runs on
- * libuv's threads, where large runs do no harm. The other compressions block the calling thread, which can do other
- * work only between two runs.
+ * Maximum decompressed bytes of a run. A larger block is decoded alone. The limits apply if there are no decoding
+ * threads. Deflate is decompressed on libuv's threads, where large runs do no harm. The other compressions block the
+ * calling thread, which can do other work only between two runs.
  */
 export const RUN_DECODED_BYTES: Readonly<Record<Compression, number>> = {
   none: RUN_BYTES,
@@ -72,7 +75,7 @@ function wholeBlock(window: Window, layout: BandLayout, block: number, left: num
   };
 }
 
-/** Divides the rows of an uncompressed block that the window needs into pieces. Other rows are not read. */
+/** Divides an uncompressed block into pieces of rows. Only rows that the window needs are read. */
 function* listRows(window: Window, layout: BandLayout, block: number, left: number, top: number): Generator<Piece> {
   const first = Math.max(top, window.row);
   const last = Math.min(top + layout.blockRows, window.row + window.rows);
@@ -86,21 +89,26 @@ function* listRows(window: Window, layout: BandLayout, block: number, left: numb
 }
 
 /**
- * Number of rows of a block that are decoded at once: all rows of a compressed block; of an uncompressed block, at most
- * the rows of one read.
+ * Number of rows of a block that are decoded at once. A compressed block is decoded as a whole. Of an uncompressed
+ * block, at most the rows of one read are decoded.
  */
 export function rowsAtOnce(layout: BandLayout): number {
   if (layout.compression !== 'none') return layout.blockRows;
   return Math.min(layout.blockRows, Math.max(1, Math.floor(RUN_BYTES / rowBytes(layout))));
 }
 
-/** A run: pieces that are close together in the file, in the order of the file. */
+/** A run: pieces that are close together in the file, sorted by their positions in the file. */
 export type PieceRun = readonly Piece[];
 
-/** Maximum gap between two pieces of a run. Reading so few bytes costs less than another read call. */
+/**
+ * Maximum gap between two pieces of a run in bytes. Reading the bytes of such a gap costs less than another read call.
+ */
 const GAP_BYTES = 16 * 2 ** 10;
 
-/** Groups pieces into runs of at most `decodedBytes` decompressed bytes. No piece may belong to an omitted block. */
+/**
+ * Groups pieces into runs of at most `decodedBytes` decompressed bytes. The blocks of the pieces must not be omitted
+ * from the file.
+ */
 export function groupRuns(pieces: Piece[], decodedBytes: number): PieceRun[] {
   pieces.sort((a, b) => a.offset - b.offset);
   const runs: Piece[][] = [];

@@ -6,7 +6,7 @@ import type { Words } from './samples.ts';
 type BlockLayout = Pick<BlockCoding, 'blockColumns' | 'blockRows' | 'interleaved' | 'position'>;
 type Place = Pick<Piece, 'left' | 'top' | 'bottom'>;
 
-/** Copies the samples of a piece, as far as they lie in the window, to their positions in the window. */
+/** Copies the samples of a piece to their positions in a window. Samples outside the window are skipped. */
 export function copyPiece(target: Words, window: Window, layout: BlockLayout, piece: Place, words: Words): void {
   const { blockColumns, interleaved, position } = layout;
   const { fromRow, toRow, fromColumn, toColumn } = overlap(window, layout, piece);

@@ -8,11 +8,12 @@ export function undoDifferences(words: Words, rowWords: number, stride: number):
   for (let row = 0; row + rowWords <= words.length; row += rowWords) addUp(words, row, row + rowWords, stride);
 }
 
-/** In the range `from … to − 1`, adds to every word the word `stride` positions earlier. */
+/** Adds to every word in the range `from … to − 1` the word that is `stride` positions earlier. */
 function addUp(words: Words, from: number, to: number, stride: number): void {
   for (let first = from; first < from + stride; first++) {
     let sum = 0;
-    // Keep the sum in a variable. Reading it back from the array would make each step wait for the previous write.
+    // The sum is kept in a variable. If it were read back from the array, each step would have to wait for the previous
+    // write.
     for (let at = first; at < to; at += stride) {
       sum = (sum + words[at]!) | 0;
       words[at] = sum;
@@ -71,8 +72,8 @@ function addBytes(a: number, b: number): number {
 }
 
 /**
- * Assembles the floats of a row from its bytes, which are grouped by rank: all high bytes first. The bytes of one rank
- * fill `quarter` words.
+ * Assembles the floats of a row from their bytes. The row contains the high bytes of all floats first, then the second
+ * bytes, and so on. Each of these groups of bytes fills `quarter` words.
  */
 function spreadBytes(packed: Uint32Array, words: Uint32Array, row: number, quarter: number): void {
   for (let i = 0, to = row; i < quarter; i++, to += 4) {

@@ -47,8 +47,8 @@ export function cellsOver(sample: Sample, buffer: ArrayBufferLike, length: numbe
 }
 
 /**
- * Unsigned words of the same size as a sample. Copying words instead of floats preserves all bits, such as NaN
- * payloads.
+ * Unsigned words of the same size as the samples of a raster. Copying words instead of floats preserves all bits, such
+ * as the payloads of NaN.
  */
 export type Words = Uint8Array | Uint16Array | Uint32Array;
 

@@ -11,17 +11,21 @@ import { cellsOver, type Words, wordsOver } from './samples.ts';
 
 /** Reads windows of one band. Decodes only blocks that intersect the window. */
 export interface WindowReader {
-  /** Reads a window. Blocks for which `isWanted` returns false are skipped; their cells have arbitrary values. */
+  /**
+   * Reads a window. Blocks for which `isWanted` returns false are skipped; the cells of these blocks have arbitrary
+   * values.
+   */
   read(window: Window, signal: AbortSignal | undefined, isWanted?: (part: Window) => boolean): Promise<Cells>;
   /**
-   * Reads a window that consists of complete blocks. Cells are returned block by block. Unwanted blocks are omitted.
+   * Reads a window that consists of complete blocks. Returns the cells block by block. Omits blocks for which
+   * `isWanted` returns false.
    */
   readBlocks(
     window: Window,
     signal: AbortSignal | undefined,
     isWanted?: (part: Window) => boolean,
   ): Promise<BlockCells>;
-  /** Returns cells that the caller no longer needs, so that their memory is reused for another window. */
+  /** Takes back cells that the caller no longer needs, so that their memory can be reused for another window. */
   reuse(cells: Cells): void;
   /** Starts the decoding threads before the first window is read, if the band is large enough for them. */
   start(): void;
@@ -37,14 +41,17 @@ export interface WindowReaderOptions {
   readonly fill: number;
   /** Maximum bytes of the cache for decoded blocks. */
   readonly keepBytes: number;
-  /** Number of decoding threads; 0 starts no threads. Default: one per core, for large windows. */
+  /** Number of decoding threads; 0 starts no threads. Default: one thread per core, if a large window is read. */
   readonly threads?: number | undefined;
 }
 
-/** Size of a window in bytes from which decoding threads are started. */
+/** Minimum size of a window in bytes for which decoding threads are started. */
 const WORTH_THREADS = 4 * 2 ** 20;
 
-/** Maximum decompressed bytes of a run on a thread. It is small, so that all threads finish at about the same time. */
+/**
+ * Maximum decompressed bytes of a run that a thread decodes. The limit is low, so that all threads finish at about the
+ * same time.
+ */
 const THREAD_RUN_BYTES = 2 * 2 ** 20;
 
 /** Maximum number of buffers that are kept for reuse. */
@@ -127,8 +134,8 @@ function checkWindow({ column, row, columns, rows }: Window, { width, height }: 
 }
 
 /**
- * Where decoded cells are placed: row by row in a window, or block by block. In the second case, `startOf` has the
- * index of each block's first cell.
+ * Where decoded cells are placed. They are placed row by row in a window or, if `startOf` is given, block by block.
+ * `startOf` contains the index of the first cell of each block.
  */
 type PlaceOfCells = { readonly window: Window } | { readonly startOf: ReadonlyMap<number, number> };
 
@@ -148,8 +155,8 @@ function placeOf(piece: Piece, place: PlaceOfCells, layout: BandLayout): { start
 }
 
 /**
- * Assigns consecutive positions to the blocks of some pieces. `starts` has the position of every block of the window; 0
- * if the block is unwanted.
+ * Assigns consecutive positions to the blocks of some pieces. `starts` contains the position of every block of the
+ * window; the position of an unwanted block is 0.
  */
 function standBlocks(window: Window, layout: BandLayout, pieces: readonly Piece[]) {
   const { blockColumns, blockRows, blocksAcross } = layout;
@@ -184,7 +191,10 @@ function partOf({ left, top, bottom }: Piece, { blockColumns }: BandLayout): Win
   return { column: left, row: top, columns: blockColumns, rows: bottom - top };
 }
 
-/** Number of runs at the same time without decoding threads: one is read while another is decoded. */
+/**
+ * Number of runs that are processed at the same time if there are no decoding threads: one run is read while another is
+ * decoded.
+ */
 const LANES = 2;
 
 async function readHere(reading: Reading, pieces: Piece[]): Promise<void> {
@@ -216,14 +226,18 @@ async function readOnThreads(
 }
 
 /**
- * The part of a layout that decoding needs, without the offsets and lengths of blocks, of which there may be millions.
+ * The members of a layout that decoding needs. The offsets and lengths of blocks are left out, because there may be
+ * millions of blocks.
  */
 function codingOf(layout: BandLayout): BlockCoding {
   const { sample, littleEndian, compression, predictor, blockColumns, blockRows, interleaved, position } = layout;
   return { sample, littleEndian, compression, predictor, blockColumns, blockRows, interleaved, position };
 }
 
-/** Reads runs, several at a time, until one fails or the signal is aborted. Settles when no read is in progress. */
+/**
+ * Processes runs, several at a time, until one fails or the signal is aborted. The promise settles when no read is in
+ * progress.
+ */
 async function forEachRun(
   { signal }: Reading,
   runs: readonly PieceRun[],

@@ -9,11 +9,11 @@ export interface Chunk {
   readonly id: string;
   /** Type of a RIFF or LIST chunk; undefined for other chunks. */
   readonly list: string | undefined;
-  /** Byte offsets of the chunk's header and of its contents. */
+  /** Byte offset of the chunk's header. `start` is the byte offset of its contents. */
   readonly at: number;
   readonly start: number;
   readonly size: number;
-  /** Byte offset of the next chunk; for a RIFF or LIST chunk, of the first chunk inside it. */
+  /** Byte offset of the next chunk. For a RIFF or LIST chunk, this is the first chunk inside it. */
   readonly next: number;
 }
 
@@ -27,14 +27,14 @@ export async function chunkAt(source: ByteSource, at: number): Promise<Chunk | u
   return { id, list, at, start: at + 8, size, next: list === undefined ? afterChunk(at, size) : at + 12 };
 }
 
-/** Byte offset after a chunk, which is padded to an even size. */
+/** Byte offset after a chunk whose contents begin at `at`. Chunks are padded to an even size. */
 export function afterChunk(at: number, size: number): number {
   return at + 8 + size + (size % 2);
 }
 
 /**
- * Byte offset after a list. Undefined if its size is unknown, because a recorder stopped before it could write the
- * size.
+ * Byte offset after a list of chunks. Undefined if the size of the list is unknown, because the recording stopped
+ * before the size was written.
  */
 export function endOfList({ start, size }: Chunk): number | undefined {
   return size === 0 || size === UNKNOWN_SIZE ? undefined : start + size;

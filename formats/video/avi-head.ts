@@ -12,7 +12,7 @@ export interface AviStream {
   readonly length: number;
   /** Description of the stream's contents. For images, it is a BITMAPINFO structure. */
   readonly format: Buffer;
-  /** Byte offset of this description in the file. */
+  /** Byte offset in the file of the description `format`. */
   readonly formatAt: number;
 }
 
@@ -26,7 +26,7 @@ export interface AviHead {
 /** Maximum number of streams, because stream numbers in chunk names have two digits. */
 const MAX_STREAMS = 100;
 
-/** Maximum bytes of a stream's description. That of images has 40 bytes and a palette. */
+/** Maximum bytes of the description of a stream. The description of a stream of images has 40 bytes and a palette. */
 const MAX_FORMAT = 2 ** 16;
 
 /**

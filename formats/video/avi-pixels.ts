@@ -8,13 +8,13 @@ import type { Grey, VideoChannel } from './video.ts';
 import { CONVERT, checkSize, frameChanged, noChannel } from './video-error.ts';
 import { greyChannelNotes, PALETTE_NOTE } from './video-notes.ts';
 
-/** Decoder of an AVI's frames, which converts them to grey values. */
+/** A decoder that converts the frames of an AVI to grey values. */
 export interface AviPixels {
   readonly width: number;
   readonly height: number;
   readonly bits: 8 | 16;
   readonly notes: readonly Note[];
-  /** Whether frames are uncompressed, so that all have the same number of bytes. */
+  /** Whether frames are uncompressed. If so, all frames have the same number of bytes. */
   readonly isRaw: boolean;
   decode(bytes: Uint8Array, place: ErrorPlace): Grey;
 }
@@ -25,8 +25,8 @@ interface BitmapHead {
   readonly width: number;
   readonly height: number;
   /**
-   * Whether rows are stored from the top. A negative height in the file means this; otherwise they are stored from the
-   * bottom.
+   * Whether rows are stored from top to bottom. This is so if the height in the file is negative; otherwise rows are
+   * stored from bottom to top.
    */
   readonly topDown: boolean;
   readonly depth: number;
@@ -76,12 +76,12 @@ function codingName(code: number, letters: string): string {
   return code === 0 || letters === 'DIB ' || letters === 'RGB ' || letters === 'RAW ' ? 'RGB' : letters;
 }
 
-/** Layout of an uncompressed frame, and how to take grey values from its rows. */
+/** How the rows of an uncompressed frame are stored, and how to convert a row to grey values. */
 interface RawRows {
   readonly sampleBytes: 1 | 2;
   readonly rowBytes: number;
   readonly topDown: boolean;
-  /** Number of bytes with chroma after the rows of luma. */
+  /** Number of bytes of chroma (colour information) that follow the rows of luma. */
   readonly chromaBytes?: number;
   readonly isLuma?: boolean;
   readonly notes: readonly Note[];
@@ -142,14 +142,19 @@ function wideGreyRows({ width }: BitmapHead, channel: VideoChannel): RawRows {
   return { sampleBytes: 2, rowBytes: 2 * width, topDown: true, notes: greyChannelNotes(channel), take };
 }
 
-/** Frames with a plane of luma, followed by planes of chroma, which have one sample per `factor` × `factor` pixels. */
+/**
+ * Describes frames that consist of a plane of luma, followed by planes of chroma. Chroma has one sample per `factor` ×
+ * `factor` pixels.
+ */
 function planeRows(head: BitmapHead, factor: number): RawRows {
   const { width, height } = head;
   const chromaBytes = 2 * Math.ceil(width / factor) * Math.ceil(height / factor);
   return { ...greyRows(head, 'grey'), chromaBytes, isLuma: true };
 }
 
-/** Frames in which four bytes describe two pixels. Every second byte is luma, beginning with byte `first`. */
+/**
+ * Describes frames in which four bytes represent two pixels. Every second byte is luma, beginning with byte `first`.
+ */
 function pairRows({ width }: BitmapHead, first: number): RawRows {
   const take: RawRows['take'] = (bytes, from, to, at) => takeSamples(bytes, from + first, 2, to, at, width);
   return { sampleBytes: 1, rowBytes: 4 * Math.ceil(width / 2), topDown: true, isLuma: true, notes: [], take };
@@ -157,7 +162,7 @@ function pairRows({ width }: BitmapHead, first: number): RawRows {
 
 /**
  * Converts an uncompressed frame to grey values. Rows are padded to a multiple of four bytes, but some programs omit
- * this padding. So the number of bytes in the frame decides.
+ * the padding. The number of bytes in the frame shows whether rows are padded.
  */
 function decodeRows(bytes: Uint8Array, head: BitmapHead, rows: RawRows, place: ErrorPlace): Grey {
   const { width, height } = head;

@@ -10,8 +10,9 @@ import { CONVERT, cutOff, frameChanged, noFrames, placedError } from './video-er
 import { noteOnce } from './video-notes.ts';
 
 /**
- * Opens an AVI. Visits all chunks in the order of the file, also those inside lists, so that neither an index nor the
- * sizes of lists are needed. Therefore AVIs over 2 GiB (OpenDML) and AVIs of interrupted recordings can be read, too.
+ * Opens an AVI. The reader visits all chunks in the order of the file, also the chunks inside lists, so that it needs
+ * neither an index nor the sizes of lists. Therefore it can also read AVIs over 2 GiB (OpenDML) and AVIs of interrupted
+ * recordings.
  */
 export async function openAvi(bytes: ByteSource, channel: VideoChannel): Promise<VideoReader> {
   const source = withSmallReads(bytes);
@@ -140,12 +141,13 @@ async function* frameChunks({ source, head, number, notes }: Walk): AsyncGenerat
 type ChunkKind = 'list' | 'frame' | 'palette' | 'other';
 
 /**
- * Name of a stream's chunk: two digits for the stream, and `db` or `dc` for a frame, `pc` for a palette, `wb` for
- * audio, `tx` for text, or `ix` for an index.
+ * Matches the name of a stream's chunk, which consists of two digits and two letters. The digits are the number of the
+ * stream. The letters are `db` or `dc` for a frame, `pc` for a palette, `wb` for audio, `tx` for text, or `ix` for an
+ * index.
  */
 const STREAM_CHUNK = /^(?:(\d\d)(db|dc|pc|wb|tx|sb|ix)|ix(\d\d))$/;
 
-/** The kind of a chunk in the list of frames; undefined if such a chunk is not allowed there. */
+/** The kind of a chunk in the list of frames; undefined if the list must not contain such a chunk. */
 function kindOf({ id, list }: Chunk, streams: number, number: number): ChunkKind | undefined {
   if (list !== undefined) return id === 'LIST' && list === 'rec ' ? 'list' : undefined;
   if (id === 'JUNK') return 'other';
@@ -156,7 +158,7 @@ function kindOf({ id, list }: Chunk, streams: number, number: number): ChunkKind
   return kind === 'pc' ? 'palette' : kind === 'db' || kind === 'dc' ? 'frame' : undefined;
 }
 
-/** Finds the next list of frames. Files over 1 or 2 GiB have further RIFF chunks, each with a list of frames. */
+/** Finds the next list of frames. Files over 1 or 2 GiB have several RIFF chunks, each with a list of frames. */
 async function nextMovi(
   source: ByteSource,
   from: number,

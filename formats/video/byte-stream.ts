@@ -11,21 +11,27 @@ export interface ByteStream {
   /** Returns the next bytes, at most `length`, without consuming them. */
   peek(length: number, signal: AbortSignal): Promise<Uint8Array>;
   /**
-   * Returns and consumes the next `length` bytes; fewer if the stream ends earlier. For large lengths, memory is
-   * allocated only as bytes arrive, because a damaged file may state any length.
+   * Consumes and returns the next `length` bytes. Returns fewer bytes if the stream ends earlier. For a large length,
+   * memory is allocated only as bytes arrive, because a damaged file may state any length.
    */
   take(length: number, signal: AbortSignal): Promise<Uint8Array>;
-  /** Skips up to `length` bytes. Returns the number of bytes skipped, which is less only at the end of the stream. */
+  /**
+   * Skips `length` bytes. Returns the number of skipped bytes, which is less than `length` only at the end of the
+   * stream.
+   */
   skip(length: number, signal: AbortSignal): Promise<number>;
   /**
-   * Returns the next line, without its line feed, and consumes both; undefined if there is no line feed within `max`
-   * bytes.
+   * Consumes the next line with its line feed, and returns the line without it. Returns undefined if there is no line
+   * feed within `max` bytes.
    */
   line(max: number, signal: AbortSignal): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** Up to this size, memory is allocated immediately. For larger sizes, it grows with the bytes that arrive. */
+/**
+ * Up to this number of bytes, memory for a request is allocated immediately. For larger requests, the memory grows with
+ * the bytes that arrive.
+ */
 const FIRST_BYTES = 2 ** 24;
 const LINE_FEED = 10;
 

@@ -46,14 +46,17 @@ async function* numbered(
       yield { index, width, height, grey };
     }
   } finally {
-    // First abort pending reads, because `return` of the generator waits for them.
+    // Pending reads are aborted first, because `return` of the generator waits for them.
     const closed = close();
     await frames.return().catch(() => {});
     await closed;
   }
 }
 
-/** Prevents an unhandled rejection if the consumer stops before the promise is awaited. Awaiting it still throws. */
+/**
+ * Prevents an unhandled rejection if the consumer stops before it awaits the promise. If the consumer awaits the
+ * promise, the error is still thrown.
+ */
 function quietly<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

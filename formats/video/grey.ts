@@ -1,6 +1,9 @@
 import type { Grey, VideoChannel } from './video.ts';
 
-/** Layout of interleaved samples: `step` samples per pixel, and the index of red, green and blue among them. */
+/**
+ * Layout of interleaved samples. A pixel has `step` samples; `red`, `green` and `blue` are the indices of these colours
+ * among them.
+ */
 export interface PixelOrder {
   readonly step: number;
   readonly red: number;
@@ -13,13 +16,16 @@ export const RGB: PixelOrder = { step: 3, red: 0, green: 1, blue: 2 };
 /**
  * Luma of Rec. 601 for samples of 8 or 16 bits: (19595 R + 38470 G + 7471 B) / 2^16, rounded. The integer weights
  * approximate 0.299, 0.587 and 0.114. Their sum is 2^16, so grey pixels keep their value. Integer arithmetic gives the
- * same result on every engine.
+ * same result on every JavaScript engine.
  */
 function luma(red: number, green: number, blue: number): number {
   return (19595 * red + 38470 * green + 7471 * blue + 0x8000) >>> 16;
 }
 
-/** Copies a channel of `count` pixels. Reads `samples` from index `from` on, and writes `to` from index `at` on. */
+/**
+ * Copies one channel of `count` pixels. The samples of the pixels begin at index `from` of `samples`; the channel is
+ * written to `to`, beginning at index `at`.
+ */
 export function takeChannel(
   samples: Grey,
   from: number,
@@ -46,13 +52,13 @@ function takeLuma(
   }
 }
 
-/** Copies every `step`-th sample, `count` in total, beginning at index `from`. */
+/** Copies `count` samples, beginning with the sample at index `from` and taking every `step`-th sample. */
 export function takeSamples(samples: Grey, from: number, step: number, to: Grey, at: number, count: number): void {
   if (step === 1) to.set(samples.subarray(from, from + count), at);
   else for (let pixel = 0, next = from; pixel < count; pixel++, next += step) to[at + pixel] = samples[next]!;
 }
 
-/** The grey value of every index of a palette. Indices without a colour are black. */
+/** Table of the grey value of every palette index. Indices that have no colour in the palette are black. */
 export function paletteTable(colours: Uint8Array, order: PixelOrder, channel: VideoChannel): Uint8Array {
   const table = new Uint8Array(256);
   takeChannel(colours, 0, order, channel, table, 0, Math.min(256, Math.floor(colours.length / order.step)));

@@ -1,6 +1,6 @@
 /**
- * The standard Huffman tables of ITU-T T.81, K.3.3, as a DHT segment: for luma and chroma, DC and AC. Frames of Motion
- * JPEG may omit these tables.
+ * The standard Huffman tables of ITU-T T.81, K.3.3, as a DHT segment. There are tables for the DC and AC coefficients
+ * of luma and of chroma. Frames of Motion JPEG may omit these tables.
  */
 export function standardTables(): Uint8Array {
   const tables = Buffer.from(TABLES, 'base64');

@@ -10,11 +10,12 @@ interface FrameSize {
   readonly height: number;
 }
 
-/** Data from the segments of a JPEG that precede the image data. */
+/** Data from those segments of a JPEG that come before the image data. */
 interface JpegHead extends FrameSize {
   readonly components: number;
   /**
-   * Whether the components are red, green and blue, according to Adobe's marker. Otherwise they are luma and chroma.
+   * Whether the components are red, green and blue. Adobe's marker in the file states this. Otherwise the components
+   * are luma and chroma.
    */
   readonly isRgb: boolean;
   readonly hasTables: boolean;
@@ -22,7 +23,10 @@ interface JpegHead extends FrameSize {
   readonly scanAt: number;
 }
 
-/** Decodes a frame of Motion JPEG to grey values: its luma, or one colour channel computed by the formula of JFIF. */
+/**
+ * A function that decodes a frame of Motion JPEG to grey values. These are the luma of the frame, or one colour channel
+ * that is computed by the formula of JFIF.
+ */
 export type JpegDecoder = (bytes: Uint8Array, place: ErrorPlace) => Uint8Array;
 
 /** Loads the JPEG decoder, and configures it for frames of the given size. */
@@ -34,7 +38,7 @@ export async function jpegDecoder(size: FrameSize, channel: VideoChannel): Promi
     const head = readHead(bytes, place);
     checkHead(head, size, bytes, place);
     const { isRgb, components } = head;
-    // For grey, the conversion to RGB is omitted: the first of the three samples is luma.
+    // For grey, the decoder does not convert to RGB, so the first of the three samples is luma.
     const colorTransform = components === 3 && !isRgb && channel !== 'grey';
     try {
       const options = {
@@ -57,7 +61,7 @@ export async function jpegDecoder(size: FrameSize, channel: VideoChannel): Promi
 
 const MARKER = { start: 0xd8, end: 0xd9, scan: 0xda, tables: 0xc4, adobe: 0xee };
 /**
- * Markers of supported frames: baseline, extended and progressive. The other markers mean lossless or arithmetic
+ * Markers of supported kinds of frames: baseline, extended and progressive. Other markers mean lossless or arithmetic
  * coding.
  */
 const FRAMES: readonly number[] = [0xc0, 0xc1, 0xc2];
@@ -100,7 +104,7 @@ function readFrame(segment: Buffer, place: ErrorPlace): Pick<JpegHead, 'width' |
   return { height: segment.readUInt16BE(1), width: segment.readUInt16BE(3), components };
 }
 
-/** Maximum number of pixels per byte, because a block of 64 pixels takes at least one bit. */
+/** Maximum number of pixels per byte of a frame. A block of 64 pixels takes at least one bit. */
 const MAX_PIXELS_A_BYTE = 512;
 
 function checkHead({ width, height }: JpegHead, size: FrameSize, bytes: Uint8Array, place: ErrorPlace): void {

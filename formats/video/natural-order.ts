@@ -1,6 +1,6 @@
 /**
- * Compares names so that numbers in them are ordered by value: `frame2` before `frame10`. Among equal numbers, leading
- * zeros decide.
+ * Compares names so that numbers in them are ordered by value: `frame2` comes before `frame10`. Names that differ only
+ * in leading zeros are compared as texts.
  */
 export function compareNatural(a: string, b: string): number {
   const [left, right] = [partsOf(a), partsOf(b)];
@@ -11,7 +11,7 @@ export function compareNatural(a: string, b: string): number {
   return left.length - right.length || compareText(a, b);
 }
 
-/** Splits a name into runs of digits and the text between them. */
+/** Splits a name into sequences of digits and the texts between them. */
 function partsOf(name: string): string[] {
   return name.match(/\d+|\D+/g) ?? [];
 }

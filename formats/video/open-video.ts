@@ -28,11 +28,11 @@ import { openY4m, Y4M_MAGIC } from './y4m.ts';
  * - Y4M, from a file or a stream: 8 to 16 bits, grey or any chroma.
  *
  * Grey values of the file are used unchanged. For RGB, `channel` selects the value: `grey` is the luma of Rec. 601,
- * (19595 R + 38470 G + 7471 B + 2^15) / 2^16 rounded down, which is equal on every engine. For YUV and Motion JPEG,
- * `grey` is the stored luma. The other channels are not supported for YUV; for Motion JPEG, they are computed by the
- * formula of JFIF. Signed samples are shifted by half their range. If 0 means white, values are inverted. PNGs of fewer
- * than 8 bits are scaled to 8 bits. Values of 10 or 12 bits are stored in 16 bits without scaling. Samples of f32 are
- * not supported, because they have no fixed range.
+ * (19595 R + 38470 G + 7471 B + 2^15) / 2^16 rounded down, which is the same on every JavaScript engine. For YUV and
+ * Motion JPEG, `grey` is the stored luma. The other channels are not supported for YUV; for Motion JPEG, they are
+ * computed by the formula of JFIF. Signed samples are shifted by half their range. If 0 means white, values are
+ * inverted. PNGs of fewer than 8 bits are scaled to 8 bits. Values of 10 or 12 bits are stored in 16 bits without
+ * scaling. Samples of f32 are not supported, because they have no fixed range.
  *
  * Memory is proportional to a few frames, not to the length of the video. O(pixels) per frame.
  *
@@ -135,7 +135,7 @@ function notVideo(magic: string, file: string): FormatError {
   });
 }
 
-/** The error for a stream that is not Y4M, because other formats cannot be read from a stream. */
+/** The error for a stream that is not Y4M. Other formats cannot be read from a stream. */
 function notY4m(magic: string, file: string): FormatError {
   return new FormatError('format/not-video', 'The stream is not a supported video.', {
     expected: `Y4M, which begins with ${Y4M_MAGIC}`,

@@ -41,7 +41,10 @@ function othersNote(count: number): Note[] {
 
 const LAST_NUMBER = /\d+(?=\D*$)/;
 
-/** The note on gaps in the numbers of the names, which may mean that frames are missing. */
+/**
+ * A note that numbers are missing in the names of the files, which may mean that frames are missing. Otherwise the list
+ * is empty.
+ */
 function missingNote(names: readonly string[]): Note[] {
   const counted = new Set(names.map((name) => name.replace(LAST_NUMBER, ''))).size === 1;
   const numbers = counted ? names.map((name) => Number(LAST_NUMBER.exec(name)?.[0] ?? Number.NaN)) : [];

@@ -58,7 +58,7 @@ function placeRow(
   };
 }
 
-/** Table that scales values of `depth` bits to 8 bits. */
+/** Table that converts values of `depth` bits to 8 bits by scaling. */
 function spreadTable(depth: number): Uint8Array {
   const max = 2 ** depth - 1;
   return Uint8Array.from({ length: max + 1 }, (_, value) => (255 / max) * value);
@@ -86,7 +86,10 @@ async function eachRow(png: PngChunks, file: string, place: PlaceRow): Promise<v
   }
 }
 
-/** Extra bytes in the output buffer of zlib, so that it recognizes the end of the data without another buffer. */
+/**
+ * Number of extra bytes in the output buffer of zlib. They let zlib recognize the end of the data without allocating
+ * another buffer.
+ */
 const SLACK = 64;
 
 /** Decodes an interlaced PNG as a whole, because its rows are not stored in order. */

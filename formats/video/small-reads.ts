@@ -1,6 +1,6 @@
 import type { ByteSource } from '../tiff/byte-source.ts';
 
-/** Number of bytes to read from the source for a small request. */
+/** Number of bytes to read from the source when a smaller number is requested. */
 const WINDOW_BYTES = 4096;
 
 /** Wraps a source so that small reads at nearby positions, such as headers of chunks, are served by one larger read. */

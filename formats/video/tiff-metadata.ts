@@ -13,7 +13,7 @@ export interface TiffMetadata {
 
 const MAX_DESCRIPTION = 2 ** 20;
 
-/** Reads the metadata that ImageJ or OME wrote into the tag ImageDescription, and the resolution tags. */
+/** Reads the resolution tags, and the metadata that ImageJ or OME wrote into the tag ImageDescription. */
 export async function readMetadata(directory: TiffDirectory, file: string, notes: Note[]): Promise<TiffMetadata> {
   const text = await descriptionOf(directory);
   const resolution = await resolutionOf(directory, notes);
@@ -46,8 +46,8 @@ function positive(value: number | undefined): number | undefined {
 }
 
 /**
- * Parses ImageJ's metadata, which are lines `name=value`. A stack with several sections but one frame is accepted,
- * because ImageJ stores the frames of an imported video as sections.
+ * Parses ImageJ's metadata, which consists of lines `name=value`. A stack with several sections but only one frame is
+ * accepted as a video, because ImageJ stores the frames of an imported video as sections.
  */
 function readImageJ(text: string, resolution: number | undefined, file: string): TiffMetadata {
   const values = new Map(text.split('\n').map((line) => line.trim().split('=', 2) as [string, string | undefined]));
@@ -101,7 +101,10 @@ function readOme(text: string, file: string): TiffMetadata {
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, ms: 1e-3, min: 60, h: 3600 };
 
-/** Micrometres per unit, for the names of units that ImageJ and OME write. The letter µ occurs in several encodings. */
+/**
+ * Number of micrometres in a unit. `unit` is a name that ImageJ or OME writes, in which the letter µ has several
+ * encodings.
+ */
 function micrometres(unit = ''): number | undefined {
   if (/^(microns?|um|micromet(er|re)s?|(\u00c2?\u00b5|\u00ce\u00bc|\u03bc|\\u00b5)m)$/i.test(unit)) return 1;
   return UNITS[unit.toLowerCase()];
@@ -115,7 +118,7 @@ interface StackSizes {
   readonly frames: number;
 }
 
-/** Throws if the pages of a stack are not just the frames of a video, but also channels or sections. */
+/** Throws if the pages of a stack are not only the frames of a video, but also channels or sections. */
 function checkStack({ channels, slices, frames }: StackSizes, file: string): void {
   if (channels === 1 && (slices === 1 || frames === 1)) return;
   throw new FormatError('format/unsupported-stack', 'The pages of the TIFF are not all frames.', {
@@ -127,8 +130,8 @@ function checkStack({ channels, slices, frames }: StackSizes, file: string): voi
 }
 
 /**
- * Maximum pixel size in µm, which corresponds to 1000 dpi. Larger pixels mean a resolution for printing, not that of a
- * microscope.
+ * Maximum pixel size in µm, which corresponds to 1000 dpi. A larger pixel size comes from a resolution for printing,
+ * not from a microscope.
  */
 const MAX_PIXEL_SIZE = 25.4;
 

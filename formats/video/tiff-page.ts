@@ -14,10 +14,13 @@ export interface TiffPage {
   readonly width: number;
   readonly height: number;
   readonly bits: 8 | 16;
-  /** A single layout if the bands are interleaved, else one layout per band. */
+  /** The layouts of the bands: a single layout if the bands are interleaved, otherwise one layout per band. */
   readonly layouts: readonly BandLayout[];
   readonly colours: Colours;
-  /** Bits of each sample to invert: the sign bit of signed samples, and all bits if 0 means white. */
+  /**
+   * Mask of the bits that are inverted in each sample. It contains the sign bit if samples are signed, and all bits if
+   * 0 means white.
+   */
   readonly turned: number;
   /** The grey value of every palette index; undefined without a palette. */
   readonly table: Uint8Array | undefined;
@@ -32,8 +35,8 @@ const OTHER_COLOURS: Readonly<Record<number, string>> = { 4: 'a mask', 5: 'CMYK'
 const WHITE_IS_ZERO = 0;
 
 /**
- * Reads how the pixels of a page are stored. Signed samples become unsigned by adding half their range: −32768 becomes
- * 0. If 0 means white, values are subtracted from the maximum of their type.
+ * Reads how the pixels of a page are stored. Signed samples are converted to unsigned ones by adding half their range,
+ * so that −32768 becomes 0. If 0 means white, values are subtracted from the maximum of their type.
  */
 export async function readPage(source: ByteSource, directory: TiffDirectory, channel: VideoChannel): Promise<TiffPage> {
   const { file } = source;
@@ -74,7 +77,10 @@ async function readLayouts(source: ByteSource, directory: TiffDirectory, colours
   return layouts;
 }
 
-/** Reads the palette. The tag ColorMap contains 2^bits values of red, then of green, then of blue, of 16 bits each. */
+/**
+ * Reads the palette. The tag ColorMap contains 2^bits values of red, followed by as many values of green and of blue.
+ * Each value has 16 bits.
+ */
 async function readPalette(directory: TiffDirectory, bits: 8 | 16, file: string): Promise<Uint8Array> {
   if (bits === 16) throw unsupported('colours', 'a palette of 16 bits', file);
   const map = await directory.numbers('colorMap', 768);
@@ -82,7 +88,10 @@ async function readPalette(directory: TiffDirectory, bits: 8 | 16, file: string)
   return Uint8Array.from({ length: 768 }, (_, i) => map[(i % 3) * 256 + Math.floor(i / 3)]! >> 8);
 }
 
-/** Throws if a block is omitted or if blocks overlap. So the memory for a frame is bounded by the size of the file. */
+/**
+ * Throws if a block is omitted from the file or if blocks overlap. With this check, the size of the file limits the
+ * memory for a frame.
+ */
 function checkBlocks({ byteCounts }: BandLayout, { file, size }: ByteSource): void {
   let sum = 0;
   for (const [block, bytes] of byteCounts.entries()) {
@@ -104,7 +113,7 @@ function extraNotes(samples: number, colours: Colours): Note[] {
   return [{ code: 'video/other-samples', message: `The last ${extra} of ${samples} samples per pixel are not read.` }];
 }
 
-/** Reads and decodes a page. `shift` is added to the byte offsets of its blocks. */
+/** Reads and decodes a page. `shift` is added to the byte offsets of the page's blocks. */
 export async function decodePage(
   source: ByteSource,
   page: TiffPage,
@@ -126,7 +135,7 @@ async function decodeBlocks(source: ByteSource, layout: BandLayout, shift: numbe
   const { offsets, byteCounts, blocks } = layout;
   const [start, end] = extentOf(layout);
   const packed = byteCounts.reduce((sum, bytes) => sum + bytes, 0);
-  // If the blocks are adjacent in the file, read all of them at once.
+  // If the blocks are adjacent in the file, all of them are read at once.
   const together = end - start <= packed + packed / 8 ? await source.read(start + shift, end - start) : undefined;
   const each = Array.from({ length: blocks }, async (_, block) => {
     const [offset, bytes] = [offsets[block]!, byteCounts[block]!];
@@ -137,7 +146,9 @@ async function decodeBlocks(source: ByteSource, layout: BandLayout, shift: numbe
   return settled(each);
 }
 
-/** Waits until all promises have settled, also after a failure, so that no read continues in the background. */
+/**
+ * Waits until all promises have settled, even if one of them is rejected, so that no read continues in the background.
+ */
 async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(promises);
   return Promise.all(promises);
@@ -188,7 +199,7 @@ function interleave(planes: readonly Grey[]): Grey {
   return samples;
 }
 
-/** Remedy in errors about unsupported pages. */
+/** Text of the remedy in errors about unsupported pages. */
 export const TIFF_REMEDY =
   'Convert it to 8 or 16 bits of grey or RGB, for example in ImageJ (Image > Type) or with tiffcp -c none.';
 

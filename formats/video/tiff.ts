@@ -30,7 +30,8 @@ export async function openTiff(bytes: ByteSource, channel: VideoChannel): Promis
     const page = await readPage(source, first, channel);
     const metadata = await readMetadata(first, file, notes);
     const { count, others } = await countPages(root);
-    // For stacks over 4 GiB, ImageJ writes a single directory. The other images follow the first one without gaps.
+    // For stacks over 4 GiB, ImageJ writes only one directory, which describes the first image. The other images follow
+    // the first one without gaps.
     const isContiguous = count === 1 && others === 0 && (metadata.images ?? 1) > 1 && isPlain(page);
     const frameCount = isContiguous ? metadata.images : count;
     notes.push(...page.notes, ...othersNote(others), ...countNote(metadata.images, frameCount));
@@ -66,7 +67,7 @@ function countNote(announced: number | undefined, count: number | undefined): No
 
 const REDUCED_OR_MASK = 0b101;
 
-/** Directories of frames in order. Directories of masks and reduced images are skipped. */
+/** Iterates over the directories that are frames, in order. Directories of masks and reduced images are skipped. */
 async function* framesOf(
   root: TiffDirectory,
   skipped?: () => void,
@@ -78,8 +79,8 @@ async function* framesOf(
 }
 
 /**
- * Iterates over all directories. Throws if they form a cycle, which Brent's algorithm detects: it compares with one
- * earlier position, which is replaced after 1, 2, 4 … steps.
+ * Iterates over all directories. Throws if the directories form a cycle. Cycles are detected by Brent's algorithm: each
+ * position is compared with one earlier position, which is replaced after 1, 2, 4 … steps.
  */
 async function* directoriesOf(root: TiffDirectory): AsyncGenerator<TiffDirectory, void, undefined> {
   let [kept, steps, power] = [root.offset, 0, 1];
@@ -94,8 +95,8 @@ async function* directoriesOf(root: TiffDirectory): AsyncGenerator<TiffDirectory
 class CircleError extends Error {}
 
 /**
- * Counts the pages. The count is undefined if a directory is damaged; the error is thrown later, when its frame is
- * read.
+ * Counts the pages. The count is undefined if a directory is damaged. The error is thrown later, when the frame of this
+ * directory is read.
  */
 async function countPages(
   root: TiffDirectory,

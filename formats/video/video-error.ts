@@ -1,10 +1,10 @@
 import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/errors.ts';
 
-/** Maximum size of a frame: number of pixels along a side, and in total. */
+/** Maximum number of pixels along a side of a frame, followed by the maximum number of pixels in a frame. */
 const MAX_SIDE: number = 2 ** 16 - 1;
 const MAX_PIXELS: number = 2 ** 28;
 
-/** Remedy in errors about unsupported formats. */
+/** Text of the remedy in errors about unsupported formats. */
 export const CONVERT = 'Convert it, for example with ffmpeg -i INPUT -pix_fmt gray -c:v rawvideo OUTPUT.avi.';
 
 /** Throws if a frame has no pixels, or more than any camera provides. */
@@ -61,7 +61,8 @@ export function noChannel(channel: string, got: string, place: ErrorPlace): Form
 
 /**
  * Adds a more precise place to an error and, if `remedy` is given, replaces its remedy. This is needed for errors of
- * code that is shared with other formats and does not know frames. Errors of libraries are returned unchanged.
+ * functions that are shared with other formats and know nothing about frames. Errors of libraries are returned
+ * unchanged.
  */
 export function placedError(error: unknown, place: ErrorPlace, remedy?: string): unknown {
   if (!(error instanceof QuadrilleError)) return error;

@@ -11,13 +11,16 @@ export const PALETTE_NOTE: Note = {
   message: 'Pixels are palette indices; the colours of the palette are used.',
 };
 
-/** The note that a channel was requested of a grey video, whose grey values are used instead. */
+/**
+ * The note that a colour channel was requested, but the video is grey, so its grey values are used. No note if no
+ * colour channel was requested.
+ */
 export function greyChannelNotes(channel: VideoChannel): Note[] {
   if (channel === 'grey') return [];
   return [{ code: 'video/grey', message: `The video is grey, so its grey values are used as the channel ${channel}.` }];
 }
 
-/** The note that values have fewer bits than their type, such as 12 of 16. */
+/** The note that values use fewer bits than their type has, such as 12 of 16 bits. */
 export function depthNote(bits: number): Note {
   const message = `Grey values have ${bits} bits, and go from 0 to ${2 ** bits - 1}.`;
   return { code: 'video/bit-depth', message };

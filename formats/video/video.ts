@@ -30,7 +30,7 @@ export interface Video {
   readonly frameRate: number | undefined;
   /** Micrometres per pixel, from the metadata of ImageJ or OME or the resolution of a TIFF; undefined if unknown. */
   readonly pixelSize: number | undefined;
-  /** Notes on the video. Some are added while frames are read, such as that on repeated frames. */
+  /** Notes on the video. Some notes, such as the note on repeated frames, are added while frames are read. */
   readonly notes: readonly Note[];
   /**
    * Reads the frames in order. The caller owns the array of each frame. The file is closed after the last frame, after
@@ -64,6 +64,6 @@ export type Grey = Uint8Array | Uint16Array;
 /** What the reader of a format returns: the properties of the video, and a method to read its frames. */
 export interface VideoReader extends Omit<Video, 'frames' | 'name'> {
   readonly notes: Note[];
-  /** Reads the grey values of all frames in order. `signal` aborts waiting for data. */
+  /** Reads the grey values of all frames in order. Aborting `signal` ends the wait for data. */
   read(signal: AbortSignal): AsyncGenerator<Grey, void, undefined>;
 }

@@ -46,7 +46,10 @@ interface Y4mHead {
   readonly samples: Samples;
 }
 
-/** How samples are stored: their bits, and how many columns and rows share a chroma sample. Grey has no chroma. */
+/**
+ * How samples are stored: the number of bits of a sample, and how many columns and rows share a chroma sample. Grey
+ * videos have no chroma.
+ */
 interface Samples {
   readonly name: string;
   readonly bits: number;
@@ -158,7 +161,7 @@ function badHead(expected: string, got: string, place: ErrorPlace): FormatError 
   return new FormatError('format/damaged-y4m', 'The YUV4MPEG2 is damaged.', { expected, got, remedy, place });
 }
 
-/** The error for a stream that was converted as text, as pipes of PowerShell do. */
+/** The error for a stream that was changed because a pipe treated it as text, as pipes of PowerShell do. */
 function changedOnTheWay(line: string, place: ErrorPlace): FormatError {
   return new FormatError('format/damaged-y4m', 'The YUV4MPEG2 was changed on the way, as if it were text.', {
     expected: 'a first line that ends with a line feed alone',

@@ -5,7 +5,7 @@ export interface Bars {
   readonly zone: number;
   readonly lower: readonly number[];
   readonly upper: readonly number[];
-  /** For each bar, its cells as a fraction of the zone's cells with data. */
+  /** For each bar, the fraction of the zone's cells with data that the bar represents. */
   readonly share: readonly number[];
 }
 
@@ -15,8 +15,8 @@ export interface BarSet {
   readonly low: number;
   readonly high: number;
   /**
-   * Whether all bars have the same width, so that heights can be shares. Otherwise heights are shares per unit of
-   * value.
+   * Whether all bars have the same width. If so, the height of a bar is its share of the cells; otherwise it is the
+   * share per unit of value.
    */
   readonly even: boolean;
   /** Whether neighbouring bins were merged into one bar. */

@@ -3,19 +3,23 @@ import type { Plotting } from '../plot-packages.ts';
 import { niceStep, valueText } from './page.ts';
 
 /**
- * A colour scale. If `low` and `high` are equal, or NaN because there are no values, all values have the same colour.
+ * A colour scale. All values have the same colour if `low` and `high` are equal, or if both are NaN because there are
+ * no values.
  */
 export interface Colors {
-  /** Values at both ends of the scale. Values outside have the colour of the nearer end. */
+  /**
+   * Value at the lower end of the scale. `high` is the value at the upper end. Values outside the scale have the colour
+   * of the nearer end.
+   */
   readonly low: number;
   readonly high: number;
-  /** Whether some mean is below `low`, and whether some mean is above `high`. */
+  /** Whether the mean of any zone is below `low`. `clipsHigh` says whether any mean is above `high`. */
   readonly clipsLow: boolean;
   readonly clipsHigh: boolean;
   colorOf(value: number): string;
 }
 
-/** Whether colours vary with the value. */
+/** Whether the colours of a scale vary with the value. */
 export function isScale({ low, high }: Colors): boolean {
   return low < high;
 }
@@ -37,8 +41,9 @@ const ONE_COLOR = '#64809c';
  * palette is viridis, which is perceptually uniform and stays ordered for readers with common kinds of colour
  * blindness. Its palest end is omitted, because it would be invisible on white.
  *
- * The scale normally covers the means. If there are only a few means or they are equal, this would exaggerate small
- * differences, and give nearly all bars the colours of the two ends. Then the scale also covers all bins with cells.
+ * The scale normally covers the means. If there are only a few means or all means are equal, such a scale would
+ * exaggerate small differences, and would give nearly all bars the colours of the two ends. In this case, the scale
+ * also covers all bins with cells.
  */
 export function chooseColors(means: Float64Array, bins: BinEnds, { scale }: Scales): Colors {
   const sorted = means.filter((mean) => Number.isFinite(mean)).sort();

@@ -1,6 +1,6 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 
-/** A rectangle in map coordinates; empty if left > right. */
+/** A rectangle in map coordinates. The rectangle is empty if `left` is greater than `right`. */
 export interface MapExtent {
   readonly left: number;
   readonly right: number;
@@ -10,7 +10,7 @@ export interface MapExtent {
 
 const EMPTY: MapExtent = { left: Infinity, right: -Infinity, bottom: Infinity, top: -Infinity };
 
-/** The smallest rectangle that contains all given ones; undefined if all of them are empty. */
+/** The smallest rectangle that contains all given rectangles; undefined if all of them are empty. */
 export function unionOf(extents: Iterable<MapExtent>): MapExtent | undefined {
   let union = EMPTY;
   for (const { left, right, bottom, top } of extents) {
@@ -24,7 +24,7 @@ export function unionOf(extents: Iterable<MapExtent>): MapExtent | undefined {
   return union.left <= union.right ? union : undefined;
 }
 
-/** The intersection of two rectangles; if they do not intersect, `a`. */
+/** The intersection of two rectangles. If the rectangles do not intersect, the result is `a`. */
 export function intersectionOf(a: MapExtent, b: MapExtent): MapExtent {
   const shared = {
     left: Math.max(a.left, b.left),

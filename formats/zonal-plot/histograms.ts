@@ -12,7 +12,7 @@ export interface Histograms extends Drawing {
 }
 
 const MAX_COLUMNS = 6;
-/** Height of the bars divided by the width of a histogram. The height is limited to TALLEST. */
+/** Height of the bars divided by the width of a histogram. The height in pixels is at most TALLEST. */
 const SHAPE = 0.435;
 const TALLEST = 320;
 const LINE_HEIGHT = 12;
@@ -22,8 +22,8 @@ const TICK_WIDTH = 80;
 const TICK_HEIGHT = 40;
 
 /**
- * Draws the histograms of the zones with the most cells, side by side and with the same axes. Undefined if no zone has
- * data.
+ * Draws the histograms of the zones with the most cells. The histograms are side by side and have the same axes.
+ * Undefined if no zone has data.
  */
 export function drawHistograms(
   histogram: ZonalHistogram,
@@ -44,7 +44,7 @@ export function drawHistograms(
   };
 }
 
-/** The zones with cells in bins, in descending order of the number of cells. */
+/** The zones that have cells in bins, in descending order of the number of these cells. */
 function rankZones({ bins, cells }: ZonalHistogram): number[] {
   const zones = [...new Set(bins.zone)];
   return zones.sort((a, b) => Number(cells[b]! - cells[a]!) || a - b);
@@ -91,7 +91,7 @@ function drawBars(
     marginRight: 2,
     x: { domain: [bars.low, bars.high], label: null, inset: 1 },
     y: { domain: [0, Math.max(...rects.map(({ height }) => height))], label: null },
-    // With a single column, padding would only make it narrower.
+    // If there is only one column, padding would only make the column narrower.
     fx: { axis: null, paddingInner: columns === 1 ? 0 : 0.14, paddingOuter: 0 },
     fy: { axis: null, paddingInner: rows === 1 ? 0 : above / (barHeight + above), paddingOuter: 0 },
     marks: [
@@ -112,8 +112,8 @@ function drawBars(
 }
 
 /**
- * The contents of a chart without its `<svg>` element and style sheet, which are meant for web pages and would shift a
- * part of a drawing.
+ * The SVG of a chart without the outer `<svg>` element and the style sheet. Both are meant for web pages, and would
+ * shift the chart within a larger drawing.
  */
 function contentOf(chart: Element): string {
   chart.querySelector('style')?.remove();
@@ -134,11 +134,11 @@ function tickText({ low, high }: BarSet, ticks: number): (value: number) => stri
 interface Label {
   readonly column: number;
   readonly row: number;
-  /** Mean of the zone; undefined if it lies outside the axis. */
+  /** Mean of the zone; undefined if the mean lies outside the axis. */
   readonly mean: number | undefined;
   readonly name: string;
   readonly figures: string;
-  /** Percentage of cells outside the bins; an empty text if all cells are in bins. */
+  /** Text that states which percentage of the cells lies outside the bins; empty if all cells are in bins. */
   readonly outside: string;
 }
 

@@ -8,13 +8,13 @@ const BARS = 60;
 const STOPS = 24;
 const KEY_WIDTH = 84;
 const ONLY_KEY_WIDTH = 112;
-/** Fraction of the scale at each end that is reserved for the label of the end. */
+/** Fraction of the scale that is reserved at each end for the label of the end. */
 const END_ROOM = 0.18;
 
 /**
- * Draws the colour scale, with small bars above it for the number of zones per colour. The right end is at x = 0. If
- * the map shows zones without data, a grey box with a label is added. If all zones have the same colour, a box with a
- * label replaces the scale.
+ * Draws the colour scale. Small bars above the scale show the number of zones per colour. The right end of the scale is
+ * at x = 0. If the map shows zones without data, a grey box with a label is added. If all zones have the same colour, a
+ * box with a label replaces the scale.
  */
 export function drawLegend(means: Float64Array, colors: Colors, showsNoData: boolean): string {
   const top = BARS_HEIGHT + 2;
@@ -63,7 +63,10 @@ function ramp({ low, high, colorOf }: Colors, left: number, top: number): string
   );
 }
 
-/** Labels at both ends of the scale, with ≤ or ≥ if values lie beyond, and at round values between them. */
+/**
+ * Draws labels at both ends of the scale and at round values between the ends. A label at an end has ≤ or ≥ if there
+ * are values beyond the end.
+ */
 function ticks(colors: Colors, left: number, top: number): string {
   const { low, high, clipsLow, clipsHigh } = colors;
   const step = niceStep((high - low) / 4);

@@ -6,7 +6,8 @@ import type { MapExtent } from './extent.ts';
  * Aleutians beyond 180° in the west, next to the other islands.
  *
  * @param rings - Bounds of all rings, in the coordinates of the file.
- * @param shown - Whether a ring is shown and so influences the cut. The other rings are moved by the same rule.
+ * @param shown - Whether a ring is shown on the map. Only such rings determine where the circle is cut. All other rings
+ * are moved by the same rule.
  */
 export function unrollLongitudes(rings: readonly MapExtent[], shown: (ring: number) => boolean): Float64Array {
   const cut = widestGap(rings.filter((extent, ring) => shown(ring) && extent.left <= extent.right));

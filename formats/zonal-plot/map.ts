@@ -8,7 +8,7 @@ import { countText, escapeXml, HAIRLINE, NO_DATA, px } from './page.ts';
 import { regionsOf } from './regions.ts';
 import { drawRing, type Frame, fitFrame } from './ring-path.ts';
 
-/** A part of a drawing: SVG elements and their height in pixels. */
+/** A part of a larger drawing: SVG elements, and the height of the part in pixels. */
 export interface Drawing {
   readonly svg: string;
   readonly height: number;
@@ -16,7 +16,7 @@ export interface Drawing {
 
 /** A drawn map. */
 export interface ZoneMap extends Drawing {
-  /** Whether the map shows zones without data, so that the legend must explain their grey. */
+  /** Whether the map shows zones without data. If so, the legend must explain their grey colour. */
   readonly showsNoData: boolean;
   /** Number of outlying regions, which are drawn in separate frames with their own scales. */
   readonly insets: number;
@@ -26,7 +26,7 @@ const TALLEST = 680;
 const INSET_HEIGHT = 130;
 const INSET_WIDTH = 240;
 const GAP = 12;
-/** With more zones than this, borders are thin, so that they do not hide the colours. */
+/** If there are more zones than this number, borders are thin, so that they do not hide the colours. */
 const MANY_ZONES = 400;
 
 /**
@@ -61,13 +61,16 @@ export function drawMap(
   };
 }
 
-/** The zones at the positions where they are drawn: `shifts` is added to the x coordinates of each ring. */
+/**
+ * The zones with the positions at which they are drawn. `shifts` contains, for each ring, the number that is added to
+ * its x coordinates.
+ */
 interface Layer {
   readonly polygons: Polygons;
   readonly shifts: Float64Array;
   /** Bounds of each zone after shifting; undefined if the zone has no vertices. */
   readonly bounds: readonly (MapExtent | undefined)[];
-  /** Bounds of the zones with cells; if there are none, of all zones. */
+  /** Bounds of the zones with cells. If no zone has cells, the bounds of all zones. */
   readonly shown: readonly MapExtent[];
 }
 
@@ -91,8 +94,8 @@ function layOut(polygons: Polygons, grid: RasterGrid, cells: BigUint64Array): La
 }
 
 /**
- * The part of a region that the raster covers. Longitudes of the raster may differ by full turns, so the raster is
- * moved first.
+ * The part of a region that the raster covers. The longitudes of the raster and of the region may differ by full turns,
+ * so the raster is moved first.
  */
 function clipToRaster(region: MapExtent, grid: RasterGrid): MapExtent {
   const raster = rasterExtent(grid);
@@ -146,8 +149,8 @@ function drawFrame(
 }
 
 /**
- * The SVG paths of a zone. All its rings form one path, which is filled by the even-odd rule. If parts of the zone
- * overlap, each part needs its own path.
+ * The SVG paths of a zone. All rings of the zone form one path, which is filled by the even-odd rule. However, if parts
+ * of the zone overlap, each part needs its own path.
  */
 function zonePaths({ polygons, shifts, bounds }: Layer, frame: Frame, zone: number, byPart: boolean): string[] {
   const box = bounds[zone];

@@ -69,7 +69,7 @@ function fixed(value: number, decimals: number): string {
   return value.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
-/** About `count` positions of ticks within a range: the multiples of a round step. */
+/** Returns about `count` positions of ticks within a range. They are the multiples of a round step. */
 export function niceTicks(low: number, high: number, count: number): number[] {
   const step = niceStep((high - low) / count);
   const first = Math.ceil(low / step - 1e-9);
@@ -78,7 +78,7 @@ export function niceTicks(low: number, high: number, count: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, k) => Number(((first + k) * step).toPrecision(12)));
 }
 
-/** The smallest number of the form 1, 2 or 5 times a power of ten that is at least `rough`. */
+/** The smallest round number that is at least `rough`. Round numbers are 1, 2 and 5 times a power of ten. */
 export function niceStep(rough: number): number {
   const power = 10 ** Math.floor(Math.log10(rough));
   return power * ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10);

@@ -1,6 +1,9 @@
 import { type MapExtent, unionOf } from './extent.ts';
 
-/** Minimum fraction of all zones in the main region. With fewer, outlying zones are not drawn separately. */
+/**
+ * Minimum fraction of all zones that must be in the main region. If fewer zones are in it, outlying zones are not drawn
+ * separately.
+ */
 const MAX_ZONES = 0.95;
 /** Minimum factor by which the main region must become larger if outlying zones are drawn separately. */
 const GAIN = 1.4;
@@ -9,12 +12,12 @@ const APART = 0.03;
 const MAX_INSETS = 6;
 
 /**
- * Divides zones, given by their bounds, into a main region with nearly all of them and a few outlying regions. On a
- * common map, the outlying regions would make the main region small, as Alaska and Hawaii do to the conterminous United
- * States.
+ * Divides zones, given by their bounds, into a main region with nearly all of them and a few outlying regions. If all
+ * regions were on a common map, the main region would be small, as the conterminous United States are on a map with
+ * Alaska and Hawaii.
  *
- * @returns The bounds of the regions, the main one first. A single region if dividing has no advantage; no region if
- * there are no zones.
+ * @returns The bounds of the regions, the main one first. There is only one region if dividing has no advantage, and
+ * none if there are no zones.
  */
 export function regionsOf(zones: readonly MapExtent[]): MapExtent[] {
   const whole = unionOf(zones);
@@ -26,7 +29,7 @@ export function regionsOf(zones: readonly MapExtent[]): MapExtent[] {
   return worthwhile ? clusters.map(({ extent }) => extent) : [whole];
 }
 
-/** Size of an extent, for comparison, on a page with an aspect ratio of 3 : 2. */
+/** Size that an extent has on a page with an aspect ratio of 3 : 2. Used to compare extents. */
 function sizeOf({ left, right, bottom, top }: MapExtent): number {
   return Math.max((right - left) / 1.5, top - bottom);
 }
@@ -39,7 +42,10 @@ interface Cluster {
 /** Number of columns and rows of the grid that determines which zones touch. */
 const SQUARES = 256;
 
-/** Groups zones that touch: their bounds occupy the same or neighbouring squares of a fine grid. */
+/**
+ * Groups zones that touch. Two zones touch if their bounds occupy the same square or neighbouring squares of a fine
+ * grid.
+ */
 function connected(zones: readonly MapExtent[], whole: MapExtent): Cluster[] {
   const scaleX = SQUARES / (whole.right - whole.left || 1);
   const scaleY = SQUARES / (whole.top - whole.bottom || 1);
@@ -100,8 +106,8 @@ function neighbours(square: number): number[] {
 const MAX_CLUSTERS = 200;
 
 /**
- * Repeatedly merges the two nearest clusters, until all are at least `near` apart and there are few enough for separate
- * frames.
+ * Merges the two nearest clusters, again and again, until all clusters are at least `near` apart and there are few
+ * enough of them to draw each in a separate frame.
  */
 function mergeNear(clusters: readonly Cluster[], near: number): Cluster[] {
   if (clusters.length > MAX_CLUSTERS) return [{ extent: unionOf(clusters.map(({ extent }) => extent))!, zones: 0 }];

@@ -1,17 +1,17 @@
 import type { MapExtent } from './extent.ts';
 
-/** A rectangle of the page, and the scale by which it shows an extent of the map. */
+/** A rectangle of the page that shows an extent of the map, and the scale of the map in this rectangle. */
 export interface Frame {
   /** The extent that the frame shows. */
   readonly extent: MapExtent;
   readonly width: number;
   readonly height: number;
-  /** Pixels per unit of coordinates, along x and y. */
+  /** Pixels per unit of x coordinates. `scaleY` is the same for y coordinates. */
   readonly scaleX: number;
   readonly scaleY: number;
 }
 
-/** The largest frame of at most `width` × `height` pixels that shows an extent with a margin. */
+/** The largest frame of at most `width` × `height` pixels that shows an extent and a margin around it. */
 export function fitFrame(shown: MapExtent, geographic: boolean, width: number, height: number): Frame {
   const pad = 0.015 * Math.max(shown.right - shown.left, shown.top - shown.bottom) || 1;
   const extent = {
@@ -20,8 +20,8 @@ export function fitFrame(shown: MapExtent, geographic: boolean, width: number, h
     bottom: shown.bottom - pad,
     top: shown.top + pad,
   };
-  // Latitude at which the map is true to scale. It is limited, because near the poles a degree of longitude is too
-  // short.
+  // Latitude at which the map is true to scale. The latitude is limited, because a degree of longitude is too short
+  // near the poles.
   const middle = Math.min(80, Math.abs(extent.bottom + extent.top) / 2);
   const aspect = geographic ? Math.cos((middle * Math.PI) / 180) : 1;
   const [spanX, spanY] = [extent.right - extent.left, extent.top - extent.bottom];
@@ -31,14 +31,14 @@ export function fitFrame(shown: MapExtent, geographic: boolean, width: number, h
 }
 
 /**
- * Positions are rounded to a tenth of a pixel, to shorten the paths. Consecutive vertices at the same position are
- * drawn once.
+ * Number of positions per pixel along an axis. Coordinates are rounded to a tenth of a pixel, to shorten the paths.
+ * Consecutive vertices at the same position are drawn only once.
  */
 const STEPS_PER_PIXEL = 10;
 
 /**
- * The SVG path of a ring, in relative coordinates. Empty if the ring lies outside the frame. A ring that is too small
- * to see becomes a dot.
+ * The SVG path of a ring, in relative coordinates. The path is empty if the ring lies outside the frame. A ring that is
+ * too small to be seen becomes a dot.
  *
  * @param shift - Number that is added to all x coordinates.
  */
