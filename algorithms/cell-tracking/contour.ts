@@ -44,7 +44,9 @@ export type Contours = {
   readonly points: ColumnsOf<{ x: typeof f32; y: typeof f32 }>;
 };
 
-/** Number of control points of a contour, and number of sample points from one control point to the next. */
+/**
+ * Number of control points of a contour. `PER_POINT` is the number of sample points from one control point to the next.
+ */
 const POINTS = 9;
 const PER_POINT = 4;
 const SAMPLES = POINTS * PER_POINT;

@@ -47,7 +47,10 @@ const snaxel = {
   x: f32,
   y: f32,
   radius: f32,
-  /** The field at the snaxel, and its slopes there, scaled to unit length, in fixed point. */
+  /**
+   * The field at the snaxel. `slopeX` and `slopeY` are its slopes there, scaled to unit length. All three are in fixed
+   * point.
+   */
   value: i32,
   slopeX: i32,
   slopeY: i32,
@@ -209,7 +212,10 @@ const evolve = fn(
     field: array(f32),
     acrossX: uniform(f32),
     acrossY: uniform(f32),
-    /** Step length of a round, and the fractions of the way to the expected radius and to the expected path. */
+    /**
+     * Step length of a round. `sizeShare` and `pathShare` are the fractions of the way to the expected radius and to
+     * the expected path.
+     */
     step: uniform(f32),
     sizeShare: uniform(f32),
     pathShare: uniform(f32),

@@ -59,7 +59,7 @@ export type CellsInFrame = {
    * right of the centre, and the next ones follow clockwise.
    */
   readonly radii: Column<'f32'>;
-  /** Number of rounds that a cell's flow field took, and number of rounds that its snake took. */
+  /** Number of rounds that a cell's flow field took. `snakeRounds` is the number of rounds that its snake took. */
   readonly rounds: Column<'u32'>;
   readonly snakeRounds: Column<'u32'>;
   /** The fields of all windows, concatenated, row after row: multiples of 2^-20 from 0 to 1. */

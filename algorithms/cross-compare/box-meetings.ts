@@ -40,7 +40,10 @@ interface Sweep {
   readonly ranks: number;
   readonly top: Int32Array;
   readonly bottom: Int32Array;
-  /** Indices of the boxes, ordered by top and by bottom: the order in which the sweep line enters and leaves them. */
+  /**
+   * Indices of the boxes in the order in which the sweep line enters them. `byBottom` has the order in which the line
+   * leaves them.
+   */
   readonly byTop: Uint32Array;
   readonly byBottom: Uint32Array;
 }

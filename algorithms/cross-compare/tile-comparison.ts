@@ -85,11 +85,11 @@ export interface TileComparison {
   readonly p: SideResult;
   readonly q: SideResult;
   readonly pairs: ComparedPairs;
-  /** Number of pairs whose boxes have common area, and number of pairs whose boxes overlap or touch. */
+  /** Number of pairs whose boxes have common area. `meeting` is the number of pairs whose boxes overlap or touch. */
   readonly candidates: number;
   readonly meeting: number;
   readonly matches: number;
-  /** Sum of the ratios of all pairs, and sum of the ratios of the matches, as exact multiples of 2⁻⁵². */
+  /** Sum of the ratios of all pairs, as an exact multiple of 2⁻⁵². `matchedSum` is the sum for the matches alone. */
   readonly ratioSum: bigint;
   readonly matchedSum: bigint;
   /** Notes of both sides, `p` first, and the note `compare/tile-sizes` if their image sizes differ. */

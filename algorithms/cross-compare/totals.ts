@@ -40,7 +40,7 @@ export interface Comparison {
   readonly similarity: number;
   /** Number of pairs with common area. */
   readonly pairs: number;
-  /** Number of pairs whose boxes have common area, and number of pairs whose boxes overlap or touch. */
+  /** Number of pairs whose boxes have common area. `meeting` is the number of pairs whose boxes overlap or touch. */
   readonly candidates: number;
   readonly meeting: number;
   readonly polygons: BothSides;

@@ -24,8 +24,8 @@ export interface RegionInQuadrants {
    */
   readonly corner: Column<'u32'>;
   /**
-   * Index, in the list of edges, of the region's first edge that passes through the quadrant; and the number of these
-   * edges.
+   * Index, in the list of edges, of the region's first edge that passes through the quadrant. `count` is the number of
+   * such edges.
    */
   readonly first: Column<'u32'>;
   readonly count: Column<'u32'>;

@@ -152,7 +152,10 @@ function looksOf(context: Context, { cells, items }: Front, ends: Column<'i32'>)
 const rowOf = fn('rowOf', { row: u32 }, u32, ({ row }) => edgeOfItem(row));
 const edgeOf = fn('edgeOf', { item: u32 }, u32, ({ item }) => edgeOfItem(item));
 
-/** State of a child cell: not in both regions, overlap is certain, or undecided. */
+/**
+ * States of a child cell: `NOTHING` if it is not in both regions, `DECIDED` if the regions certainly overlap in it,
+ * else `OPEN`.
+ */
 const NOTHING = 0;
 const DECIDED = 1;
 const OPEN = 2;

@@ -112,7 +112,7 @@ export function overlapsAlong(
 interface Stretch {
   readonly from: Share;
   readonly to: Share;
-  /** Whether the line enters the cell through one of its sides, and whether this is the left side. */
+  /** Whether the line enters the cell through one of its sides. `throughLeft`: whether this side is the left one. */
   readonly comesIn: Bool;
   readonly throughLeft: Bool;
   /** The height at which the stretch begins. Unused if it begins at the left side. */

@@ -25,7 +25,10 @@ import { cellArrays, cellAt, type Front } from './cells.ts';
 import { type Line, lineAt, linesOf } from './lines.ts';
 import { type OverlapCell, overlapsAlong } from './walk.ts';
 
-/** States of a cell, as bits: overlapping, not overlapping, or replaced by its children. Undecided cells have 0. */
+/**
+ * States of a cell, as bits: `FOUND` if the regions overlap, `APART` if they do not, `WAITS` if the children replace
+ * the cell. Undecided cells have 0.
+ */
 const FOUND = 1;
 const APART = 2;
 const WAITS = 4;

@@ -249,7 +249,7 @@ const BANDS_A_THREAD = 64;
 export interface BandedPairs {
   /** Three numbers per pair: its row in the result, and its two regions. */
   readonly pairs: Column<'u32'>;
-  /** The pair to which a part belongs, and the index of the part in its pair. */
+  /** The pair to which a part belongs. `rank` is the index of the part in its pair. */
   readonly row: Column<'u32'>;
   readonly rank: Column<'u32'>;
 }

@@ -68,10 +68,10 @@ export function flipAroundRings({ rings, vertices }: RingTable, boxes: Column<'i
  * State of a walk around a ring, which moves along its edges. Columns are counted from the left of the region's box.
  */
 const place = {
-  /** Index of the vertex at which the current edge ends, and column of the vertex at which it starts. */
+  /** Index of the vertex at which the current edge ends. `x` is the column of the vertex at which the edge starts. */
   at: u32,
   x: i32,
-  /** The row on the edge that the walk has reached, and the bits of a row from the walk's column on. */
+  /** The row on the edge that the walk has reached. `bits` are the bits of a row from the walk's column on. */
   row: i32,
   bits: u32,
   left: i32,

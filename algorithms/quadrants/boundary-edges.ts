@@ -29,7 +29,7 @@ export interface BoundaryEdges {
    * were moved infinitely little to the right and, by even less, up.
    */
   readonly corner: Column<'u32'>;
-  /** Index in `edge` of the quadrant's first edge, and number of its edges. */
+  /** Index in `edge` of the quadrant's first edge. `count` is the number of the quadrant's edges. */
   readonly first: Column<'u32'>;
   readonly count: Column<'u32'>;
   /** Indices of edges (rows of `ends`), ascending within a quadrant. */

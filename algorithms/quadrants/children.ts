@@ -50,8 +50,8 @@ export interface SortedChildren {
    */
   readonly rank: Column<'u32'>;
   /**
-   * Indices of the children that are split further, and of the settled children. The lengths of both lists are known
-   * only on the device.
+   * Indices of the children that are split further. `settled` has the indices of the settled children. The lengths of
+   * both lists are known only on the device.
    */
   readonly goesOn: Column<'u32'>;
   readonly settled: Column<'u32'>;

@@ -109,7 +109,7 @@ export interface Captured extends CapturedSearch {
  */
 export interface Classifier {
   readonly slots: Slots;
-  /** Parameters that the functor needs besides the cells, and (in `captures`) their values. */
+  /** Parameters that the functor needs besides the cells. `captures` has their values. */
   readonly parameters: Parameters;
   readonly captures: { readonly [name: string]: Column | number };
   /** The slot of the histogram to which a stored cell belongs. */

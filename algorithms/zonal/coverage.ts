@@ -197,8 +197,8 @@ export interface Coverage {
   readonly zones: Column<'u32'>;
   readonly masks: Column<'u32'>;
   /**
-   * Where the window's cells are stored: the index of each tile's first cell, and the distance from one row of a tile
-   * to the next.
+   * Index in the stored cells of each tile's first cell. `pitch` is the distance in cells from one row of a tile to the
+   * next.
    */
   readonly tileStarts: Column<'u32'>;
   readonly pitch: number;

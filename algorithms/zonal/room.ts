@@ -1,7 +1,7 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
 import { bytesText } from '../bytes-text.ts';
 
-/** Bytes per counter in the histograms of all zones, and bytes per bin for its two edges. */
+/** Bytes per counter in the histograms of all zones. `BYTES_PER_EDGE` are the bytes per bin for its two edges. */
 const BYTES_PER_COUNTER = 8;
 const BYTES_PER_EDGE = 16;
 

@@ -27,8 +27,8 @@ export type WindowStatistics = {
   readonly min: Column<'u32'>;
   readonly max: Column<'u32'>;
   /**
-   * For integers, the sums of ordered words as u64, which a window of 2²⁴ cells cannot overflow. For f32, the lower two
-   * words of the sum of the home group; see {@link FloatSums}.
+   * For integers, the sums of ordered words as u64 in `lo` and `hi`, which a window of 2²⁴ cells cannot overflow. For
+   * f32, the lower two words of the sum of the home group; see {@link FloatSums}.
    */
   readonly lo: Column<'u32'>;
   readonly hi: Column<'u32'>;

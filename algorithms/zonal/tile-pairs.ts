@@ -12,8 +12,8 @@ export type Pairs = {
   /** Index of the tile's first cell. */
   readonly cell: Column<'u32'>;
   /**
-   * Index of the tile's first word in the bitmaps, and the distance in words from one row of the zone's bitmap to the
-   * next.
+   * Index of the tile's first word in the bitmaps. `pitch` is the distance in words from one row of the zone's bitmap
+   * to the next.
    */
   readonly word: Column<'u32'>;
   readonly pitch: Column<'u32'>;

@@ -53,8 +53,8 @@ export interface WindowPlan {
   /** For each further sheet in the window, the index of its zone in the window. */
   readonly furtherOf: Uint32Array;
   /**
-   * Pairs of a zone and a tile, in the order of the zones: the zone's index in the window, and (in `pairRank`) the
-   * tile's index in the zone's rectangle of tiles.
+   * Pairs of a zone and a tile, in the order of the zones. `pairZone` has the zone's index in the window, `pairRank`
+   * the tile's index in the zone's rectangle of tiles.
    */
   readonly pairZone: Uint32Array;
   readonly pairRank: Uint32Array;
