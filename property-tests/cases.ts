@@ -3,22 +3,22 @@ import fc from 'fast-check';
 /** Whether laws are tried on all of their cases; true under `npm run test:thorough`. */
 export const THOROUGH: boolean = process.env.QUADRILLE_THOROUGH === '1';
 
-/** Minimum number of cases; fewer would find too few mistakes. */
+/** Minimum number of cases, because fewer cases would find too few mistakes. */
 const FEWEST = 5;
 /** The share of a law's cases that `npm test` tries. */
 const SHARE = 1 / 20;
 
 /**
- * Number of cases of a law: `thorough` under `npm run test:thorough`, otherwise a twentieth of `thorough`, but at least 5
- * if `thorough` allows.
+ * Number of cases of a law: `thorough` under `npm run test:thorough`, otherwise a twentieth of `thorough`, but at least
+ * 5 (or all, if `thorough` is below 5).
  */
 export function caseCount(thorough: number): number {
   return THOROUGH ? thorough : Math.min(thorough, Math.max(FEWEST, Math.ceil(thorough * SHARE)));
 }
 
 /**
- * Like {@link caseCount}, but without the minimum of 5; for laws whose single cases take long. The first `examples`
- * cases are fixed examples, which fast-check always tries and counts as runs.
+ * Like {@link caseCount}, but without the minimum of 5. For laws of which a single case takes long. The first
+ * `examples` cases are fixed examples, which fast-check always tries and counts as runs.
  */
 export function costlyCaseCount(thorough: number, examples = 0): number {
   return THOROUGH ? thorough : examples + Math.ceil(Math.max(0, thorough - examples) * SHARE);
@@ -33,8 +33,8 @@ export function lawsOfVariant<T>(laws: readonly T[], variant: number, variants: 
 }
 
 /**
- * Selects from slow cases that test the same property with different inputs: all of them under `npm run test:thorough`,
- * or `count` random ones under `npm test`.
+ * Selects cases from a list of slow cases that test the same property with different inputs. Under `npm run
+ * test:thorough`, returns all of them; under `npm test`, `count` random ones.
  */
 export function someOf<T>(cases: readonly T[], count: number): readonly T[] {
   if (THOROUGH) return cases;

@@ -27,7 +27,7 @@ const endless = fn('endless', { x: u32 }, u32, ({ x }) => {
 
 const openWorkers = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
 
-/** Milliseconds that `close` takes while an endless functor runs. */
+/** Measures how many milliseconds `close` takes while an endless functor runs. */
 async function closingTime(backend: Backend): Promise<number> {
   const context = new Context(backend);
   const read = context.read(q.map(endless, { x: context.column(new Uint32Array(5000)) })).catch((error) => error.code);
@@ -92,9 +92,9 @@ describe('close() resolves within five seconds', () => {
   });
 
   test.concurrent('on WebGPU during a kernel that does not end, with a warning that the device is abandoned', async () => {
-    // The kernel runs in a separate process and ends with this process; on a fast GPU it would otherwise run for about
-    // 20 s.
-    // While `close` waits for it, a software GPU uses every core, so the limit is short by default.
+    // The kernel runs in a separate process, which ends together with this process; on a fast GPU, the kernel would
+    // otherwise run for about 20 s. While `close` waits for the kernel, a software GPU uses every core, so the limit is
+    // short by default.
     const closeLimit = THOROUGH ? CLOSE_LIMIT : 500;
     const program = `
         import { createWebGpuBackend } from './dist/backends/webgpu/index.js';

@@ -7,7 +7,7 @@ import { cases } from '../support/exhaustive-f32-cases.ts';
 import { compareCase } from '../support/exhaustive-f32-comparison.ts';
 import { openTestBackend } from '../support/webgpu-support.ts';
 
-// This test only takes a sample of the numbers that exhaustive-f32.ts compares.
+// This test compares only a sample of the numbers that the program exhaustive-f32.ts compares.
 const backends: Record<string, () => Promise<Backend>> = {
   workers: () => createWorkersBackend({ workers: 2 }),
   webgpu: (): Promise<WebGpuBackend> => openTestBackend(),

@@ -10,11 +10,14 @@ import { fn, map, sequence, u32 } from '../../primitives/index.ts';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Number of functors that are used once. It exceeds the 1024 that the module caches hold. */
+/** Number of functors that are used once. This is more than the module caches hold (1024). */
 const USED = 1400;
 const MAX_HELD = 1250;
 
-/** The number of objects that are still reachable. Collects garbage until there are at most `expected`, or three times. */
+/**
+ * Collects garbage, at most three times, until at most `expected` of the objects are reachable. Returns the number of
+ * objects that are still reachable.
+ */
 async function held(objects: readonly WeakRef<object>[], expected: number): Promise<number> {
   const count = (): number => objects.filter((each) => each.deref() !== undefined).length;
   for (let i = 0; i < 3 && (i === 0 || count() > expected); i++) {
@@ -39,8 +42,8 @@ async function useFunctors(context: Context, count: number, salt: number): Promi
 }
 
 /**
- * Weak references to all instances of a WebAssembly class that are created until the test ends. A spy would keep its
- * results alive.
+ * Weak references to all instances of a WebAssembly class that are created until the test ends. A spy of Vitest would
+ * keep these instances alive.
  */
 function made(name: 'Module' | 'Memory'): WeakRef<object>[] {
   const all: WeakRef<object>[] = [];

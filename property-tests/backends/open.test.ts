@@ -12,7 +12,9 @@ import { builtCommand } from '../support/built-package.ts';
 const root = join(import.meta.dirname, '..', '..');
 const run = promisify(execFile);
 
-/** The backend that open() chooses by default on this machine, whose adapter QUADRILLE_ADAPTER names. */
+/**
+ * The backend that open() chooses by default on this machine. QUADRILLE_ADAPTER tells which adapter the machine has.
+ */
 const best = testAdapter() === 'hardware' ? 'webgpu' : 'workers';
 
 async function sumOn(options: OpenOptions): Promise<readonly [backend: string, sum: number]> {
@@ -95,7 +97,10 @@ describe('open without threads or memory', () => {
   });
 });
 
-/** A file, all files that it imports statically, and the packages that these import. */
+/**
+ * The names of a file, of all files that it imports statically (also indirectly), and of the packages that these files
+ * import.
+ */
 function importedAtOnce(file: string, seen: Set<string> = new Set()): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);

@@ -73,8 +73,8 @@ describe('inputs', () => {
 
 describe('a run', () => {
   /**
-   * A candidate whose nth round takes n times its `time`. `order` records the names of candidates in the order of their
-   * turns.
+   * A fake candidate whose nth round takes n times its `time`. `order` records the names of candidates in the order of
+   * their turns.
    */
   function pretender(
     name: string,

@@ -7,9 +7,9 @@ import { onEveryBackend } from '../backends.ts';
 import { fc, test } from '../law-test.ts';
 
 /**
- * Examples from three papers: Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using
- * Graphics Processors, 2004 (this set); Ziegler, Tevs, Theobalt and Seidel, GPU Point List Generation through Histogram
- * Pyramids, 2006; Purcell, Sorting and Searching, 2005.
+ * The values of an example from the first of three papers whose examples are tested here: Govindaraju, Lloyd, Wang, Lin
+ * and Manocha, Fast Computation of Database Operations using Graphics Processors, 2004; Ziegler, Tevs, Theobalt and
+ * Seidel, GPU Point List Generation through Histogram Pyramids, 2006; Purcell, Sorting and Searching, 2005.
  */
 const SET = [10, 24, 37, 99, 192, 200, 200, 232];
 const { column } = t;
@@ -37,7 +37,7 @@ onEveryBackend((opened, { runs }) => {
     const { value, steps } = await kthLargestByBits(count, 'x', 1, 8);
     expect(value).toBe(232);
     expect(steps.map(({ tried }) => tried)).toEqual([128, 192, 224, 240, 232, 236, 234, 233]);
-    // The counts at 240, 236, 234 and 233 are 0, because no value is as large.
+    // The counts at 240, 236, 234 and 233 are 0, because all values are smaller.
     expect(steps.map(({ count }) => count)).toEqual([4, 4, 1, 0, 1, 0, 0, 0]);
     count.dispose();
     t.disposeTable(table);

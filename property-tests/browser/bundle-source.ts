@@ -9,7 +9,7 @@ export async function bundleSource(name: string): Promise<string> {
     write: false,
     format: 'esm',
     target: 'es2022',
-    // Minified like users' bundles, so that functions and classes have other names.
+    // Names of functions and classes are shortened, as in users' bundles.
     minify: true,
     logLevel: 'silent',
   });

@@ -7,7 +7,7 @@ import webpack from 'webpack';
 
 /** The scripts that a bundler made. */
 export interface Bundle {
-  /** The path of the script that a page loads; `module` says whether this script is a module. */
+  /** The path of the script that a page loads. `module` says whether the script is a module. */
   readonly script: string;
   readonly module: boolean;
   /** The texts of all scripts by path, including those of workers. */

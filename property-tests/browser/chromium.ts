@@ -25,8 +25,8 @@ export async function launchChromium(): Promise<Browser> {
 }
 
 /**
- * Returns the folder of the unpacked browser. Processes may unpack concurrently: each unpacks under its own name and
- * then renames.
+ * Returns the folder of the unpacked browser. Several processes may unpack concurrently: each unpacks into a folder
+ * with its own name and then renames the folder.
  */
 async function unpackedChromium(): Promise<string> {
   const target = join(tmpdir(), `quadrille-chromium-${version}`);

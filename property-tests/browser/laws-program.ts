@@ -5,7 +5,7 @@ import { allLaws } from '../laws/all.ts';
 import { type HostTable, words } from '../laws/compare.ts';
 import { createRun, type Law, type LawRun } from '../laws/law.ts';
 
-/** Which laws to try, and with which cases. */
+/** A choice of laws to try, and of the cases to try them with. */
 export interface Trial {
   readonly laws: readonly string[];
   readonly seed: number;

@@ -79,7 +79,9 @@ const tests = {
   digests: async (backend: PageBackend, trial: Trial): Promise<Record<string, string>> =>
     digestsOf(await backends[backend](), createReferenceBackend(), trial),
 
-  /** Computes histograms of runs that keep every worker busy, so often that most reads have to wait. */
+  /**
+   * Computes histograms of runs of equal values. This keeps every worker busy, so often that most reads have to wait.
+   */
   async busy(options: OpenOptions, rounds: number): Promise<number[]> {
     await using context = await open(options);
     const rows = Uint32Array.from({ length: 300_000 }, (_, i) => (i * 7919) % 1009);
@@ -123,7 +125,7 @@ const tests = {
     return first!;
   },
 
-  /** Makes a worker throw by sending it an invalid message. What happens then depends on the options. */
+  /** Makes a worker throw by sending it an invalid message. The options decide what happens after that. */
   async faulty(options: OpenOptions): Promise<Outcome> {
     const before = started.length;
     const over: string[] = [];
@@ -154,7 +156,7 @@ export type Tests = typeof tests;
 
 /** Runs one of these functions for a test. An error of the library is returned as data. */
 async function run(name: keyof Tests, args: readonly unknown[]): Promise<unknown> {
-  // Wait first: a page's security policy does not apply to code that a debugger's evaluation calls synchronously.
+  // Waits first, because a page's security policy does not apply to code that a debugger calls synchronously.
   await new Promise((resolve) => setTimeout(resolve));
   try {
     return await (tests[name] as (...args: readonly unknown[]) => unknown)(...args);

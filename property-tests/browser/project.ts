@@ -4,7 +4,7 @@ import { builtPackage } from '../support/built-package.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** The folder of a user's project, whose dependency is the built package. */
+/** The folder of a user's project that depends on the built package. */
 export interface Project {
   readonly folder: string;
   /** Writes a file of the project. */

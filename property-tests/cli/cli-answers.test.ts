@@ -13,7 +13,7 @@ afterAll(() => shop.remove());
 
 const zonal = (...words: readonly string[]) => shop.quadrille(['zonal', '--backend', 'reference', ...words]);
 const onBoth = (...words: readonly string[]) => zonal('--zones', '@zones.json', '--raster', '@raster.tif', ...words);
-/** The stdout of a run, which must succeed. */
+/** Returns the stdout of a run. The run must succeed. */
 const answer = async (run: ReturnType<typeof zonal>): Promise<string> => {
   const { exitCode, stdout, stderr } = await run;
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });

@@ -30,7 +30,7 @@ const INPUTS: Readonly<Record<string, string | Uint8Array | object>> = {
   'zones.json': collection(square, zone('b', rectangle(2, 0, 4, 3))),
   'jpeg.tif': craftedTiff({ compression: [7] }),
   'doubles.tif': craftedTiff({ bitsPerSample: [64], sampleFormat: [3] }),
-  // A strip of zeros, which an LZW decoder might expand to the strip's full 900 MB.
+  // A strip of zeros. A careless LZW decoder would expand it to the full 900 MB of the strip.
   'strip.tif': craftedTiff(
     { imageWidth: [30_000], imageLength: [30_000], rowsPerStrip: [30_000], compression: [5] },
     new Uint8Array(220_000),

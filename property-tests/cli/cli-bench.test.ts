@@ -31,8 +31,8 @@ async function hasCompiler(): Promise<boolean> {
 let compiled: Promise<string[]> | undefined;
 
 /**
- * Options that name C++ peers compiled here once, without optimization, which takes a fifth of the time. Under `npm run
- * test:thorough`, there are no such options, and the command compiles its peers.
+ * Options that name C++ peers. The peers are compiled here once, without optimization, in a fifth of the time of an
+ * optimized compilation. Under `npm run test:thorough`, there are no such options, and the command compiles its peers.
  */
 function compiledPeers(): Promise<string[]> {
   compiled ??= compilePeers();
@@ -435,7 +435,7 @@ test('a module with a syntax error is reported with its line', async () => {
 });
 
 describe('Ctrl-C', () => {
-  /** A module that is loaded before the program: it sends Ctrl-C when two rounds are done. */
+  /** A module that is loaded before the program. It sends Ctrl-C when two rounds are done. */
   const PRESS = `
     const write = process.stderr.write.bind(process.stderr);
     let pressed = false;

@@ -27,7 +27,7 @@ interface Changes {
   readonly compare?: (job: CompareJob<RunContext>) => Promise<never>;
 }
 
-/** Replacements for the command's parts, which compare nothing and record that they were called. */
+/** Replacements for the parts of the command. They compare nothing, and record that they were called. */
 function parts(
   events: string[],
   { backend = 'reference', format = 'png', compare }: Changes = {},

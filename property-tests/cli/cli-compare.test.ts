@@ -26,7 +26,7 @@ afterAll(() => shop.remove());
 
 const compare = (...words: readonly string[]) => shop.quadrille(['compare', ...words, '--backend', 'reference']);
 const both = (...words: readonly string[]) => compare('@human', '@model', ...words);
-/** The stdout of a run, which must succeed. */
+/** Returns the stdout of a run. The run must succeed. */
 const answer = async (run: ReturnType<typeof compare>): Promise<string> => {
   const { exitCode, stdout, stderr } = await run;
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });

@@ -54,7 +54,7 @@ export async function openIndexWorkshop(): Promise<IndexWorkshop> {
   };
 }
 
-/** The stdout of a run, which must succeed. */
+/** Returns the stdout of a run. The run must succeed. */
 export async function answer(run: Promise<Ending>): Promise<string> {
   const { exitCode, stdout, stderr } = await run;
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });

@@ -41,9 +41,9 @@ async function ended(child: ChildProcessWithoutNullStreams) {
 }
 
 /**
- * A module that is loaded before the program. It sends Ctrl-C when the first progress is printed; then it reports which
- * files exist at that moment, and the CPU time after it. If the test sent the signal itself, the moment would depend on
- * how busy the machine is.
+ * A module that is loaded before the program. The module sends Ctrl-C when the first progress is printed. It reports
+ * which files exist at that moment, and the CPU time that is spent later. If the test sent the signal itself, the
+ * moment would depend on how busy the machine is.
  */
 const PRESS = `
   import { readdirSync } from 'node:fs';
@@ -88,7 +88,7 @@ describe('Ctrl-C while counting', () => {
   test.each(someOf(backends, 1))('ends with exit code 130 and leaves no file: on %s', async (_, backend) => {
     const before = await readdir(shop.folder);
     const outputs = ['--out', 'out.csv', '--stats', 'stats.csv', '--plot', 'plot.svg'];
-    // A small memory limit makes small windows, so that slow backends soon finish one.
+    // A small memory limit makes small windows, so that even a slow backend soon finishes a window.
     const words = ['--zones', 'all.json', '--raster', 'large.tif', '--json-log', '--memory', '8MB'];
     const run = start([...words, ...outputs, ...backend], {}, ['--import', shop.path('press.mjs')]);
     const { exitCode, stdout, stderr } = await ended(run);

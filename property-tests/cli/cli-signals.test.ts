@@ -88,15 +88,16 @@ describe('temporary files', () => {
     const mine = temporaryName();
     const kept = [
       mine,
-      // These names must stay too: one from another machine, one without a process id, two similar names, and one of an
-      // older version.
+      // Folders with these names must not be removed either: one from another machine, one without a process id, two
+      // similar names, and one of an older version.
       killed!.replace(host!, 'f'.repeat(12)),
       killed!.replace(`-${child.pid}-`, '--'),
       `${killed}.tmp`,
       `x${killed}`,
       '.quadrille-0123456789ab.tmp',
     ];
-    // A name with a process id that is in use again: it is the id of this process, but with another start time.
+    // A name with a process id that is in use again. The id is that of this process, but the start time in the name is
+    // different.
     const reused = killed!.replace(`-${child.pid}-${start_}-`, `-${process.pid}-1-`);
     for (const name of [...kept, reused]) await writeFile(shop.path(name), '');
     child.kill('SIGKILL');

@@ -25,7 +25,7 @@ afterEach(() => shop.remove());
 
 const [WIDTH, HEIGHT, FRAMES] = [64, 40, 6];
 
-/** A video of two discs that move to the right; one starts outside of the frame. */
+/** A video of two discs that move to the right. One of them starts outside of the frame. */
 const videoOfDiscs: Video = {
   ...{ name: 'v.avi', format: 'avi', width: WIDTH, height: HEIGHT, bits: 8, frameCount: FRAMES, notes: [] },
   ...{ frameRate: undefined, pixelSize: undefined },
@@ -47,7 +47,7 @@ const videoOfDiscs: Video = {
   close: async () => undefined,
 };
 
-/** Runs the command in a given context; returns its rows and the codes of its notes. */
+/** Runs the command in a given context. Returns the rows of the output, and the codes of the notes. */
 async function tracks(openContext: TrackParts<Context>['openContext'], ...words: string[]) {
   const events: { readonly event: string; readonly code?: string }[] = [];
   const log = jsonLog({ write: (text: string) => events.push(JSON.parse(text)) }, { quiet: false });

@@ -256,7 +256,7 @@ function startOnPipe(...words: string[]) {
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk) => (stdout += chunk));
   child.stderr.on('data', (chunk) => (stderr += chunk));
-  // If the process ends early, it closes the pipe, which is no error here.
+  // If the process ends early, the pipe is closed, which is no error here.
   child.stdin.on('error', () => undefined);
   child.stdin.write(`YUV4MPEG2 W${WIDTH} H${HEIGHT} F20:1 Cmono\n`);
   const ended = new Promise<{ exitCode: number | null; stdout: string; stderr: string }>((resolve) => {

@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** Two unit squares; the ring of the first is not closed. */
+/** Two unit squares. The ring of the first square is not closed. */
 const ZONES = JSON.stringify({
   type: 'FeatureCollection',
   features: [
@@ -76,8 +76,8 @@ interface Changes {
 }
 
 /**
- * Replacements for the command's parts. They read real zones, and count a raster in which every zone has four cells of
- * value 1.
+ * Replacements for the command's parts. The replacements read real zones, but count a fake raster in which every zone
+ * has four cells of value 1.
  */
 function parts(trace: Trace, changes: Changes = {}): ZonalParts<RunContext> {
   const close = (what: string) => async () => void trace.events.push(`close ${what}`);

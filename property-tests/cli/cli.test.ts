@@ -157,7 +157,7 @@ describe('quadrille zonal', () => {
 
   test('ends at once at the second Ctrl-C, even during a read that hangs, and leaves no file', async () => {
     execFileSync('mkfifo', [join(folder, 'zones.json')]);
-    // The module reports each signal, because a second signal is lost until the first has been handled.
+    // The module prints a word for each signal, because a second signal is lost until the first has been handled.
     await writeFile(join(folder, 'seen.mjs'), "process.on('SIGINT', () => process.stderr.write('seen '));");
     const child = start([...ZONAL, '--unique', '--out', 'out.csv'], {}, ['--import', join(folder, 'seen.mjs')]);
     const end = ended(child);

@@ -5,13 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
 
 /**
- * The --memory of all runs. The input files are small, or sparse on disk, but would fill the memory. Each must be
- * refused with a coded error, within a bound on memory.
+ * The option --memory of all runs. The input files are small, or sparse on disk, but would fill the memory. Each file
+ * must be refused with a coded error before a bound on memory is exceeded.
  */
 const MEMORY = '48MB';
-/** A fixed number of threads, because each takes about 20 MB besides its data. */
+/** The number of threads is fixed, because each thread takes about 20 MB besides its data. */
 const THREADS = ['--backend', 'workers', '--workers', '2'];
-/** Maximum growth of resident memory in bytes: threads, their code, and garbage that is not collected yet. */
+/**
+ * Maximum growth of resident memory in bytes. It allows for threads, their code, and garbage that is not collected yet.
+ */
 const MAX_BYTES = 350e6;
 
 let shop: Workshop;
@@ -47,7 +49,7 @@ const zonal = (zones: string): string[] => ['zonal', '--zones', zones, '--raster
 const build = (file: string): string[] => ['index', 'build', file, '-o', '@out.maq'];
 const compare = (a: string, b = a): string[] => ['compare', a, b, ...THREADS];
 
-/** Writes a sparse file of any size; all bytes after `head` read as zeros. */
+/** Writes a sparse file of any size. All bytes after `head` are read as zeros. */
 async function sparse(name: string, size: number, head: Uint8Array | string = ''): Promise<void> {
   await writeFile(shop.path(name), head);
   await truncate(shop.path(name), size);
@@ -118,7 +120,9 @@ interface Hostile {
   readonly make: () => Promise<unknown>;
   readonly words: readonly string[];
   readonly code: string;
-  /** The --memory of the run, if it is smaller than for others because filling the memory takes long. */
+  /**
+   * The option --memory of this run, if it is smaller than that of other runs because filling the memory takes long.
+   */
   readonly memory?: string;
   /** Texts that the error message must contain. */
   readonly says?: readonly string[];
@@ -297,7 +301,8 @@ function resetPeak(): void {
   try {
     writeFileSync('/proc/self/clear_refs', '5');
   } catch {
-    // Not possible on this system: the peak since the start of the process is then an upper bound.
+    // The system does not allow this. The measured peak is then the peak since the start of the process, which is an
+    // upper bound.
   }
 }
 
@@ -347,7 +352,7 @@ test('deeply nested valid GeoJSON is read', async () => {
 });
 
 test('a large single-colour PNG takes no memory for its pixels', async () => {
-  // 128 MB of pixels. Without them, resident memory grows by about 110 MB.
+  // The image has 128 MB of pixels. For everything else, resident memory grows by about 110 MB.
   await shop.write('plain.png', png(16_000, 8000, 8));
   resetPeak();
   const before = status('VmRSS');

@@ -14,14 +14,16 @@ import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { type Bindings, interpret } from '../../support/ir-interpreter.ts';
 
-/** A different cost for every kind of statement, so that a test notices if two kinds are confused. */
+/** A different cost for every kind of statement, so that a test fails if two kinds are confused. */
 const weights = { let: 1, read: 3, length: 5, var: 7, set: 11, call: 13, if: 17, loop: 19, break: 23, continue: 29 };
 const weigh = ({ kind }: { readonly kind: string }): number => weights[kind as keyof typeof weights] ?? 31;
 
-/** Maximum number of statements of an evaluation; longer ones are assumed never to end. */
+/** Maximum number of statements of an evaluation. An evaluation that runs more is assumed never to end. */
 const MAX_STATEMENTS = 5000;
 
-/** The total cost of the statements that an evaluation runs, at most of the first MAX_STATEMENTS. */
+/**
+ * The total cost of the statements that an evaluation runs. Statements after the first MAX_STATEMENTS are not counted.
+ */
 function costOfRun(module: Module, args: readonly (number | boolean)[], bindings: Bindings = {}): number {
   let cost = 0;
   let statements = 0;
@@ -38,7 +40,7 @@ function costOfRun(module: Module, args: readonly (number | boolean)[], bindings
 
 type Counter = 'u32' | 'i32';
 
-/** A loop that counts: its start, its bound, and its steps, which may be anywhere in its body. */
+/** A counting loop: its start, its bound, and the steps of its counter, which may be anywhere in the body. */
 interface CountingLoop {
   readonly type: Counter;
   readonly start: number | 'argument';
@@ -47,7 +49,7 @@ interface CountingLoop {
   readonly mirrored: boolean;
   readonly negated: boolean;
   readonly alone: boolean;
-  /** Index of the loop's guard among its steps. */
+  /** Index at which the guard of the loop (the test that ends it) is among the steps. */
   readonly guardAt: number;
   readonly steps: readonly {
     readonly by: number;

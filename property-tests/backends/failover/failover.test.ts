@@ -18,7 +18,10 @@ import { slow } from '../../support/webgpu-support.ts';
 
 const { u32 } = q;
 
-/** Limits of what a failover backend keeps: the default, which is never reached, and two that are always reached. */
+/**
+ * Limits of the data that a failover backend keeps: the default, which is never reached, and two that are always
+ * reached.
+ */
 const keeps: fc.Arbitrary<FailoverOptions['keep']> = fc.constantFrom(
   undefined,
   { bytes: 2000, commands: 3 },
@@ -29,7 +32,7 @@ const onReference = async (): Promise<Backend> => createReferenceBackend();
 
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 const point = fc.integer({ min: 1, max: 60 });
-/** Numbers of calls so small that two backends can fail, one after the other, within one run of steps. */
+/** Small numbers of calls, so that two backends can fail, one after the other, within one sequence of steps. */
 const soon = fc.integer({ min: 1, max: 30 });
 
 describe.each(testBackends)('a pipeline on $name whose backend is lost', ({ name, open: openBackend, runs }) => {

@@ -35,8 +35,8 @@ const DATA = Uint32Array.from({ length: 90 }, (_, i) => Math.imul(i, 2654435761)
 
 /**
  * Calls a prepared pipeline with two calls in flight, with a view, and with a row count that only the device knows.
- * Also runs a loop with a stop rule, and a loop that exceeds a capacity. An error ends its part of the run and is
- * recorded as an outcome.
+ * Also runs a loop with a stop rule, and a loop that exceeds a capacity. An error ends only the part in which it
+ * occurs, and is recorded as an outcome.
  */
 async function runPrepared(context: Context): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
@@ -136,7 +136,7 @@ const opened: readonly { readonly name: string; open(memoryBytes?: number): Prom
 
 /** Repeats a run with its fault at later and later points, until the run ends before the fault. */
 async function atPoints(name: string, run: (at: number) => Promise<boolean>): Promise<void> {
-  // If trying every point would take too long, each run of the tests tries different points.
+  // If it would take too long to try every point, each run of the tests tries different points.
   const thoroughly = name === 'reference' ? 1 : name === 'workers' ? 13 : 25;
   const every = THOROUGH ? thoroughly : Math.max(25, 4 * thoroughly);
   const [first] = fc.sample(fc.integer({ min: 1, max: every }), 1) as [number];
@@ -328,7 +328,8 @@ describe('with a standby, prepared calls and loops give the same result', () => 
         const context = new Context(backend);
         expect(await runPrepared(context)).toEqual(undisturbed);
         expect(backend.counters).toMatchObject(nothingHeld);
-        // The first run may end before the thread does. After the thread's end, the next run notices its loss.
+        // The first run may end before the thread does. After the end of the thread, the next run notices that the
+        // thread is lost.
         await killed;
         expect(await runPrepared(context)).toEqual(undisturbed);
         expect(backend.failovers.length).toBe(killed ? 1 : 0);
@@ -381,7 +382,7 @@ test(
       const x = context.column(DATA);
       await context.sync();
       const allowBuffers = refuseBuffer(faulty, at);
-      // Puts the upload and the commands of the calls into one submission.
+      // The upload and the commands of the calls are put into one submission.
       const made = context.scope(() => {
         const results = [step({ x }), step({ x })];
         context.column(DATA);

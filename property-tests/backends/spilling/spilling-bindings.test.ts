@@ -18,8 +18,8 @@ interface Columns {
 }
 
 /**
- * Pipelines that read at the index, next to it, backwards and at random, and that store in order or at computed
- * indices.
+ * Pipelines that read rows at the current index, next to it, backwards or at random, and that store rows in order or at
+ * computed indices.
  */
 const pipelines: Readonly<Record<string, (columns: Columns) => q.Table>> = {
   scan: ({ x }) => q.inclusiveScan(x, q.plus(u32)),

@@ -16,7 +16,10 @@ const { bool, f32, fn, i32, u32 } = q;
 const SLOW = 120_000;
 const KIB = 1024;
 
-/** The input columns of a pipeline: u32, runs of equal keys, f32 of many magnitudes, and bytes. */
+/**
+ * The input columns of a pipeline: u32, keys of which neighbouring ones are often equal, f32 of many magnitudes, and
+ * bytes.
+ */
 interface Input {
   readonly rows: number;
   readonly seed: number;
@@ -123,7 +126,10 @@ const pipelines: Readonly<Record<string, (columns: Columns) => q.Table>> = {
 
 const manyWindows = pipelines['scan, inclusive f32 with counts']!;
 
-/** Each pipeline is tried on one random backend; few on a software GPU, which takes long to compile their kernels. */
+/**
+ * Each pipeline is tried on one random backend. A software GPU gets few pipelines, because it takes long to compile
+ * their kernels.
+ */
 const shares = testBackends.map(({ name }) => (name.startsWith('webgpu') && testAdapter() === 'software' ? 1 : 3));
 const dealt = dealLaws(Object.entries(pipelines), shares);
 
@@ -163,7 +169,7 @@ describe.each(testBackends)('data larger than memory on $name', (backend) => {
 
   test('was spilled and restored, in windows', async () => {
     for (const context of contexts) {
-      // The pipelines above are random, and some need few windows.
+      // The pipelines that were tried before are random, and may have needed few windows. This one needs many.
       await createRun(context, reference)((on) => manyWindows(columnsOf(on, { rows: 15_000, seed: 1 })));
       const { backend } = context;
       const { spilledBytes, restoredBytes, windows } = backend.counters.spilling!;
@@ -174,7 +180,7 @@ describe.each(testBackends)('data larger than memory on $name', (backend) => {
   });
 });
 
-/** By default, a quarter of the pipelines, because each takes a software GPU seconds to compile. */
+/** By default, a quarter of the pipelines is tried, because a software GPU needs seconds to compile each. */
 const ofBindings = dealLaws(someOf(Object.entries(pipelines), 6), [1, 1]);
 
 describe.each<[string, Partial<Limits>, number]>([

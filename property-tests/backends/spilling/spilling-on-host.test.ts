@@ -28,7 +28,9 @@ async function withSmallMemory<T>(
   return await body(context, backend);
 }
 
-/** Searches the table for a value other than 1, from a hash of x on. The search takes many steps, or never ends. */
+/**
+ * Searches the table for a value other than 1, beginning at a hash of x. The search takes many steps, or never ends.
+ */
 const search = fn('search', { x: u32, xs: array(u32) }, u32, ({ x, xs }) => {
   const at = Var(x.mul(2654435761).shr(16));
   While(

@@ -17,7 +17,7 @@ const inverted = fn({ x: u32 }, u32, ({ x }) => x.not());
 const open = (): Promise<Backend> =>
   createWorkersBackend({ workers: 2, inlineNanoseconds: 0, limits: { memoryBytes } });
 
-/** The sum of the numbers from `first` on, modulo 2³². */
+/** The sum of `length` consecutive numbers that begin with `first`, modulo 2³². */
 function sumFrom(first: number, length: number): number {
   let sum = 0;
   for (let i = 0; i < length; i++) sum = (sum + first + i) >>> 0;
@@ -238,7 +238,7 @@ test(
   slow,
 );
 
-/** Every row walks `count` steps; each step flips some bits of the element that it visits. */
+/** Every row walks `count` steps. Each step flips some bits of the element that the walk visits. */
 const ringStart = fn({ from: u32 }, { at: u32, left: u32 }, ({ from }) => ({ at: from, left: 0 }));
 const ringStep = fn(
   { count: u32, by: u32, at: u32, left: u32, length: q.uniform(u32) },

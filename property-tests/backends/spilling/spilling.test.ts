@@ -12,14 +12,17 @@ import { createRun } from '../../laws/law.ts';
 
 const SLOW = 120_000;
 
-/** Each law is tried on one random backend; few on a software GPU, which takes long to compile their kernels. */
+/**
+ * Each law is tried on one random backend. A software GPU gets few laws, because it takes long to compile their
+ * kernels.
+ */
 const shares = testBackends.map(({ name }) => (name.startsWith('webgpu') && testAdapter() === 'software' ? 1 : 4));
 const dealt = dealLaws(allLaws, shares);
 
 describe.each(testBackends)('laws in windows of few rows on $name', (backend) => {
   const { name, open, runs } = backend;
-  // Windows are larger except on the reference backend: on a software GPU, a single law takes half a minute with
-  // windows of 64 rows.
+  // The reference backend uses small windows. The others use larger ones, because a software GPU needs half a minute
+  // for a single law with windows of 64 rows.
   const windowRows = THOROUGH || name === 'reference' ? 64 : 512;
   let context: Context;
   const reference = new Context(createReferenceBackend());
@@ -38,7 +41,7 @@ describe.each(testBackends)('laws in windows of few rows on $name', (backend) =>
     );
   }
   test('windows were used', async () => {
-    // The laws above are random, and the random cases of some are small.
+    // The laws that were tried before are random, and some of their random cases are small. This case is large.
     await createRun(
       context,
       reference,

@@ -12,7 +12,7 @@ import { SPECIFIED } from '../../support/ir-interpreter.ts';
 
 const cases = fuzzCases(undefined, 5);
 
-/** Random programs whose first parameter is a u32 and so can be an index. */
+/** Random programs whose first parameter is a u32, so that this parameter can be an index. */
 const ofAnIndex: fc.Arbitrary<FuzzCase> = cases.filter(
   ({ sketch }) => entryOf(moduleOfSketch(sketch)).parameters[0]?.type === 'u32',
 );

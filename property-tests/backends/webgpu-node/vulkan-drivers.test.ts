@@ -6,7 +6,7 @@ import { vulkanDrivers } from '../../../backends/webgpu-node/vulkan-drivers.ts';
 
 let folder = '';
 const path = (...parts: readonly string[]): string => join(folder, ...parts);
-/** The environment of a machine without drivers, to which tests add some. */
+/** The environment of a machine without drivers. Tests add some drivers to it. */
 const bare = () => ({
   HOME: path('home'),
   XDG_CONFIG_DIRS: path('xdg'),

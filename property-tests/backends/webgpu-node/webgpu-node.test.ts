@@ -7,7 +7,10 @@ import { builtPackage } from '../../support/built-package.ts';
 
 const root = join(await builtPackage(), 'dist');
 
-/** Runs the text of a module in a new Node process, in the folder of the built package; resolves with its output when the process exits by itself. */
+/**
+ * Runs the text of a module in a new Node process, in the folder of the built package. Resolves with the output of the
+ * process when the process exits by itself.
+ */
 async function runNode(text: string, environment: Record<string, string> = {}): Promise<{ code: number; out: string }> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', text], {
     cwd: root,
@@ -30,7 +33,9 @@ console.log('read', (await backend.read(buffer, 0, 1))[0]);
 await backend.close();
 `;
 
-/** Reads a buffer without a kernel of ours: compiling the first kernels takes a second. */
+/**
+ * Code that reads a buffer without any of the library's kernels, because compiling the first kernels takes a second.
+ */
 const readFromDevice = `
 import { globals } from 'webgpu';
 import { openTestGpu } from './backends/webgpu-node/node-gpu.js';

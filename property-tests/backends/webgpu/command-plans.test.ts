@@ -30,7 +30,10 @@ const programOf = (buffer: ReturnType<typeof memory>, uniform: number): Program 
   uniforms: new Map([['u0', uniform]]),
 });
 
-/** Returns a function that issues a command from one buffer to another; `run` is the command's kernel. */
+/**
+ * Returns a function that issues a command from one buffer to another. The argument `run` of this function is the
+ * command's kernel.
+ */
 function issuer(): (from: number, to: number, rows: number, uniform: number, run: TracedRun) => void {
   const plans = createCommandPlans();
   const signature = new CommandSignature(pool as never);
@@ -157,7 +160,7 @@ test('a command that fails first and falls back to another way has no plan', () 
         throw new Error('no memory');
       });
     } catch {
-      // Ignored: a real kernel would now try another method.
+      // The failure is ignored. A real kernel would now try another method.
     }
   });
   for (let call = 0; call < 5; call++) issue(0, 1, 8, 0, kernel);

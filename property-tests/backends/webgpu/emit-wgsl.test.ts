@@ -69,7 +69,7 @@ const edges: Record<ScalarType, readonly (number | boolean)[]> = {
   bool: [false, true],
 };
 
-/** Operand words: all pairs of edge cases, then random words. Random floats cover all exponents. */
+/** Operands as words: all pairs of edge cases, then random words. Random f32 cover all exponents. */
 function operandsOf(type: ScalarType, count: number): [Uint32Array, Uint32Array] {
   const edge = edges[type].map((value) => wordOf(type, value));
   const random = randomWords(2 * count, 7).map((word) => (type === 'bool' ? word & 1 : word));

@@ -24,7 +24,7 @@ import { slow } from '../../support/webgpu-support.ts';
 const { u32 } = q;
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 
-/** Opens a backend on its own device, or on a device of the given GPU. */
+/** Opens a backend on a device of the given GPU, or by default on a device of its own. */
 async function openBackend(options?: WebGpuOptions, gpu?: GPU): Promise<{ faulty: FaultyGpu; backend: WebGpuBackend }> {
   const faulty = await openFaultyGpu(gpu);
   return { faulty, backend: await openOnFaulty(faulty, options) };
@@ -41,8 +41,8 @@ const openWorkers = (): Promise<Backend> => createWorkersBackend({ workers: 2, i
 type Disturb = (faulty: FaultyGpu, calls: number) => void;
 
 /**
- * Expects that pending promises reject with one error with this code, that later calls throw it, and that no memory
- * leaks.
+ * Expects that all pending promises reject with the same error, that this error has the given code, that later calls
+ * throw the error, and that no memory leaks.
  */
 async function expectEnd(options: WebGpuOptions, disturb: Disturb, code: string, cases: number): Promise<void> {
   let lost = 0;

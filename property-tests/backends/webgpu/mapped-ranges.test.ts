@@ -8,7 +8,7 @@ import { Context } from '../../../primitives/context.ts';
 const SLAB = 2 ** 16;
 
 /**
- * JavaScript engines count every mapped range towards the next garbage collection. If every transfer mapped whole
+ * JavaScript engines collect garbage when mapped ranges have reached a certain size. If every transfer mapped whole
  * staging buffers, every second transfer would trigger a collection.
  */
 test('transfers map only as many bytes as they move', async () => {
@@ -25,7 +25,8 @@ test('transfers map only as many bytes as they move', async () => {
           expect(found[length - 1]).toBe(length - 1);
           context.dispose(column);
         }
-        // Words are mapped for reads. They are mapped for writes only if they do not go through writeBuffer.
+        // All words that are read are mapped. Words that are written are mapped only if they do not go through
+        // writeBuffer.
         const moved = lengths.reduce((sum, length) => sum + 4 * length, 0);
         expect(mapped.bytes).toBeGreaterThanOrEqual(moved);
         expect(mapped.bytes).toBeLessThanOrEqual(2 * moved);

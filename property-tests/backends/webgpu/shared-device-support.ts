@@ -13,7 +13,10 @@ export const STORAGE = 0x80;
 export const INDIRECT = 0x100;
 const USUAL: number = STORAGE | COPY_SRC | COPY_DST;
 
-/** Requests a device as a user would: `best` as `open()` does, `plain` without features or raised limits. */
+/**
+ * Requests a device as a user would. `best` requests the same device as `open()`, `plain` a device without features or
+ * raised limits.
+ */
 export async function requestTestDevice(kind: 'best' | 'plain' = 'best'): Promise<GPUDevice> {
   const gpu = await openTestGpu();
   const adapter = await gpu.requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
@@ -43,7 +46,9 @@ export async function withShared(
   if (uncaptured.length > 0) throw new Error(uncaptured.join('\n'));
 }
 
-/** Creates a caller's buffer with the given bytes, rounded up to words. */
+/**
+ * Creates a buffer on the caller's device with the given bytes. The size of the buffer is rounded up to whole words.
+ */
 export function upload(device: GPUDevice, data: ArrayBufferView, usage: number = USUAL, from = 0): GPUBuffer {
   const bytes = Math.ceil((from + data.byteLength) / 4) * 4;
   const buffer = device.createBuffer({ size: Math.max(4, bytes), usage });
@@ -74,7 +79,10 @@ export function readBuffer(device: GPUDevice, buffer: GPUBuffer, byte: number, b
   return bytesOf(copyOut(device, buffer, byte, bytes), bytes);
 }
 
-/** Reads the bytes of a lent column as its user would: copies whole words, then takes the elements from these. */
+/**
+ * Reads the bytes of a lent column as its user would: copies whole words, then takes the column's elements from the
+ * copy.
+ */
 export async function readLent(device: GPUDevice, lent: LentColumn): Promise<Uint8Array> {
   const from = Math.floor(lent.offset / 4) * 4;
   const to = Math.ceil((lent.offset + lent.bytes) / 4) * 4;

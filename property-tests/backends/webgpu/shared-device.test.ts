@@ -186,7 +186,7 @@ describe('errors on a shared device', () => {
         const scopes: { mistakes: number }[] = [];
         const popped: { mistakes: number; error: Promise<GPUError | null> }[] = [];
         const sums: Promise<number>[] = [];
-        // These commands are recorded but not submitted yet.
+        // The commands of this part are recorded but not submitted yet.
         const recorded: q.Column[] = [];
         let expectedUncaptured = 0;
         for (const step of steps) {

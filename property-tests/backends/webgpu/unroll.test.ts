@@ -8,8 +8,8 @@ import { interpret } from '../../support/ir-interpreter.ts';
 import { bind, give, literal, local, moduleOf, randomWords, readAt } from '../../support/webgpu-support.ts';
 
 /**
- * Number of indices. The first two arrays have an element for every index, the third is shorter; the second uniform is
- * this number.
+ * Number of indices. The first two arrays have an element for every index, and the third array is shorter. The second
+ * uniform also has this value.
  */
 const N = 40;
 const arrays = [randomWords(N, 1), randomWords(N + 9, 2), randomWords(7, 3)];
@@ -33,7 +33,10 @@ const names: readonly OperationName[] = [
   ...(['select', 'convert', 'div'] as const),
 ];
 
-/** Straight-line programs of an index and other values. They read elements near the index, and compare the index. */
+/**
+ * Straight-line programs with an index and other values as parameters. The programs read elements near the index, and
+ * compare the index.
+ */
 function lines(parameters: readonly ScalarType[], results: readonly ScalarType[]): fc.Arbitrary<Module> {
   return fc.array(fc.nat(0x7fffffff), { minLength: 20, maxLength: 160, size: 'max' }).map((tape) => {
     let next = 0;
@@ -202,8 +205,8 @@ describe('programs unrolled for a run of indices', () => {
         statement.kind === 'let' ? statement.operation.name : statement.kind,
       );
     expect(operationsOf(unrolled.element.module)).toEqual(['ne', 'ne', 'ne', 'ne', 'return']);
-    // A run ends where the next element is a head. So only the last of the four elements has to be compared with its
-    // successor.
+    // A run of equal keys ends where the next element is a head. So only the last of the four elements has to be
+    // compared with its successor.
     expect(unrolled.emit.heads).toEqual([1, 2, 3]);
     expect(operationsOf(unrolled.emit.module).sort()).toEqual(['ne', 'return', 'sub', 'sub', 'sub', 'sub']);
   });

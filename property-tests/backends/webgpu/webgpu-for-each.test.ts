@@ -52,8 +52,8 @@ function mixingProgram(arrays: ReadonlyMap<string, ArrayBinding>, mirror: number
 }
 
 /**
- * Whether a case fits in the device's bindings. Arrays are read from both ends, so all of their 4 KiB parts must be
- * bound, besides an output buffer.
+ * Whether a case fits in the device's bindings. Arrays are read from both ends, so all of their parts (4 KiB each) and
+ * an output buffer must be bound at the same time.
  */
 function isWithinBindings(
   n: number,

@@ -179,7 +179,7 @@ const binOfElement = fn(element, u32, ({ rank, from, even, cells }) =>
   cells.at(from.add(rank).add(u32(even)).rem(1000)),
 );
 
-/** An element function that sends a few elements of a row to another histogram than the rest. */
+/** A function of one element of a row. It assigns a few elements of the row to another histogram than the rest. */
 const keyedElement = fn(element, { bin: u32, histogram: u32 }, ({ rank, from, histogram, even, cells }) => ({
   bin: cells.at(from.add(rank).rem(1000)),
   histogram: histogram.add(u32(even.and(rank.eq(1)))),

@@ -9,9 +9,9 @@ import { someOf } from '../../cases.ts';
 import { openTestBackend, slow } from '../../support/webgpu-support.ts';
 
 /**
- * Columns that are too large for the host; a formula on the device checks the results. On hardware they have 2²⁸ + 1
- * elements, which need more than 65,535 workgroups of a map, or 2²⁹ + 1, which exceed one binding. Elsewhere, columns
- * and bindings are smaller.
+ * Columns that are too large for the host, so a formula on the device checks the results. On hardware, the columns have
+ * 2²⁸ + 1 elements, which need more than 65,535 workgroups of a map, or 2²⁹ + 1, which exceed one binding. Elsewhere,
+ * columns and bindings are smaller.
  */
 const cases: readonly (readonly [rows: number, bindings: string, limits: Partial<Limits>])[] =
   testAdapter() === 'hardware'

@@ -12,8 +12,8 @@ import { configurations, openTestBackend } from '../../support/webgpu-support.ts
 const SLOW = 120_000;
 
 /**
- * Runs a pipeline several times over different buffers. Its commands are new in the first run; then they are
- * recognised; finally, plans carry them out.
+ * Runs a pipeline several times over different buffers. In the first run, its commands are new; in the second, they are
+ * recognised; in later runs, plans (stored sequences of commands) carry them out.
  */
 function calledAgain(context: Context, reference: Context): LawRun {
   const run = createRun(context, reference);
@@ -39,8 +39,8 @@ function occupied({ backend }: Context, count: number): DeviceBuffer[] {
 
 /**
  * Pairs of a configuration and the laws to test in it. The configuration without subgroups is left out. All
- * configurations run the laws of kernels; one also runs the laws of primitives, which need more bindings than others
- * have.
+ * configurations run the laws of kernels. Only one also runs the laws of primitives, because these laws need more
+ * bindings than the other configurations have.
  */
 const cases = configurations.flatMap(([name, options]) => {
   return name.includes('without') ? [] : [{ name, options, isOfPrimitives: name.startsWith('looking back past') }];

@@ -25,11 +25,11 @@ const monoids: readonly (readonly [name: string, monoid: MonoidProgram])[] = [
   ['products of matrices', matrixMonoid()],
 ];
 
-/** By default, four random ones, because a software GPU takes seconds to compile the kernels of all. */
+/** By default, four random configurations, because a software GPU takes seconds to compile the kernels of all. */
 const tried = someOf(configurations, 4);
 
 describeConfigurations((backend) => {
-  // By default, two random ones per configuration.
+  // By default, two random monoids per configuration.
   test.each(someOf(monoids, 2))(
     '%s of any number of elements equal the reference',
     async (_, monoid) => {

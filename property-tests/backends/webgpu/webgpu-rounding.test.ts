@@ -24,8 +24,8 @@ import {
 } from '../../support/webgpu-support.ts';
 
 /**
- * An expression over f32 operands. `i` is the low half of a and `j` the high half of b, both converted to numbers, so
- * that emitters know their bounds.
+ * An expression over f32 operands. `i` is the low half of a and `j` the high half of b, both converted to f32, so that
+ * emitters know the bounds of `i` and `j`.
  */
 type Expression = 'a' | 'b' | 'c' | 'i' | 'j' | number | readonly [OperationName, ...Expression[]];
 
@@ -69,7 +69,9 @@ const operands = (count: number, seed: number): Uint32Array =>
     i % 9 === seed ? word & 0x80000000 : (word & 0x807fffff) | ((120 + ((word >>> 10) % 14)) << 23),
   );
 
-/** Evaluates expressions on a backend for every triple of operands; each expression gives a column of words. */
+/**
+ * Evaluates expressions on a backend for every triple of operands. The result of each expression is a column of words.
+ */
 async function evaluateAll(backend: WebGpuBackend, columns: readonly Uint32Array[], asked: readonly Expression[]) {
   const n = columns[0]!.length;
   const index = local('u32', 0);

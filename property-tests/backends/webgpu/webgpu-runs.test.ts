@@ -43,10 +43,10 @@ import {
   upload,
 } from '../../support/webgpu-support.ts';
 
-/** Sizes around the ends of runs, subgroups and tiles, and of tiles that have neighbours on both sides. */
+/** Column sizes around the ends of subgroups and tiles, and of tiles that have neighbours on both sides. */
 const sizes = [1, 4, 1023, 1025, 2047, 2048, 2049, 2052, 3071, 3072, 3073, 3076, 4095, 4097, 5000, 6145];
 
-/** Lengths of runs of keys: within one thread, across threads, across subgroups, and across tiles. */
+/** Lengths of runs of equal keys. A run is within one thread, or goes across threads, subgroups or tiles. */
 const lengths = runLengths(900);
 
 /** A monoid, and values for it as the columns of a record. */
@@ -134,7 +134,7 @@ const wellInside: readonly Case[] = [0, 3].map((offset) => ({
   how: 'stored',
 }));
 
-/** Reduces all rows from `offset` on, so that columns can start at any word. */
+/** Reduces all rows from row `offset` on, so that columns can start at any word. */
 async function reduced(context: Context, { monoid, values }: Sample, { n, offset, length, keys, how }: Case) {
   const count = n + offset;
   const host = { ...values(count), ...prefixed(keyTables[keys]!(keysOfRuns(count, lengths[length]!, n))) };
@@ -152,7 +152,7 @@ const prefixed = <T>(table: { readonly [name: string]: T }): { [name: string]: T
 
 const { scan } = defaultTuning;
 const heads = { threads: 64, words: 16 };
-/** Items per thread; 8 by default, because a software GPU takes seconds to compile a kernel with 16. */
+/** Number of items per thread: 8 by default, because a software GPU takes seconds to compile a kernel with 16. */
 const items = THOROUGH ? 16 : 8;
 const small = { ...scan, lookBack: true, threads: 64, items, heads, tiles: 1, tries: 1 };
 
@@ -173,8 +173,8 @@ const tunings: { readonly [name: string]: LookBackTuning & Silence } = {
 };
 
 /**
- * A module that returns both prefixes, the difference of neighbours, whether this is odd, and the index counted from
- * the end.
+ * A module that returns both prefixes, the difference of neighbouring values, whether this difference is odd, and the
+ * index counted from the end.
  */
 function emitMirrored(types: readonly ScalarType[]): Module {
   const leaves = [...types, ...types];
@@ -205,9 +205,9 @@ function emitMirrored(types: readonly ScalarType[]): Module {
 }
 
 const names = Object.keys(tunings);
-/** By default, one random sample per tuning, because each takes a software GPU seconds to compile. */
+/** By default, one random sample per tuning, because a software GPU takes seconds to compile the kernels of each. */
 const dealt = dealLaws(someOf(Object.keys(samples), names.length), [1, 1, 1]);
-/** By default, one of the two starts of columns. */
+/** By default, the columns have only one of the two starts. */
 const inside = someOf(wellInside, 1);
 /** The tunings in which matrix products are tried: by default, a random one. */
 const ofMatrices = someOf(names, 1);
@@ -283,7 +283,7 @@ describe.each(Object.entries(tunings))('runs on WebGPU, %s', (tuning, tuned) => 
   );
 });
 
-/** The words of f32 values, which distinguish NaNs and signed zeros. */
+/** The values of a table as words if they are f32, because words distinguish NaNs and signed zeros. */
 function bitsOf(table: unknown): unknown {
   if (table instanceof Float32Array) return new Uint32Array(table.buffer, table.byteOffset, table.length);
   if (ArrayBuffer.isView(table)) return table;

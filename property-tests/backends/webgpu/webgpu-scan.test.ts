@@ -56,7 +56,7 @@ function emitEverything(types: readonly ScalarType[]): Module {
   );
 }
 
-/** A functor that counts in a loop, from its exclusive prefix plus 1 up to its inclusive prefix. */
+/** A functor that counts in a loop from its exclusive prefix plus 1 up to its inclusive prefix. */
 const { module: walkToNext } = fuse('walkToNext', ['u32', 'u32'], ['u32'], (_, prefixes) => {
   const [before, after] = prefixes as [U32, U32];
   const at = Var(before.add(1));
@@ -67,11 +67,11 @@ const { module: walkToNext } = fuse('walkToNext', ['u32', 'u32'], ['u32'], (_, p
   return [at];
 });
 
-/** By default, four random ones, because a software GPU takes seconds to compile the kernels of all. */
+/** By default, four random configurations, because a software GPU takes seconds to compile the kernels of all. */
 const tried = someOf(configurations, 4);
 
 describeConfigurations((backend) => {
-  // By default, a random one per configuration.
+  // By default, a random monoid per configuration.
   test.each(someOf(monoids, 1))(
     'prefixes in %s equal the reference',
     async (_, monoid) => {
@@ -133,7 +133,7 @@ describeConfigurations((backend) => {
     });
   });
 
-  // Beyond the extent, both prefixes are equal, so that the loop of `walkToNext` would take very long.
+  // For indices beyond the extent, both prefixes are equal, and the loop of `walkToNext` would take very long.
   test('the consumer of prefixes is evaluated only for indices within the extent', async () => {
     const n = 1025;
     await expectAgreement(backend(), async (one, keep) => {

@@ -16,7 +16,7 @@ const bits = fc
   .tuple(fc.nat(32), fc.nat(32))
   .map(([a, b]): readonly [number, number] => [Math.min(a, b), Math.max(a, b)]);
 
-/** By default, three random ones, because a software GPU takes seconds to compile the kernels of all. */
+/** By default, three random configurations, because a software GPU takes seconds to compile the kernels of all. */
 const tried = someOf(configurations, 3);
 
 describeConfigurations((backend) => {

@@ -11,7 +11,10 @@ import { fc, test } from '../../law-test.ts';
  */
 const EPOCHS = 2 ** 14;
 
-/** Sequences of kernels: the number of words that each needs, and how often it runs in a row. */
+/**
+ * Sequences of kernels. Each kernel has the number of words that it needs, and the number of times that it runs in a
+ * row.
+ */
 const uses = fc.array(
   fc.record({ words: fc.integer({ min: 1, max: 5000 }), runs: fc.integer({ min: 1, max: EPOCHS / 4 }) }),
   { minLength: 1, maxLength: 60 },

@@ -12,7 +12,7 @@ import { lookingBack, slow } from '../../support/webgpu-support.ts';
 
 /**
  * Subgroup sizes that a wrapped device reports: minimum and maximum, like devices of several vendors. Kernels query the
- * actual size at run time; their lane sets have room for the maximum.
+ * actual size at run time, and have room for lane sets of the maximum size.
  */
 const claims: readonly (readonly [min: number, max: number, variant: number])[] = [
   // The software adapter has subgroups of 4 lanes; other adapters have 32 or 64 lanes.
@@ -23,7 +23,7 @@ const claims: readonly (readonly [min: number, max: number, variant: number])[] 
 
 const isOfKernels = /^(reductions|scans|segmented scans|copyIf|partition|reduceByKey|sortByKey|histogram counts)/;
 const laws = allLaws.filter(({ name }) => isOfKernels.test(name));
-/** By default, five random laws, because each takes a software GPU seconds to compile. */
+/** By default, five random laws, because a software GPU takes seconds to compile the kernels of each. */
 const dealt = dealLaws(someOf(laws, 5), [2, 2, 1]);
 
 describe.each(claims)('subgroups of %i to %i lanes', (min, max, variant) => {
@@ -48,8 +48,8 @@ describe.each(claims)('subgroups of %i to %i lanes', (min, max, variant) => {
 });
 
 /**
- * A tuning for single-pass kernels in workgroups of at least `max` threads. Only with 64 threads, the counts of a sort
- * fit in workgroup memory.
+ * A tuning for single-pass kernels in workgroups of at least `max` threads. The counts of a sort fit in workgroup
+ * memory only if there are 64 threads.
  */
 function tuningFor(max: number): Tuning {
   const { reduce, scan, sort, ...others } = lookingBack({ threads: Math.max(64, max) });

@@ -119,7 +119,7 @@ describe('any tuning', () => {
     ['sortByKey', 'u32', 2100],
     ['histogram', 'u32', 5000],
   ] as const;
-  // By default, some random ones, because a software GPU takes seconds to compile the kernels of all.
+  // By default, four random jobs, because a software GPU takes seconds to compile the kernels of all.
   const jobs: Job[] = someOf(all, 4).map(([name, type, n]) =>
     makeJob(builtInExperiments.find((one) => one.name === name)!, { type, n } as never),
   );
@@ -145,8 +145,8 @@ describe('any tuning', () => {
       try {
         found = await triedWith(tuning);
       } catch (error) {
-        // Codes of acceptable errors: a workgroup may exceed the device's limit, and a sort may not support the number
-        // of parts.
+        // Codes of errors that may occur: a workgroup may exceed the device's limit, and a sort may not support the
+        // number of parts.
         const codes = /^(device\/(validation|error|internal)|tuning\/member)$/;
         expect(error).toMatchObject({ code: expect.stringMatching(codes) });
         return;

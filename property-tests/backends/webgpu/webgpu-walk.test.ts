@@ -76,7 +76,8 @@ describeConfigurations((backend) => {
             const seeds = bindingOf(keep(upload(one, randomWords(n + 3))), n, 'u32', 2);
             const table = bindingOf(keep(upload(one, randomFloats(650))), 650, 'f32');
             const count = keep(upload(one, Uint32Array.of(n)));
-            // Makes a buffer of at least one word, because an empty buffer also has one word, with arbitrary contents.
+            // Makes a buffer with arbitrary contents. The size is at least one word, because an empty buffer also has
+            // one word.
             const blank = (words: number): DeviceBuffer =>
               keep(upload(one, new Uint32Array(Math.max(1, words)).fill(77)));
             const [own, placed, bins] = [blank(2 * n + offset), blank(6 * n + offset), blank(80)];

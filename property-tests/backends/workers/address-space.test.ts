@@ -38,7 +38,8 @@ describe('address space', () => {
 });
 
 /**
- * Tests bundled code, like that of the package, because TypeScript loaders reserve additional memory in every thread.
+ * The tests use bundled code, as the package does, because TypeScript loaders reserve additional memory in every
+ * thread.
  */
 describe.runIf(process.platform === 'linux')('under ulimit -v', () => {
   let folder = '';
@@ -73,7 +74,8 @@ describe.runIf(process.platform === 'linux')('under ulimit -v', () => {
   }, 60_000);
   afterAll(() => rm(folder, { recursive: true }));
 
-  // Limits around the address space that V8 reserves: 11 GB for a shared memory of any size, and 0.6 GB per thread.
+  // Memory limits close to the address space that V8 reserves: 11 GB for a shared memory of any size, and 0.6 GB per
+  // thread.
   test.each([10.5, 11.2, 11.4, 11.7, 12, 12.3, 12.6, 12.9, 13.5, 20])(
     'of %f million KiB: threads start or are refused with a code, and the process survives',
     async (limit) => {

@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constant({ kind: 'complete' as const }),
 );
 
-/** All blocks of the heap in the order of the allocator's links, from any block. */
+/** All blocks of the heap, in the order in which the allocator links them. Begins at any block. */
 function chain(any: HeapBlock): HeapBlock[] {
   let block = any;
   while (block.before !== undefined) block = block.before;
@@ -53,7 +53,7 @@ describe('allocator', () => {
       const live: HeapBlock[] = [];
       let issued = 0;
       let completed = 0;
-      /** For each line of 64 bytes, the last command that may use it. */
+      /** For each line of 64 bytes, the number of the last command that may use the line. */
       const users = new Map<number, number>();
       for (const one of steps) {
         if (one.kind === 'issue') issued++;

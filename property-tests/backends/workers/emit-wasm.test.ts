@@ -89,7 +89,7 @@ describe('random functors', () => {
     await backend.close();
   });
 
-  /** Runs a functor of the index in WebAssembly and in JavaScript; describes the first difference. */
+  /** Runs a functor of the index in WebAssembly and in JavaScript. Describes the first difference of the results. */
   const firstDifference = async (module: Module, k: number): Promise<string | undefined> => {
     const storages = ['u32', 'i32', 'f32'] as const;
     const captures = words.map(

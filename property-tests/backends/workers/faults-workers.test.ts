@@ -29,12 +29,15 @@ async function threadsOf<R>(work: () => Promise<R>): Promise<{ result: R; thread
   }
 }
 
-/** A fault in a thread. If the fault always ends the thread, it returns a promise that settles at the thread's end. */
+/**
+ * A fault that a test causes in a thread. If the fault always ends the thread, it returns a promise that settles when
+ * the thread has ended.
+ */
 type Fault = (thread: Worker) => Promise<unknown> | undefined;
 
 const faults: readonly (readonly [name: string, fault: Fault])[] = [
   ['that is killed', (thread) => thread.terminate()],
-  // This message is invalid: the thread throws when it looks for a function in it.
+  // This message is invalid, because its `module` is not a module. The thread throws when it looks up a function there.
   [
     'that throws',
     (thread) => {
@@ -125,7 +128,7 @@ test(
       const expected = await undisturbed(steps);
       expect(await runSteps(context, steps)).toEqual(expected);
       await ended;
-      // Whether or not the steps were still running, the thread is gone now.
+      // The thread is gone now, whether or not the steps were still running.
       expect(await runSteps(context, [...steps, ...manySteps])).toEqual(await undisturbed([...steps, ...manySteps]));
       expect(backend.failovers).toMatchObject([{ from: 'workers', to: 'workers', reason: { code: 'device/worker' } }]);
       expect(backend.counters).toMatchObject(nothingHeld);

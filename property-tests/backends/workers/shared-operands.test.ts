@@ -7,7 +7,7 @@ import { fn, u32 } from '../../../primitives/functors/functor.ts';
 import type { Bool, U32 } from '../../../primitives/functors/value.ts';
 import * as q from '../../../primitives/index.ts';
 
-// Number of values. Each uses the previous value twice, so 2^60 paths lead from the last value to the first.
+// Number of values. Each value uses the previous value twice, so 2^60 paths lead from the last value to the first.
 const STEPS = 60;
 
 function steps<V>(first: V, next: (value: V, step: number) => V): V {

@@ -47,7 +47,7 @@ function run(parameters: readonly number[], write: Write, ...others: readonly (r
   f0(...parameters);
 }
 
-/** Runs code that records numbers; returns these numbers in order. */
+/** Runs code that records numbers. Returns the recorded numbers in order. */
 function noted(
   parameters: readonly number[],
   write: (code: Code, note: (value: Int32 | number) => void, args: readonly Int32Local[]) => void,

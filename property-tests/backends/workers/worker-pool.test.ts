@@ -32,7 +32,7 @@ function kernel(write: (code: Code) => void): FunctionBody {
   return code.finish();
 }
 
-/** A kernel that does some work and then computes memory[chunk] += 1. */
+/** A kernel that does some work and then adds 1 to memory[chunk]. */
 const visit = kernel((code) => {
   const rounds = code.local(I32);
   rounds.set(300);
@@ -57,14 +57,14 @@ const mix = (source: number, target: number): FunctionBody =>
   });
 
 const trap = kernel((code) => code.write(op.unreachable));
-/** A kernel that computes memory[worker] += 1 and then never ends. */
+/** A kernel that adds 1 to memory[worker] and then never ends. */
 const forever = kernel((code) => {
   countWorker(code);
   loop(code, (again) => br(code, again));
 });
 /** Address of the word to which the host writes 1 to release waiting workers. */
 const GATE = 1000;
-/** A kernel that computes memory[worker] += 1 and then waits until GATE is 1. */
+/** A kernel that adds 1 to memory[worker] and then waits until GATE is 1. */
 const held = kernel((code) => {
   countWorker(code);
   loop(code, (again) => brIf(code, again, atomicLoad(BASE + 4 * GATE).isZero()));
@@ -105,7 +105,7 @@ async function withPool<T>(
 
 /** Pools of one thread, and of several. */
 const SIZES = [1, ...someOf([2, 5], 1)];
-/** The number of rounds of a test: a third by default. */
+/** The number of rounds of a test: by default, a third of the thorough number. */
 const roundsOf = (thorough: number): number => (THOROUGH ? thorough : Math.ceil(thorough / 3));
 
 describe.each(SIZES)('a pool of %i', (workers) => {
@@ -230,7 +230,7 @@ describe.each(SIZES)('a pool of %i', (workers) => {
   });
 });
 
-/** Milliseconds for which a waiting thread helps the workers; longer than any of these tests. */
+/** Milliseconds for which a waiting thread helps the workers. This is longer than any of these tests takes. */
 const ALL_THE_TIME = 1e6;
 
 /** Waits until all threads sleep: they stop polling for commands within a millisecond. */
@@ -433,7 +433,7 @@ describe.each([1, 3])('functions of a pool of %i', (workers) => {
 describe('a process', () => {
   const script = (end: string): string => `
     import { createWorkersBackend } from './dist/backends/workers/index.js';
-    // The standard streams are resources from their first use on.
+    // Node counts the standard streams as resources as soon as they have been used.
     for (const stream of [process.stdout, process.stderr]) stream.write('');
     const before = process.getActiveResourcesInfo();
     const backend = await createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });

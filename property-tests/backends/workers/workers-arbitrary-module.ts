@@ -11,14 +11,15 @@ import type {
 import { operationNames, typeOf } from '../../../primitives/ir/operations.ts';
 
 /**
- * Which loops a functor may have. `even` loops have equally many iterations for all indices; the only return is then at
- * the end.
+ * The kinds of loops that a functor may have. An `even` loop has equally many iterations for all indices; a functor
+ * with such loops returns only at its end.
  */
 export type Loops = 'none' | 'any' | 'even';
 
 /**
  * Random functors of `(index: u32)` with branches, early returns, calls and, if requested, bounded loops with breaks
- * and continues. They read the arrays `a` (u32), `b` (i32) and `c` (f32) at the index and near it, and the uniform `k`.
+ * and continues. The functors read the arrays `a` (u32), `b` (i32) and `c` (f32) at the index and near it, and the
+ * uniform `k`.
  */
 export function arbitraryModule(loops: Loops): fc.Arbitrary<Module> {
   return fc.array(fc.nat(0x7fffffff), { minLength: 40, maxLength: 600, size: 'max' }).map((numbers) => {
@@ -132,7 +133,7 @@ function statement(body: Body, scope: Scope, depth: number, inLoop: boolean): St
   }
   if (kind <= 8 && depth > 0) {
     const condition = operandOf(body, scope, 'bool');
-    // Only some indices may take this branch, so there are no jumps in it in an even loop.
+    // Only some indices may take this branch. So the branch has no jumps if it is in an even loop.
     const jumps = inLoop && body.loops !== 'even';
     const consequent = block(body, scope, depth - 1, jumps);
     const alternative = draw(2) === 0 ? [] : block(body, scope, depth - 1, jumps);
@@ -171,7 +172,7 @@ function operation(body: Body, scope: Scope): Statement[] {
   return [{ kind: 'let', local, operation: { name, operands: values } }];
 }
 
-/** Draws the loop `for (n = 0; n < rounds; n++)`; its body may contain jumps. */
+/** Draws the loop `for (n = 0; n < rounds; n++)`. The body of the loop may contain jumps. */
 function loop(body: Body, scope: Scope, depth: number): Statement[] {
   const counter = fresh(body, 'u32');
   const more = fresh(body, 'bool');
@@ -199,7 +200,7 @@ function loop(body: Body, scope: Scope, depth: number): Statement[] {
   ];
 }
 
-/** Draws a jump that either all indices take or none of them. */
+/** Draws a jump that is taken either by all indices or by none. */
 function evenJump(body: Body): Statement[] {
   const condition = fresh(body, 'bool');
   const k: Operand = { kind: 'uniform', type: 'u32', name: 'k' };

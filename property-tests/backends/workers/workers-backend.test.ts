@@ -151,7 +151,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
     const size = 200_000;
     const words = randomWords(size);
     const twice = stepped(stepped(words));
-    // A backend compiles its first copy while the commands end. So each round needs a new backend.
+    // A backend compiles the kernel of its first copy just when the commands end. So each round needs a new backend.
     for (let round = 0; round < (THOROUGH ? 20 : 6); round++) {
       await withBackend({}, async (backend) => {
         const [a, b] = [upload(backend, words), backend.allocate(size)];

@@ -64,7 +64,7 @@ describe.each([
     await backend.close();
   });
 
-  /** Scans flags and stores both sides of the partition, each between guard words, which must not change. */
+  /** Scans flags, and stores both sides of the partition. Each side is between guard words, which must not change. */
   const partition = async (
     n: number,
     flags: { readonly module: Module },

@@ -18,7 +18,7 @@ import { randomWords } from '../../support/workers-programs.ts';
 const mixed = fn('mixed', { x: u32, y: u32 }, u32, ({ x, y }) => x.mul(2654435761).xor(y.shr(3)));
 const odd = fn('odd', { x: u32 }, bool, ({ x }) => x.and(1).eq(1));
 
-/** A class that replaces WebAssembly.Module and refuses every module. */
+/** A replacement for the class WebAssembly.Module, which refuses every module. */
 class Refused {
   constructor() {
     throw new Error('no such opcode');

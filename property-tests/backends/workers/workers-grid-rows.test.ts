@@ -11,8 +11,8 @@ import { THOROUGH } from '../../cases.ts';
 import { bind, randomWords, upload } from '../../support/workers-programs.ts';
 
 /**
- * Tests programs that divide their index by the width of a grid. If rows are wide, workers run these programs row by
- * row.
+ * The backends on which these tests run. The tests are about programs that divide their index by the width of a grid;
+ * if rows are wide, workers run such programs row by row.
  */
 
 const backends: { readonly name: string; readonly backend: Backend }[] = [];
@@ -78,7 +78,10 @@ const program = fc.record({
 });
 type Sketch = typeof program extends fc.Arbitrary<infer S> ? S : never;
 
-/** A functor with two results: one combines all questions, the other reads elements at offsets, even out of range. */
+/**
+ * A functor with two results. The first combines the results of all comparisons (`questions`); the second reads
+ * elements at offsets, which may be out of range.
+ */
 function functorOf({ questions, reads, form, isKnown }: Sketch, known: number): FunctorDescription {
   return fn('cell', { i: u32, xs: array(u32), size: uniform(u32) }, { sum: u32, near: u32 }, ({ i, xs, size }) => {
     const width = isKnown ? u32(known) : size;
@@ -103,12 +106,12 @@ async function run(backend: Backend, sketch: Sketch, width: number, length: numb
   return Promise.all(results.map((buffer) => backend.read(buffer, 0, length)));
 }
 
-/** Widths around the minimum for row by row execution, and extreme widths. */
+/** Widths around the minimum at which workers run a program row by row, and extreme widths. */
 const widths = fc.oneof(
   { arbitrary: fc.integer({ min: 60, max: 210 }), weight: 5 },
   { arbitrary: fc.constantFrom(1, 2, 1024, 4096, 65_537, 2 ** 31, 2 ** 32 - 1), weight: 2 },
 );
-/** Lengths for which grid rows end within chunks, and chunks within grid rows. */
+/** Numbers of cells for which a row of the grid ends within a chunk, or a chunk within a row. */
 const lengths = fc.oneof(fc.integer({ min: 0, max: 3000 }), fc.constantFrom(65_535, 65_537, 140_001));
 
 const cases = THOROUGH ? 150 : 30;

@@ -49,7 +49,7 @@ async function expectSame(scenario: Scenario): Promise<void> {
 
 const load = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => xs.at(i));
 const loadFloat = fn({ i: u32, xs: array(f32) }, f32, ({ i, xs }) => xs.at(i));
-/** Reads like `load`, but in a loop, which does not vectorise; the result is 3 · xs[i] + 3. */
+/** Reads like `load`, but in a loop, which does not vectorise. The result is 3 · xs[i] + 3. */
 const loadSlowly = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => {
   const sum = Var(u32(0));
   For(0, 3, (k) => sum.set(sum.add(xs.at(i)).add(k)));
@@ -311,7 +311,7 @@ test('a monoid wrongly declared commutative does not affect other monoids', asyn
 /** Sizes that take long. Each reduction is tried on one of them, or on all under `npm run test:thorough`. */
 const largeSizes = sizes.filter((n) => n >= 65535);
 const smallSizes = sizes.filter((n) => n < 65535);
-/** Number of small sizes per fold by default; each fold tries others. */
+/** Number of small sizes per fold by default. Different folds try different sizes. */
 const SMALL_SIZES = 7;
 
 describe.each(folds)('$name', (fold) => {

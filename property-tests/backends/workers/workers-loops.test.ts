@@ -24,7 +24,7 @@ import {
 } from '../../../primitives/index.ts';
 import { someOf, THOROUGH } from '../../cases.ts';
 
-/** A loop that never ends for x below 2^31; no static analysis can detect this. */
+/** A loop that never ends for x below 2^31. No static analysis can detect that it does not end. */
 function endlessly(x: U32): U32 {
   const at = Var(x);
   While(
@@ -44,7 +44,10 @@ const forAges = fn('forAges', { x: u32, xs: array(u32) }, u32, ({ x, xs }) => {
 });
 const endlessSum = monoid({ of: u32, identity: 0, combine: ({ a, b }) => a.add(endlessly(b)), exact: true });
 
-/** Every way to give a functor to the library, here an endless functor on a column x of indices. */
+/**
+ * Every way to give a functor to the library. In each case, the functor is endless, and is applied to a column x of
+ * indices.
+ */
 const calls: Readonly<Record<string, (x: Column<'u32'>, context: Context) => unknown>> = {
   map: (x, context) => context.materialize(map(endless, { x })),
   'a helper of map': (x, context) => context.materialize(map(byHelper, { x })),
@@ -159,7 +162,7 @@ describe('a loop with a large known bound', () => {
     ],
     ['clearing a table', (context) => histogram(context.column(Uint32Array.of(1, 2)), 5e8)],
   ];
-  // An abort waits a second until it terminates the threads.
+  // After an abort, the backend waits a second before it terminates the threads.
   test.each(someOf(loops, 1))('does not block the calling thread: %s', async (_, call) => {
     await using context = new Context(await createWorkersBackend({ workers: 2 }));
     const started = performance.now();

@@ -12,7 +12,10 @@ import type { ArrayValue, Bool, U32, Variable } from '../../../primitives/functo
 import { caseCount } from '../../cases.ts';
 import { bind, type Capture, randomWords, upload } from '../../support/workers-programs.ts';
 
-/** Tests functors with loops and branches, which workers run for several vectors of indices together. */
+/**
+ * The backends on which these tests run. The tests are about functors with loops and branches, which workers run for
+ * several vectors of indices together.
+ */
 
 const backends: { readonly name: string; readonly backend: Backend }[] = [];
 let reference: Backend;
@@ -32,7 +35,7 @@ interface Launch {
   readonly length: number;
   readonly arrays: { readonly [name: string]: Capture };
   readonly uniforms: { readonly [name: string]: number };
-  /** What the functor stores: results with their guards and, if not stored in order, their indices. */
+  /** The results that the functor stores, with their guards. A result that is not stored in order also has an index. */
   readonly stores: readonly Pick<Store, 'value' | 'guard' | 'index'>[];
 }
 
@@ -107,7 +110,7 @@ interface Scope {
   readonly xs: ArrayValue<'u32'>;
   readonly table: ArrayValue<'u32'>;
   readonly k: U32;
-  /** The counter of the enclosing loop; undefined unless all indices are in this loop. */
+  /** The counter of the loop around the statement. Undefined unless all indices are in this loop. */
   readonly round: U32 | undefined;
 }
 
@@ -159,7 +162,7 @@ function functorOf(sketches: readonly Sketch[]): FunctorDescription {
   const parameters = { i: u32, xs: array(u32), table: array(u32), k: uniform(u32) };
   return fn('sketched', parameters, { sum: u32, other: u32, odd: bool }, ({ i, xs, table, k }) => {
     const variables = [Var(i.mul(7)), Var(xs.at(i)), Var(k)];
-    // The loop makes the functor more than straight-line code, so that it runs masked.
+    // Because of this loop, the functor is more than straight-line code, and so runs masked.
     For(0, 2, (round) => {
       write(sketches, { values: [i, k, ...variables, round], variables, index: i, xs, table, k, round });
     });

@@ -48,7 +48,7 @@ describe('one launch', () => {
     await context.sync();
     const { dispatches } = context.backend.counters;
     const { state, rounds } = q.relax(grids, step, { x }, rule, options);
-    // The other launches compute where the grids start, and copy the states.
+    // The remaining launches compute where the grids start, and copy the states.
     expect(context.backend.counters.dispatches - dispatches).toBeLessThan(10);
     expect(await context.read({ state, rounds })).toEqual({
       state: new Uint32Array(306),
@@ -70,7 +70,8 @@ describe('one launch', () => {
       return performance.now() - from;
     };
     await relaxMany(8);
-    // Derives a number of grids from the measured time, so that they take several times the limit on any machine.
+    // The number of grids is derived from the measured time, so that the grids take several times the limit on any
+    // machine.
     await relaxMany(Math.ceil((8 * 4 * hangLimit) / (await relaxMany(8))));
     await context.close();
   });

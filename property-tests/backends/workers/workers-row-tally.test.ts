@@ -11,7 +11,7 @@ const ABSENT = 2 ** 32 - 1;
 const INACTIVE = 7;
 
 /**
- * A functor for rows of consecutive cells, which are counted through a table of bins. Each bit of a mask says whether a
+ * A functor of a row of consecutive cells. A table gives the bin of each cell, and each bit of a mask says whether a
  * cell counts.
  */
 const row = fn(
@@ -48,7 +48,7 @@ interface Rows {
   readonly ranks: number;
   readonly bins: number;
   readonly histograms: number;
-  /** Number of entries in the table of bins; reads beyond the last give 0. */
+  /** Number of entries in the table of bins. A read beyond the last entry gives 0. */
   readonly entries: number;
   /** Number of consecutive rows that share a histogram. */
   readonly together: number;

@@ -11,7 +11,7 @@ import { randomWords } from '../../support/workers-programs.ts';
 
 const sizes = [1, 2, 4, 5, 8, 63, 1025, 16383, 16385, 40003, 100003];
 
-/** Lengths of runs of keys: one row, a few rows, a vector, a tile, more than a tile, and all rows. */
+/** Lengths of runs of equal keys: one row, a few rows, a vector, a tile, more than a tile, and all rows. */
 const lengths: RunLengths = { ...runLengths(5000), 'longer than tiles': () => 70_001 };
 
 /** The start and end of every run of equal keys. */

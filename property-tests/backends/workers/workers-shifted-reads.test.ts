@@ -8,7 +8,10 @@ import type { U32 } from '../../../primitives/functors/value.ts';
 import { caseCount } from '../../cases.ts';
 import { bind, randomWords, upload } from '../../support/workers-programs.ts';
 
-/** Tests reads at a fixed offset from the loop's index. Except near the ends, workers read four elements at a time. */
+/**
+ * The backends on which these tests run. The tests are about reads at a fixed offset from the index: except near the
+ * ends, workers read four such elements at a time.
+ */
 
 let backends: readonly Backend[];
 beforeAll(async () => {

@@ -37,7 +37,7 @@ async function expectSame(scenario: (backend: Backend) => Promise<Uint32Array>):
   }
 }
 
-/** A helper function that steps call, with its own loops and early returns. */
+/** A helper function with loops and early returns of its own, which steps call. */
 const digits = fn('digits', { x: u32 }, u32, ({ x }) => {
   const [rest, sum] = [Var(x), Var(u32(0))];
   For(0, 8, (k) => {

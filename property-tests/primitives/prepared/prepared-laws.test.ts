@@ -7,7 +7,10 @@ import { dealLaws, THOROUGH } from '../../cases.ts';
 import { primitiveLaws } from '../../laws/all.ts';
 import { createPreparedRun, type Tally } from './prepared-run.ts';
 
-/** Each law is prepared on one random backend; few on a software GPU, which takes long to compile their kernels. */
+/**
+ * Each law is prepared on one random backend. A software GPU gets few laws, because it takes long to compile their
+ * kernels.
+ */
 const shares = testBackends.map(({ name }) => (name.startsWith('webgpu') && testAdapter() === 'software' ? 1 : 4));
 const dealt = dealLaws(primitiveLaws, shares);
 
