@@ -34,7 +34,7 @@ import type { Addresses, Use } from './launch.ts';
  * - one word per uniform;
  * - two words per store: the address of its first element, and its capacity.
  *
- * Compiled code does not depend on the values of these words.
+ * Compiled code depends only on {@link KernelShape}, not on the values of these words.
  */
 export interface KernelShape {
   readonly programs: readonly Program[];
