@@ -95,7 +95,7 @@ function isWanted({ outputs }: BenchOptions, name: BenchOptions['outputs'][numbe
   return outputs.length === 0 || outputs.includes(name);
 }
 
-/** Whether charts must be drawn, which requires optional packages. The HTML report contains them, too. */
+/** Whether charts must be drawn, which requires optional packages. The HTML report also contains charts. */
 function drawsCharts(options: BenchOptions): boolean {
   return options.out !== undefined && (isWanted(options, 'svg') || isWanted(options, 'html'));
 }

@@ -201,7 +201,7 @@ function isWindowBeyond({ left, bottom, right, top }: AskedWindows, row: number,
   return isOut(left[row]!, right[row]!, domain.left) || isOut(bottom[row]!, top[row]!, domain.bottom);
 }
 
-/** Whether opposite sides of a window are on the same step of the grid, so that it has no area. */
+/** Whether opposite sides of a window are on the same step of the grid. Such a window has no area. */
 function isWindowFlat({ left, bottom, right, top }: AskedWindows, row: number, domain: Domain): boolean {
   const isFlat = (low: number, high: number, from: number): boolean =>
     stepOf(low, from, domain) === stepOf(high, from, domain);

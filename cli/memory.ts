@@ -28,7 +28,7 @@ function availableMemory(total: number = totalmem(), constrained: number = proce
 
 /** How the memory of a command is divided, in bytes. */
 export interface MemoryShares {
-  /** For counters. Raster windows may take the same amount in addition, and lists of unique values may do so, too. */
+  /** For counters. Raster windows may take the same amount of memory in addition, and so may lists of unique values. */
   readonly counters: number;
   /** For data that is on the device at the same time. */
   readonly device: number;

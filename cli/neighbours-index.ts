@@ -114,7 +114,7 @@ export function neighbourIndex(
   return { way: hasTree ? 'tree' : 'all points', maxQueries: Math.max(1, max), search: searchInParts };
 }
 
-/** The rows that an algorithm returns. Some of them must be removed, such as those of missing neighbours. */
+/** The rows that an algorithm returns. Some rows must be removed, such as rows that stand for a missing neighbour. */
 type RawFound = Found;
 
 interface Finder {

@@ -27,7 +27,8 @@ const BYTES_PER_COORDINATE = 12;
 
 /**
  * Reads all points into memory. If coordinates have more digits than f32 holds and the metric depends only on
- * differences, an offset is subtracted from all points and queries. Then f32 holds the digits in which points differ.
+ * differences, an offset is subtracted from all points and queries, so that f32 holds the digits in which points
+ * differ.
  *
  * @throws OutOfMemoryError `memory/limit`.
  */

@@ -174,7 +174,7 @@ async function openPoints<C extends RunContext>(
 
 /**
  * Opens the table of queries. Its coordinate columns have the same names as those of the points, unless an option names
- * others.
+ * other columns.
  */
 async function openQueries<C extends RunContext>(
   options: NeighboursOptions,

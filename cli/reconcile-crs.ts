@@ -19,7 +19,7 @@ interface InputFiles {
 
 /**
  * Makes sure that zones and raster have the same coordinate reference system. If only one file states a system, the
- * other is assumed to have the same, with a note. `assumed` replaces the systems of both files.
+ * other file is assumed to have the same system, and a note says so. `assumed` replaces the systems of both files.
  *
  * @throws UsageError `input/crs-mismatch` if the files state different systems and `assumed` is undefined.
  * @throws GeometryError `crs/no-longitudes` if the raster is in longitudes and latitudes, but the zones state no system

@@ -6,9 +6,9 @@ import type { TableField } from '../formats/tables/table-file.ts';
 import type { TypedExpression } from './table-plan.ts';
 
 /**
- * Finds those sums over a part of a file that may not fit in 64 bits. Returns the expressions that they sum, by the
- * index of the sum in `totals`. The host must compute these sums, because the device would reject them. They may be
- * valid nevertheless: the sum over the whole file may fit, or only the average may be requested.
+ * Finds those sums over a part of a file that may not fit in 64 bits. Returns a map from the index of the sum in
+ * `totals` to the expression that is summed. The host must compute these sums, because the device would reject them.
+ * Their result may be valid nevertheless: the sum over the whole file may fit, or only the average may be requested.
  */
 export function wideSums(table: DeviceTable, totals: readonly GroupAggregate[]): ReadonlyMap<number, TypedExpression> {
   const wide = new Map<number, TypedExpression>();

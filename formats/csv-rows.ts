@@ -32,7 +32,7 @@ export interface CsvRows {
 /** A CSV file that is opened but not yet read. */
 export interface CsvFile {
   readonly size: number;
-  /** Reads the rows in batches. There is at least one batch, which may be empty. */
+  /** Reads the rows in batches. Yields at least one batch, which may be empty. */
   batches(signal?: AbortSignal): AsyncIterable<CsvRows>;
 }
 
@@ -54,7 +54,10 @@ export async function openCsvRows(file: string, options: CsvRowsOptions): Promis
 interface Reading {
   readonly file: string;
   readonly options: CsvRowsOptions;
-  /** Number of the line, from 1, at which the current record begins. `next` is the same for the next record. */
+  /**
+   * Number of the line, from 1, at which the current record begins. `next` is the number of the line at which the next
+   * record begins.
+   */
   line: number;
   next: number;
 }

@@ -19,7 +19,8 @@ export function overMemory(sentence: string, { needed, what, allowed, instead, p
   const [max, got] = [bytesText(allowed), bytesText(needed)];
   return new OutOfMemoryError('memory/limit', sentence, {
     expected: `at most ${max}`,
-    // A stream is rejected a few bytes above the limit. After rounding, its size may be the same text as the limit.
+    // A stream is rejected a few bytes above the limit. After rounding, the text of its size may equal the text of the
+    // limit.
     got: got === max ? `more than that for ${what}` : `${got} for ${what}`,
     remedy: instead === undefined ? `${remedy}.` : `${remedy}, or ${instead}.`,
     place,

@@ -139,10 +139,10 @@ export function jumpsAntimeridian({ x, length }: Vertices, start: number): boole
 }
 
 /**
- * Unwraps the ring that begins at `start`, on the assumption that it crosses the antimeridian: adds multiples of 360 to
- * its longitudes, so that no edge spans more than 180 degrees. This is impossible if the ring goes round a pole, or if
- * the ring would lose its area (such as a box around the world). In these cases, the ring is left unchanged, and the
- * result is false.
+ * Unwraps the ring that begins at `start`, on the assumption that the ring crosses the antimeridian. Adds multiples of
+ * 360 to the longitudes of the ring, so that no edge spans more than 180 degrees. This is impossible if the ring goes
+ * round a pole, or if the ring would lose its area (such as a box around the world). In these cases, the ring is left
+ * unchanged, and the result is false.
  */
 export function unwrapRing(vertices: Vertices, start: number): boolean {
   const { x, length } = vertices;
@@ -154,9 +154,9 @@ export function unwrapRing(vertices: Vertices, start: number): boolean {
 }
 
 /**
- * Moves the ring that begins at `start` by full turns, so that its first vertex lies within the longitudes of an outer
- * ring, if possible. After an outer ring has been unwrapped, this function moves the holes of the outer ring to the
- * same side of the antimeridian.
+ * Moves the ring that begins at `start` by full turns, so that the first vertex of the ring lies within the longitudes
+ * of an outer ring, if possible. After an outer ring has been unwrapped, this function moves the holes of the outer
+ * ring to the same side of the antimeridian.
  */
 export function followOuterRing(vertices: Vertices, start: number, outer: readonly [number, number]): void {
   const [left, right] = outer;

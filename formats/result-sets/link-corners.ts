@@ -8,8 +8,8 @@ export interface Corners {
   readonly x: Uint32Array;
   readonly y: Uint32Array;
   /**
-   * Sum over those of the four pixels around the corner that are in the region: +1 for the upper left and the lower
-   * right pixel, −1 for the other two. The sum is ±1, or ±2 at a corner that is listed twice.
+   * The four pixels around a corner, summed up if they are in the region: the upper left and the lower right pixel
+   * count +1, and the other two count −1. The sum is ±1, or ±2 at a corner that is listed twice.
    */
   readonly turn: Int8Array;
 }

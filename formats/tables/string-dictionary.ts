@@ -28,7 +28,7 @@ export function stringDictionary(file: string, column: string): StringDictionary
   let hashes = new Uint32Array(FIRST_SLOTS);
   /** Hash table with linear probing. A slot contains a code + 1, or 0 if it is empty. */
   let slots = new Uint32Array(FIRST_SLOTS);
-  // The seed is random, so that nobody can craft a file whose strings all have the same hash.
+  // The seed is random, so that nobody can craft a file in which all strings have the same hash.
   const seed = Math.floor(Math.random() * 2 ** 32);
   /** Bitwise or of all bytes of the last string hashed. If it is below 128, the string is ASCII. */
   let high = 0;

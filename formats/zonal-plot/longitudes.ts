@@ -2,8 +2,8 @@ import type { MapExtent } from './extent.ts';
 
 /**
  * For each ring, the multiple of 360° by which it is moved, so that the map is as narrow as possible. The circle of
- * longitudes is cut in the middle of the widest gap between the rings shown. So a map of the United States shows the
- * Aleutians beyond 180° in the west, next to the other islands.
+ * longitudes is cut in the middle of the widest gap between the rings that are shown. For example, a map of the United
+ * States shows those Aleutian islands that lie beyond 180° in the west, next to the other islands.
  *
  * @param rings - Bounds of all rings, in the coordinates of the file.
  * @param shown - Whether a ring is shown on the map. Only such rings determine where the circle is cut. All other rings

@@ -16,8 +16,8 @@ const MAX_INSETS = 6;
  * regions were on a common map, the main region would be small, as the conterminous United States are on a map with
  * Alaska and Hawaii.
  *
- * @returns The bounds of the regions, the main one first. There is only one region if dividing has no advantage, and
- * none if there are no zones.
+ * @returns The bounds of the regions, with the main region first. There is only one region if dividing has no
+ * advantage, and none if there are no zones.
  */
 export function regionsOf(zones: readonly MapExtent[]): MapExtent[] {
   const whole = unionOf(zones);

@@ -6,7 +6,7 @@ export interface Frame {
   readonly extent: MapExtent;
   readonly width: number;
   readonly height: number;
-  /** Pixels per unit of x coordinates. `scaleY` is the same for y coordinates. */
+  /** Pixels per unit of coordinates along the x axis. `scaleY` is the scale along the y axis. */
   readonly scaleX: number;
   readonly scaleY: number;
 }

@@ -135,7 +135,7 @@ function likelyDelimiter(bytes: Buffer): number {
   return [...counts].reduce((best, each) => (each[1] > best[1] ? each : best))[0];
 }
 
-/** A block of the file. It is preceded by those bytes of the previous block that were left for it. */
+/** A block of the file. It begins with the bytes that the previous block has left over. */
 interface CsvBlock {
   readonly bytes: Buffer;
   readonly last: boolean;
