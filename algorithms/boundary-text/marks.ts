@@ -17,7 +17,9 @@ import { scanResults, writeWords } from '../../primitives/row-results.ts';
 import { countIn } from '../../primitives/scan.ts';
 import { BYTE, markBytes } from './bytes.ts';
 
-/** A text on a device: one row per byte, zeros after the last byte, and the positions of its marks. */
+/**
+ * A text on a device, as a column of bytes with zeros after the last byte, and the positions of the marks in the text.
+ */
 export interface MarkedText {
   readonly bytes: Column<'u32'>;
   /** Positions of the marks, in order; see {@link markBytes}. */

@@ -134,7 +134,10 @@ const isPeak = fn(
 /** Offset added to the signed steps of {@link disc} when they are packed, so that neither half is negative. */
 export const MIDDLE: number = 2 ** 8;
 
-/** The steps from a pixel to the other pixels of a disc, nearest first: x in the low half, y in the high half. */
+/**
+ * The steps from a pixel to the other pixels of a disc around it, nearest first. The low half of a word is the step
+ * along x, the high half the step along y.
+ */
 export function disc(radius: number): Uint32Array<ArrayBuffer> {
   const steps: { readonly x: number; readonly y: number; readonly square: number }[] = [];
   for (let y = -radius; y <= radius; y++) {

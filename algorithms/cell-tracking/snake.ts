@@ -297,7 +297,7 @@ export function evolveSnakes(
   },
 ): Snakes {
   const { cells, across, step, minChange, maxRounds } = options;
-  /** The fraction of the way towards its target that an attracting force moves a point in one implicit Euler step. */
+  /** In one implicit Euler step, an attracting force moves a point by this fraction of the way to its target. */
   const share = (weight: number): number => (step * weight) / (1 + step * weight);
   const index = sequence(cells * SNAXELS);
   const snake = map(firstSnaxel, {

@@ -137,8 +137,8 @@ const quantileOfBits = quantileFunctor(
 );
 
 /**
- * Functor that finds the grey value with a given rank at a pixel. It determines one bit after another from the top, and
- * counts the lower values each time.
+ * Functor that finds the grey value with a given rank at a pixel. It determines the bits of the grey value from the
+ * top; for each bit it counts the lower values.
  */
 function quantileFunctor(keyOf: (value: U32) => U32, valueOfKey: (key: U32) => U32) {
   return fn(

@@ -59,7 +59,7 @@ const aDirection = (code: string) => (given: unknown, path: string, homes: Map<s
   aRecord<Direction>({ x: aFiniteNumber, y: aFiniteNumber })(given, path, homes) ??
   where('a direction, not 0, 0', isLong, { code })(given, path, homes);
 
-/** Maximum radius, which keeps the sides of windows at about 500 pixels. */
+/** Maximum radius, which limits the sides of windows to about 500 pixels. */
 export const MAX_RADIUS = 64;
 
 export const TRACKING_OPTIONS: FieldKinds<TrackingOptions> = {

@@ -2,8 +2,8 @@
 export type UnderOwnSignal = <R>(signal: AbortSignal, work: (own: AbortSignal) => Promise<R>) => Promise<R>;
 
 /**
- * Creates a function that derives signals. However much work is in progress, it adds only one listener to each given
- * signal, because platforms warn of more than ten.
+ * Creates a function that derives signals. The function adds only one listener to each given signal, however much work
+ * is in progress, because platforms warn of more than ten listeners.
  */
 export function ownSignals(): UnderOwnSignal {
   const listening = new WeakMap<AbortSignal, Set<AbortController>>();

@@ -25,7 +25,7 @@ export interface MatchFigures {
   readonly precision: number;
   /** Recall: matches ÷ polygons of `p`; NaN if `p` has none. */
   readonly recall: number;
-  /** F1 score: 2 · matches ÷ polygons of both sides; NaN if there are none. */
+  /** F1 score: 2 · matches ÷ polygons of both sides; NaN if neither side has polygons. */
   readonly f1: number;
   /** Mean intersection over union of the matches; NaN if there are none. */
   readonly meanIou: number;

@@ -109,7 +109,7 @@ export function edgesOfPart({ ringVertices, x, y }: WholeRings, rings: readonly 
   };
 }
 
-/** Maximum number of edges for a linear search, which is then faster than building an index. */
+/** With at most this many edges, a linear search is faster than building an index. */
 const FEW_EDGES = 96;
 
 function indexOf(count: number, x0: Float64Array, y0: Float64Array, x1: Float64Array, y1: Float64Array): EdgeIndex {

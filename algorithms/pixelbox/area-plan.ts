@@ -147,7 +147,7 @@ export interface RegionSizes {
   readonly wide: Uint32Array;
   /** For each wide region, an upper bound of how many ends its runs have. */
   readonly corners: Float64Array;
-  /** Number of words of the mask of each wide region, whether it gets one or not. */
+  /** Number of words of the mask of each wide region, whether the region gets a mask or not. */
   readonly words: Float64Array;
 }
 
@@ -156,7 +156,9 @@ interface Sides<T> {
   readonly q: T;
 }
 
-/** Measures the regions that occur in pairs. If masks are drawn, regions with small masks get one. */
+/**
+ * Measures the regions that occur in pairs. If `draws` is true, every region whose mask is small enough gets a mask.
+ */
 function measureRegions(regions: Regions, used: Uint32Array, draws: boolean): RegionSizes {
   const kinds = new Uint8Array(regions.left.length);
   for (let i = 0; i < used.length; i++) kinds[used[i]!] = PLAIN;
@@ -193,7 +195,7 @@ function cornersOf(regions: Regions, { wide, corners }: RegionSizes, region: num
   return isNarrow(regions, region) ? vertexCount(regions, region) : corners[wide[region]!]!;
 }
 
-/** Number of words of the mask of a region, whether it gets one or not. */
+/** Number of words of the mask of a region, whether the region gets a mask or not. */
 function wordsOf(regions: Regions, { wide, words }: RegionSizes, region: number): number {
   return isNarrow(regions, region) ? narrowWords(regions, region) : words[wide[region]!]!;
 }

@@ -114,8 +114,8 @@ export function uploadBandedRuns(context: Context, selections: readonly Selectio
 }
 
 /**
- * Returns a function that counts the rows of a region in which runs begin. This is the number of bands of the region.
- * The last band is empty.
+ * Returns a function that counts the rows of a region in which runs begin. The number of these rows is the number of
+ * bands of the region. The last band is empty.
  */
 function bandCounter(): (runs: Runs, firstRun: number, top: number, marks: number) => number {
   let seen = new Uint32Array(64);

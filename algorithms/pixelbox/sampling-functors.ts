@@ -160,7 +160,7 @@ export const childWord: Functor<ChildWordParameters, U32Shape> = fn(
 
 type StateParameters = SubBoxParameters & { readonly threshold: UniformParameter<'u32'> };
 
-/** The state of a box whose position is unknown, by its number of pixels alone. */
+/** The state that a box gets by its number of pixels alone, if its position relative to the polygons is unknown. */
 export const stateBySize: Functor<StateParameters, U32Shape> = fn(
   'stateBySize',
   { ...subBox, threshold: uniform(u32) },

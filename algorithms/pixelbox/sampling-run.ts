@@ -193,8 +193,8 @@ const LOOK_BYTES = 12 + WIDE_ROW_BYTES;
 const MAX_SUB_BOXES = 2 ** 29;
 
 /**
- * Number of boxes that are partitioned at a time, so that they fit in `memoryBytes`. Reserves memory for all their
- * sub-boxes, as if none were decided, on all levels below.
+ * Number of boxes that can be partitioned at a time within `memoryBytes`. Assumes the worst case, in which no sub-box
+ * is decided on any level below.
  */
 function boxesAtOnce({ grid, threshold, memoryBytes }: SamplingPlan, largest: number): number {
   const levels = Math.max(1, Math.ceil(Math.log(largest / threshold) / Math.log(grid * grid)));

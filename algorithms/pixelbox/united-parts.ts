@@ -129,7 +129,7 @@ function columnIn({ x, top, bottom, run }: Edge, row: number): number {
   return run === 0 ? x : x - floorOf(-run, 2 * (row - top) + 1, height, 2 * height);
 }
 
-/** The next row after `row` in which an edge changes its column. If there is none, a row below the edge. */
+/** The next row after `row` in which an edge changes its column. If no such row follows, a row below the edge. */
 function nextColumnRow(edge: Edge, row: number): number {
   const { x, top, bottom, run } = edge;
   if (run === 0) return Infinity;

@@ -168,8 +168,8 @@ async function emptyStacks(context: Context, edges: Edges, splits: Splits): Prom
 }
 
 /**
- * Allocates each stack for the most quadrants it can hold, pushes the initial quadrant of each polygon, and takes it
- * off. Waits for the device once.
+ * Allocates each stack with room for the maximum number of quadrants, pushes the initial quadrant of each polygon, and
+ * pops this quadrant. Waits for the device once.
  */
 async function stackUp(
   context: Context,

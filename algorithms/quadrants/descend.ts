@@ -62,8 +62,8 @@ export interface SortedFront extends SortedChildren {
    */
   readonly look: Column<'u32'>;
   /**
-   * Four numbers: children that are split further, settled children, passages of edges through the former, and passages
-   * through the latter.
+   * Four numbers: children that are split further, settled children, passages of edges through children that are split
+   * further, and passages of edges through settled children.
    */
   readonly counts: Column<'u32'>;
 }

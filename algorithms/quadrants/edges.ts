@@ -117,7 +117,8 @@ function edgesOf({ polygonRings, ringVertices, x, y }: DomainPolygons): HostEdge
 }
 
 /**
- * Computes bounding boxes. Reads only the second end of each edge, because every vertex is the second end of some edge.
+ * Computes the bounding boxes of polygons. Reads only the second end of each edge, because every vertex is the second
+ * end of some edge.
  */
 function boxesOf(ends: Int32Array, owner: Uint32Array, count: number) {
   const column = (from: number): Int32Array => new Int32Array(count).fill(from);
@@ -171,7 +172,9 @@ function countEdges({ polygonRings, ringVertices, x, y }: DomainPolygons): Pick<
   return { id: id.subarray(0, found), first: first.subarray(0, found + 1) };
 }
 
-/** For each vertex, the preceding vertex of its ring. The last vertex precedes the first one. */
+/**
+ * For each vertex, the preceding vertex of its ring. The first vertex of a ring is preceded by the ring's last vertex.
+ */
 function verticesBefore(context: Context, { ringVertices, x }: DomainPolygons): Column<'u32'> {
   const starts = ringVertices.filter(
     (start, ring) => ring + 1 < ringVertices.length && start < ringVertices[ring + 1]!,

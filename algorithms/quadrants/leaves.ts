@@ -23,8 +23,8 @@ import type { Edges } from './edges.ts';
 import { type OpenQuadrants, unpackQuadrant } from './open-quadrants.ts';
 
 /**
- * Leaves: settled quadrants, packed like open quadrants. They are inside a polygon, or of the smallest size with edges
- * passing through.
+ * Leaves: settled quadrants, packed like open quadrants. A leaf is inside a polygon, or it has the smallest size and
+ * edges pass through it.
  */
 export interface LeafQuadrants extends OpenQuadrants {
   /** 1 if edges pass through the quadrant, 0 if it is inside the polygon. */

@@ -85,7 +85,7 @@ export function areOpen({ column, kind }: TestedQuadrants, min: number): Column<
   return map(isOpen, { column, kind, min });
 }
 
-/** The settled quadrants among tested ones. Their number is known only on the device. */
+/** The settled quadrants among the tested quadrants. Their number is known only on the device. */
 export function leavesAmong({ column, row, owner, kind }: TestedQuadrants, min: number): LeafQuadrants {
   const { kind: kinds, ...place } = copyIf({ column, row, owner, kind }, map(isLeaf, { column, kind, min }));
   return { ...place, boundary: map(isCrossed, { kind: kinds }) };

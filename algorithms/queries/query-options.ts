@@ -10,8 +10,8 @@ export interface QueryOptions {
 }
 
 /**
- * Throws if quadrants or a tree have no edges, which exact answers need. Needed for JavaScript callers, because the
- * types require edges already.
+ * Throws if quadrants or a tree have no edges, which exact answers need. The check is for JavaScript callers, because
+ * the types require edges already.
  */
 export function requireEdges(what: string, { edges }: { readonly edges?: object }): void {
   if (edges !== undefined) return;

@@ -48,7 +48,8 @@ function floatOfKey(key: I32): F32 {
 }
 
 /**
- * Inverts all bits but the sign of a negative number. Maps the bits of an f32 to its key, and a key back to the bits.
+ * Inverts all bits of a negative number except the sign. Maps the bits of an f32 to its key, and a key back to the
+ * bits.
  */
 function mirrored(bits: I32): I32 {
   return bits.xor(bits.shr(31).and(MAGNITUDE));

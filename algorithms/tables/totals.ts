@@ -189,7 +189,9 @@ const moments = monoid({
   name: 'moments',
 });
 
-/** Count, mean, and sum of squared distances from the mean, of f32. Rows are combined in a fixed order. */
+/**
+ * The count, the mean and the sum of squared distances from the mean of f32 values. Rows are combined in a fixed order.
+ */
 export function momentsTotal({ part }: FloatPart, counts: QuestionPart<Bool>): Total {
   const element = combineParts<F32 | Bool, Values>('moments', [part, counts], ([value, holds]) => [
     u32(holds as Bool),

@@ -58,7 +58,7 @@ const hiddenWord = fn(
 );
 
 /**
- * Removes the cells that the raster's mask hides from the zones of a window, and counts them for each zone.
+ * Removes from the zones of a window all cells that the raster's mask hides, and counts these cells for each zone.
  *
  * - Work O(words of the bitmaps). Exact.
  *
@@ -79,7 +79,7 @@ export function hideCells(context: Context, coverage: Coverage, hidden: Column<'
   return { ...coverage, hiddenCounts };
 }
 
-/** Adds the cells that the raster's mask hides to the cells without data. */
+/** Counts the cells that the raster's mask hides as cells without data. */
 export function addHidden({ plan, hiddenCounts }: Coverage, slots: Slots, counts: Column<'u32'>): void {
   if (hiddenCounts === undefined) return;
   scatterReduce(hiddenCounts, sequence(plan.zones.length, slots.nodata, slots.count), 'add', counts);

@@ -46,8 +46,8 @@ export interface WindowPlan {
    */
   readonly local: Uint32Array;
   /**
-   * {@link ZONE_STRIDE} words for each zone of the window, followed by as many for each further sheet (group of parts
-   * that do not overlap).
+   * The table of zones: {@link ZONE_STRIDE} words for each zone of the window, then as many words for each further
+   * sheet (group of parts that do not overlap).
    */
   readonly table: Uint32Array;
   /** For each further sheet in the window, the index of its zone in the window. */

@@ -54,8 +54,9 @@ export interface ZonalJob {
   /** Side length of the tiles in cells: a multiple of 32 up to 4,096. Default 64. */
   readonly tile?: number | undefined;
   /**
-   * Maximum bytes for the counters of all zones, and as many again for the windows that are being counted with their
-   * bitmaps. Windows are made smaller to fit. It is an error if the counters do not fit. Default 1 GiB.
+   * Maximum bytes for the counters of all zones. The windows that are being counted, with their bitmaps, may take the
+   * same number of bytes in addition. Windows are made smaller to fit. It is an error if the counters do not fit.
+   * Default 1 GiB.
    */
   readonly memoryBytes?: number | undefined;
   /** Maximum bytes of decoded windows that wait to be counted. Default 256 MiB. */

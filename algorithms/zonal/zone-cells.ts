@@ -30,8 +30,8 @@ export function zoneRows(context: Context, coverage: Coverage): ZoneRows {
 }
 
 /**
- * The cells of rows, as a view: the zone and the stored bits. The zone is {@link ABSENT} for a cell that is outside its
- * zone or has no data.
+ * The cells of the given rows, as a view: the zone and the stored bits of each cell. The zone is {@link ABSENT} for a
+ * cell that is outside its zone or has no data.
  */
 export function zoneCells(
   context: Context,

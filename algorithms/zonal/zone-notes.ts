@@ -109,7 +109,10 @@ function describeExtent({ x, y }: FileExtent): string {
   return `x from ${short(x[0])} to ${short(x[1])} and y from ${short(y[0])} to ${short(y[1])}`;
 }
 
-/** Prints a coordinate with nine digits, which are a decimetre for longitudes and a centimetre for metres. */
+/**
+ * Prints a coordinate with nine digits: about a decimetre for longitudes in degrees, a centimetre for coordinates in
+ * metres.
+ */
 function short(coordinate: number): string {
   return String(Number(coordinate.toPrecision(9)));
 }
