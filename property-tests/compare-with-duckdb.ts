@@ -6,8 +6,8 @@ import { open } from '../on-node.ts';
 import { type Cell, type SampleTable, sampleCondition, sampleTable } from './support/table-questions.ts';
 
 /**
- * Compares this library with DuckDB: random conditions must select the same rows from random tables with nulls. If
- * types differ, the DuckDB query has explicit casts. The program stops at the first difference.
+ * Compares this library with DuckDB: both must select the same rows, for random conditions and random tables with
+ * nulls. If types differ, the DuckDB query has explicit casts. The program stops at the first difference.
  *
  * It needs DuckDB: npm install --no-save @duckdb/node-api@1.5.6-r.1.
  *
@@ -79,7 +79,7 @@ function expressionText(expression: t.Expression, beside: t.Expression): string 
     case 'neg':
       return `-(${expressionText(expression.of, beside)})`;
     case 'mul':
-      // In sample conditions, all products are those of a column and a literal.
+      // In the random conditions, every product has a column on the left and a literal on the right.
       return `(${expressionText(expression.left, beside)} * ${(expression.right as { value: number }).value})`;
     default: {
       const sign = expression.kind === 'add' ? '+' : '-';

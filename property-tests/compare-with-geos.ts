@@ -9,8 +9,8 @@ import { open } from '../on-node.ts';
 import { pairColumns, rectilinearPair } from './support/arbitrary-rectilinear.ts';
 
 /**
- * Compares areas of the intersection and the union of random pairs of rectilinear polygons with those of GEOS
- * (geos-wasm). The pairs include holes, touching corners, shared edges, containment, contact without area, and crossing
+ * Compares areas with those of GEOS (geos-wasm): of the intersection and of the union of random pairs of rectilinear
+ * polygons. The pairs include holes, touching corners, shared edges, containment, contact without area, and crossing
  * rings. The program does not stop at a difference; it counts all of them.
  *
  * node --import tsx property-tests/compare-with-geos.ts [--pairs 100000] [--seed 1]

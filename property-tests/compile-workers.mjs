@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import { compiledName } from '../start-unbuilt.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** The entry files of the package's threads. */
+/** The files with which the package's threads start. */
 const WORKERS = [
   'backends/workers/worker.ts',
   'formats/result-sets/side-worker.ts',

@@ -15,8 +15,8 @@ import { compareCase, type Tally } from './support/exhaustive-f32-comparison.ts'
  *     node --import tsx property-tests/exhaustive-f32.ts --adapter hardware
  *     node --import tsx property-tests/exhaustive-f32.ts --adapter software --most 65536
  *
- * Prints a table, and exits with 1 on any difference. `--fast` turns off the guards that make results exact, which
- * shows what the device computes by itself.
+ * Prints a table, and exits with 1 on any difference. `--fast` turns off the guards that make results exact, to show
+ * what the device computes without them.
  */
 const usage = `exhaustive-f32 [--backend webgpu|workers|reference] [--adapter hardware|software|auto] [--most N] [--only NAME] [--fast]`;
 

@@ -23,7 +23,8 @@ const { values: options } = parseArgs({
 
 /**
  * Backends by name, with their share of the runs; slow backends get fewer runs. Configurations with few or small
- * bindings are left out, because laws may capture more arrays than these can bind; the tests of kernels cover them.
+ * bindings are left out, because laws may capture more arrays than such configurations can bind; the tests of kernels
+ * cover these configurations.
  */
 const backends: readonly (readonly [name: string, share: number, open: () => Backend | Promise<Backend>])[] = [
   ['reference', 1, () => createReferenceBackend()],

@@ -1,7 +1,8 @@
 import { BaseSequencer } from 'vitest/node';
 
 /**
- * Slow files, which would delay the end of a run if they started late. `npm test` lists the slowest files at its end.
+ * Slow files. If such a file started late, it would delay the end of the run. `npm test` lists the slowest files at its
+ * end.
  */
 const LONGEST = [
   'package',
@@ -23,7 +24,10 @@ const LONGEST = [
   'overlaps',
 ].map((name) => `/${name}.test.ts`);
 
-/** Runs the slowest files first. Vitest orders all other files; it knows durations only from earlier runs. */
+/**
+ * Runs the slowest files first. All other files are ordered by Vitest, which knows the durations only from earlier
+ * runs.
+ */
 export class LongestFirst extends BaseSequencer {
   async sort(files) {
     const sorted = await super.sort(files);

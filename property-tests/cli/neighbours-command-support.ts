@@ -78,7 +78,7 @@ interface Told {
 /** The output and the log of a run of the command. */
 export interface Ran {
   readonly stdout: Buffer;
-  /** The log's lines for one kind of event, such as `note`. */
+  /** Returns the lines of the log for one kind of event, such as `note`. */
   told(event: string): readonly Told[];
 }
 
@@ -106,7 +106,7 @@ export async function neighboursOf(
 
 const AXES = ['x', 'y', 'z', 'u', 'v'];
 
-/** Points as columns of f32, with the names that {@link columnWords} selects. */
+/** Converts points to columns of f32. The names of the columns are those that {@link columnWords} selects. */
 export function columnsOf({ elements, dimensions }: HostPoints): HostTable {
   const count = elements.length / dimensions;
   return Object.fromEntries(
@@ -126,7 +126,7 @@ export function metricWord(metric: Metric): string {
   return typeof metric === 'string' ? metric : `l${metric.lp}`;
 }
 
-/** A search whose result is computed by plain loops. */
+/** A search whose expected result is computed by plain loops. */
 export interface Question {
   readonly points: HostPoints;
   /** The query points; undefined if the points are also the queries. */
@@ -139,7 +139,10 @@ export interface Question {
 /** A row of the command's output. */
 export type Row = readonly [query: number, id: number, distance: number];
 
-/** The expected output of the command, by comparing all points. Points that are not finite are left out. */
+/**
+ * The expected output of the command, computed by comparing all points with each other. Points that are not finite are
+ * left out.
+ */
 export function answerByHand({ points, queries, metric, withSelf, asked }: Question): Row[] {
   const rows: Row[] = [];
   for (const [query, place] of placesOf(queries ?? points)) {
@@ -169,7 +172,7 @@ function rooted(metric: Metric, sum: number): number {
   return typeof metric === 'object' ? Math.fround(sum ** (1 / metric.lp)) : sum;
 }
 
-/** The rows of a CSV. Also checks that the ranks of every query count from 1. */
+/** Parses the rows of a CSV. Also checks that the ranks of every query are 1, 2 and so on. */
 export function rowsOfCsv(csv: string): Row[] {
   const [header, ...lines] = csv.trimEnd().split('\n');
   const isRanked = header === 'query,rank,id,distance';

@@ -62,7 +62,7 @@ const asked = fc.oneof(
   fc.record({ radius: fc.constantFrom(0, 0.25, 1, 3.5, 1e12) }),
 );
 
-/** A random search, and what its run needs: arguments and tables. */
+/** A random search, with the arguments and tables that a run of the command needs for it. */
 const given = fc.record({ cloud: aCloud, isJoin: fc.boolean(), withSelf: fc.boolean(), metric, asked }).map((each) => {
   const { kind, count, others, dimensions, seed } = each.cloud;
   const points = cloud(kind, count, dimensions, seed);
@@ -103,7 +103,7 @@ const csvOf = async (points: HostTable, words: string, queries: HostTable = {}):
   (await neighboursOf(context, { points, queries }, words.split(' '))).stdout.toString();
 
 describe('the bytes of an output', () => {
-  // The reader of Arrow gives one batch per record batch, here two.
+  // The reader of Arrow files returns a batch for each record batch, here two.
   test.each([
     ['csv', 60],
     ['json', 60],

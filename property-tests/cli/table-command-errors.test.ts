@@ -217,7 +217,7 @@ describe('tables without', () => {
 
 describe('floats', () => {
   test('are summed in the order of the file, with compensation', async () => {
-    // Real numbers that are multiples of 2^-60, as all f64 of at least 1/128 are.
+    // Real numbers that are multiples of 2^-60. Every f64 of at least 1/128 is such a multiple.
     const real = fc
       .oneof(fc.double({ noNaN: true, min: 2 ** -7, max: 1e15 }), fc.constantFrom(1e15, 0.1, 0))
       .chain((size) => fc.constantFrom(size, -size));

@@ -23,7 +23,10 @@ const PREDICATES: readonly Predicate[] = [
 ];
 const leaf = fc.constantFrom(...PREDICATES);
 
-/** Conditions: the text for the command, and a function that decides the condition for a ride. */
+/**
+ * Random conditions. A condition is a pair of the text for the command and a function that decides the condition for a
+ * ride (a row).
+ */
 export const somePredicate: fc.Arbitrary<Predicate> = fc.letrec<{ any: Predicate }>((tie) => ({
   any: fc.oneof(
     { maxDepth: 3, depthSize: 'small' },
@@ -60,7 +63,7 @@ const median = (numbers: readonly number[]): Value => {
   const [all, last] = [sorted(numbers), numbers.length - 1];
   return last < 0 ? null : (all[Math.floor(last / 2)]! + all[Math.ceil(last / 2)]!) / 2;
 };
-/** The variance of small integers; only its division is rounded. */
+/** The variance of small integers. Its division is the only operation that rounds. */
 const variance = (numbers: readonly number[]): Value => {
   const [n, s, squares] = [
     BigInt(numbers.length),
@@ -113,7 +116,7 @@ export const someQuestions: fc.Arbitrary<readonly Question[]> = fc.uniqueArray(f
 const KEYS = ['zone', 'hour', 'card', 'tip'] as const;
 export const someKeys: fc.Arbitrary<readonly (typeof KEYS)[number][]> = fc.shuffledSubarray([...KEYS]);
 
-/** The expected CSV of a grouped query, by plain loops. */
+/** The expected CSV of a grouped query, computed by plain loops. */
 export function groupsByHand(
   rides: readonly Ride[],
   [, holds]: Predicate,
@@ -146,8 +149,8 @@ export function rowsByHand(rides: readonly Ride[], [, holds]: Predicate, names: 
 }
 
 /**
- * The `k` rides with the highest or the lowest fares that satisfy a condition; of equal fares, earlier rides come
- * first.
+ * Of the rides (rows) that satisfy a condition, the `k` with the highest or the lowest fares. If fares are equal,
+ * earlier rides come first.
  */
 export function topByHand(rides: readonly Ride[], [, holds]: Predicate, k: number, descending: boolean): string {
   const some = rides.filter((ride) => holds(ride) === true && ride.fare !== null);

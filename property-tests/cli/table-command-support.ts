@@ -87,7 +87,7 @@ const eighths = fc
   .oneof(fc.integer({ min: -80, max: 80 }), fc.constantFrom(2 ** 40, -1, 0))
   .map((each) => each / 8 + 0);
 
-/** Rides of which the first has a value in every column, because a CSV's types follow from its first rows. */
+/** Rides (rows). The first has a value in every column, because the types of a CSV follow from its first rows. */
 export const someRides: fc.Arbitrary<readonly Ride[]> = fc
   .array(
     fc.record({
@@ -114,7 +114,7 @@ function cellOf(value: Ride[keyof Ride], type: string): Cell {
 
 export const FORMATS = ['parquet', 'arrow', 'csv'] as const;
 
-/** Writes rides to a file of the given format, in row groups or record batches of the given size. */
+/** Writes rides (rows) to a file of the given format. Row groups or record batches have the given size. */
 export async function rideFile(
   rides: readonly Ride[],
   format: (typeof FORMATS)[number],

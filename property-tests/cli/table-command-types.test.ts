@@ -28,7 +28,7 @@ function order(a: Cell, b: Cell): number {
   return x < y ? -1 : Number(x > y);
 }
 
-/** The expected rows: key, count, number of distinct values, minimum, maximum, and lower median. */
+/** The expected rows of a grouped query: key, count, number of distinct values, minimum, maximum, and lower median. */
 function byHand(keys: readonly Cell[], values: readonly Cell[]): Cell[][] {
   const groups = new Map<Cell, Cell[]>();
   for (const [row, key] of keys.entries()) {
@@ -116,7 +116,7 @@ onEveryBackend((opened, { name }) => {
       fc.constantFrom(1, 2, 7),
       async (rows, isUnsigned, rowsPerBatch) => {
         const values = rows.map(([key, x]) => [key, isUnsigned ? BigInt.asUintN(64, x) : x] as const);
-        // The first row makes the column u64 or i64, no matter how the file is divided into batches.
+        // The first row makes the column u64 or i64, whichever way the file is divided into batches.
         const path = await fileOf(
           `k,x\n9,${isUnsigned ? 2n ** 64n - 1n : -1n}\n${values.map((each) => each.join()).join('\n')}\n`,
           '.csv',

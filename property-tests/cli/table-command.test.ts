@@ -6,7 +6,7 @@ import { groupsByHand, rowsByHand, someKeys, somePredicate, someQuestions, topBy
 import { FORMATS, type Ride, rideFile, someRides, tableAnswer } from './table-command-support.ts';
 
 const TIMEOUT_MS = 120_000;
-/** How rides are stored in a file, and how the command reads this file. */
+/** The format in which rides (rows) are stored in a file, and the way in which the command reads this file. */
 interface Place {
   readonly format: (typeof FORMATS)[number];
   readonly rowGroupSize: number;
@@ -20,7 +20,9 @@ const place: fc.Arbitrary<Place> = fc.record({
   rowsPerBatch: fc.constantFrom(undefined, 1, 5, 33),
 });
 
-/** Number of batches in the largest file by default, because each batch takes a query of its own. */
+/**
+ * Maximum number of batches in the largest file. By default, it is small, because each batch needs a query of its own.
+ */
 const MOST_BATCHES = THOROUGH ? Number.POSITIVE_INFINITY : 10;
 const someStored: fc.Arbitrary<readonly [rides: readonly Ride[], place: Place]> = fc
   .tuple(someRides, place)
@@ -29,10 +31,10 @@ const someStored: fc.Arbitrary<readonly [rides: readonly Ride[], place: Place]> 
 describe('quadrille table', () => {
   onEveryBackend((opened, { name }) => {
     const numRuns = name === 'reference' ? caseCount(80) : costlyCaseCount(name === 'workers' ? 40 : 4);
-    // A software GPU compiles many kernels per question.
+    // Maximum number of queries. It is small on a software GPU, which compiles many kernels per query.
     const mostQuestions = THOROUGH || name === 'reference' || name === 'workers' ? Number.POSITIVE_INFINITY : 2;
 
-    /** The output of the command for rides that are stored in a file. */
+    /** Returns the output of the command for a file in which rides (rows) are stored. */
     async function answerOf(
       rides: readonly Ride[],
       { format, rowGroupSize, rowsPerBatch }: Place,

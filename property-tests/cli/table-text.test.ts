@@ -177,7 +177,7 @@ describe('aggregates and columns', () => {
   });
 });
 
-/** A matcher for an error that shows the text, with a caret below position `at`. */
+/** A matcher for an error message that shows the text, with a caret below position `at` of the text. */
 function caretAt(text: string, at: number, message: string): object {
   return expect.objectContaining({
     code: expect.stringMatching(/^usage\/(expression|unknown-column)$/),

@@ -141,7 +141,7 @@ describe('paintCells', () => {
 });
 
 describe('ctcLabels', () => {
-  /** The tracks that the file `res_track.txt` describes, by label. */
+  /** Parses the file `res_track.txt`. Returns the tracks that it describes, by label. */
   const pieces = (text: string): Map<number, { begin: number; end: number; parent: number }> =>
     new Map(
       text

@@ -41,7 +41,7 @@ const resultSets: readonly [name: string, text: string][] = [
 ];
 
 async function* inBlocks(bytes: Uint8Array, length: number): AsyncGenerator<Uint8Array> {
-  // The blocks share their memory, as those of a file reader do.
+  // All blocks use the same memory, as the blocks of a file reader do.
   const block = new Uint8Array(length);
   for (let at = 0; at < bytes.length; at += length) {
     const piece = bytes.subarray(at, at + length);

@@ -94,7 +94,8 @@ describe('MAQ-tree files', () => {
   test.prop([maqFile, fc.nat()])('are refused when all bits of a word are inverted', (written, at) => {
     const words = new Uint32Array(encodeMaq(written));
     const places = [...words.keys()].slice(3);
-    // Simulates a storage medium that lost a word and now returns all ones for zeros, or all zeros for ones.
+    // Simulates a storage medium that lost a word. The medium returns all ones for a word of zeros, or all zeros for a
+    // word of ones.
     const uniform = places.filter((place) => words[place] === 0 || words[place] === 2 ** 32 - 1);
     const place = uniform.length === 0 ? places[at % places.length]! : uniform[at % uniform.length]!;
     words[place] = ~words[place]!;

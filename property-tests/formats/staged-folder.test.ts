@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const target = (): string => join(folder, 'out');
-/** The names in the target's folder that a user sees: those that are not hidden. */
+/** The names in the target's folder that a user sees, which are those that are not hidden. */
 const shown = async (): Promise<string[]> => (await readdir(target())).filter((name) => !name.startsWith('.')).sort();
 
 /** A process id that no process has, because it exceeds the maximum. */

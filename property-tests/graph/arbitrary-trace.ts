@@ -30,7 +30,7 @@ const kind = fc.constantFrom<NodeKind>('source', 'map', 'filter', 'branch', 'mer
 const bound = fc.oneof(fc.integer({ min: 1, max: 1e6 }), fc.constant(Number.POSITIVE_INFINITY));
 const capacity = fc.record({ items: bound, bytes: bound });
 
-/** A graph without cycles: edges lead from earlier to later nodes. Afterwards, the list of nodes is shuffled. */
+/** A graph without cycles. Edges are drawn from earlier to later nodes; the list of nodes is shuffled afterwards. */
 export const anyShape: fc.Arbitrary<GraphShape> = fc.uniqueArray(anyName, { maxLength: 9 }).chain((names) =>
   fc
     .record({

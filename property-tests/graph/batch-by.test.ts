@@ -77,7 +77,7 @@ describe('batches of batchBy', () => {
 });
 
 describe('batchBy before a stage that makes no progress', () => {
-  /** A stage that starts with its first batch and then waits: it finishes no batch until `openGate` is called. */
+  /** A stage that starts to process its first batch and then waits. It finishes no batch until `openGate` is called. */
   function heldStage(capacity: number) {
     let openGate = (): void => {};
     const gate = new Promise<void>((resolve) => {
@@ -212,7 +212,7 @@ describe('batchBy emits or discards every item exactly once', () => {
 
 describe('marbles: batchBy', () => {
   const joined = map((batch: string[]) => batch.join(''));
-  /** Emits a stream's error code as its last value instead of the error. */
+  /** Replaces the error of a stream by a last value, the code of the error. */
   const codeOf = catchError((error: GraphError) => of(error.code));
 
   test('a batch is emitted with the item that fills it, the last batch at the end', () => {

@@ -62,7 +62,7 @@ describe('a callback that must not end the work', () => {
   });
 });
 
-/** A graph `g` with one source, whose items go to the node that `define` adds. */
+/** Makes a graph `g` with one source. Its items go to the node that `define` adds. */
 const under = (
   define: (g: GraphBuilder<never>, port: Port<number>) => Outcome<unknown>,
   source: SourceOptions<number> = {},
@@ -169,7 +169,8 @@ describe('in a graph', () => {
         .result.catch((reason: GraphError) => reason);
       await settled();
       const node = 'units' in options ? 'g/read' : 'g/node';
-      // A fold without a seed takes the first item as its seed, so its function is first called with the second item.
+      // A fold without a seed takes its first item as the seed, so its function is called for the first time with the
+      // second item.
       const failed = what === 'a fold' ? 1 : 0;
       expect(error).toMatchObject({ code, place: { node, record: `tile ${failed}` } });
       expect(discarded).toContain(failed);

@@ -14,7 +14,7 @@ interface Parcel {
 
 const sizeOf = (parcel: Parcel): number => parcel.bytes;
 
-/** The state of a promise so far, with its value or error. */
+/** The current state of a promise, with its value or error. */
 function outcome<T>(promise: Promise<T>): { state: 'waiting' | 'done' | 'failed'; value?: T; error?: unknown } {
   const seen: ReturnType<typeof outcome<T>> = { state: 'waiting' };
   promise.then(
@@ -216,7 +216,10 @@ describe('the end of a channel', () => {
 });
 
 describe('marbles: occupancy$', () => {
-  /** Runs a diagram of actions (push, take, close, abandon, one letter each), and expects the diagram of levels. */
+  /**
+   * Runs a diagram of actions, and expects the given diagram of levels. An action is one letter for push, take, close
+   * or abandon.
+   */
   const shown = (actions: string, levels: string, subscription?: string): void => {
     new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(
       ({ cold, expectObservable, expectSubscriptions }) => {

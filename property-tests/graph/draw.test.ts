@@ -71,8 +71,8 @@ describe('the layout', () => {
     const edges = input.edges.filter(({ from, to }) => from < to);
     const layout = layeredLayout({ ...input, edges });
     edges.forEach((_, i) => {
-      // The points between an edge's ends come in pairs: the line between the two points of a pair crosses a layer
-      // horizontally.
+      // The points between both ends of an edge come in pairs. The line between the two points of a pair crosses a
+      // layer horizontally.
       const points = layout.edges[i]!.slice(1, -1);
       for (let k = 0; k < points.length; k += 2) {
         const [a, b] = [points[k]!, points[k + 1]!];

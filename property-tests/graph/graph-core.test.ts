@@ -112,7 +112,7 @@ describe('a pipeline, for every way to end', () => {
         capacity: { items, bytes },
       });
       const passing = map((buffer: Buffer) => buffer);
-      /** An operator that fails at some item. It still owns this item, so it ends its ownership first. */
+      /** An operator that fails at some item. The operator owns this item, so it ends its ownership before it fails. */
       const breaking = (name: string) =>
         tap((buffer: Buffer) => {
           if (way === name && buffer.id >= at) {
@@ -189,8 +189,8 @@ describe('a fast producer and a slow consumer', () => {
         .subscribe({ next: (length) => (total += length), complete, error });
     });
     await settled();
-    // Nine chunks are in flight: one in the lane, three with 30 of 35 bytes on the edge, one waiting before the edge,
-    // and four in the channel.
+    // Nine chunks are in flight: one in the lane, three on the edge (which have 30 of its 35 bytes), one waiting before
+    // the edge, and four in the channel.
     expect(pushed).toBe(9);
     expect(slow.counters()).toMatchObject({ active: 1, depth: 3, bytes: 30, peakBytes: 30 });
     openGate();

@@ -60,7 +60,7 @@ class Ledger {
     for (const item of itemsOf(thing)) this.#remove(item, 'delivered');
   }
 
-  /** A `discard` function for the items that `maker` makes. */
+  /** Returns a `discard` function for the items that `maker` has made. */
   discardOf(maker: string): (thing: Thing) => void {
     return (thing) => {
       for (const item of itemsOf(thing)) {
@@ -84,7 +84,10 @@ class Ledger {
 
 const KINDS = ['stage', 'merge', 'join', 'batch', 'branch', 'broadcast', 'filter', 'map', 'inner', 'migrate'] as const;
 
-/** A plan of a random graph. Nodes take open ports by number; ports that remain open get a sink. */
+/**
+ * A plan of a random graph. Each node takes its inputs from open ports, which are chosen by number. Ports that are
+ * still open at the end get a sink.
+ */
 const plans = fc.record({
   sources: fc.array(fc.nat({ max: 10 }), { minLength: 1, maxLength: 3 }),
   nodes: fc.array(
@@ -102,7 +105,10 @@ const plans = fc.record({
 });
 type Plan = typeof plans extends fc.Arbitrary<infer P> ? P : never;
 
-/** Builds the graph of a plan. User functions call `step` with a value before they take over its items. */
+/**
+ * Builds the graph of a plan. Every user function calls `step` with a value before it takes over the items of the
+ * value.
+ */
 function grow(plan: Plan, ledger: Ledger, step: (thing: Thing) => void): Graph<Record<string, unknown>, never> {
   const { sources, nodes, sinks, table } = plan;
   const wait = (k: number): Promise<void> => turns(delayAt(table, k));
@@ -258,7 +264,7 @@ async function runAndFree(
     (error: unknown) => error,
   );
   await settled();
-  // A fold's function owns the accumulator, so an accumulator that is left is no mistake.
+  // The accumulator of a fold belongs to the fold's function, so it is no mistake if an accumulator is left.
   for (const item of ledger.alive.values()) if (item.maker === 'reduce') ledger.deliver(item);
   return { errors, names, outcome };
 }

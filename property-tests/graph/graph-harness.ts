@@ -1,14 +1,14 @@
 import { fc } from '@fast-check/vitest';
 
-/** Waits for `count` turns of the event loop; for 0, only for a microtask. */
+/** Waits for `count` turns of the event loop. If `count` is 0, waits only for a microtask. */
 export async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Waits for enough turns of the event loop that everything which a test left unfinished settles. */
+/** Waits for several turns of the event loop. After these, everything that a test left unfinished has settled. */
 export const settled = (): Promise<void> => turns(12);
 
-/** Numbers of turns that successive items take; the list repeats at its end. */
+/** Numbers of turns of the event loop that successive items take. The list repeats at its end. */
 export const delays: fc.Arbitrary<number[]> = fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 12 });
 
 export const delayAt = (table: readonly number[], index: number): number => table[index % table.length] ?? 0;

@@ -63,7 +63,7 @@ describe('a branch', () => {
       });
       const run = stopped.run();
       await turns(30);
-      // In flight: one item in the sink, `capacity` items on its edge, one in the branch, and `edge` items before the
+      // Items in flight: one in the sink, `capacity` on the edge of the sink, one in the branch, and `edge` before the
       // branch.
       expect(source.made).toBe(1 + capacity + 1 + edge);
       expect(run.counters().find(({ name }) => name === 'held')).toMatchObject({ depth: capacity, active: 1 });

@@ -43,7 +43,9 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   table: delays,
 });
 
-/** A graph with a node of every kind. Every function calls `step` first; it frees its input only if it succeeds. */
+/**
+ * A graph with a node of every kind. Every function calls `step` first, and frees its input only if `step` succeeds.
+ */
 function everything(resources: Resources, plan: Plan, step: (node: string) => void): Graph<number, never> {
   const { length, lanes, capacity, ordered, table } = plan;
   const { free } = resources;

@@ -42,8 +42,8 @@ describe('a graph of stages', () => {
 
       const expected = range(length).map((item) => item + 1001);
       expect(ordered ? result : sorted(result)).toEqual(expected);
-      // The maximum number of items in flight: those on the three edges and in the lanes, one being read, and one being
-      // appended.
+      // The maximum number of items in flight: the items on the three edges and in the lanes, one that is being read,
+      // and one that is being appended.
       const bound = capacity[0] + lanes[0] + capacity[1] + lanes[1] + capacity[2] + 1 + 1;
       expect(ahead).toBeLessThanOrEqual(bound);
       expect(source.concurrentNexts).toBeLessThanOrEqual(1);

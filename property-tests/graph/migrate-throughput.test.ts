@@ -7,7 +7,7 @@ import { sorted } from './graph-harness.ts';
 import { machines, VirtualTime } from './virtual-time.ts';
 
 interface Workload {
-  /** The sizes of the tiles in their order; they determine how long tiles take. */
+  /** The sizes of the tiles, in order. The time for a tile is proportional to its size. */
   readonly sizes: readonly number[];
   /** Milliseconds per unit of size, on one core or on the GPU. */
   readonly parse: { readonly cpu: number; readonly gpu: number };
@@ -15,8 +15,8 @@ interface Workload {
 }
 
 /**
- * Simulates a workload in virtual time, on two cores and a GPU that process one tile at a time each; returns its total
- * time.
+ * Simulates a workload in virtual time, on two cores and a GPU. Each of the three processes one tile at a time. Returns
+ * the total time.
  */
 async function simulate({ sizes, parse, aggregate }: Workload, enabled: boolean) {
   const time = new VirtualTime();
@@ -67,8 +67,8 @@ describe('throughput in virtual time with migration, relative to none', () => {
     expect(result.parsed).toBeGreaterThan(0);
   });
 
-  // Both stages take equally long on their own processor. On the other processor, they take half as long, as long, or
-  // twice as long.
+  // Both stages are equally fast on their own processors. On the other processor, a stage takes half as long, as long,
+  // or twice as long.
   test.prop({ sizes: tiles, slower: fc.constantFrom(0.5, 1, 2) }, runs)(
     'a balanced load: at least 0.97',
     async ({ sizes, slower }) => {

@@ -91,7 +91,7 @@ function movedOf(given: MigrationInput, reason: MigrationDecision['reason']) {
   return { ...downstream, home: downstream.gpu, away: downstream.cpu };
 }
 
-/** The times at which the waiting items would finish if none moved, by an independent simulation. */
+/** The times at which the waiting items would finish if none of them moved, computed by an independent simulation. */
 function finishAtHome(waiting: readonly number[], home: SideLoad): number[] {
   const lanes = Array.from({ length: home.lanes }, (_, i) => (home.underWay[i] ?? 0) / home.rate!);
   return waiting.map((work) => {

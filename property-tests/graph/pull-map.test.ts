@@ -114,7 +114,7 @@ describe('an early unsubscribe', () => {
   test.prop({
     lanes: lanesArbitrary,
     ordered: fc.boolean(),
-    // Some reads take a turn of the event loop, so that the stream can be left before its source ends.
+    // Some reads take a turn of the event loop, so that a subscriber can leave the stream before its source ends.
     reading: delays.map((table) => [1, ...table]),
     working: delays,
     after: fc.nat({ max: 20 }),

@@ -30,7 +30,7 @@ const marbles = (body: Parameters<TestScheduler['run']>[0]): void => {
   new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(body);
 };
 
-/** Emits a stream's error code as its last value instead of the error. */
+/** Replaces the error of a stream by a last value, the code of the error. */
 const codeOf = <T>(stream: Observable<T>): Observable<T | string> =>
   stream.pipe(catchError((error: GraphError) => of(error.code)));
 
@@ -132,7 +132,8 @@ describe('a chain of stages', () => {
 describe('demand reaches the source', () => {
   const identity: OperatorFunction<number, number> = (source) => source;
   /**
-   * Operators between two stages. `perItem` is the number of source items for each item that reaches the second stage.
+   * Operators between two stages. `perItem` is the number of source items that are needed for each item that reaches
+   * the second stage.
    */
   const between: Record<string, { operator: OperatorFunction<number, number>; perItem: number; results: number[] }> = {
     nothing: { operator: identity, perItem: 1, results: range(60) },

@@ -10,7 +10,7 @@ export class VirtualTime {
     return new Promise((wake) => this.#waiting.push({ at: this.now + ms, order: this.#made++, wake }));
   }
 
-  /** Runs until `promise` settles; returns the virtual time that this took. */
+  /** Runs until `promise` settles. Returns the virtual time that has passed meanwhile. */
   async run(promise: Promise<unknown>): Promise<number> {
     let over = false;
     const end = (): void => {
@@ -28,7 +28,10 @@ export class VirtualTime {
   }
 }
 
-/** `count` machines that process one task at a time each, in the order of arrival, like the workers of a pool. */
+/**
+ * Simulates `count` machines, like the workers of a pool. Each machine processes one task at a time, in the order in
+ * which tasks arrive.
+ */
 export function machines(time: VirtualTime, count: number): (ms: number) => Promise<void> {
   const queue: (() => void)[] = [];
   let free = count;

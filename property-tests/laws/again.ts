@@ -18,7 +18,7 @@ import { sort } from '../../primitives/sort.ts';
 import { assertSameBytes, type HostTable } from './compare.ts';
 import { type Law, law } from './law.ts';
 
-/** Functors with the same parameters; the first and the last compute the same function. */
+/** Parameters of several functors. The first and the last of these functors compute the same function. */
 const parameters = { x: u32, y: u32, z: u32, table: array(u32), by: uniform(u32) };
 const functors = [
   fn('first', parameters, u32, ({ x, y, z, table, by }) => x.mul(by).add(y).sub(z.mul(5)).add(table.at(x))),
@@ -67,7 +67,7 @@ function columnsOf(context: Context, words: Uint32Array): readonly Given[] {
 }
 const FORMS = 13;
 
-/** The arguments of a call: numbers that select its columns and its functor, and a uniform. */
+/** The arguments of a call: numbers that select its columns and its functor, and the value of a uniform. */
 interface Call {
   readonly kind: keyof typeof calls;
   readonly x: number;

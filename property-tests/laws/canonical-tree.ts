@@ -3,15 +3,16 @@ import { BLOCK, QUAD } from '../../primitives/contract/combination-tree.ts';
 type Combine<S> = (left: S, right: S) => S;
 
 /**
- * The total by the canonical tree, the prescribed bracketing for inexact monoids. This recursive implementation is
- * independent: it was written only from the tree's description, and reductions and scans are compared with it.
+ * The total by the canonical tree, which is the prescribed bracketing for inexact monoids. Reductions and scans are
+ * compared with this recursive implementation, which is independent of them, because it was written only from the
+ * description of the tree.
  */
 export function canonicalTotal<S>(elements: readonly S[], combine: Combine<S>): S | undefined {
   if (elements.length > BLOCK) return canonicalTotal(totalsOfBlocks(elements, combine), combine);
   return totalOfGroup(elements, 0, Math.log2(BLOCK / QUAD), combine);
 }
 
-/** The prefixes of one element; undefined is the exclusive prefix of the first element. */
+/** The prefixes of one element. The exclusive prefix of the first element is undefined. */
 export interface CanonicalPrefix<S> {
   readonly exclusive: S | undefined;
   readonly inclusive: S;
@@ -53,8 +54,8 @@ function chunks<S>(elements: readonly S[], size: number): S[][] {
 }
 
 /**
- * The total of all elements of a block before a quad: S(high) ⊕ (… ⊕ S(low)) over aligned groups of quads. Each bit
- * that is set in the quad's number gives a group.
+ * The total of all elements of a block before a quad: S(high) ⊕ (… ⊕ S(low)) over aligned groups of quads. There is one
+ * group for each bit that is set in the number of the quad.
  */
 function totalBeforeQuad<S>(block: readonly S[], quad: number, combine: Combine<S>): S | undefined {
   const groups: (S | undefined)[] = [];

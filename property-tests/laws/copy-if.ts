@@ -10,7 +10,7 @@ const rows = rowsOf({ flag: 'bool', number: 'u32', float: 'f32', byte: 'i8' });
 /** Rows without subnormal floats, because comparisons on a device may treat these as zero. */
 const comparable = rowsOf({ flag: 'bool', number: 'u32', float: 'normal', byte: 'i8' });
 
-/** The indices of the rows whose flag is `wanted`. */
+/** The indices of the rows whose flag equals `wanted`. */
 function where(flags: readonly boolean[], wanted: boolean): number[] {
   return flags.map((_, i) => i).filter((i) => flags[i] === wanted);
 }

@@ -9,8 +9,8 @@ import { assertSame } from './compare.ts';
 import { type Law, law } from './law.ts';
 
 /**
- * Numbers of rows on a side: none, one, several lanes, several tiles, and more than one run (rows that are reduced
- * together).
+ * Numbers of rows on a side: none, one, several lanes, several tiles, and more than one run (consecutive rows that are
+ * reduced together).
  */
 const rows = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 13 }), weight: 6 },
@@ -29,8 +29,8 @@ function numbers(length: number, seed: number, max: number): number[] {
 }
 
 /**
- * Combines the values of all pairs, for each left row and each run of right rows. Row r · left + i has the result of
- * run r for left row i.
+ * Combines the values of all pairs, for each row of the left table and each run (consecutive rows) of the right table.
+ * Row r · left + i of the result belongs to run r and left row i.
  */
 function folded<T>(
   [left, right]: readonly [number, number],
@@ -70,7 +70,8 @@ export const crossReduceLaws: readonly Law[] = [
       const step = fn({ sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => sum.add(a.sub(b).mul(a.sub(b))));
       const value = fn({ sum: f32, id: u32 }, { distance: f32, id: u32 }, ({ sum, id }) => ({ distance: sum, id }));
       const result = await run((context) => {
-        // Results per run are stored by the capacity of the left rows, which must therefore equal their number.
+        // Results per run are stored at positions that follow from the capacity of the left rows, so this capacity must
+        // equal their number.
         const elements = present(context, { a }, size === undefined ? how : 'slice');
         const id = Uint32Array.from({ length: right }, (_, j) => j);
         return crossReduce(

@@ -11,12 +11,12 @@ const rows = rowsOf({ count: 'tiny', id: 'u32', float: 'f32' }, fewRows);
 
 const ranked = fn({ id: u32, float: f32, rank: u32 }, { id: u32, rank: u32, float: f32 }, (row) => row);
 
-/** For every output row, its source row and its rank among the output rows of this source. */
+/** For every output row, the source row from which it comes, and its rank among the output rows of this source row. */
 function flatMap(counts: ArrayLike<number>): { readonly row: number; readonly rank: number }[] {
   return Array.from(counts, (count, row) => Array.from({ length: count }, (_, rank) => ({ row, rank }))).flat();
 }
 
-/** A functor that reads from a captured column as from a ring of `size` numbers. */
+/** A functor that reads from a captured column. The first `size` numbers of the column are used as a ring. */
 const fromRing = fn(
   { start: u32, rank: u32, ring: array(u32), size: uniform(u32) },
   u32,

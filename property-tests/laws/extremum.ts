@@ -5,7 +5,7 @@ import { present, presentation } from '../arbitraries/presentations.ts';
 import { assertSameBytes, type HostTable } from './compare.ts';
 import { type Law, law } from './law.ts';
 
-/** The first row with the best value. −0 is less than 0, and every number is better than NaN. */
+/** The first of the rows with the best value. −0 is less than 0, and every number is better than NaN. */
 function bestRow(values: ArrayLike<number>, isBetter: (candidate: number, best: number) => boolean): number {
   let best = 0;
   for (let i = 1; i < values.length; i++) {
@@ -17,7 +17,7 @@ function bestRow(values: ArrayLike<number>, isBetter: (candidate: number, best: 
 
 const isBelow = (a: number, b: number): boolean => a < b || (a === b && Object.is(a, -0) && Object.is(b, 0));
 
-/** The expected value and its row. For an empty column, the value is the identity of the monoid. */
+/** The expected extreme value and its row. For an empty column, the value is the identity of the monoid. */
 function extremum<A extends Uint32Array | Int32Array | Float32Array>(
   values: A,
   row: number,

@@ -17,7 +17,7 @@ import { rowsIn } from './rows.ts';
 
 const combine = fn('combine', { x: u32, y: u32 }, u32, ({ x, y }) => x.mul(y).add(1));
 
-/** A step that derives a column from two earlier columns: its kind, and the numbers of its operands. */
+/** A step that derives a column from two earlier columns. A step has a kind, and the numbers of both operands. */
 export const step: fc.Arbitrary<Step> = fc.record({
   kind: fc.constantFrom('map', 'mixed', 'f32', 'stencil', 'gather', 'reverse', 'slice', 'difference', 'zip'),
   a: fc.nat({ max: 30 }),

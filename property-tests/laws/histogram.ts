@@ -15,7 +15,7 @@ function countInto(length: number, bins: Iterable<number>): Uint32Array {
   return counts;
 }
 
-/** The bin of a value by the rule itself, in f64. NaN is above all edges. */
+/** The bin of a value by the definition of bins, in f64. NaN is above all edges. */
 function binByRule(value: number, edges: readonly number[]): number {
   if (Number.isNaN(value)) return edges.length - 1;
   return edges.filter((edge) => edge <= value).length - 1;
@@ -52,7 +52,7 @@ const someEdges: fc.Arbitrary<readonly number[]> = fc
 const numbers = rowsOf({ u32: 'u32', i32: 'i32', f32: 'f32', u8: 'u8' }, fewRows);
 type Numbers = HostRows<{ u32: 'u32'; i32: 'i32'; f32: 'f32'; u8: 'u8' }>;
 
-/** The bins of all columns, by the same rule. */
+/** The bins of the values of all columns, by {@link binByRule}. */
 const binsByRule = (host: Numbers, edges: readonly number[]): { [K in keyof Numbers]: Uint32Array } => {
   const bins = (values: ArrayLike<number>): Uint32Array => Uint32Array.from(values, (value) => binByRule(value, edges));
   return { u32: bins(host.u32), i32: bins(host.i32), f32: bins(host.f32), u8: bins(host.u8) };
@@ -61,8 +61,8 @@ const binsByRule = (host: Numbers, edges: readonly number[]): { [K in keyof Numb
 const rowOfRanks = rowsOf({ active: 'bool', group: 'tiny', start: 'u32' }, fewRows);
 
 /**
- * A functor for element `rank` of a row: it reads its bin from a captured ring of numbers; its histogram is that of the
- * row's group.
+ * A functor for element `rank` of a row. It reads the bin of the element from a captured ring of numbers. The histogram
+ * of the element is that of the row's group.
  */
 const element = fn(
   { group: u32, start: u32, rank: u32, ring: array(u32), size: uniform(u32) },

@@ -21,7 +21,7 @@ function canvas(context: Context, length: number): Column<'u32'> {
 
 const blank = (length: number): Uint32Array => new Uint32Array(length).fill(BLANK);
 
-/** The parts of an extent (which rows a kernel processes). Its row count may be on the device. */
+/** A sample of an extent, which says which rows a kernel processes. The number of rows may be stored on the device. */
 interface ExtentSample {
   readonly count: number;
   readonly minus: number;
@@ -51,8 +51,8 @@ const cellOf = (column: Column, word: number): { buffer: Store['buffer']; word: 
 });
 
 /**
- * A program with five results: index, 3 · index, whether the index is odd (a guard), the index from the end (a target
- * index), and the index as f32.
+ * A program with five results: the index, 3 · index, whether the index is odd (used as a guard), the index from the end
+ * (used as a target index), and the index as f32.
  */
 const fiveResults = (length: number): ReturnType<typeof programOf> =>
   programOf(

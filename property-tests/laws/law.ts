@@ -13,7 +13,9 @@ import { assertSameBytes, type HostTable } from './compare.ts';
  */
 export type LawRun = <C extends Table>(pipeline: (context: Context) => C) => Promise<HostTableOf<C>>;
 
-/** A property that must hold for all generated values. It depends on no test framework: a broken law throws. */
+/**
+ * A property that must hold for all generated values. A law depends on no test framework: it throws if it is broken.
+ */
 export interface Law {
   /** The law as a sentence. */
   readonly name: string;
@@ -44,7 +46,8 @@ export function law<Ts extends [unknown, ...unknown[]]>(
 }
 
 /**
- * Creates a {@link LawRun} on the context under test. Results are compared with the reference if it is another context.
+ * Creates a {@link LawRun} on the context under test. If `reference` is another context, results are compared with
+ * results on it.
  *
  * @example
  * const run = createRun(ctx, ctx);

@@ -15,8 +15,8 @@ import { backwards, rowsIn, take } from './rows.ts';
 import { type KeyColumns, type KeyKind, type KeyRows, keyOf, keysOf } from './sort-keys.ts';
 
 /**
- * Columns that are merged along with the keys; a case has some or all of them. A case with all of them needs more
- * bindings than a kernel may have.
+ * Columns that can be merged along with the keys. A case has some or all of these columns; with all of them, it needs
+ * more bindings than a kernel may have.
  */
 const payloads = { float: 'f32', byte: 'i8', flag: 'bool', row: 'u32' } as const;
 
@@ -49,8 +49,8 @@ const mergeCase: fc.Arbitrary<Case> = fc
   });
 
 /**
- * The expected order of all rows, by their numbers. Rows of the second table have higher numbers than those of the
- * first.
+ * The expected order of all rows, as a list of row numbers. Rows of the second table have higher numbers than rows of
+ * the first.
  */
 function mergedOrder({ kind, sides: [a, b], descending }: Case): number[] {
   const sign = descending ? -1 : 1;
@@ -101,8 +101,8 @@ export const mergeLaws: readonly Law[] = [
     const expected = { rows: pickFields(merged, [...keyNames, ...along]), keys: pickFields(merged, keyNames) };
     assertSameBytes(result, expected, 'merged', true);
   }),
-  // Backends may order such rows differently, so this law only checks how many rows there are, and that each comes from
-  // an input.
+  // Backends may order the rows of unsorted tables differently. So this law only checks the number of rows in the
+  // result, and that each of them comes from an input.
   law('merging unsorted tables gives as many rows, each from an input', [mergeCase], async (run, each) => {
     const { kind, sides, how, descending } = each;
     const [first, second] = sides.map(rowsIn) as [number, number];

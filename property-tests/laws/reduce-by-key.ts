@@ -16,7 +16,7 @@ import { assertSame, assertSameBytes, type HostTable } from './compare.ts';
 import { type Law, law } from './law.ts';
 import { type HostColumns, inputOf, leavesOf, rowsIn, tableOf, take, takeArray } from './rows.ts';
 
-/** The first row of every run of equal keys. Keys are equal only if all of their bits are. */
+/** The first row of every run of equal keys. Two keys are equal only if all of their bits are equal. */
 function startsOf(keys: HostColumns): number[] {
   const bits = Object.values(keys).map((array) =>
     array instanceof Float32Array ? new Uint32Array(array.buffer, array.byteOffset, array.length) : array,
@@ -31,7 +31,8 @@ const sequentialTotals: RunTotals = (rows, starts, { identity, combine }) =>
   starts.map((start, run) => rows.slice(start, starts[run + 1]).reduce(combine, identity));
 
 /**
- * Totals of runs by the canonical tree over pairs of a head flag and a value; each total is read at the end of its run.
+ * Totals of runs of equal keys, by the canonical tree over pairs of a head flag and a value. The total of a run is read
+ * at the end of the run.
  */
 const treeTotals: RunTotals = (rows, starts, { combine }) => {
   const heads = new Set(starts);

@@ -36,7 +36,7 @@ interface Size {
 
 type Rule = { readonly x: Boundary; readonly y: Boundary };
 
-/** The arguments of {@link relaxed}, which computes the expected result of one grid after another. */
+/** The arguments of {@link relaxed}, which computes the expected result by processing one grid after another. */
 interface Plain<T> {
   readonly sizes: readonly Size[];
   readonly state: readonly T[];

@@ -57,7 +57,7 @@ function isScalarSample({ fields }: MonoidSample): boolean {
 
 /**
  * The input of a primitive for a monoid: its single column if it is over scalars, otherwise a table of its fields. The
- * fields are in another order than in the monoid, because primitives match them by name.
+ * table has its fields in another order than the monoid, because primitives match fields by name.
  */
 export function inputOf(sample: MonoidSample, table: { readonly [name: string]: Column }): never {
   const fields = Object.fromEntries(Object.keys(sample.fields).map((name) => [name, table[name]!]));
@@ -69,7 +69,10 @@ export function backwards<R extends object>(fields: R): R {
   return Object.fromEntries(Object.entries(fields).reverse()) as R;
 }
 
-/** Gathers rows of host columns, in the form in which `Context.read` returns them. Floats keep all their bits. */
+/**
+ * Gathers rows of host columns. The result has the form in which `Context.read` returns a table. Floats keep all their
+ * bits.
+ */
 export function take(columns: HostColumns, rows: readonly number[]): { readonly [name: string]: HostTable } {
   return Object.fromEntries(Object.entries(columns).map(([name, array]) => [name, takeArray(array, rows)]));
 }

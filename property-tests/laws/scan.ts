@@ -47,7 +47,7 @@ const treePrefixes: PrefixesOf = (rows, { identity, combine }) => {
 
 type SegmentsOf = (rows: readonly Leaves[], heads: readonly boolean[], sample: MonoidSample) => Prefixes;
 
-/** The expected prefixes of segments, by plain loops over one segment after another. */
+/** The expected prefixes within segments, computed by a plain loop over each segment. */
 const sequentialSegments: SegmentsOf = (rows, heads, sample) => {
   const starts = rows.map((_, i) => i).filter((i) => i === 0 || heads[i]);
   const segments = starts.map((start, s) => sequentialPrefixes(rows.slice(start, starts[s + 1]), sample));
@@ -57,7 +57,7 @@ const sequentialSegments: SegmentsOf = (rows, heads, sample) => {
   };
 };
 
-/** The expected prefixes of segments, by the canonical tree over pairs of a head flag and a value. */
+/** The expected prefixes within segments, computed by the canonical tree over pairs of a head flag and a value. */
 const treeSegments: SegmentsOf = (rows, heads, sample) => {
   const pairs = rows.map((row, i) => [Number(heads[i]), ...row]);
   const { exclusive, inclusive } = treePrefixes(pairs, {
@@ -108,7 +108,7 @@ function assertPrefixes(sample: MonoidSample, actual: unknown, { exclusive, incl
   });
 }
 
-/** Sums with two identities: −0, which is neutral for f32 addition, and 0, which `plus` uses. */
+/** Two monoids for sums, with different identities: −0, which is neutral for f32 addition, and 0, which `plus` uses. */
 const sums = [-0, 0].map((identity) => monoid({ of: f32, identity, combine: ({ a, b }) => a.add(b), name: 'sum' })) as [
   Monoid<typeof f32>,
   Monoid<typeof f32>,

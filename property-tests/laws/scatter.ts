@@ -12,7 +12,10 @@ import { backwards, rowsIn, take } from './rows.ts';
 const payload = rowsOf({ number: 'u32', float: 'f32', flag: 'bool', byte: 'i8' });
 type Payload = HostRows<{ number: 'u32'; float: 'f32'; flag: 'bool'; byte: 'i8' }>;
 
-/** Distinct indices below `length`. Rows for which none is left get an index past the end, and so do some others. */
+/**
+ * An index below `length` for each row. The indices are distinct. When none is left, rows get an index past the end;
+ * some other rows get one too.
+ */
 function places(rows: number, length: number, seed: number): Uint32Array {
   const next = randomWords(seed);
   const free = Array.from({ length }, (_, i) => i);
@@ -44,7 +47,7 @@ function rowsByPlace(indices: Uint32Array, length: number, placed: (row: number)
   return rows;
 }
 
-/** Appends a row: the initial contents, which are expected at indices without a row. */
+/** Appends a row with the initial contents, which are expected wherever no row is stored. */
 function withRow(host: Payload, byte: number): Payload {
   const { number, float, flag } = host;
   return {

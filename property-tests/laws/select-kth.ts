@@ -26,10 +26,10 @@ const selectCase: fc.Arbitrary<Case> = fc
     }),
   );
 
-/** Ranks to select: a few, or so many that selectKth sorts the keys and gathers from the sorted keys. */
+/** Ranks to select: a few ranks, or so many that selectKth sorts the keys and gathers from the sorted keys. */
 const manyPlaces = rowsOf({ place: 'u32' }, fc.oneof(fc.integer({ min: 0, max: 9 }), fc.constantFrom(255, 256, 257)));
 
-/** The keys at some positions of the sorted order; zero for positions past the end. */
+/** The keys at given positions of the sorted order. A position past the end gives zero. */
 function keysAt({ kind, rows, descending }: Case, places: Iterable<number>): HostTable {
   const keys = Array.from({ length: rowsIn(rows) }, (_, row) => ({ row, key: keyOf(kind, rows, row) }));
   const order = keys.sort((a, b) => (descending ? b.key - a.key : a.key - b.key)).map(({ row }) => row);

@@ -12,7 +12,7 @@ import { keysOf } from './sort-keys.ts';
 
 type KeyKind = 'u32' | 'i32' | 'f32' | 'u64' | 'u8' | 'i16';
 
-/** Columns that are sorted along with the keys; a case has some of them. */
+/** Columns that can be sorted along with the keys. A case has some of these columns. */
 const payloads = { float: 'f32', byte: 'u8', flag: 'bool', index: 'i32' } as const;
 
 interface Case {
@@ -48,7 +48,7 @@ const sortCase: fc.Arbitrary<Case> = fc
     });
   });
 
-/** The expected order of all rows, by their numbers. */
+/** The expected order of all rows, as a list of row numbers. */
 function sortedOrder({ kind, rows, options }: Case): number[] {
   const order = Array.from({ length: rowsIn(rows) }, (_, i) => i);
   const sign = options.descending ? -1 : 1;

@@ -24,7 +24,9 @@ const offset = fc.oneof(
 const offsets = fc.array(fc.tuple(offset, offset), { minLength: 1, maxLength: 4 });
 const OUTSIDE = { value: -5, flag: true };
 
-/** Maps a position to one inside the line by the boundary rule; undefined if the rule gives none. */
+/**
+ * Maps a position to a position inside the line, as the boundary rule says. Undefined if the rule gives no position.
+ */
 function placeOn(size: number, place: number, rule: Boundary): number | undefined {
   if (place >= 0 && place < size) return place;
   const period = 2 * (size - 1);
@@ -47,7 +49,7 @@ const modulo = (a: number, b: number): number => ((a % b) + b) % b;
 type Cells = { readonly value: ArrayLike<number>; readonly flag: readonly boolean[] };
 type Rule = { readonly x: Boundary; readonly y: Boundary };
 
-/** The expected value at an offset from a cell. */
+/** The expected value that a stencil reads at an offset from a cell. */
 function seen(cells: Cells, width: number, rule: Rule, cell: number, [dx, dy]: readonly [number, number]): number {
   const rows = Math.ceil(cells.value.length / width);
   const column = placeOn(width, (cell % width) + dx, rule.x);
@@ -59,8 +61,8 @@ function seen(cells: Cells, width: number, rule: Rule, cell: number, [dx, dy]: r
 }
 
 /**
- * The expected results: each cell's own value plus the values at all offsets, multiplied by the offsets' positions in
- * the list.
+ * The expected results. A result is the cell's own value plus the values at all offsets, each multiplied by the
+ * position of its offset in the list.
  */
 function expected(
   cells: Cells,
@@ -88,7 +90,7 @@ const weighted = (list: readonly (readonly [number, number])[]) =>
 
 const cells = rowsOf({ value: 'i32', flag: 'bool' });
 
-/** Grids of complete rows: their width, and their number of cells. */
+/** Grids without incomplete rows: their width, and their number of cells. */
 const grid = fc
   .tuple(fc.oneof(fc.constantFrom(1, 2, 3, 64), fc.integer({ min: 1, max: 300 })), rowCount)
   .map(([width, about]) => [width, width * Math.ceil(Math.min(about, 5000) / width)] as const);

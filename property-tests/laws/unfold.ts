@@ -10,7 +10,7 @@ import { assertSame, assertSameBytes } from './compare.ts';
 import { type Law, law } from './law.ts';
 import { rowsIn, takeArray } from './rows.ts';
 
-/** A walk over the ranks of a row's outputs, like those of `expand`. */
+/** A walk over the ranks of a row's outputs. The ranks are the same as in `expand`. */
 const fromZero = fn({}, { rank: u32 }, () => ({ rank: 0 }));
 const ranks = fn(
   { id: u32, float: f32, count: u32, rank: u32 },
@@ -68,7 +68,7 @@ interface Wandered {
   readonly flag: boolean;
 }
 
-/** The expected rows that the walks emit, by plain loops. */
+/** The expected rows that the walks emit, computed by plain loops. */
 function wandered({ seed, steps, byte }: Wanderers, max: number, rare: number): Wandered[] {
   const out: Wandered[] = [];
   for (let row = 0; row < seed.length; row++) {
@@ -90,7 +90,9 @@ const wanderers = rowsOf({ seed: 'u32', steps: 'u32', byte: 'i8' }, fewRows);
 const maxSteps = fc.constantFrom(1, 2, 7, 40);
 const rareness = fc.constantFrom(1, 2, 5, 70000);
 
-/** A walk over the multiples of a number in its row. They serve as target indices and as values to combine. */
+/**
+ * A walk over the multiples of the number in its row. The multiples serve as target indices and as values to combine.
+ */
 const multiplesFrom = fn({ by: u32 }, { at: u32 }, ({ by }) => ({ at: by }));
 const multiples = fn(
   { by: u32, at: u32, end: uniform(u32) },
@@ -104,7 +106,7 @@ const multiples = fn(
 );
 const combinations: readonly AtomicCombination[] = ['add', 'and', 'or', 'xor', 'min', 'max'];
 
-/** A walk whose state is a single column: it counts from 1 to a number in its row. */
+/** A walk that counts from 1 to the number in its row. Its state is a single column. */
 const fromOne = fn({}, { k: u32 }, () => ({ k: 1 }));
 const upTo = fn({ last: u32, k: u32 }, { more: bool, emits: bool, state: { k: u32 }, value: u32 }, ({ last, k }) => ({
   more: k.lt(last),

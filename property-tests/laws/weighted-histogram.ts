@@ -9,7 +9,7 @@ import { type Law, law } from './law.ts';
 
 type Named<T> = { readonly [name: string]: T };
 
-/** The expected sums per bin, added in 64 bits. */
+/** The expected sums for each bin, which are computed in 64 bits. */
 function sumsByBin(bins: ArrayLike<number>, count: number, weights: Named<ArrayLike<number>>) {
   const sumsOf = (weight: ArrayLike<number>) => {
     const sums = new BigUint64Array(count);

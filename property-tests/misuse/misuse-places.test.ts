@@ -202,7 +202,7 @@ const everyOf = (places: readonly Place[], given: readonly Given[]): Row[] =>
     given.map(([wrong, value, code]): Row => [`${place}, ${wrong}`, () => call(value), code, names]),
   );
 
-/** Cases that are left out, because the argument accepts the value, or refuses it with another error code. */
+/** Cases that are left out, because the argument accepts the value, or refuses the value with another error code. */
 const taken: readonly string[] = [
   'scatter onto, nothing',
   'expand counts, a number',

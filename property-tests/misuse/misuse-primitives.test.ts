@@ -25,7 +25,7 @@ import {
 
 const { bool, f32, u32 } = q;
 
-/** Wrong calls that misuse-places.test.ts does not cover; it tries all wrong values for all table arguments. */
+/** Wrong calls that are not in misuse-places.test.ts, which tries all wrong values for all table arguments. */
 const rows: readonly Row[] = [
   ['gather, a column of another context', () => p.gather!(x, stranger), 'column/contexts', 'gather'],
   [

@@ -7,7 +7,7 @@ import { bool, fn, u32 } from '../../index.ts';
 export type Loose = Record<string, (...args: unknown[]) => unknown>;
 export const p: Loose = q as unknown as Loose;
 
-// Contexts that all test files of a thread share, so no file may close them.
+// Contexts that all test files of a thread share. So no test file may close `context` or `foreign`.
 export const context: q.Context = new q.Context(createReferenceBackend());
 const foreign = new q.Context(createReferenceBackend());
 export const c: Loose = context as unknown as Loose;
@@ -58,7 +58,9 @@ export const step: unknown = fn(
 export const arrow = (a: unknown): unknown => a;
 export const sum: q.Monoid<typeof u32> = q.plus(u32);
 
-/** A wrong call: what is wrong, the call, its error code, and a word that the error message must contain. */
+/**
+ * A wrong call: a description of the mistake, the call, its error code, and a word that the error message must contain.
+ */
 export type Row = readonly [wrong: string, call: () => unknown, code: string, names: string];
 
 /** Declares one test for each wrong call. */

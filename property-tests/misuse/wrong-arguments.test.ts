@@ -26,10 +26,7 @@ import {
 
 type Call = (...args: unknown[]) => unknown;
 
-/**
- * All callable exports of the package. If several entry points have the same export, it is listed for the first of
- * them.
- */
+/** All callable exports of the package. An export of several entry points is listed under the first of them. */
 async function exportedCalls(): Promise<Map<string, Call>> {
   const found = new Map<string, Call>();
   const seen = new Set<unknown>();
@@ -98,13 +95,16 @@ const EXEMPT: { readonly [name: string]: string } = {
   openNodeGpu: 'needs a device; its adapter is in misuse-backends.test.ts',
 };
 
-/** Kinds of garbage that each argument is tried with by default. */
+/** Number of kinds of garbage that are tried for each argument by default. */
 const GARBAGE_PER_ARGUMENT = 6;
 const OTHERS_MEMORY = 'gives back memory that is not its own';
-/** Number of tries. Garbage collection during a call may free stored views of earlier calls, but not in every try. */
+/**
+ * Number of times that a call is tried. During a call, garbage collection may free stored views of earlier calls, but
+ * not each time.
+ */
 const TRIES = 5;
 
-/** Describes how a call with a garbage argument misbehaves; undefined if it fails as it should. */
+/** Describes how a call with garbage as an argument misbehaves. Undefined if the call fails as it should. */
 async function flawOf(
   call: Call,
   args: Arguments,
@@ -138,12 +138,18 @@ async function flawOf(
   return undefined;
 }
 
-/** The names of a valid record's fields. If the whole record is missing, the error may name its first field. */
+/**
+ * The names of the fields of a valid record. If the whole record is missing, the error may name the first of these
+ * fields.
+ */
 function fieldsOf(valid: unknown): string[] {
   return typeof valid === 'object' && valid !== null && !Array.isArray(valid) ? Object.keys(valid) : [];
 }
 
-/** Awaits a result; if the result is a generator, awaits its first value; if it has a `close` method, calls it. */
+/**
+ * Awaits a result. If the result is a generator, awaits its first value. If the result has a `close` method, calls this
+ * method.
+ */
 async function settled(result: unknown): Promise<void> {
   const awaited = await (result as Promise<unknown>);
   const { next, close } = (awaited ?? {}) as Partial<AsyncGenerator & { close(): unknown }>;
@@ -224,7 +230,7 @@ describe.each(Object.entries(tables))('%s', (name, valid) => {
   });
 });
 
-/** Names of arguments that hold options, and of options whose values are again records of options. */
+/** Names of arguments that contain options, and of options whose values are again records of options. */
 const OPTIONS = ['options', 'job', 'policy', 'parameters'];
 const INNER_OPTIONS = ['limits', 'matching', 'migrate', 'policy', 'detection', 'tracking', 'linking'];
 

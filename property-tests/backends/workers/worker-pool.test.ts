@@ -433,7 +433,7 @@ describe.each([1, 3])('functions of a pool of %i', (workers) => {
 describe('a process', () => {
   const script = (end: string): string => `
     import { createWorkersBackend } from './dist/backends/workers/index.js';
-    // Node counts the standard streams as resources as soon as they have been used.
+    // The standard streams are resources from their first use on.
     for (const stream of [process.stdout, process.stderr]) stream.write('');
     const before = process.getActiveResourcesInfo();
     const backend = await createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });

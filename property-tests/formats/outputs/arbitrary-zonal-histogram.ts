@@ -29,7 +29,8 @@ const draft: fc.Arbitrary<ZoneDraft> = fc.record({
 });
 
 /**
- * Valid results of zonal histograms: bins are in order and not empty, and their counts add up to the number of cells.
+ * Valid results of zonal histograms. The bins are in order and not empty, and the counts of all bins add up to the
+ * number of cells.
  */
 export const zonalHistogram: fc.Arbitrary<WithStatistics> = fc.array(draft, { maxLength: 8 }).map(toHistogram);
 

@@ -64,7 +64,7 @@ describe('comparePlot', () => {
   );
 });
 
-/** The result of one tile without rows, because these tests only read its totals. */
+/** Makes the result of one tile. The result has no rows, because these tests only read its totals. */
 function tileOf(tile: string, ratios: readonly number[]): TileComparison {
   const none = {
     ids: { bytes: new Uint8Array(0), starts: Uint32Array.of(0) },

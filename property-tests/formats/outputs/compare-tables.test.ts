@@ -13,7 +13,7 @@ import { awkwardName } from './arbitrary-zonal-histogram.ts';
 const names = fc.array(fc.oneof(fc.nat().map(String), awkwardName), { minLength: 1, maxLength: 5 });
 const area = fc.oneof(fc.bigInt({ min: 1n, max: 300n }), fc.bigInt({ min: 2n ** 52n, max: 2n ** 62n }));
 
-/** The result of a tile with arbitrary names and areas, and its ids as strings. */
+/** The result of one tile, with arbitrary names and areas. The ids are also given as strings. */
 interface NamedTile {
   readonly comparison: TileComparison;
   readonly idsP: readonly string[];
@@ -69,7 +69,7 @@ const namedTile: fc.Arbitrary<NamedTile> = fc
 const tiles = fc.array(namedTile, { maxLength: 5 });
 const kind = fc.constantFrom<CompareTable>('pairs', 'tiles', 'missing');
 
-/** The expected rows of a table, in the form in which a JSON reader with big integers returns them. */
+/** The expected rows of a table, in the form that a JSON reader with big integers returns. */
 function expectedRows(table: CompareTable, { comparison: tile, idsP, idsQ }: NamedTile): Record<string, unknown>[] {
   const { p, q, pairs } = tile;
   if (table === 'tiles') {

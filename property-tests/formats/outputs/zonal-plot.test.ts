@@ -27,7 +27,7 @@ const GRID: RasterGrid = {
   geographic: true,
 };
 
-/** One square per zone, side by side from the raster's corner. */
+/** One square per zone. The squares are side by side, beginning at the corner of the raster. */
 function squares(zones: number, longitudeOf = (zone: number): number => -120 + zone): Polygons {
   const corners = Array.from({ length: zones }, (_, zone) => [longitudeOf(zone), 40] as const);
   return {
@@ -38,7 +38,7 @@ function squares(zones: number, longitudeOf = (zone: number): number => -120 + z
   };
 }
 
-/** The result for zones of 100 cells with the given means; a zone whose mean is NaN has no cells. */
+/** Makes a result for zones of 100 cells with the given means. A zone whose mean is NaN has no cells. */
 function zonesWithMeans(names: readonly string[], means: readonly number[]): WithStatistics {
   const cells = BigUint64Array.from(means, (mean) => (Number.isNaN(mean) ? 0n : 100n));
   const filled = means.flatMap((mean, zone) => (Number.isNaN(mean) ? [] : [zone]));
@@ -71,7 +71,7 @@ function zonesWithMeans(names: readonly string[], means: readonly number[]): Wit
 const draw = (histogram: ZonalHistogram, facets?: number): Promise<string> =>
   zonalPlot({ histogram, polygons: squares(histogram.names.length), grid: GRID, title: 'A <title> & "more"', facets });
 
-/** The x positions in pixels at which the paths of an SVG start. */
+/** The x coordinates in pixels at which the paths of an SVG start. */
 const starts = (svg: string): number[] => [...svg.matchAll(/ d="M(-?[\d.]+),/g)].map((match) => Number(match[1]));
 
 describe('zonalPlot', () => {
@@ -145,7 +145,7 @@ describe('zonalPlot', () => {
     };
     const heights = await Promise.all([1, 2, 3, 4, 5, 6, 12].map(heightOf));
     expect(heights).toEqual(heights.toSorted((a, b) => b - a));
-    // A bar loses a quarter of a pixel on every side to the gap.
+    // A bar is a quarter of a pixel smaller on every side, because of the gap between bars.
     expect(heights[0]).toBeCloseTo(319.5, 6);
     expect(heights[5]).toBeCloseTo(75.5, 6);
     expect(heights[6]).toBeCloseTo(75.5, 6);

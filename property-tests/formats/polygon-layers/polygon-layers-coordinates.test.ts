@@ -17,7 +17,7 @@ describe('numbers', () => {
       .tuple(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom('e3', 'E-12', 'e+0', 'e999'))
       .map(([a, e]) => `${a}`.split('e')[0] + e),
   );
-  /** Decimals halfway between two f64, for which rounding is hardest, and decimals close to these. */
+  /** Decimals that are halfway between two f64, where rounding is hardest, and decimals close to such ones. */
   const middles = fc
     .tuple(
       fc.integer({ min: 2 ** 52, max: 2 ** 53 - 1 }),
@@ -97,7 +97,8 @@ describe('coordinates', () => {
       const bytes = Buffer.from(`${text}${behind}\0`);
       const record = emptyRecord();
       const end = scanRecord(record, bytes, 0, bytes.length - 1);
-      // If the text ends right after a number or a literal, its end is unknown, because it might continue.
+      // If the text ends right after a number or a literal, it is unknown where the number or literal ends, because it
+      // might continue.
       if (end === -1) expect([behind, /^["[{]/.test(text)]).toEqual(['', false]);
       else expect([end, parseRecord(record)]).toEqual([Buffer.byteLength(text), JSON.parse(text)]);
     },

@@ -108,7 +108,10 @@ async function expectAnswer(read: Promise<ReadZones>, max: number): Promise<void
   expect(x.length).toBeLessThanOrEqual(max);
 }
 
-/** Expects starts of rows: the first is 0, they never decrease, and the last is the number of elements. */
+/**
+ * Expects a list of the starts of rows: the first start is 0, starts never decrease, and the last one is the number of
+ * elements.
+ */
 function expectStarts(starts: Uint32Array, end: number): void {
   expect([starts[0], starts[starts.length - 1]]).toEqual([0, end]);
   for (let row = 1; row < starts.length; row++) expect(starts[row]! >= starts[row - 1]!).toBe(true);
@@ -120,7 +123,7 @@ const policy: fc.Arbitrary<PolygonLayerOptions> = fc.record({
 });
 
 describe.each(FORMATS)('the reader of %s', (format) => {
-  // A file cannot have more vertices than bytes, except TopoJSON, whose rings share arcs.
+  // A file cannot have more vertices than bytes. TopoJSON is the exception, because its rings share arcs.
   const read = (bytes: Uint8Array, options: PolygonLayerOptions, sizes?: BlockSizes) => {
     const beside = { '.dbf': dbaseOf('name', [...names, 'd']) };
     return expectAnswer(
@@ -151,7 +154,8 @@ describe.each(FORMATS)('the reader of %s', (format) => {
       const options = { format, onBadRecord: 'skip' } as const;
       const cut = await readBytes(VALID[format].subarray(0, length), options).catch((error) => error);
       if (cut instanceof QuadrilleError) continue;
-      // A truncated file is read only in formats with one record per line: the lines before the cut are complete.
+      // A truncated file is accepted only in formats with one record per line, because the lines before the cut are
+      // complete.
       expect(format === 'geojson-lines' || format === 'wkt' || length > VALID[format].length - 2).toBe(true);
       expect([...cut.zones.polygons.x]).toEqual([...whole.x].slice(0, cut.zones.polygons.x.length));
     }

@@ -161,8 +161,8 @@ describe('streamed GeoJSON', () => {
         await outcome(() => parseZones(damaged)),
       ];
       if (typeof ours === 'string' || typeof theirs === 'string') {
-        // Both readers refuse text that is not JSON. Each may refuse other texts too: a stream refuses a second member
-        // "features", for example.
+        // Both readers refuse text that is not JSON. Each reader may also refuse other texts: the streaming reader, for
+        // example, refuses a second member "features".
         if (theirs === 'format/json-syntax') expect(typeof ours).toBe('string');
       } else expect(ours).toEqual(theirs);
     },

@@ -18,7 +18,7 @@ import {
 
 const fixture = (name: string) => join(import.meta.dirname, '..', '..', 'fixtures', 'polygon-layers', name);
 
-/** Rings in a fixed order, because readers nest rings differently. */
+/** Sorts rings, because readers nest rings differently. */
 const sorted = (rings: readonly Ring[]) => rings.map((ring) => JSON.stringify(ring)).sort();
 
 describe('a Shapefile', () => {

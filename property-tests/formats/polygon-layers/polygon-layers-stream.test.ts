@@ -21,7 +21,7 @@ const featureAt = (index: number): string => {
   return `{"type":"Feature","properties":{"name":"n${index}"},"geometry":{"type":"Polygon","coordinates":[[[${ring.join('],[')}]]]}}`;
 };
 
-/** Writes features until the file has its intended length; returns their number. */
+/** Writes features until the file has its intended length. Returns the number of features. */
 async function writeLarge(path: string, head: string, separator: string, tail: string): Promise<number> {
   const features = Array.from({ length: 500 }, (_, index) => featureAt(index));
   const piece = Buffer.from(features.join(separator));
@@ -34,7 +34,10 @@ async function writeLarge(path: string, head: string, separator: string, tail: s
   return times * features.length;
 }
 
-/** Reads a file in a separate process; returns by how many megabytes its memory grew. */
+/**
+ * Reads a file in a separate process. Returns the numbers of polygons and vertices, and by how many megabytes the
+ * memory of the process grew.
+ */
 async function readApart(path: string): Promise<{ polygons: number; vertices: number; grown: number }> {
   const reader = new URL('../../../formats/polygon-layers/open-polygon-layer.ts', import.meta.url).href;
   const program = `
@@ -69,8 +72,8 @@ describe('a file of more than a hundred megabytes', () => {
     for (const [path, polygons] of Object.entries(files)) {
       const read = await readApart(path);
       expect([read.polygons, read.vertices]).toEqual([polygons, 89 * polygons]);
-      // A batch takes 16 MB. Its columns grow by doubling, and old ones wait for garbage collection. The text and
-      // numbers of the whole file are 240 MB.
+      // A batch takes 16 MB. Its columns grow by doubling, and outgrown arrays wait for garbage collection. In
+      // contrast, the text and numbers of the whole file would take 240 MB.
       expect(read.grown).toBeLessThan(MEGABYTES);
     }
   });

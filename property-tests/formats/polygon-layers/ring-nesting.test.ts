@@ -3,7 +3,7 @@ import { partsByDirection } from '../../../formats/polygon-layers/ring-nesting.t
 import { fc, test } from '../../law-test.ts';
 import { box, type Rings } from '../../support/zonal-support.ts';
 
-/** Makes an outline, which is clockwise; holes are counterclockwise. */
+/** Makes an outline. Outlines are clockwise; holes are counterclockwise. */
 const outline = (...corners: Parameters<typeof box>): Rings[number] => [...box(...corners)].reverse();
 const hole = box;
 

@@ -87,7 +87,10 @@ function expectAnswer(read: () => PolygonTile, max: number): void {
   expect(x.length).toBeLessThanOrEqual(max);
 }
 
-/** Expects starts of rows: the first is 0, they never decrease, and the last is the number of elements. */
+/**
+ * Expects a list of the starts of rows: the first start is 0, starts never decrease, and the last one is the number of
+ * elements.
+ */
 function expectStarts(starts: Uint32Array, end: number): void {
   expect(starts[0]).toBe(0);
   expect(starts[starts.length - 1]).toBe(end);
@@ -96,7 +99,8 @@ function expectStarts(starts: Uint32Array, end: number): void {
 
 describe.each(FORMATS)('the reader of %s', (format) => {
   const parameters: TileParameters = { format, place: 'tile' };
-  // Text has at most one vertex per three bytes; masks and images have at most four corners per run or pixel.
+  // A text has at most one vertex per three bytes. Masks and images have at most four corners per run of pixels, or per
+  // pixel.
   const parse = (bytes: Uint8Array) => expectAnswer(() => parseTile(bytes, parameters), 2000 * (bytes.length + 1));
 
   test('reads the unchanged file', () => {
@@ -160,7 +164,7 @@ describe('a changed file', () => {
     async ([name, valid], list, repack) => {
       const path = join(root, name);
       const damaged = changed(valid, list);
-      // Also damages the content of a compressed volume before compression, because damage of compressed bytes is
+      // The content of a compressed volume is also damaged before compression, because damage of compressed bytes is
       // noticed at once.
       await writeFile(path, repack && name.endsWith('.gz') ? gzipSync(changed(volume(), list)) : damaged);
       try {

@@ -27,8 +27,8 @@ const labelImage = (max: number): fc.Arbitrary<LabelImage> =>
     );
 
 /**
- * Connected components of equal labels, by flood fill. Each is a list of its pixels; components are ordered by their
- * first pixels.
+ * Connected components of equal labels, by flood fill. A component is a list of its pixels. Components are ordered by
+ * their first pixels.
  */
 function floodComponents({ width, height, labels }: LabelImage): number[][] {
   const seen = new Set<number>();
@@ -218,7 +218,7 @@ describe('a PNG of labels', () => {
   });
 });
 
-/** Lengths of runs of pixels down the columns, starting with a run of the background. */
+/** Lengths of runs of equal pixels, column by column from top to bottom. The first run is one of the background. */
 function runsOf({ width, height, labels }: LabelImage): number[] {
   const counts = [0];
   let value = 0;
@@ -231,7 +231,7 @@ function runsOf({ width, height, labels }: LabelImage): number[] {
   return counts;
 }
 
-/** Run lengths as text of COCO: five bits per character, lowest bits first. */
+/** Run lengths in the text format of COCO: five bits per character, lowest bits first. */
 function compress(counts: readonly number[]): string {
   let text = '';
   for (const [index, count] of counts.entries()) {

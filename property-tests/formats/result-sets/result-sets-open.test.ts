@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 
-/** Makes a new folder with the given files; for null, it makes a subfolder. */
+/** Makes a new folder with the given files. If the content of a file is null, makes a subfolder instead. */
 async function folder(files: Readonly<Record<string, string | Uint8Array | null>>): Promise<string> {
   const path = join(root, String(folders++));
   await mkdir(path);
@@ -155,7 +155,7 @@ describe('a file', () => {
 
 describe('segmentations of real images', () => {
   const fixtures = join(import.meta.dirname, '..', '..', 'fixtures', 'result-sets');
-  // The numbers of tiles, regions and corners. Those of the atlases were counted by another program.
+  // The expected numbers of tiles, regions and corners. The numbers of the atlases were counted by another program.
   const images = [
     ['ihc-sigma-1.0.png', 1, 377, 15_940],
     ['ihc-sigma-1.6.png', 1, 340, 13_954],
@@ -354,7 +354,7 @@ describe('a NIfTI volume', () => {
       expect(tiles.map((tile) => tile.name)).toEqual(
         Array.from({ length: slices }, (_, slice) => `slice-${String(slice).padStart(6, '0')}`),
       );
-      // Slices are read in any order and repeatedly: a volume that was released is then unpacked again.
+      // Slices may be read in any order and repeatedly. If the volume of a slice was released, it is unpacked again.
       for (const slice of [...tiles.keys()].reverse().concat(0)) {
         const labels = Int32Array.from(written.voxels.slice(slice * width * height, (slice + 1) * width * height));
         const tile = tiles[slice]!;

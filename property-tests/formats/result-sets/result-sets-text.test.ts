@@ -175,7 +175,7 @@ GEOMETRYCOLLECTION EMPTY`,
     'that is truncated is reported as truncated',
     (cut) => {
       const text = whole.slice(0, whole.length - 1 - (cut % (whole.length - 'MULTIPOLYGON Z '.length)));
-      // If the cut is inside a keyword or a number, there is another error.
+      // If the cut is inside a keyword or a number, the error is a different one.
       fc.pre(!/[A-Z]$|n$|na$/.test(text.trimEnd().replace(/EMPTY$|Z$/, '')));
       expect(() => read('wkt', text)).toThrow(
         expect.objectContaining({
@@ -253,7 +253,7 @@ describe('delimited text', () => {
       ['7', 0],
       ['8', 1],
     ]);
-    // Numbers as column names, as some programs write them.
+    // Column names that are numbers, as some programs write them.
     expect(ids(`,0,1\n0,a,${square}\n`)).toEqual([['0', 1]]);
     expect(ids(`x,y\n1,\n2,${square}\n`)).toEqual([
       ['0', 0],

@@ -22,7 +22,7 @@ const columnsOfIntegers = someColumns(60, [
   [{ type: 'string' }, fc.constantFrom('', 'a', 'ü')],
 ]);
 
-/** Yields chunks of a table; the memory of each is overwritten before the next one. */
+/** Yields chunks of a table. All chunks use the same memory, which is overwritten before the next chunk. */
 async function* lent(table: Chunk, rowsPerChunk: number): AsyncGenerator<Chunk> {
   for (let at = 0; at < table.rows; at += rowsPerChunk) {
     const { rows, columns } = sliceOf(table, at, Math.min(rowsPerChunk, table.rows - at));

@@ -25,7 +25,7 @@ function narrowed(cell: Cell): Cell {
   return cell === null ? null : Number(cell);
 }
 
-/** The content of the files that fixtures/table-files.py wrote, by column. */
+/** The expected content of the files that fixtures/table-files.py wrote, by column. */
 const EXPECTED: { readonly [name: string]: (row: number) => Cell } = {
   id: (row) => row,
   small: (row) => (row % 100) - 50,

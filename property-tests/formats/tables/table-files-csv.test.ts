@@ -21,7 +21,7 @@ function written({ text, quoted }: Field): string {
   return quoted || /[",;\r\n\t|]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** The cell as which a field is read: null for an empty field without quotes. */
+/** The cell that is read for a field: null for an empty field without quotes, otherwise the text. */
 const cellOf = ({ text, quoted }: Field): Cell => (text === '' && !quoted ? null : text);
 
 const grid = fc

@@ -96,8 +96,8 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
     for (let length = 1; length < bytes.length; length += step) {
       const read = await expectReadOrRefused(bytes.subarray(0, length));
       if (read === undefined) continue;
-      // Only a stream is read if it is cut, because its end marker is optional. A file that is cut within its magic
-      // number is read as text.
+      // Of the cut files, only a stream may be read without an error, because its end marker is optional. A file that
+      // is cut within its magic number is read as text.
       if (length > 8) expect(name).toBe('a stream of Arrow');
       if (length > 8)
         for (const [column, cells] of Object.entries(read.cells))
@@ -161,7 +161,7 @@ describe('files refused on opening', () => {
       () => Buffer.from('PAR1\0\0\0\0\xff\xff\xff\x7fPAR1', 'latin1'),
       { code: 'format/damaged-table' },
     ],
-    // These metadata could take all memory or hours: a list with a huge length, and a number that never ends.
+    // These metadata could use up all memory or take hours: a list with a huge length, and a number that never ends.
     [
       'metadata with an oversized list',
       () => parquetOf([0x29, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0]),

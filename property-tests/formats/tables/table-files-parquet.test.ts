@@ -10,7 +10,7 @@ const files = (await readdir(folder)).filter((name) => /^(duckdb|arrow-rs)-/.tes
 const ROWS = 300;
 const DAY_2000 = 946_684_800_000_000n;
 
-/** The content of the files that fixtures/table-files.mjs wrote, by column. */
+/** The expected content of the files that fixtures/table-files.mjs wrote, by column. */
 const EXPECTED: { readonly [name: string]: (row: number) => Cell } = {
   id: (row) => row,
   small: (row) => row % 7,

@@ -123,7 +123,7 @@ describe('written tables read back unchanged', () => {
           cells.map((cell) => cell === null),
         );
         if (field.type !== 'string') continue;
-        // Byte-order marks are left out, because the other reader strips them.
+        // Byte-order marks are removed from the expected cells, because the other reader strips such marks.
         expect([...column.toArray()]).toEqual(
           cells.map((cell) => (cell as string | null)?.replace(/^\ufeff/, '') ?? null),
         );
@@ -132,7 +132,10 @@ describe('written tables read back unchanged', () => {
   );
 });
 
-/** The types that the other writer of Parquet supports, and how it represents their cells. */
+/**
+ * The types that the other writer of Parquet supports. Each has a function that converts a cell to the form that this
+ * writer expects.
+ */
 const PARQUET: { readonly [type: string]: (cell: Cell) => unknown } = {
   i32: Number,
   f32: Number,

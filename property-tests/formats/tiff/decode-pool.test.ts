@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** The size of a raster of f32; its sides are not multiples of its tiles' sides. */
+/** The size of a raster of f32. Width and height are not multiples of the sides of tiles. */
 const [width, height] = [300, 200];
 const cells = Float32Array.from({ length: width * height }, (_, i) => Math.sin(i) * 1000);
 const whole = { column: 0, row: 0, columns: width, rows: height };
@@ -58,7 +58,7 @@ describe('decoder threads', () => {
         for (const [index, window] of windows.entries()) {
           const read = await source.read(window);
           expect(bytesOf(read)).toEqual(expected[index]);
-          // Fills the array, because old content of reused memory must not reappear.
+          // The array is overwritten, because its old content must not reappear when its memory is reused.
           read.fill(77);
           source.reuse!(read);
         }

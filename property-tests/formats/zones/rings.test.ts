@@ -11,8 +11,8 @@ const flat = (ring: readonly Vertex[]): boolean =>
   isFlat({ x: column(ring, 0), y: column(ring, 1), length: ring.length }, 0);
 
 /**
- * Whether a ring is flat by definition: all vertices are on the line to the farthest vertex, except for rounding
- * errors.
+ * Whether a ring is flat by definition: up to rounding errors, all vertices are on the line from the first vertex to
+ * the vertex farthest from it.
  */
 function isFlatByDefinition(ring: readonly Vertex[]): boolean {
   const [first] = ring;

@@ -7,8 +7,8 @@ import { test } from '../../law-test.ts';
 const counties = fileURLToPath(new URL('../../../node_modules/us-atlas/counties-10m.json', import.meta.url));
 
 /**
- * A topology of a square of four arcs, one of which is stored backwards, and a triangle that shares an arc with the
- * square.
+ * A topology of a square and a triangle. The square consists of four arcs, one of which is stored backwards. The
+ * triangle shares an arc with the square.
  */
 const topology = {
   type: 'Topology',
