@@ -28,7 +28,7 @@ export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly zones: string;
   readonly raster: string;
   readonly binning: Binning;
-  /** Whether bins were given. False if only statistics are written. */
+  /** Whether the user gave bins. If not, only statistics are written. */
   readonly binsGiven: boolean;
   readonly layer: string | undefined;
   readonly id: string | undefined;
@@ -38,7 +38,7 @@ export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly assumeCrs: string | undefined;
   readonly antimeridian: 'unwrap' | undefined;
   readonly fill: FillRule;
-  /** Where the histograms are written: a file, or `-` for stdout. Undefined if they are not written. */
+  /** Path of the file for the histograms, or `-` for stdout. Undefined if the histograms are not written. */
   readonly out: string | undefined;
   readonly format: 'csv' | 'json';
   readonly stats: string | undefined;
@@ -232,7 +232,9 @@ function checkStandardOutput({ out, stats, plot }: ZonalOptions): void {
   checkOneToStdout({ out, stats, plot }, remedy);
 }
 
-/** Throws if more than one output is `-`. `targets` maps the names of options to their values. */
+/**
+ * Throws if the value of more than one output option is `-`. `targets` contains the values by the names of the options.
+ */
 export function checkOneToStdout(targets: Readonly<Record<string, string | undefined>>, remedy: string): void {
   const claims = Object.entries(targets).filter(([, target]) => target === '-');
   if (claims.length < 2) return;

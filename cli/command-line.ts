@@ -15,7 +15,7 @@ export interface OptionSpec {
   readonly repeats?: boolean;
 }
 
-/** The values of the given options, by option name: a text, or true for a flag. */
+/** The values of the given options, by the names of the options. The value is a text, or true for a flag. */
 export type OptionValues = ReadonlyMap<string, string | true>;
 
 /** The parsed arguments of a command. */
@@ -23,7 +23,7 @@ export interface CommandWords {
   /** The positional arguments, which belong to no option. */
   readonly words: readonly string[];
   readonly values: OptionValues;
-  /** All values of options that may be given several times, by option name. */
+  /** For each option that may be given several times, all its values, by the name of the option. */
   readonly repeated: ReadonlyMap<string, readonly string[]>;
 }
 

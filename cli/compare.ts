@@ -106,7 +106,7 @@ async function print(text: string, { stdout, signal }: Surroundings): Promise<vo
   await writeToStdout(stdout, [text], signal);
 }
 
-/** Throws if an output would be in a folder of tiles, because the next run would read it as a tile. */
+/** Throws if an output file would be in a folder of tiles, because the next run would read the file as a tile. */
 async function protectFolders({ a, b }: CompareOptions, outputs: readonly string[]): Promise<void> {
   const resolve = (path: string): Promise<string | undefined> => resolveTarget(path).catch(() => undefined);
   const folders = await Promise.all([a, b].map(resolve));
@@ -213,8 +213,8 @@ async function openSets<C extends RunContext>(
 }
 
 /**
- * Whether label images can be compared pixel by pixel, without tracing outlines. Both sets must be label images, and a
- * pixel of the comparison must be a pixel of the images.
+ * Whether label images can be compared pixel by pixel, without tracing outlines. Both sets must be label images, and
+ * their pixels must have the same size as the pixels of the comparison.
  */
 function canCountLabels({ p, q }: Sets, { pixelSize }: CompareOptions): boolean {
   return pixelSize === 1 && isLabelFormat(p.format) && isLabelFormat(q.format);

@@ -2,7 +2,9 @@ import { UsageError } from '../formats/usage-error.ts';
 import { ArgumentError, FormatError, GeometryError, PackageError, QuadrilleError } from '../primitives/errors.ts';
 import { Interrupted } from './interrupt.ts';
 
-/** Exit codes: success, failure while running, invalid arguments or input. */
+/**
+ * Exit codes: `success`, `failure` for an error while running, and `badInput` for invalid arguments or invalid input.
+ */
 export const EXIT = { success: 0, failure: 1, badInput: 2 } as const;
 
 const INPUT_ERRORS = [UsageError, FormatError, GeometryError, ArgumentError, PackageError];

@@ -6,7 +6,8 @@ import { progressBar } from './progress-bar.ts';
 const NOTES_SHOWN = 20;
 
 /**
- * Creates a log for people: notes and a summary as sentences, and a progress bar if the stream is a terminal.
+ * Creates a log for people. Notes and the summary are sentences. If the stream is a terminal, the log has a progress
+ * bar.
  *
  * The log prints the first twenty notes and the number of further notes. `--json-log` and JSON results contain all
  * notes.

@@ -22,13 +22,16 @@ export interface AnswerTotals {
   readonly pairs: number;
 }
 
-/** Name of the column that identifies the query, by the kind of query. */
+/** For each kind of query, the name of the output column that identifies a query. */
 const QUERY_COLUMNS: Readonly<Record<QueryKind, string>> = { points: 'point', windows: 'window', polygons: 'query' };
 
 /** Number of rows to write at once. */
 const CHUNK_ROWS = 2 ** 16;
 
-/** Opens the output. The header is written together with the first answers, because they determine the columns. */
+/**
+ * Opens the output. The header is written together with the first answers, because the first answers determine the
+ * columns.
+ */
 export function answerSink(
   { kind, format, count, above }: Pick<QueryOptions, 'kind' | 'format' | 'count' | 'above'>,
   file: MaqFile,

@@ -87,7 +87,10 @@ export interface QueryJob {
   readonly batches: (signal: AbortSignal) => AsyncIterable<QueryBatch>;
   /** Size of the file of queries, in bytes. */
   readonly totalBytes: number;
-  /** Threshold in square units. Pairs whose shared area cannot exceed it are omitted. */
+  /**
+   * Threshold of shared areas, in square units of the coordinates. Pairs whose shared area cannot exceed the threshold
+   * are omitted.
+   */
   readonly above: number;
   /** Whether only quadrants are compared. This is faster, but also finds polygons that share no area. */
   readonly filterOnly: boolean;

@@ -33,8 +33,8 @@ export interface BuildParts<C extends RunContext> extends DrawParts {
 }
 
 /**
- * Runs `quadrille index build`: reads polygons, decomposes them to quadrants, builds a tree, and writes the tree with
- * all requested drawings. If anything fails, nothing is written.
+ * Runs `quadrille index build`: reads polygons, decomposes the polygons to quadrants, builds a tree, and writes the
+ * tree with all requested drawings. If anything fails, nothing is written.
  *
  * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
  */

@@ -95,7 +95,7 @@ function factsOf({ domain, levels, sets, tree }: MaqFile, bytes: number): TreeFa
     entries: { inside: total - boundary, boundary },
     edges: 'edges' in tree ? { edges: ends.length / 4, passages: edge.length } : null,
     bytesPerPart: { ...parts, names },
-    // A file with a wrong checksum cannot be opened, so this is always `ok`.
+    // A file with a wrong checksum cannot be opened, so the result is always `ok`.
     checksum: 'ok',
   };
 }

@@ -162,7 +162,7 @@ function heightFault([, bottom, , top]: readonly number[]): string | undefined {
   return bottom! > top! ? `bottom ${bottom} is above top ${top}` : undefined;
 }
 
-/** Converts rows to queries. If a domain is given, longitudes are moved into it by full turns. */
+/** Converts rows to queries. If a domain is given, longitudes are moved into the domain by full turns. */
 function askedOf(
   kind: 'points' | 'windows',
   { numbers }: CsvRows,

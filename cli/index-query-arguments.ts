@@ -30,7 +30,10 @@ export interface QueryOptions extends BackendOptions, MemoryOptions, VoiceOption
   /** Path of the output, or `-` for stdout. */
   readonly out: string;
   readonly format: TableFormat;
-  /** Whether to write counts instead of pairs: a count per query, or per polygon of the tree. */
+  /**
+   * Whether to write counts instead of pairs, and which: a count for each query, or a count for each polygon of the
+   * tree.
+   */
   readonly count: 'query' | 'polygon' | undefined;
   /** Threshold of shared areas, in square units of the domain's coordinates. */
   readonly above: number | undefined;

@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, statSync } from 'node:fs';
 import { QuadrilleError } from '../primitives/errors.ts';
 
-/** Exit codes by signal: 128 plus the number of the signal, as in shells. */
+/** Exit code for each signal. As in shells, the exit code is 128 plus the number of the signal. */
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 /** The error of a run that was interrupted by a signal. It is the reason of the run's `AbortSignal`. */
@@ -44,9 +44,9 @@ export interface InterruptListener extends Disposable {
 }
 
 /**
- * Makes the first SIGINT, SIGTERM or SIGHUP abort the run, and a second one end the process immediately. `words` are
- * the arguments of the command line. If one of them is a named pipe and opening it blocks, the first signal unblocks
- * it.
+ * Listens for SIGINT, SIGTERM and SIGHUP. The first of these signals aborts the run, and the second one ends the
+ * process immediately. `words` are the arguments of the command line. If one of the arguments is a named pipe and
+ * opening the pipe blocks, the first signal unblocks the call.
  */
 export function listenForInterrupts(words: readonly string[] = []): InterruptListener {
   const controller = new AbortController();

@@ -6,7 +6,7 @@ import { parseColumns } from './table-text/questions.ts';
 /** The columns of a table that contain the coordinates. */
 export interface CoordinateColumns {
   readonly names: readonly string[];
-  /** Whether the names of the columns say that they are longitude and latitude. */
+  /** Whether the columns are longitude and latitude, according to their names. */
   readonly areDegrees: boolean;
 }
 

@@ -18,7 +18,10 @@ import type { Asked } from './neighbours-arguments.ts';
  */
 export interface Found {
   readonly offsets: Uint32Array;
-  /** For each row, the number of the point, in the order of the points given. */
+  /**
+   * For each row, the number of the neighbour among the points. Points are numbered in the order in which they were
+   * given.
+   */
   readonly ids: Uint32Array;
   readonly distances: Float32Array;
 }

@@ -50,7 +50,8 @@ export interface Searched {
 }
 
 /**
- * Searches, and writes the results batch by batch. If the run is interrupted after the first results, they are kept.
+ * Searches, and writes the results batch by batch. If the run is interrupted after the first results have been written,
+ * the written results are kept.
  *
  * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted before the first results.
  */
@@ -130,7 +131,10 @@ export async function searchNeighbours<C extends RunContext>(
   }
 }
 
-/** Bytes for the device: half of the memory. The other half is for points and results on the host. */
+/**
+ * Number of bytes of memory for the device, which is half of the memory. The other half is for points and results on
+ * the host.
+ */
 function deviceShare(memoryBytes: number): number {
   return Math.max(MIN_ON_DEVICE, Math.floor(memoryBytes / 2));
 }

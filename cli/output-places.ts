@@ -30,7 +30,7 @@ async function placesOf(outputs: Outputs): Promise<OutputPlace[]> {
   const places: OutputPlace[] = [];
   for (const [option, path] of Object.entries(outputs)) {
     if (path === undefined || path === '-') continue;
-    // An invalid path is ignored here, because opening it will report the error.
+    // An error for an invalid path is ignored here, because opening the path will report the error.
     const target = await resolveTarget(path).catch(() => resolve(path));
     places.push({ words: `--${option} ${path}`, target });
   }

@@ -40,7 +40,7 @@ export async function watchRun<R>(
 }
 
 /**
- * Throws if an output is also an input, because it would be overwritten.
+ * Throws if an output file is also an input file, because the input file would be overwritten.
  *
  * @throws UsageError `usage/overwrites-input`.
  */

@@ -15,7 +15,9 @@ export interface KeyWords {
   readonly high: ArrayLike<number> | undefined;
 }
 
-/** Converts a column to integers. Equal values give equal integers: all NaN are equal, and −0 equals 0. */
+/**
+ * Converts the values of a column to integers. Equal values give equal integers. All NaN are equal, and −0 equals 0.
+ */
 export function keyWords(column: HostColumn): KeyWords {
   switch (column.type) {
     case 'string':

@@ -16,11 +16,11 @@ export interface TableJob {
   readonly progressEvery: number;
 }
 
-/** Number of parts that are queried at the same time: one is uploaded while another is computed. */
+/** Number of parts that are queried at the same time. One part is uploaded while another is computed. */
 const ASKED_AT_ONCE = 2;
 /**
- * Number of parts in memory: one is being read, two are being queried, one is being merged, and one is waiting for each
- * of the last two stages.
+ * Number of parts of the file that are in memory at the same time: one is being read, two are being queried, one is
+ * being merged, and one is waiting for each of the last two stages.
  */
 export const PARTS_HELD: number = 1 + ASKED_AT_ONCE + 1 + 2;
 

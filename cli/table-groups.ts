@@ -38,7 +38,9 @@ interface StoredKey {
   dictionary: readonly string[];
 }
 
-/** Creates a store for groups by the given fields. Without fields, all rows belong to group 0. */
+/**
+ * Creates a store whose groups are the distinct values of the given fields. Without fields, all rows belong to group 0.
+ */
 export function groupStore(fields: readonly TableField[]): GroupStore {
   if (fields.length === 0) return singleGroup();
   let [room, size] = [FIRST_ROOM, 0];

@@ -67,7 +67,7 @@ export interface PartGroups {
 /** A column by which the device groups rows. */
 interface GroupColumn {
   readonly name: string;
-  /** Converts the column in the device's answer to its original type. */
+  /** Converts the column that the device returns to the original type of the column. */
   decode(answer: HostColumn): HostColumn;
 }
 

@@ -50,11 +50,14 @@ export type Rank =
   | { readonly kind: 'quantile'; readonly fraction: number }
   | { readonly kind: 'smallest' | 'largest'; readonly k: number };
 
-/** What to compute for every part of the file, and how to derive the columns of the answer. */
+/**
+ * The plan for answering a query: what to compute for every part of the file, and how to derive the columns of the
+ * answer.
+ */
 export interface QuestionPlan {
   /** Sums, counts, minima and maxima that the device computes for each group. */
   readonly totals: readonly GroupAggregate[];
-  /** Expressions whose values the host adds up in the order of the file. */
+  /** Expressions whose values the host adds up, in the order of the rows in the file. */
   readonly reals: readonly TypedExpression[];
   /**
    * Expressions whose distinct values are kept for each group, together with the number of occurrences of each value.
@@ -112,7 +115,7 @@ function emptyPlan(): PlanUnderWay {
 const textOf = (value: unknown): string =>
   JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? `${each}n` : each));
 
-/** Index of an item in a list. A new item is appended to the list. */
+/** Returns the index of an item in a list. If the list does not contain the item, appends it. */
 function placeIn<A>(list: A[], each: A): number {
   const text = textOf(each);
   const known = list.findIndex((other) => textOf(other) === text);

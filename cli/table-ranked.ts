@@ -7,11 +7,12 @@ import { addTotals, groupNumbers } from './table-sums.ts';
 import type { PartTotal } from './table-totals.ts';
 
 /**
- * The distinct values of every group and their numbers of occurrences, from which medians and other ranks are computed.
+ * The distinct values of every group, with their numbers of occurrences. Medians and other ranks are computed from
+ * them.
  */
 export interface RankedValues {
   add(groups: Uint32Array, values: HostColumn, size: number, counts: PartTotal): void;
-  /** Number of pairs of a group and a distinct value so far. */
+  /** Number of pairs of a group and a value that have been found so far. */
   readonly size: number;
   readonly bytes: number;
   /** Sorts the values of each group. No values can be added afterwards. */

@@ -103,7 +103,7 @@ function notTogether(field: TimeField, what: string): UsageError {
 
 const EXAMPLE = "Write times as '2001-01-31' or '2001-01-31 09:30:00'.";
 
-/** Converts a time to the unit of a column. Digits beyond the unit are kept as decimals. */
+/** Converts a time to an integer in the unit of a column. Digits that are finer than the unit are kept as decimals. */
 function timeLiteral(text: string, field: TimeField): LiteralValue {
   const bytes = Buffer.from(text);
   const time = parseTime(bytes, 0, bytes.length);

@@ -29,7 +29,7 @@ interface FollowedFrame {
   readonly cells: TrackedFrame;
 }
 
-/** Number of frames in which cells are detected at the same time, while earlier frames are tracked. */
+/** Number of frames in which cells are detected at the same time. Meanwhile, earlier frames are tracked. */
 const DETECTED_AT_ONCE = 2;
 /**
  * Number of frames that are tracked at the same time. On the device, the work on each frame waits for the previous
@@ -37,7 +37,10 @@ const DETECTED_AT_ONCE = 2;
  */
 const FOLLOWED_AT_ONCE = 3;
 
-/** Maximum number of frames in memory, if `waiting` frames may wait in each queue. */
+/**
+ * Maximum number of frames that are in memory at the same time. `waiting` is the maximum number of frames in each
+ * queue.
+ */
 export function framesHeld(waiting: number): number {
   // The 2 counts one frame that is being read and one frame that is being written.
   return 3 * waiting + DETECTED_AT_ONCE + FOLLOWED_AT_ONCE + 2;

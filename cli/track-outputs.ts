@@ -78,8 +78,8 @@ export async function openTrackOutputs(
 }
 
 /**
- * The outputs that require all frames. Importing the code for charts takes a quarter of a second, so it is imported
- * only when needed.
+ * Returns the outputs that require all frames. Importing the code for charts takes a quarter of a second, so the code
+ * is imported only when needed.
  */
 function lastOnes(
   { plot, report, trace, json }: TrackOptions,
@@ -118,7 +118,10 @@ async function openCtc(folder: StagedFolder, { width, height, frameCount }: Fram
   };
 }
 
-/** The number of a frame, padded with zeros to as many digits as the last frame has, and at least three. */
+/**
+ * The number of a frame as text. It is padded with zeros to at least three digits, and to as many digits as the number
+ * of the last frame has.
+ */
 function numberOf(index: number, frameCount = 0): string {
   return String(index).padStart(Math.max(3, String(frameCount - 1).length), '0');
 }

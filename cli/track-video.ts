@@ -26,7 +26,7 @@ import type { TrackOptions } from './track-arguments.ts';
 import { framesHeld, trackGraph } from './track-graph.ts';
 import { openTrackOutputs, type TrackFolders, type TrackOutputs } from './track-outputs.ts';
 
-/** Describes a failover: the backend `from` was lost, and `to` continues its work. */
+/** A failover: the backend `from` was lost, and the backend `to` continues its work. */
 export interface TakenOver {
   readonly from: string;
   readonly to: string;
@@ -55,8 +55,8 @@ export interface TrackedVideo {
 }
 
 /**
- * Tracks a video, and writes the outputs frame by frame. If the run is interrupted after the first frame, its results
- * are kept.
+ * Tracks a video, and writes the outputs frame by frame. If the run is interrupted after the first frame, the results
+ * of the completed frames are kept.
  *
  * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted before the first frame is done.
  */
@@ -144,7 +144,10 @@ const MAX_WAITING = 4;
 /** Bytes of memory per byte of a frame: the byte itself, and an f32 on the device. */
 const COPIES = 1 + 4;
 
-/** The number of frames that may wait in each queue, chosen so that all frames in memory fit. */
+/**
+ * The number of frames that may wait in each queue. It is chosen so that all frames that are in memory at the same time
+ * fit.
+ */
 function framesWaiting({ name, width, height, bits }: Video, { memoryBytes }: TrackOptions): number {
   const bytes = width * height * (bits / 8) * COPIES;
   for (let waiting = MAX_WAITING; waiting >= 1; waiting--) {

@@ -199,12 +199,14 @@ export function checkEnding(
   });
 }
 
-/** The format in `formats` that the extension of a file indicates; undefined if there is none. */
+/**
+ * The format in `formats` that the extension of a file indicates; undefined if the extension indicates none of them.
+ */
 export function formatOfName<F extends string>(path: string, formats: readonly F[]): F | undefined {
   return formats.find((format) => format === endingOf(path));
 }
 
-/** Throws if the extension of an image file is not that of SVG. A name without extension is allowed. */
+/** Throws if an image file has an extension other than `.svg`. A name without extension is allowed. */
 export function checkPlotName(path: string, option: string): void {
   const ending = endingOf(path);
   if (ending === '' || ending === 'svg') return;
@@ -229,7 +231,7 @@ export function parseNumber(text: string, option: string): number {
 }
 
 /**
- * Throws if an input file is `-`, because the command does not read stdin.
+ * Throws if the path of an input file is `-`, because the command does not read stdin.
  *
  * @throws UsageError `usage/stdin`.
  */

@@ -178,7 +178,7 @@ async function count<C extends RunContext>(
 /** Maximum bytes of a raster block, even if `--memory` would allow more. A block must be decoded as a whole. */
 const MAX_BLOCK_BYTES = 2 ** 29;
 
-/** Whether any output contains statistics. If not, they are not computed. */
+/** Whether any output contains statistics. Statistics are computed only if this is true. */
 function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {
   return stats !== undefined || plot !== undefined || format === 'json';
 }

@@ -87,7 +87,7 @@ const BLOCK_BYTES = 24;
 /** Index of the field `recordBatches` in the schema of a footer. */
 const RECORD_BATCHES = 3;
 
-/** Byte offset of the first element of the vector of record batches in a footer (FlatBuffers layout). */
+/** Byte offset in a footer (FlatBuffers layout) at which the positions of the record batches begin. */
 function blocksAt(view: DataView): number {
   const root = view.getUint32(0, true);
   const vtable = root - view.getInt32(root, true);

@@ -76,8 +76,8 @@ export async function stageOutputs(paths: readonly string[]): Promise<StagedOutp
 }
 
 /**
- * The real path of a file, with all links resolved. The file need not exist; its folder must. Two paths with the same
- * result lead to the same file.
+ * The real path of a file, with all links resolved. The file need not exist, but its folder must exist. Two paths lead
+ * to the same file if their results are equal.
  */
 export async function resolveTarget(path: string): Promise<string> {
   try {

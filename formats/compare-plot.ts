@@ -20,9 +20,9 @@ const LONGEST_TITLE = 56;
 const PALE_BAR = '#a9bfd6';
 
 /**
- * Draws the distribution of the ratios ‖p ∩ q‖ ÷ ‖p ∪ q‖ of the pairs as a standalone SVG: a histogram in bins of 0.02,
- * with lines at J′, the mean of the ratios, and at the ratio from which a pair can be a match. Bars below that ratio
- * are pale.
+ * Draws the distribution of the ratios ‖p ∩ q‖ ÷ ‖p ∪ q‖ of the pairs as a standalone SVG: a histogram in bins of 0.02.
+ * One line marks J′, which is the mean of the ratios. Another line marks the minimum ratio of a match; bars below this
+ * ratio are pale.
  *
  * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not
  * installed.

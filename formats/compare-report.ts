@@ -51,7 +51,7 @@ export function worstTiles(max: number): WorstTiles {
 
 /**
  * The sections of a report that describe a comparison: figures, histogram, tiles, skipped tiles and notes. In a report,
- * they precede the sections about the run.
+ * these sections precede the sections about the run.
  *
  * @example
  * const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();

@@ -78,7 +78,7 @@ export interface TableWriter {
 }
 
 /**
- * A table with all its columns but no rows, from which writers take the names and types of the columns.
+ * A table that has all its columns but no rows. Writers take the names and types of the columns from this table.
  *
  * @example
  * emptyTable('missing').columns.map(([name]) => name); // ['tile', 'set', 'id']

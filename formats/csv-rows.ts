@@ -8,17 +8,17 @@ export interface CsvRowsOptions {
   readonly numbers: readonly (readonly string[])[];
   /** Name of the column that contains the names of the rows. Default: the column `id`, if there is one. */
   readonly id?: string | undefined;
-  /** Checks the numbers of a row. Returns the reason why they are invalid, or undefined if they are valid. */
+  /** Checks the numbers of a row. Returns the reason why the numbers are invalid, or undefined if they are valid. */
   readonly faultOf?: ((numbers: readonly number[]) => string | undefined) | undefined;
   /** Returns the maximum number of rows of the next batch. Called before each batch. */
   readonly batchRows: () => number;
-  /** Called with the error of each unreadable row, which is then skipped. Default: the error is thrown. */
+  /** Called with the error of each row that cannot be read and is therefore skipped. Default: the error is thrown. */
   readonly onBadRow?: ((error: QuadrilleError) => void) | undefined;
 }
 
 /** A batch of consecutive rows from a CSV file. */
 export interface CsvRows {
-  /** Index of the batch's first row in the file, from 0, not counting skipped rows. */
+  /** Index, from 0, of the batch's first row among the rows of the file that were not skipped. */
   readonly first: number;
   readonly count: number;
   /** The requested columns of numbers, in the order in which they were requested. */

@@ -56,7 +56,7 @@ export function shallowText(value: unknown): string {
   return isJsonObject(value) ? '{…}' : (JSON.stringify(value) ?? 'undefined');
 }
 
-/** Name of a feature in errors: `feature 3`, or `feature 3 ("04015")` if it has an id. */
+/** Name of a feature in error messages, such as `feature 3`, or `feature 3 ("04015")` if the feature has an id. */
 export function describeFeature({ index, id }: FeaturePlace): string {
   const named = typeof id === 'string' || typeof id === 'number';
   return named ? `feature ${index} (${quoteName(String(id))})` : `feature ${index}`;

@@ -23,8 +23,8 @@ const REASONS: Readonly<Record<string, { code: string; sentence: string; remedy:
 };
 
 /**
- * Addresses that are not local files: `https://…`, `s3://…`, `/vsicurl/…`. The scheme has at least two letters, because
- * a single letter is a Windows drive.
+ * Matches addresses that are not local files: `https://…`, `s3://…`, `/vsicurl/…`. The scheme has at least two letters,
+ * because a single letter is a Windows drive.
  */
 const ADDRESS = /^([a-z][a-z0-9+.-]+:\/|\/vsi)/i;
 

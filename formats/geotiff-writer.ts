@@ -39,7 +39,10 @@ export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {
   readonly crs?: string | undefined;
   /** Whether `crs` is geographic. Default: detected for common systems. */
   readonly geographic?: boolean | undefined;
-  /** Nodata value, which marks cells without data; a string if a number would not be exact. */
+  /**
+   * Nodata value, which marks cells without data. It is a string if the value cannot be represented exactly as a
+   * number.
+   */
   readonly nodata?: number | string | undefined;
   /** Size of a tile in cells; columns and rows must be multiples of 16. Default: the file has strips, not tiles. */
   readonly tile?: { readonly columns: number; readonly rows: number } | undefined;

@@ -237,7 +237,7 @@ function noteBlocks(layout: BandLayout, fill: number, notes: Note[]): void {
   if (bytes > LARGE) notes.push(largeBlocks(layout.blocks, (bytes / 2 ** 20).toFixed(0)));
 }
 
-/** The note for large blocks that must be decoded as a whole, so that memory grows with the size of a block. */
+/** The note on large blocks that must be decoded as a whole. Such blocks are held in memory as a whole. */
 function largeBlocks(blocks: number, size: string): Note {
   const less = `Less memory is needed for the same ${IN_TILES}.`;
   if (blocks === 1) {

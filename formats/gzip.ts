@@ -10,7 +10,7 @@ export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-/** The name of a file without the extension `.gz`, if it has this extension. */
+/** The name of a file without the extension `.gz`. A name that has no such extension is returned unchanged. */
 export function withoutGz(name: string): string {
   return name.replace(/\.gz$/i, '');
 }
@@ -51,7 +51,7 @@ export function unpackedPrefix(bytes: Uint8Array): Uint8Array {
   try {
     return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
   } catch {
-    // The bytes are damaged. This is not reported here, because reading the whole file will report it.
+    // The bytes are damaged. The error is not reported here, because reading the whole file will report it.
     return bytes;
   }
 }
@@ -62,7 +62,8 @@ export async function* gunzipBlocks(
   file: string,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const unpacking = createGunzip({ chunkSize: BLOCK_BYTES });
-  // The decompressor may still use a block after its source has overwritten the block's memory, so blocks are copied.
+  // Blocks are copied, because the decompressor may still use a block when the source overwrites the memory of the
+  // block.
   const copies = Readable.from(copiesOf(packed));
   const feeding = pipeline(copies, unpacking);
   // Errors also reach the loop below, which throws them. So this rejection is ignored.

@@ -156,7 +156,7 @@ function drawLegend(cells: DrawnCells, hasOutlines: boolean): string {
   return parts.join('');
 }
 
-/** Squares of at least this side in pixels are separated by white lines. */
+/** Minimum side of a square in pixels for which squares are separated by white lines. */
 const LINED_PIXELS = 3;
 
 function drawCells(cells: DrawnCells, frame: QuadrantFrame): string[] {

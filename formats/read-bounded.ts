@@ -68,7 +68,7 @@ function gatherBlocks(file: string, size: number, max: number) {
       }
       return current.subarray(filled, Math.min(current.length, filled + 16 * BLOCK_BYTES));
     },
-    /** Adds the number of bytes just read. Returns false at the end of the file. */
+    /** Counts the bytes that have just been read. Returns false at the end of the file. */
     take(read: number): boolean {
       filled += read;
       total += read;

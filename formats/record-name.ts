@@ -2,7 +2,7 @@ import { quoteName } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
 import { describeFeature, type FeaturePlace, isJsonObject } from './feature.ts';
 
-/** Name of a feature: the value of `property` if one is given, else the feature's `id`, else its index. */
+/** Name of a feature. It is the value of `property` if a property is given, else the feature's `id`, else its index. */
 export function featureName(properties: unknown, property: string | undefined, at: FeaturePlace): string {
   if (property === undefined) return at.id == null ? String(at.index) : nameText(at.id, 'id', at);
   if (isJsonObject(properties) && Object.hasOwn(properties, property)) {
@@ -12,7 +12,7 @@ export function featureName(properties: unknown, property: string | undefined, a
   throw missingProperty(property, there === '' ? 'It has no properties.' : `Its properties are ${there}.`, at);
 }
 
-/** The error for a record that lacks the property after which polygons are to be named. */
+/** The error for a record that does not have the property whose values name the polygons. */
 export function missingProperty(property: string, remedy: string, at: FeaturePlace): FormatError {
   return new FormatError('format/missing-property', `There is no ${quoteName(property)} in ${describeFeature(at)}.`, {
     remedy,

@@ -14,7 +14,10 @@ export function emptyVertices(): Vertices {
   return { x: new Float64Array(1024), y: new Float64Array(1024), length: 0 };
 }
 
-/** Maximum number of vertices. It corresponds to 1 GiB of coordinates, eight times the largest known real file. */
+/**
+ * Maximum number of vertices. They take 1 GiB as coordinates, which is eight times as much as in the largest known
+ * file.
+ */
 const MAX_VERTICES = 2 ** 26;
 
 /**

@@ -101,7 +101,7 @@ export function createThreadPool<Request, Answer extends object>({
   const finish = (thread: Thread<Request, Answer>, reply: Parameters<PoolTask<Request, Answer>['settle']>[0]): void => {
     const { task } = thread;
     thread.task = undefined;
-    // A thread that is being terminated must stay referenced, so that the process waits until it has ended.
+    // A thread that is being terminated keeps its reference, so that the process waits until the thread has ended.
     if (closed === undefined) thread.worker.unref();
     task?.settle(reply);
   };
@@ -154,7 +154,7 @@ export function createThreadPool<Request, Answer extends object>({
       try {
         while (closed === undefined && threads.size < size) startThread().worker.unref();
       } catch {
-        // Ignored, because the next request will fail with the same error if there are no threads.
+        // The error is ignored, because the next request will fail with the same error if there are no threads.
       }
     },
     async run(request, place, transfer, signal) {

@@ -31,7 +31,9 @@ export interface Parser {
   take(): Token;
   /** Consumes the next token if it is the given sign or word, ignoring case. Returns whether it was consumed. */
   takes(text: string): boolean;
-  /** Consumes the given sign or word. Throws an error with the sentence `what` if the next token is another one. */
+  /**
+   * Consumes the given sign or word. If the next token is a different one, throws an error with the sentence `what`.
+   */
   wants(text: string, what: string): Token;
   /** Parses a condition or an expression, and consumes as many tokens as possible. */
   meaning(): Meaning;

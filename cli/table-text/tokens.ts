@@ -1,6 +1,9 @@
 import { type OptionText, textError } from './text-error.ts';
 
-/** A token: a word, a name in double quotes, a number, a string in single quotes, a sign, or the end. */
+/**
+ * A token of a text. It is a word, a name in double quotes, a number, a string in single quotes, a sign, or the end of
+ * the text.
+ */
 export interface Token {
   readonly kind: 'word' | 'name' | 'number' | 'string' | 'sign' | 'end';
   /** Contents of the token. Names and strings are without their quotes. */

@@ -1,6 +1,6 @@
 import type { HostFrame } from '../../algorithms/cell-tracking/frame.ts';
 
-/** The grey values that are displayed as black and as white; values in between are scaled linearly. */
+/** The grey values that are displayed as black and as white. Grey values between these two are scaled linearly. */
 export interface DisplayRange {
   readonly black: number;
   readonly white: number;

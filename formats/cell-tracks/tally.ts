@@ -57,8 +57,8 @@ export function trackTally({ width, height }: Pick<HostFrame, 'width' | 'height'
       }
       frames++;
       rows += cells.track.length;
-      // Track numbers begin at 1, and the rows of a frame are in ascending order of tracks. So the last row has the
-      // highest track.
+      // Track numbers begin at 1, and the rows of a frame are in ascending order of track numbers. So the last row has
+      // the highest track number.
       tracks = Math.max(tracks, cells.track.at(-1) ?? 0);
       for (const speed of cells.speed) speeds.add(speed);
       paths.add(cells);

@@ -91,9 +91,9 @@ function drawMap(figures: TrackFigures, scale: TrackScale, zoom: number): string
 
 function drawPicture({ picture, width, height }: TrackFigures, zoom: number): string {
   const { width: columns, height: rows, data, scale } = picture!;
-  // `fast-png` is used because its output does not depend on the version of Node, unlike that of Node's zlib.
+  // The output of `fast-png` is the same in all versions of Node, unlike the output of Node's zlib.
   const png = Buffer.from(encode({ width: columns, height: rows, channels: 1, depth: 8, data })).toString('base64');
-  // The last column and row of a reduced picture may extend beyond the frame, so they are clipped.
+  // The last column and the last row of a reduced picture may extend beyond the frame. So the picture is clipped.
   const size = `width="${px(columns * scale * zoom)}" height="${px(rows * scale * zoom)}"`;
   const frame = `width="${px(width * zoom)}" height="${px(height * zoom)}" fill="none" stroke="${HAIRLINE}"`;
   return (

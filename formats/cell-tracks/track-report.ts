@@ -5,8 +5,8 @@ import { trackPlot } from './track-plot.ts';
 import { speedFigures, type TrackRun } from './track-summary.ts';
 
 /**
- * The sections of a report that describe the tracks: statistics, a picture of the tracks, and notes. In a report, they
- * precede the sections about the run.
+ * The sections of a report that describe the tracks: statistics, a picture of the tracks, and notes. In a report, these
+ * sections precede the sections about the run.
  */
 export async function trackSections(figures: TrackFigures, run: TrackRun): Promise<ReportSection[]> {
   const { notes, video, scale } = run;

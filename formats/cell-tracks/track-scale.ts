@@ -21,8 +21,8 @@ export interface TrackUnits {
 }
 
 /**
- * Times are in seconds if the frame rate is known, else in frames. Speeds are in µm/s if the pixel size is also known,
- * else in pixels per frame.
+ * The units for a video. Times are in seconds if the frame rate is known, otherwise in frames. Speeds are in µm/s if
+ * both the frame rate and the pixel size are known, otherwise in pixels per frame.
  */
 export function unitsOf({ frameRate, pixelSize }: TrackScale): TrackUnits {
   const isScaled = frameRate !== undefined && pixelSize !== undefined;

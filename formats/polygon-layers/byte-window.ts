@@ -51,8 +51,8 @@ export function bytesThere({ at, end }: ByteWindow): number {
 }
 
 /**
- * Reads until at least `length` bytes are available, or the stream ends. Consumed bytes are dropped, so memory grows
- * with the longest record, not with the stream.
+ * Reads until at least `length` bytes are available, or the stream ends. Consumed bytes are dropped, so memory depends
+ * on the length of the longest record, not on the length of the stream.
  *
  * @returns Whether `length` bytes are available.
  * @throws CapacityError `capacity/record-bytes` if a record is too long for a string, OutOfMemoryError `memory/limit`

@@ -73,7 +73,7 @@ export function tableField(table: FlatTable, field: number): FlatTable | undefin
   return at === undefined ? undefined : { view: table.view, at: at + table.view.getUint32(at, true) };
 }
 
-/** The table at an index of a vector of tables. */
+/** The table with the given index in a vector of tables. */
 export function tableAt({ view, start }: Vector, index: number): FlatTable {
   const at = start + 4 * index;
   return { view, at: at + view.getUint32(at, true) };

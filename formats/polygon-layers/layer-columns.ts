@@ -107,7 +107,7 @@ export function appendRing(
   endRing(columns, closes);
 }
 
-/** Completes the current ring. It consists of all vertices after the last complete ring. */
+/** Completes the current ring, which consists of all vertices after the last complete ring. */
 export function endRing(columns: LayerColumns, closes = true): void {
   const { ringVertices, ringParts, part, vertices, noticed, mayJump } = columns;
   const start = ringVertices.at(-1)!;
@@ -151,7 +151,8 @@ export function takePolygons(columns: LayerColumns): { names: string[]; polygons
   columns.polygonRings = [0];
   columns.ringVertices = [0];
   columns.ringParts = [];
-  // A single polygon may have been as large as the file, so unusually large memory is released.
+  // A single polygon may have been as large as the whole file. So the memory of the columns is released if it is
+  // unusually large.
   if (vertices.x.length > 4 * BATCH_VERTICES) Object.assign(vertices, emptyVertices());
   vertices.length = 0;
   return { names, polygons };

@@ -10,7 +10,7 @@ import { emptyRecord, scanRecord } from './json-record.ts';
 import type { PolygonLayerFormat } from './polygon-layer.ts';
 import { SHAPEFILE_CODE } from './shapefile.ts';
 
-/** Number of bytes at the start of a file from which its format is detected. */
+/** Number of bytes at the start of a file that are used to detect the format. */
 export const HEAD_BYTES = 65_536;
 
 /**

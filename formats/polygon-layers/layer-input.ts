@@ -39,8 +39,8 @@ export async function fileInput(file: string, memoryBytes?: number): Promise<Lay
 }
 
 /**
- * Whether a file is gzipped, and its unpacked size. The last four bytes of a gzipped file are its unpacked size modulo
- * 2^32.
+ * Finds out whether a file is gzipped, and its unpacked size. The last four bytes of a gzipped file are the unpacked
+ * size modulo 2^32.
  */
 async function lookAt(file: string, size: number): Promise<{ readonly size: number; readonly gzipped: boolean }> {
   try {
@@ -91,8 +91,8 @@ async function* blocksOf(file: string, signal?: AbortSignal): AsyncGenerator<Uin
 
 function readInto(handle: FileHandle, block: Uint8Array): Promise<{ bytesRead: number }> {
   const reading = handle.read(block, 0, block.length);
-  // The error is thrown where `reading` is awaited. This handler only prevents an unhandled rejection if the consumer
-  // stops earlier.
+  // The error is thrown where `reading` is awaited. If the consumer stops before that, this handler prevents an
+  // unhandled rejection.
   reading.catch(() => {});
   return reading;
 }

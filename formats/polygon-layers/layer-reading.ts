@@ -27,7 +27,10 @@ export interface Reading {
  */
 export type LayerReader = (reading: Reading) => AsyncGenerator<void, void, undefined>;
 
-/** What the opener of a format returns: a reader for the records, and the coordinate system stated in the header. */
+/**
+ * What the function that opens a format returns: a reader for the records, and the coordinate system that the header
+ * states.
+ */
 export interface OpenedFormat {
   readonly read: LayerReader;
   readonly stated: string | null | undefined;

@@ -211,7 +211,7 @@ function joinedStarts(parts: readonly Uint32Array[]): Uint32Array {
   return starts;
 }
 
-/** Concatenates columns of part numbers. Parts are numbered within their polygon, so no offset is needed. */
+/** Concatenates columns of part numbers. The parts of each polygon are numbered separately, so no offset is needed. */
 function joinedParts(parts: readonly Uint32Array[]): Uint32Array {
   const column = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

@@ -39,8 +39,8 @@ function ringOf(x: Float64Array, y: Float64Array, start: number, end: number): R
   let area = 0;
   const box = { left: Infinity, bottom: Infinity, right: -Infinity, top: -Infinity };
   for (let v = start, u = end - 1; v < end; u = v++) {
-    // Use coordinates relative to the first vertex. Far from the origin, absolute coordinates would cancel and lose
-    // precision.
+    // Coordinates are relative to the first vertex, because subtracting large products of absolute coordinates would
+    // lose precision far from the origin.
     area += (x[u]! - x[start]!) * (y[v]! - y[start]!) - (x[v]! - x[start]!) * (y[u]! - y[start]!);
     box.left = Math.min(box.left, x[v]!);
     box.right = Math.max(box.right, x[v]!);

@@ -96,7 +96,10 @@ function requireLineEnd(cursor: ByteCursor, file: string): void {
   throw malformedText(cursor, file, 'The line goes on after the geometry.', 'the end of the line', remedy);
 }
 
-/** Adds the file, the line and the record to an error. The parser saw a single line, so its error has only a column. */
+/**
+ * Adds the file, the line and the record to an error of the parser. The parser reads a single line, so its error only
+ * states the column.
+ */
 function placedError(error: unknown, { input }: Reading, { index, line }: LineAt): unknown {
   if (!(error instanceof FormatError || error instanceof GeometryError)) return error;
   const Kind = error instanceof GeometryError ? GeometryError : FormatError;

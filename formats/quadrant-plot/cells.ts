@@ -52,7 +52,10 @@ export function extentOf({ nodes }: HostMaqTree): MapExtent {
 
 /** The squares to draw, in ascending order of levels, so that larger squares come first. */
 export interface DrawnCells {
-  /** The finest level drawn. A smaller quadrant is drawn as the square of this level that contains it. */
+  /**
+   * The finest level drawn. A quadrant of a finer level is drawn as the square of this level that contains the
+   * quadrant.
+   */
   readonly level: number;
   /** Whether the tree has levels that are finer than the finest level drawn. */
   readonly isCoarser: boolean;
@@ -107,7 +110,10 @@ function heldBy({ nodes, entries }: HostMaqTree, node: number): number {
   return count === 0 ? 0 : 1;
 }
 
-/** Indices of the nodes to draw in a frame: all nodes of `level`, and those of coarser levels that have polygons. */
+/**
+ * Indices of the nodes to draw in a frame. They are all nodes of `level`, and the nodes of coarser levels that have
+ * polygons.
+ */
 function nodesTo({ nodes }: HostMaqTree, level: number, { left, top, width, height, scale }: QuadrantFrame): number[] {
   const [right, bottom] = [left + width / scale, top - height / scale];
   const found: number[] = [];

@@ -42,7 +42,7 @@ export function quadrantImage(file: MaqFile, options: QuadrantPlotOptions = {}):
   return { content: encode({ ...image, channels: 3, depth: 8 }), remark: remarkOn(file, cells) };
 }
 
-/** Squares of at least this side in pixels are separated by lines. */
+/** Minimum side of a square in pixels for which squares are separated by lines. */
 const LINED_PIXELS = 5;
 
 function fillCells(image: RgbImage, cells: DrawnCells, frame: QuadrantFrame): void {

@@ -137,8 +137,8 @@ function endsRing(byte: number): boolean {
 }
 
 /**
- * Position after a polygon's name, which ends before a blank or a newline. A colon at the end does not belong to the
- * name.
+ * Position after the name of a polygon. The name ends before a blank or a newline, and does not include a colon at its
+ * end.
  */
 function endOfName(lines: Uint8Array, start: number): number {
   let end = start;

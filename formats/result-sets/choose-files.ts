@@ -38,7 +38,7 @@ export async function chooseFiles(
   return { chosen, format, others: others.sort(byCodeUnits) };
 }
 
-/** Names of files, grouped by the kind that their extension indicates. Hidden files and folders are not included. */
+/** Names of files, grouped by the kinds that their extensions indicate. Hidden files and folders are not included. */
 type FilesByKind = ReadonlyMap<FileKind | undefined, readonly string[]>;
 
 function kindsOf(entries: readonly Dirent[]): FilesByKind {
@@ -69,7 +69,7 @@ async function filesOf(path: string, wanted: ResultSetFormat, kinds: FilesByKind
   return [...(kinds.get(undefined) ?? []), ...text];
 }
 
-/** The JSON files whose content has the requested format, or whose content does not reveal a format. */
+/** The JSON files whose content has the requested format. Files whose content does not reveal a format are included. */
 async function jsonOf(path: string, wanted: 'geojson' | 'coco', names: readonly string[]): Promise<string[]> {
   const chosen: string[] = [];
   for (const name of names) {

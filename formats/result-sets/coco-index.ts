@@ -88,7 +88,7 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
     }
   }
   if (annotated) return { names, spans };
-  // If the text is not JSON at all, this throws an error with line and column.
+  // If the text is not JSON at all, this call throws an error with line and column.
   parseJsonBytes(bytes, file);
   throw new FormatError('format/malformed-coco', 'The file has no array "annotations".', {
     remedy: 'Check that it is COCO: an object with "images" and "annotations".',

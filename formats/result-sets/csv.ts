@@ -77,7 +77,7 @@ function findDelimiter({ bytes, at, end }: ByteCursor): number {
   return [char.tab, char.semicolon].find((delimiter) => found.has(delimiter)) ?? char.comma;
 }
 
-/** Reads the fields of the next record, skipping blank ones. Returns false at the end of the text. */
+/** Reads the fields of the next record. Blank records are skipped. Returns false at the end of the text. */
 function nextRecord(table: CsvReading): boolean {
   const { cursor } = table;
   do {
@@ -273,9 +273,7 @@ function refuseBinary({ bytes, at, end }: ByteCursor, file: string): void {
   });
 }
 
-/**
- * Throws if a geometry without quotes is cut off at a comma. Geometries contain commas, which are also the delimiter.
- */
+/** Throws if a geometry without quotes is cut off at a comma, because the comma is also the delimiter of the file. */
 function refuseUnquoted({ cursor: { bytes }, delimiter, file }: CsvReading, { from, to }: Field): void {
   const cut = bytes[to] === delimiter && bytes[from - 1] !== char.quote && bytes[to - 1] !== char.close;
   if (!cut || bytes.subarray(from, to).indexOf(char.open) === -1) return;

@@ -74,7 +74,8 @@ function pairColumns(
       pairUp(upright, open, column, corner);
       continue;
     }
-    // The corner is listed twice. The left entry belongs to the pixel below, the right entry to the pixel above.
+    // Two entries of the list are the same corner. The left entry belongs to the pixel below, and the right entry to
+    // the pixel above.
     pairUp(upright, open, column, corner + 1);
     pairUp(upright, open, column, corner);
     corner++;

@@ -6,7 +6,7 @@ export interface PngChunks {
   readonly height: number;
   /** Bits of a sample. */
   readonly depth: number;
-  /** Colour type: 0 grey, 2 RGB, 3 palette, 4 grey with transparency, 6 RGB with transparency. */
+  /** Colour type: 0 is grey, 2 is RGB, 3 is a palette, 4 is grey with transparency, and 6 is RGB with transparency. */
   readonly colour: number;
   /** Samples per pixel. */
   readonly samples: number;

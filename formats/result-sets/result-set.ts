@@ -36,8 +36,8 @@ export function isLabelFormat(format: ResultSetFormat): boolean {
 /** A tile that has not been read yet: a file of a folder, a slice of a volume, or an image of a COCO file. */
 export interface TileSource {
   /**
-   * Tiles of two result sets are paired by this name. It is the name of the file without extensions, the number of the
-   * slice, or the name of the image.
+   * The name by which tiles of two result sets are paired. It is the name of the file without extensions, the number of
+   * the slice, or the name of the image.
    */
   readonly name: string;
   /**

@@ -146,7 +146,7 @@ const KINDS: ReadonlySet<string> = new Set([
   ...OTHER_KINDS.split(' '),
 ]);
 
-/** Reads the keyword of a geometry. Skips `Z`, `M` or `ZM` after it, which may be attached or separated by a blank. */
+/** Reads the keyword of a geometry. Skips `Z`, `M` or `ZM` after the keyword, with or without a blank before it. */
 function readKeyword(cursor: ByteCursor, file: string): string {
   skipSpace(cursor);
   const start = cursor.at;
@@ -180,7 +180,10 @@ function readLetters(cursor: ByteCursor): string {
   return textBetween(bytes, start, cursor.at).toUpperCase();
 }
 
-/** Reads rings in parentheses: with depth 1 the rings of a polygon, with depth 2 the polygons of a multipolygon. */
+/**
+ * Reads rings in parentheses. With depth 1, they are the rings of a polygon; with depth 2, they are the polygons of a
+ * multipolygon.
+ */
 function readRings(cursor: ByteCursor, columns: TileColumns, depth: 1 | 2, file: string): void {
   take(cursor, char.open, file);
   if (depth === 1) beginPart(columns);

@@ -82,7 +82,7 @@ export interface TableOptions {
   readonly format?: TableFormat | undefined;
   /** For CSV: types of columns, by name. Default: the narrowest type to which all cells can be converted. */
   readonly types?: { readonly [column: string]: DeclaredType } | undefined;
-  /** For CSV: the delimiter. Default: the one of `,` `;` tab and `|` that occurs most often in the first line. */
+  /** For CSV: the delimiter. Default: of `,`, `;`, tab and `|`, the one that occurs most often in the first line. */
   readonly delimiter?: string | undefined;
   /**
    * For CSV: whether the first line contains the names of the columns. Default true. If false, columns are named

@@ -22,7 +22,7 @@ export interface DecodePool {
 const MAX_THREADS = 16;
 
 /**
- * Creates a pool of decoding threads. They are started with the first runs.
+ * Creates a pool of decoding threads. The threads are started with the first runs.
  *
  * @param threads - Maximum number of threads. Default: one per core, at most 16.
  */

@@ -48,7 +48,7 @@ function undoByBytes(bytes: Uint8Array, rowWords: number, stride: number): Uint3
   return words;
 }
 
-/** Fast variant for one sample per cell, which adds four bytes at a time. */
+/** Fast variant of `undoFloatDifferences` for one sample per cell, which adds four bytes at a time. */
 function undoByWords(bytes: Uint8Array, rowWords: number): Uint32Array {
   const packed = new Uint32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
   const words = new Uint32Array(packed.length);

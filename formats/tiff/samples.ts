@@ -1,6 +1,6 @@
 import type { Cells, Sample } from '../../algorithms/geometry/raster.ts';
 
-/** Value of TIFF's tag SampleFormat for each type: 1 unsigned, 2 signed, 3 floating point. */
+/** For each sample type, the value of TIFF's tag SampleFormat: 1 is unsigned, 2 is signed, and 3 is floating point. */
 export const SAMPLE_FORMAT: Readonly<Record<Sample, 1 | 2 | 3>> = {
   u8: 1,
   i8: 2,

@@ -77,8 +77,8 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
     return poolFor(bytes) === undefined ? new ArrayBuffer(bytes) : new SharedArrayBuffer(room);
   };
   /**
-   * Allocates cells. Shared memory is allocated for `room` cells, so that it can be reused for any window of that size.
-   * Unused pages take no physical memory.
+   * Allocates memory for `length` cells. Shared memory is allocated for `room` cells, so that the memory can be reused
+   * for any window of that size. Unused pages take no physical memory.
    */
   const takeCells = (length: number, room = length): Cells => {
     const size = SAMPLE_BYTES[layout.sample];

@@ -54,7 +54,10 @@ export async function readAviHead(source: ByteSource): Promise<AviHead> {
   }
 }
 
-/** Reads the header of a stream. Its rate is a fraction: rate 30000 and scale 1001 mean 29.97 frames per second. */
+/**
+ * Reads the header of a stream. The header states the frame rate as a fraction: a rate of 30000 and a scale of 1001
+ * mean 29.97 frames per second.
+ */
 async function readStreamHead(source: ByteSource, chunk: Chunk): Promise<Partial<AviStream>> {
   if (chunk.size < 36) throw damagedAvi(`the head of a stream has ${chunk.size} bytes`, source.file, chunk.at);
   const head = await readChunk(source, chunk);

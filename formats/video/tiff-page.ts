@@ -22,7 +22,7 @@ export interface TiffPage {
    * 0 means white.
    */
   readonly turned: number;
-  /** The grey value of every palette index; undefined without a palette. */
+  /** The grey value of every palette index; undefined if the page has no palette. */
   readonly table: Uint8Array | undefined;
   readonly notes: readonly Note[];
 }

@@ -34,7 +34,7 @@ export interface Video {
   readonly notes: readonly Note[];
   /**
    * Reads the frames in order. The caller owns the array of each frame. The file is closed after the last frame, after
-   * an error, and if the caller leaves the loop early. Up to two frames are read ahead. This method can be called only
+   * an error, or when the caller leaves the loop early. Up to two frames are read ahead. This method can be called only
    * once.
    *
    * @throws FormatError if a frame cannot be read; the error names its index, and earlier frames are delivered first.

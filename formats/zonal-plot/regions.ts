@@ -5,7 +5,7 @@ import { type MapExtent, unionOf } from './extent.ts';
  * separately.
  */
 const MAX_ZONES = 0.95;
-/** Minimum factor by which the main region must become larger if outlying zones are drawn separately. */
+/** Outlying zones are drawn separately only if the main region becomes larger by at least this factor. */
 const GAIN = 1.4;
 /** Minimum distance between two regions, as a fraction of the longer side of the whole map. */
 const APART = 0.03;

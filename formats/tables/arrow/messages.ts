@@ -15,7 +15,7 @@ import { type ArrowField, fieldsOf } from './schema.ts';
 /** The schema and the list of messages of an Arrow file or stream. */
 export interface ArrowIndex {
   readonly fields: readonly ArrowField[];
-  /** Whether the metadata has version 5 or later, in which unions have no validity bits. */
+  /** Whether the metadata have version 5 or later. From this version on, unions have no validity bits. */
   readonly isRecent: boolean;
   /** Dictionary batches and record batches, in the order in which they must be read. */
   readonly messages: readonly Message[];
@@ -29,7 +29,7 @@ export interface Message {
   readonly at: number;
   readonly nodes: readonly Node[];
   readonly regions: readonly Region[];
-  /** Number of data buffers of each column of string or binary views. */
+  /** For each column of string or binary views, the number of its data buffers. */
   readonly variadic: readonly number[];
   readonly compression: 'lz4' | 'zstd' | undefined;
 }

@@ -49,8 +49,8 @@ export function parseTime(bytes: Buffer, from: number, to: number): Time | undef
 }
 
 /**
- * Parses an offset from UTC such as `+01:00` or `Z`. Returns the minutes by which the clock is ahead of UTC; undefined
- * if the text is not an offset.
+ * Parses an offset from UTC such as `+01:00` or `Z`. Returns the offset in minutes, which is positive if local time is
+ * ahead of UTC. Returns undefined if the text is not an offset.
  */
 function offsetOf(bytes: Buffer, from: number, to: number): number | undefined {
   if (bytes[from] === 90) return to === from + 1 ? 0 : undefined;

@@ -234,7 +234,10 @@ function readRuns(_: PlainColumn, bytes: Buffer, at: number, into: Values): void
   (into as Uint8Array).set(flags);
 }
 
-/** Decodes BYTE_STREAM_SPLIT: the first bytes of all values, then their second bytes, and so on. */
+/**
+ * Decodes BYTE_STREAM_SPLIT, in which the first bytes of all values are stored first, then the second bytes of all
+ * values, and so on.
+ */
 function readStreams(column: PlainColumn, bytes: Buffer, at: number, into: Values): void {
   const width = valueBytes(column.element);
   if (width === undefined || column.element.type === 'INT96') throw new RangeError('its values cannot be split');

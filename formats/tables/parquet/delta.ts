@@ -36,7 +36,10 @@ function hasWideFirst(bytes: Buffer, start: number): boolean {
   return isLong && (bytes[at + 4]! & 16) !== 0;
 }
 
-/** Decodes DELTA_LENGTH_BYTE_ARRAY: the lengths of all byte arrays, stored as differences, then their bytes. */
+/**
+ * Decodes DELTA_LENGTH_BYTE_ARRAY. The lengths of all byte arrays are stored as differences, and are followed by the
+ * bytes of all arrays.
+ */
 export function readDeltaLengths(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
   if (into.length === 0) return;
   const lengths = new Int32Array(into.length);
