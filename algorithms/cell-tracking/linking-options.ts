@@ -13,8 +13,8 @@ export interface LinkingOptions {
   /** A track ends when this many detections in a row have missed it. Default 2. */
   readonly maxMisses?: number | undefined;
   /**
-   * If two tracks come closer than this distance, the one whose last move deviated more from its expected move ends.
-   * Default R/2.
+   * If two tracks come closer than this distance, one of them ends: the track whose last move deviated more from the
+   * expected move. Default R/2.
    */
   readonly minDistance?: number | undefined;
   /** A track ends if the centre of its cell is closer to an edge of the frame than this. Default R/2. */

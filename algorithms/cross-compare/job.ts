@@ -70,7 +70,7 @@ export interface CrossCompareJob<T extends { readonly name: string }> {
   readonly progressEvery?: number | undefined;
 }
 
-/** What tasks need in order to run on the other device: batches on the CPU, and the parser on the GPU. */
+/** The means to run tasks on the other device: a context on the CPU for batches, and a parser on the GPU. */
 export interface Migration<T> {
   /** A context on the CPU, for batches that are moved away from a congested GPU. The caller closes it. */
   readonly cpu: Context;

@@ -1,6 +1,6 @@
 import type { Note } from '../notes.ts';
 
-/** Merges the notes of many tiles by code, so that a thousand tiles with the same note give only one. */
+/** Merges the notes of many tiles by code, so that a thousand tiles with the same note give only one note. */
 export interface NoteGatherer {
   add(notes: readonly Note[]): void;
   /**

@@ -1,4 +1,4 @@
-/** Runs work with an abort signal of its own, which is aborted when the given signal is. */
+/** Runs work under a separate abort signal, which is aborted when the given signal is aborted. */
 export type UnderOwnSignal = <R>(signal: AbortSignal, work: (own: AbortSignal) => Promise<R>) => Promise<R>;
 
 /**

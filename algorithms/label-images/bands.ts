@@ -53,8 +53,8 @@ export function* bandsOf(jobs: readonly LabelPair[], maxRuns: number): Generator
 }
 
 /**
- * For each side, the number of each pair's first region among the regions of all pairs; the last element is the number
- * of regions.
+ * For each side and each pair, the index of the pair's first region, if the regions of all pairs are numbered
+ * consecutively. The last element is the number of all regions.
  */
 export function firstRegions(jobs: readonly LabelPair[]): Record<'p' | 'q', Uint32Array> {
   const firsts = { p: new Uint32Array(jobs.length + 1), q: new Uint32Array(jobs.length + 1) };

@@ -41,7 +41,7 @@ export interface MaqEntries {
   readonly set: Column<'u32'>;
   /**
    * 0 if the polygon contains the whole quadrant. 1 if edges of the polygon pass through it. 2 if edges of a further
-   * sheet of the polygon (a group of parts that do not overlap) pass through it; the row then follows the entry of the
+   * sheet (group of parts that do not overlap) of the polygon pass through it; the row then follows the entry of the
    * first sheet.
    */
   readonly boundary: Column<'u32'>;

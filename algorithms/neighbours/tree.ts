@@ -125,7 +125,7 @@ interface Box {
   readonly minId: U32;
 }
 
-/** Computes the boxes of all nodes, from the leaves upwards. Position 0 is unused. */
+/** Computes the boxes of all nodes, from the leaves upwards. Index 0 of the result is unused. */
 function buildNodes(
   context: Context,
   points: Column<'u32'>,

@@ -35,7 +35,7 @@ export interface Box {
 export interface BandedBox extends Box {
   /** Number of words per strip of the mask, which is the maximum number of bands. */
   readonly slots: U32;
-  /** Index of the region's first entry in the table of bands' first rows. */
+  /** Index of the region's first entry in the table of the first rows of all bands. */
   readonly rows: U32;
 }
 

@@ -45,8 +45,8 @@ export interface Quadrants {
   readonly level: Column<'u32'>;
   /**
    * 0 if the quadrant is inside the polygon. 1 if edges of the polygon pass through it; the quadrant is then of the
-   * last level. 2 if edges of a further sheet of the polygon (a group of parts that do not overlap) pass through the
-   * same quadrant as in the preceding row.
+   * last level. 2 if edges of a further sheet (group of parts that do not overlap) of the polygon pass through the same
+   * quadrant as in the preceding row.
    */
   readonly boundary: Column<'u32'>;
 }

@@ -266,7 +266,7 @@ function sumColumn({ operand, integers: { scale }, exponent }: Summand, { counts
   return scale > 0 ? { type: 'decimal', values, scale, ...validity } : { type: 'i64', values, ...validity };
 }
 
-/** Converts integers in f64 to 64-bit integers without a bigint for each, which would be slow. */
+/** Converts integers in f64 to 64-bit integers. Avoids a bigint per integer, which would be slow. */
 function wordsOfNumbers(sums: Float64Array): BigInt64Array {
   const values = new BigInt64Array(sums.length);
   const words = new Int32Array(values.buffer);

@@ -94,7 +94,7 @@ function validRows(table: DeviceTable, operand: ValueOperand): Column<'u32'> {
   return bitPlaces(packBits(flagsOf(table, bitsPart(validity)), { context }), { context });
 }
 
-/** Integer keys for both sides of a join, which are equal if and only if the values are. */
+/** Integer keys for the values of both sides of a join. Two keys are equal if and only if their values are equal. */
 interface CommonKeys {
   readonly mine: QuestionPart<IntegerValue>;
   readonly others: QuestionPart<IntegerValue>;

@@ -82,7 +82,7 @@ function upTo(
   return combineParts('up to', [counts, isBeyond], ([holds, beyond]) => holds!.and(beyond!.not()));
 }
 
-/** Words that, as unsigned integers, sort in the order of the given integers or in reverse. */
+/** Words that, as unsigned integers, sort in the order of the given integers or in the reverse order. */
 function orderOf(
   { part, bounds }: IntegerPart,
   ascending: boolean,

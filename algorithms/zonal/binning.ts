@@ -127,7 +127,7 @@ export interface ClassifiedBand {
   readonly scaling?: Scaling | undefined;
 }
 
-/** Makes a classifier for bins. Its tables are columns of the context, which the caller frees. */
+/** Makes a classifier for bins. The caller frees its tables, which are columns of the context. */
 export function createClassifier(context: Context, band: ClassifiedBand, { lower, upper }: BinEdges): Classifier {
   const { sample } = band;
   const edges = edgesOf(lower, upper);

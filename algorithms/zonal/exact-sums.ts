@@ -10,8 +10,8 @@ import { scaledValue } from './scaling.ts';
 const GROUPS = 9;
 
 /**
- * Added to the biased exponent of an f32 before it is divided by 32. One group then has the magnitudes from 2⁻¹⁶ to
- * 2¹⁶.
+ * Number that is added to the biased exponent of an f32 before the sum is divided by 32. One group then has the
+ * magnitudes from 2⁻¹⁶ to 2¹⁶.
  */
 export const GROUP_OFFSET = 17;
 

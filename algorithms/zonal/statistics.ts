@@ -60,7 +60,7 @@ type FloatSums = {
   readonly belowLo: Column<'u32'>;
   readonly belowHi: Column<'u32'>;
   readonly belowTop: Column<'u32'>;
-  /** Sums of all other groups, in {@link WIDE_COUNTERS} counters for each zone of the window. */
+  /** Sums of all other groups of exponents, in {@link WIDE_COUNTERS} counters for each zone of the window. */
   readonly digits: Column<'u32'>;
 };
 

@@ -7,8 +7,8 @@ export interface ZoneBoxes {
   readonly firstRow: Float64Array;
   readonly endRow: Float64Array;
   /**
-   * The zone of each box, or the further sheet of a zone (a group of parts that do not overlap). Sheets are numbered
-   * after all zones. If longitudes wrap around, several boxes may belong to the same zone or sheet.
+   * The zone or the further sheet (group of parts that do not overlap) to which each box belongs. Further sheets are
+   * numbered after all zones. If longitudes wrap around, several boxes may belong to the same zone or sheet.
    */
   readonly zone: Uint32Array;
   /** The zone of each further sheet. Undefined if there are no further sheets. */
