@@ -85,7 +85,7 @@ function appendRing(runs: Runs, x: Int32Array, y: Int32Array, start: number, end
  */
 const STEEP = 64;
 
-/** The last row, from `row` on in the direction of `step`, in which an edge stays in a column. */
+/** Starting from `row` and going by `step`, finds the last row in which an edge stays in a column. */
 function lastRowIn(column: number, x0: number, y0: number, x1: number, y1: number, row: number, step: number): number {
   let [inside, beyond] = [0, Math.abs(y1 - row)];
   while (beyond - inside > 1) {

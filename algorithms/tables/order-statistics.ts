@@ -76,7 +76,7 @@ interface Pass {
   readonly digits: number;
   readonly left: number;
   readonly isFirst: boolean;
-  /** Whether integers differ in more than 32 bits, so that they need two words. */
+  /** Whether the differences of the integers need more than 32 bits, that is, two words. */
   readonly wide: boolean;
 }
 
