@@ -69,8 +69,8 @@ export const BACKEND_SPECS: readonly OptionSpec[] = [
 ];
 
 /**
- * Description of the option `--fill`, which {@link parseFill} parses. The help text uses the word `polygon` for a
- * polygon.
+ * Description of the option `--fill`, which {@link parseFill} parses. `polygon` is the noun that the help text uses for
+ * a polygon.
  */
 export function fillSpec(polygon: string): OptionSpec {
   return {
@@ -233,7 +233,8 @@ function checkStandardOutput({ out, stats, plot }: ZonalOptions): void {
 }
 
 /**
- * Throws if the value of more than one output option is `-`. `targets` contains the values by the names of the options.
+ * Throws if the value of more than one output option is `-`. `targets` maps the name of each output option to its
+ * value.
  */
 export function checkOneToStdout(targets: Readonly<Record<string, string | undefined>>, remedy: string): void {
   const claims = Object.entries(targets).filter(([, target]) => target === '-');

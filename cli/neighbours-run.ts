@@ -177,8 +177,8 @@ async function openPoints<C extends RunContext>(
 }
 
 /**
- * Opens the table of queries. Its coordinate columns have the same names as those of the points, unless an option names
- * other columns.
+ * Opens the table of queries. Its coordinate columns have the same names as the coordinate columns of the points,
+ * unless an option names other columns.
  */
 async function openQueries<C extends RunContext>(
   options: NeighboursOptions,

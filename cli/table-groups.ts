@@ -17,8 +17,8 @@ export interface GroupStore {
    */
   indicesOf(columns: readonly HostColumn[], rows: number, places?: Uint32Array): Uint32Array;
   /**
-   * The key column with the given index, with one row per group. Strings refer to the dictionary of the latest part of
-   * the file.
+   * The key column with the index `key`. The column has one row per group. Strings refer to the dictionary of the
+   * latest part of the file.
    */
   column(key: number): HostColumn;
   /** Bytes of memory that the store uses. */

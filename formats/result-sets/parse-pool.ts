@@ -67,7 +67,8 @@ export function createParsePool<Tile = PolygonTile>(options: ParsePoolOptions = 
     died: threadDied,
     closed: poolClosed,
   });
-  // If the caller provides the worker, it may need other parameters. So the parameters are not checked in this case.
+  // If the caller provides the worker, that worker may need other parameters. So the parameters are not checked in this
+  // case.
   const kinds = options.start === undefined ? PARSE : { ...PARSE, parameters: someRecord };
   return {
     threads: pool.threads,

@@ -23,8 +23,8 @@ export interface TileColumns {
   y: Float64Array;
   vertices: number;
   /**
-   * Indices of rings at which a new part of a polygon begins, except for the first part of each polygon. In ascending
-   * order.
+   * Indices, in ascending order, of rings at which a new part of a polygon begins. The first part of each polygon is
+   * not listed.
    */
   readonly furtherParts: number[];
   readonly tally: NoteTally;
