@@ -15,8 +15,8 @@ import { ProgressReporter } from './progress-reporter.mjs';
 import { endProcesses, StuckFiles, watchedForks } from './stuck-files.mjs';
 
 /**
- * Files that `--thorough` runs only if they are named: they spend their time on fault injection, threads and videos,
- * not on random cases.
+ * Files that `--thorough` runs only if they are named. They spend their time on fault injection, threads and videos,
+ * and not on random cases.
  */
 const LEFT_OUT = [
   'capacity-checks',
@@ -62,7 +62,7 @@ await vitest.close();
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 
-/** Files with cases whose number depends on QUADRILLE_THOROUGH, except those in LEFT_OUT. */
+/** The files that contain cases whose number depends on QUADRILLE_THOROUGH, except the files in LEFT_OUT. */
 function filesOfLaws() {
   const folder = fileURLToPath(new URL('.', import.meta.url));
   const isOfLaws = (name) =>
@@ -71,7 +71,7 @@ function filesOfLaws() {
   const names = readdirSync(folder, { recursive: true })
     .map((name) => name.replaceAll('\\', '/'))
     .filter((name) => name.endsWith('.test.ts') && !name.startsWith('release/'));
-  // The path is needed, because Vitest selects all files that contain a name.
+  // The name alone is not enough, because Vitest selects all files whose path contains it.
   return names.filter((name) => !isLeftOut(name) && isOfLaws(name)).map((name) => `property-tests/${name}`);
 }
 

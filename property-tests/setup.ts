@@ -1,15 +1,15 @@
 import { setFlagsFromString } from 'node:v8';
 import { expect } from 'vitest';
 
-// Most code runs too briefly to repay V8's optimizing compiler, which took a sixth of the processor time of all tests.
-// This is ten times the default number of bytecodes after which a function is optimized.
+// Most code runs too briefly for V8's optimizing compiler to pay off; this compiler took a sixth of the processor time
+// of all tests. The flag sets ten times the default number of bytecodes after which a function is optimized.
 setFlagsFromString('--interrupt-budget=600000');
 
 type Elements = ArrayLike<unknown> & object;
 
 /**
- * Whether two typed arrays of one type, or two arrays of primitive values, have equal elements. Without this, Vitest
- * compares arrays like objects, by a list of all keys, which takes seconds for a million rows.
+ * Whether two typed arrays of one type, or two arrays of primitive values, have equal elements. Without this function,
+ * Vitest compares arrays like objects, by a list of all keys, which takes seconds for a million rows.
  */
 function sameElements(a: unknown, b: unknown): boolean | undefined {
   const isPlain = Array.isArray(a) && Array.isArray(b);

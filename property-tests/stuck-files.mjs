@@ -5,14 +5,17 @@ import { minutes } from './progress-reporter.mjs';
 const NAMED_AFTER = 3 * 60_000;
 /** Milliseconds after which the process of a file without progress is killed. */
 const ENDED_AFTER = 10 * 60_000;
-/** Number of timeouts after which a file's process is killed: if a device hangs, every later test times out too. */
+/**
+ * Number of timeouts after which the process of a file is killed, because every later test times out too if a device
+ * hangs.
+ */
 const MAX_TIMEOUTS = 3;
 const LOOK_EVERY = 5_000;
 
-/** The process that runs each file, by the file's path. */
+/** For each file (by its path), the process that runs it. */
 const processes = new Map();
 
-/** Vitest's process pool, extended by a record of which process runs which file. */
+/** Vitest's process pool, extended so that it records which process runs which file. */
 export const watchedForks = { name: 'watched-forks', createPoolWorker: (options) => new WatchedFork(options) };
 
 class WatchedFork extends ForksPoolWorker {
@@ -24,7 +27,7 @@ class WatchedFork extends ForksPoolWorker {
   }
 }
 
-/** Kills the remaining processes: an open handle of a test can keep its process from exiting. */
+/** Kills the processes that are still running, because an open handle of a test can keep its process from exiting. */
 export function endProcesses() {
   for (const process of processes.values()) process.kill('SIGKILL');
 }

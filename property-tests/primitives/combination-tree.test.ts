@@ -59,7 +59,7 @@ describe('above a million elements, where the tree has a third level', () => {
     const column = context.column(values);
     const result = reduce(column, plus(f32));
     expect(await context.read(result)).toEqual(Float32Array.of(total));
-    // Left out on the reference backend by default, because it takes half a minute to compute these prefixes.
+    // By default, the reference backend is left out, because it needs half a minute to compute these prefixes.
     if (THOROUGH || context.backend.name !== 'reference') {
       const sums = context.materialize(slice(inclusiveScan(column, plus(f32)), values.length - 1));
       expect(await context.read(sums)).toEqual(Float32Array.of(last.inclusive));

@@ -15,11 +15,13 @@ const { fn, u32 } = q;
 const both = fn({ id: u32, rank: u32 }, { id: u32, rank: u32 }, (row) => row);
 
 testLaws(expandLaws);
-// For small walk sizes, expand finds the source row of each output row by a search. For larger sizes it does not walk,
-// so these are left out.
+// For small walk sizes, expand searches for the source row of each output row. For larger walk sizes, expand does not
+// walk, so larger sizes are left out.
 testLawsInWalks(expandLaws, [1, 3, 16, 17]);
 
-/** Counts with long stretches of zeros, with large numbers, and with sums at the borders of output pieces. */
+/**
+ * Counts that contain long stretches of zeros and large numbers, and whose sums are close to the ends of output pieces.
+ */
 const unevenCounts = fc
   .array(
     fc.tuple(fc.oneof(fc.constantFrom(0, 0, 1, 2, 1023, 1024, 1025, 3000), fc.nat(9)), fc.constantFrom(1, 2, 5, 300)),

@@ -26,7 +26,10 @@ import { expectRefusal, openReference } from '../support/reference-context.ts';
 
 type Combine = (a: Leaves, b: Leaves) => Leaves;
 
-/** A monoid's operator in the form in which backends receive it, applied to flat lists of values. Bools are 0 and 1. */
+/**
+ * The operator of a monoid, in the form in which backends receive it. The operator is applied to flat lists of values,
+ * in which bools are 0 and 1.
+ */
 function operatorOf(of: Monoid<Shape>): Combine {
   const { module, types } = monoidProgram(of);
   const run = compileJavaScript(module)(new Map(), new Map());

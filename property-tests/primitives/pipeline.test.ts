@@ -16,8 +16,8 @@ const isWanted = fn({ value: u32 }, bool, ({ value }) => value.rem(3).ne(0));
 const isOften = fn({ total: u32 }, bool, ({ total }) => total.and(1).eq(0));
 
 /**
- * For every key of the wanted rows, the start and the total of its group, in descending order of keys. In this chain,
- * only the device knows the lengths.
+ * For every key of the wanted rows, the start and the total of the key's group, in descending order of keys. Only the
+ * device knows the lengths of the columns.
  */
 function groupStarts(rows: Rows): {
   readonly key: Column<'u32'>;
@@ -32,7 +32,7 @@ function groupStarts(rows: Rows): {
   return q.gather({ key: groups.keys, start: starts, total: groups.values }, order);
 }
 
-/** The expected result of {@link groupStarts}, by plain loops. */
+/** The expected result of {@link groupStarts}, computed by plain loops. */
 function plainGroupStarts(
   key: Uint32Array,
   value: Uint32Array,
@@ -135,7 +135,7 @@ describe('the host', () => {
       const host = await context.read(result);
       const after = counted(context);
       expect(host).toEqual(plainGroupStarts(key, value));
-      // Four readbacks: three columns and their length are read together.
+      // Four readbacks are expected, because three columns and their common length are read together.
       expect(after.readbacks - before.readbacks).toBe(4);
       expect(after.dispatches).toBeGreaterThan(before.dispatches);
       if (context.backend.name === 'webgpu') {

@@ -30,7 +30,7 @@ interface Inputs {
   readonly keys: Column<'u32'>;
 }
 
-/** All primitives that tell their backend the form of their scan, for which some backends have faster kernels. */
+/** All primitives that tell their backend the form of a scan. For some forms, some backends have faster kernels. */
 const primitives: { readonly [name: string]: (inputs: Inputs) => unknown } = {
   copyIf: ({ x }) => q.copyIf(x, odd),
   removeIf: ({ x }) => q.removeIf(x, odd),
@@ -80,7 +80,7 @@ describe.each(Object.keys(open))('on %s', (name) => {
   });
 
   const all = Object.values(primitives);
-  // By default, some random ones on WebGPU, because a software GPU takes seconds to compile the kernels of all.
+  // By default, two random primitives on WebGPU, because a software GPU takes seconds to compile the kernels of all.
   const some = someOf(all, name.startsWith('webgpu') ? 2 : all.length);
   const sizes = fc.oneof(
     fc.constantFrom(0, 1, 3, 4, 5, 63, 64, 65, 1023, 1025, 2047, 2048, 2049, 4097, 16_385, 40_003),
@@ -121,7 +121,7 @@ test('primitives declare the form of their scans', async () => {
   expect(formsOf('reduceByKey of minima')).toEqual([{ kind: 'runs', inner: monoidProgram(q.minimum(i32)) }]);
 });
 
-/** copyIf and reduceByKey, written with other but equivalent functors. */
+/** copyIf and reduceByKey, rewritten with equivalent but different functors. */
 const rewritten: { readonly [name: string]: (context: Context, inputs: Inputs) => unknown } = {
   copyIf: (context, { x }) =>
     context.scope(() => {
@@ -175,16 +175,18 @@ const rewritten: { readonly [name: string]: (context: Context, inputs: Inputs) =
     }),
 };
 
-/** The bytes of a WebAssembly load from a table that only vectorized code for one form uses. */
+/**
+ * The bytes of a WebAssembly instruction that loads from a table. Only vectorized code for one form uses this table.
+ */
 const tableLoad = (table: number): readonly number[] => [0xfd, simd.load, 0, ...unsigned(table)];
 
-/** WebAssembly bytes and WGSL text that occur only in kernels for a form. */
+/** For each form, WebAssembly bytes and WGSL text that occur only in kernels for this form. */
 const marks: { readonly [name: string]: { readonly wasm: readonly number[]; readonly wgsl: string } } = {
   copyIf: { wasm: tableLoad(fixed.compaction), wgsl: 'if (has_lane(m0, lane) != 0u) { let before' },
   'reduceByKey of sums': { wasm: tableLoad(fixed.noHead), wgsl: 'fn values_up_to(' },
 };
 
-/** Forms that are compiled on WebGPU: by default, a random one. */
+/** Forms whose kernels are compiled on WebGPU: by default, a random one. */
 const onWebGpu = someOf(Object.keys(rewritten), 1);
 
 describe.each(Object.keys(rewritten))('the special form of %s', (name) => {
@@ -225,7 +227,7 @@ describe.each(Object.keys(rewritten))('the special form of %s', (name) => {
   }, 60_000);
 });
 
-/** The WebAssembly modules that this thread compiles while `body` runs. */
+/** Returns the WebAssembly modules that this thread compiles while `body` runs. */
 async function compiledBy(body: () => Promise<void>): Promise<Uint8Array[]> {
   const modules: Uint8Array[] = [];
   const { Module } = WebAssembly;

@@ -20,7 +20,7 @@ const below = fn({ count: u32, k: u32 }, step(u32), ({ count, k }) => ({
   state: { k: k.add(1) },
   value: k,
 }));
-/** Walks of `count` steps, each of which emits its step number modulo 4. */
+/** Walks of `count` steps. Each step emits its own number modulo 4. */
 const steps = fn({ count: u32, k: u32 }, step({ index: u32, value: u32 }), ({ count, k }) => ({
   more: k.lt(count),
   emits: true,

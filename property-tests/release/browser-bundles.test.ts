@@ -10,7 +10,7 @@ import { entries } from '../support/entry-sources.ts';
 
 /** The entry points for pages, except `./property-tests`, which is only for tests. */
 const forPages = entries().filter(({ name, pageSource }) => pageSource !== undefined && name !== './property-tests');
-/** Entry points that the app imports dynamically; all others are imported statically. */
+/** Entry points that the app imports dynamically. All other entry points are imported statically. */
 const loaded = forPages.filter(({ name }) => !['.', './primitives'].includes(name));
 const forNode = entries().filter(({ pageSource }) => pageSource === undefined);
 
@@ -38,7 +38,7 @@ const app = `${small}globalThis.entries = {
 ${loaded.map(({ name }) => `  '${name}': () => import('${name.replace('.', 'quadrille')}'),`).join('\n')}
 };
 `;
-/** The number of the app's line that contains the mistake. */
+/** The number of the line in the app that contains the mistake. */
 const WRONG = app.split('\n').findIndex((line) => line.includes('x.sin()')) + 1;
 
 interface Outcome {
@@ -112,7 +112,10 @@ async function tryAll(page: Page): Promise<void> {
   expect(found).toEqual(loaded.map(({ name }) => name));
 }
 
-/** webpack is left out here: it takes tens of seconds to minify the whole app. The smaller app below is minified. */
+/**
+ * webpack is left out here, because it needs tens of seconds to minify the whole app. The smaller app below is minified
+ * by webpack too.
+ */
 const quick = Object.entries(bundlers).filter(([name]) => name !== 'webpack');
 
 describe.each(quick)('%s', (_, bundle) => {

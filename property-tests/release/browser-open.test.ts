@@ -24,7 +24,7 @@ afterAll(async () => {
   await site.close();
 });
 
-/** Opens a page with the program. The script `before` runs first on the page. */
+/** Opens a page with the program. On the page, the script `before` runs first. */
 async function openPage(options: Omit<PageOptions, 'script'> = {}, before = ''): Promise<Page> {
   const page = await browser.newPage();
   onTestFinished(() => page.close());

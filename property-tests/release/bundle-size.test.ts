@@ -26,7 +26,7 @@ const rows: readonly Row[] = [
   { name: '`fn`, `map`, `sort` and `open`, on workers', program: small, loads: ['backends/workers/page.ts', spilling] },
 ];
 
-/** The total size of all scripts that a page loads: minified, and also gzipped one by one. */
+/** The total size of all scripts that a page loads, in two forms: minified, and also gzipped one by one. */
 async function sizeOf({ program, loads }: Row): Promise<readonly [minified: number, gzipped: number]> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: program, resolveDir: root, loader: 'ts' },

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
 const pages = ['README.md', ...readdirSync(join(root, 'docs', 'guide')).map((name) => join('docs', 'guide', name))];
 
-/** The contents of all fenced blocks of one language on a page, joined. */
+/** The contents of all fenced blocks on a page that are in the given language, joined. */
 function blocks(page: string, language: string): string {
   const text = readFileSync(join(root, page), 'utf8');
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, body]) => body).join('');
@@ -22,7 +22,7 @@ function pagesWith(language: string): string[] {
   return pages.filter((page) => blocks(page, language) !== '');
 }
 
-/** The program that a page's blocks form. It imports the package that was built for the tests. */
+/** The program that the code blocks of a page form. It imports the package that was built for the tests. */
 function programOf(page: string, built: string): string {
   const code = blocks(page, 'ts').replaceAll(/from 'quadrille(\/[^']+)?'/g, (_, entry: string | undefined) => {
     return `from '${pathToFileURL(join(built, 'dist', entry ?? '', 'index.js')).href}'`;
@@ -39,7 +39,8 @@ function commandsOf(session: string): string[] {
 }
 
 /**
- * A shell script that prints every command before its output, as a terminal would. In it, npx runs the built command.
+ * A shell script that prints every command before its output, as a terminal would. In this script, npx runs the built
+ * command.
  */
 function shellScript(session: string, cli: string): string {
   const start = `exec 2>&1\nnpx() { shift; '${process.execPath}' '${cli}' "$@"; }\n`;
@@ -68,7 +69,7 @@ const DATA = [
   'examples/leukocytes.tif',
 ];
 
-/** Makes a folder with these files, in which commands can run. */
+/** Makes a folder with the files of {@link DATA}, in which commands can run. */
 function clone(): string {
   const folder = mkdtempSync(join(tmpdir(), 'quadrille-guide-'));
   folders.push(folder);

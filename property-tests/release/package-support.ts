@@ -18,7 +18,7 @@ import { tarFiles } from '../../backends/webgpu-node/tar-files.ts';
 import manifest from '../../package.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '..', '..');
-/** Paths that a fresh clone does not have; no published file is built from them. */
+/** Paths that a fresh clone does not contain. No published file is built from them. */
 const NOT_CLONED = new Set(['node_modules', 'dist', '.git', '.device', '.cache', join('docs', 'site')]);
 
 /** The result of `npm pack` in a fresh clone. */
@@ -39,7 +39,8 @@ export async function pack(): Promise<Packed> {
   cpSync(root, clone, { recursive: true, filter: (path) => !NOT_CLONED.has(relative(root, path)) });
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
   await run('npm', ['pack', '--pack-destination', folder], clone);
-  // The address of no registry, because `npm publish` would fail if the version were already published.
+  // The address of a registry that does not exist, because `npm publish` would fail if the version were already
+  // published.
   const nowhere = ['--registry', 'http://127.0.0.1:9/', '--fetch-retries', '0'];
   const { stderr } = await run('npm', ['publish', '--dry-run', '--ignore-scripts', ...nowhere], clone);
   const tarball = readFileSync(join(folder, `quadrille-${manifest.version}.tgz`));

@@ -32,7 +32,7 @@ describe('the published package', () => {
     const built = pathsThat((path) => path.startsWith('dist/'));
     expect(built.filter((path) => !/\.(js|d\.ts|js\.map)$/.test(path))).toEqual(['dist/command/LICENSES.txt']);
     const bytes = [...packed.files.values()].reduce((sum, { length }) => sum + length, 0);
-    // The package contains the code of the command twice: as modules of the library, and bundled.
+    // The package contains the code of the command twice: once as modules of the library, and once bundled.
     expect(bytes).toBeLessThan(17.5e6);
   });
 
@@ -88,7 +88,7 @@ describe('the published package', () => {
   test('has types that match its modules', async () => {
     const result = await checkPackage(createPackageFromTarballData(packed.tarball));
     if (!result.types) throw new Error('The package has no types.');
-    // All files must be ES modules, except for this script.
+    // All files must be ES modules, except for `page-worker.js`.
     const found = result.problems.filter(
       (problem) =>
         !('entrypoint' in problem && problem.entrypoint === './page-worker.js') &&
@@ -107,8 +107,8 @@ describe('programs that use the package', () => {
     ),
   );
   /**
-   * The combinations to test. `npm test` tries every compiler and every module resolution once; `npm run test:thorough`
-   * tries all combinations.
+   * The combinations that are tested. `npm test` tries every compiler and every module resolution at least once; `npm
+   * run test:thorough` tries all combinations.
    */
   const tried = matrix.filter(
     ({ compiler, moduleResolution, skipLibCheck }) =>
@@ -144,7 +144,10 @@ describe('programs that use the package', () => {
     expect(await check(compiler, everything, others)).toBe('');
   });
 
-  /** The ambient WebGPU types must equal the library's own types, and must be assignable to its `Like` types. */
+  /**
+   * The library has WebGPU types of its own. The ambient types must equal these, and must be assignable to the
+   * library's `Like` types.
+   */
   const ambient = [
     "import { createWebGpuBackend, type Gpu, type GpuAdapter, type GpuAdapterInfo } from 'quadrille/backends/webgpu';",
     "import type { GpuAdapterInfoLike, GpuAdapterLike, GpuBufferLike } from 'quadrille/backends/webgpu';",
@@ -299,7 +302,7 @@ describe('without an optional package', () => {
     everythingElse: [],
   };
 
-  /** A program that tries everything that needs an optional package, and prints how each attempt ended. */
+  /** A program that tries everything for which an optional package is needed, and prints how each attempt ended. */
   const tries = `
     import { open } from 'quadrille';
     const { totalsOf } = await import('quadrille/algorithms/cross-compare');

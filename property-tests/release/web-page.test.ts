@@ -17,7 +17,7 @@ let folder: string;
 let browser: Browser;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'quadrille-web-page-'));
-  // As a string, because this module for Node has no types.
+  // The path is in a variable, because an import of a literal path would need types, which this module does not have.
   const build = '../../examples/web/build.mjs';
   await ((await import(build)) as { buildPage(folder: string): Promise<void> }).buildPage(folder);
   browser = await launchChromium();
@@ -64,7 +64,7 @@ async function framesOf(page: Page, backend: string): Promise<void> {
     .waitFor();
 }
 
-/** The values of the last compared frame, as computed in Node. */
+/** The values that the page shows for the last compared frame, computed in Node. */
 async function lastInNode(): Promise<Told> {
   await using context = new Context(createReferenceBackend());
   const player = play(context);
@@ -79,7 +79,7 @@ async function lastInNode(): Promise<Told> {
 describe('the page of moving points, in Chromium', () => {
   test('runs on every backend, even from a host without headers, with the same bytes as in Node', async () => {
     const { page, errors } = await openPage();
-    // The page's service worker isolates the page and reloads it; after that, workers are available.
+    // The service worker of the page isolates the page and reloads it. After the reload, workers are available.
     await framesOf(page, 'workers');
     expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);
     await page.locator('label:has(input[value=webgpu])').click();

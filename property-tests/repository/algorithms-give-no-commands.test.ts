@@ -5,10 +5,11 @@ import { expect, test } from 'vitest';
 
 const algorithms = fileURLToPath(new URL('../../algorithms', import.meta.url));
 
-/** A pattern for uses of a backend, except of its limits, its `walkRows` and its name. */
+/** A pattern that matches uses of a backend, except uses of its limits, its `walkRows` and its name. */
 const COMMAND = /\.backend\b(?!\.(limits|walkRows|name)\b)|\{[^{}]*\bbackend\b[^{}]*\} = /;
 
-// `npm run check:imports` cannot find such uses, because a context gives access to its backend without an import.
+// `npm run check:imports` cannot find commands to a backend, because a context gives access to its backend without an
+// import.
 test('algorithms only query properties of a backend, and issue no commands', () => {
   const files = readdirSync(algorithms, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   expect(files).not.toEqual([]);

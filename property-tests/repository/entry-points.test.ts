@@ -14,8 +14,8 @@ const gone = context.column(Uint32Array.of(3));
 context.dispose(gone);
 
 /**
- * Values that every function must reject as its first argument, except for a few functions that accept all values of a
- * kind.
+ * Values that every function must reject as its first argument. A few functions are exempt, because they accept all
+ * values of some kind.
  */
 const garbage: readonly unknown[] = [
   null,
@@ -51,7 +51,7 @@ const args = fc
 
 /** Entry points whose functions validate their arguments. */
 const ENTRY_POINTS = /^\.$|^\.\/(primitives|graph|backends\/.*)$/;
-/** Functions that are left out, because they take no arguments and would look for devices. */
+/** Functions that are left out. They take no arguments, and would look for devices. */
 const TAKE_NOTHING = ['listDevices', 'openTestGpu', 'testAdapter', 'useSoftwareVulkan'];
 
 async function exportedFunctions(): Promise<[name: string, call: Call][]> {

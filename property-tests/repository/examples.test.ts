@@ -49,7 +49,10 @@ function examplesIn(file: string): Example[] {
 interface Runnable {
   /** The body of an async function that returns the value of the example's last expression. */
   readonly body: string;
-  /** The expected value as the comment after the last expression states it; undefined without such a comment. */
+  /**
+   * The expected value, which is stated in the comment after the last expression. Undefined if there is no such
+   * comment.
+   */
   readonly expected: string | undefined;
 }
 
@@ -78,11 +81,14 @@ const shared: Promise<Record<string, unknown>> = Promise.all(
   entryPoints.map((path) => import(path) as Promise<Record<string, unknown>>),
 ).then((modules) => ({ fc, assert, join, tmpdir, mkdtemp, readFile, writeFile, ...Object.assign({}, ...modules) }));
 
-/** The values of all names that an example uses. It may also use RxJS, and the exports of its own file. */
+/**
+ * The values of all names that an example uses. An example may also use RxJS, and the exports of the file in which it
+ * is.
+ */
 async function scopeOf({ file, text }: Example): Promise<Record<string, unknown>> {
   const own = (await import(join(root, file))) as Record<string, unknown>;
   const exported = { ...(await shared), ...own };
-  // If the package and RxJS export the same name, examples of the graph mean that of RxJS.
+  // If the package and RxJS export the same name, examples of the graph mean the export of RxJS.
   const all: Record<string, unknown> = file.startsWith('graph/') ? { ...exported, ...rxjs } : { ...rxjs, ...exported };
   const used = new Set(text.match(/[\w$]+/g));
   return Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)));

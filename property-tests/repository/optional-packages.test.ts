@@ -5,13 +5,13 @@ import manifest from '../../package.json' with { type: 'json' };
 import { installRemedy, isMissing, type OptionalPackage } from '../../primitives/optional-packages.ts';
 
 const { peerDependencies, peerDependenciesMeta, devDependencies } = manifest;
-/** fast-check is left out: only the property tests import it, and their users have it. */
+/** fast-check is left out. Only the property tests import it, and users of the property tests have it. */
 const optional = Object.keys(peerDependencies).filter((name) => name !== 'fast-check') as OptionalPackage[];
 
 test('the README states how many packages are installed with the library', () => {
   const read = (name: string): string => readFileSync(join(import.meta.dirname, '..', '..', name), 'utf8');
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { dev?: boolean }> };
-  // Includes the library itself, which the lock file lists with the name ''.
+  // The count includes the library itself, which the lock file lists with the name ''.
   const installed = Object.values(packages).filter(({ dev }) => dev !== true).length;
   expect(read('README.md')).toContain(`installs ${installed} packages`);
 });

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { DOMAIN_STEPS } from '../../algorithms/quadrants/index.ts';
 import type { Ring } from './ring-columns.ts';
 
-/** A level of quadrants; most vertex coordinates are multiples of its quadrants' side. */
+/** A level of the quadtree. Most coordinates of vertices are multiples of the side of a quadrant on this level. */
 export const LEVELS = 5;
 
 /**
- * Coordinates on the sides of quadrants on this level, on the sides of smaller quadrants, one step next to a side, or
- * anywhere.
+ * Coordinates on the sides of quadrants of the level {@link LEVELS}, on the sides of smaller quadrants, one step next
+ * to a side, or anywhere.
  */
 const coordinate = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 2 ** LEVELS }).map((side) => side * (DOMAIN_STEPS / 2 ** LEVELS)) },

@@ -51,8 +51,9 @@ const EMPTY_RINGS: RingPositions[] = [[], [[0, 0]]];
 
 /**
  * A pair of rectilinear polygons: noise, blobs, frames with holes, combs, spirals, chequers, rectangles, single cells,
- * or nothing. The second polygon is independent of the first, equal to it, its complement (sharing edges but no area),
- * moved, contained in it, containing it, cut from it, or the first with a few cells changed.
+ * or nothing. The second polygon is independent of the first, or derived from it: the same polygon, its complement
+ * (which shares edges but no area), a moved copy, a part of it, a polygon that contains it, a polygon cut from it, or a
+ * copy with a few cells changed.
  *
  * Coordinates are integers. Rings run in either direction and may touch themselves and each other. Vertices may be
  * repeated or lie within an edge. Grid lines are unevenly spaced, so that boxes may be tall or wide, and from one cell
@@ -91,7 +92,10 @@ export function pairColumns(pairs: readonly RectilinearPair[]): RectilinearPairs
 /** How a polygon of a pair is drawn as rings. */
 interface Drawing {
   readonly style: RingStyle;
-  /** Rectangular rings that are added to the traced rings. Each inverts inside and outside. */
+  /**
+   * Rectangular rings that are added to the traced rings. Each of them exchanges inside and outside within its
+   * rectangle.
+   */
   readonly over: readonly CellRectangle[];
   /** Number of additional rings without area. */
   readonly empty: number;
@@ -141,7 +145,10 @@ function drawing(width: number, height: number, tangled: boolean): fc.Arbitrary<
   });
 }
 
-/** Ascending positions of a grid's lines: one apart, a few apart, evenly spaced, or with one wide gap. */
+/**
+ * Ascending positions of the lines of a grid. Their distances are one unit, a few units, equal, or equal except for one
+ * wide gap.
+ */
 function gridLines(
   cells: number,
   { extent = 2 ** 31, reach = 2 ** 30 }: RectilinearOptions,
@@ -171,7 +178,10 @@ function linesFrom(first: number, steps: readonly number[]): Float64Array {
   return lines;
 }
 
-/** Two masks (sets of grid cells) of the same size; most pairs are related, for example equal or complementary. */
+/**
+ * Two masks (sets of grid cells) of the same size. The masks of most pairs are related, for example equal or
+ * complementary.
+ */
 function maskPair(width: number, height: number): fc.Arbitrary<[CellMask, CellMask]> {
   const all = rectangleMask(width, height, { left: 0, right: width, top: 0, bottom: height });
   const one = mask(width, height);

@@ -6,8 +6,8 @@ import { Context } from '../../primitives/context.ts';
 import * as q from '../../primitives/index.ts';
 
 /**
- * A step of a random pipeline on u32 columns. Steps select columns by number, modulo the number of remaining columns;
- * older columns have lower numbers.
+ * A step of a random pipeline on u32 columns. A step selects a column by a number, modulo the number of remaining
+ * columns. Older columns have lower numbers.
  */
 export type Step =
   | { readonly kind: 'upload'; readonly rows: number; readonly seed: number }
@@ -28,7 +28,10 @@ const float = fn({ x: u32 }, f32, ({ x }) => f32(x.and(1023)));
 const whole = fn({ x: f32 }, u32, ({ x }) => u32(x));
 const sum = fn({ x: u32, other: q.array(u32) }, u32, ({ x, other }) => x.add(other.at(x.rem(64))));
 
-/** Ways to derive a column, which use every kernel, and lengths that only the device knows. */
+/**
+ * For each derivation, a function that derives a column from another. Together they use every kernel, and lengths that
+ * only the device knows.
+ */
 const derivations: Readonly<Record<Derivation, (x: Column<'u32'>) => Column<'u32'>>> = {
   map: (x) => q.map(mixed, { x }),
   stored: (x) => x.context!.materialize(q.map(mixed, { x })),
@@ -86,7 +89,7 @@ export type Outcomes = readonly PromiseSettledResult<unknown>[];
 
 /**
  * Runs steps, reads the remaining columns, and frees everything. If a step throws, the run ends, and the error is the
- * last outcome, after those of earlier promises.
+ * last outcome, after the outcomes of earlier promises.
  */
 export async function runSteps(context: Context, steps: readonly Step[]): Promise<Outcomes> {
   const waits: Promise<PromiseSettledResult<unknown>>[] = [];

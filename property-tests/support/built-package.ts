@@ -6,13 +6,14 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
-/** Folders that the package contains as they are, without compilation. */
+/** Folders that are copied into the package unchanged, without compilation. */
 const AS_THEY_ARE = ['bench', 'docs', 'examples'];
 const POLL_MS = 100;
 
 /**
  * Returns a folder with the built package: `dist`, `cli` and `package.json`. In each run of the tests, the first caller
- * builds it, and all others share it. Commands start much faster from this folder than from the sources.
+ * builds the package, and all other callers share the folder. Commands start much faster from this folder than from the
+ * sources.
  */
 export async function builtPackage(): Promise<string> {
   const folder = process.env.QUADRILLE_BUILT;

@@ -12,7 +12,7 @@ export interface CellRow {
   readonly radii?: readonly number[];
 }
 
-/** The result of a tracker for one frame, with the given cells. */
+/** Makes the result of a tracker for one frame, with the given cells. */
 export function trackedFrame(index: number, cells: readonly CellRow[]): TrackedFrame {
   const rows = [...cells].sort((a, b) => a.track - b.track);
   const column = (of: (cell: CellRow) => number): Float32Array => Float32Array.from(rows, of);

@@ -20,7 +20,8 @@ export interface Workshop {
   path(name: string): string;
   write(name: string, content: string | Uint8Array | object): Promise<void>;
   /**
-   * Writes a GeoTIFF of 4 × 3 cells of one degree from 0°, 3° N, with u8 values from 0 to 11. `changes` override this.
+   * Writes a GeoTIFF of 4 × 3 cells of one degree from 0°, 3° N, with u8 values from 0 to 11. `changes` replaces some
+   * of these properties.
    */
   writeRaster(name: string, changes?: Partial<GeoTiffRaster>, cells?: ArrayLike<number>): Promise<void>;
   /**

@@ -31,7 +31,7 @@ const edges: readonly number[] = [
   ...[4294967296, 4294967040, 2147483648, 2147483520, -2147483648, -2147483904, -1, -0.999, 1e30, -1e30].map(bitsOfF32),
 ];
 
-/** Operands as words: all pairs of edge cases, then random pairs, in some of which both are equal. */
+/** Operands as words: all pairs of edge cases, then random pairs. In some random pairs, both words are equal. */
 const inputs: readonly Uint32Array[] = (() => {
   const a = edges.flatMap((x) => edges.map(() => x));
   const b = edges.flatMap(() => edges);
@@ -49,8 +49,8 @@ const length = inputs[0]!.length;
 const arrays = ['a', 'b', 'c'];
 
 /**
- * A module that computes out[i] = operation(a[i], b[i], c[i]). With `scattered`, the elements are read at indices that
- * vector code cannot handle.
+ * A module that computes out[i] = operation(a[i], b[i], c[i]). If `scattered` is true, the elements are read at indices
+ * that vector code cannot handle.
  */
 export function moduleOfCase({ name, operands, to }: Case, scattered: boolean): Module {
   const index: Local = { kind: 'local', type: 'u32', id: 0 };
@@ -88,7 +88,7 @@ export function describeCase({ name, operands, to }: Case): string {
 /** Runs the module of a case on all inputs; returns the words of the results. */
 export async function runCase(backend: Backend, one: Case, module: Module): Promise<Uint32Array> {
   const captures = one.operands.map((type, i) => {
-    // In memory, true is any word except 0, so some are not 1.
+    // In memory, every word except 0 means true. So some of these words are neither 0 nor 1.
     const words = type === 'bool' ? inputs[i]!.map((word) => (word % 3 === 0 ? 0 : word)) : inputs[i]!;
     return [arrays[i]!, { words, length, storage: type === 'bool' ? ('u32' as const) : type }] as const;
   });
@@ -101,7 +101,7 @@ export async function runCase(backend: Backend, one: Case, module: Module): Prom
   return got;
 }
 
-/** Describes the first results that differ from those of semantics.ts; empty if none differs. */
+/** Describes the first results that differ from the results of semantics.ts. Empty if no result differs. */
 export function wrongAt(one: Case, got: Uint32Array): string[] {
   const { name, operands, to } = one;
   const wrong: string[] = [];
@@ -112,7 +112,7 @@ export function wrongAt(one: Case, got: Uint32Array): string[] {
     const expected = evaluate(name, operands[0]!, to, args);
     const value = valueOfWord(to, got[i]!);
     const same = to === 'f32' && Number.isNaN(expected) ? Number.isNaN(value) : Object.is(value, expected);
-    // The bits of a NaN are not specified, so any result is accepted for these.
+    // The bits of a NaN are not specified, so any result is accepted for the bits of a NaN.
     const unspecified = name === 'bits' && operands[0] === 'f32' && Number.isNaN(args[0] as number);
     if (!same && !unspecified) wrong.push(`${args.join(', ')} gave ${value}, not ${expected}`);
     if (to === 'bool' && got[i]! > 1) wrong.push(`a bool is stored as ${got[i]}`);

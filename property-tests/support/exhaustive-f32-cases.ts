@@ -22,7 +22,10 @@ export interface Operands {
   readonly c: U32;
 }
 
-/** An operation, its operands for each index, and its result: as bits on the device, as a number on the host. */
+/**
+ * An operation, with its operands for each index and two ways to compute its result: as bits on the device, and as a
+ * number on the host.
+ */
 export interface F32Case {
   readonly name: string;
   readonly count: number;
@@ -52,7 +55,7 @@ function normal(index: U32, which: number, low: number, span: number): U32 {
 
 const anyNormal = (index: U32, which: number): U32 => normal(index, which, 1, 254);
 
-/** A bijection on 0 … 2²⁴−1 that spreads any range of indices over all of these numbers. */
+/** A bijection on the numbers from 0 to 2²⁴ − 1. It spreads any range of indices over all of these numbers. */
 const permuted = (index: U32): U32 => index.mul(0x9e3779b1).and(0xffffff);
 
 const pairs = (index: U32): Operands => ({ a: anyNormal(index, 0), b: anyNormal(index, 1), c: u32(0) });
@@ -66,8 +69,8 @@ function neighbours(index: U32): Operands {
 }
 
 /**
- * The factors of a product and a summand of about the product's size, so that a fused multiply-add gives another result
- * than two roundings.
+ * The factors of a product, and a summand that is about as large as the product. So a fused multiply-add gives another
+ * result than two separate roundings.
  */
 function productAndSummand(index: U32): Operands {
   const [a, b] = [normal(index, 0, 80, 94), normal(index, 1, 80, 94)];
@@ -76,7 +79,7 @@ function productAndSummand(index: U32): Operands {
   return { a, b, c: random(index, 2).and(0x807fffff).or(size.shl(23)) };
 }
 
-/** Numbers around the range of 32-bit integers. */
+/** Numbers that are close to the limits of the range of 32-bit integers, or within it. */
 const aboutInteger = (index: U32): Operands => ({ a: normal(index, 0, 115, 48), b: u32(0), c: u32(0) });
 
 const words = (index: U32): Operands => {

@@ -9,7 +9,7 @@ import { isNormalOrZero } from './ir-interpreter.ts';
 export interface Tally {
   readonly name: string;
   readonly evaluated: number;
-  /** Number of results whose bytes every backend must give, because they are normal numbers or zero. */
+  /** Number of results that are normal numbers or zero. Every backend must give exactly the bytes of these results. */
   compared: number;
   different: number;
   largest: number;
@@ -19,7 +19,7 @@ export interface Tally {
 /** Number of elements per launch and read. */
 const chunk = 2 ** 22;
 
-/** Runs a case on a backend with at most `max` operands; compares every word of the results. */
+/** Runs a case on a backend, for at most `max` operands, and compares every word of the results. */
 export async function compareCase(backend: Backend, test: F32Case, max: number, fast: boolean): Promise<Tally> {
   const evaluated = Math.min(test.count, max);
   const tally: Tally = { name: test.name, evaluated, compared: 0, different: 0, largest: 0, first: '' };
@@ -60,8 +60,8 @@ function hostOperands(test: F32Case): (index: number) => readonly number[] {
 function compareWord(tally: Tally, test: F32Case, words: readonly number[], got: number): void {
   const expected = test.host(words);
   if (test.result === 'f32') {
-    // Results that round up to the smallest normal number are left out too, because a device may flush them to zero
-    // before rounding.
+    // A result that rounds up to the smallest normal number is left out too, because a device may flush the unrounded
+    // result to zero.
     if (!isNormalOrZero(expected) || Math.abs(expected) === 2 ** -126) return;
   }
   tally.compared++;

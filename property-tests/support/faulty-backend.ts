@@ -1,7 +1,7 @@
 import type { Backend } from '../../primitives/contract/backend.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 
-/** The backend calls that a context makes; before each of them, tests can inject a fault. */
+/** The calls of a backend that a context makes. Before each of these calls, tests can inject a fault. */
 const CALLS = [
   'allocate',
   'write',
@@ -29,7 +29,7 @@ export function interrupted(backend: Backend, at: number, fault: (backend: Backe
       },
     ];
   });
-  // The counters stay those of the wrapped backend.
+  // The spread keeps the counters of the wrapped backend.
   return { ...backend, ...Object.fromEntries(counted) } as Backend;
 }
 

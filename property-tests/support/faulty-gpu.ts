@@ -23,7 +23,7 @@ export interface FaultyGpu {
 type Methods = Record<PropertyKey, (...args: unknown[]) => unknown>;
 
 /**
- * Wraps a GPU so that tests can inject faults; by default, the GPU on which tests run. Tests that do not lose their
+ * Wraps a GPU so that tests can inject faults; by default, the GPU on which tests run. A test that does not lose its
  * device can pass a GPU with pooled devices.
  */
 export async function openFaultyGpu(given?: GPU): Promise<FaultyGpu> {
@@ -75,15 +75,16 @@ export function openOnFaulty({ gpu }: FaultyGpu, options: WebGpuOptions = {}): P
   return createWebGpuBackend({ gpu, adapter: testAdapter(), staging, closeLimit: 50, onWarning: () => {}, ...options });
 }
 
-/** Destroys the device before one of its next calls, counted from 1. */
+/** Destroys the device before one of its next calls. The next call has the number 1. */
 export function destroyBefore(faulty: FaultyGpu, calls: number): void {
   const at = faulty.calls + calls;
   faulty.onCall = ({ number }) => (number === at ? faulty.device.destroy() : undefined);
 }
 
 /**
- * Simulates that the device has no memory for one of the next buffers, counted from 1. Devices differ in whether such a
- * buffer can be mapped at creation; `isMapped` decides this. The returned function ends the fault.
+ * Simulates that the device has no memory for one of the next buffers. The next buffer has the number 1. On some
+ * devices, such a buffer can be mapped at creation; `isMapped` says whether this is one of them. The returned function
+ * ends the fault.
  */
 export function refuseBuffer(faulty: FaultyGpu, at: number, isMapped = true): () => void {
   let refused = at;
@@ -110,12 +111,12 @@ export function refuseBuffer(faulty: FaultyGpu, at: number, isMapped = true): ()
   };
 }
 
-/** From now on, the device does not answer. */
+/** Makes the device silent: from now on, it does not answer. */
 export function fallSilent(faulty: FaultyGpu): void {
   silentFrom(faulty, 1);
 }
 
-/** From one of its next calls on, counted from 1, the device does not answer. */
+/** Makes the device silent from one of its next calls on. The next call has the number 1. */
 export function silentFrom(faulty: FaultyGpu, calls: number): void {
   const at = faulty.calls + calls;
   faulty.onCall = ({ name, number }) =>

@@ -10,14 +10,14 @@ export function runInterpreter(module: Module, { rows, ...bindings }: Inputs): E
   return rows.map((row) => interpret(module, row, bindings));
 }
 
-/** The values of all rows, without their reliance (how far their bytes are specified). */
+/** The values of all rows, without the reliance (how far the bytes of a value are specified). */
 export function plain(rows: readonly (readonly Evaluated[])[]): (number | boolean)[][] {
   return rows.map((row) => row.map(({ value }) => value));
 }
 
 /**
- * Expects equal bytes for all values whose reliance (how far their bytes are specified) is high enough. All NaNs count
- * as equal.
+ * Expects equal bytes for all values whose reliance (how far the bytes of a value are specified) is high enough. All
+ * NaNs count as equal.
  */
 export function expectSame(
   types: readonly ScalarType[],
@@ -40,7 +40,10 @@ const factor = Number(process.env.QUADRILLE_FUZZ ?? 1);
 /** Timeout of a fuzz test in milliseconds. */
 export const fuzzTimeout: number = 120_000 * factor;
 
-/** Number of runs of a fuzz test (ten times as many with QUADRILLE_FUZZ=10), and the time limit for shrinking. */
+/**
+ * Options of a fuzz test: the number of runs (ten times as many with QUADRILLE_FUZZ=10), and the time limit for
+ * shrinking.
+ */
 export function fuzz(runs: number): { readonly numRuns: number; readonly interruptAfterTimeLimit: number } {
   return { numRuns: caseCount(runs) * factor, interruptAfterTimeLimit: fuzzTimeout / 2 };
 }

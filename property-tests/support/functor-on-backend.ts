@@ -20,8 +20,8 @@ export async function expectAsSpecified(
 }
 
 /**
- * Runs a module's entry on a backend, for every row of the inputs. A kernel reads the arguments from columns at its
- * index. All inputs share one buffer and all results another, so that few bindings are needed.
+ * Runs a module's entry on a backend, for every row of the inputs. The kernel reads the arguments from columns, at the
+ * index for which it runs. All inputs share one buffer and all results another, so that few bindings are needed.
  */
 export async function runOnBackend(backend: Backend, module: Module, inputs: Inputs): Promise<(number | boolean)[][]> {
   const { parameters, results } = entryOf(module);

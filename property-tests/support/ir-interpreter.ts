@@ -15,9 +15,9 @@ import {
 import { evaluate } from '../../primitives/ir/semantics.ts';
 
 /**
- * A value computed by an interpreter of the functor IR, which gives the expected results for tests of the emitters and
- * is independent of them. It executes the statements one by one, and computes every operation with `evaluate` of
- * semantics.ts. It is slow but easy to read.
+ * A value that the interpreter in this file has computed. The interpreter executes the statements of the functor IR one
+ * by one, and computes every operation with `evaluate` of semantics.ts. It is slow but easy to read. It is independent
+ * of the emitters, whose tests compare results with it.
  *
  * `reliance` states how far the value's bytes can be relied on. It depends on all values and branches from which the
  * value was computed.
@@ -49,7 +49,9 @@ interface Machine {
   readonly module: Module;
   readonly arrays: NonNullable<Bindings['arrays']>;
   readonly uniforms: NonNullable<Bindings['uniforms']>;
-  /** The lowest reliance of all values that decided branches so far. No later value has a higher reliance. */
+  /**
+   * The lowest reliance of all values that have decided branches so far. The reliance of later values is at most this.
+   */
   path: Reliance;
   rounds: number;
   /** Called for each executed statement and each iteration of a loop. */
@@ -59,7 +61,7 @@ interface Machine {
 type Frame = Map<number, Evaluated>;
 type Outcome = 'next' | 'break' | 'continue' | { readonly returned: Evaluated[] };
 
-/** Runs a module's entry; its arguments and results are flat lists of scalars. */
+/** Runs the entry of a module. Arguments and results are flat lists of scalars. */
 export function interpret(
   module: Module,
   args: readonly (number | boolean)[],
@@ -72,7 +74,7 @@ export function interpret(
   return run(machine, entry, given).map((result) => limited(result, machine.path));
 }
 
-/** Runs a functor on plain values; returns plain values in the shape of its result. */
+/** Runs a functor on plain values. Returns plain values in the shape of the functor's result. */
 export function interpretFunctor<P extends Parameters, R extends Shape>(
   functor: { readonly module: Module; readonly parameters: P; readonly result: R },
   args: { readonly [K in keyof P]?: P[K] extends Shape ? PlainOf<P[K]> : never },
@@ -223,8 +225,8 @@ export function isNormalOrZero(x: number): boolean {
 }
 
 /**
- * Whether all devices give the same bytes for a result. This does not hold for a product or quotient that rounds up to
- * the smallest normal number, because a device may flush it to zero before rounding.
+ * Whether all devices give the same bytes for a result. Devices may differ for a product or quotient that rounds up to
+ * the smallest normal number, because a device may flush the unrounded value to zero.
  */
 function keepsBytes(name: Operation['name'], value: number): boolean {
   return isNormalOrZero(value) && !((name === 'mul' || name === 'div') && Math.abs(value) === smallestNormal);

@@ -31,7 +31,7 @@ export function countLabels(
 ): LabelCounts {
   const regionOf = regions === 'components' ? componentOf : labelOf;
   const [p, q] = [regionOf(first), regionOf(second)];
-  // Numbers as keys, because a text per pixel takes several times as long.
+  // The keys are numbers, because a text for each pixel takes several times as long.
   const pairs = new Map<number, { first: number; second: number; pixels: number }>();
   p.forEach((i, pixel) => {
     const j = q[pixel]!;
@@ -80,7 +80,7 @@ function neighbours(pixel: number, width: number, height: number): number[] {
   return around;
 }
 
-/** Numbers the labels; returns the number of each pixel's label. */
+/** Numbers the labels of an image. Returns for each pixel the number of its label. */
 function labelOf({ labels }: LabelGrid): Int32Array {
   const numbers = new Map<number, number>([[0, GROUND]]);
   return Int32Array.from(labels, (label) => {

@@ -1,4 +1,4 @@
-/** Wraps a GPU; `shaders` collects the texts of all shaders that its devices compile. */
+/** Wraps a GPU, and collects in `shaders` the texts of all shaders that its devices compile. */
 export function listening(gpu: GPU): { readonly gpu: GPU; readonly shaders: string[] } {
   const shaders: string[] = [];
   const requestAdapter = async (wanted?: GPURequestAdapterOptions): Promise<GPUAdapter | null> => {

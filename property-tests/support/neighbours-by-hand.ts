@@ -56,7 +56,10 @@ export function rowOf({ elements, dimensions }: HostPoints, row: number): Float3
   return elements.subarray(row * dimensions, (row + 1) * dimensions);
 }
 
-/** Cuts or pads lists to k entries; padding has the id 2³² − 1 and the distance +∞. */
+/**
+ * Makes lists of exactly k entries: cuts longer lists, and pads shorter ones with entries of the id 2³² − 1 and the
+ * distance +∞.
+ */
 export function listsOf(k: number, lists: readonly (readonly Near[])[]): { ids: Uint32Array; distances: Float32Array } {
   const none: Near = { id: 2 ** 32 - 1, distance: Number.POSITIVE_INFINITY };
   const all = lists.flatMap((list) => Array.from({ length: k }, (_, j) => list[j] ?? none));

@@ -1,6 +1,6 @@
 import type { Ring } from './ring-columns.ts';
 
-/** Two even-odd regions, and a square cell given by its lower left corner (`x`, `y`) and side. */
+/** Two even-odd regions and a square cell. The cell is given by its lower left corner (`x`, `y`) and its side. */
 export interface CellCase {
   readonly p: readonly Ring[];
   readonly q: readonly Ring[];
@@ -13,7 +13,10 @@ export type Edge = readonly [ax: bigint, ay: bigint, bx: bigint, by: bigint];
 
 /** The part of a region that is inside a cell. */
 export interface PartByHand {
-  /** Whether the region contains the lowest trapezoid at the cell's left side, which touches the lower left corner. */
+  /**
+   * Whether the region contains the lowest trapezoid at the left side of the cell. This trapezoid touches the lower
+   * left corner.
+   */
   readonly corner: boolean;
   /** The edges that have a point strictly inside the cell. */
   readonly edges: readonly Edge[];
@@ -105,7 +108,10 @@ function slabsOf(edges: readonly Edge[], left: bigint, right: bigint): Fraction[
   return sorted.slice(1).map((at, i) => between(sorted[i]!, at));
 }
 
-/** The x coordinate at which the lines through two edges cross, or an empty list. Additional cuts do no harm. */
+/**
+ * The x coordinate at which the lines through two edges cross; empty if there is none. The edges themselves need not
+ * cross, because additional cuts do no harm.
+ */
 function crossingOf([ax, ay, bx, by]: Edge, [cx, cy, dx, dy]: Edge): Fraction[] {
   const [ux, uy, vx, vy] = [bx - ax, by - ay, dx - cx, dy - cy];
   const under = ux * vy - uy * vx;

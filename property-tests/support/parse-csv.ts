@@ -1,4 +1,4 @@
-/** Parses RFC 4180 text with LF line ends; throws if the text does not follow the grammar. */
+/** Parses RFC 4180 text with LF line ends. Throws if the text does not follow the grammar. */
 export function parseCsv(text: string): string[][] {
   const records: string[][] = [];
   let record: string[] = [];

@@ -5,7 +5,7 @@ import { type Rings, zonesOf } from './zonal-support.ts';
 /** A polygon of several parts, each of which has rings. */
 export type Parts = readonly Rings[];
 
-/** Converts polygons to columns; `ringParts` is the number of each ring's part. */
+/** Converts polygons to columns. `ringParts` tells for each ring the number of the part to which it belongs. */
 export function partedPolygons(all: readonly Parts[]): Polygons & { readonly ringParts: Uint32Array } {
   const ringParts = Uint32Array.from(all.flatMap((parts) => parts.flatMap((rings, part) => rings.map(() => part))));
   return { ...zonesOf(all.map((parts) => parts.flat())).polygons, ringParts };
@@ -17,9 +17,9 @@ export function movedParts(parts: Parts, move: (x: number, y: number) => readonl
 }
 
 /**
- * Whether two parts share area, in floating point. Between two consecutive y values at which an edge starts, ends or
- * crosses another edge, no edges cross; so one row between these values decides. This is reliable for coordinates below
- * 100, whose crossings are further apart than rounding errors.
+ * Whether two parts share area, in floating point. No edges cross between two consecutive y values at which an edge
+ * starts, ends or crosses another edge. So a single row between two such values decides. The result is reliable for
+ * coordinates below 100, because their crossings are further apart than rounding errors.
  */
 export function shareArea(a: Rings, b: Rings): boolean {
   const [ofA, ofB] = [edgesOf(a), edgesOf(b)];

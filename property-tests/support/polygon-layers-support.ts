@@ -12,7 +12,7 @@ export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(te
 /** Sizes of the blocks in which a reader receives a file. The list repeats at its end. */
 export type BlockSizes = readonly number[];
 
-/** A file in memory, with companion files (such as .dbf) by extension. */
+/** A file in memory. Its companion files (such as .dbf) are given by their extensions. */
 export function memoryInput(
   bytes: Uint8Array,
   sizes: BlockSizes = [65_536],
@@ -27,7 +27,7 @@ export function memoryInput(
       for (let block = 0; at < bytes.length; block++) {
         signal?.throwIfAborted();
         const size = sizes[block % sizes.length]!;
-        // A block is valid only until the next one is read, so this copy is overwritten then.
+        // A block is valid only until the next block is read. To test this, the copy is overwritten at that moment.
         const copy = Uint8Array.from(bytes.subarray(at, at + size));
         yield copy;
         copy.fill(0xff);
@@ -63,7 +63,7 @@ export const blockSizes: fc.Arbitrary<BlockSizes> = fc.oneof(
   fc.constant([65_536]),
 );
 
-/** Coordinates with few and many digits, large and small, with and without exponents. */
+/** Coordinates that are large or small, with few or many digits, and with or without an exponent. */
 const coordinate: fc.Arbitrary<number> = fc.oneof(
   fc.integer({ min: -80, max: 80 }),
   fc.integer({ min: -80_000_000, max: 80_000_000 }).map((value) => value / 1e6),
@@ -79,7 +79,8 @@ const ring: fc.Arbitrary<Ring> = fc
   .map((open) => [...open, open[0]!]);
 
 /**
- * The polygons of one feature, each a list of rings. One polygon is written as a Polygon, several as a MultiPolygon.
+ * The polygons of one feature. Each polygon is a list of rings. A single polygon is written as a Polygon, several
+ * polygons as a MultiPolygon.
  */
 const parts: fc.Arbitrary<Parts> = fc.array(fc.array(ring, { minLength: 1, maxLength: 3 }), {
   minLength: 1,
@@ -97,12 +98,18 @@ export const features: fc.Arbitrary<readonly WrittenFeature[]> = fc.array(
   { minLength: 1, maxLength: 6 },
 );
 
-/** The rings that a reader should return: those of all parts of each feature, without closing vertices. */
+/**
+ * The rings that a reader should return: the rings of all parts of each feature. The closing vertex of each ring is
+ * left out.
+ */
 export function openRings(written: readonly WrittenFeature[]): Ring[][] {
   return written.map(({ parts }) => parts.flat().map((ring) => ring.slice(0, -1)));
 }
 
-/** The rings of a geometry that another reader returned, without closing vertices, in this reader's order. */
+/**
+ * The rings of a geometry that another reader returned, in the order in which our reader returns them. The closing
+ * vertex of each ring is left out.
+ */
 export function ringsIn(geometry: Geometry | null): Ring[] {
   const { type, coordinates } = geometry as Polygon | MultiPolygon;
   const rings = type === 'Polygon' ? coordinates : coordinates.flat();
@@ -135,10 +142,10 @@ export function wktOf(written: readonly WrittenFeature[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** For each Shapefile shape type, the number of values per point besides x and y. */
+/** For each Shapefile shape type, the number of values that a point has besides x and y. */
 const MORE: Readonly<Record<number, number>> = { 5: 0, 15: 2, 25: 1 };
 
-/** A Shapefile of polygons; a polygon without parts becomes a null shape. */
+/** Writes a Shapefile of polygons. A polygon without parts becomes a null shape. */
 export function shapefileOf(written: readonly Pick<WrittenFeature, 'parts'>[], type: 5 | 15 | 25 = 5): Uint8Array {
   const records = written.map(({ parts }, index) => shapeRecord(parts, index, type));
   const length = records.reduce((sum, record) => sum + record.length, 100);
@@ -160,7 +167,7 @@ function shapeRecord(parts: Parts, index: number, type: 5 | 15 | 25): Uint8Array
   const rings = parts.flat();
   const points = rings.flat();
   const start = 52 + 4 * rings.length;
-  // After the points, heights and measures each take a range of two numbers and one value per point.
+  // Heights and measures follow the points. Each of the two takes two numbers for its range, and one value per point.
   const length = rings.length === 0 ? 12 : start + 16 * points.length + MORE[type]! * (16 + 8 * points.length);
   const bytes = new Uint8Array(length);
   const view = new DataView(bytes.buffer);
@@ -182,7 +189,7 @@ function shapeRecord(parts: Parts, index: number, type: 5 | 15 | 25): Uint8Array
   return bytes;
 }
 
-/** A dBASE file with a column of text, which follows another column. */
+/** Writes a dBASE file with a column of text. Another column comes first. */
 export function dbaseOf(column: string, values: readonly string[], deleted: readonly number[] = []): Uint8Array {
   const [other, width] = [3, 48];
   const head = 32 + 2 * 32 + 1;

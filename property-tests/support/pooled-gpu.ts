@@ -1,6 +1,6 @@
 import { openTestGpu } from '../../backends/webgpu-node/node-gpu.ts';
 
-/** Maximum number of idle devices; further ones are destroyed. */
+/** Maximum number of idle devices. Further idle devices are destroyed. */
 const MAX_IDLE = 3;
 /** Maximum number of shaders, layouts and pipelines that are kept per device. */
 const MAX_MADE = 4000;
@@ -21,7 +21,7 @@ interface PooledDevice {
   readonly device: GPUDevice;
   /** The adapter options and the device descriptor with which the device was requested, as text. */
   readonly key: string;
-  /** Results of `REUSABLE` methods by descriptor; the most recently used is last. */
+  /** Results of `REUSABLE` methods, by method and descriptor. The most recently used result is last. */
   readonly made: Map<string, object>;
   /** Resolves when the device has finished the work of its previous user. */
   ready: Promise<unknown>;
@@ -35,10 +35,10 @@ const idle: PooledDevice[] = [];
 let gpu: Promise<GPU> | undefined;
 
 /**
- * Opens the `GPU` on which tests run. When a user destroys a device, the next user gets it with all pipelines that were
- * compiled on it, because a software GPU takes a tenth of a second to compile a kernel. Nothing else remains of the
- * previous user: buffers are destroyed, and error scopes are closed. A device that was lost or reported an error is not
- * reused.
+ * Opens the `GPU` on which tests run. When a user destroys a device, the next user gets this device with all pipelines
+ * that were compiled on it, because a software GPU takes a tenth of a second to compile a kernel. Nothing else remains
+ * of the previous user: buffers are destroyed, and error scopes are closed. A device that was lost or reported an error
+ * is not reused.
  *
  * Tests of device loss and of device calls open their own devices with `openTestGpu`.
  */
@@ -62,7 +62,10 @@ function pool(real: GPU): GPU {
   return replacing(real, { requestAdapter });
 }
 
-/** Takes an idle device that was requested in the same way; if there are several, the one with the most pipelines. */
+/**
+ * Takes an idle device that was requested with equal options. If there are several, takes the one with the most
+ * pipelines.
+ */
 function takeIdle(key: string): PooledDevice | undefined {
   const [found] = idle
     .filter((pooled) => pooled.key === key && !pooled.isBroken)
@@ -159,7 +162,7 @@ function reuse({ device, made }: PooledDevice, name: (typeof REUSABLE)[number], 
   return result;
 }
 
-/** Ids of the objects that devices made; they stand for the objects in descriptors. */
+/** Ids of the objects that devices have made. In a descriptor's text, the id stands for the object. */
 const idOf = new WeakMap<object, string>();
 let ids = 0;
 

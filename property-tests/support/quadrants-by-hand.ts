@@ -27,13 +27,17 @@ const edgesOfRings = (rings: readonly Ring[]): Edge[] =>
     // Leaves out edges of length 0, which a repeated vertex would give.
     .filter(([ax, ay, bx, by]) => ax !== bx || ay !== by);
 
-/** For a quadrant: whether the rings contain its lower left corner, and which edges pass through its interior. */
+/**
+ * For a quadrant, returns whether the rings contain its lower left corner, and which edges pass through its interior.
+ */
 export function edgesByHand(rings: readonly Ring[], place: Place): { corner: boolean; edges: Edge[] } {
   const edges = edgesOfRings(rings);
   return { corner: holdsCorner(edges, place), edges: edges.filter((edge) => passesThrough(edge, place)) };
 }
 
-/** The expected quadrants of a polygon: recursion from the whole domain, with exact tests against all edges. */
+/**
+ * The expected quadrants of a polygon, found by recursion from the whole domain, with exact tests against all edges.
+ */
 export function splitByHand(polygon: number, rings: readonly Ring[], levels: number): QuadrantByHand[] {
   const edges = edgesOfRings(rings);
   const split = (place: Place): QuadrantByHand[] => {
@@ -52,12 +56,12 @@ export function splitByHand(polygon: number, rings: readonly Ring[], levels: num
 }
 
 /**
- * Whether part of an edge is strictly inside a quadrant: clips the edge to the four sides, and tests the middle of the
- * rest.
+ * Whether a part of an edge is strictly inside a quadrant. The edge is clipped to the four sides, and the middle of
+ * what remains is tested.
  */
 function passesThrough([ax, ay, bx, by]: Edge, place: Place): boolean {
   const { left, bottom, side } = boxOf(place);
-  // Start and end of the part of the edge that is inside, as fractions of the edge's length.
+  // Start and end of the remaining part of the edge, as fractions of the edge's length.
   let [from, to]: [Fraction, Fraction] = [
     [0n, 1n],
     [1n, 1n],
@@ -91,8 +95,8 @@ function holdsCorner(edges: readonly Edge[], place: Place): boolean {
 }
 
 /**
- * Even-odd test with a ray to the left. A point on an edge counts as right of it; a point level with an edge's end
- * counts as above the end.
+ * Even-odd test with a ray to the left. A point on an edge counts as right of the edge. A point at the height of an
+ * edge's end counts as above this end.
  */
 function holdsPoint(edges: readonly Edge[], x: bigint, y: bigint): boolean {
   let holds = false;
@@ -114,7 +118,9 @@ function boxOf({ column, row, level }: Place): { left: bigint; bottom: bigint; s
   return { left: BigInt(column) * side, bottom: BigInt(row) * side, side };
 }
 
-/** The Morton code of a quadrant: interleaves the bits of column and row; the lowest bit is the column's. */
+/**
+ * The Morton code of a quadrant, which interleaves the bits of column and row. The lowest bit belongs to the column.
+ */
 function codeOf({ column, row, level }: Place): bigint {
   let code = 0n;
   for (let bit = 0; bit < level; bit++) {

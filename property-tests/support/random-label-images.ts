@@ -40,7 +40,7 @@ function labelImage(width: number, height: number): fc.Arbitrary<LabelImage> {
     );
 }
 
-/** The outlines of all polygons of a label image, in image coordinates. */
+/** Traces the outlines of all polygons of a label image. Coordinates are those of the image. */
 function outlines({ width, height, labels, polygons }: LabelImage): Polygons {
   const masks = Array.from({ length: polygons }, (_, polygon) => ({
     width,

@@ -9,7 +9,10 @@ export interface CellMask {
   readonly rows: Uint32Array;
 }
 
-/** Ascending positions of a grid's lines: `x` has one more than the grid has columns, `y` one more than it has rows. */
+/**
+ * Ascending positions of the lines of a grid. `x` has one position more than the grid has columns, and `y` one more
+ * than the grid has rows.
+ */
 export interface GridLines {
   readonly x: Float64Array;
   readonly y: Float64Array;
@@ -42,7 +45,7 @@ export interface RingStyle {
 /** A ring of positions; its last position differs from its first. */
 export type RingPositions = readonly (readonly [number, number])[];
 
-/** The area of a mask's cells; the positions of the grid's lines determine their sizes. */
+/** The area of the cells in a mask. The sizes of cells follow from the positions of the grid's lines. */
 export function maskArea(mask: CellMask, lines: GridLines): bigint {
   let area = 0n;
   mask.rows.forEach((row, y) => {
@@ -69,11 +72,11 @@ export function combineMasks(a: CellMask, b: CellMask, combine: (a: number, b: n
 }
 
 /**
- * Traces the boundary of a mask as rings, along the edges between cells inside and outside it.
+ * Traces the boundary of a mask as rings, along the edges that separate cells in the mask from other cells.
  *
  * Where two cells meet only in a corner, four edges meet. The style's seed joins them in one of the three possible
- * pairings, so that a ring touches another ring or itself, or crosses itself. By the even-odd rule, all three give the
- * same region.
+ * pairings, so that a ring touches another ring or itself, or crosses itself. By the even-odd rule, all three pairings
+ * give the same region.
  */
 export function traceMask(mask: CellMask, style: RingStyle): [number, number][][] {
   const lattice = boundaryEdges(mask);
@@ -93,7 +96,10 @@ export function rectangleRing({ left, right, top, bottom }: CellRectangle): [num
   ];
 }
 
-/** Converts polygons from rings of grid points to columns of coordinates, by the positions of the grid's lines. */
+/**
+ * Converts polygons from rings of grid points to columns of coordinates. The positions of the grid's lines give the
+ * coordinates.
+ */
 export function polygonColumns(polygons: readonly (readonly RingPositions[])[], lines: GridLines): Polygons {
   const rings = polygons.flat();
   const positions = rings.flat();
@@ -105,7 +111,7 @@ export function polygonColumns(polygons: readonly (readonly RingPositions[])[], 
   };
 }
 
-/** Appends the polygons of all arguments to each other. */
+/** Concatenates sets of polygons. */
 export function concatenatePolygons(all: readonly Polygons[]): Polygons {
   const lengths = (column: 'polygonRings' | 'ringVertices') =>
     all.flatMap((polygons) => Array.from(polygons[column].subarray(1), (end, i) => end - polygons[column][i]!));
@@ -142,7 +148,7 @@ interface Lattice {
   degree(x: number, y: number): number;
 }
 
-/** The boundary edges of a mask: those with a set cell on exactly one side. */
+/** The boundary edges of a mask. A boundary edge has a cell of the mask on exactly one side. */
 function boundaryEdges({ width, rows }: CellMask): Lattice {
   const cell = (x: number, y: number): number => (x < 0 || x >= width ? 0 : ((rows[y] ?? 0) >>> x) & 1);
   const exists = (x: number, y: number, direction: number): boolean => {
@@ -163,7 +169,7 @@ function boundaryEdges({ width, rows }: CellMask): Lattice {
   };
 }
 
-/** All grid points of the ring that starts at a point and leaves it to the east. */
+/** All grid points of a ring, which starts at the given point and leaves it to the east. */
 function walk(lattice: Lattice, startX: number, startY: number, style: RingStyle): [number, number][] {
   const ring: [number, number][] = [];
   let [x, y, direction] = [startX, startY, EAST];
@@ -197,7 +203,7 @@ function turnAtCorner(arrived: number, style: RingStyle, x: number, y: number): 
   return pairs[(arrived + 2) % 4]!;
 }
 
-/** Applies a style's additional vertices, start and direction to a ring. */
+/** Makes the final form of a ring in a style: with the additional vertices, start and direction of this style. */
 function styleRing(points: readonly [number, number][], style: RingStyle, ring: number): [number, number][] {
   const styled = points.flatMap((point, i): [number, number][] => {
     const [before, after] = [points.at(i - 1)!, points[(i + 1) % points.length]!];

@@ -43,7 +43,7 @@ export function read(
   return parseTile(bytes, { format, place: 'tile', ...more });
 }
 
-/** The polygons of a tile, in the form that tests use for files. */
+/** Converts the polygons of a tile to the form in which tests write polygons to files. */
 export function written({ ids, polygons: { polygonRings, ringVertices, x, y } }: PolygonTile): WrittenPolygon[] {
   return Array.from({ length: polygonRings.length - 1 }, (_, polygon) => {
     const rings: Vertex[][] = [];
@@ -56,23 +56,23 @@ export function written({ ids, polygons: { polygonRings, ringVertices, x, y } }:
   });
 }
 
-/** The counts of a tile's notes, by their codes. */
+/** For each code of the notes of a tile, the count that the note states. */
 export function noted({ notes }: PolygonTile): Record<string, number | undefined> {
   return Object.fromEntries(notes.map(({ code, count }) => [code, count]));
 }
 
-/** Text for a number from which `Number` gives the same number, including −0. */
+/** A number as text. `Number` converts the text back to the same number, even −0. */
 export function numberText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-/** Even-odd test over all rings of a pixel's centre. */
+/** Even-odd test of a pixel's centre, over all rings together. */
 export function coversPixel(rings: WrittenPolygon['rings'], column: number, row: number): boolean {
   let inside = false;
   for (const vertices of rings) {
     for (let v = 0; v < vertices.length; v++) {
       const [[fromX, fromY], [, toY]] = [vertices[v]!, vertices[(v + 1) % vertices.length]!];
-      // All edges are horizontal or vertical, so only vertical edges can cross the row.
+      // All edges are horizontal or vertical, so only vertical edges can cross the row of the pixel.
       if (fromY < row + 0.5 !== toY < row + 0.5 && fromX > column + 0.5) inside = !inside;
     }
   }

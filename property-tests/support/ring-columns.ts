@@ -3,7 +3,9 @@ import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 /** The vertices of a ring. An edge from the last vertex to the first closes it. */
 export type Ring = readonly (readonly [x: number, y: number])[];
 
-/** Converts polygons from rings to columns in CSR form (starts of rings and vertices) with integer coordinates. */
+/**
+ * Converts polygons from rings to columns of integer coordinates in CSR form (with the starts of rings and vertices).
+ */
 export function columnsOfRings(polygons: readonly (readonly Ring[])[]): GridPolygons {
   const rings = polygons.flat();
   const before = <T>(lists: readonly (readonly T[])[]): Uint32Array => {

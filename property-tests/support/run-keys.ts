@@ -1,11 +1,13 @@
 import { randomWords } from './webgpu-support.ts';
 
-/** Functions that map a random word to the length of a run of equal keys. */
+/** Functions that return the length of a run of equal keys for a random word. */
 export interface RunLengths {
   readonly [name: string]: (random: number) => number;
 }
 
-/** Lengths of runs: within a vector, across vectors, and over all rows. Long runs have up to `long` rows. */
+/**
+ * Lengths of runs of equal keys: within a vector, across vectors, and over all rows. Long runs have up to `long` rows.
+ */
 export function runLengths(long: number): RunLengths {
   return {
     'of one row': () => 1,

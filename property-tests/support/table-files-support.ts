@@ -24,7 +24,7 @@ export function cellsOf(column: HostColumn, rows: number): Cell[] {
   return Array.from({ length: rows }, (_, row) => cellAt(column, row));
 }
 
-/** All cells of a table by column, and the number of rows of each batch. */
+/** All cells of a table, column by column, and the number of rows in each batch. */
 export interface ReadTable {
   readonly cells: { readonly [name: string]: Cell[] };
   readonly batchRows: readonly number[];
@@ -90,7 +90,7 @@ const KINDS: readonly Kind[] = [
   [{ type: 'u64' }, fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })],
   [{ type: 'i64' }, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })],
   [{ type: 'bool' }, fc.integer({ min: 0, max: 1 })],
-  // Limits dates to years with four digits.
+  // Limits dates to years of four digits.
   [{ type: 'date' }, fc.integer({ min: -719_528, max: 2_932_896 })],
   [{ type: 'string' }, text],
   [{ type: 'decimal', scale: 3 }, fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n })],

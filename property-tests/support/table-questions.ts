@@ -29,7 +29,7 @@ const F32_VALUES: readonly number[] = [
 const F64_VALUES = [0, -0, 0.1, -0.1, 1e300, -1e300, Number.NaN, Infinity, -Infinity, 3, 2 ** 53];
 const NAMES = ['u', 'v', 'i', 'j', 'f', 'g', 'l', 'm', 'n', 'd', 'b', 't', 's'] as const;
 
-/** Values from small sets, so that they are often equal, and the limits of each type. */
+/** Values of each type. They come from small sets, so that they are often equal, or are limits of the type. */
 const cells: { readonly [name: string]: fc.Arbitrary<Cell> } = {
   u: fc.oneof(fc.nat({ max: 5 }), fc.constantFrom(2 ** 31, 2 ** 32 - 1)).map(BigInt),
   v: fc.nat({ max: 5 }).map(BigInt),
@@ -118,7 +118,7 @@ const numbers: fc.Arbitrary<LiteralValue> = fc.oneof(
   fc.constantFrom(0.5, -0.5, 2.01, 1e20, -1e20, Infinity, Number.NaN, 2 ** 31, -(2 ** 31), null, 2n ** 63n),
 );
 
-/** Literals that can be compared with a column, by column. */
+/** For each column, literals that can be compared with it. */
 const literals: { readonly [name: string]: fc.Arbitrary<LiteralValue> } = {
   ...Object.fromEntries([...'uvijlmd'].map((name) => [name, numbers])),
   f: fc.constantFrom(...F32_VALUES, 0.1, null),
@@ -214,7 +214,7 @@ function exact(cell: Cell): bigint | undefined {
 
 interface Evaluated {
   readonly value: Cell;
-  /** Number of decimal places of a bigint. */
+  /** Number of decimal places that the bigint includes. */
   readonly scale: number;
 }
 

@@ -34,13 +34,14 @@ export async function withBackend<R>(options: WebGpuOptions, body: (backend: Web
 }
 
 /**
- * Number of threads of a workgroup with few subgroups: subgroups have 4 lanes on the software adapter, up to 64 on
- * others.
+ * Number of threads that makes a workgroup of few subgroups. A subgroup has 4 lanes on the software adapter, and up to
+ * 64 lanes on others.
  */
 export const FEW_THREADS: number = testAdapter() === 'software' ? 16 : 64;
 
 /**
- * Backend options by name. Each configuration uses other code for the same kernels, or divides launches in another way.
+ * Options of backends, each with a name. Each configuration uses other code for the same kernels, or divides launches
+ * differently.
  */
 export const configurations: readonly (readonly [name: string, options: WebGpuOptions])[] = [
   ['as tuned for the device', {}],
@@ -109,7 +110,7 @@ export function placing(min: number, items: number, windows: number): Partial<Tu
   };
 }
 
-/** Opens a backend for each configuration, and declares the same tests for each of these. */
+/** Opens a backend for each configuration, and declares the same tests for each backend. */
 export function describeConfigurations(
   declare: (backend: () => WebGpuBackend) => void,
   tried: typeof configurations = configurations,
@@ -128,7 +129,7 @@ export function describeConfigurations(
   });
 }
 
-/** Runs commands on a backend and on the reference; expects equal words. */
+/** Runs commands on a backend and on the reference. Expects equal words from both. */
 export async function expectAgreement(
   backend: Backend,
   run: (backend: Backend, keep: (buffer: DeviceBuffer) => DeviceBuffer) => Promise<readonly Uint32Array[]>,
@@ -153,7 +154,7 @@ export async function expectAgreement(
   expect(differing).toEqual([]);
 }
 
-/** Timeout of a test in milliseconds; long enough for a software GPU on a busy machine. */
+/** Timeout of a test in milliseconds. It is long enough for a software GPU on a busy machine. */
 export const slow = 120_000;
 
 /** Row counts around the limits of quads, subgroups, workgroups, blocks, tiles and small bindings. */
@@ -177,7 +178,7 @@ export const readAt = (result: Local, array: string, index: Operand): Statement 
 });
 export const give = (...values: Operand[]): Statement => ({ kind: 'return', values });
 
-/** A module of one function; `arrays` and `uniforms` give their types by name. */
+/** Makes a module of one function. `arrays` and `uniforms` give the types of captured values, by name. */
 export function moduleOf(
   parameters: readonly Local[],
   results: readonly ScalarType[],

@@ -1,4 +1,4 @@
-/** Checks that an XML text has nested tags and escaped text; throws at the first fault. */
+/** Checks that the tags of an XML text are nested and that its text is escaped. Throws at the first fault. */
 export function assertWellFormed(xml: string): void {
   const open: string[] = [];
   const token =

@@ -5,7 +5,7 @@ import type { ZonalHistogram } from '../../algorithms/zonal/index.ts';
 /** Converts a histogram to text, so that tests can compare all of its bytes. */
 export const plain = (histogram: ZonalHistogram): string =>
   JSON.stringify(histogram, (_, value) =>
-    // Values that JSON does not have are written as text: bigints, NaN, infinities and −0.
+    // Values that do not exist in JSON are written as text: bigints, NaN, infinities and −0.
     typeof value === 'bigint' || !(Number.isFinite(value) || typeof value !== 'number') || Object.is(value, -0)
       ? `${Object.is(value, -0) ? '-0' : value}`
       : value,
@@ -53,7 +53,7 @@ export function rasterOf(cells: Cells, width: number, sample: Sample, grid: Part
 /** The rings of a zone. */
 export type Rings = readonly (readonly (readonly [x: number, y: number])[])[];
 
-/** Zones named by their numbers. */
+/** Makes zones whose names are their numbers. */
 export function zonesOf(all: readonly Rings[]): Zones {
   const rings = all.flat();
   const vertices = rings.flat();

@@ -120,8 +120,8 @@ const condition = { kind: 'compare', operator: '<', left: expression, right: { k
 const someRows = tables.selectRows(numbersTable, { kind: 'always' });
 const selection = (): Arguments => ({ table: numbersTable, words: someRows.words });
 /**
- * Literals of any type are accepted at these paths. Only the column with which a literal is compared decides whether it
- * suits.
+ * Says that literals of any type are accepted at these paths, because only the column with which a literal is compared
+ * decides whether the literal suits.
  */
 const literalsAt = (...paths: readonly string[]): { readonly [given: string]: string } => {
   const given = ['null', 'NaN', 'a negative fraction', 'a number', 'a text', 'true', 'a bigint'];

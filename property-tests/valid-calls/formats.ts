@@ -145,8 +145,8 @@ export const formatCalls: ValidCalls = {
     call: async (...args: unknown[]) =>
       (await (formats.openVideo as (...all: unknown[]) => Promise<formats.Video>)(...args)).close(),
   },
-  // The fields of `file` are not replaced by garbage here: drawing an image takes long, and quadrantPlot has the same
-  // checks.
+  // The fields of `file` are not replaced by garbage here, because drawing an image takes long. quadrantPlot checks the
+  // same fields.
   quadrantImage: () => ({
     file: opaque({ ...file, sets: [{ name: 'a', names: ['0'] }], tree: hostTree }),
     'options?': {},

@@ -11,8 +11,8 @@ interface Body {
 }
 
 /**
- * Names of these values. They exist only while a body is recorded, so until then arguments are placeholders for these
- * names.
+ * Names of the values in a functor's body. The values exist only while the body is recorded, so until then the
+ * arguments are placeholders with these names.
  */
 const VALUES: readonly (keyof Body)[] = ['a', 'i', 'f', 'flag'];
 const values = Object.fromEntries(VALUES.map((name) => [name, opaque({ name })])) as Record<keyof Body, object>;

@@ -42,7 +42,7 @@ function isIn(port: object, given: unknown): boolean {
   return typeof given === 'object' && given !== null && Object.values(given).some((part) => isIn(port, part));
 }
 
-/** A valid call of a method that adds a node to a graph. The node's outputs go to sinks. */
+/** A valid call of a method that adds a node to a graph. The outputs of the node go to sinks. */
 function method(name: keyof GraphBuilder<unknown>, args: () => Arguments): ValidCall {
   return {
     args,

@@ -13,7 +13,7 @@ export interface ValidCall {
   readonly args: () => Arguments;
   /** The function to call; the exported function by default. */
   readonly call?: (...args: unknown[]) => unknown;
-  /** Why errors of this call do not have to name the argument. */
+  /** The reason why errors of this call do not have to name the argument. */
   readonly unnamed?: string;
   /**
    * Values that are accepted although they look wrong: the key is `path: garbage` or `path: *`, the value is the
@@ -66,7 +66,7 @@ export function opaque<T extends object>(object: T): T {
   return object;
 }
 
-/** Garbage: values that are wrong for nearly every argument, by name. */
+/** Garbage: values that are wrong for nearly every argument. Each kind of garbage has a name. */
 export const garbage: { readonly [name: string]: (valid: unknown) => unknown } = {
   nothing: () => undefined,
   null: () => null,
@@ -108,8 +108,8 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * The paths of all values that tests replace by garbage: arguments, fields of their records, first elements of their
- * arrays.
+ * The paths of all values that tests replace by garbage: the arguments, the fields of records in them, and the first
+ * elements of arrays in them.
  */
 export function pathsIn(args: Arguments): string[][] {
   return Object.entries(args).flatMap(([name, value]) => [[name], ...pathsBelow(value).map((path) => [name, ...path])]);
@@ -126,7 +126,7 @@ function isPlainRecord(value: unknown): value is Arguments {
 
 export const nameOf = (name: string): string => name.replace(/[?*]$/, '');
 
-/** Removes `?` and `*` from the names of arguments; if `path` is given, replaces the value there. */
+/** Removes `?` and `*` from the names of arguments. If `path` is given, also replaces the value at this path. */
 export function called(value: unknown, path: readonly string[] | undefined, given: unknown): unknown {
   if (path?.length === 0) return given;
   const [first, ...rest] = path ?? [];

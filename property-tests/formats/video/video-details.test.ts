@@ -145,7 +145,7 @@ describe('TIFF', () => {
       { tag: 'stripOffsets', type: 'long', values: [2000] },
     ] as const;
     const head = tiffBytes({ ...shape, frames: [frames[0]!] }, { fields });
-    // The encoder requires offsets inside the file, so zeros extend the head up to the first image.
+    // The encoder requires offsets inside the file. So zeros fill the space between the head and the first image.
     const bytes = Buffer.concat([head, new Uint8Array(2000 - head.length), ...frames]);
     expect((await readAll(await fileOf(bytes))).frames).toEqual(expected);
     const cut = await readAll(await fileOf(bytes.subarray(0, -1)));

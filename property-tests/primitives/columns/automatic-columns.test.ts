@@ -33,7 +33,7 @@ function steps(column: U32, count: number, step: (column: U32) => U32): U32 {
   return last;
 }
 
-/** Chains of steps. Each step reads once, twice or five times per element from the previous step. */
+/** Chains of steps. For each of its elements, a step reads once, twice or five times from the previous step. */
 const chains: readonly (readonly [string, number, (column: U32) => U32])[] = [
   ['maps', THOROUGH ? 2000 : 1200, (x) => q.map(affine, { x })],
   ['sums of a view with itself', 40, (x) => q.map(add, { a: x, b: x })],
@@ -110,7 +110,7 @@ onEveryBackend((opened) => {
     expect(await context.read(first)).toEqual(numbers.map((x) => affineTimes(x, 1)));
     context.dispose(first);
     context.dispose(view);
-    // The second handle of a column stays valid until it is disposed of separately.
+    // The second handle of a column stays valid after the first handle was disposed of.
     expect(await context.read(second)).toEqual(numbers.map((x) => affineTimes(x, 1)));
     context.dispose(second);
     expect(heldBy(context)).toEqual(before);
@@ -251,7 +251,7 @@ function sizeOf({ functions }: Module): number {
   return total(functions.map(({ body }) => body.length));
 }
 
-/** A reference backend that is lost at its launch number `last`. */
+/** A reference backend that is lost at the launch with the number `last`. */
 function lostAt(last: number): Backend {
   const inner = createReferenceBackend();
   let launches = 0;

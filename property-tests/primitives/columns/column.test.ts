@@ -163,7 +163,8 @@ describe.each(Object.entries({ ...ofRows, ...ofOne }))('%s', (_, primitive) => {
 });
 
 /**
- * Calls with a column of the wrong type for every argument with a fixed type. Only JavaScript callers can make these.
+ * Calls with a column of the wrong type for every argument with a fixed type. Only JavaScript callers can make such
+ * calls.
  */
 const ofWrongTypes: { readonly [what: string]: (context: Context) => unknown } = {
   'flags of copyIf': (c) => q.copyIf(four(c), four(c) as never),
@@ -255,7 +256,7 @@ describe('a pipeline', () => {
   });
 });
 
-/** A functor that counts how often x can be halved until 1 is left; for 0 it never ends. */
+/** A functor that counts how often x can be halved until 1 is left. It never ends if x is 0. */
 const halvings = fn({ x: u32 }, u32, ({ x }) => {
   const left = q.Var(x);
   const times = q.Var(u32(0));

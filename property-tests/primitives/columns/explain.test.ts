@@ -16,7 +16,7 @@ type U32 = q.Column<'u32'>;
 
 const file = fileURLToPath(import.meta.url);
 const lines = readFileSync(file, 'utf8').split('\n');
-/** The number of the line in this file that ends with a comment of the given word. */
+/** The number of the line in this file that ends with the given word as a comment. */
 const lineOf = (word: string): number => lines.findIndex((line) => line.endsWith(`// ${word}`)) + 1;
 
 const ROWS = 500;
@@ -83,7 +83,7 @@ onEveryBackend((opened, { runs }) => {
       });
       expect(explained!.result).toEqual(plain);
       const storedViews = storedIn(explained!);
-      // Besides the stored views, the result that is read takes one buffer.
+      // The stored views take buffers, and the result that is read takes one more.
       expect({
         buffers: sum(storedViews.map(({ types, times }) => types.length * times)),
         bytes: sum(storedViews.map(({ bytes, times }) => bytes * times)),
@@ -132,7 +132,7 @@ onEveryBackend((opened, { runs }) => {
     const view = stencils(column);
     const before = context.backend.counters.liveBytes;
     const first = await q.explain(context, () => context.read(view));
-    // A view that was stored only to compute another view has been freed.
+    // A view that was stored only because another view reads it has been freed.
     const kept = context.backend.counters.liveBytes - before;
     const bytes = sum(storedIn(first).map((each) => each.bytes));
     expect([bytes, bytes - 4 * ROWS]).toContain(kept);
@@ -257,7 +257,7 @@ describe('an explanation', () => {
     const explanation = q.explain(context, () => {
       for (let i = 0; i < 9; i++) context.dispose(context.scope(() => q.reduce(stencils(column), q.plus(u32))));
     });
-    // Two of the stored views have equal programs. They differ only in which of the two reads the other.
+    // Two of the stored views have equal programs. They differ only in that one of them reads the other.
     expect(storedIn(explanation).map(({ times }) => times % 9)).toEqual(storedIn(explanation).map(() => 0));
     expect(explanation.text).toContain(' 9 times. ');
   });

@@ -175,7 +175,8 @@ function dotByLoop(rows: number): number {
 }
 
 /**
- * A shader's bindings, and its functions that compute an element. Index guards of the reading functions are removed.
+ * The bindings of a shader, and its functions that compute an element. The index guards in functions that read arrays
+ * are removed.
  */
 function bindingsAndProgram(shader: string): string {
   const buffers = shader.match(/^@group\(1\).*$/gm) ?? [];

@@ -26,22 +26,22 @@ describe('a cache', () => {
           expect(found.key).toBe(key);
           expect(forgotten).not.toContain(found);
         }
-        // The most recently used distinct keys with their weights, newest first, up to half of the cache's bound in
-        // total.
+        // The most recently used keys, without repetitions, newest first. Together, the weights of their values are at
+        // most half of the cache's bound.
         const lately = new Map<number, number>();
         let sum = 0;
         for (let i = at; i >= 0 && sum <= max / 2 - 8; i--) {
           const [recent, weighs] = list[i]!;
           if (lately.has(recent)) continue;
           lately.set(recent, weighs);
-          // A value that was created again may have had another weight, so the maximum weight is assumed.
+          // If a value was created again, its weight may have changed, so the maximum weight is assumed.
           sum += 8;
         }
         if (sum <= max / 2) for (const recent of lately.keys()) expect(cache.get(recent)?.key).toBe(recent);
       }
       const sum = (values: readonly { readonly weight: number }[]): number =>
         values.reduce((total, { weight }) => total + weight, 0);
-      // The cache may also keep the value with which half of the bound is exceeded.
+      // The cache may exceed half of the bound by the last value that it keeps.
       expect(sum(made) - sum(forgotten)).toBeLessThanOrEqual(max + 2 * 8);
     },
   );

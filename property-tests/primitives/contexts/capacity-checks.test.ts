@@ -35,7 +35,7 @@ const upTo3 = fn({ x: u32, k: u32 }, { more: bool, emits: bool, state: { k: u32 
   value: x.add(k),
 }));
 
-/** A column of a task, with the rows that it must have unless an earlier step lost rows. */
+/** A column of a task, with the rows that it must have. If an earlier step lost rows, it may have other rows. */
 interface Tracked {
   readonly column: Words;
   readonly rows: readonly number[];
@@ -91,7 +91,7 @@ interface Wait {
 }
 
 const index = fc.nat(11);
-// Capacities; reads of more than 65,536 rows take two steps.
+// Capacities of columns. A column of more than 65,536 rows is read in two steps.
 const capacity = fc.oneof(fc.nat(60), fc.constant(70_000));
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('upload' as const), rows: fc.array(fc.nat(50), { maxLength: 30 }) }),
@@ -119,7 +119,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('dispose' as const), of: index }),
 );
 
-/** Carries out steps without awaiting any read; then checks the outcomes of all reads. */
+/** Carries out steps without awaiting any of the reads, and then checks the outcomes of all reads. */
 async function carryOut(context: Context, elsewhere: Context, steps: readonly Step[]): Promise<void> {
   const { counters } = context.backend;
   const before = [counters.liveBuffers, counters.liveBytes];
@@ -290,7 +290,7 @@ testOnEveryBackend(
       const made = context.scope(() => q.expand({ x }, x, plusRank, { capacity: 6 - (i % 2) }));
       const total = q.reduce(made, q.plus(u32));
       context.dispose(made);
-      // The row count is still in use: the check needs it.
+      // The row count is still in use, because the check needs it.
       expect(counters.liveBuffers).toBe(held + 2);
       if (i > 2) await context.read(total).catch(() => {});
       context.dispose(total);

@@ -89,7 +89,10 @@ const primitives: { readonly [name: string]: Primitive } = {
   'unfold without a capacity': (x, options) => q.unfold({ x }, once, countDown, options ?? {}),
 };
 
-/** The primitives to try on each backend: under `npm run test:thorough` all, otherwise each one on a random backend. */
+/**
+ * For each backend, the primitives to try on it. Under `npm run test:thorough`, these are all primitives; otherwise
+ * each primitive is tried on one random backend.
+ */
 const primitivesOn = Object.fromEntries(testBackends.map(({ name }) => [name, [] as [string, Primitive][]]));
 for (const entry of Object.entries(primitives)) {
   for (const { name } of someOf(testBackends, 1)) primitivesOn[name]!.push(entry);

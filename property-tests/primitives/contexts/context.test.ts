@@ -15,7 +15,7 @@ const open = (limits?: Partial<q.Limits>): Context => new Context(createReferenc
 const live = (context: Context): number => context.backend.counters.liveBuffers;
 const code = (name: string): unknown => expect.objectContaining({ code: name });
 const numbers = (...values: number[]): Uint32Array => Uint32Array.from(values);
-/** Reads a column's memory up to its capacity, regardless of its length. */
+/** Reads the memory of a column up to its capacity, whatever the column's length is. */
 const stored = ({ context, source, capacity }: q.Column): Promise<Uint32Array> =>
   context!.backend.read((source as Extract<typeof source, { kind: 'stored' }>).memory.buffer, 0, capacity);
 

@@ -17,14 +17,14 @@ const twice = fn({ x: u32 }, u32, ({ x }) => x.mul(2));
 const isRare = fn({ x: u32 }, bool, ({ x }) => x.rem(1000).eq(7));
 const upTo = (rows: number, of: (i: number) => number = (i) => i): Uint32Array =>
   Uint32Array.from({ length: rows }, (_, i) => of(i));
-/** Every thousandth number below `rows`, in a column whose length only the device knows. */
+/** A column of the numbers below `rows` that are multiples of a thousand. Only the device knows the column's length. */
 const rare = (context: Context, rows: number): q.Column<'u32'> =>
   context.scope(() => q.copyIf(context.materialize(q.sequence(rows)), isRare));
 const chosen = (rows: number): Uint32Array => upTo(Math.ceil((rows - 7) / 1000), (i) => 1000 * i + 7);
 
 /**
- * Numbers of rows for both ways of reading: up to 65,536 rows, a column is read together with its count; larger columns
- * are read after their count.
+ * Numbers of rows for both ways of reading a column. A column of up to 65,536 rows is read together with its row count;
+ * a larger column is read after its row count.
  */
 const sizes = [65_536, 65_537] as const;
 
@@ -129,7 +129,8 @@ describe('during a pending read', () => {
   });
 
   test.each(testBackends)('on $name: memory it holds of released columns does not count as allocated', async (each) => {
-    // Memory for three columns, or for two while another column is being read. The row count takes a little more.
+    // The memory has room for three columns, or for two while another column is being read. The row count takes a
+    // little more.
     const rows = 70_000;
     const context = new Context(await each.open({ memoryBytes: 3 * 4 * rows }));
     const counted = q.copyIf(context.column(upTo(rows)), isRare);

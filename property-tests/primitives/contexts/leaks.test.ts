@@ -83,7 +83,7 @@ const held = ({ backend: { counters } }: Context): { readonly buffers: number; r
 
 const numbers = Uint32Array.from({ length: 100 }, (_, i) => (i * 7) % 8);
 
-/** The same numbers in columns whose length the host knows, or only the device. */
+/** Columns with the same numbers. Their length is known to the host, or only to the device. */
 const inputs: readonly [string, (context: Context) => U32][] = [
   ['a host length', (context) => context.column(numbers)],
   ['a device count', (context) => context.scope(() => q.copyIf(context.column(numbers), isOdd))],
@@ -108,7 +108,7 @@ onEveryBackend((opened) => {
 describe.each(Object.entries(primitives))('%s', (_, primitive) => {
   const calls = ['allocate', 'forEach', 'walk', 'reduce', 'scan', 'sort', 'histogram'] as const;
 
-  /** A backend that fails at call number `last`, counting only calls that allocate memory or launch a kernel. */
+  /** A backend that fails at call number `last`. Only calls that allocate memory or launch a kernel are counted. */
   function failingAt(last: number): {
     readonly context: Context;
     readonly arm: () => void;
@@ -234,7 +234,7 @@ describe.each(testBackends)('$name', ({ open }) => {
     'warning',
   ] as const;
 
-  /** Resources that keep the process alive, and the numbers of listeners for the process's events. */
+  /** The resources that keep the process alive, and the number of listeners for each of the process's events. */
   const attached = (): { readonly resources: readonly string[]; readonly listeners: readonly number[] } => ({
     resources: process
       .getActiveResourcesInfo()

@@ -29,7 +29,7 @@ const place = fn(
   ({ left }) => ({ more: false, emits: true, state: { left }, value: { index: left, value: 1 } }),
 );
 
-/** All calls that take options, each with its required options and one optional one. */
+/** All calls that take options. For each call, its required options and an optional one are given. */
 const calls: readonly (readonly [name: string, call: (options: never) => unknown, asked: object, option: object])[] = [
   ['sort', (options) => q.sort(x, options), {}, { descending: true }],
   ['sortByKey', (options) => q.sortByKey(x, x, options), {}, { bits: { from: 0, to: 8 } }],

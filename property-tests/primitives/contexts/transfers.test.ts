@@ -51,7 +51,7 @@ const backends: readonly { readonly name: string; readonly runs: number; open():
 
 type Packed = Exclude<q.HostArray, readonly boolean[]>;
 const storage = fc.constantFrom('u32', 'i32', 'f32', 'u8', 'i8', 'u16', 'i16');
-/** Elements in packed storage, and the kind of source that supplies them. */
+/** Elements in packed storage, and the kind of source from which they are uploaded. */
 const elements = fc
   .tuple(storage, rowCount, recipe)
   .map(([type, rows, of]) => ({ type, data: hostColumn(type, rows, of) as Packed }));
@@ -162,8 +162,8 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
   test('sync waits for pending reads, and for the memory of columns released during them', async () => {
     const { counters } = context.backend;
     const before = [counters.liveBuffers, counters.liveBytes];
-    // Number of words that workers copy in several slices. WebGPU, with staging buffers of 256 bytes, needs many rounds
-    // in any case.
+    // A number of words that workers copy in several slices. On WebGPU, the staging buffers of 256 bytes need many
+    // rounds in any case.
     const data = new Uint32Array(name.includes('webgpu') ? 2 ** 16 + 1 : 3 * 2 ** 20 + 1).fill(7);
     for (const length of [4, data.length]) {
       const column = await context.upload(data.subarray(0, length));
@@ -213,7 +213,7 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
         };
         const others = context.upload(data);
         const aborted = context.upload({ ...reader, read }, { signal: abort.signal });
-        // If all data were read at once, there may have been fewer than `at` reads.
+        // If all data were read at once, there were perhaps fewer than `at` reads.
         const outcome = await aborted.then(
           (column) => context.dispose(column),
           (reason: unknown) => reason,
@@ -325,7 +325,7 @@ describe.each(backends)('close during a transfer, on $name', ({ open }) => {
     expect(brought).toMatchObject({ status: 'rejected', reason: { code: 'device/closed' } });
     if (got.status === 'rejected') expect(got.reason).toMatchObject({ code: 'device/closed' });
     for (let left = 5; left > 0; left--) await turn();
-    // The memory that a reader received must not be detached while the reader may still use it.
+    // While a reader may still use the memory that it received, this memory must not be detached.
     expect(memories.every(({ length }) => length > 0)).toBe(true);
     if (memories.length > 0 && context.backend.name === 'webgpu') expect(isClosed).toBe(false);
     settle!();

@@ -192,7 +192,7 @@ describe('fn', () => {
   });
 });
 
-/** The number of the line after the call of this function: that line contains the mistake. */
+/** The number of the line after the line that calls this function. The mistake is in that next line. */
 const nextLine = (): number => Number(/:(\d+):\d+\)?$/.exec(new Error().stack!.split('\n')[2]!)![1]) + 1;
 
 function errorOf(functor: { readonly module: unknown }): FunctorError {

@@ -35,7 +35,10 @@ async function valueAt(functor: Functor<Parameters, Shape>, x: number): Promise<
   return context.read(map(functor, { x: context.column(Uint32Array.of(x)) }));
 }
 
-/** The error of a call. It must be an error of the library, and short even for a long functor text. */
+/**
+ * Returns the error of a call. The error must come from the library, and its message must be short even for a long
+ * functor text.
+ */
 function errorOf(call: () => unknown): FunctorError {
   try {
     call();
@@ -64,7 +67,7 @@ describe('line ends and blanks of WGSL', () => {
   test.prop([fc.array(lineEnd, { maxLength: 20 })])(
     'line numbers in errors count every line end, CRLF as one',
     (ends) => {
-      // The space after each line end keeps a CR and a following LF from forming a single line end.
+      // The space after each line end separates a CR from a following LF, which would otherwise form a single line end.
       const apart = ends.map((end) => `${end} `).join('');
       expect(errorOf(() => wgsl(`${apart}fn f(x: u32) -> u32 { return y; }`)).place).toMatchObject({
         line: 1 + ends.length,
@@ -187,7 +190,7 @@ describe('texts of many functions', () => {
     };
     time(300);
     const [few, many] = [Math.min(time(300), time(300)), time(2400)];
-    // There are eight times as many functions; with quadratic time, this would take 64 times as long.
+    // There are eight times as many functions. If the time were quadratic, it would be 64 times as long.
     expect(many).toBeLessThan(24 * few + 50);
   });
 

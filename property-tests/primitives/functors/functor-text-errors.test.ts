@@ -15,7 +15,10 @@ function errorOf(make: () => unknown): FunctorError {
   throw new Error('no error');
 }
 
-/** The error of a functor text, and the expected position. A ‸ in the text marks this position and is removed. */
+/**
+ * Returns the error of a functor text and its expected position. The character ‸ marks this position in the text, and
+ * is removed before parsing.
+ */
 function errorIn(marked: string): { error: FunctorError; line: number; column: number } {
   const before = marked.slice(0, marked.indexOf('‸')).split('\n');
   const error = errorOf(() => wgsl(marked.replace('‸', ''), { name: 'lib/my.wgsl' }));

@@ -8,7 +8,10 @@ import { integer32, word } from '../../arbitraries/integers.ts';
 import { fc, test } from '../../law-test.ts';
 import { interpret, interpretFunctor } from '../../support/ir-interpreter.ts';
 
-/** Evaluates a functor text for the given arguments, with shapes as flat lists. */
+/**
+ * Evaluates a functor text for the given arguments. Arguments and results are flat lists of values, whatever their
+ * shapes.
+ */
 function evaluate(text: string, args: readonly (number | boolean)[], bindings = {}): (number | boolean)[] {
   return interpret(wgsl(text).module, args, bindings).map(({ value }) => value);
 }

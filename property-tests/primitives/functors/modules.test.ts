@@ -11,7 +11,7 @@ describe('modules', () => {
     expect(moduleKey(make(Infinity).module)).not.toBe(moduleKey(make(NaN).module));
   });
 
-  /** Names of characters that are also separators in cache keys. */
+  /** Names that consist of characters which also separate the parts of cache keys. */
   const name = fc.string({ unit: fc.constantFrom(...'01:;,>{}% "au32 '), minLength: 1, maxLength: 6 });
   const names = fc.uniqueArray(name, { minLength: 2, maxLength: 4 });
 
@@ -20,7 +20,7 @@ describe('modules', () => {
       fn('f', Object.fromEntries(arrays.map((each) => [each, array(u32)])), u32, (given) =>
         Object.values(given).reduce((sum, each) => sum.add(each.at(0)), u32(0)),
       ).module;
-    // JavaScript records put names that look like numbers first, in ascending order.
+    // JavaScript records have names that look like numbers first, in ascending order.
     const order = (arrays: readonly string[]): string => JSON.stringify([...taking(arrays).arrays]);
     expect(moduleKey(taking(some)) === moduleKey(taking(others))).toBe(order(some) === order(others));
   });

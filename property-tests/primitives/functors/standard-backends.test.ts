@@ -28,7 +28,7 @@ function drawRows(seed: number, { module }: FunctorDescription): Inputs {
 }
 
 describe.each(Object.keys(backends))('the standard library on %s', (name) => {
-  // By default, every run tries a random half of the functors on each backend.
+  // By default, each run of the tests tries a random half of the functors on each backend.
   const tried = someOf(functors, Math.ceil(functors.length / 2));
   let backend: Backend;
   beforeAll(async () => {

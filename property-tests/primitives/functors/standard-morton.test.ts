@@ -13,7 +13,7 @@ import { interpretFunctor } from '../../support/ir-interpreter.ts';
 
 const word16 = fc.oneof(fc.constantFrom(0, 1, 0x7fff, 0x8000, 0xffff), fc.integer({ min: 0, max: 0xffff }));
 
-/** Puts bit i of x at bit 2i and bit i of y at bit 2i + 1, one bit at a time. */
+/** Interleaves the bits of x and y, one bit at a time: bit i of x becomes bit 2i, and bit i of y becomes bit 2i + 1. */
 function interleave(x: number, y: number, bits: number): bigint {
   let code = 0n;
   for (let i = 0; i < bits; i++) {

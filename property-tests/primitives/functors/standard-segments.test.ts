@@ -18,8 +18,8 @@ interface Point {
 }
 
 /**
- * Points with 32-bit coordinates, for functors of both widths. For 64 bits, the coordinates are scaled up to their
- * limits.
+ * Points with 32-bit coordinates, for functors of both widths. For functors of 64 bits, the coordinates are scaled up
+ * to the limits of 64 bits.
  */
 const point32 = fc.record({ x: coordinate32, y: coordinate32 }).map(({ x, y }) => ({ x: BigInt(x), y: BigInt(y) }));
 const coordinate64 = fc.oneof(
@@ -39,7 +39,7 @@ function orientation(a: Point, b: Point, c: Point): number {
 
 const meetsRow = (from: bigint, to: bigint, y: bigint): boolean => (from <= y && y < to) || (to <= y && y < from);
 
-/** Whether the edge crosses the point's row to the right of the point, decided with exact fractions. */
+/** Whether the edge crosses the row of the point to the right of the point. The test uses exact fractions. */
 function crossesRight(from: Point, to: Point, point: Point): boolean {
   if (!meetsRow(from.y, to.y, point.y)) return false;
   const [low, high] = from.y < to.y ? [from, to] : [to, from];
@@ -59,7 +59,7 @@ describe.each([
   { width: 32, point: point32, form: narrow, functors: [orientation32, crossesRightOf32, segmentsIntersect32] },
   { width: 64, point: point64, form: words, functors: [orientation64, crossesRightOf64, segmentsIntersect64] },
 ])('with coordinates of $width bits', ({ point, form, functors }) => {
-  // The functors of both widths have the same parameters, except for the shape of a point, which `form` converts.
+  // The functors of both widths have the same parameters. Only the shape of a point differs, which `form` converts.
   const [orient, crosses, meet] = functors as unknown as [
     typeof orientation32,
     typeof crossesRightOf32,

@@ -26,7 +26,10 @@ const plusRank = fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => x.mul(2).add(ra
 const isOdd = fn({ x: u32 }, u32, ({ x }) => x.and(1));
 const one = fn({ x: u32 }, u32, () => 1);
 
-/** By default, the tests run on one of these, because a software GPU takes seconds to compile the kernels of each. */
+/**
+ * Variants of WebGPU backends. By default, the tests run on one of them, because a software GPU takes seconds to
+ * compile the kernels of each.
+ */
 const webgpus = [
   ...testBackends.filter(({ name }) => name.startsWith('webgpu')),
   {
@@ -265,7 +268,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
         if (rounds >= at) throw new Error('enough');
       };
       await expect(context.iterate(step, { x }, { maxRounds: 100, batch: 2, onProgress })).rejects.toThrow('enough');
-      // The two sets of results remain, which the first loop allocated for the prepared step.
+      // What remains is the two sets of results that the first loop allocated for the prepared step.
       expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
     }
     context.dispose(x);

@@ -14,7 +14,7 @@ import { createPreparedRun, type Tally } from './prepared-run.ts';
 const shares = testBackends.map(({ name }) => (name.startsWith('webgpu') && testAdapter() === 'software' ? 1 : 4));
 const dealt = dealLaws(primitiveLaws, shares);
 
-/** Counts of the pipelines on all backends. */
+/** Numbers of pipelines that were prepared and refused, on all backends together. */
 const all = { prepared: 0, refused: 0 };
 
 describe.each(testBackends)('on $name, the pipelines of all laws', ({ name, open, runs }) => {

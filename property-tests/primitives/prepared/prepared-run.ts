@@ -6,18 +6,24 @@ import { bool, f32, i32, input, type PreparedInputs, type Shape, u32 } from '../
 import { assertSameBytes, type HostTable } from '../../laws/compare.ts';
 import type { LawRun } from '../../laws/law.ts';
 
-/** Numbers of law pipelines that were prepared, and of those that were refused by error code. */
+/**
+ * Number of pipelines of laws that were prepared, and for each error code the number of pipelines that were refused
+ * with it.
+ */
 export interface Tally {
   prepared: number;
   readonly refused: Map<string, number>;
 }
 
-/** Codes of acceptable refusals: the pipeline waits, branches on a length, or needs a length on the host. */
+/**
+ * Codes of acceptable refusals. The pipeline waits for a result, branches on a length, or needs a length on the host.
+ */
 const REFUSALS = ['prepare/waits', 'prepare/decision', 'prepare/written', 'column/length'];
 
 /**
- * Makes a {@link LawRun} that also prepares every pipeline, with its uploads as inputs. It calls the prepared pipeline
- * once without rows, and twice with the rows of the law. The results must have the same bytes as without preparation.
+ * Makes a {@link LawRun} that also prepares every pipeline. The uploads of the pipeline become inputs. The run calls
+ * the prepared pipeline once without rows, and twice with the rows of the law. The results must have the same bytes as
+ * without preparation.
  */
 export function createPreparedRun(context: Context, tally: Tally): LawRun {
   return async (pipeline) => {
@@ -83,7 +89,7 @@ function declare(arrays: readonly HostArray[], capacity: number): unknown {
   return input(shape as Shape, capacity, { storage: Object.fromEntries(packed) });
 }
 
-/** The context with its `column` method replaced. */
+/** Wraps a context so that its `column` method is replaced by `column`. */
 function withColumn(context: Context, column: (array: HostArray) => Column): Context {
   return new Proxy(context, {
     get(target, name) {

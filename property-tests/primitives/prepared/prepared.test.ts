@@ -26,7 +26,7 @@ const lookUp = fn({ x: u32, table: q.array(u32) }, u32, ({ x, table }) => x.add(
 const few = fn({ x: u32 }, u32, ({ x }) => x.and(3));
 const plusRank = fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => x.add(rank));
 
-/** Data that some steps of a pipeline upload while it is prepared. */
+/** Data that some steps upload while their pipeline is being prepared. */
 const UPLOADED = Uint32Array.of(10, 20, 30, 40, 50, 60, 70, 80);
 
 /** Steps that derive a column in a pipeline. No step depends on the capacity of its inputs. */
@@ -139,7 +139,8 @@ async function comparePipeline(context: Context, list: readonly Step[], calls: r
 }
 
 /**
- * Makes a column of the rows; a view, if the form with a device count would have more capacity than the input allows.
+ * Makes a column of the rows in the given form. If the form with a device count would have more capacity than the input
+ * allows, uses a view instead.
  */
 function capped(context: Context, data: Uint32Array, how: Call['how']): Words {
   return present(context, data, how === 'device count' && data.length + 7 > CAPACITY ? 'view' : how);
@@ -155,7 +156,10 @@ const smallBindings = {
   runs: costlyCaseCount(6),
   open: () => openTestBackend({ limits: { bindingBytes: 4096, workgroups: 4, storageBuffers: 8 } }),
 };
-/** By default, the tests run on one of these, because a software GPU takes seconds to compile the kernels of each. */
+/**
+ * Variants of WebGPU backends. By default, the tests run on one of them, because a software GPU takes seconds to
+ * compile the kernels of each.
+ */
 const webgpus = [...testBackends.filter(({ name }) => name.startsWith('webgpu')), looking, smallBindings];
 const opened: readonly { readonly name: string; readonly runs: number; open(): Promise<Backend> }[] = [
   ...testBackends.filter(({ name }) => !name.startsWith('webgpu')),
@@ -194,7 +198,8 @@ const opened: readonly { readonly name: string; readonly runs: number; open(): P
 ];
 
 describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) => {
-  // Only these backends record a prepared pipeline as a tape; the others issue its commands one by one.
+  // Only these backends record a prepared pipeline as a tape (a list of commands). The other backends issue its
+  // commands one by one.
   const isTaped = /^(webgpu|workers)/.test(name) && !/small bindings|few cached kernels/.test(name);
   let context: Context;
   beforeAll(async () => {
@@ -615,8 +620,8 @@ test('two prepared pipelines and plain calls share the spine', async () => {
   const read = (): Promise<unknown> =>
     context.read(context.scope(() => ({ a: sorting({ x }), b: scanning({ x }), c: plain() })));
   const expected = await read();
-  // Few rounds by default, because a software GPU takes a millisecond per kernel. The tests replays.test and, without a
-  // GPU, webgpu-spine.test cover all epochs.
+  // Few rounds by default, because a software GPU takes a millisecond per kernel. All epochs are covered by
+  // replays.test, and without a GPU by webgpu-spine.test.
   for (let round = 0; round < (THOROUGH ? 40 : 2); round++) {
     for (let i = 0; i < (THOROUGH ? 70 : 20); i++) context.dispose(sorting({ x }), scanning({ x }), plain());
     expect(await read()).toEqual(expected);

@@ -14,7 +14,7 @@ const { bool, fn, input, u32, uniform } = q;
 const MANY = THOROUGH ? 100_000 : 10_000;
 /**
  * Number of replays on WebGPU. A software GPU takes a tenth of a millisecond per call; 18,000 calls still exceed the
- * number of epochs of the spine (the memory of single-pass kernels).
+ * number of epochs that the spine (the memory of single-pass kernels) can represent.
  */
 const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : THOROUGH ? 18_000 : 300;
 /** Number of calls that are in flight before the test waits for them. */
@@ -38,8 +38,8 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 /**
- * Counters of memory that is held. On WebGPU, prepared pipelines are recorded as tapes, so allocations and bind groups
- * must not grow either.
+ * Counters of the memory that is held. On WebGPU, also counters of allocations and bind groups, which must not grow
+ * because prepared pipelines are recorded as tapes (lists of commands).
  */
 function stateOf({ backend: { name, counters } }: Context): Record<string, number> {
   const { allocations, bindGroups, compilations, liveBuffers, liveBytes } = counters;
@@ -47,7 +47,7 @@ function stateOf({ backend: { name, counters } }: Context): Record<string, numbe
   return name === 'webgpu' ? { ...held, allocations, bindGroups } : held;
 }
 
-/** Expects that `work` leaks and allocates nothing after `before` has done the same once. */
+/** Calls `before` once, and then `work`, which does the same. Expects that `work` leaks and allocates nothing. */
 async function expectNothing(context: Context, before: () => Promise<void>, work: () => Promise<void>): Promise<void> {
   await before();
   collectGarbage();
