@@ -9,7 +9,7 @@ import { open } from '../on-node.ts';
 import { pairColumns, rectilinearPair } from './support/arbitrary-rectilinear.ts';
 
 /**
- * Compares areas with those of GEOS (geos-wasm): of the intersection and of the union of random pairs of rectilinear
+ * Compares the areas of intersections and unions with the areas by GEOS (geos-wasm), for random pairs of rectilinear
  * polygons. The pairs include holes, touching corners, shared edges, containment, contact without area, and crossing
  * rings. The program does not stop at a difference; it counts all of them.
  *

@@ -140,7 +140,7 @@ async function timeIterated(bench: Bench, { step, stepWithNumber }: Rounds, { fi
   until.dispose();
 }
 
-/** Times the first two loops in plain JavaScript on one thread, where reading the number costs nothing. */
+/** Times the first two of {@link LOOPS} in plain JavaScript on one thread, where reading the number costs nothing. */
 export async function measurePlainLoops(bench: Bench, n: number): Promise<void> {
   const { rounds, record } = bench;
   const start = startOf(n);

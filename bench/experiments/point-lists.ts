@@ -44,7 +44,7 @@ const experiments: readonly Experiment[] = DENSITIES.flatMap((among) =>
   ),
 );
 
-/** The indices of the active cells, by a plain loop. */
+/** The indices of the active cells, found by a plain loop. */
 export function activeOf(cells: Uint32Array): Uint32Array {
   const active = new Uint32Array(cells.length);
   let count = 0;

@@ -57,7 +57,8 @@ export interface Experiment<I extends HostColumns = HostColumns, U = ColumnsOnBa
   /** Supported element types; only u32 by default. */
   readonly types?: readonly ElementType[] | undefined;
   /**
-   * Makes the inputs. They must be the same in every call, so derive pseudo-random elements from a hash of the index.
+   * Makes the inputs. Every call must return the same inputs, so derive pseudo-random elements from a hash of the
+   * index.
    */
   inputs(one: Case): I;
   /** Moves the inputs to the backend before anything is timed; by default, each array becomes a column. */

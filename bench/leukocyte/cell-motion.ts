@@ -189,7 +189,8 @@ function limitSpeeds({ length, cells }: Lane, gap: number, steps: number): void 
 }
 
 /**
- * Moves the cells of a lane by one frame. If `gap` is positive, each stays at least `gap` pixels behind the cell ahead.
+ * Moves the cells of a lane by one frame. If `gap` is positive, each cell stays at least `gap` pixels behind the cell
+ * ahead.
  */
 function step(lane: Lane, gap: number): void {
   let ahead = Infinity;

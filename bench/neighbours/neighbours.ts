@@ -14,9 +14,9 @@ import { machine } from '../shared/compare-input.ts';
  * Times searches for nearest neighbours.
  *
  * - Brute force in many dimensions, in GFLOP/s (two operations per dimension and pair). If the Python packages are
- *   installed, it is compared with faiss's flat index and with torch's cdist and topk, on the same number of threads;
- *   the share of equal neighbours is reported too. Debian's packages are python3-faiss and python3-torch; both are five
- *   times faster with libopenblas0-pthread than with the plain BLAS.
+ *   installed, brute force is compared with faiss's flat index and with torch's cdist and topk, on the same number of
+ *   threads; the share of equal neighbours is reported too. Debian's packages are python3-faiss and python3-torch; both
+ *   are five times faster with libopenblas0-pthread than with the plain BLAS.
  * - Trees of points in the plane, with and without the time to build them. They are compared with kdbush, flatbush and
  *   nanoflann on one thread. nanoflann needs a C++ compiler and Debian's libnanoflann-dev.
  *

@@ -66,8 +66,8 @@ function scaled(polygons: GridPolygons, scale: number): GridPolygons {
 interface Prepared {
   readonly list: Uint32Array;
   /**
-   * The regions whose own areas are computed too. The result has the areas of the pairs first, then of these regions of
-   * p, then of these regions of q.
+   * The regions whose own areas are computed too. The result has the areas of the pairs first, then the areas of these
+   * regions of p, and then the areas of these regions of q.
    */
   readonly members: { readonly p: Uint32Array; readonly q: Uint32Array };
   areas(): Column<'u32'>;

@@ -113,8 +113,8 @@ function maxEdges(first: Uint32Array): number {
 }
 
 /**
- * Whether the even-odd parity changes between a quadrant's corner and a child's corner. The three bits of `flipped` are
- * the changes along the bottom, up the left side, and along the middle row.
+ * 1 if the even-odd parity changes between a quadrant's corner and a child's corner, otherwise 0. The three bits of
+ * `flipped` are the changes along the bottom, up the left side, and along the middle row.
  */
 function parityOn(flipped: number, child: number): number {
   if (child === 0) return 0;

@@ -45,7 +45,7 @@ function prepared(table: t.DeviceTable, aggregate: t.Aggregate, where?: t.Condit
   return { ask: async () => Number((await ask(where)).found), dispose: ask.dispose };
 }
 
-/** The median of some values by sorting, as a program without a library would compute it. */
+/** The median of some values, found by sorting, as in a program without a library. */
 function sortedMedian(values: Uint32Array): number {
   const sorted = values.toSorted();
   return sorted[sorted.length - (sorted.length >> 1)]!;

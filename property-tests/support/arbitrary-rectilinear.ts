@@ -146,7 +146,7 @@ function drawing(width: number, height: number, tangled: boolean): fc.Arbitrary<
 }
 
 /**
- * Ascending positions of the lines of a grid. Their distances are one unit, a few units, equal, or equal except for one
+ * Ascending positions of the lines of a grid. Their distances are one unit, a few units, equal, or one unit except for one
  * wide gap.
  */
 function gridLines(

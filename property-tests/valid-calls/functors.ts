@@ -2,7 +2,7 @@ import * as q from '../../primitives/index.ts';
 import { fn, u32 } from '../../primitives/index.ts';
 import { type Arguments, opaque, type ValidCall, type ValidCalls } from './valid-call.ts';
 
-/** Values that exist in a functor's body, as arguments of calls in it. */
+/** Values that exist only in the body of a functor. They can be arguments of calls in the body. */
 interface Body {
   readonly a: q.U32;
   readonly i: q.I32;

@@ -20,7 +20,7 @@ const next = fc.constantFrom(-1, 0, 1);
 const beside = fc.tuple(vertex, next, next).map(([[x, y], dx, dy]): Point => [x + dx, y + dy]);
 const points = fc.array(fc.oneof(vertex, beside), { minLength: 1, maxLength: 70, size: 'max' });
 
-/** A tree of two sets, and the points that their polygons contain. */
+/** Two sets of polygons, from which a tree is built. */
 const twoSets = fc.tuple(polygons, polygons);
 
 async function treeOf(context: Context, sets: readonly Parameters<typeof columnsOfRings>[0][], levels: number) {
