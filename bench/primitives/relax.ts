@@ -24,8 +24,9 @@ import { spread } from '../shared/webgpu-memcpy.ts';
 /**
  * Times `relax` over many small grids together, each grid until its own stop rule holds. The tasks are: the motion
  * gradient vector flow (Ray and Acton, 2004) that cell tracking uses, in integers (`flow`) and in f32 (`flow-f32`);
- * heat diffusion; and Conway's Life. The times are: ordinary calls, prepared calls, the device's own clock if there is
- * one, and plain JavaScript on one thread. All must give the same numbers of rounds and the same bytes.
+ * heat diffusion; and Conway's Life. Four times are printed: of ordinary calls, of prepared calls, by the device's own
+ * clock if there is one, and of plain JavaScript on one thread. All methods must give the same numbers of rounds and the
+ * same bytes.
  *
  * node --import tsx bench/primitives/relax.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2] [--rounds 15]
  *   [--grids 1,36,84,264] [--width 81] [--height 41] [--only flow,flow-f32,heat,life]

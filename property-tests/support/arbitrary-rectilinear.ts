@@ -146,8 +146,8 @@ function drawing(width: number, height: number, tangled: boolean): fc.Arbitrary<
 }
 
 /**
- * Ascending positions of the lines of a grid. Their distances are one unit, a few units, equal, or one unit except for one
- * wide gap.
+ * Ascending positions of the lines of a grid. Their distances are one unit, a few units, equal, or one unit except for
+ * one wide gap.
  */
 function gridLines(
   cells: number,
