@@ -5,7 +5,7 @@ import { boundariesText } from '../../bench/polygons/polygon-files.ts';
 import { PAPER, type PolygonPairTile, polygonPairs } from '../../bench/polygons/polygon-pairs.ts';
 import { scanlineAreas } from '../../bench/polygons/polygon-scanline.ts';
 import { parseBoundaries } from '../../formats/result-sets/boundaries-text.ts';
-import { caseCount } from '../cases.ts';
+import { caseCount, costlyCaseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { rectilinearPairs } from '../support/arbitrary-rectilinear.ts';
 
@@ -32,23 +32,29 @@ describe('the workload of the benchmarks', () => {
     );
   });
 
-  test.prop([workload], { numRuns: 10 })('is the same for the same seed, and scales with its scale', (workload) => {
-    const [scaled, plain] = [[...polygonPairs(workload)], [...polygonPairs({ ...workload, scale: 1 })]];
-    scaled.forEach(({ first, pairs }, i) => {
-      expect(first.x).toEqual(plain[i]!.first.x.map((x) => x * workload.scale));
-      expect(pairs).toEqual(plain[i]!.pairs);
-    });
-  });
+  test.prop([workload], { numRuns: costlyCaseCount(10, 2) })(
+    'is the same for the same seed, and scales with its scale',
+    (workload) => {
+      const [scaled, plain] = [[...polygonPairs(workload)], [...polygonPairs({ ...workload, scale: 1 })]];
+      scaled.forEach(({ first, pairs }, i) => {
+        expect(first.x).toEqual(plain[i]!.first.x.map((x) => x * workload.scale));
+        expect(pairs).toEqual(plain[i]!.pairs);
+      });
+    },
+  );
 
-  test.prop([workload], { numRuns: 5 })('pairs exactly the polygons whose boxes intersect', (workload) => {
-    for (const { first, second, pairs } of polygonPairs(workload)) {
-      const [a, b] = [boxesOf(first), boxesOf(second)];
-      const meeting = a.flatMap((p, i) => b.flatMap((q, j) => (meet(p, q) ? [[i, j]] : [])));
-      expect(meeting).toEqual(Array.from(pairs.p, (p, i) => [p, pairs.q[i]!]));
-    }
-  });
+  test.prop([workload], { numRuns: costlyCaseCount(5, 1) })(
+    'pairs exactly the polygons whose boxes intersect',
+    (workload) => {
+      for (const { first, second, pairs } of polygonPairs(workload)) {
+        const [a, b] = [boxesOf(first), boxesOf(second)];
+        const meeting = a.flatMap((p, i) => b.flatMap((q, j) => (meet(p, q) ? [[i, j]] : [])));
+        expect(meeting).toEqual(Array.from(pairs.p, (p, i) => [p, pairs.q[i]!]));
+      }
+    },
+  );
 
-  test.prop([workload], { numRuns: 5 })('survives writing as text and parsing', (workload) => {
+  test.prop([workload], { numRuns: costlyCaseCount(5, 1) })('survives writing as text and parsing', (workload) => {
     for (const { first } of polygonPairs(workload)) {
       const { polygons, ids, notes } = parseBoundaries(boundariesText(first, 5), 'a.txt');
       const { moved, ...read } = gridPolygons(polygons);
@@ -59,7 +65,7 @@ describe('the workload of the benchmarks', () => {
 });
 
 describe('areas by scanlines', () => {
-  test.prop([workload], { numRuns: 3 })('of the workload equal those of GEOS', ({ seed, scale }) => {
+  test.prop([workload], { numRuns: costlyCaseCount(3) })('of the workload equal those of GEOS', ({ seed, scale }) => {
     const [{ first, second, pairs }] = [...polygonPairs({ seed, scale, pairs: 200 })] as [PolygonPairTile];
     const { intersection, p, q } = scanlineAreas(first, second, pairs);
     for (let i = 0; i < pairs.p.length; i++) {

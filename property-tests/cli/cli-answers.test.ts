@@ -216,17 +216,23 @@ describe('accepted unusual input', () => {
       new Uint8Array(4200 ** 2),
     );
     const files = ['--zones', '@zones.json', '--raster', '@strip.tif', '--unique', '--format', 'json'];
-    const { exitCode, stdout, stderr } = await zonal(...files);
+    const onWorkers = (...words: readonly string[]) => shop.quadrille(['zonal', '--backend', 'workers', ...words]);
+    const { exitCode, stdout, stderr } = await onWorkers(...files);
     expect(exitCode).toBe(0);
     const { notes } = JSON.parse(stdout) as { notes: { code: string; message: string }[] };
     expect(notes.map(({ code }) => code)).toEqual(['raster/single-block']);
     expect(notes[0]!.message).toContain('cannot be read in windows');
     expect(stderr).toContain(`note: ${notes[0]!.message}\n`);
-    expect(await notesLogged(...files)).toEqual([{ event: 'note', ...notes[0] }]);
+    const logged = await onWorkers(...files, '--json-log');
+    expect(notesIn(logged.stderr)).toEqual([{ event: 'note', ...notes[0] }]);
   });
 
   async function notesLogged(...words: readonly string[]): Promise<object[]> {
-    const log = (await zonal(...words, '--json-log')).stderr
+    return notesIn((await zonal(...words, '--json-log')).stderr);
+  }
+
+  function notesIn(jsonLog: string): object[] {
+    const log = jsonLog
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
