@@ -27,4 +27,4 @@ for (const { message } of (fault as AggregateError).errors) console.log(`Broken:
 
 // The reference backend keeps all 2 laws of sorting.
 // Broken: sortByKey is a stable permutation in the order of the keys.
-// Broken: sort gives the keys of sortByKey, and sortPermutation the rows that they come from.
+// Broken: sort returns the keys of sortByKey, and sortPermutation the rows that they come from.

@@ -69,7 +69,7 @@ export function fusedScan(primitive: string, scan: FusedScan): void {
   });
 }
 
-/** A device length whose count is word `word` of a memory, such as the total of a scan. */
+/** A length that the device reads from a word of memory, for example from the total of a scan. */
 export function countIn(memory: Memory, word: number, limit: number): DeviceLength {
   return { memory, word, minus: 0, limit };
 }

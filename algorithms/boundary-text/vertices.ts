@@ -101,7 +101,7 @@ function readWhole(bytes: ArrayValue<'u32'>, at: U32): Whole {
 }
 
 const MAX_DIGITS = 10;
-/** The largest value to which another digit can be appended without overflow in u32. */
+/** Another digit can be appended to values up to this one without overflow in u32. */
 const MAX_TENS = 214748364;
 
 function endsVertex(bytes: ArrayValue<'u32'>, at: U32): Bool {

@@ -97,7 +97,7 @@ function requireAlike(frames: readonly HostFrame[]): void {
   }
 }
 
-/** The quantile of each pixel of a range of pixels, as the bytes of one grey value per pixel. */
+/** For each pixel of a range, the quantile of its grey values in all frames. The result has the type of the frames. */
 async function quantileOf(
   context: Context,
   frames: readonly HostFrame[],

@@ -168,7 +168,7 @@ function pairsOf(batch: readonly TileTask[]): number {
   return batch.reduce((sum, task) => sum + weightOfTask(task) + 1, 0);
 }
 
-/** The graph of the schemes without pipelining: all four steps in one stage. Steps on the device take turns. */
+/** The graph of the schemes without pipelining: all four steps in one stage. Only one tile at a time uses the device. */
 export function unpipelined<T extends { readonly name: string }>(
   g: GraphBuilder<Context>,
   tiles: Port<TilePair<T>>,

@@ -104,7 +104,7 @@ function addOutline(out: Outlines, edges: readonly Edge[]): void {
   linkRings(out, corners);
 }
 
-/** The columns where stretches of pixels in any sheet begin and end in a row, alternately. */
+/** The columns at which the union of all sheets begins and ends in a row of pixels: begin, end, begin, end, … */
 function sidesOf(active: readonly Edge[], row: number): number[] {
   const crossings = active.map((edge) => ({ column: columnIn(edge, row), sheet: edge.sheet }));
   crossings.sort((a, b) => a.column - b.column);

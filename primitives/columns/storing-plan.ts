@@ -204,7 +204,7 @@ export function isCheap(cost: ViewCost): boolean {
 }
 
 /**
- * Marks the longest inputs of a node to be stored, until the code of the node is short enough or no long input is left.
+ * Decides to store the inputs of a node, the longest first, until the node's code is short enough or no input is long.
  */
 function shorten(node: Node): void {
   while (isTooLong(node)) {

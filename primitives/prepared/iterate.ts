@@ -59,8 +59,8 @@ const ROUNDS_AT_ONCE = 32;
 /** Milliseconds for which the loop may run before it yields to timers and events of the thread. */
 const TURN = 8;
 /**
- * To find out whether arguments repeat, the lengths of a round are compared with the lengths of an earlier round;
- * this is the number of rounds between the two. Older arguments are dropped.
+ * The lengths of a round's arguments are compared with those of the round this many rounds earlier, to find out whether
+ * arguments repeat. Older arguments are dropped.
  */
 const LOOKED_BACK = 3;
 

@@ -19,8 +19,8 @@ export interface OpenDevice {
   readonly features: ReadonlySet<string>;
   readonly subgroups: Subgroups | undefined;
   /**
-   * Whether the caller passed the device and also uses it. A shared device is never destroyed; closing frees all memory
-   * on it.
+   * Whether the caller passed the device and also uses it. Closing the backend frees the backend's memory, but never
+   * destroys a shared device.
    */
   readonly shared: boolean;
 }

@@ -15,7 +15,7 @@ const reference = openReference();
 const samples = Object.keys(CELL_ARRAYS) as Sample[];
 
 /**
- * Values for which comparisons are error-prone: limits of the types, zeros, subnormals, and neighbours of fractions.
+ * Values for which comparisons are error-prone: limits of the types, zeros, subnormals, and values that f32 rounds.
  */
 const awkward = [
   ...[0, -0, 1, -1, 0.1, Math.fround(0.1), 0.5, 127, 128, -128, 255, 256, 32767, 32768, -32768, 65535, 65536],

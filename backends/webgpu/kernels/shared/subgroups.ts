@@ -25,8 +25,8 @@ fn lanes_backwards(state: S, lane: u32, sg: u32) -> S {
 }
 
 /**
- * WGSL of one leaf (scalar component) of another lane's state `s`. The shuffle builtin `how` selects the lane by its
- * argument `by`.
+ * WGSL that reads one leaf (scalar component) of another lane's state. `how` names the shuffle builtin. In the WGSL, `s`
+ * is the state and `by` selects the lane.
  */
 export function movedLeaf(how: string, type: ScalarType, leaf: number): string {
   return type === 'bool' ? `${how}(select(0u, 1u, s.a${leaf}), by) != 0u` : `${how}(s.a${leaf}, by)`;
