@@ -152,8 +152,11 @@ const CASES: readonly (readonly [name: string, text: string])[] = [
   ['one line of many rings', `a ${`${square};`.repeat(3000)}`],
 ];
 
-/** The backends on which texts of more than a megabyte are tried. */
-const forLarge = someOf(testBackends, 1);
+/** The backends on which texts of more than a megabyte are tried. The reference takes long for them. */
+const forLarge = someOf(
+  testBackends.filter(({ name }) => THOROUGH || name !== 'reference'),
+  1,
+);
 
 onEveryBackend((opened, backend) => {
   const { runs } = backend;

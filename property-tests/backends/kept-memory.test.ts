@@ -6,6 +6,7 @@ import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { Context } from '../../primitives/context.ts';
 import type { Backend } from '../../primitives/contract/backend.ts';
 import { fn, map, sequence, u32 } from '../../primitives/index.ts';
+import { someOf } from '../cases.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -66,7 +67,7 @@ describe('functors used once', () => {
     ['workers', () => createWorkersBackend({ workers: 1 })],
   ];
 
-  test.each(backends)('stay in memory only in small numbers: %s', async (_, open) => {
+  test.each(someOf(backends, 1))('stay in memory only in small numbers: %s', async (_, open) => {
     await using context = new Context(await open());
     expect(await held(await useFunctors(context, USED, 5), MAX_HELD)).toBeLessThanOrEqual(MAX_HELD);
   });

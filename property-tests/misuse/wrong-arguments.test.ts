@@ -96,7 +96,7 @@ const EXEMPT: { readonly [name: string]: string } = {
 };
 
 /** Number of kinds of garbage that are tried for each argument by default. */
-const GARBAGE_PER_ARGUMENT = 6;
+const GARBAGE_PER_ARGUMENT = 4;
 const OTHERS_MEMORY = 'gives back memory that is not its own';
 /**
  * Number of times that a call is tried. During a call, garbage collection may free stored views of earlier calls, but

@@ -138,7 +138,7 @@ const opened: readonly { readonly name: string; open(memoryBytes?: number): Prom
 async function atPoints(name: string, run: (at: number) => Promise<boolean>): Promise<void> {
   // If it would take too long to try every point, each run of the tests tries different points.
   const thoroughly = name === 'reference' ? 1 : name === 'workers' ? 13 : 25;
-  const every = THOROUGH ? thoroughly : Math.max(25, 4 * thoroughly);
+  const every = THOROUGH ? thoroughly : Math.max(40, 6 * thoroughly);
   const [first] = fc.sample(fc.integer({ min: 1, max: every }), 1) as [number];
   let faults = 0;
   for (let at = first; await run(at); at += every) faults++;

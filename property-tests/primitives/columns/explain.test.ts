@@ -8,6 +8,7 @@ import { graph } from '../../../graph/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import * as q from '../../../primitives/index.ts';
 import { onEveryBackend } from '../../backends.ts';
+import { someOf } from '../../cases.ts';
 import { step, takeSteps } from '../../laws/fusion.ts';
 
 const { fn, u32 } = q;
@@ -101,7 +102,7 @@ onEveryBackend((opened, { runs }) => {
     ['maps', maps, 'map', 'affine'],
   ];
 
-  test.each(chains)(
+  test.each(someOf(chains, 1))(
     'reports where %s were written, what they are and what they cost',
     async (word, chain, kind, name) => {
       const { context } = opened();
