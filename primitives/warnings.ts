@@ -11,8 +11,8 @@ export class QuadrilleWarning extends QuadrilleError {
 }
 
 /**
- * A callback that receives warnings. If it throws or rejects, this failure is reported by the platform
- * (`process.emitWarning` or the console).
+ * A callback that receives warnings. If the callback throws or rejects, its error is printed as a warning of Node or in
+ * the console of the browser.
  */
 export type OnWarning = (warning: QuadrilleWarning) => unknown;
 

@@ -116,8 +116,9 @@ const siblings = { from: u32, to: u32, shift: u32 } as const;
 type ValuesOfFields<F> = { readonly [K in keyof F]: U32 };
 
 /**
- * One step of the walk for a quadrant: the entries of the current nodes, and the nodes to visit next. While nodes are
- * larger than the quadrant, the next node is the child that contains it. Inside the quadrant, all children are next.
+ * One step of a quadrant's walk through the tree: returns the entries of the current nodes, and the nodes of the next
+ * step. If the nodes are larger than the quadrant, the next node is the child that contains the quadrant. If they are
+ * inside the quadrant, the next nodes are all their children.
  */
 function lookAt(
   table: ArrayValue<'u32'>,
