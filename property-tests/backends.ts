@@ -6,7 +6,7 @@ import { testAdapter } from '../backends/webgpu-node/node-gpu.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import { Context } from '../primitives/context.ts';
 import type { Backend, Limits } from '../primitives/contract/backend.ts';
-import { caseCount, costlyCaseCount, someOf, THOROUGH } from './cases.ts';
+import { caseCount, costlyCaseCount, dealLaws, someOf, THOROUGH } from './cases.ts';
 import { createRun, type Law, type LawRun } from './laws/law.ts';
 import { openPooledGpu } from './support/pooled-gpu.ts';
 
@@ -76,6 +76,19 @@ export function testLaws(laws: readonly Law[], backends: readonly TestBackend[] 
   }, backends);
 }
 
+/**
+ * Assigns cases to the backends: under `npm run test:thorough`, every backend gets all cases; otherwise each case is
+ * tried on one random backend. A software GPU gets `softwareShare` times as many cases as another backend; less than 1
+ * where cases take long to compile.
+ */
+export function dealToBackends<T>(cases: readonly T[], softwareShare = 1): (backend: TestBackend) => readonly T[] {
+  const dealt = dealLaws(
+    cases,
+    testBackends.map(({ name }) => (name === 'webgpu (software)' ? softwareShare : 1)),
+  );
+  return (backend) => dealt[testBackends.indexOf(backend)]!;
+}
+
 /** The backends with an optional kernel removed. The library then derives the kernel's results from other kernels. */
 export function backendsWithout(kernel: 'weightedHistogram'): TestBackend[] {
   return testBackends.map(({ name, runs, open }) => ({
@@ -92,8 +105,9 @@ export async function openWalking(name: 'reference' | 'webgpu', walkRows: number
 }
 
 /**
- * Declares a test of every law for each walk size, with more cases on the reference than on WebGPU. Backends choose
- * different sizes, and the bytes must not depend on the choice.
+ * Declares a test of every law in walks of each size, or of one random size per backend unless `npm run test:thorough`
+ * runs. The reference gets more cases than WebGPU. Backends choose different sizes, and the bytes must not depend on the
+ * choice.
  */
 export function testLawsInWalks(laws: readonly Law[], sizes: readonly number[]): void {
   describe.each(['reference', 'webgpu'] as const)('on %s', (name) => {

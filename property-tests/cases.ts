@@ -25,11 +25,11 @@ export function costlyCaseCount(thorough: number, examples = 0): number {
 }
 
 /**
- * The laws to try on one of several variants of a backend. Under `npm run test:thorough`, every variant tries all laws;
- * under `npm test`, each law is tried on one variant.
+ * Number of cases of a law that needs more or fewer than the `runs` of its backend: `runs` times `thorough` under
+ * `npm run test:thorough`, otherwise `runs` times `usual`. Fractions are rounded up.
  */
-export function lawsOfVariant<T>(laws: readonly T[], variant: number, variants: number): readonly T[] {
-  return THOROUGH ? laws : laws.filter((_, i) => i % variants === variant);
+export function scaledCount(runs: number, thorough: number, usual: number): number {
+  return Math.ceil(runs * (THOROUGH ? thorough : usual));
 }
 
 /**

@@ -6,7 +6,7 @@ import { parseBoundaries } from '../../formats/result-sets/boundaries-text.ts';
 import type { PolygonTile } from '../../formats/result-sets/result-set.ts';
 import type { Context } from '../../primitives/index.ts';
 import { onEveryBackend, testBackends } from '../backends.ts';
-import { someOf, THOROUGH } from '../cases.ts';
+import { scaledCount, someOf, THOROUGH } from '../cases.ts';
 import { numberText, polygons, type WrittenPolygon } from '../support/result-sets-support.ts';
 
 const TIMEOUT_MS = 300_000;
@@ -169,7 +169,7 @@ onEveryBackend((opened, backend) => {
     ['noise', noise],
     ['a file with mistakes', mutated],
   ])('%s is read or refused as by the host parser', { timeout: TIMEOUT_MS }, async (_, inputs) => {
-    await fc.assert(fc.asyncProperty(inputs, partBytes, same), { numRuns: (THOROUGH ? 3 : 2) * runs });
+    await fc.assert(fc.asyncProperty(inputs, partBytes, same), { numRuns: scaledCount(runs, 3, 2) });
   });
 
   const cases = CASES.filter(([, text]) => text.length < 1e6 || forLarge.includes(backend));

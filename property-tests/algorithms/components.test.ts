@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { connectedComponents, NO_COMPONENT } from '../../algorithms/components/index.ts';
 import { copyIf } from '../../primitives/index.ts';
 import { onEveryBackend } from '../backends.ts';
-import { someOf, THOROUGH } from '../cases.ts';
+import { scaledCount, someOf, THOROUGH } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { expectRefusal, openReference } from '../support/reference-context.ts';
 
@@ -108,7 +108,7 @@ describe('connected components', () => {
       return [...labels];
     };
 
-    test.prop([grid, connectivity], { numRuns: (THOROUGH ? 4 : 2) * runs })(
+    test.prop([grid, connectivity], { numRuns: scaledCount(runs, 4, 2) })(
       'match a union-find',
       async (some, connectivity) => {
         expect(await labelsOf(some, connectivity)).toEqual(labelsByUnion(some, connectivity));

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { overlapsInQuadrants, type QuadrantPairs } from '../../algorithms/overlaps/index.ts';
 import type { Context } from '../../primitives/context.ts';
 import { onEveryBackend } from '../backends.ts';
-import { THOROUGH } from '../cases.ts';
+import { scaledCount, THOROUGH } from '../cases.ts';
 import {
   type CellByHand,
   type CellCase,
@@ -200,7 +200,7 @@ onEveryBackend((opened, { runs }) => {
         const rows = withAnswers(all);
         expect(await overlapsOf(opened().context, rows.map(inOrder))).toEqual(answers(rows));
       }),
-      { numRuns: (THOROUGH ? 5 : 1) * runs },
+      { numRuns: scaledCount(runs, 5, 1) },
     );
   });
 
@@ -210,7 +210,7 @@ onEveryBackend((opened, { runs }) => {
         const rows = withAnswers(all);
         expect(await overlapsOf(opened().context, rows.map(inOrder), { maxEdges })).toEqual(answers(rows));
       }),
-      { numRuns: (THOROUGH ? 3 : 1) * runs },
+      { numRuns: scaledCount(runs, 3, 1) },
     );
   });
 
@@ -224,7 +224,7 @@ onEveryBackend((opened, { runs }) => {
         }
         expect(found).toEqual(found.map(() => answers(rows)));
       }),
-      { numRuns: THOROUGH ? Math.ceil(runs / 4) : 1 },
+      { numRuns: Math.ceil(runs / 4) },
     );
   });
 
@@ -237,7 +237,7 @@ onEveryBackend((opened, { runs }) => {
         const turned = rows.map(({ byHand: { p, q }, ...cell }) => ({ ...cell, parts: [q, reversed(p)] }));
         expect(await overlapsOf(opened().context, turned)).toEqual(answers(rows));
       }),
-      { numRuns: Math.ceil(runs / (THOROUGH ? 1 : 2)) },
+      { numRuns: scaledCount(runs, 1, 1 / 2) },
     );
   });
 
@@ -259,7 +259,7 @@ onEveryBackend((opened, { runs }) => {
         expect(await besides(() => whole)).toEqual(hasArea);
         expect(await besides(complementOf)).toEqual(hasArea.map(() => 0));
       }),
-      { numRuns: Math.ceil(runs / (THOROUGH ? 1 : 2)) },
+      { numRuns: scaledCount(runs, 1, 1 / 2) },
     );
   });
 

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { detectPeaks, refineContours } from '../../../algorithms/cell-tracking/index.ts';
 import { type Context, input, u32 } from '../../../primitives/index.ts';
-import { onEveryBackend, testBackends, testLaws } from '../../backends.ts';
-import { dealLaws, someOf } from '../../cases.ts';
+import { dealToBackends, onEveryBackend, testBackends, testLaws } from '../../backends.ts';
+import { someOf } from '../../cases.ts';
 import { assertSame } from '../../laws/compare.ts';
 import { law } from '../../laws/law.ts';
 import { expectRefusal, openReference } from '../../support/reference-context.ts';
@@ -156,11 +156,8 @@ const laws = [
     },
   ),
 ];
-const dealt = dealLaws(
-  laws,
-  testBackends.map(() => 1),
-);
-for (const [i, backend] of testBackends.entries()) testLaws(dealt[i]!, [backend]);
+const lawsOn = dealToBackends(laws);
+for (const backend of testBackends) testLaws(lawsOn(backend), [backend]);
 
 onEveryBackend(
   (opened) => {

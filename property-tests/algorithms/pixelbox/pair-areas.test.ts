@@ -8,8 +8,8 @@ import { type Regions, regionsOf } from '../../../algorithms/pixelbox/regions.ts
 import { gridPolygons } from '../../../algorithms/pixelbox/snap-to-pixels.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { Context } from '../../../primitives/context.ts';
-import { onEveryBackend, testBackends } from '../../backends.ts';
-import { dealLaws, THOROUGH } from '../../cases.ts';
+import { dealToBackends, onEveryBackend } from '../../backends.ts';
+import { scaledCount } from '../../cases.ts';
 import {
   type RectilinearOptions,
   type RectilinearPairs,
@@ -42,13 +42,10 @@ const CASES: readonly { name: string; method: AreaMethod | 'auto'; shapes: Recti
   { name: 'small, by automatic choice', method: 'auto', shapes: SMALL, share: 1 },
 ];
 
-const dealt = dealLaws(
-  CASES,
-  testBackends.map(() => 1),
-);
+const casesOn = dealToBackends(CASES);
 
 onEveryBackend((opened, backend) => {
-  for (const { name, method, shapes, share } of dealt[testBackends.indexOf(backend)]!) {
+  for (const { name, method, shapes, share } of casesOn(backend)) {
     test(`areas of pairs that are ${name} equal a count of cells`, { timeout: 300_000 }, async () => {
       const options = fc.constantFrom<PairAreaOptions>(
         { method },
@@ -119,7 +116,7 @@ onEveryBackend((opened, backend) => {
         context.dispose(there);
         expect(found).toEqual(await pairAreas(context, here, here, pairs, { method: 'corners' }));
       }),
-      { numRuns: (THOROUGH ? 4 : 2) * backend.runs },
+      { numRuns: scaledCount(backend.runs, 4, 2) },
     );
   });
 

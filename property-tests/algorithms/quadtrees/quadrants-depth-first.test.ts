@@ -5,7 +5,7 @@ import { DOMAIN_BITS, DOMAIN_STEPS, decompose, type Quadrants } from '../../../a
 import type { Context } from '../../../primitives/context.ts';
 import { ArgumentError } from '../../../primitives/errors.ts';
 import { onEveryBackend, testBackends } from '../../backends.ts';
-import { someOf, THOROUGH } from '../../cases.ts';
+import { scaledCount, someOf } from '../../cases.ts';
 import { polygons as anyPolygons } from '../../support/arbitrary-domain-polygons.ts';
 import type { QuadrantByHand } from '../../support/quadrants-by-hand.ts';
 import { columnsOfRings, type Ring } from '../../support/ring-columns.ts';
@@ -91,7 +91,7 @@ onEveryBackend((opened, { runs }) => {
         const expected = await rowsOf(context, await decompose(context, polygons, { levels }));
         expect(await rowsOf(context, found)).toEqual(cutDown(expected, all, levels, Math.log2(split) / 2));
       }),
-      { numRuns: THOROUGH ? runs : Math.ceil(runs / 2) },
+      { numRuns: scaledCount(runs, 1, 1 / 2) },
     );
   });
 

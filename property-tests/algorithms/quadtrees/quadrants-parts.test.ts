@@ -21,7 +21,7 @@ import {
 } from '../../../algorithms/queries/index.ts';
 import type { Context } from '../../../primitives/context.ts';
 import { onEveryBackend, testBackends } from '../../backends.ts';
-import { someOf, THOROUGH } from '../../cases.ts';
+import { scaledCount, someOf } from '../../cases.ts';
 import { LEVELS, polygons as ringSets, vertex } from '../../support/arbitrary-domain-polygons.ts';
 import { overlapByHand } from '../../support/overlaps-by-hand.ts';
 import { ringsHold, splitByHand } from '../../support/quadrants-by-hand.ts';
@@ -127,7 +127,7 @@ onEveryBackend((opened, { runs }) => {
         expect(await ask('even-odd')).toEqual(expected((parts, point) => ringsHold(parts.flat(), point)).sort());
         expect(context.backend.counters.liveBytes).toBe(liveBytes);
       }),
-      { numRuns: Math.ceil(runs / (THOROUGH ? 1 : 2)) },
+      { numRuns: scaledCount(runs, 1, 1 / 2) },
     );
   });
 
@@ -164,7 +164,7 @@ onEveryBackend((opened, { runs }) => {
         // the other part then becomes a boundary quadrant.
         for (const cell of cellsOf(byHand.filter(({ boundary }) => !boundary))) expect(covered.has(cell)).toBe(true);
       }),
-      { numRuns: Math.ceil(runs / (THOROUGH ? 1 : 2)) },
+      { numRuns: scaledCount(runs, 1, 1 / 2) },
     );
   });
 
@@ -183,7 +183,7 @@ onEveryBackend((opened, { runs }) => {
         context.dispose(made);
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: THOROUGH ? Math.ceil(runs / 3) : 1 },
+      { numRuns: Math.ceil(runs / 3) },
     );
   });
 });

@@ -13,7 +13,7 @@ import {
 import type { Context } from '../../../primitives/context.ts';
 import { ArgumentError, GeometryError } from '../../../primitives/errors.ts';
 import { onEveryBackend } from '../../backends.ts';
-import { THOROUGH } from '../../cases.ts';
+import { scaledCount } from '../../cases.ts';
 import { LEVELS, polygons, vertex } from '../../support/arbitrary-domain-polygons.ts';
 import { edgesByHand, placeOf, type QuadrantByHand, ringsHold, splitByHand } from '../../support/quadrants-by-hand.ts';
 import { columnsOfRings, type Ring } from '../../support/ring-columns.ts';
@@ -49,7 +49,7 @@ onEveryBackend((opened, { runs }) => {
         const quadrants = await decompose(context, columnsOfRings(all), { levels, memoryBytes });
         expect(await rowsOf(context, quadrants)).toEqual(byHand(all, levels));
       }),
-      { numRuns: (THOROUGH ? 4 : 2) * runs },
+      { numRuns: scaledCount(runs, 4, 2) },
     );
   });
 
@@ -81,7 +81,7 @@ onEveryBackend((opened, { runs }) => {
           );
         }
       }),
-      { numRuns: (THOROUGH ? 2 : 1) * runs },
+      { numRuns: scaledCount(runs, 2, 1) },
     );
   });
 
@@ -181,7 +181,7 @@ onEveryBackend((opened, { runs }) => {
         const quadrants = await decomposeWhole(context, columnsOfRings(all), { levels });
         expect(await rowsOf(context, quadrants)).toEqual(byHand(all, levels));
       }),
-      { numRuns: (THOROUGH ? 2 : 1) * runs },
+      { numRuns: scaledCount(runs, 2, 1) },
     );
   });
 

@@ -12,7 +12,7 @@ import {
 import type { Context } from '../../../primitives/context.ts';
 import { ArgumentError } from '../../../primitives/errors.ts';
 import { onEveryBackend } from '../../backends.ts';
-import { THOROUGH } from '../../cases.ts';
+import { scaledCount } from '../../cases.ts';
 import { LEVELS, polygons, vertex } from '../../support/arbitrary-domain-polygons.ts';
 import { placeOf, ringsHold, splitByHand } from '../../support/quadrants-by-hand.ts';
 import { columnsOfRings, type Ring } from '../../support/ring-columns.ts';
@@ -121,7 +121,7 @@ onEveryBackend((opened, { runs }) => {
           expect(found).toEqual(inOrder(kept).map((key) => [key, expected.get(key)]));
         },
       ),
-      { numRuns: THOROUGH ? 2 * runs : Math.ceil(runs / 2) },
+      { numRuns: scaledCount(runs, 2, 1 / 2) },
     );
   });
 
@@ -154,7 +154,7 @@ onEveryBackend((opened, { runs }) => {
         const kept = [...expected].filter(([, { max }]) => max > above).map(([key]) => key);
         expect(found).toEqual(inOrder(kept).map((key) => [key, expected.get(key)]));
       }),
-      { numRuns: THOROUGH ? 2 * runs : Math.ceil(runs / 2) },
+      { numRuns: scaledCount(runs, 2, 1 / 2) },
     );
   });
 
@@ -189,7 +189,7 @@ onEveryBackend((opened, { runs }) => {
           expect(whole.max).toBe(first.max + second.max);
         }
       }),
-      { numRuns: Math.ceil(runs / (THOROUGH ? 1 : 2)) },
+      { numRuns: scaledCount(runs, 1, 1 / 2) },
     );
   });
 
@@ -228,7 +228,7 @@ onEveryBackend((opened, { runs }) => {
           outer = { min, max };
         }
       }),
-      { numRuns: Math.ceil(runs / (THOROUGH ? 1 : 2)) },
+      { numRuns: scaledCount(runs, 1, 1 / 2) },
     );
   });
 

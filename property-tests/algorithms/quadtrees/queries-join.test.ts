@@ -12,7 +12,7 @@ import {
 import type { Context } from '../../../primitives/context.ts';
 import { ArgumentError } from '../../../primitives/errors.ts';
 import { onEveryBackend } from '../../backends.ts';
-import { THOROUGH } from '../../cases.ts';
+import { scaledCount, THOROUGH } from '../../cases.ts';
 import { LEVELS, polygons } from '../../support/arbitrary-domain-polygons.ts';
 import { overlapByHand } from '../../support/overlaps-by-hand.ts';
 import { type QuadrantByHand, splitByHand } from '../../support/quadrants-by-hand.ts';
@@ -84,7 +84,7 @@ onEveryBackend((opened, { runs }) => {
           expect(found).toEqual(expected);
         },
       ),
-      { numRuns: Math.ceil(runs / (THOROUGH ? 2 : 3)) },
+      { numRuns: scaledCount(runs, 1 / 2, 1 / 3) },
     );
   });
 

@@ -4,8 +4,7 @@ import type { RasterSource } from '../../../algorithms/geometry/raster.ts';
 import { type ZonalJob, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { Context } from '../../../primitives/context.ts';
-import { onEveryBackend, testBackends } from '../../backends.ts';
-import { dealLaws } from '../../cases.ts';
+import { dealToBackends, onEveryBackend } from '../../backends.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
 const side = 96;
@@ -98,13 +97,10 @@ const endings: { readonly [ending: string]: Ending } = {
 /** The expected result of a job on the context, after each way in which an earlier job can end. */
 const expected = plain(await zonalHistogram(new Context(createReferenceBackend()), job(new AbortController().signal)));
 
-const dealt = dealLaws(
-  Object.entries(endings),
-  testBackends.map(() => 1),
-);
+const endingsOn = dealToBackends(Object.entries(endings));
 
 onEveryBackend((opened, backend) => {
-  test.each(dealt[testBackends.indexOf(backend)]!)(
+  test.each(endingsOn(backend))(
     '%s: memory returns to its initial level every time',
     async (_, ending) => {
       const { context } = opened();

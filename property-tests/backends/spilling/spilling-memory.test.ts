@@ -2,11 +2,10 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createSpillingBackend } from '../../../backends/spilling/index.ts';
-import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Limits } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
-import { testBackends } from '../../backends.ts';
+import { dealToBackends, testBackends } from '../../backends.ts';
 import { costlyCaseCount, dealLaws, someOf } from '../../cases.ts';
 import { createRun } from '../../laws/law.ts';
 import { randomFloats, randomWords } from '../../support/webgpu-support.ts';
@@ -126,12 +125,8 @@ const pipelines: Readonly<Record<string, (columns: Columns) => q.Table>> = {
 
 const manyWindows = pipelines['scan, inclusive f32 with counts']!;
 
-/**
- * Each pipeline is tried on one random backend. A software GPU gets few pipelines, because it takes long to compile
- * their kernels.
- */
-const shares = testBackends.map(({ name }) => (name.startsWith('webgpu') && testAdapter() === 'software' ? 1 : 3));
-const dealt = dealLaws(Object.entries(pipelines), shares);
+/** A software GPU gets few pipelines, because it takes long to compile their kernels. */
+const pipelinesOn = dealToBackends(Object.entries(pipelines), 1 / 3);
 
 describe.each(testBackends)('data larger than memory on $name', (backend) => {
   const { open, runs } = backend;
@@ -147,7 +142,7 @@ describe.each(testBackends)('data larger than memory on $name', (backend) => {
     for (const context of [...contexts, reference]) await context.close();
   });
 
-  test.each(dealt[testBackends.indexOf(backend)]!)(
+  test.each(pipelinesOn(backend))(
     '%s',
     async (_, pipeline) => {
       const input = fc.record({

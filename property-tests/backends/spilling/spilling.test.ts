@@ -2,22 +2,17 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createSpillingBackend } from '../../../backends/spilling/index.ts';
-import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
 import { Context } from '../../../primitives/context.ts';
 import { inclusiveScan, plus, u32 } from '../../../primitives/index.ts';
-import { testBackends } from '../../backends.ts';
-import { dealLaws, THOROUGH } from '../../cases.ts';
+import { dealToBackends, testBackends } from '../../backends.ts';
+import { THOROUGH } from '../../cases.ts';
 import { allLaws } from '../../laws/all.ts';
 import { createRun } from '../../laws/law.ts';
 
 const SLOW = 120_000;
 
-/**
- * Each law is tried on one random backend. A software GPU gets few laws, because it takes long to compile their
- * kernels.
- */
-const shares = testBackends.map(({ name }) => (name.startsWith('webgpu') && testAdapter() === 'software' ? 1 : 4));
-const dealt = dealLaws(allLaws, shares);
+/** A software GPU gets few laws, because it takes long to compile their kernels. */
+const lawsOn = dealToBackends(allLaws, 1 / 4);
 
 describe.each(testBackends)('laws in windows of few rows on $name', (backend) => {
   const { name, open, runs } = backend;
@@ -33,12 +28,8 @@ describe.each(testBackends)('laws in windows of few rows on $name', (backend) =>
     await context.close();
     await reference.close();
   });
-  for (const { name: law, property } of dealt[testBackends.indexOf(backend)]!) {
-    test(
-      law,
-      async () => fc.assert(property(createRun(context, reference)), { numRuns: THOROUGH ? Math.ceil(runs / 4) : 1 }),
-      SLOW,
-    );
+  for (const { name: law, property } of lawsOn(backend)) {
+    test(law, async () => fc.assert(property(createRun(context, reference)), { numRuns: Math.ceil(runs / 4) }), SLOW);
   }
   test('windows were used', async () => {
     // The laws that were tried before are random, and some of their random cases are small. This case is large.

@@ -4,17 +4,19 @@ import { createReferenceBackend } from '../../../backends/reference/backend.ts';
 import { createWorkersBackend } from '../../../backends/workers/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import * as q from '../../../primitives/index.ts';
-import { caseCount, lawsOfVariant } from '../../cases.ts';
+import { caseCount, dealLaws } from '../../cases.ts';
 import { createRun } from '../../laws/law.ts';
 import { relaxLaws } from '../../laws/relax.ts';
 
 const { bool, fn, neighbours, u32 } = q;
 
+const dealt = dealLaws(relaxLaws, [1, 1, 1]);
+
 describe.each([
-  ['the calling thread', 1, Number.POSITIVE_INFINITY, 0],
-  ['one worker', 1, 0, 1],
-  ['three workers', 3, 0, 2],
-])('on %s', (_, workers, inlineNanoseconds, variant) => {
+  ['the calling thread', 1, Number.POSITIVE_INFINITY, dealt[0]!],
+  ['one worker', 1, 0, dealt[1]!],
+  ['three workers', 3, 0, dealt[2]!],
+])('on %s', (_, workers, inlineNanoseconds, laws) => {
   let context: Context;
   let reference: Context;
   beforeAll(async () => {
@@ -26,12 +28,9 @@ describe.each([
     await reference.close();
   });
 
-  test.each(lawsOfVariant(relaxLaws, variant, 3).map((law) => [law.name, law] as const))(
-    '%s',
-    async (_, { property }) => {
-      await fc.assert(property(createRun(context, reference)), { numRuns: caseCount(40) });
-    },
-  );
+  test.each(laws)('$name', async ({ property }) => {
+    await fc.assert(property(createRun(context, reference)), { numRuns: caseCount(40) });
+  });
 });
 
 describe('one launch', () => {

@@ -4,8 +4,7 @@ import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { columnsIn } from '../../../primitives/columns/reachable.ts';
 import { Context } from '../../../primitives/context.ts';
 import * as q from '../../../primitives/index.ts';
-import { onEveryBackend, testBackends } from '../../backends.ts';
-import { someOf } from '../../cases.ts';
+import { dealToBackends, onEveryBackend, testBackends } from '../../backends.ts';
 
 const { bool, fn, u32 } = q;
 
@@ -89,19 +88,12 @@ const primitives: { readonly [name: string]: Primitive } = {
   'unfold without a capacity': (x, options) => q.unfold({ x }, once, countDown, options ?? {}),
 };
 
-/**
- * For each backend, the primitives to try on it. Under `npm run test:thorough`, these are all primitives; otherwise
- * each primitive is tried on one random backend.
- */
-const primitivesOn = Object.fromEntries(testBackends.map(({ name }) => [name, [] as [string, Primitive][]]));
-for (const entry of Object.entries(primitives)) {
-  for (const { name } of someOf(testBackends, 1)) primitivesOn[name]!.push(entry);
-}
+const primitivesOn = dealToBackends(Object.entries(primitives));
 
 const generator = (): U32 => q.map(hash, { i: q.sequence(ROWS) });
 
-onEveryBackend((opened, { name }) => {
-  const tried = primitivesOn[name]!;
+onEveryBackend((opened, backend) => {
+  const tried = primitivesOn(backend);
   test.each(tried)('%s of generators runs in the given context', async (_, primitive) => {
     const { context } = opened();
     const stored = context.materialize(generator());
