@@ -9,8 +9,8 @@ const PLACES = {
 };
 
 /**
- * The other floors (layers) from which each floor may import, listed from the bottom up. The top floors, `examples` and
- * `property-tests`, have no entry because they may import everything.
+ * For each floor (layer), the other floors from which it may import. The floors are listed from the bottom up. The top
+ * floors, `examples` and `property-tests`, have no entry because they may import everything.
  */
 const FLOORS = {
   primitives: [],

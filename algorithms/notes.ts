@@ -24,8 +24,8 @@ export interface NoteTally {
   /** Counts one more occurrence of `code`, in the zone named `zone`. */
   add(code: string, zone: string): void;
   /**
-   * One note per code, in order of first occurrence. A function in `sentences` turns a count into the first words of
-   * the message; the names follow.
+   * One note per code, in order of first occurrence. For each code, `sentences` has a function that turns a count into
+   * the first words of the message. The names of zones follow these words.
    */
   notes(sentences: Readonly<Record<string, (count: number) => string>>): Note[];
 }

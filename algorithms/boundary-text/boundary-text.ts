@@ -8,7 +8,7 @@ import { markText } from './marks.ts';
 import { plainRings } from './rings.ts';
 import { readMarks } from './vertices.ts';
 
-/** A piece of a text, made of whole lines, with the polygons that the device read in it. */
+/** A piece of a text that consists of whole lines, and the polygons that the device read in the piece. */
 export interface BoundaryPart {
   /** Byte range of the part in the text; `to` is exclusive. */
   readonly from: number;
@@ -32,16 +32,17 @@ export interface FoundBoundaries {
   /** Number of vertices before each mark. */
   readonly vertices: Uint32Array;
   /**
-   * At a mark that ends a plain ring, the number of its vertices, not counting a repeated first vertex at its end. At
-   * all other marks, 0. A ring is plain if it has an area and all its vertices were read.
+   * For a mark that ends a plain ring, the number of vertices of the ring, not counting a repetition of the first
+   * vertex at the end. For all other marks, 0. A plain ring is small enough for the device to check, and all its
+   * vertices were read and are not collinear.
    */
   readonly plain: Uint32Array;
 }
 
 export interface BoundaryTextOptions {
   /**
-   * Approximate bytes of text in a part; two parts are on the device at a time. A part contains whole lines only.
-   * Default 2²⁶, or a 128th of the backend's memory if that is less.
+   * Approximate number of bytes in a part, which is a piece of the text that consists of whole lines. Two parts are on
+   * the device at a time. Default 2²⁶, or a 128th of the backend's memory if that is less.
    */
   readonly partBytes?: number;
 }
@@ -51,12 +52,12 @@ export interface BoundaryTextOptions {
  * part, the device processes the next part.
  *
  * The device reads the usual notation: vertices as `x,y` with integers of a magnitude below 2³¹, separated by blanks;
- * rings separated by `;` or `|`; an optional name of at most 64 bytes in front. Any other token (a decimal point, a
- * comment, a mistake) becomes a vertex with NaN coordinates, so that the host can parse its line itself. No line is
- * lost, and a mistake in one line does not affect other lines.
+ * rings separated by `;` or `|`; an optional name of fewer than 64 bytes in front. The device turns any other token (a
+ * decimal point, a comment, a mistake) into a vertex with NaN coordinates, which tells the host to parse the line. No
+ * line is lost, and a mistake in one line does not affect other lines.
  *
- * - Steps: find the marks of the text, four bytes at a time; separate tokens from ends of rings and lines; read the
- *   numbers of the tokens; check the rings.
+ * - Steps: find the marks of the text (starts of tokens, ends of rings and lines), four bytes at a time; separate the
+ *   vertices from the other marks; read the coordinates of the vertices; check the rings.
  * - Work O(bytes), span O(log bytes + bytes of the longest name or ring that the device reads). Deterministic: integers
  *   only. Waits twice per part: for the counts and for the results.
  * - Memory about 16 bytes for each byte of two parts. A part with more than one mark per three bytes, or with a line
@@ -64,7 +65,7 @@ export interface BoundaryTextOptions {
  *
  * Source: GPU-Parser in Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on
  * CPU-GPU Hybrid Systems, 2012, section 4.2, which runs a state machine. Scans replace the state machine here, because
- * the byte in front of a token identifies the token.
+ * a byte and the byte before it suffice to recognise the start of a token.
  *
  * @example
  * const text = new TextEncoder().encode('a 0,0 4,0 4,3 0,0\nb 1,1 2.5,1 2,2\n');
@@ -154,8 +155,8 @@ async function readPart(context: Context, text: Uint8Array, { from, to }: Lines)
 }
 
 /**
- * Number of marks at positions up to `last`. Marks of newlines that were appended to the text come later, so they are
- * not counted.
+ * Number of marks at positions up to `last`. The marks after `last` belong to newlines that `markText` appended to the
+ * text.
  */
 function marksUpTo(at: Uint32Array, last: number): number {
   let count = at.length;
@@ -164,11 +165,12 @@ function marksUpTo(at: Uint32Array, last: number): number {
 }
 
 /**
- * A part has room for one mark per this many bytes. A vertex takes at least four bytes, so only texts full of mistakes
- * have more marks.
+ * Number of bytes of a part for which there is room for one mark. A vertex and the blank after it take at least four
+ * bytes, so usually only a text full of mistakes has more marks.
  */
 const BYTES_A_MARK = 3;
 /**
- * Extra room for the marks of a part. A short text may have one mark per byte, and newlines are appended to the text.
+ * Number of marks for which every part has additional room, because a short text may have one mark per byte, and
+ * newlines are appended to the text.
  */
 const MIN_ROOM = 64;

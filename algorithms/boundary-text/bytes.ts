@@ -26,8 +26,9 @@ export function isRingBreak(byte: U32): Bool {
 
 /**
  * Finds the marks among the four bytes of a word. A mark is a byte that ends a line or a ring, or the first byte of a
- * token. A token is a sequence of other bytes without blanks. In the result, the highest bit of each marked byte is
- * set. `before` is the preceding word, whose last byte decides whether the first byte of this word begins a token.
+ * token. A token is a sequence of bytes between blanks and ends of lines or rings. In the result, the highest bit of
+ * each marked byte is set. `before` is the preceding word, whose last byte decides whether the first byte of `here`
+ * begins a token.
  *
  * The code is straight-line arithmetic without carries between bytes, so it vectorises.
  */

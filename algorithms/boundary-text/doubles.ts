@@ -40,7 +40,8 @@ export function doubleWords(context: Context, { x, y }: Vertices<'i32'>): Vertic
 type Vertices<T extends 'i32' | 'u32'> = { readonly x: Column<T>; readonly y: Column<T> };
 
 /**
- * Types of the six values that are stored for each row: two positions, then the two words of x and the two words of y.
+ * Types of the six values that are computed for each row: the two indices at which its words are stored, then the two
+ * words of x and the two words of y.
  */
 const WORDS = ['u32', 'u32', 'u32', 'u32', 'u32', 'u32'] as const;
 
@@ -48,7 +49,7 @@ const WORDS = ['u32', 'u32', 'u32', 'u32', 'u32', 'u32'] as const;
 function doubleOf(number: I32): { readonly lo: U32; readonly hi: U32 } {
   const size = bitsToU32(number.abs());
   const zeros = clz(size);
-  // Two shifts, because WebGPU and WebAssembly take a shift by 32 as a shift by 0.
+  // Two shifts, because `zeros + 1` may be 32, and WebGPU and WebAssembly take a shift by 32 as a shift by 0.
   const fraction = size.shl(zeros).shl(1);
   const exponent = u32(BIAS + 31)
     .sub(zeros)
@@ -68,8 +69,8 @@ const BIAS = 1023;
 const QUIET_NAN = 0x7ff80000;
 
 /**
- * Views words from the device as f64. Copies them first if they are part of a larger buffer, which would stay in
- * memory.
+ * Views words from the device as f64. Words that are part of a larger buffer are copied first, because a view of that
+ * buffer would keep all of it in memory.
  */
 export function doublesOf(words: Uint32Array): Float64Array {
   const own = words.byteLength === words.buffer.byteLength ? words : words.slice();

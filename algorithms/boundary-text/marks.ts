@@ -18,7 +18,8 @@ import { countIn } from '../../primitives/scan.ts';
 import { BYTE, markBytes } from './bytes.ts';
 
 /**
- * A text on a device, as a column of bytes with zeros after the last byte, and the positions of the marks in the text.
+ * A text on a device, as a column of bytes with one to four newlines appended, and the positions of the marks in the
+ * text.
  */
 export interface MarkedText {
   readonly bytes: Column<'u32'>;
@@ -88,11 +89,11 @@ const LANES = [0, 1, 2, 3] as const;
 /** A text on a device, packed four bytes to a word. */
 interface UploadedText {
   /**
-   * One word of blanks, then the words that contain the text. The first and the last of these words may contain other
-   * bytes: blanks before the text, newlines after it.
+   * Word 0 contains only blanks, and the text begins in word 1. In word 1, blanks precede the text; in the last word,
+   * newlines follow the text.
    */
   readonly words: Column<'u32'>;
-  /** Number of bytes of the second word that precede the text. */
+  /** Number of blanks before the text in word 1, from 0 to 3. */
   readonly shift: number;
 }
 

@@ -23,16 +23,17 @@ import { type ReadMarks, UNREAD } from './vertices.ts';
  */
 const LONGEST_RING = 4096;
 /**
- * Maximum distance of the vertices of a plain ring from its first vertex, along each axis. The host takes vertices for
- * collinear if the area of their ring is below 2⁻⁴⁰ of the area of its box. Within this distance no ring with an area
- * is that thin, because the area is a whole number.
+ * Each vertex of a plain ring is closer than this to the first vertex of the ring, along each axis. So the host, which
+ * allows for rounding, does not take a plain ring for collinear either: it would do so if no cross product exceeded
+ * 2⁻⁴⁰ · |x · y|, where (x, y) is the offset of the farthest vertex from the first. Within the distance, this limit is
+ * below 1, but a cross product of integers that is not 0 is at least 1.
  */
 const REACH = 2 ** 20;
 
 /**
- * If the ring that ends at a mark is plain, the number of its vertices, not counting a first vertex that is repeated at
- * the end; otherwise 0. A ring is not plain if it has too few vertices, no area, an extent above {@link REACH}, or an
- * unread vertex.
+ * For a mark that ends a plain ring, the number of vertices of the ring, not counting a repetition of the first vertex
+ * at the end; for any other mark, 0. A ring is not plain if it has too few or too many vertices, only collinear
+ * vertices, an unread vertex, or a vertex beyond {@link REACH}.
  */
 const plainRing = fn(
   'plainRing',
@@ -69,8 +70,8 @@ const plainRing = fn(
 );
 
 /**
- * Whether two coordinates differ by less than {@link REACH}. Compares their halves, because their difference may
- * overflow.
+ * Whether the halves of two coordinates differ by less than half of {@link REACH}; then the coordinates differ by less
+ * than `REACH`. The halves are compared because the difference of the coordinates may overflow.
  */
 function isNear(a: I32, b: I32): Bool {
   return a
@@ -81,8 +82,8 @@ function isNear(a: I32, b: I32): Bool {
 }
 
 /**
- * Checks the rings of a text. For each mark that is not a vertex, the result is the number of vertices of the ring that
- * ends there, if the ring is plain, else 0.
+ * Checks the rings of a text. Returns a row for each mark that is not a vertex: the number of vertices of the ring if
+ * the mark ends a plain ring, else 0.
  *
  * - Work O(vertices), span O(vertices of the largest ring that a device reads).
  */

@@ -28,14 +28,15 @@ import type { MarkedText } from './marks.ts';
 export const UNREAD: number = -(2 ** 31);
 
 /**
- * Maximum length of a name that a device reads, because one thread reads all its bytes. The host reads longer names.
+ * Number of bytes in which a device searches for the end of a name, because one thread reads all of them. The host
+ * reads names of this length or longer.
  */
 const LONGEST_ID = 64;
 
 /**
- * Whether a mark is a vertex, that is, a token that is not the name of its line. Tokens that a device cannot read also
- * count as vertices, and are found unreadable later. Such tokens are long names, names that contain or precede `;` or
- * `|`, comments, and a ring break without vertices before it.
+ * Whether a mark is treated as a vertex, that is, as a token that is not the name of its line. Marks that a device
+ * cannot read are also treated as vertices, and `readVertex` finds them unreadable. Such marks are long names, names
+ * that contain or directly precede `;` or `|`, comments, and a ring break that is the first mark of its line.
  */
 const isVertex = fn('isVertex', { mark: u32, marks: array(u32), bytes: array(u32) }, bool, ({ mark, marks, bytes }) => {
   const at = marks.at(mark);
@@ -101,7 +102,10 @@ function readWhole(bytes: ArrayValue<'u32'>, at: U32): Whole {
 }
 
 const MAX_DIGITS = 10;
-/** Another digit can be appended to values up to this one without overflow in u32. */
+/**
+ * Largest value to which another digit is appended: 2³¹ / 10, rounded down. The result fits in u32, and `readWhole`
+ * rejects results of 2³¹ or more.
+ */
 const MAX_TENS = 214748364;
 
 function endsVertex(bytes: ArrayValue<'u32'>, at: U32): Bool {

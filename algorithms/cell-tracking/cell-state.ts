@@ -23,7 +23,7 @@ import { type CellsInFrame, trackInFieldUnits } from './track-frame.ts';
 import { type TrackingOptions, unitOf } from './tracking-options.ts';
 import { WINDOW_WORDS, windowShape } from './windows.ts';
 
-/** The expected path of a cell is its mean position over this many last frames. */
+/** Number of last frames over which the position of a cell is averaged to give its expected path. */
 export const PATH_FRAMES = 10;
 
 /** Columns of the table of cells. A row with radius 0 is free. */
@@ -37,7 +37,7 @@ const cell: {
 
 /**
  * The cells of a frame on a device, one row each, with the data from which the next frame starts: snakes (closed
- * contours), flow fields and windows.
+ * contours), windows (rectangles of the frame around the cells), and the flow fields in the windows.
  */
 export interface CellState {
   readonly cells: ColumnsOf<typeof cell>;

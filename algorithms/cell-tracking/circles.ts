@@ -4,9 +4,9 @@
 export const WEIGHT_BITS = 14;
 
 /**
- * Sample points on circles, in pairs on opposite sides of the centre, circle after circle. Tables store the first
- * sample of a pair; the offset and the direction of the second one are its negatives. Within a circle, pairs with even
- * numbers come before those with odd numbers.
+ * Sample points on circles, circle after circle. The samples of a circle form pairs on opposite sides of the centre.
+ * Tables store the first sample of each pair; the second sample has the negative offset and direction. `gicov` samples
+ * the pairs with even numbers first, so the tables list these pairs before the pairs with odd numbers.
  */
 export interface CircleTables {
   /** Offset of a pair's first sample from the centre, in elements of the frame, modulo 2^32. */
@@ -38,7 +38,10 @@ export function circleTables(radii: readonly number[], points: number, width: nu
   };
 }
 
-/** Rounds a step towards 0 to whole pixels. The factor compensates for rounded sines: 8 · cos 120° is −4, not −3. */
+/**
+ * Rounds an offset along an axis towards 0 to whole pixels. The factor compensates for rounding errors of sines and
+ * cosines: the result for 8 · cos 120° must be −4, not −3.
+ */
 function cut(step: number): number {
   return Math.trunc(step * (1 + 1e-12));
 }

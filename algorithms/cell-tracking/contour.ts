@@ -108,8 +108,8 @@ function slopeAt({ grey, width, height }: Picture, point: Vector): Vector {
 }
 
 /**
- * Replaces numbers of a circle that are not finite, and computes its rate: the factor by which forces on its contour
- * are multiplied. The rate is negative around bright cells, and 0 if the circle is lost.
+ * Functor that prepares the circle of a cell. Replaces numbers that are not finite by 0, and computes the rate, a
+ * factor for the forces on the contour. The rate is negative around bright cells, and 0 if the circle is lost.
  */
 const circleOfCell = ofGrey((grey) =>
   fn(
@@ -204,9 +204,9 @@ function weighted(weights: readonly F32[], values: readonly F32[]): F32 {
 const controlPoint = { x: f32, y: f32 } as const;
 
 /**
- * One round of a contour: moves a control point along the gradient of a sum over the sample points on the four pieces
- * that it influences. At a sample point p with the normal n = (y′, −x′)/|p′|, the sum has the grey value at p + δn
- * minus the grey value at p − δn.
+ * Functor that moves a control point in one round, along the gradient of a sum. The sum is over the sample points of
+ * the four spline pieces that the control point influences. A sample point p with the normal n = (y′, −x′)/|p′|
+ * contributes the grey value at p + δn minus the grey value at p − δn.
  */
 const climb = ofGrey((grey) =>
   fn(

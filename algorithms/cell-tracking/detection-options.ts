@@ -6,7 +6,8 @@ export interface GicovOptions {
   /** Number of samples on each circle; must be even. Default 150. */
   readonly points?: number | undefined;
   /**
-   * Scores of at most this magnitude become 0, so about half of the samples around their pixels are skipped. Default 0.
+   * Scores with a magnitude of at most this value become 0. About half of the samples around pixels with such scores
+   * are skipped. Default 0.
    */
   readonly threshold?: number | undefined;
   /** Pixels closer to an edge of the frame than this have score 0. Default: the maximum radius plus 2. */

@@ -2,7 +2,8 @@ import { bitsToU32, type F32, type Functor, f32, fn, round, type U32 } from '../
 
 /**
  * Number of binary places of the values of images and flow fields. The values are multiples of 2^-20 from 0 to 1, so
- * f32 represents them, their sums and their differences exactly, and all devices stop after the same round.
+ * f32 represents them, their sums and their differences exactly. The flow therefore stops after the same round on all
+ * devices.
  */
 export const FIELD_BITS = 20;
 

@@ -28,10 +28,13 @@ const MU = 0.5;
 /** Weight λ of the image in the flow. */
 const LAMBDA = 5;
 export const MIN_MEAN_CHANGE = 1e-5;
-/** Maximum number of pixels of a window whose changes, each at most 1, can be summed in u32 without overflow. */
+/**
+ * Maximum number of pixels in a window for which the sum of the pixels' changes cannot overflow u32. Each change is at
+ * most 1, which is 2^20 units. For larger windows, the sum saturates.
+ */
 const MAX_EXACT = 2 ** (32 - FIELD_BITS) - 1;
 
-/** Steps to the eight neighbours of a pixel, in the order in which they are summed. */
+/** Steps to the eight neighbours of a pixel, in the order in which the contributions of the neighbours are summed. */
 export const SIDES = [
   [1, 0],
   [0, 1],
@@ -43,7 +46,10 @@ export const SIDES = [
   [-1, 1],
 ] as const;
 
-/** Which differences to a neighbour count: only positive ones, only negative ones, or half of each difference. */
+/**
+ * How the difference Δ, a neighbour's value minus the pixel's value, counts: `more` counts Δ only if Δ is positive,
+ * `less` only if Δ is negative, and `half` counts half of Δ.
+ */
 type Draw = 'more' | 'less' | 'half';
 
 export function drawsOf({ x, y }: Direction): Draw[] {
@@ -56,7 +62,7 @@ export function drawsOf({ x, y }: Direction): Draw[] {
 
 type FlowStep = Functor<{ u: ReturnType<typeof neighbours<typeof f32>>; image: typeof f32 }, typeof f32>;
 
-/** Cache of the functors, by how each of the eight neighbours contributes. Only 16 combinations occur. */
+/** Cache of the functors. The key says how each of the eight neighbours contributes; only 16 combinations occur. */
 const steps = new Map<string, FlowStep>();
 
 /** The functor that computes a pixel's value in the next round of the flow along a direction. */
@@ -69,11 +75,11 @@ export function flowStep(direction: Direction): FlowStep {
 }
 
 /**
- * One round of the flow for a pixel with the value u: h = u + μ/λ · Σ H(Δ · (v·d)) · Δ over the neighbours, then h −
- * 1/λ · image · (h − image). Δ is a neighbour's value minus u, d the step to the neighbour, and v the direction of the
- * flow. The step function H is 1 above 0, ½ at 0 and 0 below. So a neighbour ahead of the pixel adds max(Δ, 0), a
- * neighbour behind it adds min(Δ, 0), and a neighbour at its side adds ½ Δ. Values are integers: both weighted terms
- * are rounded, and everything else is exact.
+ * Creates the functor of one round of the flow. For a pixel with the value u, the functor computes
+ * h = u + μ/λ · Σ H(Δ · (v·d)) · Δ over the neighbours, and returns h − 1/λ · image · (h − image). Δ is a neighbour's
+ * value minus u, d the step to the neighbour, and v the direction of the flow. The step function H is 1 above 0, ½ at 0
+ * and 0 below. So a neighbour ahead of the pixel adds max(Δ, 0), a neighbour behind it adds min(Δ, 0), and a neighbour
+ * at its side adds ½ Δ. Values are integers: both weighted terms are rounded, and everything else is exact.
  */
 function createFlowStep(draws: readonly Draw[]): FlowStep {
   return fn('motionGradientVectorFlow', { u: neighbours(f32), image: f32 }, f32, ({ u, image }) => {
@@ -156,8 +162,8 @@ export interface PreviousFields {
 }
 
 /**
- * Start value of the flow at a pixel: the flow at the same place in the cell's previous window. If the previous window
- * does not contain the pixel, it is the value of the image.
+ * Start value of the flow at a pixel. If the cell's previous window contains the pixel, the start value is the previous
+ * flow at the same position in the frame; otherwise, it is the value of the image.
  */
 const startOfFlow = fn(
   'startOfFlow',

@@ -17,7 +17,7 @@ export interface FrameSource {
   readonly input: TableInput<typeof u32>;
   /** Uploads a frame as a column for one call of the pipeline. */
   upload(frame: HostFrame): Column<'u32'>;
-  /** The frame that the algorithms get: the grey values, or their difference from the background if there is one. */
+  /** Returns the frame that the algorithms get: the grey values, minus the background if there is a background. */
   frameOf(grey: Column<'u32'>): Frame;
 }
 
@@ -37,7 +37,7 @@ function inputOf({ width, height, grey }: HostFrame): TableInput<typeof u32> {
   return input(u32, width * height, { storage: grey instanceof Uint8Array ? 'u8' : 'u16' });
 }
 
-/** A view of a frame minus the background, which shows only what moves. */
+/** A view of the difference of a frame and the background. The difference shows only what moves. */
 function movingPart(grey: Column<'u32'>, background: Column): Column<'f32'> {
   const given = { cell: sequence(background.capacity), background: background as Column<'f32'> };
   return (grey.type as string) === 'f32'

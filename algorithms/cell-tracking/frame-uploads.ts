@@ -10,11 +10,11 @@ export interface HeldFrame {
 
 /** Uploads frames. When a call returns, the caller may change the frame's array. */
 export interface FrameUploads {
-  /** Uploads a frame for the caller, and keeps it for a later {@link take} of the same index. */
+  /** Uploads and returns a frame, and also keeps the frame for a later {@link take} with the same index. */
   keep(frame: HostFrame, index: number): HeldFrame;
   /**
-   * Returns the frame kept for an index, if there is one. Frames are taken in order, so kept frames of earlier indices
-   * are released.
+   * Returns the frame that was kept for `index`, if that frame has the same array of pixels as `frame`. Frames are
+   * taken in order, so kept frames of earlier indices are released.
    */
   take(frame: HostFrame, index: number): HeldFrame | undefined;
   /** Uploads a frame at once, for one use. */
@@ -24,7 +24,10 @@ export interface FrameUploads {
   dispose(): void;
 }
 
-/** Maximum number of kept frames that have not been taken. A graph has fewer frames between its stages. */
+/**
+ * Maximum number of kept frames that have not been taken. A graph has fewer frames between detection, which keeps
+ * frames, and tracking, which takes them.
+ */
 const MAX_KEPT = 8;
 
 interface KeptFrame {

@@ -37,8 +37,8 @@ export const aFrame: Kind = aRecord<Frame>({
 });
 
 /**
- * The context of a frame's pixels. Throws unless the number of pixels equals width times height. For an input of a
- * prepared pipeline, the capacity must equal this number; pixels missing in a call are 0.
+ * Returns the context of a frame's pixels. Throws unless the number of pixels equals width times height. If the pixels
+ * are an input of a prepared pipeline, the capacity of the input counts instead; pixels missing in a call are 0.
  */
 export function contextOfFrame(call: string, { width, height, grey }: Frame): Context {
   const pixels = typeof grey.length === 'number' ? grey.length : grey.length.limit;

@@ -123,7 +123,7 @@ const scoreOfCell = fn(
     circles: uniform(u32),
     pairs: uniform(u32),
     firstPairs: uniform(u32),
-    /** The threshold of the score, converted to a lower bound of sum² / (n · variance) of the slopes. */
+    /** The threshold of the score, converted to a lower bound of sum² / spread of the slopes; see {@link spreadOf}. */
     min: uniform(f32),
     inverse: uniform(f32),
     inverseOfFirst: uniform(f32),
@@ -187,10 +187,10 @@ export function spreadOf(sum: F32, squares: F32, inverse: F32): F32 {
 }
 
 /**
- * Whether a circle may exceed the best circle so far. Decides from its first samples, and assumes that the remaining
- * samples are as favourable as possible. Let the first n₁ of n samples have the sum s and the spread d, and let each
- * remaining sample be t. Then (s + (n − n₁)t)² divided by d + n₁(n − n₁)/n · (t − s/n₁)² is at most (s·n/n₁)²/d + n(n −
- * n₁)/n₁, by the Cauchy–Schwarz inequality.
+ * Whether a circle may exceed the best circle so far, judged by the first n₁ of its n samples. The remaining samples
+ * are assumed to be as favourable as possible, and then all have the same value t. Let s be the sum of the first
+ * samples, and d the sum of their squared deviations from the mean. Then (s + (n − n₁)t)² divided by d +
+ * n₁(n − n₁)/n · (t − s/n₁)² is at most (s·n/n₁)²/d + n(n − n₁)/n₁, by the Cauchy–Schwarz inequality.
  */
 function mayExceed(
   sum: F32,

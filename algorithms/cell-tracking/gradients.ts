@@ -17,7 +17,7 @@ import { aFrame, contextOfFrame, type Frame } from './frame.ts';
  * The slopes of a frame along x and y, per pixel, as views. A slope is half of the difference of the pixel's two
  * neighbours. At an edge of the frame it is the difference of the pixel and its only neighbour.
  *
- * - Work O(pixels). Deterministic. Along a side of one pixel the slope is 0.
+ * - Work O(pixels). Deterministic. Along an axis on which the frame has only one pixel, the slope is 0.
  * - Grey values are taken as f32; differences of whole numbers up to 2^24 are exact.
  *
  * @throws `ArgumentError` `frame/size` if the number of pixels does not match the sides.

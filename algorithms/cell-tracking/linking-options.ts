@@ -10,7 +10,7 @@ export interface LinkingOptions {
   readonly maxGap?: number | undefined;
   /** Maximum distance between the extrapolated position of a lost cell and its detection. Default 1.5 R. */
   readonly maxGapDistance?: number | undefined;
-  /** A track ends when this many detections in a row have missed it. Default 2. */
+  /** A track ends when its cell has not been detected this many times in a row. Default 2. */
   readonly maxMisses?: number | undefined;
   /**
    * If two tracks come closer than this distance, one of them ends: the track whose last move deviated more from the

@@ -31,9 +31,9 @@ import { gicov } from './gicov.ts';
 export type Peaks = ColumnsOf<{ x: typeof f32; y: typeof f32; score: typeof f32; radius: typeof f32 }>;
 
 /**
- * Finds the pixels around which circles fit best. The score of a peak, by {@link gicov}, has a magnitude above the
- * threshold, and no pixel within the dilation has a score with a larger magnitude. Equal scores within the dilation are
- * all peaks. The number of peaks is known only on the device.
+ * Finds the pixels around which circles fit best. The score of a peak, by {@link gicov}, has a magnitude above
+ * `threshold`, and no pixel within the radius `dilation` has a score with a larger magnitude. Pixels with equal scores
+ * do not exclude each other. The number of peaks is known only on the device.
  *
  * - Work: that of `gicov`, plus at most O(pixels + pixels above the threshold · dilation²): the search around a pixel
  *   starts with the nearest pixels and stops at the first better score. Deterministic; ordered by row and column.

@@ -29,8 +29,8 @@ export interface ContourOptions {
 }
 
 /**
- * The contours of cells, from circles around them: closed uniform cubic B-splines of 9 control points, which move to
- * where the grey values change most across them.
+ * Finds the contours of cells, starting from circles around the cells. A contour is a closed uniform cubic B-spline of
+ * 9 control points, which move to where the grey values change most across the contour.
  *
  * - In each round, grey values are sampled `delta` pixels inside and outside of 36 points of a contour, 4 from each
  *   control point to the next. The control points follow the gradient of the sum of the outer grey values minus the

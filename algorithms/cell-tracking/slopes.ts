@@ -22,8 +22,8 @@ import { doubledGradients } from './gradients.ts';
 const SLOPE_BITS = 14;
 
 /**
- * Packs the slopes of a frame along x (low half) and y (high half) as i16. They are scaled so that the largest has 14
- * bits.
+ * Packs the slopes of a frame along x (low half) and y (high half) as i16. A common factor scales the slopes so that
+ * the largest has 14 bits.
  */
 export function packSlopes(context: Context, frame: Frame): Column<'u32'> {
   const slopes = doubledGradients(frame);

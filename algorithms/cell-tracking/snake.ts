@@ -32,16 +32,16 @@ export const SNAXELS = 20;
 /** Weights of the forces towards the expected radius and the expected path. Edges have the weight 1. */
 const [SIZE_WEIGHT, PATH_WEIGHT] = [0.2, 0.05];
 /**
- * Fractional bits of samples (between −1 and 1), of lengths, and of changes (in pixels). All snaxels of a snake sum
- * these as integers, so that they get the same sum in any order.
+ * Fractional bits of samples (between −1 and 1), of lengths, and of changes (in pixels), which are summed as integers.
+ * Integer sums do not depend on the order of the terms, which differs between the snaxels of a snake.
  */
 const [SAMPLE_BITS, LENGTH_BITS, CHANGE_BITS] = [26, 16, 18];
 /** Maximum length in pixels of a piece of a snake, so that the sum of all pieces fits in u32. */
 const LONGEST = 1000;
 
 /**
- * State of a snaxel (a point of a snake): the snake's centre, the snaxel's distance from the centre, the field and its
- * slopes at the snaxel, and the distance to the next snaxel.
+ * State of a snaxel (a point of a snake): the snake's centre, the snaxel's distance from the centre, the flow field and
+ * its slopes at the snaxel, and the distance to the next snaxel.
  */
 const snaxel = {
   x: f32,

@@ -93,7 +93,7 @@ export const aJob: Kind = someOptions<CrossCompareJob<{ name: string }>>({
   scheme: optional(aWord(['pipelined', 'no-pipe-single', 'no-pipe-multiple'])),
   parseLanes: optional(aWhole(1)),
   batchPairs: optional(atLeast(1)),
-  // Checked with `anInstance`, because `aContext` would require the job's own context, and `cpu` is another context.
+  // `anInstance` checks `cpu`, because `aContext` would accept only the job's own context, and `cpu` is a second one.
   migrate: optional(someOptions<Migration<never>>({ cpu: anInstance(Context), parseOnGpu: optional(aFunction) })),
   reopen: optional(aFunction),
   signal: optional(aSignal),

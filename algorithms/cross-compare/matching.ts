@@ -7,7 +7,7 @@ import type { PairColumns } from './filter.ts';
 export type MatchMethod = 'greedy' | 'optimal';
 
 export interface MatchOptions {
-  /** Minimum ratio of a match, above 0 and at most 1. */
+  /** Minimum intersection over union of a match, above 0 and at most 1. */
   readonly minIou: number;
   readonly method: MatchMethod;
 }
@@ -19,7 +19,7 @@ export const aMatching: Kind = someOptions<MatchOptions>({
   method: aWord(['greedy', 'optimal']),
 });
 
-/** Pairs with their ratio ‖p ∩ q‖ ÷ ‖p ∪ q‖, ordered by (p, q), without duplicates. */
+/** Pairs of polygons with their ratios ‖p ∩ q‖ ÷ ‖p ∪ q‖, ordered by (p, q), without duplicates. */
 export interface RatedPairs extends PairColumns {
   readonly ratio: Float64Array;
 }
@@ -41,14 +41,16 @@ const someRatedPairs: Kind = aRecord<RatedPairs>({
  *   evaluation. Ratios are rounded to multiples of 2⁻³². Groups of pairs that share no polygon are solved one by one,
  *   each in O(m n log n) at worst for m polygons of `p` and n pairs.
  *
- * With a threshold of ½ or more, and if polygons of one side do not overlap, each polygon has at most one partner.
- * (With a threshold of exactly ½, it may have two partners, which are its exact halves.) Then both methods find the
- * same number of matches with the same sum of ratios. `optimal` gives the same number and sum if the sides are swapped.
- * The same pairs give the same matches on every platform.
+ * Suppose that no two polygons of the same side overlap. With a threshold above ½, each polygon then has at most one
+ * partner. With a threshold of exactly ½, a polygon may also have two partners, which are its exact halves. In both
+ * cases, the two methods find the same number of matches with the same sum of ratios.
+ *
+ * `optimal` always finds the same number of matches and the same sum if the sides are swapped. The same pairs give the
+ * same matches on every platform.
  *
  * @throws `ArgumentError` `compare/min-iou` for a threshold that is not above 0 and at most 1.
  * @example
- * // 0–0 is the best pair, but taking it leaves both others alone.
+ * // Pair 0–0 has the highest ratio, but matching it rules out both other pairs.
  * const pairs = { p: Uint32Array.of(0, 0, 1), q: Uint32Array.of(0, 1, 0), ratio: Float64Array.of(0.6, 0.5, 0.5) };
  * const greedy = matchPairs(pairs, { minIou: 0.3, method: 'greedy' });
  * const optimal = matchPairs(pairs, { minIou: 0.3, method: 'optimal' });

@@ -4,8 +4,8 @@ import type { Note } from '../notes.ts';
 export interface NoteGatherer {
   add(notes: readonly Note[]): void;
   /**
-   * One note per code, in order of first occurrence. Each is the note of the first tile with this code, and says how
-   * many further tiles have it.
+   * Returns the first note of each code, in order of first occurrence. Its message also says how many further tiles
+   * have a note with the same code, and its `count` is the sum over all notes with this code.
    */
   notes(): Note[];
 }

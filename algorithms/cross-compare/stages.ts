@@ -12,7 +12,7 @@ import type { LabelSide, PolygonSide, TileComparison, TileSide, TileTask } from 
 import type { TilePair } from './tile-pairs.ts';
 import { NO_LABELS, NO_POLYGONS } from './tile-side.ts';
 
-/** The options of a job that the stages need. */
+/** What the stages of the graph need: options of the job, the context, and the matching options. */
 export type Stages<T extends { readonly name: string }> = Pick<
   CrossCompareJob<T>,
   'parse' | 'onError' | 'parseLanes' | 'batchPairs' | 'migrate' | 'reopen'
@@ -29,7 +29,7 @@ type ParsedTile = { readonly tile: string } & (
   | { readonly p: LabelSide; readonly q: LabelSide }
 );
 
-/** A tile after the stage `builder`. A tile of polygons has an index over side q; a tile of label images needs none. */
+/** A tile after the stage `build`. A tile of polygons has an index over side q; a tile of label images has none. */
 interface BuiltTile {
   readonly parsed: ParsedTile;
   readonly index: BoxIndex | undefined;
@@ -77,7 +77,7 @@ function parseStage<T extends { readonly name: string }>(
   if (migrate?.parseOnGpu === undefined) {
     return g.stage('parse', tiles, readBy(parse), { lanes: parseLanes, ordered: true, onError });
   }
-  // Failures are ignored here, because the run reports every failure through `errors$`.
+  // Skips the tile that failed. Nothing is reported here, because the graph's run reports it through `errors$`.
   const onFailed = (): void => {};
   const stage = balance.upstream('parse', {
     cpu: readBy(parse),
@@ -91,7 +91,7 @@ function parseStage<T extends { readonly name: string }>(
 }
 
 const DEFAULT_LANES = 2;
-/** Number of tiles on the GPU at the same time: the host prepares one tile while it waits for the other. */
+/** Number of tiles parsed on the GPU at the same time. The host prepares one tile while the GPU works on the other. */
 const GPU_TILES = 2;
 
 async function parsePair<T>({ tile, p, q }: TilePair<T>, read: ReadSide<T>, signal: AbortSignal): Promise<ParsedTile> {
@@ -158,17 +158,20 @@ function aggregateStage<T extends { readonly name: string }>(
 
 const BATCHES_WAITING = 4;
 /**
- * Number of batches on the CPU at the same time. A finished batch keeps its lane until a slower GPU has finished the
- * batches before it.
+ * Number of batches on the CPU at the same time. Batches leave the stage in order, so a batch that the CPU has finished
+ * counts until the GPU has finished all earlier batches.
  */
 const CPU_BATCHES = 2;
 
-/** Cost of a batch: the number of its candidate pairs, plus one per tile. */
+/** Cost of a batch: the sum of the costs of its tiles, in candidate pairs, plus one per tile. */
 function pairsOf(batch: readonly TileTask[]): number {
   return batch.reduce((sum, task) => sum + weightOfTask(task) + 1, 0);
 }
 
-/** The graph of the schemes without pipelining: all four steps in one stage. Only one tile at a time uses the device. */
+/**
+ * The graph of the schemes without pipelining. One stage parses, builds, filters and aggregates each tile. Only one
+ * tile at a time is aggregated.
+ */
 export function unpipelined<T extends { readonly name: string }>(
   g: GraphBuilder<Context>,
   tiles: Port<TilePair<T>>,

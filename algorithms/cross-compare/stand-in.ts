@@ -5,8 +5,9 @@ import { DeviceLostError } from '../../primitives/errors.ts';
 export type OnContext = <R>(work: (context: Context) => Promise<R>) => Promise<R>;
 
 /**
- * Runs work on a context that is replaced if its device is lost. Whoever opens a context closes it. If several calls
- * lose the context, the first call opens another one and all of them use it. Work fails if it loses its context twice.
+ * Returns a function that runs work on `context`. If the device is lost, the function repeats the work on a context
+ * from `reopen`. If several calls lose the same context, the first call opens a new context for all of them. Work that
+ * loses the new context too fails. The function closes neither context.
  */
 export function replaceable(
   context: Context,

@@ -41,7 +41,7 @@ export interface LabelSide extends NamedSide {
 /** One side of a tile. Both sides of a tile are of the same kind. */
 export type TileSide = PolygonSide | LabelSide;
 
-/** A tile of polygons that waits for the aggregator: both sides, and the candidate pairs. */
+/** A tile of polygons, ready for the last step (areas and matches): both sides, and the candidate pairs. */
 export interface PolygonTask {
   readonly tile: string;
   readonly p: PolygonSide;
@@ -49,7 +49,7 @@ export interface PolygonTask {
   readonly candidates: Candidates;
 }
 
-/** A tile of label images that waits for the aggregator. */
+/** A tile of label images, ready for the last step (common pixels and matches). */
 export interface LabelTask {
   readonly tile: string;
   readonly p: LabelSide;
@@ -97,8 +97,9 @@ export interface TileComparison {
 }
 
 /**
- * Compares a tile, given the areas of its candidate pairs: finds the pairs with common area and their ratios, the
- * polygons without such a pair, and the matches. Takes O(polygons + pairs), plus the time of matching.
+ * Compares a tile, given the areas of its candidate pairs. Finds the pairs with common area and their ratios, the
+ * polygons that share no area with the other side, and the matches. Takes O(polygons + pairs), plus the time of
+ * matching.
  */
 export function compareTile(task: PolygonTask, areas: PairAreas, matching: MatchOptions): TileComparison {
   const { candidates } = task;

@@ -3,7 +3,7 @@ import { ArgumentError } from '../../primitives/errors.ts';
 import { listNames, type Note } from '../notes.ts';
 import type { BothSides } from './totals.ts';
 
-/** A tile, as paired by name. At least one of its two sides is present. */
+/** A tile of side p and the matching tile of side q. One of them may be missing, but not both. */
 export interface TilePair<T> {
   readonly tile: string;
   readonly p: T | undefined;
@@ -21,14 +21,14 @@ export interface TileSet<T extends { readonly name: string }> {
 export interface PairedTiles<T> {
   /** Pairs in the order of their names, compared by UTF-16 code units. */
   readonly pairs: readonly TilePair<T>[];
-  /** Number of tiles that only one side has, for each side. */
+  /** For each side, the number of its tiles that the other side lacks. */
   readonly alone: BothSides;
   readonly notes: readonly Note[];
 }
 
 /**
- * Pairs tiles by name. If both sets have exactly one tile, the two are paired regardless of their names, because two
- * files in one folder cannot have the same name. O(n log n) for n tiles.
+ * Pairs tiles by name. If both sets have exactly one tile, these two tiles are paired whatever their names, so that two
+ * files of one folder can be compared. O(n log n) for n tiles.
  *
  * Adds the note `compare/tiles-of-one-side` if some tiles are in only one of the sets.
  *

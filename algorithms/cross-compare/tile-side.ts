@@ -22,7 +22,7 @@ export interface TileSideOptions {
   readonly pixelSize?: number | undefined;
   /** Which points are inside a polygon whose parts overlap. Default `union`. */
   readonly fill?: FillRule | undefined;
-  /** Maximum bytes of memory for the outlines that unite overlapping parts. Default: unlimited. */
+  /** Maximum bytes of memory for the outlines of polygons whose overlapping parts are united. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
   /** Name of the file with the polygons, used in notes and errors. */
   readonly place: string;
@@ -81,7 +81,7 @@ function movedNote(count: number, place: string): Note {
   return { code: 'compare/moved-vertices', message, count };
 }
 
-/** Replaces a missing side of a tile if the present side has polygons. */
+/** An empty side, which replaces a missing side of a tile if the other side has polygons. */
 export const NO_POLYGONS: PolygonSide = {
   ids: { bytes: new Uint8Array(0), starts: Uint32Array.of(0) },
   regions: {
@@ -97,5 +97,5 @@ export const NO_POLYGONS: PolygonSide = {
   notes: [],
 };
 
-/** Replaces a missing side of a tile if the present side is a label image. */
+/** An empty side, which replaces a missing side of a tile if the other side is a label image. */
 export const NO_LABELS: LabelSide = { ids: NO_POLYGONS.ids, labels: NO_REGIONS, notes: [] };

@@ -44,10 +44,10 @@ export interface Comparison {
   readonly candidates: number;
   readonly meeting: number;
   readonly polygons: BothSides;
-  /** Number of polygons, for each side, that share no area with any polygon of the other side. */
+  /** For each side, the number of polygons that share no area with any polygon of the other side. */
   readonly missing: BothSides;
   readonly matching: MatchFigures;
-  /** Number of pairs with common area by ratio, in {@link RATIO_BINS} bins. */
+  /** Histogram of the ratios of all pairs with common area, in {@link RATIO_BINS} bins. */
   readonly histogram: Float64Array;
   /** Number of tiles compared, including tiles that only one side has. */
   readonly tiles: number;

@@ -32,7 +32,7 @@ export function gridStep(grid: Pick<RasterGrid, 'stepX' | 'stepY'>): [x: number,
  * Snaps every vertex to the nearest point of the raster's integer grid. The grid's origin is the raster's first corner,
  * so cell centres are grid points. All windows of a raster use the same grid.
  *
- * @param origin - Names of the zones in errors.
+ * @param origin - Names and file of the zones, for error messages.
  * @throws `GeometryError` `geometry/beyond-grid`, which names the zone, if a coordinate is not finite or exceeds 2⁴⁹
  * steps.
  */

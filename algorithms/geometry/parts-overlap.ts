@@ -3,14 +3,14 @@ import { type Box, type PartEdges, sideOf } from './part-edges.ts';
 /**
  * Whether two parts share area. Computed exactly in integers. Parts that only touch share none.
  *
- * If an edge of one part crosses an edge of the other, the parts share area, unless edges of one part coincide there
- * and cancel. Without such a crossing, the outlines meet only at vertices and along common stretches. A run is the
- * stretch of an outline between two such meeting points. It is entirely inside or entirely outside the other part, so
- * testing one point, halfway between two vertices, is enough. Every run of both outlines is tested once: the parts
- * share area if both contain the area on the same side of some run.
+ * If an edge of one part crosses an edge of the other part, the parts share area. The exception is a crossing at which
+ * edges of one part coincide and cancel. Without crossings, the outlines meet only at vertices and along common
+ * stretches. A run is the stretch of an outline between two meeting points. Each run is entirely inside or entirely
+ * outside the other part, so testing one point of the run, halfway between two vertices, is enough. Every run of both
+ * outlines is tested once: the parts share area if both contain the area on the same side of some run.
  *
- * - Work O((edges in the common box + meeting points) · log edges), plus the edges to the right of each point that is
- *   tested.
+ * - Work O((edges in the intersection of both boxes + meeting points) · log edges). Each tested point also costs one
+ *   step for every edge to the right of the point and at its height.
  * - If both outlines cross themselves in the same point, the result may be true although the parts only touch there.
  */
 export function partsOverlap(a: PartEdges, b: PartEdges): boolean {
@@ -99,8 +99,8 @@ interface EdgesThrough {
 }
 
 /**
- * Looks at the point where a line crosses an edge of a part. Returns the number of edges of the part that coincide with
- * the edge there and, if the part has a vertex at the point, that vertex.
+ * Examines the point where a line crosses an edge of a part. Counts the edges of the part that coincide with this edge
+ * at the point, including the edge itself. If the part has a vertex at the point, also returns the vertex.
  */
 function edgesThrough(part: PartEdges, edge: number, x0: number, y0: number, x1: number, y1: number): EdgesThrough {
   let count = 0;
@@ -165,9 +165,12 @@ function sharesSide(part: PartEdges, meetings: Meetings, other: PartEdges, rings
 }
 
 /**
- * Examines a stretch of an edge. `shared`: both parts contain the same side of the stretch. `known`: they do not, nor
- * does any other stretch of the same run. `unknown`: the other stretches of the run must be examined too. The result is
- * `unknown` if the part contains both sides or neither, or has a vertex halfway, because then its own edges meet there.
+ * Examines a stretch of an edge, which is part of a run (stretch between meeting points).
+ *
+ * - `shared`: both parts contain the area on the same side of the stretch.
+ * - `known`: the parts share no side of this stretch or of any other stretch of the run.
+ * - `unknown`: the other stretches of the run must be examined too. On this stretch, edges of `part` coincide or meet:
+ *   `part` contains both sides of the stretch or neither, or has a vertex halfway along the stretch.
  */
 function lookBeside(
   part: PartEdges,
@@ -224,7 +227,8 @@ function inOrder(fromX: number, fromY: number, points: readonly number[]): numbe
 }
 
 /**
- * Whether an edge meets the other part at its end. `points` are the points along the edge, `met` the meeting points.
+ * Whether the end point of an edge is a point where the edge meets the other part. `points` are the points along the
+ * edge, `met` the meeting points.
  */
 function endMeets(points: readonly number[], met: readonly number[] = []): boolean {
   const [x, y] = points.slice(-2);
@@ -233,9 +237,10 @@ function endMeets(points: readonly number[], met: readonly number[] = []): boole
 }
 
 /**
- * Whether a part contains the areas beside a point on an edge: `near` is slightly to the right of the point and above
- * it, `far` is on the other side of the edge. A ray to the right counts crossing edges by the even-odd rule. Edges of
- * the part that run along the given edge through the point separate the two areas.
+ * Whether a part contains the areas beside a point on an edge. `near` is the area slightly to the right of the point
+ * and above the point, `far` the area on the other side of the edge. By the even-odd rule, `near` is inside if a ray to
+ * the right crosses an odd number of edges. The count for `far` also includes the edges of the part that pass through
+ * the point along the given edge, because these edges separate the two areas.
  */
 function sidesHeld(
   part: PartEdges,

@@ -107,8 +107,8 @@ export interface RasterSource extends RasterGrid {
    */
   read(window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean): Promise<Cells>;
   /**
-   * Reads the wanted blocks of a window whose edges are block edges. Keeps the cells of each block together, which
-   * saves a copy. Undefined if the source cannot do this.
+   * Reads the wanted blocks of a window that consists of whole blocks. Returns the cells block by block, which saves
+   * copying them into the rows of the window. Undefined if the source cannot read block by block.
    */
   readBlocks?(window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean): Promise<BlockCells>;
   /**

@@ -2,8 +2,8 @@ import { type SnappedPolygons, STEPS_PER_CELL } from './grid.ts';
 import type { RasterGrid } from './raster.ts';
 
 /**
- * Where edges cross the centre lines of raster rows, one edge per row of the table. Crossing k of an edge is in the
- * raster row `firstRow + k`. The first cell of that row whose centre is past the edge has the column
+ * Where edges cross the centre lines of raster rows, as columns with one element per edge. Crossing k of an edge is in
+ * the raster row `firstRow + k`. The first cell of that row whose centre is past the edge has the column
  *
  *   `firstColumn + k · columnStep + ⌊(start + k · rest) / height⌋`
  *
@@ -12,7 +12,8 @@ import type { RasterGrid } from './raster.ts';
  */
 export interface RowCrossings {
   /**
-   * The zone to which the edge belongs; for zones of several sheets (groups of parts that do not overlap), the sheet.
+   * The zone to which the edge belongs. If zones are split into sheets (groups of parts that do not overlap), the sheet
+   * of the edge.
    */
   readonly zone: Uint32Array;
   readonly firstRow: Int32Array;
@@ -34,7 +35,7 @@ interface Orientation {
    * True if row 0 is in the north. The lower end of an edge in map space is then the end with the larger row number.
    */
   readonly northUp: boolean;
-  /** True if columns run westwards. A centre on an edge is then before the edge. */
+  /** True if columns run westwards. A centre exactly on an edge then counts as before the edge, not past it. */
   readonly westward: boolean;
 }
 
@@ -47,7 +48,10 @@ export interface RowCrossingsOptions {
    * may have several copies.
    */
   readonly shifts: readonly (readonly number[])[];
-  /** For each ring, its sheet (a group of parts that do not overlap). In the result, sheets then replace zones. */
+  /**
+   * For each ring, its sheet (a group of parts that do not overlap). If given, the column `zone` of the result holds
+   * sheets instead of zones.
+   */
   readonly ringSheets?: Uint32Array | undefined;
 }
 
@@ -158,8 +162,8 @@ interface DividedEdge {
 }
 
 /**
- * The first column whose centre is at or past the edge (strictly past if `westward`) on the line `row = centre`, and
- * the numbers from which {@link RowCrossings} computes that column for the rows below.
+ * Finds the first column whose centre is at or past the edge (strictly past if `westward`) on the line `row = centre`.
+ * Also returns the other numbers of the formula in {@link RowCrossings}, which gives this column for each further row.
  */
 export function divideEdge(
   u0: number,

@@ -3,7 +3,7 @@ import { anInstance, aPositive, aRecord, type Kind, numbers, optional, someOptio
 import { type Bounds, boundsOfRings, edgesOfPart, movedEdges, type PartEdges } from './part-edges.ts';
 import { partsOverlap } from './parts-overlap.ts';
 
-/** Polygons in integer coordinates. Each ring may have the index of its part. */
+/** Polygons in integer coordinates, whose rings may be grouped into parts. */
 export interface PartedPolygons {
   readonly polygonRings: Uint32Array;
   readonly ringVertices: Uint32Array;
@@ -124,7 +124,10 @@ function ringsByPart(ringParts: Uint32Array, from: number, to: number): number[]
   return [...parts.values()];
 }
 
-/** For every part, the first sheet, from 0, on which it overlaps no earlier part. Undefined if no parts overlap. */
+/**
+ * Assigns each part to a sheet, numbered from 0: the first sheet in which no earlier part overlaps the part. Returns
+ * undefined if no parts overlap.
+ */
 function colourParts(
   polygons: PartedPolygons,
   parts: readonly number[][],
@@ -143,8 +146,8 @@ function colourParts(
 }
 
 /**
- * A part at one of its positions on the wrapped x axis, and whether this position is a copy. Two copies overlap only if
- * their originals overlap too.
+ * A part at one of its positions on the wrapped x axis. `isCopy` is false for one position of each part, its original.
+ * Pairs of two copies need no test: shifting both copies back together turns one of them into its original.
  */
 interface PlacedPart {
   readonly part: number;

@@ -1,8 +1,8 @@
 import type { LabelPair, LabelRegions } from './label-regions.ts';
 
 /**
- * Runs of pixels of a band, as the device gets them: where each run starts and ends, as positions of pixels in the
- * band, ascending; and the region of each run.
+ * The runs of pixels in a band, in the form that is copied to the device. Each run has a start, an end (exclusive) and
+ * a region. Starts and ends are positions of pixels in the band, ascending.
  */
 export interface BandRuns {
   readonly start: Uint32Array;
@@ -10,7 +10,7 @@ export interface BandRuns {
   readonly region: Uint32Array;
 }
 
-/** Rows of one or several pairs of images that the device processes together. */
+/** Some rows of one or several pairs of images. The device processes all rows of a band together. */
 export interface Band {
   readonly p: BandRuns;
   readonly q: BandRuns;
@@ -28,7 +28,7 @@ interface RowRange {
 
 /**
  * Cuts pairs of images into bands of rows. A band has at most `maxRuns` runs of both sides, or a single row with more.
- * Rows without runs in one of the two images are left out. Regions are numbered across all pairs.
+ * Rows in which one of the two images has no runs are left out. Regions are numbered across all pairs.
  */
 export function* bandsOf(jobs: readonly LabelPair[], maxRuns: number): Generator<Band> {
   const firsts = firstRegions(jobs);
@@ -53,8 +53,8 @@ export function* bandsOf(jobs: readonly LabelPair[], maxRuns: number): Generator
 }
 
 /**
- * For each side and each pair, the index of the pair's first region, if the regions of all pairs are numbered
- * consecutively. The last element is the number of all regions.
+ * Numbers the regions of each side consecutively across all pairs. Returns, for each side, the number of every pair's
+ * first region. The last element is the number of all regions of the side.
  */
 export function firstRegions(jobs: readonly LabelPair[]): Record<'p' | 'q', Uint32Array> {
   const firsts = { p: new Uint32Array(jobs.length + 1), q: new Uint32Array(jobs.length + 1) };
@@ -94,7 +94,7 @@ function bandOf(jobs: readonly LabelPair[], firsts: Record<'p' | 'q', Uint32Arra
 interface Placing {
   readonly from: number;
   readonly to: number;
-  /** Position in the band of the first pixel of row `from`. */
+  /** Position of the first pixel of row `from` within the band. */
   readonly base: number;
   /** Distance in pixels from one row to the next. */
   readonly width: number;

@@ -9,7 +9,7 @@ export interface LabelRegions {
   readonly height: number;
   /** The runs of row y, from left to right, are `rowRuns[y] … rowRuns[y + 1] − 1`. */
   readonly rowRuns: Uint32Array;
-  /** First column of each run. `end` is the column after its last one. */
+  /** First column of each run. `end` is the column after the last column of the run. */
   readonly start: Uint32Array;
   readonly end: Uint32Array;
   /** Region of each run. */

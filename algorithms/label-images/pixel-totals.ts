@@ -8,15 +8,15 @@ export interface SharedPixels {
   readonly pixels: BigUint64Array;
 }
 
-/** Number of bits of region indices on each side. */
+/** For each side, the number of bits that a region index takes. */
 export interface KeyBits {
   readonly p: number;
   readonly q: number;
 }
 
 /**
- * Numbers of common pixels in a band, ordered by (p, q). `hi` and `lo` are the regions of p and q. Without `hi`, `lo`
- * packs both indices.
+ * Pairs of regions with their numbers of common pixels in a band, ordered by (p, q). `hi` is the region of p, and `lo`
+ * the region of q. Without `hi`, each element of `lo` packs both region indices.
  */
 export interface BandPixels {
   readonly hi?: Uint32Array;
@@ -40,8 +40,8 @@ interface Rows {
 }
 
 /**
- * Sums the common pixels of all bands. Bands are merged pairwise as in a merge sort, so each row takes part in O(log
- * bands) merges.
+ * Sums the common pixels of all bands. Bands are merged pairwise as in a merge sort, so each pair of regions takes part
+ * in O(log bands) merges.
  */
 export function pixelTotals(jobs: readonly LabelPair[]): PixelTotals {
   const firsts = firstRegions(jobs);
@@ -74,7 +74,7 @@ export function pixelTotals(jobs: readonly LabelPair[]): PixelTotals {
   };
 }
 
-/** Number of bits of the numbers below `count`. */
+/** Number of bits that hold every integer from 0 to `count − 1`, at least 1. */
 function bitsOf(count: number): number {
   return 32 - Math.clz32(Math.max(1, count - 1));
 }

@@ -37,7 +37,8 @@ export interface SharedPixelsOptions {
  * together.
  *
  * Each run of pixels is examined once, no matter how many regions' boxes overlap. A run of p overlaps a range of the
- * runs of q, found by binary search. The overlaps with single runs are sorted by (p, q), and their lengths are summed.
+ * runs of q, found by binary search. The overlaps of one run of p with one run of q are sorted by their regions (p, q).
+ * Then the lengths of the overlaps of each pair (p, q) are summed.
  *
  * - Work O(r log r) for r runs of both images; r is at most the number of pixels. Span O(log r).
  * - The same numbers on every backend. Waits for the device once for each band of `bandRuns` runs.
@@ -85,14 +86,14 @@ async function pixelsIn(context: Context, band: Band, bits: KeyBits): Promise<Ba
 }
 
 /**
- * Maximum number of runs for a prepared step. With more runs, launches take longer on the device than the host needs to
- * issue them, so preparing them saves nothing.
+ * Maximum number of runs of a band for which a prepared pipeline is used. With more runs, launches take longer on the
+ * device than the host needs to issue them, so preparing them saves nothing.
  */
 const MAX_RUNS_OF_STEP = 2 ** 16;
 
 /**
- * The prepared step for a short band, or undefined for a long one. Bands share a step if their numbers of runs are
- * similar (within a factor of two) and their sort keys have the same width.
+ * Returns the prepared pipeline for a short band, or undefined for a long band. Bands share a pipeline if their sort
+ * keys have the same width and, on each side, their numbers of runs round up to the same power of two.
  */
 function summingStep(context: Context, p: Runs, q: Runs, width: number | undefined) {
   const [ofP, ofQ] = [capacityFor(p.start), capacityFor(q.start)];
@@ -113,7 +114,10 @@ function keyWidth({ p, q }: KeyBits): number | undefined {
 
 const run = { start: u32, end: u32, region: u32 } as const;
 
-/** Runs of pixels on a device: where each run starts and ends, as positions of pixels, ascending; and its region. */
+/**
+ * Runs of pixels on a device. Each run has a start, an end (exclusive) and a region. Starts and ends are positions of
+ * pixels in the band, ascending.
+ */
 interface Runs {
   readonly start: Column<'u32'>;
   readonly end: Column<'u32'>;
@@ -154,7 +158,7 @@ interface Pieces {
   readonly pixels: Column<'u32'>;
 }
 
-/** Intersects the runs of p with the runs of q. There are fewer pieces than runs. */
+/** Intersects the runs of p with the runs of q. There are fewer pieces than runs of both sides together. */
 function intersectRuns(p: Runs, q: Runs): Pieces {
   const first = upperBound(q.end, p.start);
   const past = lowerBound(q.start, p.end);

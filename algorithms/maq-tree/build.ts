@@ -49,7 +49,7 @@ export interface BuildMaqTreeOptions {
  *
  * - The tree does not depend on the order of the quadrants, and is the same on every backend.
  * - Work O(nodes), plus sorting quadrants and nodes. Span O(log nodes). Waits for the device twice.
- * - If the quadrants of all sets have their edges, so has the tree.
+ * - The tree holds the polygons' edges in each quadrant if the quadrants of all sets hold them.
  * - A set may be given in parts, for example from a file that is read in batches. The result is the tree of the whole
  *   set. It has the same bytes if the parts are in the order of their polygons.
  *
@@ -132,7 +132,7 @@ async function growTree(
   }
 }
 
-/** Reads the limits of a tree: the largest polygon index and level among the rows. Waits for the device once. */
+/** Finds the limits of a tree: the highest level and the highest polygon index + 1. Waits for the device once. */
 async function extentOf(context: Context, { polygon, level }: SetRows, sets: number): Promise<MaqExtent> {
   const max = context.scope(() => ({ polygon: reduce(polygon, maximum(u32)), level: reduce(level, maximum(u32)) }));
   try {
@@ -155,7 +155,7 @@ function preorderOf(context: Context, rows: SetRows, { levels, sets, polygons }:
   return context.scope(() => context.materialize(orderRows(polygon.length, keys)));
 }
 
-/** All nodes, level by level, and by code within a level. Waits for the device once. */
+/** Returns all nodes, ordered by level, and by Morton code within a level. Waits for the device once. */
 async function nodesOf(
   context: Context,
   rows: SetRows,

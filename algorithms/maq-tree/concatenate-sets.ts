@@ -3,7 +3,7 @@ import { anArrayOf, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts
 import { moved } from '../plain-functors.ts';
 import { type Quadrants, type QuadrantsWithEdges, someQuadrantsWithEdges } from '../quadrants/leaves.ts';
 
-/** The quadrants of all sets, one row per quadrant and polygon. */
+/** The quadrants of all polygons of all sets, one row each. */
 export interface SetRows {
   readonly polygon: Column<'u32'>;
   readonly set: Column<'u32'>;

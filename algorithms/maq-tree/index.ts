@@ -1,6 +1,6 @@
 /**
- * Queries over many polygons by a multi-attribute quadtree, which is one tree over the quadrants of several sets that
- * may overlap.
+ * A multi-attribute quadtree for queries over many polygons: one tree over the quadrants of several sets of polygons,
+ * which may overlap.
  *
  * @packageDocumentation
  */

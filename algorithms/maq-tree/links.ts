@@ -41,7 +41,8 @@ const parent = fn(
 );
 
 /**
- * For each node, the level of the node and the code of its parent, as views. Siblings are adjacent and have equal rows.
+ * For each node, the level of the node and the Morton code of its parent, as views. Siblings are adjacent nodes with
+ * equal levels and equal parents.
  */
 function parentsOf(nodes: NodePlaces): NodePlaces {
   return map(parent, { level: nodes.level, lo: nodes.lo, hi: nodes.hi });
@@ -54,11 +55,13 @@ const countOfRun = fn('countOfRun', { isParent: u32, run: u32, counts: array(u32
 const following = fn('following', { place: u32 }, u32, ({ place }) => place.add(1));
 
 /**
- * Finds the children of all nodes of a tree, given in the order of the tree. `isParent` is 1 for nodes with children.
+ * Finds the children of all nodes of a tree. `nodes` are ordered by level, then by Morton code. `isParent` is 1 for
+ * nodes with children.
  */
 export function childrenOf(nodes: NodePlaces, isParent: Column<'u32'>): Children {
   const siblings = reduceByKey({ ...parentsOf(nodes) }, constant(u32, 1, isParent.length), plus(u32)).values;
-  // The first run of equal parents is the root alone. The children of parent number k, from 0, are run k + 1.
+  // `siblings` has the length of each run of siblings. Run 0 is the root alone, so the children of parent k, counted
+  // from 0, are run k + 1.
   const childCount = map(countOfRun, { isParent, run: exclusiveScan(isParent, plus(u32)), counts: siblings });
   return { firstChild: map(following, { place: exclusiveScan(childCount, plus(u32)) }), childCount };
 }
@@ -94,8 +97,8 @@ const next = fn(
 );
 
 /**
- * For each node, the node that follows it and all its descendants in preorder, as a view. If no node follows, the
- * number of nodes.
+ * For each node, the index of the node that follows this node and all its descendants in preorder, as a view. If no
+ * node follows, the index is the number of nodes.
  */
 export function nextOf(
   nodes: NodePlaces,

@@ -42,7 +42,7 @@ const nodeWord = fn(
   },
 );
 
-/** Packs the nodes of a tree into one table, from which walks down the tree read. */
+/** Packs the nodes of a tree into one table, which kernels read when they walk down the tree. */
 export function tableOfNodes(context: Context, nodes: MaqNodes): NodeTable {
   const { code, firstChild, childCount, firstEntry, entryCount } = nodes;
   const index = sequence(WORDS * (nodes.level.length as number));
@@ -67,7 +67,10 @@ export function nodeOf(table: ArrayValue<'u32'>, node: U32): TableNode {
   return { firstChild, children, firstEntry, entryCount };
 }
 
-/** Reads a node. If the node has the index `at`, as is usual, the result is `known`, and memory is not accessed. */
+/**
+ * Reads the node with index `node`. `known` is the node with index `at`. If both indices are equal, as is usual, the
+ * result is `known`, and memory is not accessed.
+ */
 export function nodeBeside(table: ArrayValue<'u32'>, known: TableNode, at: U32, node: U32): TableNode {
   const other = {
     firstChild: Var(known.firstChild),

@@ -55,8 +55,9 @@ export interface CountedNodes extends NodePlaces {
 }
 
 /**
- * Makes all nodes of a tree from the distinct quadrants of polygons. Nodes and quadrants are in preorder. Each quadrant
- * adds itself and those of its ancestors that do not contain the preceding quadrant. Waits for the device once.
+ * Makes all nodes of a tree from the distinct quadrants of polygons. Quadrants are given in preorder, and nodes are
+ * returned in preorder. For each quadrant, the tree gets a node for the quadrant itself, and a node for each ancestor
+ * that does not contain the preceding quadrant. Waits for the device once.
  */
 export function openNodes(own: CountedNodes): Promise<CountedNodes> {
   const { level, lo, hi } = own;
@@ -83,8 +84,8 @@ function ancestor({ level, code }: PlacedQuadrant, at: U32): U64 {
 }
 
 /**
- * One of the nodes that a quadrant adds. Its `rank` counts from the largest node. Only the last node, the quadrant
- * itself, has entries.
+ * One of the nodes that {@link openNodes} makes for a quadrant. `rank` numbers these nodes from the largest to the
+ * smallest. Only the smallest node, which is the quadrant itself, has entries.
  */
 const nodeAt = fn(
   'nodeAt',

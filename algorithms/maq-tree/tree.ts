@@ -40,9 +40,9 @@ export interface MaqEntries {
   readonly polygon: Column<'u32'>;
   readonly set: Column<'u32'>;
   /**
-   * 0 if the polygon contains the whole quadrant. 1 if edges of the polygon pass through it. 2 if edges of a further
-   * sheet (group of parts that do not overlap) of the polygon pass through it; the row then follows the entry of the
-   * first sheet.
+   * 0 if the polygon contains the whole quadrant. 1 if edges of the polygon pass through the quadrant. 2 if edges of a
+   * further sheet (group of parts that do not overlap) of the same polygon pass through the quadrant. A row with 2
+   * comes after the row of the first sheet of the polygon.
    */
   readonly boundary: Column<'u32'>;
 }

@@ -22,9 +22,9 @@ import type { Points } from './points.ts';
 
 /**
  * Orders points along a Hilbert curve. The curve is computed from the 32-bit rank of each coordinate among all f32, not
- * from the value of the coordinate. So only equal points have equal places on the curve, at any scale and even with
- * outliers or dense clusters. Equal points are ordered by id. Points that follow each other have common leading bits,
- * so boxes around consecutive points are small.
+ * from the value of the coordinate. So only equal points have equal positions on the curve, even with outliers, dense
+ * clusters, or coordinates of very different scales. Equal points are ordered by id. Consecutive points on the curve
+ * have coordinates with common leading bits, so boxes around consecutive points are small.
  *
  * Source: Skilling, Programming the Hilbert Curve, 2004; Connor and Kumar, Fast Construction of k-Nearest Neighbor
  * Graphs for Point Clouds, 2010, for the bits of floating point numbers.
@@ -57,8 +57,8 @@ export type CurveOrder = {
 
 const planeKeys = fn('planeKeys', { i: u32, elements: array(f32) }, { lo: u32, hi: u32 }, ({ i, elements }) => {
   const [x, y] = hilbert([0, 1].map((d) => placeOf(elements.at(i.mul(2).add(d)))));
-  // `mortonEncode64` puts the bits of its y above those of its x. The curve's first axis has to come first, so it is
-  // passed as y.
+  // `mortonEncode64` puts each bit of its parameter `y` above the same bit of its parameter `x`. The bits of the first
+  // axis have to be above those of the second axis, so the first axis is passed as `y`.
   return mortonEncode64({ x: y!, y: x! });
 });
 
@@ -102,8 +102,8 @@ function hilbert(places: readonly U32[]): U32[] {
     for (const axis of axes) {
       const isSet = axis.and(bit).ne(0);
       const differing = first.xor(axis).and(below);
-      // If the coordinate `axis` has the bit set, mirrors the lower bits of the first axis. Otherwise exchanges the
-      // lower bits of both axes.
+      // If `bit` is set in the coordinate `axis`, inverts the lower bits of the first axis. Otherwise exchanges the
+      // lower bits of the first axis and `axis`.
       const [own, other] = [
         Let(first.xor(select(differing, below, isSet))),
         Let(axis.xor(select(differing, u32(0), isSet))),

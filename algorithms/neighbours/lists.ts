@@ -22,8 +22,8 @@ export const NO_POINT: number = 2 ** 32 - 1;
 export const LIST = 16;
 
 /**
- * The nearest points found so far, nearest first: their distances as keys, and their ids. Points at equal distance are
- * ordered by id.
+ * The nearest points found so far, nearest first. The key of a point is a word with the same order as the distance.
+ * Points with equal keys are ordered by id.
  */
 export interface NearestList {
   readonly keys: readonly Variable<'u32'>[];
@@ -41,8 +41,8 @@ export function isBefore(key: U32, id: U32, otherKey: U32, otherId: U32): Bool {
 }
 
 /**
- * Inserts a point into a list if it comes before the list's last point. `idOf` is called only if the key is small
- * enough.
+ * Inserts a point into a list if the point comes before the last point of the list, and if `mayStand`, when given,
+ * accepts the id of the point. The code that `idOf` emits runs only if `key` is at most the key of the last point.
  */
 export function offer({ keys, ids }: NearestList, key: U32, idOf: () => U32, mayStand?: (id: U32) => Bool): void {
   const [lastKey, lastId] = [keys.at(-1)!, ids.at(-1)!];
@@ -69,8 +69,8 @@ export type ListColumns = {
 };
 
 /**
- * For each row, the last point of the earlier rounds. The next round finds only points after it. Undefined in the first
- * round.
+ * For a row, the last point that the earlier rounds found. The next round finds only points that come after this point.
+ * The first round has no such point.
  */
 export interface After {
   readonly key: U32;
@@ -78,9 +78,9 @@ export interface After {
 }
 
 /**
- * Fills lists of k points for every row, up to {@link LIST} points per round. `search` offers points to a list, except
- * those up to `after`, which an earlier round found. `rowOf` maps the index of a thread to the row whose list the
- * thread fills.
+ * Fills a list of k points for every row, in rounds of up to {@link LIST} points. `search` offers points to the list of
+ * one row, but not the points up to `after`, which earlier rounds found. `rowOf` maps the index of a thread to the row
+ * whose list the thread fills.
  */
 export function fillLists(
   context: Context,
@@ -123,8 +123,8 @@ function afterLast(last: Column<'u32'>, index: U32, loader: Loader): After {
 }
 
 /**
- * Describes a store of a kernel. The result with number `value` is stored at a position that the result with number
- * `index` gives, plus `shift`.
+ * Describes how a kernel stores result number `value` of a row in the column `to`. The position is result number
+ * `index` of the same row, plus `shift`.
  */
 function place(to: Column, shift: number, index: number, value: number): ResultStore {
   return { to, shift, index, value };

@@ -69,7 +69,7 @@ export interface Measure {
   keyOf(sum: F32, lengths?: readonly [F32, F32]): U32;
   /** Converts a key back to the distance. */
   distanceOf(key: U32): F32;
-  /** A key above the keys of all distances. */
+  /** The key of the distance +∞. No distance has a larger key. */
   readonly farKey: number;
 }
 
@@ -85,7 +85,7 @@ export function measureOf(metric: Metric): Measure {
     case 'max':
       return bounded((sum, a, b) => {
         const between = a.sub(b).abs();
-        // Comparisons with NaN are false, so a NaN in `between` or in `sum` stays.
+        // Keeps a NaN: `le` is false if `between` is NaN, and `ne` is true if `sum` is NaN.
         return select(between, sum, between.le(sum).or(sum.ne(sum)));
       });
     case 'inner':

@@ -30,8 +30,8 @@ import { LIST, type ListColumns } from './lists.ts';
 import { firstRuns, nearestByFormula, nearestOfRuns, type Queries, type Search } from './nearest-by-formula.ts';
 
 /**
- * Minimum number of dimensions for the filter. With fewer, evaluating the formula takes only a small part of the search
- * time.
+ * Minimum number of dimensions for the filter. In fewer dimensions, evaluating the formula of the metric takes only a
+ * small part of the search time, so a filter saves little.
  */
 const MIN_DIMENSIONS = 16;
 /** Maximum number of dimensions for which the error bound of the filter is proved. */
@@ -46,11 +46,17 @@ const [SHORTEST_RUN, LONGEST_RUN] = [16, 256];
 export interface FilteredSearch extends Search {
   /** Squared lengths of the points, lowered by {@link loweredSquares}. */
   readonly lowered: Column<'f32'>;
-  /** Number of runs that are examined for each query, plus one. */
+  /**
+   * Number of bounds listed for each query: those of the runs that are examined, and the smallest bound of all other
+   * runs.
+   */
   readonly listed: number;
 }
 
-/** The parameters of the filter. Undefined if the filter would not be faster than the formula alone. */
+/**
+ * The parameters of the filter. Undefined if the filter would not be faster than evaluating the formula for all points,
+ * or if the error bound of the filter is not proved.
+ */
 export function filterOf(n: number, k: number, dimensions: number): Pick<FilteredSearch, 'run' | 'listed'> | undefined {
   const listed = LIST * Math.ceil((k + EXTRA_RUNS) / LIST);
   // A pair of query and point costs about four times as much in an examined run as in the filter. Measured best run
@@ -62,14 +68,15 @@ export function filterOf(n: number, k: number, dimensions: number): Pick<Filtere
 }
 
 /**
- * Finds the nearest points by squared distance. Rules out most points by |a|² + |b|² − 2 a·b, which takes only one
- * operation per dimension on devices with fused multiply-add. The products may be added in any order, so this formula
- * gives a bound rather than the result.
+ * Finds the nearest points by squared distance. A filter rules out most points by |a|² + |b|² − 2 a·b, which takes only
+ * one operation per dimension on devices with fused multiply-add. The filter may add its products in any order, so it
+ * gives only a bound. The formula of the metric, Σ (a − b)², gives the result.
  *
- * 1. For each query and each run of points, `crossReduce` computes a lower bound of the distances by the formula.
+ * 1. For each query and each run (block of consecutive points), `crossReduce` computes a lower bound of the distances
+ *    with the filter.
  * 2. The formula is computed for the points of the runs with the smallest bounds.
  * 3. A query's list is final if its last point is nearer than the smallest bound of a run that was not examined.
- * 4. All other queries are searched again, by the formula alone.
+ * 4. Queries whose lists are not final are searched again, by the formula alone.
  */
 export function nearestByFilter(search: FilteredSearch, queries: Queries & { readonly count: number }): ListColumns {
   const { context, k, n, run, listed } = search;
@@ -173,9 +180,10 @@ function boundsOfRuns(
 }
 
 /**
- * Whether a run may contain one of the k nearest points. In each of the first k runs, some point has a distance of at
- * most L + 2 · `errorShare` · N, where L is the run's bound and N = |a|² + |b|². With S as the squared distance, N ≤ 3
- * |a|² + 2 S, and S is hardly more than L. If the first bound is 0, its sums may have overflowed, so all runs are kept.
+ * Returns a function that tells whether a run may contain one of the k nearest points of a query. In each of the k runs
+ * with the smallest bounds, some point has a distance of at most L + 2 · `errorShare` · N, where L is the bound of the
+ * run and N = |a|² + |b|². With S as the squared distance, N ≤ 3 |a|² + 2 S, and S is hardly more than L. If the
+ * smallest bound of the query is 0, sums of squares may have overflowed, so all runs are kept.
  */
 function runsWithin({ k, listed, dimensions }: FilteredSearch, bounds: Column<'u32'>, ownSquares: Column<'f32'>) {
   return (row: U32, which: U32, loader: Loader): Bool => {
@@ -206,13 +214,14 @@ const MAX_SQUARES = 1e37;
  * dimensions, u the relative rounding error, S the exact squared distance, and γ = D u / (1 − D u). To first order:
  *
  * - a·b has an error of at most γ |a| |b| ≤ γ N / 2, in any order of summation, with or without fused operations. |a|²
- *   and |b|² have a relative error of at most γ. Lowering them rounds twice, adding them rounds once, and so does the
- *   final difference, which is at most 2 N. In all: (2 D + 5) u N.
+ *   and |b|² have a relative error of at most γ. Lowering |a|² and |b|² takes two roundings each, and adding them takes
+ *   one. The final difference, which is at most 2 N, takes one more. In all: (2 D + 5) u N.
  * - The formula rounds each difference, each square and each sum. So its result differs from S by at most (D + 2) u S,
  *   and S ≤ 2 N.
  *
- * The sum of both is (4 D + 9) u N. The computed N has a relative error of at most (D + 1) u, and terms of higher order
- * are below D² u² N. The constants in the code are larger, which covers both for D ≤ 2^16.
+ * The sum of both errors is (4 D + 9) u N. The computed N has a relative error of at most (D + 1) u, and terms of
+ * higher order are below D² u² N. For D ≤ 2^16, the constants in the code are large enough to cover these two errors as
+ * well.
  */
 function errorShare(dimensions: number): number {
   const first = (4 * dimensions + 16) * ROUNDING;

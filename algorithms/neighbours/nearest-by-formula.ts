@@ -44,8 +44,8 @@ export interface Queries {
 const [SHORTEST_RUN, LONGEST_RUN] = [16, 256];
 
 /**
- * The number of points per run at which two costs are about equal: finding the minima of all runs, and examining the
- * points of k runs.
+ * The number of points per run (block of consecutive points) at which two costs are about equal: finding the minima of
+ * all runs, and examining the points of k runs.
  */
 export function runLength(n: number, k: number, dimensions: number): number {
   const even = Math.log2(Math.sqrt(n / (k * dimensions)) + 1);
@@ -62,16 +62,16 @@ export function nearestByFormula(search: Search, queries: Queries): ListColumns 
 }
 
 /**
- * The runs to examine for every query: the first `count` entries of its row in `runs`. Rows start every `pitch`
- * entries.
+ * The runs (blocks of consecutive points) to examine for every query. The first `count` entries of a row of `runs` are
+ * the runs of one query. Rows start every `pitch` entries.
  */
 export interface ChosenRuns {
   readonly runs: Column<'u32'>;
   readonly count: number;
   readonly pitch: number;
   /**
-   * Whether the run in the entry `place` of a row may contain one of the nearest points. If not, the run is skipped.
-   * Default: every run may.
+   * Whether one of the nearest points may be in the run at entry `place` of a row of `runs`. If not, the run is
+   * skipped. Without this function, all runs are examined.
    */
   readonly isOpen?: (row: U32, place: U32, loader: Loader) => Bool;
 }

@@ -33,13 +33,14 @@ export interface TreeSearchOptions extends NearestOptions {
  * TreeSearchOptions.itself}, the result has the same bytes as that of {@link nearest}, which examines all points.
  *
  * The tree orders points along a Hilbert curve. A query begins in the leaf at its own position on the curve and
- * searches outwards from there. A box is skipped if its minimum distance, computed by the same formula, exceeds the
- * distance of the list's last point. If both distances are equal, the smallest point id in the box decides. Therefore a
- * large number of equal points, or of points on a line, costs no more than other points. Queries are processed in the
- * order of the curve, so that threads side by side read the same boxes.
+ * searches outwards from this leaf. A box is skipped if its minimum distance, computed by the formula of the metric,
+ * exceeds the distance of the last point in the list. If both distances are equal, the box is searched only if it
+ * contains an id smaller than that of the last point. Therefore many equal points, or many points on a line, cost no
+ * more than as many other points. Queries are processed in the order of the curve, so that threads side by side read
+ * the same boxes.
  *
- * - Work O(queries · (k + log n)) if points and queries have similar distributions, O(queries · n) at worst. Longer
- *   lists than {@link LIST} are found in rounds of this length. Deterministic.
+ * - Work O(queries · (k + log n)) if points and queries have similar distributions, O(queries · n) at worst. Lists
+ *   longer than {@link LIST} are found in rounds of up to {@link LIST} points. Deterministic.
  * - A query with a NaN or infinite coordinate is at distance +∞ from all points, and gets the first k points.
  * - With fewer than k points, the rest of a list is {@link NO_POINT} at +∞. Without queries, the result is empty.
  *

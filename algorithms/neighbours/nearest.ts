@@ -39,9 +39,9 @@ export interface NearestOptions {
  * Lists longer than {@link LIST} are found in rounds, each of which continues after the last point of the preceding
  * round.
  *
- * - Work O(queries · points · dimensions), span O(points + k · dimensions). Takes a word of memory for every pair of a
- *   query and a run. Queries are processed in batches, so that this memory is at most an eighth of
- *   `limits.memoryBytes`. Deterministic.
+ * - Work O(queries · points · dimensions), span O(points + k · dimensions). One table has a word for every pair of a
+ *   query and a run, another has a word for every pair of a query and a point of the examined runs. Queries are
+ *   processed in batches, so that each table takes at most an eighth of `limits.memoryBytes`. Deterministic.
  * - A distance that would be NaN, because of NaN or infinite coordinates, is +∞. Such points come last.
  * - With fewer than k points, the rest of a list is {@link NO_POINT} at +∞. Without queries, the result is empty.
  * - Equivalent loop: `for (const q of queries) out.push(ids.toSorted((a, b) => distance(q, a) - distance(q, b) || a -
@@ -116,7 +116,10 @@ export function requireDimensions(call: string, points: number, queries: number)
 /** Maximum number of words per table, which limits the number of queries in a batch. */
 const MAX_WORDS = 2 ** 26;
 
-/** Maximum number of queries in a batch whose tables of runs and of candidates fit in memory. */
+/**
+ * Maximum number of queries in a batch. It keeps the tables of runs and of candidates within {@link MAX_WORDS} and
+ * within an eighth of the memory.
+ */
 function queriesAtOnce({ context, n, run }: Search, listed: number): number {
   const words = Math.min(MAX_WORDS, context.backend.limits.memoryBytes / 4 / 8);
   const runs = Math.ceil(n / run);

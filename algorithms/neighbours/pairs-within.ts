@@ -34,8 +34,8 @@ export interface PairsWithin {
 
 /**
  * Finds all points within a distance of queries, in any number of dimensions and by any metric. Computes the distances
- * of all pairs; {@link withinRadius} finds the same points faster in a tree. Distances of `l2` are squared, so the
- * radius is squared in f32 before it is compared with them.
+ * of all pairs; {@link withinRadius} finds the same points faster in a tree. Distances of `l2` are squared, so for `l2`
+ * the radius is also squared, in f32.
  *
  * - Work O(queries · points · dimensions), span O(dimensions + log pairs). Takes about five words of memory for every
  *   pair, so limit the number of queries accordingly. Deterministic: distances are computed by the metric's formula in

@@ -17,7 +17,7 @@ import {
 import type { Measure } from './metrics.ts';
 import { boxAt, LEAF, nodeWords, type PointTree, type WordAt, wordAtOf } from './tree.ts';
 
-/** A tree whose words can be read in a kernel. */
+/** Access to the words of a tree in a kernel: `nodes` and `points` read the word at an index. */
 export interface TreeWords {
   readonly dimensions: number;
   readonly nodes: WordAt;
@@ -29,9 +29,9 @@ export function treeWords({ dimensions, nodes, points }: PointTree, loader: Load
 }
 
 /**
- * Lower bound of the distance between a query and any point in a node's box, as a key. Applies the distance formula to
- * the gap between query and box on each axis. Every rounded operation is monotonic in the gap, so by the same formula
- * no point of the box is nearer.
+ * Lower bound of the distance between a query and any point in the box of a node, as a key. Applies the formula of the
+ * metric to the gap between query and box on each axis. No point of the box is nearer on any axis, and rounded
+ * operations are monotonic. So the same formula gives no point of the box a smaller distance.
  */
 export function boundOf({ nodes, dimensions }: TreeWords, measure: Measure, query: readonly F32[], node: U32): U32 {
   const { min, max } = boxAt(nodes, dimensions, node);
@@ -67,8 +67,8 @@ export function leafAt(tree: PointTree, place: readonly U32[], loader: Loader): 
     () => {
       const middle = Let(from.add(to).shr(1));
       const first = place.map((_, k) => loader.load([tree.places], middle.mul(place.length).add(k))[0] as U32);
-      // Compares numbers of several words, from the last word to the first: a word decides if all earlier words are
-      // equal.
+      // Compares two positions of several words each, from the last word, which is the lowest, to the first. A word
+      // decides if all words before it are equal.
       const isBehind = place.reduceRight(
         (behind, word, k) => word.lt(first[k]!).or(word.eq(first[k]!).and(behind)),
         bool(false) as Bool,
@@ -105,8 +105,9 @@ export function pointsOfLeaf(tree: PointTree, leaf: U32, loader: Loader, body: (
 }
 
 /**
- * Searches the tree outwards from a leaf: the leaf, then its sibling, then the sibling of their parent, and so on. A
- * node for which `mayHold` is false is skipped, with all its descendants.
+ * Searches the tree outwards from a leaf: first the leaf, then the subtree of the leaf's sibling, then the subtree of
+ * the parent's sibling, and so on up to the root. A node for which `mayHold` is false is skipped, with all its
+ * descendants.
  */
 export function searchFrom(
   leaf: U32,
@@ -118,8 +119,8 @@ export function searchFrom(
   const leaves = loader.uniform('u32', 2 ** tree.levels);
   const node = Var(leaf);
   /**
-   * `done` is the root of the subtree that is searched already or in progress; `end` is the node that follows this
-   * subtree.
+   * In preorder, `end` is the node that follows the subtree that is being searched. When the search reaches `end`, all
+   * nodes of the subtree with the root `done` have been searched.
    */
   const [done, end] = [Var(leaf), Var(nodeBehind(leaf))];
   While(
@@ -132,7 +133,8 @@ export function searchFrom(
         If(isLeaf, () => visit(here)).Else(() => next.set(here.shl(1)));
       });
       If(next.eq(end), () => {
-        // Continues with the sibling of the subtree. If the whole tree is done, continues with 0, which ends the loop.
+        // Continues with the sibling of `done`. If `done` is the root, the whole tree is searched, and node 0 ends the
+        // loop.
         const beside = Let(select(done.xor(1), u32(0), done.eq(1)));
         next.set(beside);
         end.set(nodeBehind(beside));

@@ -21,8 +21,9 @@ import { NO_POINT, storeRows } from './lists.ts';
 import { type Points, pointCount, somePoints } from './points.ts';
 
 /**
- * Points in two or three dimensions, in the order of a Hilbert curve, with {@link LEAF} points per leaf. Over the
- * leaves is a complete binary tree of bounding boxes. Node 1 is the root; the children of node i are 2 i and 2 i + 1.
+ * Points in two or three dimensions, in the order of a Hilbert curve, with {@link LEAF} points per leaf. The leaves are
+ * the lowest nodes of a complete binary tree of bounding boxes. Node 1 is the root; the children of node i are 2 i and
+ * 2 i + 1.
  */
 export interface PointTree {
   /** For every point, the bits of its coordinates, then its index in the input. */
@@ -33,8 +34,8 @@ export interface PointTree {
    */
   readonly nodes: Column<'u32'>;
   /**
-   * The positions on the curve of the first points of all leaves. A position is one large integer. Each column has one
-   * of its words, highest word first.
+   * For every leaf with points, the position on the curve of the first point in the leaf. A position is one large
+   * integer, stored as one word per dimension, highest word first.
    */
   readonly places: Column<'u32'>;
   readonly dimensions: number;

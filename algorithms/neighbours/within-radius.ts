@@ -35,10 +35,7 @@ import { boundOf, idOfPoint, keyOfPoint, nodeBehind, type TreeWords } from './se
 import { aTree, LEAF, type PointTree } from './tree.ts';
 
 export interface RadiusOptions {
-  /**
-   * Maximum distance by the metric. For `l2`, distances are squared, so the radius is squared in f32 before it is
-   * compared.
-   */
+  /** Maximum distance by the metric. Distances of `l2` are squared, so for `l2` the radius is also squared, in f32. */
   readonly radius: number;
   /** How distances are measured. Default `l2`. `cosine` and `inner` are not allowed. */
   readonly metric?: Metric | undefined;
@@ -64,8 +61,8 @@ export interface PointsWithin {
  * Exact: distances are computed by the metric's formula in f32. A box is skipped only if its minimum distance by the
  * same formula is above the radius.
  *
- * Every query walks through the tree twice, to count its points and to write them. The call waits for the device once,
- * for the number of rows.
+ * Every query walks through the tree twice: first to count its points, then to write them. The call waits for the
+ * device once, for the number of rows.
  *
  * - Work O(queries · log n + rows), plus a radix sort if the rows are sorted; span O(the longest walk). Deterministic:
  *   the order of the tree is the same on every backend.
@@ -117,7 +114,10 @@ const someRadiusOptions = someOptions<RadiusOptions>({
   sorted: optional(aFlag),
 });
 
-/** Input of the walks: coordinates, the index of the query, and the id of a point to exclude. */
+/**
+ * The queries, as input of the walks through the tree. Each has coordinates, its index `row`, and `but`, the id of a
+ * point to exclude.
+ */
 type Rows = { readonly row: Column<'u32'>; readonly but: Column<'u32'> } & { readonly [axis: string]: Column };
 type Found = { readonly row: Column<'u32'>; readonly key: Column<'u32'>; readonly id: Column<'u32'> };
 

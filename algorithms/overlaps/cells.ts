@@ -16,7 +16,7 @@ import {
 } from '../../primitives/index.ts';
 import { aRecord, type Kind } from '../../primitives/kinds.ts';
 
-/** The part of a region (a polygon) in each quadrant, row by row. */
+/** For each row of {@link QuadrantPairs}, the part of one region (a polygon) in the quadrant of this row. */
 export interface RegionInQuadrants {
   /**
    * 1 if the region contains the quadrant's lower left corner, else 0. Edges through the corner count as if the corner
@@ -24,18 +24,21 @@ export interface RegionInQuadrants {
    */
   readonly corner: Column<'u32'>;
   /**
-   * Index, in the list of edges, of the region's first edge that passes through the quadrant. `count` is the number of
-   * such edges.
+   * The edges of the region that pass through the quadrant are `count` consecutive entries in the list of edges.
+   * `first` is the index of the first of these entries.
    */
   readonly first: Column<'u32'>;
   readonly count: Column<'u32'>;
 }
 
-/** Quadrants of which two regions each cover a part. Several rows may have the same quadrant. */
+/**
+ * Pairs of regions `p` and `q` that each cover a part of the same quadrant, one pair per row. Several rows may have the
+ * same quadrant.
+ */
 export interface QuadrantPairs {
   /**
-   * Position of the quadrant's left side and its size in one word. The word is twice the number of steps from the
-   * domain's left, plus 2ⁿ for a quadrant with a side of 2ⁿ steps.
+   * The left side and the size of the quadrant, packed in one word. The word is twice the number of steps from the left
+   * of the domain to the left of the quadrant, plus 2ⁿ for a quadrant with a side of 2ⁿ steps.
    */
   readonly column: Column<'u32'>;
   /** Number of steps from the domain's bottom to the quadrant's bottom. Bits 30 and 31 are ignored. */
@@ -57,22 +60,22 @@ export const somePairs: Kind = aRecord<QuadrantPairs>({
   q: aRegion,
 });
 
-/** The bits of both regions together: bit 0 for p, bit 1 for q. */
+/** Mask of both regions of a pair: bit 0 stands for region p, bit 1 for region q. */
 export const BOTH = 3;
 
 /** Cells: quadrants of the caller, or the smaller quadrants into which these were split. */
 export interface Cells {
   readonly column: Column<'u32'>;
   /**
-   * Number of steps from the domain's bottom. Bit 30 is set if p contains the cell's lower left corner, bit 31 if q
-   * does.
+   * Number of steps from the bottom of the domain to the bottom of the cell. In addition, bit 30 is set if region p
+   * contains the lower left corner of the cell, bit 31 if region q does.
    */
   readonly row: Column<'u32'>;
   /** The row of the caller's table from which the cell comes. */
   readonly pair: Column<'u32'>;
 }
 
-/** Edges that pass through cells, cell after cell. An edge has a row for each of its cells. */
+/** Edges that pass through cells, cell after cell. An edge that passes through several cells has one row per cell. */
 export interface Items {
   readonly cell: Column<'u32'>;
   /** The index of the edge, below 2³⁰. Bit 30 is set if it belongs to p, bit 31 if it belongs to q. */
@@ -124,8 +127,8 @@ export function regionOfItem(item: U32): U32 {
 }
 
 /**
- * Makes the cells of all pairs, with their edges. A cell gets no edges if they cannot change the result, because the
- * regions certainly share area or certainly do not. Waits for the device once.
+ * Makes the cells of all pairs, with their edges. A cell gets no edges if the answer is certain without them: both
+ * regions contain the corner of the cell, or one region is not in the cell. Waits for the device once.
  */
 export async function cellsOf(context: Context, pairs: QuadrantPairs, edge: Column<'u32'>): Promise<Front> {
   const { column, row, p, q } = pairs;

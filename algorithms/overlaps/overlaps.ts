@@ -20,15 +20,16 @@ export interface OverlapOptions {
  * neighbourhood inside both regions, else 0. Regions that only touch share no area. An edge that is traversed there and
  * back encloses no area.
  *
- * A region is filled by the even-odd rule over its closed rings. Its part in the quadrant is given by two things:
- * whether it contains the lower left corner, and exactly those of its edges that have a point strictly inside. A region
- * that contains the whole quadrant contains the corner and has no edges there. Edges may cross, touch, coincide and
- * cancel out in any way, within a region and between both.
+ * A region is filled by the even-odd rule over its closed rings. Two things give the part of a region in the quadrant:
+ * whether the region contains the lower left corner, and a list of exactly those edges that have a point strictly
+ * inside the quadrant. A region that contains the whole quadrant contains the corner and has no edges there. Edges may
+ * cross, touch, coincide and cancel out in any way, both within one region and between the two regions.
  *
  * Exact in integers. Each common area of both regions has a leftmost point. At this point, the area is just above an
  * edge or just above the bottom of the quadrant. So walks just above the bottom and just above every edge, from
- * crossing to crossing, pass all common areas. The proof is in `walk.ts`. Most rows are decided early: if both regions
- * contain the corner, if one region is absent, if neighbours have the same edges, or by the first walks.
+ * crossing to crossing, pass all common areas. The proof is in `walk.ts`. Most rows are decided early: both regions
+ * contain the corner, or one region is absent, or the regions are neighbours that share all their edges in the
+ * quadrant, or the first walks find a common area.
  *
  * - Work O(Σ n² + n · c) for n edges of both regions in a row, and c crossings on the walk along each edge. Splitting
  *   reduces this to about O(n log n) if edges are spread out. Span O(n · c) for the longest row. Waits for the device
@@ -87,8 +88,8 @@ const ARGUMENTS = {
 const holdBoth = fn('holdBoth', { p: u32, q: u32 }, u32, ({ p, q }) => p.and(q));
 
 /**
- * Decides cells by walks, except the cells that are split. Returns the children of the split cells, if there are any.
- * Waits for the device once or twice.
+ * Decides cells by walks along their bottoms and edges, except cells that are split. Returns the children of the split
+ * cells, if there are any. Waits for the device once or twice.
  */
 async function decide(
   context: Context,

@@ -34,8 +34,8 @@ import { BOTH, cellArrays, cellAt, edgeOfItem, type Front, packCell, regionOfIte
 import { leaveToChildren, type Walks, walk } from './walks.ts';
 
 /**
- * The cells with many edges of a front (cells that are processed together), and the indices of these cells in the
- * front.
+ * The cells that have many edges, selected from a front (cells that are processed together). `number` is the index of
+ * each selected cell in the front.
  */
 export interface CrowdedCells extends Front {
   readonly number: Column<'u32'>;
@@ -89,10 +89,10 @@ const isCrowded = fn(
  * Decides the cells of a front, except crowded cells for which splitting pays. These crowded cells are split, and the
  * result contains their children, except children that are decided by their corners alone. Waits for the device once.
  *
- * Walks in a cell with n edges take about n² steps. A cell is split if the sum of n² over its undecided children is at
- * most half of its own n², or if these children together have at most n edges. Cells whose edges run along each other
- * or meet in one point are not split, because their children are just as crowded. So splitting never increases the
- * work.
+ * Walks along the n edges of a cell take about n² steps. A cell is split if n², summed over its undecided children, is
+ * at most half of n² for the cell itself, or if these children together have at most n edges. Cells whose edges run
+ * along each other or meet in one point are not split, because their children are just as crowded. So splitting never
+ * increases the work.
  */
 export async function splitCells(
   context: Context,
@@ -140,8 +140,8 @@ export async function splitCells(
 }
 
 /**
- * For each edge, bits for its cell: which children the edge passes through, and which corners it separates. See
- * `edge-in-quadrant.ts`.
+ * For each edge of each cell, bits that tell which children of the cell the edge passes through, and which corners of
+ * the children the edge separates. See `edge-in-quadrant.ts`.
  */
 function looksOf(context: Context, { cells, items }: Front, ends: Column<'i32'>): Column<'u32'> {
   const row = context.materialize(map(rowOf, { row: cells.row }));

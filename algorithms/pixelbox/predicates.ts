@@ -108,7 +108,10 @@ export async function intersects(
   });
 }
 
-/** Calls `body` in a scope with the areas of intersection of all pairs, and frees the areas afterwards. */
+/**
+ * Measures the areas of intersection of all pairs, passes them to `body`, and frees them when `body` has returned.
+ * `body` runs in a scope of the context.
+ */
 async function withIntersections(
   call: string,
   context: Context,
@@ -138,10 +141,10 @@ const isSetOrShared = fn('isSetOrShared', { flag: u32, shared: u64 }, bool, ({ f
   flag.or(shared.lo).or(shared.hi).ne(0),
 );
 
-/** Number of threads per pair, which share the edges of p. */
+/** Number of threads that share the edges of p in each pair. */
 const LANES = 32;
 
-/** 1 for pairs without common area whose closures have a common point, else 0. */
+/** For each pair: 1 if p and q have no common area, but a common point on their sides or corners; else 0. */
 function closuresMeet(
   context: Context,
   p: PolygonEdges,
@@ -164,9 +167,11 @@ function closuresMeet(
 }
 
 /**
- * Whether some edges of p meet an edge of q in a point of both closures. If two edges have a stretch in common, only
- * the ends of the stretch are tested. This is enough: a side of a closure ends where some edge ends, and so does the
- * common stretch of two sides, even if other edges of the same polygon cancel the rest of an edge.
+ * Whether an edge of p meets an edge of q in a point of both closures (the polygons with their sides and corners). Each
+ * of the `lanes` threads of a pair tests every `lanes`-th edge of p. If two edges share a stretch, only the ends of the
+ * stretch are tested. Testing the ends is enough. An edge may be a side of its polygon only in part, because other
+ * edges cancel the remaining part. But every side ends at the end of some edge, and so does a stretch that two sides
+ * share.
  */
 const edgesMeet = fn(
   'edgesMeet',

@@ -11,8 +11,8 @@ import { type GridPolygons, gridColumns, someGridPolygons } from './grid-polygon
  */
 export interface Regions extends GridPolygons {
   /**
-   * Bounding boxes of the vertices, half-open: columns left … right − 1, rows top … bottom − 1. If a region has no
-   * vertices, all its sides are 0.
+   * Bounding boxes of the vertices, half-open: columns left … right − 1, rows top … bottom − 1. For a region without
+   * vertices, all four numbers are 0.
    */
   readonly left: Int32Array;
   readonly top: Int32Array;
@@ -76,9 +76,9 @@ export function regionsOf(polygons: GridPolygons): Regions {
 const LIMIT = 2 ** 30;
 
 /**
- * Computes the bounding box of a region's vertices. Returns false if a coordinate is too large: for 2³⁰, the distance
- * from −2³⁰ is 2³¹, which overflows. Takes two vertices per step without branches, because the turns of outlines are
- * unpredictable.
+ * Computes the bounding box of a region's vertices. Returns false if a coordinate is too large: for example, the
+ * distance from −2³⁰ to 2³⁰ is 2³¹, which overflows an i32. Takes two vertices per step without branches, because the
+ * turns of outlines are unpredictable.
  */
 function measure(regions: Regions, region: number, start: number, end: number): boolean {
   const { x, y } = regions;

@@ -19,7 +19,7 @@ import {
 import { boxOf } from './boxes.ts';
 import type { DeviceVertices, Regions } from './regions.ts';
 
-/** Rings of narrow regions, whose vertices are in memory of a device. */
+/** Rings of narrow regions (one mask word per row), with the coordinates of all vertices in memory of a device. */
 export interface RingTable {
   readonly rings: {
     /** Ring `r` has the vertices `begin[r] … end[r] − 1`, at least one. */
@@ -55,7 +55,8 @@ export function uploadRings(
 }
 
 /**
- * Walks around rings. For every run, flips its bits in the word of its row.
+ * Walks around rings. Wherever the column of a ring changes, flips the bits between the old and the new column in the
+ * word of the current row. A later XOR scan down the rows turns the flipped bits into masks.
  *
  * - Work O(vertices + columns that sloped edges pass), span O(vertices of a ring + columns that its sloped edges pass),
  *   for the longest ring.
@@ -64,24 +65,25 @@ export function flipAroundRings({ rings, vertices }: RingTable, boxes: Column<'i
   unfoldReduce(rings, ringStart, ringStep, 'xor', words, { captures: { boxes, xs: vertices.x, ys: vertices.y } });
 }
 
-/**
- * State of a walk around a ring, which moves along its edges. Columns are counted from the left of the region's box.
- */
+/** State of a walk along the edges of a ring. Columns are counted from the left of the region's box. */
 const place = {
   /** Index of the vertex at which the current edge ends. `x` is the column of the vertex at which the edge starts. */
   at: u32,
   x: i32,
-  /** The row on the edge that the walk has reached. `bits` are the bits of a row from the walk's column on. */
+  /** The row that the walk has reached on the current edge. `bits` is a word with 1s from the walk's column on. */
   row: i32,
   bits: u32,
   left: i32,
-  /** Index of the word of row 0, which may be outside the region. */
+  /** Index that the word of row 0 would have. Row 0 itself may be outside the region. */
   origin: u32,
 } as const;
 
 const vertices = { begin: u32, end: u32, xs: array(i32), ys: array(i32) } as const;
 
-/** Initial state: at the first vertex of a ring, in the column where the last edge that is not horizontal ends. */
+/**
+ * Initial state: at the last vertex of a ring, from which an edge leads to the first vertex. The column is the last
+ * column of the nearest preceding edge that is not horizontal.
+ */
 const ringStart = fn(
   'ringStart',
   { ...vertices, region: u32, boxes: array(i32) },
@@ -103,8 +105,8 @@ const ringStart = fn(
 
 /**
  * A step along a ring: a vertical edge, a horizontal edge, or the part of a sloped edge within one column. If the
- * column changes, flips the pixels between the old and the new column in this row and all rows below. This is a _run_
- * of `runs.ts`.
+ * column changes, emits a _run_ (see `runs.ts`): the bits between the old and the new column. A run flips the pixels of
+ * the current row and of all rows below.
  */
 const ringStep = fn(
   'ringStep',
@@ -144,7 +146,7 @@ export function bitsFrom(column: I32): U32 {
 
 /**
  * An edge of a narrow region. It begins at column `x` and passes `run` columns. `run` is negative if the edge goes
- * left. The product of its numbers of rows and columns is below 2²⁷, so no product overflows.
+ * left. `rows` · |`run`| is below 2²⁷, so computations with such products do not overflow.
  */
 interface Edge {
   readonly x: I32;
@@ -157,9 +159,10 @@ function edgeBetween(x0: I32, y0: I32, x1: I32, y1: I32): Edge {
 }
 
 /**
- * The first column whose centre is on an edge or right of it, in the middle of a row. Computed from a quotient rounded
- * down: if the edge has passed t columns (a fraction) to the right, the result is ⌈t − ½⌉ columns right of `x`; if t
- * columns to the left, ⌊t + ½⌋ columns left of `x`.
+ * The first column whose pixel in the given row has its centre on or right of an edge. Rows count from the start of the
+ * edge. If the edge has gone t columns (a fraction) to the right by the middle of the row, the result is ⌈t − ½⌉
+ * columns right of `x`. If the edge has gone t columns to the left, the result is ⌊t + ½⌋ columns left of `x`. Both
+ * cases are computed as one quotient, rounded down.
  */
 function columnInRow({ x, run, rows }: Edge, row: I32): I32 {
   const passed = row
@@ -172,7 +175,7 @@ function columnInRow({ x, run, rows }: Edge, row: I32): I32 {
   return select(x.sub(passed), x.add(passed), run.gt(0));
 }
 
-/** Number of rows of a sloped edge up to the row in which it leaves the given column. */
+/** Number of rows from the start of a sloped edge to its last row in the given column, inclusive. */
 function rowsUntilNextColumn({ x, run, rows }: Edge, column: I32): I32 {
   const passed = column.sub(x).abs();
   const width = run.abs();

@@ -44,7 +44,7 @@ export function maxRuns(regions: Regions, region: number): number {
 /**
  * Appends the runs of a region: its horizontal edges, and the steps of the staircases that replace sloped edges.
  *
- * O(vertices + the rows of sloped edges, or at most 64 per column that such an edge passes). Exact.
+ * O(vertices + Σ min(rows, 64 · columns)), where the sum is over the sloped edges. Exact.
  *
  * @throws `CapacityError` `pixelbox/runs` if there would be more runs than allowed.
  */
@@ -61,7 +61,8 @@ function appendRing(runs: Runs, x: Int32Array, y: Int32Array, start: number, end
   let last = end - 1;
   while (last > start && y[last] === y[last - 1]) last--;
   const before = last > start ? last - 1 : end - 1;
-  // The column of the ring where it reaches its first vertex.
+  // The column in which the ring reaches its last vertex. The loop starts with the edge from the last to the first
+  // vertex.
   let column = lastColumn(x[before]!, y[before]!, x[last]!, y[last]!);
   for (let i = start, j = end - 1; i < end; j = i++) {
     const x0 = x[j]!;
@@ -127,7 +128,10 @@ function grow(runs: Runs, region: number): void {
   Object.assign(runs, { from: larger.from, to: larger.to, row: larger.row });
 }
 
-/** The first column whose centre is on the edge or right of it, in the middle of a row: ⌈x − ½⌉. */
+/**
+ * The first column whose pixel in the given row has its centre on or right of an edge: ⌈x − ½⌉, where x is the position
+ * of the edge in the middle of the row.
+ */
 export function columnInRow(x0: number, y0: number, x1: number, y1: number, row: number): number {
   const [run, rise] = y0 < y1 ? [x1 - x0, y1 - y0] : [x0 - x1, y0 - y1];
   // The edge has x − ½ = x0 + ((2 (row − y0) + 1) run − rise) / (2 rise) in the middle of the row.

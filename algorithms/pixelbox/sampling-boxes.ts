@@ -15,8 +15,8 @@ export interface SamplingOptions {
    */
   readonly blockSize?: number | undefined;
   /**
-   * Number of pixels below which a box is examined pixel by pixel; T in the paper. From 2 to 2²⁴. Default blockSize² /
-   * 2.
+   * Number of pixels below which a box is examined pixel by pixel. Called T in the paper. From 2 to 2²⁴. Default
+   * `blockSize`² / 2.
    */
   readonly threshold?: number | undefined;
   /**
@@ -28,7 +28,7 @@ export interface SamplingOptions {
   readonly memoryBytes?: number | undefined;
 }
 
-/** Maximum number of pixels of a box that the threads of a single block examine. */
+/** Maximum value of the option `threshold`. A single block of threads can examine any box with fewer pixels. */
 export const MAX_PIXELS: number = 2 ** 24;
 
 const SIDES = Array.from({ length: 31 }, (_, i) => i + 2);
@@ -84,8 +84,8 @@ export type SampledAreas = {
  *
  * - Work O((boxes + pixels examined) · edges of the pair), span O(levels · edges of a polygon · threshold / blockSize).
  * - Deterministic: areas have the same bytes on every backend, for all options and any order of the pairs.
- * - The host waits once for the largest MBR, once for every window of pairs, and once for every part of a level. It
- *   also waits for the number of pairs, if this is known only on the device.
+ * - The host waits once for the size of the largest MBR, once for every window (the pairs processed together), and once
+ *   for every part of a level. If only the device knows the number of pairs, the host also waits for this number.
  * - Memory: `memoryBytes`, 8 bytes an area, and the polygons. Free the areas with `context.dispose(areas)`.
  *
  * @throws `ArgumentError` `pixelbox/block-size`, `pixelbox/threshold` and `pixelbox/memory-bytes` for invalid options,
@@ -93,8 +93,8 @@ export type SampledAreas = {
  * sub-boxes of a single box do not fit.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
- * Systems, 2012, Algorithm 1. There a block of threads keeps the boxes of its pair on a stack. Here all pairs are
- * processed together, one launch per level.
+ * Systems, 2012, Algorithm 1. In the paper, a block of threads processes one pair and keeps the pair's boxes on a
+ * stack. Here, all pairs of a window are processed together, level by level.
  *
  * @example
  * const squares = { polygonRings: Uint32Array.of(0, 1, 2), ringVertices: Uint32Array.of(0, 4, 8),
@@ -147,10 +147,11 @@ async function unionOf(
 }
 
 /**
- * PixelBox-NoSep, a base version in the paper of {@link pixelBox} (Wang and others, 2012), for experiments. It uses the
- * sampling boxes of {@link pixelBox}, but also measures the union box by box. So a box is partitioned as long as the
- * boundary of either polygon passes through it. The areas are the same, at a higher cost. Waits, errors and determinism
- * are those of {@link pixelBox}; the first box of a pair is always the MBR of both polygons.
+ * PixelBox-NoSep, a base version in the paper of {@link pixelBox} (Wang and others, 2012), for experiments. It measures
+ * not only the intersection but also the union box by box. So a box must be partitioned as long as the boundary of
+ * either polygon passes through the box. The areas are those of {@link pixelBox}, at a higher cost. Waits, errors and
+ * determinism are also those of {@link pixelBox}. The first box of a pair is always the MBR (minimum bounding
+ * rectangle) of both polygons.
  *
  * @example
  * const squares = { polygonRings: Uint32Array.of(0, 1, 2), ringVertices: Uint32Array.of(0, 4, 8),
@@ -186,7 +187,7 @@ export async function measureDirectly(
   return { intersection: { lo: intersection.lo, hi: intersection.hi }, union: { lo: union.lo, hi: union.hi } };
 }
 
-/** The area ‖p‖ of every polygon of both tables. Computed once if both tables are the same. */
+/** The areas of all polygons in the tables `p` and `q`. Computed only once if `p` and `q` are the same table. */
 async function areasOf(
   context: Context,
   p: PolygonEdges,

@@ -22,12 +22,12 @@ import { POLYGON_FIELDS, POLYGON_STRIDE } from './polygon-edges.ts';
 export const BOX_STRIDE = 5;
 
 /**
- * States of a sampling box. The first three are decided: the box adds to neither area, only to the union, or to both
- * areas.
+ * States of a sampling box. A box in one of the first three is decided: it adds its pixels to neither area, only to the
+ * union, or to both intersection and union.
  */
 export const STATES = { outside: 0, union: 1, both: 2, pixelize: 3, partition: 4 } as const;
 
-/** A sub-box, given by its number: sub-box `number % grid²` of box `number / grid²` of a table. */
+/** Parameters that select a sub-box: sub-box `number % grid²` of the box with index `number / grid²` in `boxes`. */
 export type SubBoxParameters = {
   readonly number: U32Shape;
   readonly boxes: ArrayParameter<'u32'>;
@@ -51,9 +51,9 @@ interface SamplingBox {
 }
 
 /**
- * A sub-box of a box: SubSampBox of the paper. Column i of the grid starts ⌊i · width / grid⌋ pixels into the box, and
- * rows likewise, so that widths differ by at most one. If the box has fewer pixels than the grid has columns, some
- * sub-boxes are empty.
+ * A sub-box of a box: SubSampBox of the paper. Column i of the grid starts ⌊i · width / grid⌋ pixels from the left of
+ * the box, so the widths of columns differ by at most one pixel. The rows of the grid are cut in the same way. If the
+ * box is less than `grid` pixels wide or high, some sub-boxes are empty.
  */
 function subBoxOf(boxes: ArrayValue<'u32'>, number: U32, grid: U32): SamplingBox {
   const children = grid.mul(grid);
@@ -147,7 +147,7 @@ type ChildWordParameters = Omit<SubBoxParameters, 'number'> & {
   readonly chosen: ArrayParameter<'u32'>;
 };
 
-/** A word of the table of boxes of the next level. These boxes are the sub-boxes that are partitioned further. */
+/** One word of the next level's table of boxes. The table has the sub-boxes that are partitioned further. */
 export const childWord: Functor<ChildWordParameters, U32Shape> = fn(
   'childWord',
   { index: u32, chosen: array(u32), boxes: subBox.boxes, grid: subBox.grid },
@@ -160,7 +160,7 @@ export const childWord: Functor<ChildWordParameters, U32Shape> = fn(
 
 type StateParameters = SubBoxParameters & { readonly threshold: UniformParameter<'u32'> };
 
-/** The state that a box gets by its number of pixels alone, if its position relative to the polygons is unknown. */
+/** The state of a box by its number of pixels alone, before its position relative to the polygons is tested. */
 export const stateBySize: Functor<StateParameters, U32Shape> = fn(
   'stateBySize',
   { ...subBox, threshold: uniform(u32) },
@@ -177,7 +177,10 @@ function openState(size: U64, threshold: U32): U32 {
 type ContributionParameters = SubBoxParameters & { readonly state: U32Shape; readonly union: UniformParameter<'u32'> };
 type Contribution = { readonly pair: U32Shape; readonly lo: U32Shape; readonly hi: U32Shape };
 
-/** What a box adds to the area of intersection or union of its pair: BoxContribute of the paper times BoxSize. */
+/**
+ * The number of pixels that a box adds to an area of its pair: to the union if `union` is 1, else to the intersection.
+ * In the paper, this number is BoxContribute times BoxSize.
+ */
 export const contribution: Functor<ContributionParameters, Contribution> = fn(
   'contribution',
   { ...subBox, state: u32, union: uniform(u32) },
@@ -205,16 +208,16 @@ export interface SamplingFunctors {
   /** The state of a sub-box by its position: BoxContinue and BoxContribute of the paper. */
   readonly boxState: Functor<BoxStateParameters, U32Shape>;
   /**
-   * Counts pixels of a box that is examined pixel by pixel, in one thread of a block. The thread examines every
-   * `lanes`-th pixel. It counts the pixels in both polygons and, if the union is measured directly, the pixels in
-   * either polygon.
+   * Counts pixels of a small box, in one of the `lanes` threads that share the box. The thread examines every
+   * `lanes`-th pixel. It counts the pixels in both polygons and, if the union is measured directly, the pixels in at
+   * least one polygon.
    */
   readonly pixelCounts: Functor<PixelCountParameters, PixelCounts>;
 }
 
 /**
- * Creates the functors for rectilinear or for all polygons, which measure the intersection and, if `direct`, also the
- * union.
+ * Returns the functors for rectilinear polygons if `rectilinear`, else for all polygons. The functors measure the
+ * intersection and, if `direct`, also the union.
  */
 export function samplingFunctors(rectilinear: boolean, direct: boolean): SamplingFunctors {
   const key = `${rectilinear}, ${direct}`;
@@ -242,7 +245,7 @@ function defineBoxState(rectilinear: boolean, direct: boolean): SamplingFunctors
         const inP = boxPosition({ polygon: p.at(pair), ...box, words: wordsP });
         const inQ = Var(u32(OUTSIDE));
         const lookAtQ = (): void => inQ.set(boxPosition({ polygon: q.at(pair), ...box, words: wordsQ }));
-        // A pixel outside p is not in the intersection, so only the union needs a test of q.
+        // A box outside p adds nothing to the intersection, so its position in q matters only for the union.
         if (direct) lookAtQ();
         else If(inP.ne(OUTSIDE), lookAtQ);
         state.set(decide(inP, inQ, open, direct));

@@ -46,11 +46,14 @@ export const somePairs: Kind = aRecord<PolygonPairs>({ p: aColumn('u32'), q: aCo
 
 /** The parameters of a computation (run): how sampling boxes are processed. */
 export interface SamplingPlan {
-  /** Whether the union is also measured box by box. Otherwise it is computed from the other areas. */
+  /** Whether the union is also measured box by box. Otherwise only the intersection is measured. */
   readonly direct: boolean;
-  /** Whether the first box of a pair is the intersection of both MBRs (minimum bounding rectangles). */
+  /**
+   * Whether the first box of a pair is the intersection of both MBRs (minimum bounding rectangles). Otherwise the first
+   * box is the MBR of both polygons.
+   */
   readonly overlap: boolean;
-  /** Number of columns and rows into which a box is partitioned. */
+  /** A box is partitioned into `grid` columns and `grid` rows of sub-boxes. */
   readonly grid: number;
   /** Number of pixels below which a box is examined pixel by pixel. */
   readonly threshold: number;
@@ -80,8 +83,8 @@ interface Boxes {
 }
 
 /**
- * A table of boxes that are cut by a grid. `small` and `large` are the indices of the undecided sub-boxes: those to
- * examine pixel by pixel, and those to partition.
+ * A table of boxes, each cut into sub-boxes by a grid. `small` and `large` are the indices of the undecided sub-boxes:
+ * the small ones are to be examined pixel by pixel, the large ones are to be partitioned.
  */
 interface Level {
   readonly boxes: Boxes;
@@ -93,9 +96,10 @@ interface Level {
 }
 
 /**
- * Measures materialized pairs level by level. If a table of boxes is too large for `memoryBytes`, it is processed in
- * parts, each down to its last level before the next part begins. The host waits once for the largest box, once for
- * every window of pairs, and once for every partitioned table, for the number of its undecided boxes.
+ * Measures materialized pairs level by level. A table of boxes that is too large for `memoryBytes` is processed in
+ * parts. Each part is processed down to its last level before the next part begins. The host waits once for the size of
+ * the largest box. It also waits for the number of undecided boxes, once for every window (the pairs processed
+ * together) and once for every part.
  */
 export async function measurePairs(
   context: Context,
@@ -163,7 +167,9 @@ const noPixels = { lo: 0, hi: 0 };
 const largestU64 = monoid({ of: u64, identity: noPixels, combine: maxU64, commutative: true, name: 'largestU64' });
 const largestOfPairs = product({ size: largestU64, p: maximum(u32), q: maximum(u32) });
 
-/** The number of pixels of the largest initial box, and the largest polygon indices of both sides. */
+/**
+ * The number of pixels of the largest initial box, and the largest polygon index in each of the columns `p` and `q`.
+ */
 async function lookAtPairs(
   context: Context,
   polygons: SamplingRun['polygons'],
@@ -217,7 +223,10 @@ function sumsOf({ intersection, union }: Pick<SamplingRun, 'intersection' | 'uni
   return [intersection, ...(union === undefined ? [] : [union])].flatMap(({ lo, hi }) => [lo, hi]);
 }
 
-/** Processes the first level: the initial boxes. Only their sizes are examined. */
+/**
+ * Processes all pairs in windows of as many pairs as fit in memory. The first level of a window has the initial boxes
+ * of its pairs. On this level, only the sizes of the boxes are examined.
+ */
 async function measureWindows(run: SamplingRun): Promise<void> {
   const { context, grid, overlap, polygons, pairs } = run;
   const pairsAtOnce = run.boxesAtOnce * grid * grid;
@@ -240,8 +249,8 @@ async function measureWindows(run: SamplingRun): Promise<void> {
 }
 
 /**
- * Partitions boxes into sub-boxes. Decided sub-boxes are added to the areas. For the others, their size determines
- * whether they are partitioned again or examined pixel by pixel.
+ * Partitions boxes into sub-boxes. Decided sub-boxes are added to the areas. Undecided sub-boxes are partitioned again
+ * if they are large, and examined pixel by pixel if they are small.
  */
 async function partitionBoxes(run: SamplingRun, boxes: Boxes): Promise<void> {
   const { context, grid, threshold, polygons, functors } = run;
@@ -298,8 +307,7 @@ async function measureOpen(run: SamplingRun, level: Level): Promise<void> {
 const PIXELS_PER_LAUNCH = 2 ** 28;
 
 /**
- * Counts pixels in small boxes. As in a block of the paper, a box gets one thread for each sub-box of the grid, and the
- * threads share its pixels.
+ * Counts pixels in small boxes. The pixels of a box are shared by grid² threads, as many as a block has in the paper.
  */
 function pixelizeBoxes(run: SamplingRun, { boxes, grid, small }: Level, count: number): void {
   const { context, threshold, polygons, functors, intersection, union } = run;
@@ -317,7 +325,7 @@ function pixelizeBoxes(run: SamplingRun, { boxes, grid, small }: Level, count: n
         grid,
         ...polygons,
       });
-      // Materialized if both areas are measured, because each of them reads it.
+      // If the union is measured too, `found` is materialized, because both sums read it.
       const { pair, both, either } = union === undefined ? found : context.materialize(found);
       const hi = constant(u32, 0, index.length);
       addToSums(context, intersection, { pair, lo: both, hi });

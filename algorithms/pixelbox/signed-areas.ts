@@ -5,7 +5,10 @@ import { cornerSweep } from './corner-sweep.ts';
 import type { Regions } from './regions.ts';
 import { areaOf, type SignedCorners, signedCorners } from './signed-corners.ts';
 
-/** Computes the areas of all pairs of a job that use signed corners, part by part. */
+/**
+ * Computes the areas of those pairs of a job for which the plan chooses signed corners. Processes the pairs in parts
+ * that fit in `memoryBytes`.
+ */
 export async function addSignedAreas(context: Context, job: AreaJob, memoryBytes: number): Promise<void> {
   const { corners32, corners64, sweep } = job.plan;
   if (corners32.length + corners64.length + sweep.length === 0) return;
@@ -46,8 +49,8 @@ export async function addSignedAreas(context: Context, job: AreaJob, memoryBytes
 const cornersIn = ({ start }: SignedCorners, region: number): number => start[region + 1]! - start[region]!;
 
 /**
- * Finds the signed corners of those regions of one side that occur in the lists of pairs, and the areas of these
- * regions.
+ * Returns the signed corners of those regions of a set (p or q) that occur in the listed pairs. Also writes the areas
+ * of these regions to `areas`.
  */
 function signSide(
   regions: Regions,

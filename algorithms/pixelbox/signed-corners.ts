@@ -4,8 +4,9 @@ import { type Regions, someRegions, vertexCount } from './regions.ts';
 import { appendRuns, emptyRuns, type Runs } from './runs.ts';
 
 /**
- * Regions as signed sums of quarter planes, in columns. The indicator of a region is Σ sign · [column ≥ x and row ≥ y]
- * over its signed corners, which is 1 inside and 0 outside. If boundaries cross or touch in a corner, the sign is ±2.
+ * Regions as signed sums of quarter planes. For every pixel, Σ sign · [column ≥ x and row ≥ y] over the signed corners
+ * of a region is 1 if the pixel is inside the region, else 0. Where boundaries cross or touch in a corner, the sign is
+ * ±2.
  */
 export interface SignedCorners {
   /** Signed corners of region `r` are `start[r] … start[r + 1] − 1`; length is regions + 1. */
@@ -16,9 +17,10 @@ export interface SignedCorners {
 }
 
 /**
- * Finds the signed corners of the regions that are `wanted`; other regions get none. The ends of runs (horizontal
- * edges, and steps of sloped edges) in a row toggle stretches of the boundary. There is a signed corner wherever the
- * boundary changes from one row to the next, even without a vertex, such as where two rings cross.
+ * Finds the signed corners of the regions for which `wanted` returns true; all other regions get none. The ends of a
+ * row's runs (horizontal edges, and steps of sloped edges) delimit the stretches in which the row differs from the row
+ * above. There is a signed corner wherever the boundary changes from one row to the next, even without a vertex, such
+ * as where two rings cross.
  *
  * O(n log n + rows with corners · k) for a region with n corners whose boundary crosses a row at most k times.
  *
@@ -77,14 +79,17 @@ function sortedEnds({ from, to, row, length }: Runs): Uint32Array {
   return words;
 }
 
-/** Appends a column, or removes it if it is the last one already. Columns must come in order. */
+/**
+ * Appends a column to a list. If the list already ends with this column, removes the column instead. Columns must come
+ * in ascending order.
+ */
 function toggle(columns: number[], x: number): void {
   if (columns.at(-1) === x) columns.pop();
   else columns.push(x);
 }
 
 /**
- * Computes the boundary of a row from the boundary of the row above, and adds the corners between them to `found`.
+ * Computes the boundary of a row from the boundary of the row above, and adds the corners between both rows to `found`.
  * `boundary` has the columns at which the row above changes between outside and inside, ascending. `turned` has the
  * columns at which stretches that differ between both rows begin and end.
  */

@@ -40,9 +40,9 @@ export interface SnappedToPixels extends GridPolygons {
 }
 
 /**
- * Snaps every vertex of polygons to the nearest corner of a pixel. Outlines of segmented images have all their vertices
- * there already. Other polygons are changed by up to half of `pixelSize`, which may be finer than the pixels of an
- * image.
+ * Snaps every vertex of polygons to the nearest corner of a pixel. Outlines of segmented images do not change, because
+ * all their vertices already are corners of pixels. In other polygons, each coordinate moves by up to half of
+ * `pixelSize`. To reduce this change, choose a `pixelSize` smaller than the pixels of an image.
  *
  * A polygon is the union of its parts, and each part is filled by the even-odd rule. If parts of a polygon overlap, its
  * rings are replaced by the outline of the pixels with centres in any of its parts. Other polygons keep their rings.
@@ -86,8 +86,8 @@ export function gridPolygons(polygons: Polygons, options: GridOptions = {}): Sna
 }
 
 /**
- * Copies vertices up to the first one that is not on the grid. Returns the number of copied vertices. Outlines of
- * pixels are copied entirely.
+ * Copies vertices up to the first one that is not on the grid. Returns the number of copied vertices. In outlines of
+ * pixels, all vertices are on the grid, so all are copied.
  */
 function copyWhole(polygons: Polygons, x: Int32Array, y: Int32Array): number {
   for (let v = 0; v < x.length; v++) {

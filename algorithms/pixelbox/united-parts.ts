@@ -122,10 +122,10 @@ function sidesOf(active: readonly Edge[], row: number): number[] {
   return sides;
 }
 
-/** The first column whose centre is on the edge or right of it, in the middle of a row. */
+/** The first column whose pixel in the given row has its centre on or right of an edge. */
 function columnIn({ x, top, bottom, run }: Edge, row: number): number {
   const height = bottom - top;
-  // Equals ⌈(run · (2t + 1) / height − 1) / 2⌉ for the t-th row of the edge, from 0.
+  // Equals x + ⌈(run · (2t + 1) / height − 1) / 2⌉ for row t of the edge, where t counts from 0.
   return run === 0 ? x : x - floorOf(-run, 2 * (row - top) + 1, height, 2 * height);
 }
 
@@ -135,8 +135,8 @@ function nextColumnRow(edge: Edge, row: number): number {
   if (run === 0) return Infinity;
   const [height, width] = [bottom - top, Math.abs(run)];
   const passed = Math.abs(columnIn(edge, row) - x);
-  // An edge that goes right leaves a column after the column's centre. An edge that goes left enters a column on the
-  // column's centre.
+  // An edge that goes right stays in a column until it is past the column's centre. An edge that goes left is in a
+  // column as soon as it reaches the column's centre.
   const rows =
     run > 0
       ? floorOf(height, 2 * passed + 1, -width, 2 * width) + 1

@@ -49,12 +49,12 @@ const cornerOf = fn('cornerOf', { row: u32 }, u32, ({ row }) => row.shr(31));
 const difference = fn('difference', { to: u32, from: u32 }, u32, ({ to, from }) => to.sub(from));
 
 /**
- * Reorders passages (pairs of an edge and a leaf that it passes through) by the sorted leaves (quadrants that are not
- * split further).
+ * Sorts passages (pairs of an edge and a leaf that the edge passes through) into the order of the sorted leaves
+ * (quadrants that are not split further).
  *
- * @param sorted - For every sorted leaf, its `row`, and its index among the leaves of all levels, which are listed
- * level after level.
- * @param passages - Passages of every level, with indices into the leaves of that level. They are freed.
+ * @param sorted - For every sorted leaf: its packed `row`, and `leaf`, its index in the unsorted list, which has the
+ * leaves of one level after another.
+ * @param passages - Passages of every level, with indices into the leaves of the same level. The passages are freed.
  * @param counts - Number of leaves of every level.
  */
 export function boundaryEdgesOf(

@@ -61,7 +61,7 @@ export interface SortedChildren {
  * Sorts the children of quadrants into three kinds: split further, settled, and dropped.
  *
  * @param edges - For every passage of an edge through a quadrant: the index of the quadrant, and `look`, the effect of
- * the edge there as bits.
+ * the edge in the quadrant as bits.
  * @param min - Quadrants with a side of 2^min steps are not split.
  * @param counts - The number of children that are split further is written to the first word, and the number of settled
  * children to the second.
@@ -83,7 +83,10 @@ export function sortChildren(
   });
 }
 
-/** Combines the effects of edges in the same quadrant: passed children by OR, separated corners by XOR. */
+/**
+ * Combines the effects of edges in the same quadrant. Takes the OR of the bits for children that an edge passes
+ * through, and the XOR of the bits for pairs of corners that an edge separates.
+ */
 const together: Monoid<typeof u32> = monoid({
   of: u32,
   identity: 0,

@@ -23,9 +23,9 @@ export function turnedInto(longitude: number, domain: Pick<Domain, 'left'>): num
 const aLeft: Kind = aRecord<Pick<Domain, 'left'>>({ left: aFiniteNumber });
 
 /**
- * Moves polygons that reach beyond a domain of longitudes into it. A polygon that fits after a move by whole turns is
- * moved. Otherwise, if the domain is a whole turn wide, the polygon is cut at the end of the domain, and each piece is
- * moved. All other polygons are unchanged.
+ * Moves polygons with longitudes outside a domain into the domain. A polygon that fits after a move by whole turns is
+ * moved as a whole. Otherwise, if the domain is a whole turn wide, the polygon is cut at the end of the domain, and
+ * each piece is moved. All other polygons are unchanged.
  *
  * An edge that crosses the cut gets a vertex there, which both pieces share. Like all vertices, this vertex is later
  * snapped to the domain's grid. O(vertices).
@@ -97,7 +97,8 @@ function endRing(out: Pieces, part: number | undefined): void {
 type Vertex = readonly [x: number, y: number];
 
 /**
- * Adds the part of a ring that is within one turn. By the even-odd rule, edges that coincide along the cut cancel out.
+ * Adds the part of a ring that is within the given turn. Clipping can leave edges that coincide along the cut. By the
+ * even-odd rule, such edges cancel out.
  */
 function addPiece(polygons: Polygons, ring: number, left: number, turn: number, out: Pieces): void {
   const { ringVertices, ringParts, x, y } = polygons;

@@ -36,14 +36,15 @@ export interface DecomposeOptions {
  * smallest quadrant that contains it.
  *
  * For each quadrant, the algorithm keeps the edges that pass through it, and whether the polygon contains the
- * quadrant's lower left corner. These data are enough to classify its children. The even-odd rule applies to all rings,
- * so holes, islands, and rings that touch or cross are no special cases. A polygon whose parts overlap is split sheet
- * by sheet (see `sheetsOf`). Its quadrants are the quadrants of its sheets, except those within an inside quadrant of
- * another sheet. A quadrant with edges of several sheets has a row for each sheet. All tests are exact in integers, and
- * polygons are half-open: if polygons form a partition, their inside quadrants never overlap.
+ * quadrant's lower left corner. These data are enough to classify the quadrant's children. The even-odd rule applies to
+ * all rings, so holes, islands, and rings that touch or cross are no special cases. A polygon whose parts overlap is
+ * split sheet by sheet (a sheet is a group of parts that do not overlap; see `sheetsOf`). The polygon gets the
+ * quadrants of all its sheets, except quadrants within an inside quadrant of another sheet. A quadrant with edges of
+ * several sheets has a row for each sheet. All tests are exact in integers, and polygons are half-open: if polygons
+ * form a partition, their inside quadrants never overlap.
  *
  * - Work O(edges + passages of edges through quadrants of all levels), span O(levels · log passages). Waits for the
- *   device once per level.
+ *   device once per level, and more often if the quadrants exceed `memoryBytes`.
  * - The result has the same quadrants in the same order on every backend, for every `memoryBytes`.
  * - Edges of length 0 are ignored: a polygon that is a point has no quadrants. A polygon that is a line has the
  *   quadrants it passes through.
@@ -122,8 +123,9 @@ interface Settled {
 }
 
 /**
- * Splits quadrants level by level until none is left to split. Quadrants that exceed `memoryBytes` are moved to the
- * host until later.
+ * Splits quadrants level by level until none is left to split. While the quadrants to be split exceed `memoryBytes`,
+ * their later half is moved to the host. This half returns to the device when no quadrants are left to split on the
+ * device.
  */
 async function descendAll(
   context: Context,

@@ -56,15 +56,15 @@ export interface DepthFirstOptions {
  * and splits it into `split` parts. Each part is tested against the whole polygon. Parts to be split further are pushed
  * onto the stack, and all other parts are settled.
  *
- * The quadrants cover the same area as those of `decompose`, and boundary quadrants are the same. But a split skips
- * levels: a `split` of 64 goes down three levels at once, and a `split` of 16 two levels, or fewer if the last level is
- * nearer. The first quadrant is the smallest one around the polygon. An inside quadrant of `decompose` at a skipped
- * level is replaced by its parts at the next level that is not skipped. A `split` of 4 skips no level, so all quadrants
- * are the same.
+ * The quadrants cover the same area as those of `decompose`, and the boundary quadrants are the same. Inside quadrants
+ * may be smaller, because a split may skip levels. A `split` of 16 goes down two levels at once and a `split` of 64
+ * three levels, but never beyond the last level. Splitting starts with the smallest quadrant around the polygon. An
+ * inside quadrant of `decompose` at a skipped level is replaced by its parts at the next level that is not skipped. A
+ * `split` of 4 skips no level, so all quadrants are those of `decompose`.
  *
  * - Work O(quadrants · edges of their polygons), span O(rounds · edges of a polygon). The number of rounds is the
- *   largest number of quadrants of a polygon that are split. With s nested splits, a stack has at most (split − 1) · (s
- *   − 1) + 1 quadrants.
+ *   number of quadrants split in the polygon that needs most splits. With s nested splits, a stack has at most (split −
+ *   1) · (s − 1) + 1 quadrants.
  * - Waits for the device O(log rounds + tests / 2²¹) times: rounds are issued ahead, and rounds after all stacks are
  *   empty do nothing.
  * - The result has the same quadrants in the same order on every backend.
@@ -258,8 +258,8 @@ function splitTaken(
 }
 
 /**
- * The relation of a part of the taken quadrant to its polygon. It is OUTSIDE if no quadrant was taken or the part does
- * not exist.
+ * A part of the quadrant that a polygon has taken, and the relation of the part to the polygon. The relation is OUTSIDE
+ * if no quadrant was taken or the quadrant has no such part.
  */
 const testPart = fn(
   'testPart',
@@ -309,8 +309,9 @@ const placeOf = fn('placeOf', { word: u32, quadrants: array(u32) }, u32, ({ word
 );
 
 /**
- * Pops quadrants and pushes their parts that are to be split. Changes each word by an XOR with the difference, in one
- * launch. The first part takes the position of its quadrant, so separate writes to that position would conflict.
+ * Pops the taken quadrants and pushes those of their parts that are to be split, in one launch. The first pushed part
+ * takes the position of the popped quadrant, so plain writes to this position would conflict. Instead, each word on the
+ * stack is XORed with the word of the popped quadrant, which clears it, and with the word of the pushed part.
  */
 function changeStacks(
   stacks: Stacks,

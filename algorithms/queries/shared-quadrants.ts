@@ -72,8 +72,8 @@ export async function shareQuadrants(
 }
 
 /**
- * The number of pairs, at most 2³² − 1, and the largest polygon index of the given quadrants. Waits for the device
- * once.
+ * Reads the number of pairs, or 2³² − 1 if there are more, and the largest polygon index of the given quadrants. Waits
+ * for the device once.
  */
 async function measure(
   context: Context,
@@ -86,8 +86,8 @@ async function measure(
 }
 
 /**
- * Cuts the list of segments (ranges of adjacent entries) into parts that have at most `capacity` pairs, or a single
- * segment each. Without pairs, the result is one empty part.
+ * Cuts the list of segments (ranges of adjacent entries) into parts, which are ranges of segments. A part has at most
+ * `capacity` pairs, or a single segment that has more. There is at least one part, even without pairs.
  */
 async function partsWithin(
   context: Context,
@@ -116,9 +116,9 @@ const siblings = { from: u32, to: u32, shift: u32 } as const;
 type ValuesOfFields<F> = { readonly [K in keyof F]: U32 };
 
 /**
- * One step of a quadrant's walk through the tree: returns the entries of the current nodes, and the nodes of the next
- * step. If the nodes are larger than the quadrant, the next node is the child that contains the quadrant. If they are
- * inside the quadrant, the next nodes are all their children.
+ * Emits the code for one step of a quadrant's walk through the tree. The step finds the range of entries of the current
+ * nodes, and the nodes of the next step. If the current nodes are larger than the quadrant, the next node is the child
+ * that contains the quadrant. Otherwise the next nodes are all children of the current nodes.
  */
 function lookAt(
   table: ArrayValue<'u32'>,

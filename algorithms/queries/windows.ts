@@ -17,7 +17,7 @@ export interface Windows {
   readonly top: ArrayLike<number>;
 }
 
-/** Windows on a device, four words each: left, bottom, right and top, in steps of the domain. */
+/** Windows on a device. `sides` has four words per window: left, bottom, right and top, in steps of the domain. */
 export interface PlacedWindows {
   readonly sides: Column<'u32'>;
   readonly count: number;

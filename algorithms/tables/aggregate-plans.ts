@@ -31,14 +31,17 @@ export type Aggregate =
       readonly kind: 'sum' | 'avg' | 'min' | 'max' | 'variance' | 'median' | 'countDistinct';
       readonly of: Expression;
     }
-  /** The smallest value for which at least this fraction of all rows have that value or a smaller one. */
+  /** The smallest value v for which at least `fraction` of the values of `of` are at most v. */
   | { readonly kind: 'quantile'; readonly of: Expression; readonly fraction: number }
   /** The k-th smallest or largest value, with k from 1. */
   | { readonly kind: 'smallest' | 'largest'; readonly of: Expression; readonly k: number };
 
 export type Aggregates = { readonly [name: string]: Aggregate };
 
-/** How an aggregate is computed: from totals that one pass over all rows finds, or by passes of its own. */
+/**
+ * How an aggregate is computed. Either one pass over all rows finds `totals`, from which `finish` computes the result,
+ * or `find` runs passes for this aggregate alone.
+ */
 export type AggregatePlan =
   | { readonly totals: readonly Total[]; readonly finish: (words: readonly (readonly number[])[]) => CellValue }
   | { readonly find: () => Promise<CellValue>; readonly sought?: SoughtPlan };
@@ -99,14 +102,14 @@ function counting(counts: QuestionPart<Bool>, key: string): readonly Total[] {
   return isEveryRow(counts) ? [] : [named(countTotal(counts), key)];
 }
 
-/** Makes the name of a total unique by adding its operand. */
+/** Appends `key`, the text of the operand, to the name of a total, so that the name is unique. */
 function named(total: Total, key: string): Total {
   return { ...total, name: `${total.name} ${key}` };
 }
 
 /**
- * Splits the words of several totals, the first of which is {@link counting}. Returns the number of included rows, and
- * the words of the other totals.
+ * Returns the number of included rows, and the words of an aggregate's other totals. If some rows may be excluded, the
+ * first total is the count made by {@link counting}.
  */
 function split(
   { rows }: DeviceTable,
@@ -173,7 +176,8 @@ function sumCell(operand: ValueOperand, sum: bigint): CellValue {
 export function quotient(dividend: bigint, divisor: bigint): number {
   const max = 2n ** 53n;
   if (dividend < max && dividend > -max && divisor < max) return Number(dividend) / Number(divisor);
-  // Computes more binary digits than an f64 has, so that truncation does not change the rounded result.
+  // Computes at least 66 binary digits of the quotient. An f64 has 53, so truncation after these digits hardly ever
+  // changes the rounded result.
   const shift = Math.max(0, bitsOf(divisor) - bitsOf(dividend) + 66);
   return Number((dividend << BigInt(shift)) / divisor) / 2 ** shift;
 }
@@ -233,7 +237,10 @@ function planVariance(
   };
 }
 
-/** The value at a place (a rank) in the sorted order; null if the place is outside the order. */
+/**
+ * Finds the value at a place (a rank from 0) among the sorted values of the included rows. Returns null if there is no
+ * such place.
+ */
 async function findAt(
   table: DeviceTable,
   operand: ValueOperand,

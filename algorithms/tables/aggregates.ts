@@ -7,22 +7,24 @@ import type { DeviceTable } from './table.ts';
 import { reducedTotals, wordsOfTotals } from './totals.ts';
 
 /**
- * Computes any number of aggregates over rows of a table that a condition chooses, by default over all rows.
+ * Computes any number of aggregates over the rows of a table that `options.where` chooses, by default over all rows.
  *
  * Counts, sums, averages, variances, minima and maxima are computed in one pass over the columns, which also evaluates
- * the condition. Order statistics are found digit by digit from the top, with one counting pass per digit.
+ * the condition. Order statistics (medians, quantiles, the k-th smallest or largest value) are found digit by digit,
+ * highest digit first, with one counting pass per digit.
  *
  * - Sums of integers and decimals are exact; a sum that does not fit in 64 bits is an error. Sums of f32 use
- *   compensated summation in a fixed order. These sums have the same bits on every backend, and about 48 bits are
- *   correct. Sums beyond the largest f32 are infinite. A GPU may treat subnormal numbers as 0.
+ *   compensated summation in a fixed order, and about 48 bits are correct. Every backend gives the same bits, except
+ *   that a GPU may treat subnormal numbers as 0. Sums beyond the largest f32 are infinite.
  * - Averages are the exact sum (for f32 the compensated sum) divided by the count, rounded once. Variances are sample
- *   variances. For integers they are exact and then rounded; for f32 they are computed in f32.
+ *   variances. Variances of integers are computed exactly and then rounded; variances of f32 are computed in f32.
  * - With an even number of rows, the median of numbers is the mean of the middle two; the median of other values is the
- *   lower of the two.
+ *   lower of the middle two.
  * - Over no rows, counts are 0 and all other aggregates are null. The variance of one row is null.
  * - Work O(rows) per pass, span O(log rows). Deterministic.
  *
- * Source: Govindaraju et al. 2004. Parallel reductions by Harris and others replace their accumulator.
+ * Source: Govindaraju et al. 2004. Instead of their accumulator, this function uses parallel reductions (Harris and
+ * others).
  *
  * @throws {@link TableError} `tables/overflow`, `tables/type`, `tables/unknown-column`, `tables/aggregate` for an
  * invalid fraction or k.

@@ -47,8 +47,8 @@ export const aLiteral: Kind = eitherOf(
 const DEEPEST = 1000;
 
 /**
- * Validator of a tree of expressions. The validator of a node calls itself for the parts of the node, up to a maximum
- * depth.
+ * Validator of a tree of expressions or conditions. The validator calls itself for the children of a node, up to a
+ * depth of `DEEPEST`.
  */
 function nested(kind: () => Kind, expected: string): Kind {
   let depth = 0;
@@ -101,7 +101,8 @@ export const aCondition: Kind = nested(
 );
 
 /**
- * Validators of the values of host columns, by the type of the column. Strings have codes and are checked separately.
+ * Validators of the values of host columns, by column type. Columns of strings have codes instead of values, and are
+ * checked separately.
  */
 export const hostValues: Readonly<Record<Exclude<ColumnKind, 'string'>, Kind>> = {
   u32: anInstance(Uint32Array, Uint16Array, Uint8Array),

@@ -41,8 +41,8 @@ export function boundsOfWords(values: ArrayLike<number>): Bounds {
 }
 
 /**
- * Bounds of 64-bit integers, computed quickly from the high words alone. They contain all values, but may be wider than
- * necessary.
+ * Bounds of 64-bit integers, computed quickly from the high words alone. The bounds contain all integers, but may be
+ * wider than necessary.
  */
 export function boundsOfHighWords(high: Int32Array | Uint32Array): Bounds {
   const { min, max } = boundsOfWords(high);

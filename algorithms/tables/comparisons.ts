@@ -23,8 +23,9 @@ import { combineParts, mapPart, type QuestionPart } from './part.ts';
 import { keyOfF32, keyOfF64 } from './sortable.ts';
 
 /**
- * Result of a comparison: code that computes it, or the same result for all rows. It applies to rows whose operands are
- * not null. `unknown` means that a literal in the comparison is null.
+ * Result of a comparison. `holds` is the code that compares the operands, or one result for all rows; `unknown` means
+ * that a literal in the comparison is null. `holds` applies only to rows that are valid (not null) in every column of
+ * `validity`.
  */
 export interface Comparison {
   readonly holds: QuestionPart<Bool> | 'always' | 'never' | 'unknown';
@@ -32,9 +33,7 @@ export interface Comparison {
 }
 
 const SWAPPED = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '=': '=', '<>': '<>' } as const;
-/**
- * The opposite of each operator: it holds exactly where the operator does not. Applies to operands that are not null.
- */
+/** The negation of each operator: `a < b` is false exactly where `a >= b` is true, if neither operand is null. */
 export const OPPOSITE = { '<': '>=', '<=': '>', '>': '<=', '>=': '<', '=': '<>', '<>': '=' } as const;
 
 /** Compares two operands of the same type, or an operand with a literal. */
@@ -138,7 +137,7 @@ function compareWithLiteral(operator: ComparisonOperator, left: Operand, value: 
   return { holds: compareWithCut(operator, integers, cut), validity };
 }
 
-/** Position of a literal among the integers: equal to `at`, or between `at` and `at + 1`. */
+/** Position of a literal among the integers: equal to `at` if `isThere`, else between `at` and `at + 1`. */
 interface Cut {
   readonly at: bigint;
   readonly isThere: boolean;
@@ -183,8 +182,7 @@ function compareWithCut(
 ): Comparison['holds'] {
   if (!isThere && operator === '=') return 'never';
   if (!isThere && operator === '<>') return 'always';
-  // The literal may be between two integers. Comparisons with it are then replaced by comparisons with the lower
-  // integer.
+  // A literal between two integers is replaced by the lower one, `at`. Then `<` becomes `<=`, and `>=` becomes `>`.
   const exact = isThere ? operator : operator.startsWith('<') ? '<=' : '>';
   const [domain, range] = domainOf(integers.bounds);
   if (!isWithin({ min: at, max: at }, range)) {

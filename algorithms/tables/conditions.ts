@@ -10,13 +10,13 @@ import { bitsPart, combineParts, fixedPart, mapPart, type QuestionPart } from '.
 import { heldPart } from './points.ts';
 import type { DeviceTable } from './table.ts';
 
-/** Which rows fulfil a condition: code that decides for a row, or the same answer for all rows. */
+/** The rows for which a condition is true: code that decides for each row, or the same answer for all rows. */
 type Truth = QuestionPart<Bool> | 'always' | 'never';
 
 /**
- * The rows for which a condition is true, that is, neither false nor unknown. Negations are moved down into the
- * comparisons, so that only AND and OR remain. AND and OR then need only true and false, because an unknown operand has
- * the same effect as a false operand.
+ * Returns the part of a query that computes for each row whether a condition is true, that is, neither false nor
+ * unknown. Negations are moved down into the comparisons, so that only AND and OR remain above the comparisons. An
+ * unknown operand of AND or OR then has the same effect as a false operand, so two truth values suffice.
  */
 export function truthOf(table: DeviceTable, condition: Condition): QuestionPart<Bool> {
   return partOf(plan(table, condition, false));
@@ -86,12 +86,12 @@ function validWhere(validity: readonly (Column<'u32'> | undefined)[]): Truth {
 }
 
 /**
- * Compares an operand with each value of a list. The list is padded to a power of two with its last value, so that
- * lists of similar length share compiled code.
+ * Plans the condition that an operand equals one of the listed values or, if `negated`, none of the values. The list is
+ * padded to a power of two with its last value, so that lists of similar length share compiled code.
  */
 function planList(table: DeviceTable, of: Expression, values: readonly LiteralValue[], negated: boolean): Truth {
   const some = values.filter((value) => value !== null);
-  // If the list contains null, `not in` is true for no row.
+  // If the list contains null, `not in` is never true: it is false for the listed values and unknown for all others.
   if (negated && some.length < values.length) return 'never';
   const filled = Array.from({ length: some.length === 0 ? 0 : 2 ** Math.ceil(Math.log2(some.length)) }, (_, i) => i);
   const comparisons = filled.map((i): Condition => {

@@ -4,7 +4,10 @@ import type { Decimal } from './host-table.ts';
 /** Maximum number of decimal places of a literal. */
 const MAX_DIGITS = 400;
 
-/** The exact value of a literal as it prints, as a decimal number. Undefined if the literal is not a finite number. */
+/**
+ * Converts a literal to the decimal number that JavaScript prints for it: 0.1 is exactly a tenth. Returns undefined if
+ * the literal is not a finite number.
+ */
 export function decimalOf(value: LiteralValue): Decimal | undefined {
   if (typeof value === 'bigint') return { units: value, scale: 0 };
   if (typeof value === 'object' && value !== null) return value;
@@ -31,7 +34,10 @@ export function computeDecimals(kind: 'add' | 'sub' | 'mul', a: Decimal, b: Deci
   return { units: kind === 'add' ? x + y : x - y, scale };
 }
 
-/** A number rounded down to `digits` decimal places, in units of the last place, and whether it is exact. */
+/**
+ * Rounds a number down to `digits` decimal places. `floor` is the result in units of 10^−digits, and `isWhole` tells
+ * whether the result is exact.
+ */
 export function floorAt(
   { units, scale }: Decimal,
   digits: number,

@@ -17,25 +17,29 @@ import type { DeviceTable } from './table.ts';
 import type { ValueOperand } from './values.ts';
 
 /**
- * Maximum number of sums per pass. So many sums still fit in the memory of a workgroup or in the L1 cache of a core.
+ * Number of sums that fit in the memory of a workgroup or in the L1 cache of a core. A pass computes more sums only if
+ * this number allows fewer than `MIN_WEIGHTS` weights.
  */
 const MAX_SUMS = 4096;
 /** Minimum and maximum number of weights (words that are summed) per pass. */
 const [MIN_WEIGHTS, MAX_WEIGHTS] = [2, 8];
-/** Maximum number of groups. With more, additions go to too many places in memory, and a sort is faster. */
+/** Maximum number of groups. With more groups, additions go to too many places in memory, and a sort is faster. */
 const MAX_GROUPS = 2 ** 22;
-/** Maximum number of groups for sums that need a bigint each. */
+/** Maximum number of groups if f64 may not hold every sum exactly, because each sum is then a bigint. */
 const MAX_BIG_GROUPS = 2 ** 16;
 const MAX_EXACT = 2 ** 53;
 
 type Entries = readonly (readonly [string, GroupAggregate])[];
 
-/** Integers that are summed, from columns of integers or f32. Each has the value `integer · 2^exponent`. */
+/**
+ * An operand to sum, as integers. The value of a row is `integer · 10^−scale · 2^exponent`, with the scale of
+ * `integers`.
+ */
 interface Summand {
   readonly operand: ValueOperand;
   readonly integers: IntegerPart;
   readonly exponent: number;
-  /** Whether every sum is exact in f64, so that no bigints are needed. */
+  /** Whether f64 holds every sum exactly, so that no bigints are needed. */
   readonly isExact: boolean;
 }
 
@@ -49,9 +53,9 @@ interface DensePlan {
 }
 
 /**
- * Plans counts and sums of a small number of groups without a sort, if that is faster. The values of each group are
- * added exactly in 64 bits. Values of f32 are added in fixed point if 64 bits can hold all of them. Returns undefined
- * if a sort is better.
+ * Plans counts, sums and averages of a small number of groups without a sort. The values of each group are added
+ * exactly. Values of f32 are added in fixed point. Returns undefined if a sort is faster, if the query has minima or
+ * maxima, or if values do not allow exact sums in this way.
  */
 export function densePlan(
   rows: number,
@@ -103,7 +107,9 @@ function rangeBits({ bounds: { min, max } }: IntegerPart): number {
   return (max - min).toString(2).length;
 }
 
-/** Sums of one weight (a word of the values), one sum per group, in two words. */
+/**
+ * The sums of one weight (a word per row). The sum of a group is in two words, at the index that is the group's code.
+ */
 interface Sums {
   readonly lo: Uint32Array;
   readonly hi: Uint32Array;
@@ -147,7 +153,7 @@ function placesOf(rows: Uint32Array): Uint32Array {
   return places.slice(0, found);
 }
 
-/** Number of bits of a digit. Digits are narrow, so that sums of many rows fit in a word and carries are rare. */
+/** Number of bits of a digit. A digit is shorter than a word, so that sums rarely carry into their second word. */
 const DIGIT_BITS = 24;
 const DIGIT_MASK = 2 ** DIGIT_BITS - 1;
 
@@ -216,8 +222,8 @@ async function sumsByGroup(
 }
 
 /**
- * Counts and sums of a summand, for the groups that have rows. Sums are JavaScript numbers if these are exact, else
- * bigints.
+ * Counts and sums of a summand, for the groups that have rows. Sums are JavaScript numbers if f64 holds every sum
+ * exactly, else bigints.
  */
 interface Found {
   readonly counts: Uint32Array;
@@ -252,7 +258,7 @@ function foundOf(
   return { counts, sums: values };
 }
 
-/** The sum of a digit as a number. It is exact in f64, because digits are narrow. */
+/** Returns the sum of a digit for a group, given by its code. The sum is exact in f64, because digits are narrow. */
 function numberOf({ lo, hi }: Sums, code: number): number {
   return hi[code]! * 2 ** 32 + lo[code]!;
 }

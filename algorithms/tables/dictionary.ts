@@ -3,7 +3,7 @@ import type { HostColumn } from './host-table.ts';
 
 /**
  * Sorts a dictionary and translates the codes, so that codes have the order of their strings. Strings are ordered by
- * code points, as SQL compares bytes of UTF-8.
+ * code points, which is also the order of their UTF-8 bytes, as in SQL.
  */
 export function sortedDictionary(
   name: string,
@@ -43,7 +43,10 @@ export function compareStrings(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Moves surrogates above all other code units, because their code points are above all others. */
+/**
+ * Moves surrogates above all other code units, because surrogates encode the code points above all code points of one
+ * unit.
+ */
 function orderOfUnit(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit > 0xdfff ? unit - 0x800 : unit + 0x2000;

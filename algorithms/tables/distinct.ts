@@ -15,7 +15,7 @@ import { combineParts, constantPart, mapPart, type QuestionPart, viewsOf } from 
 import { bitsIn, flagsOf } from './selection.ts';
 import type { DeviceTable } from './table.ts';
 
-/** Maximum number of possible integers for which a bit for each integer is cheaper than a sort. */
+/** Maximum size of a range of integers for which setting a bit per integer is cheaper than a sort. */
 const MAX_BITS = 2 ** 26;
 
 /**
@@ -58,7 +58,7 @@ export async function countDistinct(
   return count!;
 }
 
-/** The integers of the included rows, as the words of 64-bit integers. */
+/** The integers of the included rows, as low and high words. */
 function wordsWhere(
   table: DeviceTable,
   { part }: IntegerPart,

@@ -18,7 +18,8 @@ export type Expression =
   | { readonly kind: 'neg'; readonly of: Expression };
 
 /**
- * Numbers stand for real numbers: compared with decimals, `0.1` is exactly a tenth. Dates are days since 1970-01-01.
+ * Numbers stand for real numbers: compared with decimals, `0.1` is exactly a tenth. A date is a string `YYYY-MM-DD`, or
+ * the number of days since 1970-01-01.
  */
 export type LiteralValue = number | bigint | boolean | string | Decimal | null;
 
@@ -258,8 +259,8 @@ export function multiplied(left: Given, right: Given): Expression {
 }
 
 /**
- * The sum of factors[name] · column(name) over all names, added from left to right. Compared with a number, it is the
- * semi-linear query of Govindaraju et al.
+ * The sum of factors[name] · column(name) over all names, added from left to right. A comparison of the sum with a
+ * number is the semi-linear query of Govindaraju et al.
  *
  * @example
  * linear({ x: 2, y: -1 }).kind; // 'add'
@@ -286,10 +287,10 @@ export function inBox(bounds: { readonly [name: string]: readonly [low: Given, h
 }
 
 /**
- * The condition that any polygon of a tree contains the point given by two columns. It follows the rule of
- * `queryPoints`. Coordinates are in steps of the tree's domain. Polygons are half-open: a point on a left or bottom
- * edge is inside, a point on a right or top edge is outside. The condition is unknown if a coordinate is null. {@link
- * pointColumns} makes the columns.
+ * The condition that any polygon of a tree contains the point given by two columns. The columns, which {@link
+ * pointColumns} makes, hold coordinates in steps of the tree's domain. As for `queryPoints`, polygons are half-open: a
+ * point on a left or bottom edge is inside, a point on a right or top edge is outside. The condition is unknown if a
+ * coordinate is null.
  *
  * - Work per row: O(levels + entries on the way down the tree and their edges), in the launch that evaluates the
  *   condition. The condition refers to the columns of the tree, so the tree must live as long as the condition is used.

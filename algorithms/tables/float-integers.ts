@@ -31,9 +31,9 @@ function exponentOf(magnitude: number): number {
 }
 
 /**
- * Converts a column of f32 to fixed point, if 64 bits can hold all values. They can if the largest magnitude is at most
- * 2^39 times the smallest. Sums of the result are exact in any order. Undefined if the values do not fit, or if a value
- * is infinite or NaN.
+ * Converts a column of f32 to fixed point. Each value fits in 64 bits if the largest magnitude is at most 2^39 times
+ * the smallest magnitude above 0. Sums of the resulting integers are exact in any order. Returns undefined if a value
+ * does not fit, is infinite or is NaN, and for an operand that is not just a column.
  */
 export function scaledIntegers(
   { keys, validity }: FloatPart,
@@ -58,8 +58,8 @@ export function scaledIntegers(
 }
 
 /**
- * A value in fixed point: its significand, shifted left by the difference of its exponent and `first`, the smallest
- * exponent of the column.
+ * Emits the code that converts an f32, given by its key, to fixed point: the significand is shifted left by the
+ * difference between the exponent and `first`, the smallest exponent of the column.
  */
 function fixedPoint(key: I32, first: U32, isNarrow: boolean): IntegerValue {
   const sign = key.shr(31);

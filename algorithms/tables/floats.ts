@@ -9,7 +9,7 @@ import type { TableColumn } from './table.ts';
 /** An expression whose value in every row is an f32, as code that computes the value. */
 export interface FloatPart {
   readonly part: QuestionPart<F32>;
-  /** Integer keys with the order of the values, if the expression is just a column. Undefined for computed values. */
+  /** Integer keys in the order of the values, if the expression is just a column; otherwise undefined. */
   readonly keys: QuestionPart<I32> | undefined;
   readonly validity: readonly (Column<'u32'> | undefined)[];
 }

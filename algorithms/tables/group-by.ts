@@ -27,15 +27,17 @@ const MAX_KEYS = 4;
  * are in ascending order of the keys, with nulls last. Counts are u32; sums of integers are i64 or decimals; sums of
  * f32, and averages, are f64.
  *
- * If the bounds of the keys allow fewer than 2^32 groups, each row gets one number for its group, and rows are sorted
- * by this number. Otherwise rows are sorted key by key. Then adjacent rows of the same group are reduced. Counts, sums
- * and averages of up to 4 million groups need no sort: the values of each group are added in 64 bits
- * (`weightedHistogram`), f32 values in fixed point. These fixed-point sums of f32 are exact and rounded once to f64.
- * They are used if the largest magnitude of the column is at most 2^39 times the smallest and there are at most 2^16
- * groups; otherwise sums of f32 are compensated.
+ * If the bounds of the keys allow fewer than 2^32 groups, each row gets the number of its group, and rows are sorted by
+ * this number. Otherwise rows are sorted key by key. Then adjacent rows of the same group are reduced.
  *
- * - Work O(rows · bits of the keys), span O(bits · log rows). Deterministic. All other sums are computed as by {@link
- *   aggregate}.
+ * A query for only counts, sums and averages needs no sort if the bounds of the keys allow at most about 4 million
+ * groups. The values of each group are then added exactly (`weightedHistogram`), values of f32 in fixed point. Such a
+ * sum of f32 is exact and rounded once to f64. Fixed point requires that the largest magnitude of the column is at most
+ * 2^39 times the smallest above 0. If a sum may not be exact in f64, at most 2^16 groups are allowed. If these
+ * conditions do not hold, rows are sorted, and sums of f32 are compensated.
+ *
+ * - Work O(rows · bits of the keys), span O(bits · log rows). Deterministic. After a sort, sums are computed as by
+ *   {@link aggregate}.
  *
  * @throws {@link TableError} `tables/keys` for no key or more than four, and the errors of {@link aggregate}.
  * @example

@@ -10,24 +10,30 @@ import { bitsPart, combineParts, constantPart, mapPart, type QuestionPart, views
 import { hostColumn } from './rows.ts';
 import type { DeviceTable, TableColumn } from './table.ts';
 
-/** Chosen rows of a table, sorted so that each group is contiguous. */
+/**
+ * Rows of a table, sorted so that each group is contiguous. Rows that are not chosen are left out or, if `rest` is
+ * defined, come last.
+ */
 export interface GroupedRows {
   /** Keys of the sorted rows. Adjacent rows have equal keys if and only if they are in the same group. */
   readonly keys: Table;
   /**
-   * Indices of the sorted rows. If a payload (a value of every row) was sorted along with the keys, the sorted payload
-   * instead.
+   * Indices of the sorted rows or, if a payload (a value of every row) was sorted along with the keys, the sorted
+   * payload.
    */
   readonly rows: Column<'u32'>;
-  /** The key of rows that are not chosen, if these were sorted too. It is above the keys of all groups. */
+  /** The key of rows that are not chosen, above the keys of all groups. Undefined if these rows are left out. */
   readonly rest: number | undefined;
-  /** Decodes the key columns of the groups, given the contents of `keys`. */
+  /**
+   * Makes the key columns of the result. The parameter `keys` has the key of each group, in the form of the field
+   * `keys`.
+   */
   decode(keys: { readonly [name: string]: Uint32Array } | Uint32Array, groups: number): readonly HostColumn[];
 }
 
 /**
- * A key column as a digit of a combined number. The digit is from 0 to range − 1. If the column has nulls, the last
- * digit stands for null.
+ * A key column as one digit of the code of a group. The digit is from 0 to `range − 1`. If the column has nulls, the
+ * last digit stands for null.
  */
 interface Digit {
   readonly column: TableColumn;
@@ -42,8 +48,8 @@ function digitOf(column: TableColumn): Digit {
 export const word = (value: bigint): QuestionPart<U32> => constantPart('u32', Number(value & 0xffffffffn));
 
 /**
- * Integer codes that identify groups. Codes exist only if 32 bits can hold all codes and one more, for rows that are
- * not chosen.
+ * Integer codes that identify groups, from 0 to `groups − 1`. Rows that are not chosen have the code `groups`, which
+ * must also fit in 32 bits.
  */
 export interface GroupCodes {
   readonly code: QuestionPart<U32>;
@@ -139,7 +145,7 @@ function decodeDigit({ column, range }: Digit, stride: bigint, codes: Uint32Arra
   const low = new Uint32Array(groups);
   const high = new Int32Array(groups);
   const min = column.bounds.min;
-  // Digits are below 2^32, so adding one to the low word of the minimum carries at most once.
+  // Digits are below 2^32, so the sum of a digit and the low word of the minimum carries at most once.
   const [baseLow, baseHigh] = [Number(min & 0xffffffffn), Number(BigInt.asIntN(32, min >> 32n))];
   for (let i = 0; i < groups; i++) {
     const digit = Math.floor(codes[i]! / by) % every;
@@ -151,7 +157,10 @@ function decodeDigit({ column, range }: Digit, stride: bigint, codes: Uint32Arra
   return hostColumn(column, wordsFor(column, low, high), valid);
 }
 
-/** Converts words to the array type in which a column of this type stores them. */
+/**
+ * Returns the arrays in which a column with the given `key` type stores integers: one array of 32-bit integers, or the
+ * low and the high words.
+ */
 export function wordsFor(
   { key }: Pick<TableColumn, 'key'>,
   low: Uint32Array,
@@ -162,8 +171,8 @@ export function wordsFor(
 }
 
 /**
- * Sorts the chosen rows by any keys, with one stable sort per key, from the last key to the first. Nulls come last
- * within a key.
+ * Sorts the chosen rows by all key columns, with stable sorts from the last key to the first. If a key has nulls, a
+ * second sort by one bit moves the nulls to the end.
  */
 export function sortByKeys(table: DeviceTable, columns: readonly TableColumn[], ids: Column<'u32'>): GroupedRows {
   const { context } = table;

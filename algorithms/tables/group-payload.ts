@@ -11,8 +11,8 @@ import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } f
 import { type ValueOperand, validityOf } from './values.ts';
 
 /**
- * Values of up to 32 bits that are sorted along with the keys. Otherwise the values would have to be gathered from all
- * over the table afterwards.
+ * Values of up to 32 bits that are sorted along with the keys, so that they need not be gathered from scattered rows
+ * after the sort.
  */
 export interface Travelling {
   readonly payload: Payload;
@@ -21,8 +21,8 @@ export interface Travelling {
 }
 
 /**
- * The operand to sort along with the keys. Undefined unless all aggregates have the same operand, and its values have
- * at most 32 bits and are never null.
+ * Chooses the operand to sort along with the keys. Returns undefined unless all aggregates with an operand have the
+ * same one, of integers or f32. Its values must have at most 32 bits and must never be null.
  */
 export function travelling(
   expressions: readonly (Expression | undefined)[],
@@ -50,7 +50,9 @@ function travellingFloats(operand: ValueOperand & { readonly family: 'f32' }): T
   };
 }
 
-/** Integers are sorted along as differences from their minimum, if the differences have at most 32 bits. */
+/**
+ * Plans to sort integers as differences from their minimum. Returns undefined if a difference needs more than 32 bits.
+ */
 function travellingIntegers(operand: ValueOperand & { readonly family: 'integer' }): Travelling | undefined {
   const { min, max } = operand.bounds;
   const bits = (max - min).toString(2).length;

@@ -108,7 +108,7 @@ function sumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | und
   return hostColumn({ ...pair, kind: pair.scale > 0 ? 'decimal' : 'i64' }, [low, high], valid);
 }
 
-/** Converts sums in three words to two words. Throws if a sum does not fit. */
+/** Converts sums of up to three words to two words each. Throws if a sum does not fit. */
 function wideWords([low, high, top]: Arrays): readonly [Uint32Array, Int32Array] {
   const lo = new Uint32Array(low!.length).map((_, i) => low![i]!);
   if (high === undefined) return [lo, Int32Array.from(low!, (sum) => sum >> 31)];
@@ -145,7 +145,7 @@ function extremumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array 
   return hostColumn(column, wordsFor(column, low, high), valid);
 }
 
-/** Makes a column with the type of an operand. */
+/** Describes a column that can hold the values of an operand. */
 function columnLike(
   operand: ValueOperand,
 ): Pick<TableColumn, 'kind' | 'key' | 'dictionary' | 'scale'> & { readonly isSigned: boolean } {

@@ -22,7 +22,7 @@ export type HostColumn = HostColumnBase &
     | { readonly type: 'bool'; readonly values: Uint8Array }
     /** Dates as days since 1970-01-01. */
     | { readonly type: 'date'; readonly values: Int32Array }
-    /** Decimal numbers: a row has the value `values · 10^−scale`. */
+    /** Decimal numbers: row i has the value `values[i] · 10^−scale`. */
     | { readonly type: 'decimal'; readonly values: BigInt64Array | Int32Array; readonly scale: number }
     /**
      * Strings: row i has the string `dictionary[codes[i]]`. The dictionary may be in any order, but must not contain a

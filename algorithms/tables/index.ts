@@ -1,5 +1,5 @@
 /**
- * Queries on tables: selects the rows that satisfy a condition, and computes aggregates over them.
+ * Queries on tables: selects, groups, joins and orders rows, and computes aggregates over them.
  *
  * @packageDocumentation
  */

@@ -103,7 +103,7 @@ export function rescaled(integers: IntegerPart, scale: number): IntegerPart {
   return computeIntegers('mul', integers, factor);
 }
 
-/** Converts integers to signed pairs of words. The integers must fit in signed 64-bit integers. */
+/** Returns the code of the integers unchanged. Throws if they may not fit in signed 64-bit integers. */
 function signed({ part, bounds }: IntegerPart): QuestionPart<IntegerValue> {
   if (isWithin(bounds, I64)) return part;
   throw overflow('A u64 from 2^63 on, of which something is computed,', bounds);
@@ -138,7 +138,10 @@ const DOMAINS: readonly (readonly [Domain, Bounds])[] = [
   ['u64', U64],
 ];
 
-/** The first domain of the list that contains all given bounds, and the bounds of that domain. */
+/**
+ * Returns the first type of `DOMAINS` that contains all given bounds, and the bounds of that type. Throws if there is
+ * none.
+ */
 export function domainOf(...bounds: readonly Bounds[]): readonly [Domain, Bounds] {
   const found = DOMAINS.find(([, all]) => bounds.every((each) => isWithin(each, all)));
   if (found !== undefined) return found;

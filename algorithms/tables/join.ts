@@ -27,13 +27,13 @@ export interface JoinedRows {
 }
 
 /**
- * Finds the pairs of rows of two tables that have equal values in one column each. Pairs are ordered by left row, then
- * by right row. Null equals nothing; NaN equals itself. Strings of different dictionaries, integers of different widths
- * and decimals of different scales can be joined; other types must be the same.
+ * Finds the pairs of rows of two tables that have equal values in a given column of each table. Pairs are ordered by
+ * left row, then by right row. Null equals nothing; NaN equals itself. Strings of different dictionaries, integers of
+ * different widths and decimals of different scales can be joined; other types must be the same.
  *
- * The right rows are sorted by value. For every left row, a binary search finds its first and last partner, in
- * parallel. The left row is then expanded to all its partners. The call waits for the device once, for the number of
- * pairs.
+ * The right rows are sorted by value. For all left rows in parallel, a binary search finds the range of sorted right
+ * rows that have the same value. Each left row is then expanded to all its partners. The call waits for the device
+ * once, to learn the number of pairs.
  *
  * - Work O(right · bits + left · log right + pairs), span O(log rows). Deterministic.
  *
@@ -98,7 +98,7 @@ function validRows(table: DeviceTable, operand: ValueOperand): Column<'u32'> {
 interface CommonKeys {
   readonly mine: QuestionPart<IntegerValue>;
   readonly others: QuestionPart<IntegerValue>;
-  /** Whether the low words of the keys are enough to distinguish them. */
+  /** Whether the low words of the keys are enough to tell different keys apart. */
   readonly narrow: boolean;
 }
 
@@ -122,8 +122,8 @@ function commonKeys(left: DeviceTable, ours: ValueOperand, theirs: ValueOperand)
 const NOWHERE = 2 ** 32 - 1;
 
 /**
- * Translates codes from one dictionary to another. A string that is missing in the other dictionary gets a code that no
- * row has.
+ * Translates the codes of a column into codes of the dictionary `to`. A string that is missing in `to` gets a code that
+ * no row has.
  */
 function translated(
   { context }: DeviceTable,

@@ -12,7 +12,10 @@ export type Operand =
   | ({ readonly family: 'f32'; readonly column: TableColumn | undefined } & FloatPart)
   | { readonly family: 'f64' | 'string' | 'bool' | 'date'; readonly column: TableColumn };
 
-/** Determines the type of an expression. Throws if the expression cannot be computed. */
+/**
+ * Returns an expression as an operand, which has a type (`family`) and code. Throws if the expression cannot be
+ * computed.
+ */
 export function operandOf(table: DeviceTable, expression: Expression): Operand {
   switch (expression.kind) {
     case 'column':

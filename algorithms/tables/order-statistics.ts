@@ -25,12 +25,13 @@ interface Sought {
 }
 
 /**
- * Finds the integers at given places, from 0, in the sorted order of the included rows. `placesOf` returns the places,
- * given the number of included rows.
+ * Finds the integers at given places (ranks from 0) in the sorted order of the included rows. `placesOf` returns the
+ * places, given the number of included rows.
  *
  * Finds the bits of an integer from the top, without a sort. Each pass counts the values of the next digit among the
- * integers with the leading bits found so far. These counts give the digit at the place. Leading bits that must be 0 by
- * the bounds of the column are skipped. Govindaraju et al. find one bit per pass; here a histogram finds eleven.
+ * integers that start with the bits found so far. These counts give the digit at the place. The minimum is subtracted
+ * from all integers, so that only the bits of `max − min` need to be found. Govindaraju et al. find one bit per pass;
+ * here a histogram finds up to eleven bits.
  */
 export async function integersAt(
   table: DeviceTable,
@@ -68,15 +69,15 @@ function learn({ prefix, rank }: Sought, counts: Uint32Array, digits: number): S
 }
 
 /**
- * Input of a pass over all rows: a digit of the integers that have a given prefix. The digit has `left` lower bits
- * below it.
+ * What a pass over all rows counts: a digit of `digits` bits, in integers whose bits above the digit are `prefix`.
+ * There are `left` bits below the digit.
  */
 interface Pass {
   readonly prefix: bigint;
   readonly digits: number;
   readonly left: number;
   readonly isFirst: boolean;
-  /** Whether the differences of the integers need more than 32 bits, that is, two words. */
+  /** Whether the integers minus the minimum need more than 32 bits, that is, two words. */
   readonly wide: boolean;
 }
 
@@ -88,8 +89,8 @@ async function countDigits(
 ): Promise<Uint32Array> {
   const bins = 2 ** pass.digits;
   const digit = pass.wide ? wideDigit(part, bounds.min, pass) : narrowDigit(part, bounds.min, pass);
-  // The first pass counts excluded rows in extra bins after those of the digits. Skipping them would need a branch that
-  // is hard to predict.
+  // The first pass counts excluded rows in extra bins after the bins of the digits. Skipping these rows would need a
+  // branch that is hard to predict.
   const spare = pass.isFirst && !isEveryRow(counts) ? SPARE : 0;
   const others = [rowPart, constantPart('u32', bins)] as const;
   const name = `counted ${spare > 0}`;

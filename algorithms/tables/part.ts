@@ -122,8 +122,8 @@ export function emitPart<T>({ columns, bits, constants, emit }: QuestionPart<T>,
 }
 
 /**
- * The results of a part of a query as columns, which are views: for every row, or for the rows whose indices a column
- * lists.
+ * Returns the results of a part of a query as views, one per result. The views cover every row or, if `at` is given,
+ * the rows whose indices are in `at`.
  */
 export function viewsOf(
   context: Context,

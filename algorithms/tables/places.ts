@@ -27,7 +27,7 @@ export interface SoughtPlan {
   readonly finish: (found: readonly bigint[]) => CellValue;
 }
 
-/** The place to find among the sorted values: the median (one or two values), or the k-th value from an end. */
+/** The place to find among the sorted values: the median (one or two values), or the k-th smallest or largest value. */
 export type Place =
   | { readonly kind: 'median'; readonly k?: undefined }
   | { readonly kind: 'smallest' | 'largest'; readonly k: number };
@@ -39,8 +39,8 @@ const SPARE = 16;
 const NONE = 2 ** 32 - 1;
 
 /**
- * Whether the device can find a place among these integers by itself. The device can if the differences of the integers
- * fit in 32 bits.
+ * Whether the device can find a place among these integers without the host. The maximum minus the minimum must fit in
+ * 32 bits.
  */
 export function isFoundOnDevice({ bounds: { min, max } }: IntegerPart): boolean {
   return max - min < 2n ** 32n;
@@ -48,8 +48,8 @@ export function isFoundOnDevice({ bounds: { min, max } }: IntegerPart): boolean 
 
 /**
  * Finds an integer digit by digit from the top, as `integersAt` does, but keeps the digits on the device, so that the
- * host need not wait. The result has one row: the number of included rows, the integer at the place minus the minimum,
- * the number of integers that are not above it, and the smallest integer above it.
+ * host need not wait. The result has one row: `count` is the number of included rows, and `found` is the integer at the
+ * place (for a median, the lower of the middle two). The minimum is subtracted from `found` and `above`.
  */
 export function placeOnDevice(table: DeviceTable, { integers, counts, place }: SoughtPlan): FoundPlace {
   const { context, rows } = table;
@@ -86,7 +86,10 @@ export interface FoundPlace {
   readonly above: Column<'u32'>;
 }
 
-/** The integers at a place, computed from the values that were read. */
+/**
+ * Computes the integers at a place from the result of {@link placeOnDevice}, after it was read. The median of an even
+ * number of rows has two integers.
+ */
 export function integersFound(
   { integers, place }: SoughtPlan,
   { count, found, upTo, above }: { readonly [K in 'count' | 'found' | 'upTo' | 'above']: number },
@@ -132,7 +135,7 @@ const learn = fn(
   },
 );
 
-/** Returns a function that computes for a row its integer minus the minimum, and whether the row is included. */
+/** The part of a query that computes for a row its integer minus the minimum, and whether the row is included. */
 function rowOf(
   { part, bounds }: IntegerPart,
   counts: QuestionPart<Bool>,
@@ -145,8 +148,8 @@ function rowOf(
 }
 
 /**
- * For each value of the next digit, the number of integers that have the known leading bits and a digit up to this
- * value.
+ * Returns a column with a row for each value of the next digit: the number of included integers that have the known
+ * leading bits and a digit of at most this value.
  */
 function countsUpTo(
   context: Context,

@@ -54,7 +54,10 @@ function stepsOf(coordinates: ArrayLike<number>, from: number, size: number): Ui
   return Uint32Array.from(coordinates, (at) => nearestStep(at, from, size));
 }
 
-/** Whether any polygon contains the point given by two columns, and in which rows both coordinates are valid. */
+/**
+ * Returns the part of a query that tells whether any polygon contains the point given by two columns, and the validity
+ * of both columns.
+ */
 export function heldPart(
   table: DeviceTable,
   names: readonly [x: string, y: string],

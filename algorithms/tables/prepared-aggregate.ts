@@ -25,20 +25,22 @@ export interface PreparedAggregate<A extends Aggregates> {
   [Symbol.dispose](): void;
 }
 
-/** Maximum number of cached pipelines. There is one for each structure of a condition. */
+/** Maximum number of cached pipelines. A pipeline serves all conditions that differ only in constants. */
 const MAX_PIPELINES = 16;
 
 /**
- * Prepares {@link aggregate} for many short queries of one table. The first query with a given structure records its
- * commands, and later queries replay them with other constants. All results are read together.
+ * Prepares {@link aggregate} for many short queries of one table. The first query whose condition has a given structure
+ * (the condition without its constants) records its commands, and later queries replay these commands with other
+ * constants. All results are read together.
  *
- * Conditions that differ only in constants share a pipeline, as long as a constant that is compared with an integer
- * column is in the range of the column's type. Pipelines for the 16 latest structures are cached. Medians, `smallest`
- * and `largest` of integers and f32 are found by the device in the same pipeline. Quantiles, distinct counts, and order
- * statistics of values with more than 32 bits are found as in {@link aggregate}.
+ * Conditions that differ only in constants share a pipeline. A constant that is compared with integers may need another
+ * pipeline if it is a fraction, or outside the range of the integer type that holds all values of the column. The 16
+ * most recently used pipelines are cached. The same pipeline finds medians, `smallest` and `largest` of integers and
+ * f32 on the device. Quantiles, distinct counts, and order statistics of values with more than 32 bits are found as in
+ * {@link aggregate}.
  *
- * - Gives the same answers and errors as {@link aggregate}, on every backend. It is faster below about 2^20 rows; see
- *   the guide to prepared pipelines.
+ * - Gives the same answers and errors as {@link aggregate}, on every backend. It is faster than {@link aggregate} on
+ *   tables of fewer than about 2^20 rows; see the guide to prepared pipelines.
  * - The table must live as long as the returned function is called. Call `dispose` to free the memory of the pipelines.
  *
  * @example
@@ -81,7 +83,7 @@ export function prepareAggregate<A extends Aggregates>(table: DeviceTable, aggre
   return Object.assign(ask, { dispose, [Symbol.dispose]: dispose });
 }
 
-/** The pipeline for all conditions with one structure. */
+/** The pipeline for all conditions that have the same structure and read the same columns. */
 export interface Pipeline {
   /** Runs the recorded commands. Undefined if the device has nothing to compute. */
   readonly run: Prepared<Constants> | undefined;

@@ -18,8 +18,8 @@ export interface ReadRowsOptions {
 const READ_ROWS: Kind = someOptions<ReadRowsOptions>({ names: optional(someNames) });
 
 /**
- * Reads rows of a table to the host, given their indices. Columns have the types of the host table. Indices beyond the
- * last row are not allowed.
+ * Reads rows of a table to the host, given their indices. Columns have the same types as in the host table from which
+ * the table was made. Indices beyond the last row are not allowed.
  *
  * - Work O(ids), span O(1). Deterministic. The number of indices may be known only on the device.
  *

@@ -29,10 +29,10 @@ export interface Selection {
  *
  * Follows SQL's three-valued logic: comparisons with null are unknown, and rows for which the condition is unknown are
  * not chosen. NaN equals itself and is greater than all other values; −0 equals 0. A literal is compared with integers
- * and decimals as a real number. It is rounded first if it is compared with a column of f32 or f64. Arithmetic on
- * integers is exact. The call throws if the bounds of the columns do not guarantee that a result fits in 64 bits.
- * Operations on f32 are rounded one by one, in the order of the tree, so Σ aᵢ·xᵢ is added from left to right. Changing
- * a constant needs no new compilation.
+ * and decimals as a real number. A literal that is compared with f32 or f64 is first rounded to that type. Arithmetic
+ * on integers is exact. The call throws if the bounds of the columns do not guarantee that a result fits in 64 bits.
+ * Operations on f32 are rounded one by one, in the order of the expression tree, so Σ aᵢ·xᵢ is added from left to
+ * right. Changing a constant needs no new compilation.
  *
  * - Work O(rows), span O(1). Deterministic: the same bits on every backend.
  *
