@@ -1,4 +1,4 @@
-import { quotient } from '../algorithms/tables/aggregate-plans.ts';
+import { ratio } from '../algorithms/exact-ratio.ts';
 import { I64, isWithin, U64 } from '../algorithms/tables/bounds.ts';
 import { tableError } from '../algorithms/tables/errors.ts';
 import type { HostColumn, HostTable } from '../algorithms/tables/index.ts';
@@ -138,7 +138,7 @@ function columnOf(field: TableField, recipe: Recipe, { store, totals, reals, ran
     case 'avg':
       return columnOfCells(field, store.size, (group) => {
         const count = sums(recipe.count).at(group);
-        return count === 0n ? undefined : quotient(sums(recipe.sum).at(group), count * 10n ** BigInt(recipe.scale));
+        return count === 0n ? undefined : ratio(sums(recipe.sum).at(group), count * 10n ** BigInt(recipe.scale));
       });
     case 'variance':
       return columnOfCells(field, store.size, (group) => {
@@ -146,7 +146,7 @@ function columnOf(field: TableField, recipe: Recipe, { store, totals, reals, ran
         if (n < 2n) return undefined;
         const sum = sums(recipe.sum).at(group);
         const scale = 10n ** BigInt(2 * recipe.scale);
-        return quotient(n * sums(recipe.squares).at(group) - sum * sum, n * (n - 1n) * scale);
+        return ratio(n * sums(recipe.squares).at(group) - sum * sum, n * (n - 1n) * scale);
       });
     case 'extremum':
       return columnOfCells(field, store.size, (group) =>

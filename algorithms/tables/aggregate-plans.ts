@@ -1,4 +1,5 @@
 import type { Bool } from '../../primitives/functors/value.ts';
+import { ratio } from '../exact-ratio.ts';
 import { I64, isWithin, U64 } from './bounds.ts';
 import { numberOf } from './decimals.ts';
 import { countDistinct } from './distinct.ts';
@@ -148,7 +149,7 @@ function planSum(
       const [count, [total]] = split(table, counts, words);
       if (count === 0) return null;
       const sum = sumOfWords(total!);
-      return kind === 'avg' ? quotient(sum, BigInt(count) * 10n ** BigInt(integers.scale)) : sumCell(operand, sum);
+      return kind === 'avg' ? ratio(sum, BigInt(count) * 10n ** BigInt(integers.scale)) : sumCell(operand, sum);
     },
   };
 }
@@ -170,20 +171,6 @@ function sumCell(operand: ValueOperand, sum: bigint): CellValue {
   }
   const { scale } = operand as IntegerOperand;
   return scale > 0 ? { units: sum, scale } : sum;
-}
-
-/** Divides integers, and rounds the quotient once to f64. */
-export function quotient(dividend: bigint, divisor: bigint): number {
-  const max = 2n ** 53n;
-  if (dividend < max && dividend > -max && divisor < max) return Number(dividend) / Number(divisor);
-  // Computes at least 66 binary digits of the quotient. An f64 has 53, so truncation after these digits hardly ever
-  // changes the rounded result.
-  const shift = Math.max(0, bitsOf(divisor) - bitsOf(dividend) + 66);
-  return Number((dividend << BigInt(shift)) / divisor) / 2 ** shift;
-}
-
-function bitsOf(integer: bigint): number {
-  return (integer < 0n ? -integer : integer).toString(2).length;
 }
 
 function planExtremum(
@@ -232,7 +219,7 @@ function planVariance(
       if (count < 2) return null;
       const [n, sum] = [BigInt(count), sumOfWords(total!)];
       const scale = 10n ** BigInt(2 * integers.scale);
-      return quotient(n * sumOfWords(ofSquares!) - sum * sum, n * (n - 1n) * scale);
+      return ratio(n * sumOfWords(ofSquares!) - sum * sum, n * (n - 1n) * scale);
     },
   };
 }

@@ -194,3 +194,15 @@ test('a sum that does not fit in 64 bits is an error, and one that fits is exact
   const wide = t.createTable(context, { x: { type: 'u64', values: BigUint64Array.of(2n ** 64n - 1n, 1n) } });
   await expect(t.aggregate(wide, { sum: { kind: 'sum', of } })).rejects.toMatchObject({ code: 'tables/overflow' });
 });
+
+test('an average just above the midpoint of two f64 is rounded up', async () => {
+  // The first 66 bits of the average are those of the midpoint. Only the remainder of the division shows the difference.
+  const values = new BigInt64Array(4097).fill(2n ** 62n + 2n ** 9n);
+  values[0]!++;
+  const avg = Number(2n ** 62n + 2n ** 10n);
+  const key = new Uint32Array(values.length);
+  const table = t.createTable(openReference(), { x: { type: 'i64', values }, key: { type: 'u32', values: key } });
+  const asked = { avg: { kind: 'avg', of: t.column('x') } } as const;
+  await expect(t.aggregate(table, asked)).resolves.toEqual({ avg });
+  await expect(t.groupBy(table, ['key'], asked)).resolves.toMatchObject({ avg: { values: Float64Array.of(avg) } });
+});

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { ratio } from '../../../algorithms/exact-ratio.ts';
 import type { Cells, Sample } from '../../../algorithms/geometry/raster.ts';
-import { homeGroup, ratio } from '../../../algorithms/zonal/exact-sums.ts';
+import { homeGroup } from '../../../algorithms/zonal/exact-sums.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import { type Context, open } from '../../../index.ts';
@@ -8,7 +9,6 @@ import { testBackends } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
-import { isNearest } from './nearest-f64.ts';
 
 /** Words of f32. Their exponents are in one group, in two neighbouring groups, or anywhere. */
 const exponents = fc.oneof(
@@ -58,43 +58,6 @@ function expected(values: readonly number[]): number[] {
   const sum = values.reduce((total, value) => total + BigInt(value * 2 ** 149), 0n);
   return [...bounds, ratio(sum, 1n << 149n), ratio(sum, BigInt(values.length) << 149n)];
 }
-
-describe('a fraction', () => {
-  const whole = fc.oneof(
-    fc.bigInt({ min: -(2n ** 1200n), max: 2n ** 1200n }),
-    fc.bigInt({ min: -(2n ** 60n), max: 2n ** 60n }),
-    // Fractions that are halfway between two f64, or next to such a midpoint.
-    fc
-      .record({
-        bits: fc.bigInt({ min: 2n ** 51n, max: 2n ** 54n }),
-        by: fc.nat(1200),
-        more: fc.constantFrom(-1n, 0n, 1n),
-      })
-      .map(({ bits, by, more }) => (((2n * bits + 1n) << BigInt(by)) << 2n) + more),
-  );
-  const below = fc.oneof(
-    fc.integer({ min: 0, max: 2400 }).map((power) => 2n ** BigInt(power)),
-    fc.bigInt({ min: 1n, max: 2n ** 60n }),
-    fc.bigInt({ min: 1n, max: 2n ** 1200n }),
-  );
-
-  test.prop([whole, below], { numRuns: caseCount(3000) })(
-    'is rounded to the nearest f64, subnormal numbers included',
-    (numerator, denominator) => {
-      const rounded = ratio(numerator, denominator);
-      // Fractions that are at least half a step above the largest f64 are rounded to infinity.
-      const isInfinite = (numerator < 0n ? -numerator : numerator) >= (2n ** 1024n - 2n ** 970n) * denominator;
-      if (isInfinite) expect(rounded).toBe(numerator < 0n ? -Infinity : Infinity);
-      else expect({ rounded, is: isNearest(rounded, { numerator, denominator }) }).toEqual({ rounded, is: true });
-    },
-  );
-
-  test('that is half the smallest subnormal number is rounded to even', () => {
-    const min = 2n ** 1075n;
-    expect([1n, 2n, 3n, -1n, -3n].map((of) => ratio(of, min) / Number.MIN_VALUE)).toEqual([0, 1, 2, -0, -2]);
-    expect(ratio(2n ** 60n + 1n, 2n ** 1135n)).toBe(Number.MIN_VALUE);
-  });
-});
 
 describe.each(testBackends)('on $name', ({ name, runs }) => {
   let context: Context;

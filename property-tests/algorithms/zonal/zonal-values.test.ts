@@ -9,7 +9,7 @@ import { fc, test } from '../../law-test.ts';
 import { openWorkshop } from '../../support/cli-support.ts';
 import { openTestBackend } from '../../support/webgpu-support.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
-import { fractionOf, isNearest, multiplyAdd } from './nearest-f64.ts';
+import { fractionOf, isNearest, multiplyAdd } from '../nearest-f64.ts';
 
 let reference: Context;
 let workers: Context;

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { RasterSource } from '../../../algorithms/geometry/raster.ts';
 import { divideEdge, divideLargeEdge } from '../../../algorithms/geometry/row-crossings.ts';
-import { ratio } from '../../../algorithms/zonal/exact-sums.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { openGeoTiff } from '../../../formats/geotiff.ts';
 import { readZones } from '../../../formats/zones.ts';
@@ -219,12 +218,5 @@ test.prop([steps, steps, steps, fc.integer({ min: 1, max: 2 ** 31 }), fc.boolean
     const centre = Math.floor((v0 + height / 2) / 2 ** 20) * 2 ** 20 + 2 ** 19;
     const arguments_ = [u0, v0, u1, v0 + height, centre, westward] as const;
     expect(divideEdge(...arguments_)).toEqual(divideLargeEdge(...arguments_));
-  },
-);
-
-test.prop([fc.bigInt({ min: -(2n ** 53n), max: 2n ** 53n }), fc.bigInt({ min: 1n, max: 2n ** 53n })])(
-  'an exact fraction in f64 is rounded as f64 division rounds',
-  (numerator, denominator) => {
-    expect(ratio(numerator, denominator)).toBe(numerator === 0n ? 0 : Number(numerator) / Number(denominator));
   },
 );

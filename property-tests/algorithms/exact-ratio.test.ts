@@ -1,0 +1,52 @@
+import { describe, expect } from 'vitest';
+import { ratio } from '../../algorithms/exact-ratio.ts';
+import { caseCount } from '../cases.ts';
+import { fc, test } from '../law-test.ts';
+import { isNearest } from './nearest-f64.ts';
+
+describe('the ratio of two integers', () => {
+  const whole = fc.oneof(
+    fc.bigInt({ min: -(2n ** 1200n), max: 2n ** 1200n }),
+    fc.bigInt({ min: -(2n ** 60n), max: 2n ** 60n }),
+    // Fractions that are halfway between two f64, or next to such a midpoint.
+    fc
+      .record({
+        bits: fc.bigInt({ min: 2n ** 51n, max: 2n ** 54n }),
+        by: fc.nat(1200),
+        more: fc.constantFrom(-1n, 0n, 1n),
+      })
+      .map(({ bits, by, more }) => (((2n * bits + 1n) << BigInt(by)) << 2n) + more),
+  );
+  const below = fc.oneof(
+    fc.integer({ min: 0, max: 2400 }).map((power) => 2n ** BigInt(power)),
+    fc.bigInt({ min: 1n, max: 2n ** 60n }),
+    fc.bigInt({ min: 1n, max: 2n ** 1200n }),
+  );
+
+  test.prop([whole, below], { numRuns: caseCount(3000) })(
+    'is rounded to the nearest f64, subnormal numbers included',
+    (numerator, denominator) => {
+      const rounded = ratio(numerator, denominator);
+      // Fractions that are at least half a step above the largest f64 are rounded to infinity.
+      const isInfinite = (numerator < 0n ? -numerator : numerator) >= (2n ** 1024n - 2n ** 970n) * denominator;
+      if (isInfinite) expect(rounded).toBe(numerator < 0n ? -Infinity : Infinity);
+      else expect({ rounded, is: isNearest(rounded, { numerator, denominator }) }).toEqual({ rounded, is: true });
+    },
+  );
+
+  test('that is half the smallest subnormal number is rounded to even', () => {
+    const min = 2n ** 1075n;
+    expect([1n, 2n, 3n, -1n, -3n].map((of) => ratio(of, min) / Number.MIN_VALUE)).toEqual([0, 1, 2, -0, -2]);
+    expect(ratio(2n ** 60n + 1n, 2n ** 1135n)).toBe(Number.MIN_VALUE);
+  });
+
+  test.prop([fc.bigInt({ min: -(2n ** 53n), max: 2n ** 53n }), fc.bigInt({ min: 1n, max: 2n ** 53n })])(
+    'is rounded as f64 divides, for integers that f64 holds',
+    (numerator, denominator) => {
+      const rounded = ratio(numerator, denominator);
+      // The same ratio of larger integers, which are divided as integers.
+      expect(ratio(numerator << 60n, denominator << 60n)).toBe(rounded);
+      expect(rounded).toBe(numerator === 0n ? 0 : Number(numerator) / Number(denominator));
+    },
+  );
+});
