@@ -336,8 +336,8 @@ const changeOf = fn(
 );
 
 /**
- * The position of a word on the stacks, or `NOWHERE` for a part that is not pushed. At such a part, the running number
- * of pushed parts does not increase.
+ * The position of a word on the stacks. For a word of a part that is not pushed, the position is `NOWHERE`. `pushed`
+ * has the number of pushed parts up to and including each part, so a part is pushed if this number increases at it.
  */
 const placeOfChange = fn(
   'placeOfChange',

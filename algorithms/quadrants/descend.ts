@@ -30,8 +30,8 @@ export interface DescentRules {
 }
 
 /**
- * Classifies the initial quadrants, which enclose the polygons. Quadrants with edges inside are split; all others are
- * settled or dropped.
+ * Classifies the initial quadrants, which enclose the polygons. If edges pass through a quadrant, it is split, or
+ * settled if its side is only 2^min steps. All other quadrants are settled (inside the polygon) or dropped (outside).
  */
 export function enclose(context: Context, edges: Edges, rules: DescentRules): Promise<Descent> {
   const { open, edge } = context.scope(() => ({
@@ -45,8 +45,8 @@ export function enclose(context: Context, edges: Edges, rules: DescentRules): Pr
 }
 
 /**
- * Goes down by one level: replaces quadrants by their four children, to which the edges that pass through them are
- * assigned.
+ * Goes down by one level: replaces quadrants by their four children, and assigns each edge to the children that it
+ * passes through.
  *
  * - Work O(passages + quadrants), span O(log passages). Waits for the device once.
  */
@@ -57,8 +57,8 @@ export function descend(context: Context, edges: Edges, front: Front, rules: Des
 /** A front (the quadrants of one level) whose edges have been examined and whose children are sorted. */
 export interface SortedFront extends SortedChildren {
   /**
-   * For each passage of an edge through a quadrant: the effect of the edge there, as bits, and a mark if the quadrant's
-   * children are settled.
+   * For each passage of an edge through a quadrant: bits that describe the effect of the edge in the quadrant (see
+   * `edge-in-quadrant.ts`), and a mark if the children that the edge passes through are settled.
    */
   readonly look: Column<'u32'>;
   /**

@@ -14,7 +14,9 @@ import {
 import { aFill, type FillRule, type Polygons, polygonOfVertex, somePolygons } from '../geometry/polygons.ts';
 import { type Sheets, sheetsOf, someSheets } from '../geometry/sheets.ts';
 
-/** A domain is 2^DOMAIN_BITS steps wide and high. Coordinates and their differences are 32-bit integers. */
+/**
+ * A domain is 2^DOMAIN_BITS steps wide and high, so that coordinates and their differences fit into 32-bit integers.
+ */
 export const DOMAIN_BITS = 30;
 
 /** Number of steps of a domain along each axis. */

@@ -36,14 +36,17 @@ import { type OpenQuadrants, quadrantArrays, quadrantAt } from './open-quadrants
 
 /** Passages: pairs of an edge and a quadrant that it may pass through, in the order of the edges. */
 export interface Passages {
-  /** Indices of the quadrants, which are to be split. */
+  /**
+   * The quadrant of each passage, as an index into the open quadrants or, for passages through leaves, into the leaves.
+   */
   readonly quadrant: Column<'u32'>;
   readonly edge: Column<'u32'>;
 }
 
 /**
- * The effect of an edge in a quadrant, as bits. Bits 0 to 3: whether the edge passes through child x + 2y. Bits 4 to 6:
- * whether the edge flips between inside and outside (the parity) on the way between two corners:
+ * Masks of the bits that describe the effect of an edge in a quadrant. `PASSES`, bits 0 to 3: whether the edge passes
+ * through child x + 2y. `FLIPS`, bits 4 to 6: whether the path between two corners crosses the edge, and so changes
+ * between inside and outside of the polygon (the parity):
  *
  *     2 ─────── 3       bit 4: from corner 0 to 1, along the bottom
  *     │         │       bit 5: from corner 0 to 2, up the left side
@@ -52,10 +55,10 @@ export interface Passages {
  * Corner 0 is the lower left corner of the quadrant, and corner 3 is its centre. All four are lower left corners of
  * children.
  *
- * An edge passes through a quadrant if it has a point strictly inside. If no edge passes through a quadrant, all its
- * points are inside or all are outside, including those on its left and bottom sides. Every point counts as if it were
- * moved infinitely little to the right and, by even less, up. So no edge goes through a corner, and quadrants are
- * half-open.
+ * An edge passes through a quadrant if the edge has a point strictly inside the quadrant. If no edge passes through a
+ * quadrant, all points of the quadrant, including those on its left and bottom sides, are inside the polygon, or all
+ * are outside. Every point counts as if it were moved infinitely little to the right and, by even less, up. So no edge
+ * goes through a corner, and quadrants are half-open.
  */
 export const PASSES: number = 0b1111;
 export const FLIPS: number = 0b1110000;
@@ -95,8 +98,8 @@ function stripWithin(a: I32, b: I32, half: U32): U32 {
 function acrossChildren(line: Line, half: U32): U32 {
   const side = bitsToI32(u32(1).shl(half));
   const [right, up] = [shl64({ a: i64OfI32(line.dx), count: half }), shl64({ a: i64OfI32(line.dy), count: half })];
-  // `sideOfCorner` is linear in the position of the corner. Its value decreases by `up` from a corner to the corner one
-  // child to the right, and increases by `right` from a corner to the corner one child up.
+  // From a corner to the corner one child to the right, `sideOfCorner` decreases by dy · side, which is `up`. From a
+  // corner to the corner one child up, `sideOfCorner` increases by dx · side, which is `right`.
   const at00 = sideOfCorner(line);
   const at10 = sub64({ a: at00, b: up });
   const at01 = add64({ a: at00, b: right });
@@ -136,8 +139,9 @@ export function edgesInQuadrants(
 }
 
 /**
- * The effects of edges in the initial quadrants around their polygons, as a view. Bit 0: whether the edge passes
- * through the quadrant. Bit 4: whether it crosses the ray that goes left from the quadrant's lower left corner.
+ * The effects of edges in the initial quadrants, each of which encloses a polygon, as a view. Bit 0: whether the edge
+ * passes through the quadrant. Bit 4: whether the edge crosses the ray that goes left from the quadrant's lower left
+ * corner.
  */
 export function edgesInEnclosing(passages: Passages, edges: Edges, { column, row }: OpenQuadrants): Column<'u32'> {
   return map(edgeInEnclosing, { ...passages, ends: edges.ends, columns: column, rows: row });

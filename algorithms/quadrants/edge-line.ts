@@ -16,7 +16,10 @@ import {
   u32,
 } from '../../primitives/index.ts';
 
-/** An edge from (ax, ay) to (bx, by), relative to a corner of a quadrant, and its vector (dx, dy). */
+/**
+ * An edge from (ax, ay) to (bx, by), relative to a reference point such as a corner of a quadrant. The vector from its
+ * start to its end is (dx, dy).
+ */
 export interface Line {
   readonly ax: I32;
   readonly ay: I32;
@@ -41,8 +44,8 @@ export function lineFrom(ends: ArrayValue<'i32'>, edge: U32, { x, y }: Place): L
 }
 
 /**
- * Twice the signed area of the triangle of an edge and the corner. It is positive if the corner is left of the edge,
- * and negative if the corner is right of the edge.
+ * Twice the signed area of the triangle of an edge and its reference point, a corner of a quadrant. The area is
+ * positive if the corner is left of the edge, and negative if the corner is right of the edge.
  */
 export function sideOfCorner({ ax, ay, dx, dy }: Line): U64 {
   return sub64({ a: mulI32({ a: dy, b: ax }), b: mulI32({ a: dx, b: ay }) });
@@ -60,6 +63,7 @@ export function meetsBox({ ax, ay, bx, by }: Line, x: I32, y: I32, side: I32): B
 
 /**
  * How much {@link sideOfCorner} varies over a square: its maximum and minimum minus its value at the lower left corner.
+ * `right` and `up` are the edge's dx and dy times the side of the square.
  */
 export function reachOf(right: U64, up: U64): { readonly highest: U64; readonly lowest: U64 } {
   const zero = { lo: u32(0), hi: u32(0) };
@@ -73,8 +77,8 @@ export function reachOf(right: U64, up: U64): { readonly highest: U64; readonly 
 }
 
 /**
- * Whether a square has corners strictly on both sides of a line. `at` is the value of {@link sideOfCorner} for the
- * square.
+ * Whether a square has corners strictly on both sides of a line. `at` is the value of {@link sideOfCorner} at the
+ * square's lower left corner. `highest` and `lowest` come from {@link reachOf}.
  */
 export function straddles(at: U64, { highest, lowest }: { readonly highest: U64; readonly lowest: U64 }): Bool {
   return isPositive(add64({ a: at, b: highest })).and(isNegative(add64({ a: at, b: lowest })));
@@ -96,14 +100,17 @@ export function meetsColumn({ ax, bx }: Line): Bool {
   return ax.le(0).ne(bx.le(0));
 }
 
-/** Whether a point is on an edge or right of it. The edge must cross the point's row. */
+/**
+ * Whether a point is on an edge or to the right of it. The edge must cross the horizontal line through the point. `at`
+ * is the value of {@link sideOfCorner} at the point.
+ */
 export function isPast({ dy }: Line, at: U64): Bool {
   return select(isNegative(at), isPositive(at), dy.gt(0)).not();
 }
 
 /**
- * Whether an edge passes above a point, or through it and above the points to its right. The edge must cross the
- * vertical line through the point.
+ * Whether an edge passes above a point, or passes through the point and rises to the right. The edge must cross the
+ * vertical line through the point. `at` is the value of {@link sideOfCorner} at the point.
  */
 export function isAbove({ dx, dy }: Line, at: U64): Bool {
   const over = select(isPositive(at), isNegative(at), dx.gt(0));
@@ -131,8 +138,8 @@ export function flipsCorner(line: Line): Bool {
 }
 
 /**
- * Whether an edge flips inside and outside on the path from a quadrant's corner to a point in the quadrant. The path
- * goes along the bottom to the point's column, then up.
+ * Whether a path from a quadrant's corner to a point in the quadrant changes between inside and outside at an edge. The
+ * path goes along the bottom to the point's column, then up.
  */
 export function flipsWay(ends: ArrayValue<'i32'>, edge: U32, corner: Place, point: Place): Bool {
   const bend = { x: point.x, y: corner.y };

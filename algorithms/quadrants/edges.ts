@@ -39,7 +39,10 @@ export interface Edges {
   };
 }
 
-/** Uploads the edges of polygons, on the device or on the host, whichever is faster. O(vertices). */
+/**
+ * Makes the edges of polygons on the device or on the host, whichever is faster, and stores them on the device.
+ * O(vertices).
+ */
 export function uploadEdges(context: Context, polygons: DomainPolygons): Edges {
   const isWide = context.backend.walkRows <= MAX_WALKED && polygons.x.length >= MANY_VERTICES;
   return isWide && coversAll(polygons) ? makeEdges(context, polygons) : copyEdges(context, polygons);
@@ -52,8 +55,8 @@ function coversAll({ polygonRings, ringVertices, x }: DomainPolygons): boolean {
 }
 
 /**
- * Maximum `walkRows` of backends on which edges are made on the device. Other backends run few threads in parallel, so
- * the host is as fast.
+ * Maximum `walkRows` of backends on which edges are made on the device. Backends with a larger `walkRows` run few
+ * threads in parallel, so the host is as fast.
  */
 const MAX_WALKED = 16;
 
@@ -145,7 +148,8 @@ export function makeEdges(context: Context, polygons: DomainPolygons): Edges {
     const vertices = { xs: context.column(polygons.x), ys: context.column(polygons.y) };
     const before = verticesBefore(context, polygons);
     const to = edges === polygons.x.length ? sequence(edges) : verticesWithEdges(before, vertices, edges);
-    // The number of polygons whose first edge is at or before an edge gives the polygon of the edge.
+    // `upperBound` counts the polygons whose first edge is at or before an edge. The last of these polygons has the
+    // edge.
     const owner = context.materialize(map(ownerOf, { starts: upperBound(first, sequence(edges)) }));
     const boxes = boxesAround(context, owner, map(boxOf, { to, ...vertices }), counted.id.length);
     const word = sequence(4 * edges);
@@ -197,7 +201,7 @@ const endsEdge = fn('endsEdge', { vertex: u32, from: u32, ...vertexArrays }, boo
     .or(ys.at(vertex).ne(ys.at(from))),
 );
 
-/** The vertices that are the end of an edge whose length is not 0. The caller knows their number, `edges`. */
+/** The vertices that are the end of an edge whose length is not 0. `edges` is the number of these vertices. */
 function verticesWithEdges(before: Column<'u32'>, vertices: Vertices, edges: number): Column<'u32'> {
   const vertex = sequence(before.length);
   return knownRows(copyIf(vertex, map(endsEdge, { vertex, from: before, ...vertices })), edges);
@@ -217,7 +221,7 @@ const endOf = fn(
 
 const ownerOf = fn('ownerOf', { starts: u32 }, u32, ({ starts }) => starts.sub(1));
 
-/** The bounding boxes of polygons, copied into columns of exactly the needed length. */
+/** The bounding boxes of polygons, in columns with exactly one row per polygon. */
 function boxesAround(context: Context, owner: Column<'u32'>, boxes: Boxes, polygons: number): Boxes {
   return context.scope(() => {
     const { values } = reduceByKey(owner, boxes, around);

@@ -45,8 +45,8 @@ export interface Quadrants {
   readonly level: Column<'u32'>;
   /**
    * 0 if the quadrant is inside the polygon. 1 if edges of the polygon pass through it; the quadrant is then of the
-   * last level. 2 if edges of a further sheet (group of parts that do not overlap) of the polygon pass through the same
-   * quadrant as in the preceding row.
+   * last level. 2 if the row repeats the quadrant of the preceding row, because edges of a further sheet (group of
+   * parts that do not overlap) of the polygon pass through this quadrant.
    */
   readonly boundary: Column<'u32'>;
 }
@@ -94,8 +94,8 @@ const quadrant = fn(
 );
 
 /**
- * Merges the leaves of all levels, ordered by polygon and then by position. Merges the passages of edges through them
- * too, if given. Frees the input, also on failure.
+ * Merges the leaves of all levels into one table, ordered by polygon and then by position. If `passages` are given,
+ * also merges the passages of edges through the leaves. Frees `settled` and `passages`, also on failure.
  */
 export function quadrantsOf(
   context: Context,

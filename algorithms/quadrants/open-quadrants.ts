@@ -45,8 +45,8 @@ const ROW_BITS = 2 ** 31 - 1;
 /** A quadrant, as unpacked in a functor. */
 export interface Quadrant {
   /**
-   * Distance of the quadrant's left side from the domain's left side, in steps. `y` is the distance of the bottom
-   * sides.
+   * Distance from the domain's left side to the quadrant's left side, in steps. `y` is the distance from the domain's
+   * bottom side to the quadrant's bottom side.
    */
   readonly x: U32;
   readonly y: U32;
@@ -56,7 +56,7 @@ export interface Quadrant {
   readonly parity: U32;
 }
 
-/** Unpacks a quadrant from its two words. */
+/** Unpacks a quadrant from the columns `column` and `row` of {@link OpenQuadrants}. */
 export function quadrantAt(columns: ArrayValue<'u32'>, rows: ArrayValue<'u32'>, index: U32): Quadrant {
   return unpackQuadrant(columns.at(index), rows.at(index));
 }
@@ -67,8 +67,9 @@ export function unpackQuadrant(column: U32, row: U32): Quadrant {
 }
 
 /**
- * The position of a child, with the parity of its parent's corner. The index of a child is the index of its parent,
- * followed by 2 bits, x + 2y. If `bits` is 0, the only child is the quadrant itself.
+ * The position of a child, and `parity`, which is 1 if the polygon contains the parent's lower left corner. The index
+ * `child` is the index of the parent, followed by 2 bits, x + 2y. If `bits` is 0, these 2 bits are missing, and the
+ * only child is the parent itself.
  */
 export function childPlace(
   child: U32,
@@ -83,7 +84,7 @@ export function childPlace(
   return { x: x.add(number.and(1).shl(side)), y: y.add(number.shr(1).shl(side)), shift: side, parity, parent, number };
 }
 
-/** Packs the position of a quadrant into two words. */
+/** Packs a quadrant into the words `column` and `row` of {@link OpenQuadrants}. */
 export function packQuadrant({ x, y, shift, parity }: Quadrant): { readonly column: U32; readonly row: U32 } {
   return { column: x.shl(1).or(u32(1).shl(shift)), row: y.or(parity.shl(31)) };
 }
@@ -103,9 +104,9 @@ const enclosingQuadrant = fn(
 );
 
 /**
- * The smallest quadrants that contain the bounding boxes of polygons, with a side of at least 2^min steps, as views.
- * The common leading bits of the Morton codes of two opposite corners give the quadrant. Quadrants are half-open, but a
- * box may also end exactly on the right or top side of its quadrant.
+ * For each polygon, the smallest quadrant that contains its bounding box and has a side of at least 2^min steps, as a
+ * view. The quadrant is given by the leading bits that the coordinates of two opposite corners of the box have in
+ * common. Quadrants are half-open, but a box may also end exactly on the right or top side of its quadrant.
  */
 export function enclosingQuadrants({ polygons }: Edges, min: number): OpenQuadrants {
   const { left, bottom, right, top } = polygons;
@@ -113,7 +114,10 @@ export function enclosingQuadrants({ polygons }: Edges, min: number): OpenQuadra
   return { ...place, owner: sequence(left.length) };
 }
 
-/** The grid step that begins at a coordinate, as an index; at the right or top end of the domain, the last step. */
+/**
+ * Index of the grid step that begins at a coordinate. At the right or top end of the domain, the index of the last
+ * step.
+ */
 function cellOf(coordinate: I32): U32 {
   return bitsToU32(coordinate.min(2 ** DOMAIN_BITS - 1));
 }

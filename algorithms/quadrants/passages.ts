@@ -19,10 +19,7 @@ import { BOTH, type ChildBits } from './children.ts';
 import { PASSES, type Passages } from './edge-in-quadrant.ts';
 import type { OpenQuadrants } from './open-quadrants.ts';
 
-/**
- * Bit of a stored effect that marks passages in quadrants whose children are settled, above the bits of the effect
- * itself.
- */
+/** The bit above the bits of an effect. It is set for passages in quadrants whose children with edges are settled. */
 const SETTLE = 7;
 
 const noted = fn(
@@ -36,8 +33,8 @@ const noted = fn(
 );
 
 /**
- * Stores the effects of edges, and marks the effects in quadrants whose children are settled. All children of a
- * quadrant have the same size, so they are all settled or all split.
+ * Stores the effects of edges, and marks the effects in quadrants whose children with edges are settled. All children
+ * of a quadrant have the same size, so those with edges are all settled or all split.
  */
 export function noteLooks(
   context: Context,
@@ -83,7 +80,10 @@ const passed = fn(
   },
 );
 
-/** Which kind of children receives edges, and the number of passages of edges through them. */
+/**
+ * The kind `to` of the children that receive edges, and the number `length` of passages of edges through these
+ * children.
+ */
 export interface Handover {
   readonly to: 'goesOn' | 'settled';
   /** The rank of each child among the children of its kind. */
@@ -92,7 +92,7 @@ export interface Handover {
   readonly length: number | DeviceLength;
 }
 
-/** Assigns edges to the children that they pass through, in the order of the edges. */
+/** Returns the passages of edges through the children of one kind, in the order of the edges. */
 export function passOn(
   context: Context,
   { quadrant, edge }: Passages,

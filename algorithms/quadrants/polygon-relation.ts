@@ -40,7 +40,8 @@ interface PolygonArrays {
 
 /**
  * The relation of a quadrant to its polygon. Searches for an edge that passes through the quadrant, and stops at the
- * first one. If there is none, counts all edges to find whether the polygon contains the quadrant.
+ * first one. If there is none, tests for every edge whether it crosses the ray to the left of the quadrant. The polygon
+ * contains the quadrant if the number of crossing edges is odd.
  */
 export function relationTo(quadrant: Quadrant, owner: U32, { firsts, ends }: PolygonArrays): U32 {
   const [first, end] = [firsts.at(owner), firsts.at(owner.add(1))];

@@ -32,9 +32,9 @@ import { DOMAIN_BITS, type DomainPolygons } from './domain.ts';
 import type { Quadrants, QuadrantsWithEdges } from './leaves.ts';
 
 /**
- * Splits polygons whose parts may overlap. `split` fills all rings of a polygon by the even-odd rule, so it gets each
- * sheet (a group of parts that do not overlap) as a polygon. The quadrants of a polygon's sheets are then united.
- * Polygons without sheets cost nothing here.
+ * Splits polygons whose parts may overlap. `split` fills all rings of a polygon by the even-odd rule. So each sheet (a
+ * group of parts that do not overlap) is passed to `split` as a polygon of its own, and the quadrants of a polygon's
+ * sheets are then united. Polygons without sheets cost nothing here.
  *
  * - Work O(quadrants), plus sorting them. Span O(log quadrants). Waits for the device once or twice if there are
  *   sheets.
@@ -126,8 +126,9 @@ async function united(
 type Rows = Readonly<Record<'polygon' | 'lo' | 'hi' | 'level' | 'boundary', Column<'u32'>>>;
 
 /**
- * Removes the quadrants that are within an inside quadrant of another sheet. The result is ordered by polygon and
- * position, larger quadrants and inside quadrants first, and has the original row of each quadrant.
+ * Removes the quadrants that are within an inside quadrant of another sheet of the same polygon. The result is ordered
+ * by polygon and position. At the same position, larger quadrants come first, then inside quadrants. `row` is the row
+ * of each quadrant in the input.
  */
 function uncovered(
   context: Context,
@@ -149,7 +150,7 @@ function uncovered(
   return copyIf({ ...sorted, row }, context.materialize(isFree));
 }
 
-/** The Morton code of a quadrant's first point among all points of the domain. */
+/** The Morton code of a quadrant's first point, at the full resolution of the domain. */
 function placeOf(code: U64, level: U32): U64 {
   return shl64({ a: code, count: u32(DOMAIN_BITS).sub(level).shl(1) });
 }
@@ -187,7 +188,7 @@ const numberOfSheet = fn('numberOfSheet', { boundary: u32, isFirst: bool }, u32,
   select(boundary.shl(1), boundary, isFirst),
 );
 
-/** The edges of the given rows. Waits for the device once. */
+/** Copies the edges of the quadrants with the given row indices. Waits for the device once. */
 async function edgesOfRows(
   context: Context,
   row: Column<'u32'>,

@@ -65,11 +65,13 @@ export interface AreaOptions extends ThresholdOptions, QueryOptions {}
  *
  *     SELECT region, species, SUM(AREA(INTERSECTION)) … GROUP BY region, species HAVING SUM(…) > above
  *
- * The result has bounds of each sum, which are closer for quadrants of more levels. A row is left out if its area is
- * certainly not above the threshold. If `min` is above the threshold, the area certainly is too.
+ * The result has a lower bound `min` and an upper bound `max` of each sum. The more levels the quadrants have, the
+ * closer the bounds are. A row is left out if its area is certainly not above the threshold. If `min` is above the
+ * threshold, the area certainly is too.
  *
  * - Work O(quadrants of regions · levels + pairs of quadrants), plus sorting the pairs. Span O(levels + log pairs).
- * - The same rows on every backend, for every capacity. Sums have 64 bits; the whole domain has 2⁶⁰ square steps.
+ * - The result has the same rows on every backend, for every capacity. Sums have 64 bits; the whole domain has 2⁶⁰
+ *   square steps.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
  * Data on GPUs, 2014, Figure 2 and section 4.3.2.
@@ -213,8 +215,9 @@ const areaInWindow = fn(
 );
 
 /**
- * Bounds of the area shared in a quadrant. The whole area counts if no edges pass through; otherwise at least nothing
- * and at most the whole area. If several sheets share a quadrant, its area counts once.
+ * Bounds of the area shared in a quadrant, which is at most `area`. If no edges pass through (`boundary` is 0), both
+ * bounds are `area`. Otherwise the bounds are 0 and `area`. If several sheets share a quadrant, only the first counts;
+ * both bounds are 0 for the others.
  */
 function boundsOf(area: U64, boundary: U32): { readonly min: U64; readonly max: U64 } {
   const none = { lo: u32(0), hi: u32(0) };
@@ -222,8 +225,8 @@ function boundsOf(area: U64, boundary: U32): { readonly min: U64; readonly max: 
 }
 
 /**
- * Minimum value of `boundary` in a row of a further sheet (a group of parts that do not overlap). Also holds for two
- * values of `boundary` combined by OR.
+ * Minimum value of `boundary` in a row of a further sheet (a group of parts that do not overlap). Also the minimum if
+ * the `boundary` of this row is combined with another `boundary` by OR.
  */
 const FURTHER_SHEET = 2;
 
@@ -258,8 +261,8 @@ const canBeAbove = fn(
 );
 
 /**
- * Merges the parts of the result, and keeps the rows whose area may be above the threshold. Waits for the device once
- * or twice.
+ * Merges the results of the parts in which pairs were processed, and keeps the rows whose area may be above the
+ * threshold. Waits for the device once or twice.
  */
 async function sharedAbove(
   context: Context,

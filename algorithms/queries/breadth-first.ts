@@ -28,8 +28,9 @@ import { type PlacedWindows, someWindows } from './windows.ts';
 /**
  * Same as `queryWindows`, by the method of Zhang, You and Gruenwald (2014), for comparison. Goes down level by level
  * from the root, for all windows together. If a window and a node intersect, the window continues with the node's
- * children. This method suits windows that differ so much that separate walks would wait for the longest one. The pairs
- * are the same as those of `queryWindows`, but ordered by window and then by node.
+ * children. This method suits windows that intersect very different numbers of nodes: in `queryWindows`, one thread per
+ * window walks through the tree, and all threads wait for the longest walk. The pairs are the same as those of
+ * `queryWindows`, but ordered by window and then by node.
  *
  * - Work O(pairs that intersect, and their children), span O(levels · log pairs). Waits for the device once per level.
  * - The result has the same pairs in the same order on every backend, for every capacity. The default capacity is 2²⁶.
@@ -150,8 +151,8 @@ const childPair = fn(
 );
 
 /**
- * Finds the pairs of a level that intersect. Pairs whose nodes have entries are results. All intersecting pairs
- * continue with the nodes' children.
+ * Finds the pairs of a window and a node of one level that intersect. A pair is a result if its node has entries. From
+ * every intersecting pair, the window continues with the node's children.
  */
 async function meetNodes(
   context: Context,

@@ -19,7 +19,7 @@ const MORE = 9 / 8;
 
 /**
  * Estimated number of rows that a query returns, so that results can be written before they are counted. Based on the
- * latest query that was given about as many rows. Undefined if there is no such query.
+ * latest query of this kind, if its number of given rows was close to `asked`; otherwise undefined.
  */
 export function expectedRows(nodes: MaqNodes, kind: FoundKind, asked: number): number | undefined {
   const last = found.get(nodes)?.get(kind);
@@ -35,12 +35,12 @@ export function noteRows(nodes: MaqNodes, kind: FoundKind, asked: number, made: 
 
 const max = new WeakMap<Column, number>();
 
-/** Remembers the number of queries to which the indices in a column refer. */
+/** Remembers the number of queries for a column that has indices of these queries. */
 export function noteQueries(query: Column<'u32'>, count: number): void {
   max.set(query, Math.max(0, count - 1));
 }
 
-/** The largest index that a query in the column may have; undefined if it is unknown. */
+/** The largest index of a query that a column can contain; undefined if the number of queries was not remembered. */
 export function maxQuery(query: Column<'u32'>): number | undefined {
   return max.get(query);
 }

@@ -49,8 +49,8 @@ import { type SharedQuadrants, shareQuadrants } from './shared-quadrants.ts';
  * - The result has the same pairs in the same order on every backend, for every capacity.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
- * Data on GPUs, 2014, section 4.3.2, where polygon queries are the filter of a join. Here the edges of quadrants make
- * the result exact.
+ * Data on GPUs, 2014, section 4.3.2, where polygon queries only find candidates for a join. Here the edges of quadrants
+ * make the result exact.
  *
  * @param queries - Quadrants of the query polygons, with the same number of levels as those of the tree.
  * @throws `ArgumentError` `queries/capacity`; `queries/edges`; `queries/levels` if boundary quadrants of different
@@ -92,7 +92,7 @@ export async function joinPolygons(
 interface Join {
   readonly tree: MaqTreeWithEdges;
   readonly queries: QuadrantsWithEdges;
-  /** Indices of edges: those through the quadrants of the queries, then those through the quadrants of the tree. */
+  /** Indices of edges in `ends`: first the edges through the quadrants of the queries, then those of the tree. */
   readonly edge: Column<'u32'>;
   readonly ends: Column<'i32'>;
   /** The largest index of a query polygon. */
@@ -108,8 +108,8 @@ function edgesOfBoth(context: Context, { edges: own }: QuadrantsWithEdges, { edg
 }
 
 /**
- * Finds the pairs of polygons that share area, among the given pairs of quadrants. Waits for the device three times,
- * plus the waits of `overlapsInQuadrants`.
+ * Finds the pairs of polygons that share area, among the given pairs of quadrants. Waits for the device twice, plus the
+ * waits of `overlapsInQuadrants`.
  */
 async function joinPart(context: Context, join: Join, pairs: SharedQuadrants): Promise<QueryPolygons> {
   const made = context.scope(() => groupPairs(context, join, pairs));
@@ -157,9 +157,10 @@ const relationOf = fn(
 );
 
 /**
- * Groups pairs of quadrants by their pair of polygons. `run` has each pair of polygons once, and `shared` is 1 for each
- * pair of polygons that certainly shares area. `open` has the pairs of quadrants of all other pairs of polygons, with
- * their index in `run`.
+ * Groups pairs of quadrants by their pair of polygons. `run` lists each pair of polygons once. `shared` is 1 for each
+ * pair of polygons that certainly shares area, else 0. `open` lists the pairs of quadrants of the polygons that may or
+ * may not share area; its field `run` is the index of the pair of polygons. `mixed` is 1 if boundary quadrants of
+ * different sizes overlap.
  */
 function groupPairs(context: Context, { tree, queries, max }: Join, { row, entry, shift }: SharedQuadrants) {
   const { set, polygon, boundary } = tree.entries;
@@ -225,8 +226,8 @@ interface OpenPairs {
 }
 
 /**
- * For every pair of quadrants, the smaller quadrant and the part of both polygons in it. A polygon that contains the
- * quadrant has no edges there.
+ * For every pair of quadrants: the smaller quadrant, and the parts of both polygons in the smaller quadrant. If a
+ * polygon contains the smaller quadrant, the polygon's part has no edges.
  */
 function cellsOf(context: Context, { tree, queries }: Join, { row, entry, shift }: OpenPairs): QuadrantPairs {
   const { nodes } = tree;

@@ -39,8 +39,8 @@ export interface Points {
 }
 
 /**
- * Points on a device, in steps of the domain. Points outside the domain are moved to its far end, which no polygon
- * contains.
+ * Points on a device, in steps of the domain. A coordinate outside the domain is replaced by {@link DOMAIN_STEPS}, the
+ * right or top end of the domain. No polygon contains points with this coordinate.
  */
 export interface PlacedPoints {
   readonly x: Column<'u32'>;
@@ -84,7 +84,8 @@ function stepOf(at: number, from: number, size: number, point: number): number {
 }
 
 /**
- * The step of a domain that is nearest to a coordinate. If the coordinate is outside the domain, the end of the domain.
+ * The step of a domain that is nearest to a coordinate. Returns {@link DOMAIN_STEPS} if the coordinate is outside the
+ * domain.
  */
 export function nearestStep(at: number, from: number, size: number): number {
   const step = Math.round(((at - from) / size) * DOMAIN_STEPS);
@@ -167,8 +168,8 @@ const fromRoot = fn('fromRoot', { x: u32, y: u32 }, walk, ({ x, y }) => ({
 }));
 
 /**
- * A step of the walk, which lists the entries of all nodes that contain a point, from the root down. It lists all
- * entries of a node, then continues in the child that contains the point.
+ * One step of the walk through the nodes that contain a point, from the root down. The step lists the next entry of the
+ * current node. After the last entry, the walk goes down to the child that contains the point.
  */
 const nextEntry = fn(
   'nextEntry',
@@ -192,7 +193,10 @@ const nextEntry = fn(
   },
 );
 
-/** The child of a node whose quadrant contains a point, and whether this child exists in the tree. */
+/**
+ * For a node that contains a point: the index of the child that contains the point, and whether the tree has this
+ * child.
+ */
 function childWith(
   { firstChild, children }: Pick<TableNode, 'firstChild' | 'children'>,
   side: U32,
@@ -232,7 +236,8 @@ interface PointAtEntry {
 
 function entryHolds({ x, y, entry, shift, boundary, corner, first, count, edge, ends }: PointAtEntry): Bool {
   const inside = Var(u32(boundary.at(entry).eq(0)));
-  // The entry of a polygon's first sheet answers for all its sheets (groups of parts that do not overlap).
+  // Starts at the entry of the polygon's first sheet (a group of parts that do not overlap). Goes on with the entries
+  // of further sheets, whose `boundary` is 2, until a sheet contains the point.
   const sheet = Var(entry);
   const goesOn = Var(boundary.at(entry).eq(1));
   While(

@@ -55,8 +55,8 @@ const entryOf = fn(
 /**
  * The polygons that have quadrants at the nodes found for queries, each polygon once per query.
  *
- * - Work O(entries of the nodes), plus sorting them. Waits for the device twice, or once if the number of entries can
- *   be estimated, because an earlier query of this tree had about as many nodes.
+ * - Work O(entries of the nodes), plus sorting them. Usually waits for the device twice. Waits only once if an earlier
+ *   query of this tree, for about as many nodes, gives an estimate of the number of entries.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
@@ -81,7 +81,7 @@ export async function polygonsOf(context: Context, tree: MaqTree, found: QueryNo
   return eachOnce(context, extent, all, max).finally(() => context.dispose(all));
 }
 
-/** Arguments of `expand` that list the entries of nodes. */
+/** Arguments for a call of `expand` that lists the entries of nodes. */
 function entriesOf({ nodes, entries }: MaqTree, { query, node }: QueryNodes) {
   const captures = { first: nodes.firstEntry, polygons: entries.polygon, sets: entries.set };
   return [{ query, node }, gather(nodes.entryCount, node), entryOf, { captures }] as const;
@@ -92,7 +92,10 @@ async function lastQuery(context: Context, { query }: QueryNodes): Promise<numbe
   return last ?? 0;
 }
 
-/** Same as {@link polygonsOf}, if there are at most `max` entries and enough memory. Waits for the device once. */
+/**
+ * Same as {@link polygonsOf}, but undefined if there are more than `capacity` entries or memory is short. `max` is the
+ * largest index of a query. Waits for the device once.
+ */
 async function polygonsWithin(
   context: Context,
   tree: MaqTree,
@@ -122,10 +125,11 @@ async function polygonsWithin(
 /**
  * For each query polygon, the polygons of a tree with a quadrant that overlaps a quadrant of the query polygon, each
  * polygon once. These are all polygons that share area with the query polygon, and some that share only boundary
- * quadrants with it. So the result is only the filter of a join; `joinPolygons` is exact.
+ * quadrants with it. So the result only has the candidates for a join; `joinPolygons` is exact.
  *
  * - Work O(quadrants of queries · levels + pairs of quadrants), plus sorting the pairs. Waits for the device three
- *   times for each part of the pairs. The default capacity of a part is 2²⁴ pairs.
+ *   times if there are at most `capacity` pairs of quadrants. Otherwise the pairs are processed in parts, with two
+ *   waits per part and up to four more. The default capacity is 2²⁴ pairs.
  * - The result has the same pairs in the same order on every backend, for every capacity.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
@@ -165,7 +169,7 @@ export async function queryPolygons(
   }
 }
 
-/** Row indices in the order of query, set and polygon. */
+/** The indices of rows, sorted by the query, set and polygon of the rows. */
 export function orderByPolygons(
   { sets, polygons }: MaqExtent,
   { query, set, polygon }: QueryPolygons,
@@ -198,8 +202,8 @@ function firstPairs(context: Context, pairs: QueryPolygons, count: number): Quer
 }
 
 /**
- * Same as {@link eachOnce} for pairs that can be packed into 64-bit numbers. Sorts these numbers, so that no rows need
- * to be gathered.
+ * Sorts pairs and removes duplicates, without waiting for the device. If pairs can be packed into 64-bit keys, sorts
+ * the keys, so that no rows need to be gathered. `max` is the largest index of a query.
  */
 function distinctPairs(context: Context, extent: MaqExtent, pairs: QueryPolygons, max: number): QueryPolygons {
   const [setBits, polygonBits] = [bitsUpTo(extent.sets - 1), bitsUpTo(extent.polygons - 1)];
@@ -211,7 +215,7 @@ function distinctPairs(context: Context, extent: MaqExtent, pairs: QueryPolygons
 
 const widths = { setBits: uniform(u32), polygonBits: uniform(u32) } as const;
 
-/** Packs query, set and polygon into a key that has their order. */
+/** Packs query, set and polygon into a key. Keys are ordered by query, then set, then polygon. */
 const pairKey = fn(
   'pairKey',
   { query: u32, set: u32, polygon: u32, ...widths },

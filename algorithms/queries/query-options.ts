@@ -3,8 +3,9 @@ import { atLeast, type Kind, optional, someOptions } from '../../primitives/kind
 
 export interface QueryOptions {
   /**
-   * Maximum number of pairs of a query and a node that are processed on the device at a time; further pairs wait. The
-   * result does not depend on this limit, but must fit on the device as a whole.
+   * Maximum number of pairs that are processed on the device at a time; further pairs wait. A pair is a window and a
+   * node, or a quadrant of a query and an entry. The result does not depend on this limit, but must fit on the device
+   * as a whole.
    */
   readonly capacity?: number | undefined;
 }

@@ -74,9 +74,12 @@ export async function queryWindows(context: Context, tree: MaqTree, windows: Pla
 }
 
 /**
- * Number of words per node in the table for walks. The words are: the column and the side, packed as in
- * `open-quadrants.ts`; the row, with bit 30 set if there are children and bit 31 if there are entries; the first child;
- * and the node that follows all descendants.
+ * Number of words per node in the table for walks:
+ *
+ * - word 0: the column and the side of the node's quadrant, packed as `column` in `open-quadrants.ts`,
+ * - word 1: the row of the quadrant; bit 30 is set if the node has children, and bit 31 if it has entries,
+ * - word 2: the first child,
+ * - word 3: the node that follows all descendants of this node in the walk.
  */
 const WORDS = 4;
 

@@ -23,8 +23,8 @@ import { nodeBeside, nodeOf } from '../maq-tree/node-table.ts';
 import { DOMAIN_BITS, type Quadrants } from '../quadrants/index.ts';
 
 /**
- * Pairs of a quadrant, given by its row, and an entry of a tree, if one of the two quadrants contains the other.
- * Ordered by row.
+ * Pairs of a given quadrant and an entry of a tree whose quadrant contains the given one or is within it. `row` is the
+ * index of the given quadrant. Pairs are ordered by `row`.
  */
 export interface SharedQuadrants {
   readonly row: Column<'u32'>;
@@ -35,15 +35,16 @@ export interface SharedQuadrants {
 
 /**
  * Finds all entries of a tree whose quadrants overlap the given quadrants. Calls `take` with the pairs in parts, and
- * with the largest polygon index of the given quadrants. A part has at most `capacity` pairs, or a single segment with
- * more. A part continues where the preceding part ended, which may be within a row.
+ * with the largest polygon index of the given quadrants. A part has at most `capacity` pairs, or it is a single segment
+ * (a range of adjacent entries) with more pairs. The pairs of one given quadrant may be spread over several parts.
  *
- * A segment is a range of adjacent entries. There is a segment for each node that contains the quadrant, and a segment
- * on every level for the nodes inside the quadrant, which are adjacent. The walk goes from the root down to the
- * quadrant. Below the quadrant, the first child of the first node and the last child of the last node bound the next
- * level.
+ * Each given quadrant has a segment for each node that contains the quadrant. It also has a segment on every level
+ * below, for the nodes inside the quadrant, which are adjacent. The walk that finds the segments goes from the root
+ * down to the quadrant. From then on, the nodes of the next level are those from the first child of the first node to
+ * the last child of the last node.
  *
- * - Work O(quadrants · levels + pairs), span O(levels + log pairs). Waits for the device twice, and once per part.
+ * - Work O(quadrants · levels + pairs), span O(levels + log pairs). Waits for the device twice if there are at most
+ *   `capacity` pairs, and otherwise three times, plus once per part. The waits of `take` come on top.
  * - The result has the same pairs in the same order on every backend, for every capacity.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon

@@ -65,7 +65,7 @@ export interface ZonalBins {
 }
 
 /**
- * Result of a zonal histogram. For every zone, the counts of its bins, `nodata`, `below` and `above` add up to `cells`.
+ * Result of a zonal histogram. For every zone, the counts of all bins plus `nodata`, `below` and `above` equal `cells`.
  */
 export interface ZonalHistogram {
   readonly names: readonly string[];
@@ -79,9 +79,9 @@ export interface ZonalHistogram {
   readonly above: BigUint64Array;
   /** Statistics of all zones. Undefined if the job did not ask for statistics. */
   readonly statistics: ZoneStatistics | undefined;
-  /** Size of a step of the integer grid in the raster's coordinates, along x and y. */
+  /** Step of the integer grid to which vertices are snapped (2⁻²⁰ of a cell), in the raster's coordinates. */
   readonly gridStep: readonly [x: number, y: number];
-  /** Indices of the zones whose overlapping parts were united, ascending. Undefined if there are none. */
+  /** Indices of the zones whose overlapping parts were united, ascending. Undefined if no parts were united. */
   readonly united?: Uint32Array | undefined;
   /** Notes on zones that the raster does not cover, and on zones whose parts overlap. */
   readonly notes: readonly Note[];

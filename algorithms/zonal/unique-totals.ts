@@ -18,7 +18,7 @@ export const BYTES_PER_PAIR = 16;
 /** Collects pairs of zone and value over all windows, with their numbers of cells. */
 export interface UniqueTotals {
   /**
-   * Adds the pairs of a window. `members[i]` is the number that zone i of the window has in the job.
+   * Adds the pairs of a window. Zone `i` of the window is zone `members[i]` of the job.
    *
    * @throws OutOfMemoryError `zonal/unique-memory-bytes` if all pairs together take more than `memoryBytes`.
    */
@@ -27,8 +27,8 @@ export interface UniqueTotals {
 }
 
 /**
- * Creates an empty collection. It keeps sorted runs of pairs, and merges the last two runs once the last one is at
- * least half as long as the other. So n pairs from w windows are merged in O(n log w).
+ * Creates an empty collection. The collection keeps sorted runs of pairs. While the last run is at least half as long
+ * as the run before it, these two runs are merged. Merging n pairs from w windows thus takes O(n log w).
  */
 export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueTotals {
   const runs: UniqueRows[] = [];

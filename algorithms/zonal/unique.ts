@@ -7,8 +7,8 @@ import { ABSENT, type WindowPlan } from './window-plan.ts';
 import { orderedFunctor, zoneCells, zoneRows } from './zone-cells.ts';
 
 /**
- * Every finite value that occurs in a zone of the window, as an ordered word (u32 with the order of the values), and
- * its number of cells.
+ * Number of cells for each pair of a zone of the window and a finite value that occurs in the zone. Values are ordered
+ * words (u32 with the order of the values).
  */
 export type UniqueCounts = {
   readonly zone: Column<'u32'>;
@@ -17,8 +17,8 @@ export type UniqueCounts = {
 };
 
 /**
- * Counts how often each value occurs in every zone of a window. Sorts the cells by zone and value, then counts runs of
- * equal cells.
+ * Counts how often each finite value occurs in every zone of a window. Sorts the cells by zone and value, then measures
+ * the length of each run of equal pairs of zone and value.
  */
 export function windowUnique(
   context: Context,

@@ -25,8 +25,9 @@ import { pairTiles, tileRows, wordRows } from './tiles.ts';
 import { ABSENT } from './window-plan.ts';
 
 /**
- * Computes the histograms of the zones in a window, concatenated. After {@link coverZones}, performs steps 2 to 4 of
- * Zhang and Wang 2014 as a chain of primitives. Runs unchanged on every backend and does not wait for the device.
+ * Computes the histograms of the zones in a window, concatenated. Performs the four steps of Zhang and Wang 2014 as a
+ * chain of primitives, on the bitmaps from {@link coverZones}. Runs unchanged on every backend and does not wait for
+ * the device.
  */
 export function windowHistogram(
   context: Context,
@@ -46,7 +47,7 @@ export function windowHistogram(
 
 /** Histograms of the tiles that are inside a zone. */
 interface TileHistograms {
-  /** For each tile of the window, the index of its histogram. */
+  /** For each tile of the window, the index of its histogram in `counts`; meaningless for tiles inside no zone. */
   readonly place: Column<'u32'>;
   readonly counts: Column<'u32'>;
 }
@@ -91,7 +92,10 @@ function defineSlotOfTileCell(classifier: Classifier) {
   );
 }
 
-/** Step 4 of the method of Zhang and Wang 2014: counts the cells of boundary tiles that are in the zone. */
+/**
+ * Step 4 of the method of Zhang and Wang 2014: for each pair of a zone and a tile on its boundary, counts the tile's
+ * cells that are in the zone. Returns a histogram for every zone of the window.
+ */
 function countBoundaryTiles(
   context: Context,
   coverage: Coverage,
@@ -147,7 +151,7 @@ const slotAndCount = fn(
 
 /**
  * Step 3 of the method of Zhang and Wang 2014: adds the histograms of tiles inside a zone to the histogram of the zone.
- * Bins are added one after another, over all pairs of a zone and a tile in the order of the zones.
+ * The counts to add are ordered by bin and then by zone, so that all counts for one bin of a zone are adjacent.
  */
 function addInsideTiles(
   context: Context,

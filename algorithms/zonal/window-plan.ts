@@ -1,21 +1,22 @@
 import type { RasterGrid, Window } from '../geometry/raster.ts';
 
-/** Boxes of the cells that the rings of each zone can reach. The last column and the last row are exclusive. */
+/** Bounding boxes of the zones, in cells of the raster. `endColumn` and `endRow` are exclusive. */
 export interface ZoneBoxes {
   readonly firstColumn: Float64Array;
   readonly endColumn: Float64Array;
   readonly firstRow: Float64Array;
   readonly endRow: Float64Array;
   /**
-   * The zone or the further sheet (group of parts that do not overlap) to which each box belongs. Further sheets are
-   * numbered after all zones. If longitudes wrap around, several boxes may belong to the same zone or sheet.
+   * The zone or the further sheet to which each box belongs. A sheet is a group of parts that do not overlap. The first
+   * sheet of a zone has the zone's number; further sheets are numbered after all zones. If longitudes wrap around,
+   * several boxes may belong to the same zone or sheet.
    */
   readonly zone: Uint32Array;
-  /** The zone of each further sheet. Undefined if there are no further sheets. */
+  /** The zone of each further sheet (see `zone`). Undefined if there are no further sheets. */
   readonly furtherOf?: Uint32Array | undefined;
 }
 
-/** Index of each word of a zone in the table of a window's zones; see {@link planWindow}. */
+/** Positions of the words in a row of the table of zones; see {@link WindowPlan.table}. */
 export const ZONE_FIELDS = {
   /** Index of the first word of the zone's bitmap. */
   word: 0,
@@ -30,8 +31,8 @@ export const ZONE_STRIDE = 5;
 export const ABSENT: number = 2 ** 32 - 1;
 
 /**
- * The zones in a window, each with the rectangle of tiles around it. The tiles are the grid file of Zhang and Wang
- * 2014.
+ * The zones in a window, each with the rectangle of tiles around it. The tiles serve as the spatial index that Zhang
+ * and Wang 2014 call a grid file.
  */
 export interface WindowPlan {
   readonly window: Window;
@@ -41,8 +42,8 @@ export interface WindowPlan {
   /** The zones in the window, given by their numbers in the job, ascending. */
   readonly zones: Uint32Array;
   /**
-   * For each zone and each further sheet of the job, its row in `table`, or {@link ABSENT} if it is not in the window.
-   * The row of a zone is also its index in the window.
+   * For each zone and each further sheet (see {@link ZoneBoxes.zone}) of the job, the row in `table`, or {@link ABSENT}
+   * for a zone or sheet that is not in the window. The row of a zone is also the zone's index in the window.
    */
   readonly local: Uint32Array;
   /**
@@ -50,7 +51,7 @@ export interface WindowPlan {
    * sheet (group of parts that do not overlap).
    */
   readonly table: Uint32Array;
-  /** For each further sheet in the window, the index of its zone in the window. */
+  /** For each further sheet (see {@link ZoneBoxes.zone}) in the window, the index of its zone in the window. */
   readonly furtherOf: Uint32Array;
   /**
    * Pairs of a zone and a tile, in the order of the zones. `pairZone` has the zone's index in the window, `pairRank`
@@ -60,7 +61,7 @@ export interface WindowPlan {
   readonly pairRank: Uint32Array;
   /** Number of words of the bitmaps of all zones. A bitmap has one bit for each cell of each pair. */
   readonly words: number;
-  /** Number of words of the bitmaps of further sheets, which follow the bitmaps of the zones. */
+  /** Number of words of the bitmaps of further sheets (see {@link ZoneBoxes.zone}), stored after those of the zones. */
   readonly furtherWords: number;
 }
 
@@ -126,7 +127,7 @@ function furtherSheets(bySheet: ReadonlyMap<number, unknown>, zoneCount: number)
   return Uint32Array.from([...bySheet.keys()].filter((sheet) => sheet >= zoneCount)).sort();
 }
 
-/** The rectangle of tiles around all sheets of each zone. */
+/** For each zone, the rectangle of tiles around all its sheets (groups of parts that do not overlap). */
 function tilesByZone(
   bySheet: ReadonlyMap<number, TileRectangle>,
   zoneCount: number,

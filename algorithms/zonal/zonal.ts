@@ -68,17 +68,17 @@ export interface ZonalJob {
 
 /**
  * Counts, for every zone, the values of the raster cells whose centres are in the zone. The raster is streamed in
- * windows. Windows and blocks of the file that contain no part of a zone are not read.
+ * windows. Windows and blocks of the file that overlap no tile of a zone's bounding box are not read.
  *
  * A cell belongs to a zone if its centre is in one of the zone's parts by the even-odd rule. Edges are half-open in map
- * space: left and bottom edges belong to the zone. The test is done in integers, on a grid of 2⁻²⁰ of a cell. Zones may
- * overlap. The parts of a zone may overlap too; the result then has a note. `fill: 'even-odd'` applies the even-odd
- * rule to all rings of the zone together. For every zone, the counts of bins, nodata, below and above add up to the
- * number of its cells. Results have the same bytes on every backend.
+ * space: left and bottom edges belong to the zone. The test uses integer coordinates, on a grid with steps of 2⁻²⁰ of a
+ * cell. Zones may overlap. The parts of a zone may overlap too; the result then has a note. `fill: 'even-odd'` applies
+ * the even-odd rule to all rings of the zone together. For every zone, the counts of all bins plus nodata, below and
+ * above equal the number of cells in the zone. Results have the same bytes on every backend.
  *
  * A cell has no data if its stored value is `raster.nodata` or the raster's mask is 0. Bins, minimum, maximum and
- * unique values use scaled values, which are `stored × scale + offset` in f64. Sums use the exact products with the
- * scale.
+ * unique values use scaled values, which are `stored × scale + offset` in f64. Sums add the exact scaled values and
+ * are rounded to f64 once.
  *
  * With every binning, ±Infinity counts as above or below, NaN as nodata, and −0 as 0.
  *
@@ -162,8 +162,9 @@ const aJob: Kind = someOptions<ZonalJob>({
 const WINDOWS_UNDER_WAY = 2;
 
 /**
- * Bytes needed to count a window: the bitmaps, including those of sheets; the histograms of zones and tiles; the rows
- * that add tile histograms to zones, before and after their reduction; and, if wanted, statistics and unique values.
+ * Bytes needed to count a window: the bitmaps of zones and of further sheets (groups of parts that do not overlap); the
+ * histograms of zones and tiles; the counts of tiles that are added to zones, before and after the reduction; and, if
+ * needed, statistics, cells hidden by the raster's mask, and unique values.
  */
 function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
   const pairs = plan.pairZone.length;
@@ -175,8 +176,9 @@ function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
 }
 
 /**
- * Number of words for statistics: rows of cells, the statistics of each row, and the statistics of each zone. There are
- * no more zones than rows.
+ * Number of words for the rows of 32 cells, the statistics of each row, and the statistics of each zone. There are no
+ * more zones than rows, so the multiples of `words` (the maximum number of rows) include the zones. Only the counters
+ * for f32 values outside the main groups of exponents are added per zone.
  */
 function statisticsWords({ words, zones }: WindowPlan, sample: Sample): number {
   return sample === 'f32' ? 19 * words + WIDE_COUNTERS * zones.length : 12 * words;
@@ -186,7 +188,7 @@ function wantsStatistics({ statistics }: ZonalJob): boolean {
   return statistics ?? true;
 }
 
-/** Whether rows of cells must be reduced. Without bins, the rows are also used to count cells. */
+/** Whether rows of 32 cells must be reduced: for statistics, or to count the cells of zones if there are no bins. */
 function wantsRows(job: ZonalJob): boolean {
   return wantsStatistics(job) || job.binning.kind === 'none';
 }
@@ -220,7 +222,10 @@ interface LoadedWindow extends PlannedWindow {
   readonly mask: Uint8Array | undefined;
 }
 
-/** Reads windows ahead, within the bounds of the queue between the stages, and counts them one by one. */
+/**
+ * Reads and counts windows. Reading runs ahead until the queue of windows that wait to be counted is full. At most
+ * {@link WINDOWS_UNDER_WAY} windows are counted at the same time.
+ */
 async function streamWindows(
   context: Context,
   job: ZonalJob,
@@ -283,7 +288,7 @@ function watchPromises(): { watch<T>(work: Promise<T>): Promise<T>; settled(): P
   };
 }
 
-/** Returns the original error, from inside the errors in which the graph wrapped it. */
+/** Returns the original error if the graph wrapped it in one or more `GraphError`s; else `error` itself. */
 function innermost(error: unknown): unknown {
   const isOurs = error instanceof Error && error.name === 'GraphError' && error.cause !== undefined;
   return isOurs ? innermost(error.cause) : error;

@@ -12,8 +12,8 @@ import { wordRows } from './tiles.ts';
 import { ABSENT } from './window-plan.ts';
 
 /**
- * Rows of 32 cells that contain cells of a zone: the zone, the index of the first cell, and a mask of the cells in the
- * zone.
+ * Rows of 32 cells, each with at least one cell in a zone. The columns are the zone, the index of the row's first cell,
+ * and a mask of the row's cells that are in the zone.
  */
 export type ZoneRows = {
   readonly zone: Column<'u32'>;
@@ -72,7 +72,7 @@ export function orderedFunctor(sample: Sample): Functor<{ readonly raw: Scalar<'
   return fn('ordered', { raw: u32 }, u32, ({ raw }) => orderedRaw(sample, raw));
 }
 
-/** Same as {@link orderedFunctor}, for use in a functor. */
+/** Emits the code of {@link orderedFunctor} inside another functor. */
 export function orderedRaw(sample: Sample, raw: U32): U32 {
   if (sample === 'i8') return raw.xor(0x80);
   if (sample === 'i16') return raw.xor(0x8000);

@@ -45,7 +45,10 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'zonal/zones-without-cells': (n) => `No centre of a cell lies in ${n === 1 ? '1 zone' : `${n} zones`} on the raster`,
 };
 
-/** Whether the box of a zone overlaps the raster at some turn of longitude. Sharing only an edge is no overlap. */
+/**
+ * Whether the bounding box of a zone overlaps the raster after some shift by whole turns of longitude (360°). A shared
+ * edge is no overlap.
+ */
 function meets({ polygons, shifts }: PlacedZones, zone: number, grid: RasterGrid): boolean {
   const vertices = verticesOf(polygons, zone);
   const [top, bottom] = rangeOf(polygons.row, ...vertices);
@@ -57,7 +60,7 @@ function meets({ polygons, shifts }: PlacedZones, zone: number, grid: RasterGrid
   return shifts[zone]!.some((shift) => left + shift < width && right + shift > 0);
 }
 
-/** Whether some ring of the zone extends beyond the raster at every turn of longitude. */
+/** Whether some ring of the zone extends beyond the raster, by however many turns of longitude (360°) it is shifted. */
 function reachesBeyond({ polygons }: PlacedZones, zone: number, grid: RasterGrid): boolean {
   const { polygonRings, ringVertices, column, row } = polygons;
   const [width, height] = [grid.width * STEPS_PER_CELL, grid.height * STEPS_PER_CELL];
@@ -110,8 +113,8 @@ function describeExtent({ x, y }: FileExtent): string {
 }
 
 /**
- * Prints a coordinate with nine digits: about a decimetre for longitudes in degrees, a centimetre for coordinates in
- * metres.
+ * Returns a coordinate as text with nine significant digits. Their precision is about a decimetre for longitudes in
+ * degrees and a centimetre for coordinates in metres.
  */
 function short(coordinate: number): string {
   return String(Number(coordinate.toPrecision(9)));

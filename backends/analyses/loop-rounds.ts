@@ -146,8 +146,8 @@ function passesOf(
 }
 
 /**
- * The constants that the rounds of a loop add to a counter. Every round adds at least one of them, and none twice.
- * Undefined if a round may add none, or if the function assigns the counter in any other way.
+ * The constants that the rounds of a loop add to a counter. Every round adds one or more of these constants, each at
+ * most once. Undefined if a round may add no constant, or if the function assigns the counter in any other way.
  */
 function stepsOf({ body, step }: Loop, fn: IrFunction, locals: Locals, counter: Local): number[] | undefined {
   const own = [...setsOf(counter, body, false), ...setsOf(counter, step, false)];

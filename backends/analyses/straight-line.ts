@@ -11,7 +11,7 @@ import {
 /**
  * The fields of every node of a graph. A graph is the straight-line code of a functor: calls are inlined, branches
  * become selections (if-conversion, Allen et al. 1983), and equal values are merged (hash-consing). All operations of
- * the graph are total, and the graph can be evaluated for four lanes at a time.
+ * the graph are total. Unless {@link Lanes} is `scalars`, the graph can be evaluated for four lanes at a time.
  */
 
 interface NodeCommon {
@@ -38,8 +38,8 @@ export interface OperationNode extends NodeCommon {
 }
 
 /**
- * Element `index` of an array. If `index` varies between lanes, it equals the loop index plus `shift` at all loop
- * indices that satisfy every floor. The value of `shift` is the same in all lanes.
+ * Element `index` of an array. If `index` varies between lanes, it equals the launch index plus `shift` wherever the
+ * launch index satisfies all conditions in `floors`. The value of `shift` is the same in all lanes.
  */
 export interface ReadNode extends NodeCommon {
   readonly kind: 'read';
@@ -49,14 +49,15 @@ export interface ReadNode extends NodeCommon {
   readonly floors: readonly Floor[];
 }
 
-/** The condition that the loop index plus `shift` is at least `min`. Both values are the same in all lanes. */
+/** The condition that the launch index plus `shift` is at least `min`. `shift` and `min` are the same in all lanes. */
 export interface Floor {
   readonly shift: Node;
   readonly min: Node;
 }
 
 /**
- * The distance `by` of an index from the loop index. The distance is valid where the loop index satisfies every floor.
+ * The distance `by` of an index from the launch index. The distance is valid where the launch index satisfies all
+ * conditions in `floors`.
  */
 interface Shift {
   readonly by: Node;
@@ -71,8 +72,8 @@ export interface GatherNode extends NodeCommon {
 }
 
 /**
- * Element `index >> by` of an array. Four adjacent loop indices read the same element if the first index is a multiple
- * of four.
+ * Element `index >> by` of an array, where `index` is the launch index. Four adjacent launch indices read the same
+ * element if the first of them is a multiple of four.
  */
 export interface SharedNode extends NodeCommon {
   readonly kind: 'shared';
@@ -222,7 +223,7 @@ export class Graph {
     return depth;
   }
 
-  /** Removes selections that if-conversion made superfluous, and bools that were converted to integers and back. */
+  /** Removes selections that if-conversion made superfluous, and conversions of bools to integers and back. */
   #simplify(name: OperationName, type: ScalarType, operands: readonly Node[]): Node | undefined {
     const [a, b, condition] = operands;
     if (name === 'select') {
@@ -238,7 +239,10 @@ export class Graph {
     return undefined;
   }
 
-  /** If `index` is the loop index plus a lane-invariant value, modulo 2³², returns this value; else undefined. */
+  /**
+   * If `index` is the launch index plus a lane-invariant value, modulo 2³², returns this value and the conditions under
+   * which the equation holds; else undefined.
+   */
   #shiftOf(index: Node): Shift | undefined {
     if (index.kind === 'index') return { by: this.literal('u32', 0), floors: [] };
     if (index.kind !== 'operation') return undefined;
@@ -264,8 +268,9 @@ export class Graph {
   }
 
   /**
-   * If `taken` is `min(index, n)`, returns n. The difference `index - min(index, n)` is `index - n` clamped at 0.
-   * Vectors do not process the lowest indices, where the clamping matters.
+   * If `taken` is `min(index, n)`, returns n; else undefined. The difference `index - min(index, n)` is `index - n`
+   * clamped at 0. The clamping matters only for indices below n. The caller adds a {@link Floor} that excludes these
+   * indices from evaluation in vectors.
    */
   #takenAtMost(index: Node, taken: Node): Node | undefined {
     if (this.#lanes === 'scalars' || taken.kind !== 'operation') return undefined;

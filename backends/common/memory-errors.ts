@@ -8,7 +8,7 @@ export function usedAfterRelease({ id }: DeviceBuffer): ArgumentError {
   });
 }
 
-/** Returns the buffer if it contains the words of a transfer; else throws. */
+/** Returns the buffer if it contains `words` words from index `word` on; else throws. */
 export function inRange<B extends Pick<DeviceBuffer, 'words'>>(buffer: B, word: number, words: number): B {
   if (word >= 0 && words >= 0 && word + words <= buffer.words) return buffer;
   throw new ArgumentError('memory/range', 'A transfer reaches beyond its buffer.', {

@@ -32,7 +32,7 @@ export interface Failover {
   /** The backend that replaces it. */
   readonly to: Backend['name'];
   readonly reason: DeviceLostError;
-  /** Number of kernels that the new backend ran again. */
+  /** Number of kernels that the new backend ran again. A call of a prepared pipeline counts as one kernel. */
   readonly commands: number;
 }
 
@@ -45,14 +45,14 @@ export interface FailoverOptions {
    */
   readonly onFailover?: ((failover: Failover) => void) | undefined;
   /**
-   * Called when `onFailover` fails and when a standby is abandoned at closing. By default the platform issues a
-   * warning.
+   * Called when `onFailover` fails, and when `close` stops waiting for a standby that is still being opened. By default
+   * the platform issues a warning.
    */
   readonly onWarning?: OnWarning | undefined;
   /**
-   * Bounds of the replay log: `bytes` of host copies, and `commands`, the number of kernels. Copies of buffers in use
-   * do not count. When the log exceeds either bound, the buffers in use are copied to the host and all older entries
-   * are dropped. Default: 256 MiB and 10,000 kernels.
+   * Bounds of the replay log. `bytes` bounds the host copies, not counting copies of the current contents of buffers in
+   * use. `commands` bounds the number of kernels. When the log exceeds either bound, the buffers in use are copied to
+   * the host and all older entries are dropped. Default: 256 MiB and 10,000 kernels.
    */
   readonly keep?: { readonly bytes?: number | undefined; readonly commands?: number | undefined } | undefined;
 }
@@ -80,12 +80,12 @@ const REPLAYED_AT_ONCE = 256;
 
 /**
  * Wraps a backend so that its loss costs only time. After a loss, a standby backend replays all commands that the
- * buffers in use depend on. It also answers the pending reads. Results do not depend on the backend, so their bytes
- * stay the same.
+ * buffers in use depend on, and answers the pending reads. Results do not depend on the backend, so their bytes stay
+ * the same.
  *
  * Every upload and every kernel is logged on the host until no buffer in use and no pending read depends on it. When
  * the log exceeds `keep`, the buffers in use are copied to the host and older entries are dropped. The cost is host
- * memory: a copy of the uploads or of the buffers in use, plus at most `keep.bytes`.
+ * memory: up to one copy of each buffer in use, plus the other copies in the log, which `keep.bytes` bounds.
  *
  * Only a `DeviceLostError` of the backend causes a failover; all other errors go to the caller. A standby that is lost
  * later is replaced in the same way. If a standby fails or is lost while it takes over, the failover backend ends.
@@ -277,7 +277,10 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     });
   };
 
-  /** Keeps the log short: sweeps it and, if it is still too long, copies the buffers in use to the host. */
+  /**
+   * Keeps the log short: drops the entries that are no longer needed. If the log is still too long, copies the buffers
+   * in use to the host.
+   */
   const tidy = (): void => {
     if (takingOver !== undefined || copying || !log.worthSweeping) return;
     log.sweep(byId.values());
@@ -343,8 +346,9 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
 
   /** Replays the log, including entries appended meanwhile. Returns the number of kernels. */
   const replay = async (): Promise<number> => {
-    // The caller has already released some buffers of the log. Each is released right after its last use in the log, so
-    // that the replay needs no more memory than the original run.
+    // The caller has already released some buffers of the log. The replay allocates these buffers again. Each of these
+    // buffers is released right after its last use in the log, so that the replay needs no more memory than the
+    // original run.
     const lastUse = new Map<Held, number>();
     for (const [i, entry] of log.entries.entries()) {
       for (const held of buffersOf(entry)) if (held.released) lastUse.set(held, i);
@@ -493,7 +497,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
         return await asked.lendWords?.(physical(held), word, words);
       } catch (error) {
         if (!(error instanceof DeviceLostError)) throw error;
-        // If a standby has taken over in the meantime, it must not be treated as lost.
+        // If a standby has replaced `asked` in the meantime, the error does not mean that the standby is lost.
         if (asked === current) lose(error);
         return undefined;
       }
@@ -518,8 +522,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       return true;
     },
     play(script, call) {
-      // Refuse scripts (recorded commands) with a gate (a word that disables commands). A gate disables the rounds
-      // after a loop has ended, and a standby could not tell which rounds of the log were disabled.
+      // Refuse scripts (recorded commands) with a gate: a word on the device that disables the remaining rounds of a
+      // loop once the loop has ended. A standby could not tell which of the logged rounds were disabled.
       if (script.gate !== undefined) return false;
       command({ kind: 'play', script, call });
       return true;
@@ -545,7 +549,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     },
     async close() {
       end(new DeviceLostError('device/closed', 'The backend was closed.'));
-      // A failover in progress waits for its standby. When the standby is closed, the failover fails and ends.
+      // During a replay, `current` is already the standby. Closing the standby ends the replay, so that `takingOver`
+      // settles.
       const closed = Promise.all([...retired, current].map((each) => each.close()));
       const [inTime] = await Promise.all([endsWithin(CLOSE_LIMIT, takingOver ?? closed), closed]);
       if (!inTime && takingOver !== undefined) warn(standbyLeft(), onWarning);

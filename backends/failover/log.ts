@@ -84,7 +84,7 @@ export interface Log {
   clear(): void;
 }
 
-/** A log is swept again when it exceeds twice its size after the last sweep plus this slack. */
+/** A log is swept again when its entries or bytes exceed this slack plus twice their number after the last sweep. */
 export interface Slack {
   readonly entries: number;
   readonly bytes: number;
@@ -165,8 +165,8 @@ export function isWhole({ buffer, word, data }: WriteEntry): boolean {
 }
 
 /**
- * Whether a command overwrites its buffers completely, so that their old contents do not matter. Only calls of prepared
- * pipelines do.
+ * Whether a command replaces the whole contents of the buffers that it writes, so that the old contents do not matter.
+ * Only calls of prepared pipelines are known to do so.
  */
 export function replacesContents({ command }: CommandEntry): boolean {
   return command.kind === 'play';

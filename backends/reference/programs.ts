@@ -5,7 +5,7 @@ import type { HostMemory } from './memory.ts';
 /** A value of a monoid, as one scalar per leaf (component). */
 export type State = readonly PlainValue[];
 
-/** Compiles a program into a function that takes the index and returns the results. */
+/** Compiles a program into a function that takes arguments, such as the launch index, and returns the results. */
 export function bind(memory: HostMemory, { module, arrays, uniforms }: Program): CompiledEntry {
   const readers = [...module.arrays].map(([name, type]) => [name, memory.reader(arrays.get(name)!, type)] as const);
   return compileJavaScript(module)(new Map(readers), uniforms);

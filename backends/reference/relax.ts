@@ -52,7 +52,7 @@ export function relax(memory: HostMemory, command: RelaxCommand): void {
   }
 }
 
-/** The place of a neighbour outside the grid. Such a neighbour has the state `outside`. */
+/** Stands for the index of a neighbour outside the grid. The state of such a neighbour is `outside`. */
 const OUTSIDE = -1;
 
 /** Indices of the neighbours of every cell of a grid, cell by cell. These indices are the same in every round. */

@@ -8,16 +8,21 @@ import { type Placing, placingsOf } from './window-module.ts';
 export interface WindowedCommand {
   readonly extent: Extent;
   readonly programs: readonly Program[];
-  /** The stores that write the results of the last program. */
+  /** The stores that write the results of the last program in `programs`. */
   readonly stores?: readonly Store[];
   /**
    * Whether stores to buffers on the host are possible, which requires that every index stores exactly once. True by
    * default.
    */
   readonly storesToHost?: boolean;
-  /** Further buffers that the inner backend's commands write. They must be on the device. */
+  /**
+   * Buffers that the commands of the inner backend write in addition to the buffers of `stores`. All `cells` must be on
+   * the device.
+   */
   readonly cells?: readonly DeviceBuffer[];
-  /** The number of rows of a window is a multiple of `multiple`, which is 1 by default. */
+  /**
+   * The number of rows of every window (range of indices) except the last is a multiple of `multiple`. 1 by default.
+   */
   readonly multiple?: number;
   /**
    * Words of working memory per row of a window (range of indices), not counting the memory that the inner backend's
@@ -28,7 +33,7 @@ export interface WindowedCommand {
   readonly fixed?: (length: number) => number;
 }
 
-/** A program with known lengths. `placings` says for each array how windows address its elements. */
+/** A program whose array lengths are known. `placings` says how windows (ranges of indices) address each array. */
 export interface AnalysedProgram extends KnownProgram {
   readonly placings: ReadonlyMap<string, Placing>;
 }
@@ -40,13 +45,15 @@ export interface Analysis {
   readonly stores: readonly Store[];
   readonly read: ReadonlySet<Spillable>;
   readonly written: ReadonlySet<Spillable>;
-  /** Buffers that windows read at arbitrary elements. They must be on the device as a whole. */
+  /**
+   * Buffers of which a window (range of indices) may read any element. The device must hold these buffers as a whole.
+   */
   readonly whole: ReadonlySet<Spillable>;
 }
 
 /**
- * A buffer that is less than half full is not uploaded whole if its size exceeds the device memory divided by
- * `SPARSE_SHARE`.
+ * If an array uses less than half of a buffer that is larger than the device memory divided by `SPARSE_SHARE`, only the
+ * needed pieces of this buffer are uploaded.
  */
 const SPARSE_SHARE = 8;
 
@@ -80,9 +87,9 @@ export async function analyse(
 }
 
 /**
- * Decides how windows read each array. An array is placed whole (all of it on the device) if the first and the last
- * window read all its elements. Any other array is read in pieces, and so is a large buffer that is less than half
- * full.
+ * Decides how windows (ranges of indices) read each array. An array is placed whole (all of it on the device) if both
+ * the first and the last window read all its elements. An array that uses less than half of a large buffer (see
+ * `SPARSE_SHARE`) is never placed whole. Arrays that are not placed whole are read in pieces.
  */
 function placed(program: KnownProgram, length: number, min: number, memoryBytes: number): AnalysedProgram {
   const ends = [elementsOf(program, 0, Math.min(length, min)), elementsOf(program, Math.max(0, length - min), length)];

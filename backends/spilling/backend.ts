@@ -40,8 +40,8 @@ export interface SpillingOptions {
    */
   readonly windowRows?: number | undefined;
   /**
-   * Maximum time in milliseconds that the host may evaluate one row; after that, the command fails. Unlimited by
-   * default. The event loop is never blocked for long.
+   * Maximum time in milliseconds that the host may spend on one row of a command; if a row takes longer, the command
+   * fails. Unlimited by default. Regardless of this limit, the host yields to the event loop every few milliseconds.
    */
   readonly hangLimit?: number | undefined;
 }
@@ -61,22 +61,24 @@ interface Command {
   /** Runs the command unchanged, in one piece. */
   readonly whole: () => void;
   readonly inWindows: (machine: WindowMachine) => Promise<void>;
-  /** Runs the command with the help of the host, if arrays that are read at random do not fit on the device. */
+  /** Runs the command with the help of the host, if the command does not fit in memory even in windows. */
   readonly onHost?: (machine: WindowMachine) => Promise<void>;
 }
 
 /**
  * Adds host memory to a backend that has `limits.memoryBytes` of device memory. As long as all buffers fit, commands go
  * straight to that backend. Otherwise the least recently used buffers are spilled to the host until they are needed
- * again. A command whose buffers do not fit together runs in windows, which are ranges of its indices. Arrays that are
- * read near the index are uploaded piece by piece, and results that do not fit are downloaded. Arrays that are read at
- * random must fit on the device; if they do not fit, the host computes the results if it can.
+ * again. A command whose buffers do not fit together runs in windows, which are ranges of its indices. For each window,
+ * the pieces of arrays that are read near the window's indices are uploaded, and results that do not fit on the device
+ * are downloaded. Arrays that are read at random must fit on the device; if they do not fit, the host computes the
+ * results if it can.
  *
  * Commands still return immediately: a command that must wait for memory is queued, and so are all commands after it.
- * An error in the queue is thrown by reads of the buffers that the command should have written, and by the next `sync`.
+ * If a queued command fails, reads of the buffers that the command should have written throw the error. If no read has
+ * thrown the error yet, the next `sync` throws it.
  *
- * Results have the same bytes as without spilling, f32 sums included. `counters.spilling` counts the transferred bytes,
- * windows and rows evaluated on the host.
+ * Results have the same bytes as without spilling, f32 sums included. `counters.spilling` counts the bytes moved
+ * between device and host, the windows, and the rows that the host has evaluated.
  *
  * @example
  * await using context = new Context(createSpillingBackend(createReferenceBackend({ limits: { memoryBytes: 4096 } })));
@@ -178,8 +180,8 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   };
 
   /**
-   * Tries three ways until one fits in memory: in windows, in windows with all other buffers spilled, and with the help
-   * of the host.
+   * Runs a command in the first of three ways that fits in memory: in windows (ranges of indices), in windows after all
+   * buffers that the windows do not need have left the device, or with the help of the host.
    */
   const inSomeWay = async ({ inWindows, onHost, once }: Command): Promise<void> => {
     const { dispatches } = inner.counters;
@@ -192,7 +194,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       } catch (error) {
         const begun = once && inner.counters.dispatches > dispatches;
         if (!isShortage(error) || begun || i === ways.length - 1) throw error;
-        // With at most this number of rows, at two words per row, the uploads of a window fit in one binding.
+        // At two words (8 bytes) per row, the uploads of this number of rows fit in one binding.
         if (isWantOfBindings(error)) maxRows = Math.min(maxRows, Math.floor(inner.limits.bindingBytes / 8));
         await places.makeRoom(places.memoryBytes, new Set());
       }
@@ -231,7 +233,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     return places.read(buffer, word, words, take);
   };
 
-  /** Fills a buffer on the device if there is free memory at once, else on the host. */
+  /** Fills a buffer on the device if device memory is free or can be freed without waiting, else on the host. */
   const upload = async (buffer: Spillable, source: WordSource): Promise<void> => {
     if (queue.idle && !forced && (await uploadToDevice(buffer, source))) return;
     const host = createHostWords(buffer.words);

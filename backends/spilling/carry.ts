@@ -14,8 +14,8 @@ import { choose, identityWords, leafArrays, leafTypes, readLeaves } from './leav
 import { planWindows, type RowWindow, type WindowMachine } from './windows.ts';
 
 /**
- * Folds and scans with exact monoids. The total of all earlier windows is combined into the first element of the next
- * window.
+ * The functions below fold and scan with exact monoids, in windows (ranges of indices). The total of all earlier
+ * windows is combined into the first element of the next window.
  */
 
 /** Folds a program's values window by window (one range of indices after the other). */
@@ -66,9 +66,9 @@ function isLast({ from, rows }: RowWindow, length: number): boolean {
 interface Carry {
   /** Returns the program with its first element replaced by carry ⊕ element. */
   into(program: Program): Program;
-  /** Returns the emit program with the exclusive prefix of its first element replaced by the carry. */
+  /** Returns the `emit` program of a scan, changed so that the exclusive prefix of the first element is the carry. */
   before(emit: Program): Program;
-  /** The cell that receives the total including the current window. */
+  /** The cell for the total of all windows up to and including the current window. */
   readonly next: Cell;
   /** Makes the total in `next` the carry of the next window. */
   pass(): void;

@@ -19,8 +19,9 @@ export async function forEachInWindows(
 }
 
 /**
- * Runs a `forEach` command whose windows do not fit in memory. Each result is computed by a separate program, which
- * reads fewer arrays. Results whose programs still do not fit are computed on the host.
+ * Runs a `forEach` command whose windows (ranges of indices) do not fit in memory. Runs a separate program for each
+ * store, which reads only the arrays that this store needs. The host executes the stores whose programs still do not
+ * fit.
  */
 export async function forEachOneByOne(
   machine: WindowMachine,
@@ -41,8 +42,8 @@ export async function forEachOneByOne(
 }
 
 /**
- * Runs a walk window by window (one range of indices after the other). The number of stores per index is unknown, so
- * the buffers that are stored to must be on the device.
+ * Runs a walk (a sequence of steps for each index) window by window (one range of indices after the other). The number
+ * of stores per index is unknown, so the buffers that the walk stores to must be on the device.
  */
 export async function walkInWindows(machine: WindowMachine, command: WalkCommand): Promise<void> {
   const { extent, start, step, changing, stores } = command;

@@ -10,8 +10,8 @@ import type { Spillable } from './places.ts';
 import { planWindows, type RowWindow, type Windowing, type WindowMachine } from './windows.ts';
 
 /**
- * Counts a histogram window by window. Windows of a segmented histogram consist of whole segments. For all other
- * histograms the counts of the windows are added up.
+ * Counts a histogram window by window (one range of indices after the other). If the histogram is segmented, every
+ * window consists of whole segments. Otherwise the counts of all windows are added up.
  */
 export async function histogramInWindows(machine: WindowMachine, command: HistogramCommand): Promise<void> {
   const { extent, program, bins, segment, histograms, inner: ranks, into } = command;
@@ -62,11 +62,9 @@ interface HistogramJob {
   readonly machine: WindowMachine;
   readonly windowing: Windowing;
   readonly count: (window: RowWindow, buffer: DeviceBuffer, word: number) => void;
-  /**
-   * Number of words of all histograms (`words`), and a function that returns the number of words of the histograms of a
-   * window with `rows` rows (`wordsFor`).
-   */
+  /** Number of words of all histograms. */
   readonly words: number;
+  /** Number of words of the histograms that count `rows` rows, starting with the first row of a segment. */
   readonly wordsFor: (rows: number) => number;
 }
 

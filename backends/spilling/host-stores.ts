@@ -6,13 +6,17 @@ import { combinations } from '../common/atomic-combinations.ts';
 import type { HostWords } from './host-words.ts';
 
 /**
- * Stores to buffers on the host. On the device, a window writes the values to temporary columns. Unless the indices are
- * contiguous, it also writes the indices. The host downloads the columns and writes the values to their places.
+ * Executes stores to buffers that are on the host. On the device, a window (range of indices) writes the values to
+ * temporary columns. Unless the indices to store at are contiguous, the window also writes these indices. The host
+ * downloads the columns and writes each value to its place.
  */
 export interface HostStores {
   /** Number of temporary columns, which is the number of words that a window (range of indices) writes per index. */
   readonly columns: number;
-  /** Extends a module: the indices to store at become further results. */
+  /**
+   * Returns a module with additional results: the indices to store at. `start` is the uniform with the window's first
+   * index.
+   */
   module(module: Module, start: string): Module;
   /**
    * The device stores that write the temporary columns of a window (range of indices) with `rows` rows into `buffer`.
@@ -62,7 +66,10 @@ export function createHostStores(hostStores: readonly HostStore[], results: numb
   };
 }
 
-/** Whether a store writes every value, uncombined, at the launch index. */
+/**
+ * Whether a store writes the value of every index to the element with this index and does not combine old and new
+ * values.
+ */
 function isPlain({ index, guard, combine }: Store): boolean {
   return index === undefined && guard === undefined && combine === undefined;
 }

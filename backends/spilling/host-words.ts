@@ -1,6 +1,6 @@
 import { OutOfMemoryError } from '../../primitives/errors.ts';
 
-/** The words of a buffer in host memory, in chunks that are allocated at the first write. Unwritten words are 0. */
+/** The words of a buffer in host memory, in chunks that are allocated at the first access. Unwritten words are 0. */
 export interface HostWords {
   readonly words: number;
   write(word: number, data: Uint32Array): void;

@@ -28,14 +28,15 @@ export interface Elements {
 }
 
 const WORDS = 2 ** 32;
-/** Exclusive bounds of counts: values from 0 up to the bound are neither negative nor wrapped. */
+/** For each type, an exclusive upper bound: integers from 0 up to this bound are neither negative nor wrapped. */
 const MAX_COUNT: Readonly<Record<'u32' | 'i32', number>> = { u32: WORDS, i32: WORDS / 2 };
 const ANY: IndexInterval = { lo: 0, hi: WORDS - 1 };
 
 /**
- * Finds which elements of each array a module may read, by interval arithmetic on the index. It recognises reads at the
- * index, at a distance from the index, backwards, strided, and in a table of fixed size. An index that is read from an
- * array or held in a changing variable may have any value. Both branches of a condition count.
+ * Finds which elements of each array a module may read, by interval arithmetic on the index. Finds narrow ranges for
+ * reads at the index, at a distance from the index, in reverse order, with a stride, and in a table of fixed size. An
+ * index may have any value if it is the value of a variable that changes, or was read from an array without a known
+ * `cell`. The result includes the reads in both branches of every condition.
  */
 export function elementsRead(module: Module, known: Known): ReadonlyMap<string, Elements> {
   const reads = new Map<string, Elements>();
@@ -143,8 +144,7 @@ function operation(name: string, operands: readonly Operand[], [a, b, c]: readon
 }
 
 /**
- * The range of the result of an operation that differs between u32 and i32. The operands must have the same values in
- * both types.
+ * The range of the result of an operation in unsigned arithmetic. The operands must be neither negative nor wrapped.
  */
 function unsigned(name: string, a: IndexInterval, b: IndexInterval = a): IndexInterval {
   switch (name) {

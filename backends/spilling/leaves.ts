@@ -36,8 +36,8 @@ export function leafTypes(name: string, types: readonly ScalarType[]): Map<strin
 }
 
 /**
- * Stores that write a program's first results to the columns of the leaves (scalar components), from element `first`
- * on.
+ * Stores that write a program's first results, one result per leaf (scalar component), to the columns of the leaves.
+ * The columns are written from element `first` on.
  */
 export function leafStores({ buffer, types, stride }: LeafColumns, first: number, length: number): Store[] {
   return types.map((_, leaf) => ({ buffer, offset: leaf * stride + first, capacity: length, value: leaf }));
@@ -58,7 +58,7 @@ export function identityWords({ types, identity }: MonoidProgram): Uint32Array {
   return Uint32Array.from(identity, (value, leaf) => wordOfValue(types[leaf]!, value));
 }
 
-/** A program that returns the leaves (scalar components) of record `index`. Records are `step` elements apart. */
+/** A program that returns the leaves (scalar components) at element `index` · `step` of the columns. */
 export function leavesProgram(leaves: LeafColumns, length: number, step = 1): Program {
   const { types } = leaves;
   const key = `${step} ${types.join()}`;

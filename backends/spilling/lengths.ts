@@ -7,7 +7,10 @@ export interface KnownProgram extends Program {
   readonly cells: ReadonlyMap<string, number>;
 }
 
-/** Determines lengths that are stored in buffers. Every word is read at most once. */
+/**
+ * Determines the lengths of commands and arrays, even if the lengths are stored in buffers. Reads every word at most
+ * once.
+ */
 export interface WordReader {
   length(length: Length): Promise<number>;
   program(program: Program): Promise<KnownProgram>;

@@ -14,7 +14,7 @@ import type { WindowMachine } from './windows.ts';
 /** Approximate time in milliseconds that the thread works before it yields to the event loop. */
 const TURN = 8;
 
-/** Approximate number of statements that run between two looks at the clock; they take a few milliseconds. */
+/** Approximate number of statements (a few milliseconds of work) that run between two looks at the clock. */
 export const STATEMENTS_BETWEEN_LOOKS: number = 2 ** 18;
 
 /** Maximum number of rows between two looks at the clock, even if a row has few statements. */
@@ -99,8 +99,8 @@ function* evaluationOf(
     }
     return;
   }
-  // Between two loop rounds, at most all statements of the module run, including the statements of inlined calls. This
-  // bounds the rounds per pause.
+  // From one loop round to the next, each statement of the module, inlined calls included, runs at most once. So about
+  // `STATEMENTS_BETWEEN_LOOKS` statements run in this number of rounds.
   const roundsBetweenLooks = Math.ceil(STATEMENTS_BETWEEN_LOOKS / worstCase(withoutLoops(module), () => 1));
   const pause = { roundsLeft: roundsBetweenLooks };
   const entry = compilePausing(module)(readers, uniforms, pause);

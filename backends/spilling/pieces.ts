@@ -23,7 +23,10 @@ interface ArrayPiece {
   /** The elements `from` (inclusive) to `to` (exclusive) of the array. */
   readonly from: number;
   readonly to: number;
-  /** The buffer's word that contains element `from`. This word identifies the range that contains the elements. */
+  /**
+   * The number of the buffer's word that contains element `from`. The entry of `ranges` that contains this word
+   * contains all elements of the piece.
+   */
   readonly word: number;
 }
 
@@ -74,7 +77,7 @@ export function wordsOf({ ranges }: Pieces): number {
 export interface WindowUploads {
   readonly pieces: Pieces;
   readonly buffers: ReadonlyMap<NeededWords, DeviceBuffer>;
-  /** A buffer of one word, bound for arrays that the window does not read. */
+  /** A one-word buffer that replaces every array that the window does not read. */
   readonly nothing: DeviceBuffer;
 }
 
@@ -130,8 +133,9 @@ export function bindProgram(
 }
 
 /**
- * The device buffer that contains the needed elements of an array. `offset` is the position of element 0 relative to
- * the buffer; it may be negative.
+ * Finds the device buffer that contains the elements of an array that a window (range of indices) needs. `offset` is
+ * the position of the array's element 0 in elements from the start of the buffer. `offset` is negative if the buffer
+ * starts at a later element.
  */
 function locate(
   program: AnalysedProgram,

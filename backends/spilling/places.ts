@@ -5,8 +5,8 @@ import { CHUNK_WORDS, createHostWords, type HostWords } from './host-words.ts';
 
 /**
  * A buffer whose contents are on the device, on the host or on both. Until its first write, the buffer may have no
- * memory at all. While the buffer is on the device, it has the id of the inner backend's buffer, so the inner backend
- * accepts it.
+ * memory at all. While the buffer is on the device, its `id` is the id of a buffer of the inner backend, so that
+ * commands of the inner backend accept the buffer.
  */
 export interface Spillable extends DeviceBuffer {
   id: number;
@@ -17,11 +17,14 @@ export interface Spillable extends DeviceBuffer {
   /** Number of queued commands that use the buffer. */
   holds: number;
   released: boolean;
-  /** Number of current borrowers. While the buffer has borrowers, it stays on the device. */
+  /**
+   * Number of uploads and loans to other code that are using the device memory. While this number is not 0, the buffer
+   * stays on the device.
+   */
   lent: number;
   /**
-   * Whether other code owns the memory. A borrowed buffer is always on the device, may be changed by its owner, and
-   * does not count towards `memoryBytes`.
+   * Whether the memory is borrowed from other code, which owns it and may change it. A borrowed buffer is always on the
+   * device and does not count towards `memoryBytes`.
    */
   readonly borrowed: boolean;
   /** The error of a command that failed to write the buffer. */

@@ -2,7 +2,7 @@
 export interface QueuedJob {
   run(): Promise<void>;
   failed(reason: unknown): void;
-  /** Called at the end, whether the job has run or not. */
+  /** Called last, whether the job has succeeded, has failed or was never run. */
   settled(): void;
 }
 
@@ -17,7 +17,7 @@ export interface Queue {
   join<R>(run: () => Promise<R>): Promise<R>;
   /** Marks a failure as reported to the caller. Returns `reason`. */
   tell(reason: unknown): unknown;
-  /** Throws the first failure that was not yet reported to the caller, and forgets the rest. */
+  /** Throws the first failure that was not yet reported to the caller, and forgets all later failures. */
   throwUntold(): void;
   /** Stops the queue: all unfinished jobs fail. */
   stop(reason: unknown): void;

@@ -8,20 +8,22 @@ import { type BufferPlaces, bytesOf, type Spillable, staysOnDevice } from './pla
 
 /** Where the buffers of a command are while it runs in windows. */
 export interface Residence {
-  /** Buffers that are on the device, complete. */
+  /** Buffers whose whole contents are on the device. */
   readonly inPlace: ReadonlySet<Spillable>;
-  /** The stores that the device executes, which go to buffers in `inPlace`, and the stores that the host executes. */
+  /** The stores that the device executes. These stores write to buffers in `inPlace`. */
   readonly deviceStores: readonly Store[];
+  /** The stores that the host executes. */
   readonly hostStores: readonly HostStore[];
-  /** Makes the stored words the contents of their buffers. Must be called after the last window. */
+  /** Replaces the old contents of the written buffers by the stored words. Must be called after the last window. */
   finish(): void;
 }
 
 /**
- * Decides which buffers of a command are on the device while it runs in windows, and moves them.
+ * Decides which buffers of a command are on the device while it runs in windows (ranges of indices), and moves them.
  * - Buffers that are read at random, and cells (single values), must be on the device.
- * - Buffers already on the device stay there as long as half of the memory remains for windows.
- * - Buffers that are stored to at computed indices get what is left of the other half.
+ * - Buffers already on the device stay there as long as half of the device memory remains for windows.
+ * - Buffers that are stored to at computed indices are moved to the device as long as half of its memory remains for
+ *   windows.
  * - Stores to a buffer that is also read happen on the host, so that no window reads what another window wrote.
  *
  * @throws OutOfMemoryError `memory/random-access`
@@ -98,7 +100,7 @@ async function makeResident(
 
 /**
  * The error for a command that needs more device memory at once than there is. The message names the arrays that are
- * read at random and the number of bytes that are stored to.
+ * read at random, and `storedBytes`, the size of the buffers that the command stores to, unless this size is 0.
  */
 export function tooMuchAtRandom(
   { memoryBytes }: BufferPlaces,

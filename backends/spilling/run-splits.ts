@@ -5,8 +5,9 @@ export interface SortedRun {
 }
 
 /**
- * For each run (sorted window), counts its rows among the first `rank` rows of the sorted result. Rows with equal
- * digits keep the order of the runs. The search bisects the digit and takes 32 binary searches in every run.
+ * For each run (sorted window), counts its rows among the first `rank` rows of the sorted result. If rows have equal
+ * digits, the rows of earlier runs come first in the result. The digit at `rank` is found by bisection in 32 steps;
+ * each step takes one binary search in every run.
  */
 export function splitsAt(runs: readonly SortedRun[], digit: (key: number) => number, rank: number): number[] {
   const below = (bound: number): number[] => runs.map(({ keys }) => countBelow(keys, digit, bound));

@@ -6,9 +6,10 @@ import { isShortage } from './shortage.ts';
 import { planWindows, type WindowMachine } from './windows.ts';
 
 /**
- * Sorts in two passes. The first pass sorts each window on the device and keeps the sorted windows in host memory. The
- * second pass produces tiles (ranges of ranks) of the result: a binary search finds each window's rows of the tile, and
- * a stable sort on the device merges them. All data goes to the device and back twice, whatever the number of windows.
+ * Sorts in two passes. The first pass sorts each window (range of rows) on the device and keeps the sorted windows in
+ * host memory. The second pass produces tiles (ranges of ranks) of the result: a binary search finds each window's rows
+ * of the tile, and a stable sort on the device merges them. All data goes to the device and back at most twice,
+ * whatever the number of windows.
  *
  * The search for the ranks follows Varman et al., Merging multiple lists on hierarchical-memory multiprocessors, 1991.
  */

@@ -13,8 +13,8 @@ import {
 import { choose, identityWords, leafTypes, readLeaves } from './leaves.ts';
 
 /**
- * Modules that each compute one step of the combination tree that `combination-tree.ts` defines. They work on windows
- * that consist of whole blocks of the tree.
+ * The functions below make modules that each compute one step of the combination tree that `combination-tree.ts`
+ * defines. The modules work on windows (ranges of indices) that consist of whole blocks of the tree.
  */
 
 export const QUADS_PER_BLOCK: number = BLOCK / QUAD;
@@ -49,8 +49,8 @@ function treeModule(
 }
 
 /**
- * Returns the total of quad q, which is up to four adjacent elements of the array `element`, which has `count`
- * elements.
+ * Makes a module that returns the total of a quad: up to four adjacent elements of the array `element`. The uniform
+ * `count` is the number of elements in this array.
  */
 export function quadTotal(monoid: MonoidProgram): Module {
   const { types } = monoid;
@@ -67,7 +67,8 @@ export function quadTotal(monoid: MonoidProgram): Module {
 }
 
 /**
- * Returns the total of group i: elements 2i and 2i + 1 of the array `group`, combined. The array has `count` elements.
+ * Makes a module that combines elements 2i and 2i + 1 of the array `group` into the total of group i. The uniform
+ * `count` is the number of elements in this array.
  */
 export function groupTotal(monoid: MonoidProgram): Module {
   const { types } = monoid;
@@ -80,8 +81,8 @@ export function groupTotal(monoid: MonoidProgram): Module {
 }
 
 /**
- * One level of the prefixes of quads (four elements each). From the prefixes within groups of 2^level quads, computes
- * the prefixes within groups of 2^(level + 1) quads.
+ * Makes a module that computes one level of the prefixes of quads (four elements each). From the prefixes within groups
+ * of 2^level quads, the module computes the prefixes within groups of 2^(level + 1) quads.
  */
 export function quadPrefixStep(monoid: MonoidProgram): Module {
   const { types } = monoid;
@@ -97,9 +98,10 @@ export function quadPrefixStep(monoid: MonoidProgram): Module {
 }
 
 /**
- * Computes the exclusive and inclusive prefixes of element i and passes them to `emit`. The array `block` contains the
- * prefixes of blocks, and `quad` the prefixes of quads within their block. The exclusive prefix is (`block` ⊕ `quad`) ⊕
- * the fold of the elements before i in its quad. `blocksBefore` is the number of blocks before the window.
+ * Makes a module that computes the exclusive and inclusive prefixes of element i and passes both to `emit`. The array
+ * `block` contains the prefixes of blocks, and `quad` the prefixes of quads (four elements each) within their block.
+ * The exclusive prefix is (`block` ⊕ `quad`) ⊕ the fold of the elements before i in its quad. The uniform
+ * `blocksBefore` is the number of blocks before the window (range of indices).
  */
 export function emitPrefixes(emit: Module, monoid: MonoidProgram): Module {
   const { types, module, identity } = monoid;
@@ -128,7 +130,9 @@ export function emitPrefixes(emit: Module, monoid: MonoidProgram): Module {
   );
 }
 
-/** The fold of all elements before an element's quad (group of four elements), and whether such elements exist. */
+/**
+ * Records the fold of all elements before the quad (four elements) of element `index`, and whether such elements exist.
+ */
 function prefixBefore(
   index: Local,
   types: readonly ScalarType[],
@@ -145,8 +149,8 @@ function prefixBefore(
 }
 
 /**
- * The fold of the elements that precede element `index` in its quad (group of four elements). For the first element of
- * a quad the value is arbitrary.
+ * Records the fold of the elements that precede element `index` in its quad (group of four elements). For the first
+ * element of a quad the value is arbitrary.
  */
 function localPrefix(
   index: Local,

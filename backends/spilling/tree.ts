@@ -7,9 +7,9 @@ import { emitPrefixes, exclusiveEmit, groupTotal, QUADS_PER_BLOCK, quadPrefixSte
 import { planWindows, type RowWindow, type WindowMachine } from './windows.ts';
 
 /**
- * Folds and scans with inexact monoids. Values are combined in the order of the tree that `combination-tree.ts`
- * defines, so that every byte of the results is the same as without windows. Windows are whole blocks of the tree, and
- * the higher levels of the tree combine the totals of blocks.
+ * The functions below fold and scan with inexact monoids. Values are combined in the order of the tree that
+ * `combination-tree.ts` defines, so that the results have the same bytes as without windows (ranges of indices).
+ * Windows are whole blocks of the tree, and the higher levels of the tree combine the totals of blocks.
  */
 
 /** Possible numbers of elements per subtree of the combination tree. Windows consist of whole subtrees. */
@@ -56,7 +56,7 @@ export async function reduceTree(
   }
 }
 
-/** A program that reads records whose leaves are adjacent words. */
+/** A program that reads records whose leaves (scalar components) are adjacent words. */
 function recordsProgram(leaves: LeafColumns, count: number): Program {
   return leavesProgram(leaves, count, leaves.types.length);
 }
@@ -130,7 +130,8 @@ function storeElements({ inner }: WindowMachine, monoid: MonoidProgram, window: 
 
 /**
  * Combines the totals of quads (four elements each) into totals of larger groups, level by level up to blocks. Calls
- * `see` with every level below blocks. If `blocks` is given, stores the totals of the blocks there.
+ * `see` with each level below blocks and the totals of its groups. If `blocks` is given, stores the totals of the
+ * blocks in `blocks.into`, from element `blocks.at` on.
  */
 function climb(
   { inner }: WindowMachine,

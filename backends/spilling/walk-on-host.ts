@@ -7,8 +7,9 @@ import { bringToHost, createClock, readersOf, STATEMENTS_BETWEEN_LOOKS, withoutL
 import type { WindowMachine } from './windows.ts';
 
 /**
- * Runs a walk on the host, index by index, if the buffers that it stores to do not fit on the device. The time is
- * proportional to the number of steps. Host memory is allocated only for the parts of buffers that are written.
+ * Runs a walk (a sequence of steps for each index) on the host, for walks that store to buffers too large for the
+ * device. The time is proportional to the number of steps. For a buffer that is not on the device, host memory is
+ * allocated only for the chunks that the walk reads or writes.
  *
  * As in `forEachOnHost`, the thread yields every few milliseconds, even in the middle of a walk.
  *
@@ -42,8 +43,8 @@ type Results = readonly PlainValue[];
 interface Evaluator {
   evaluate(args: Results): Generator<undefined, Results, undefined>;
   /**
-   * Approximate number of statements that one call runs. If the call can pause, the number of statements between two
-   * possible pauses.
+   * Approximate number of statements that one call of `evaluate` runs. For a call that can pause, the approximate
+   * number of statements that run between two possible pauses.
    */
   readonly statements: number;
 }

@@ -5,11 +5,11 @@ import { withBlocks, withOperands } from '../../primitives/ir/rewrite.ts';
 import { visitStatements } from '../../primitives/ir/visit.ts';
 
 /**
- * How the module of a window addresses the elements of an array:
+ * How the module of a window (range of the launch's indices) addresses the elements of an array:
  * - `whole`: the whole array is bound and read at indices of the launch;
  * - `aligned`: a piece that starts at the window's first index is bound and read at indices of the window;
- * - `piece`: any piece is bound, and the index of the piece's first element, a uniform, is subtracted from indices of
- * the launch.
+ * - `piece`: a piece that may start at any element is bound. The module subtracts the index of the piece's first
+ *   element, which is a uniform, from indices of the launch.
  */
 export type Placing = 'whole' | 'aligned' | 'piece';
 
@@ -21,11 +21,9 @@ export interface WindowModule {
   readonly module: Module;
   /** Name of the uniform with the window's first index. */
   readonly start: string;
-  /**
-   * Names of uniforms, by array. The uniforms in `pieces` hold the index of a piece's first element. The uniforms in
-   * `lengths` hold the length of an array that is not bound whole.
-   */
+  /** For each array read as a `piece`, the name of the uniform with the index of the piece's first element. */
   readonly pieces: ReadonlyMap<string, string>;
+  /** For each array that is not bound whole, the name of the uniform with the length of the whole array. */
   readonly lengths: ReadonlyMap<string, string>;
 }
 
@@ -89,8 +87,8 @@ interface Names {
 }
 
 /**
- * Rewrites one function. The index parameters of the new function take indices of the window; all other values stay the
- * same.
+ * Prepares to rewrite one function. Parameters of the new function that hold the index take indices of the window
+ * instead of the launch. All other values stay the same.
  */
 function createShifter(
   fn: IrFunction,

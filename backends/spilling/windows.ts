@@ -24,7 +24,10 @@ export interface WindowMachine {
 export interface RowWindow {
   readonly from: number;
   readonly rows: number;
-  /** The command's programs, bound for the indices `from` to `to` of the launch; by default for the whole window. */
+  /**
+   * The command's programs, bound for the indices `from` (inclusive) to `to` (exclusive) of the command. By default,
+   * these are all indices of the window.
+   */
   programs(from?: number, to?: number): Program[];
   readonly stores: readonly Store[];
   /** Allocates a buffer for the duration of the window. */
@@ -73,7 +76,7 @@ export async function planWindows(machine: WindowMachine, command: WindowedComma
     return { analysis, residence, hostStores, multiple, min, scratch };
   };
   let plan = await planFor(machine.thrifty);
-  // If all buffers that could stay on the device leave no room for the shortest window, only the needed buffers stay.
+  // If the buffers on the device leave no room for the shortest window, only the needed buffers stay on the device.
   const smallest = largestWindow(plan, min);
   const left = places.memoryBytes - bytesOf(plan.residence.inPlace);
   if (smallest > FILL * left) {
@@ -86,8 +89,8 @@ export async function planWindows(machine: WindowMachine, command: WindowedComma
 }
 
 /**
- * Number of rows of a window. First spills buffers to make room for all rows of the command, but in at most half of the
- * device memory. Then halves the window until it fits in the free memory.
+ * Chooses the number of rows of a window (range of indices). First spills buffers until all rows of the command fit,
+ * but frees at most half of the device memory. Then halves the window until it fits in the free memory.
  */
 async function fittingRows({ places, maxRows }: WindowMachine, plan: WindowsPlan): Promise<number> {
   const { multiple, min, residence, analysis } = plan;
@@ -138,7 +141,8 @@ async function runAll(
       from = to;
     } catch (error) {
       const combinedSome = combines && counters.dispatches > dispatches;
-      // Buffers on the device need the same number of bindings in shorter windows, so halving would not help.
+      // Buffers that stay on the device need as many bindings in a shorter window as in this window, so halving would
+      // not help. With `thrifty`, only the needed buffers stay on the device.
       const isLasting = isWantOfBindings(error) && !machine.thrifty;
       if (!isShortage(error) || isLasting || combinedSome || max <= multiple) throw error;
       max = halved(max, plan);

@@ -77,8 +77,8 @@ function packageMissing(cause: unknown): DeviceLostError {
 }
 
 /**
- * The error in a worker thread that set the environment variables only in its own copy of the environment, where the
- * driver loader does not look.
+ * The error if a worker thread finds no software adapter. A worker sets environment variables only in its own copy of
+ * the environment, which the driver loader does not see.
  */
 function invisible(): DeviceLostError {
   return new DeviceLostError('device/no-adapter', 'The software adapter is not visible from this worker thread.', {

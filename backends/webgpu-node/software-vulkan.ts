@@ -108,8 +108,8 @@ function cacheFolder(): string {
 }
 
 /**
- * Unpacks into a temporary folder next to `target` and renames it, so that several processes can unpack at the same
- * time.
+ * Unpacks into a temporary folder next to `target` and renames this folder to `target`, so that several processes can
+ * unpack at the same time.
  */
 async function unpack(archive: string, target: string): Promise<string> {
   await mkdir(dirname(target), { recursive: true });

@@ -9,8 +9,8 @@ const SYSTEM_FOLDERS = ['/usr/local/etc', '/etc', '/run/opengl-driver/share', '/
 
 /**
  * The paths of the manifests (JSON files) of the Vulkan drivers installed on a Linux machine, in the order that the
- * Vulkan loader documents. Manifests whose libraries do not exist are left out. If `VK_DRIVER_FILES` or
- * `VK_ICD_FILENAMES` is set, only the files that it names are searched. Otherwise the search covers
+ * Vulkan loader documents. Manifests whose libraries do not exist are left out. If `VK_DRIVER_FILES` (or else
+ * `VK_ICD_FILENAMES`) is set, only the paths in this variable are searched. Otherwise the search covers the paths in
  * `VK_ADD_DRIVER_FILES` and the folders `vulkan/icd.d` in the user's and the system's configuration and data folders.
  *
  * If there is no driver, the caller can skip Dawn, whose Vulkan loader would print warnings to stderr.

@@ -55,18 +55,21 @@ export interface WebGpuOptions {
   readonly gpu?: Gpu | undefined;
   readonly adapter?: AdapterChoice | undefined;
   /**
-   * An existing device, which your program can use at the same time. The backend never destroys it. By default the
-   * backend opens its own device. If there is neither the option `gpu` nor `navigator.gpu`, a test compilation finds
-   * out whether kernels can use the device's subgroups.
+   * An existing device, which your program can use at the same time. The backend never destroys this device. By default
+   * the backend opens its own device. The WGSL features of `gpu` or `navigator.gpu` show whether kernels can use the
+   * device's subgroups; if neither object exists, the backend compiles a test kernel to find out.
    */
   readonly device?: GpuDevice | undefined;
   /** Limits that are lower than the device's limits, for example to bound the memory that the backend takes. */
   readonly limits?: Partial<Limits> | undefined;
-  /** Overrides tuning parameters of the device's class. They affect the speed of kernels, never their results. */
+  /**
+   * Overrides some of the tuning parameters that the backend has chosen for the device's class. Tuning parameters
+   * affect the speed of kernels, never their results.
+   */
   readonly tuning?: TuningChoice | undefined;
   /**
-   * Maximum time in milliseconds that somebody waits for the device without any progress; after that, the device counts
-   * as lost. Must exceed the longest wait of normal work. Unlimited by default.
+   * Maximum time in milliseconds that a caller may wait for the device without any progress of the device. After this
+   * time, the device counts as lost. The limit must exceed the longest wait of normal work. Unlimited by default.
    */
   readonly hangLimit?: number | undefined;
   /**
@@ -113,17 +116,18 @@ export interface WebGpuBackend extends Backend {
   readonly tuning: Tuning;
   /**
    * Measures the milliseconds that the device takes for commands, by the device's timestamps; time on the host does not
-   * count. First waits for all earlier commands. Several groups of commands run without pauses and are measured one by
-   * one. An idle device starts slowly, so the first group should be a warm-up.
+   * count. First waits for all earlier commands. If several groups of commands are given, they run without pauses
+   * between groups, and each group is measured separately. An idle device starts slowly, so the first group should be a
+   * warm-up.
    *
    * @throws ArgumentError `device/no-timestamps`
    */
   time(commands: () => void): Promise<number>;
   time(groups: readonly (() => void)[]): Promise<readonly number[]>;
   /**
-   * Measures every command: its kernel, its functors and its milliseconds, in the order of the commands. Only the first
-   * 4,095 commands are measured. Commands do not overlap while they are profiled, so they take longer than in
-   * {@link time}.
+   * Measures each command separately. Returns the kernel, the functors and the milliseconds of each command, in the
+   * order in which the commands were issued. Only the first 4,095 commands are measured. Profiled commands do not
+   * overlap, so they take longer than commands that {@link time} measures.
    *
    * @throws ArgumentError `device/no-timestamps`
    */
@@ -133,9 +137,9 @@ export interface WebGpuBackend extends Backend {
 /**
  * Opens a backend on WebGPU.
  *
- * Commands are recorded, and submitted when somebody waits for them or a batch is full. A column longer than one
- * binding is split over several GPU buffers, which kernels address as one array. A command that reads and writes the
- * same buffer reads the contents from before the command.
+ * Commands are recorded, and submitted when somebody waits for them or a batch is full. A column that exceeds the
+ * maximum size of a binding is split over several GPU buffers, which kernels address as one array. A command that reads
+ * and writes the same buffer reads the contents that the buffer had before the command.
  *
  * @throws DeviceLostError `device/no-adapter` if there is no adapter of the requested kind; `device/lost` if the given
  * device is lost.
@@ -174,7 +178,7 @@ function adapterOfDevice(): ArgumentError {
   });
 }
 
-/** Starts the services for a device. If this fails, destroys the device unless it is shared. */
+/** Starts the machine of a device. If the start fails, destroys the device, except a device that the caller passed. */
 function machineOf(open: OpenDevice, options: WebGpuOptions, gpu: GPU | undefined): GpuMachine {
   try {
     return startMachine(open, options, gpu);
@@ -198,7 +202,7 @@ function backendOf(
   Object.assign(machine.reserved, { giveUp: tapes.giveUp, forgetPart: tapes.forgetPart, clear: tapes.clear });
   let closed = false;
   const signature = new CommandSignature(pool);
-  /** Runs a command, by a cached plan if there is one. Commands with extent 0 have no plans. */
+  /** Runs a command. Repeats the command's cached plan (list of dispatches) if there is one and the extent is not 0. */
   const issue = (
     name: string,
     { module }: Program,
@@ -412,7 +416,7 @@ function requireCopyable({ parts }: Memory): void {
   if (!parts.every(isCopyable)) throw withoutUsage('COPY_SRC', 'be copied to the host');
 }
 
-/** The user's names of a program's functors, for profiles: the entry and the functors that it calls. */
+/** The text for a program in a profile: the user's name of the entry functor, then the names of the called functors. */
 function namesIn({ functions }: Module): string {
   const [entry, ...called] = new Set(functions.map(({ name }) => name.replace(/^m\d+_/, '')).reverse());
   return called.length === 0 ? entry! : `${entry}: ${called.join(', ')}`;

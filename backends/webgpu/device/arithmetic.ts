@@ -63,7 +63,7 @@ export const plainArithmetic: Arithmetic = {
   truncation: 'plain',
 };
 
-/** The strongest form of every operation: it relies on the device's integer operations only. */
+/** The strongest form of every operation. */
 export const guardedArithmetic: Arithmetic = {
   product: 'corrected',
   sum: 'guarded',

@@ -14,9 +14,9 @@ const wantedLimits = [
 ] as const;
 
 /**
- * A descriptor for `requestDevice` with which `open({ device })` works as well as `open()` on its own device. It asks
- * for all limits that kernels use, and for subgroups and timestamps if the adapter has them. Add what your program
- * needs.
+ * Returns a descriptor for `requestDevice`. With the requested device, `open({ device })` works as well as `open()`,
+ * which requests a device itself. The descriptor asks for all limits that kernels use, and for subgroups and timestamps
+ * if the adapter has them. Add the features and limits that your program needs.
  *
  * Any device with WebGPU's default limits works too. Kernels then take a portable path without subgroups, and columns
  * above 128 MiB are split over several buffers.

@@ -1,6 +1,6 @@
 import { type Kind, where } from '../../../primitives/kinds.ts';
 
-/** Validator of options that must be a WebGPU device, of any implementation of WebGPU. */
+/** Validator of an option that must be a WebGPU device. Accepts the devices of every WebGPU implementation. */
 export const aDevice: Kind = where('a GPUDevice', isDevice, {
   code: 'open/device',
   remedy: 'Pass the result of await adapter.requestDevice(deviceDescriptor(adapter)).',

@@ -26,7 +26,8 @@ export interface OpenDevice {
 }
 
 /**
- * The sizes of a device's subgroups. Kernels use subgroups only if each has at least 4 lanes and WGSL provides its id.
+ * The sizes of a device's subgroups. Kernels use subgroups only if every subgroup has at least 4 lanes and WGSL
+ * provides the built-in value `subgroup_id`.
  */
 export interface Subgroups {
   /** Minimum and maximum number of lanes. */
@@ -57,9 +58,10 @@ export async function openDevice(gpu: Gpu | undefined, choice: AdapterChoice): P
 }
 
 /**
- * Wraps a device that the caller also uses. Kernels get the limits and features with which the caller requested it.
+ * Wraps a device that the caller also uses. Kernels get the limits and features with which the caller requested the
+ * device.
  *
- * @throws ArgumentError `device/limits` if they are too low for the kernels.
+ * @throws ArgumentError `device/limits` if the limits are too low for the kernels.
  * @throws DeviceLostError `device/lost`
  */
 export async function shareDevice(device: GpuDevice, gpu: Gpu | undefined): Promise<OpenDevice> {
@@ -182,11 +184,11 @@ function limitsOf(limits: GPUSupportedLimits): Limits {
   };
 }
 
-/** Minimum limits with which the kernels work. Folds and scans combine values in blocks of 4 KiB. */
+/** Minimum limits with which the kernels work. A binding must hold at least one block (4 KiB) of a fold or scan. */
 const minLimits: Limits = { bindingBytes: 4096, workgroups: 1, storageBuffers: 4, memoryBytes: 0 };
 
 /**
- * The minimum of the device's limits and the limits that the caller wants.
+ * Returns, for each limit, the minimum of the device's limit and the limit that the caller wants.
  *
  * @throws ArgumentError `limits/too-low`
  */

@@ -30,11 +30,14 @@ export interface GpuMachine {
   readonly failure: Failure;
   readonly transfers: Transfers;
   /**
-   * The engine for the probe of the device. Its `arithmetic` is plain WGSL; the backend replaces it by the probe's
-   * choice.
+   * An engine whose `arithmetic` is plain WGSL. The probe of the device and the backend use copies of this engine, with
+   * the arithmetic that the probe tests or has chosen.
    */
   readonly engine: Engine;
-  /** Cached plans of commands. They are valid only for the arithmetic that the probe has chosen. */
+  /**
+   * Cached plans (lists of dispatches) of commands. The plans are valid only for the arithmetic that the probe has
+   * chosen.
+   */
   readonly plans: CommandPlans;
   /** Runs a test module on the device, for the probe. */
   readonly run: ProbeRun;
@@ -46,15 +49,15 @@ export interface GpuMachine {
 }
 
 /**
- * The methods that the memory pool calls on the owner of reserved memory (memory that prepared pipelines keep between
- * calls).
+ * The owner of reserved memory (memory that prepared pipelines keep between calls). The memory pool and the recorder
+ * call these methods.
  */
 export interface ReservedMemory {
-  /** Frees the reserved memory. Called when an allocation finds no memory. */
+  /** Frees the reserved memory. Called when memory runs short. */
   giveUp(): void;
-  /** Drops all cached objects that refer to a GPU buffer. Called before the buffer is destroyed. */
+  /** Drops all cached objects that refer to a GPU buffer. Called when the buffer is destroyed or no longer borrowed. */
   forgetPart(part: BufferPart): void;
-  /** Frees the reserved memory and drops all cached objects of the kernels that use it. */
+  /** Frees the reserved memory and drops all cached tapes (recorded launches of prepared pipelines). */
   clear(): void;
 }
 

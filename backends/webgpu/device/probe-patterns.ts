@@ -11,7 +11,7 @@ import { evaluate, f32OfBits } from '../../../primitives/ir/semantics.ts';
 import type { Arithmetic } from './arithmetic.ts';
 
 type Value = number | boolean;
-/** The expression tree of a test pattern, over its operands `a`, `b` and `c` and f32 constants. */
+/** The expression tree of a test pattern. The leaves are the operands `a`, `b` and `c` and f32 constants. */
 type Expression = 'a' | 'b' | 'c' | number | readonly [OperationName, ScalarType, ...Expression[]];
 
 /** A computation on which a device's results are compared with the specified results. */
@@ -20,8 +20,8 @@ export interface Pattern {
   /** The forms of operations with which the emitter compensates for wrong results of this pattern. */
   readonly remedy: Partial<Arithmetic>;
   /**
-   * The kind of operands: `floats` are normal numbers; `edges` are floats whose results are near the smallest normal
-   * number; `words` are integers; `specials` include NaN and infinities.
+   * The kind of operands: `floats` are normal numbers and zeros; `edges` are numbers whose products and quotients are
+   * near the smallest normal number; `words` are integers; `specials` include NaN and infinities.
    */
   readonly operands: 'floats' | 'edges' | 'words' | 'specials';
   readonly expression: Expression;
@@ -122,8 +122,9 @@ const isNormalOrZero = (value: Value): boolean =>
   typeof value === 'boolean' || value === 0 || (Number.isFinite(value) && Math.abs(value) >= 2 ** -126);
 
 /**
- * The specified result of a pattern as a word. Undefined if an operand or intermediate value is subnormal or, except
- * for `specials`, infinite or NaN.
+ * Returns the specified result of a pattern as a word. Returns undefined if the result is NaN, or if an operand, an
+ * intermediate value or the result is a subnormal float. Unless the operands are `specials`, also returns undefined if
+ * any of these values is infinite or NaN.
  */
 export function expectedWord(
   { expression, operands }: Pattern,

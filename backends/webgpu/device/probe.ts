@@ -142,9 +142,9 @@ const special = [
 ];
 
 /**
- * Columns of test operands, named by kind and operand. A third of the `floats` have exponents within ±10, a third
- * within ±60 and a third within ±126. Some floats are zeros, and many mantissas are all zeros or all ones. `words` have
- * all bit lengths. `specials` mix special values with floats.
+ * Columns of test operands. A name such as `floats-a` consists of the kind and the operand. A third of the `floats`
+ * have binary exponents from −10 to 10, a third from −60 to 60 and a third from −126 to 126. Some floats are zeros, and
+ * many mantissas are all zeros or all ones. `words` have all bit lengths. `specials` mix special values with floats.
  */
 function probeColumns(): ReadonlyMap<string, Uint32Array> {
   const random = mixer();

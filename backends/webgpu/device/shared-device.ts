@@ -4,7 +4,7 @@ import type { Engine } from '../launches/engine.ts';
 import type { Failure } from './failure.ts';
 import { usage } from './usage.ts';
 
-/** Shares GPU buffers between a backend and other code that uses the same device. */
+/** Returns the methods that borrow GPU buffers from, and lend them to, other code that uses the same device. */
 export function shareBuffers(device: GPUDevice, { pool, recorder }: Engine, failure: Failure): SharedDevice {
   const alignment = device.limits.minStorageBufferOffsetAlignment;
   return {
@@ -12,8 +12,8 @@ export function shareBuffers(device: GPUDevice, { pool, recorder }: Engine, fail
       failure.guard();
       if ((gpu.usage & usage.storage) === 0) throw withoutUsage('STORAGE', 'be read by kernels');
       if (pool.isOwn(gpu)) throw ownBuffer();
-      // WebGPU requires bindings of at least one word. If there are no elements, bind the last word of the buffer, or
-      // one newly allocated word if the buffer is empty.
+      // WebGPU requires bindings of at least one word. For an empty range at the end of the buffer, bind the last word
+      // of the buffer. If the buffer has no whole word, bind a newly allocated word.
       if (gpu.size < 4) return { buffer: pool.allocate(1), byte: 0 };
       const lastWord = Math.floor(gpu.size / 4) * 4 - 4;
       const start = Math.floor(Math.min(byte, lastWord) / alignment) * alignment;

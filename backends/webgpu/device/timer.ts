@@ -8,7 +8,7 @@ import { usage } from './usage.ts';
 
 /** Measures the time that commands take on the device, by timestamp queries. */
 export interface Timer {
-  /** Runs groups of commands without pauses. Resolves to the milliseconds that each group took. */
+  /** Runs groups of commands without pauses between the groups. Resolves to the milliseconds that each group took. */
   time(groups: readonly (() => void)[]): Promise<number[]>;
   /**
    * Runs commands one after another, without overlap. Resolves to the milliseconds that each command took, in order.

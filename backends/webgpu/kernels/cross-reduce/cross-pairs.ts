@@ -18,8 +18,8 @@ export function bindsPairs({ pool, limits }: Engine, command: CrossReduceCommand
 }
 
 /**
- * The WGSL functions of a command: `s_entry` (step), `l_entry` and `r_entry` (own values of the left and right rows),
- * `v_entry` (value), and the functions of its monoid.
+ * The WGSL functions of a command: `s_entry` is the program `step`, `l_entry` is `leftOwn`, `r_entry` is `rightOwn` and
+ * `v_entry` is `value`. The functions of the monoid are included too.
  */
 export interface PairFunctors {
   readonly key: string;
@@ -48,7 +48,7 @@ export function linkPairs(
   };
 }
 
-/** WGSL expression for result number `at` of a call whose value is in the variable `name`. */
+/** WGSL expression for result number `at` of a call. The WGSL variable `name` holds the call's return value. */
 export function resultOf(name: string, types: readonly ScalarType[], at: number): string {
   return types.length === 1 ? name : `${name}.r${at}`;
 }

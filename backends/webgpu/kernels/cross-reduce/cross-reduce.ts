@@ -48,10 +48,10 @@ export function layoutPairs(engine: Engine, command: CrossReduceCommand): CrossL
 }
 
 /**
- * Folds a functor's values over all pairs of left and right rows. A workgroup pairs a tile of left rows, of which each
- * thread has several, with a run of consecutive right rows, a few of them at a time. The workgroup loads a few
- * dimensions of these rows into workgroup memory, every thread updates the sums of its pairs, and the next dimensions
- * follow.
+ * Folds a functor's values over all pairs of left and right rows. A workgroup pairs a tile of left rows with a run of
+ * consecutive right rows. Each thread has one or several left rows and pairs them with a few right rows at a time. For
+ * these rows, the workgroup repeatedly loads the next `DEPTH` dimensions into workgroup memory. After each load, every
+ * thread updates the sums of its pairs.
  */
 export function crossReduce(engine: Engine, command: CrossReduceCommand, layout: CrossLayout): void {
   const { extent, others, run, dimensions, left, right, monoid, results } = command;
@@ -218,7 +218,7 @@ ${steps.join('\n')}
 }`;
 }
 
-/** WGSL that loads one element into a tile. Elements outside the vectors are not read. */
+/** WGSL that loads one element into a tile. For a position outside the vectors, the tile is not changed. */
 function emitBring({ type, slot, offset }: Placed, place: string): string {
   return `if (is_inside) { ${place} = ${fromWord(type, `load_${slot}(at + ${offset})`)}; }`;
 }

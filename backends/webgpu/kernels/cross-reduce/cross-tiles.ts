@@ -26,7 +26,7 @@ const BROUGHT = (TILE * DEPTH) / THREADS;
  */
 const PITCH = TILE + 4;
 
-/** Whether a command can be split into square tiles. */
+/** Whether {@link crossTiles} can execute a command. */
 export function takesTiles(engine: Engine, command: CrossReduceCommand): boolean {
   const { extent, others, run, left, right, start, monoid, results } = command;
   const isOneProduct = start.length === 1 && left.length === 1 && right.length === 1 && results.length === 1;
@@ -45,9 +45,9 @@ function cutsRuns(run: number): boolean {
 
 /**
  * Folds a functor's values over all pairs of vectors, like a tiled matrix multiplication. A workgroup processes a
- * square tile of left and right rows, and each thread processes 8 × 8 pairs, so that an element is read once from
- * workgroup memory for eight steps. Elements of the next dimensions are loaded while the current dimensions are
- * processed. Pairs of a tile are folded in arbitrary order.
+ * square tile of left and right rows. Each thread processes 8 × 8 pairs, so the thread reads an element from workgroup
+ * memory once and uses the element in eight steps. Elements of the next dimensions are loaded while the current
+ * dimensions are processed. The values of a tile's pairs are folded in arbitrary order.
  */
 export function crossTiles(engine: Engine, command: CrossReduceCommand): void {
   const { extent, others, run, dimensions, left, right, results } = command;

@@ -44,8 +44,9 @@ interface Counting {
   /** Index of the first bin's word in `into`. */
   readonly offset: number;
   /**
-   * Index of the first of six adjacent kernel parameters. They hold the first word, the segment length, the number of
-   * bins, the chunk length, the number of chunks per run (segment of the rows) and the number of runs per workgroup.
+   * Index of the first of six adjacent kernel parameters: the index of the first bin's word in the bound buffers, the
+   * segment length, the number of bins, the chunk length, the number of chunks per run (segment of the rows) and the
+   * number of runs per workgroup.
    */
   readonly firstWord: number;
 }
@@ -106,8 +107,8 @@ function groupOf({ segment, chunk, chunksPerRun, runsPerGroup }: HistogramSpread
 }
 
 /**
- * Counts the elements of a window. Bins that are split over several GPU buffers are counted in several launches, each
- * of which binds as many of these buffers as possible.
+ * Counts the elements of a window (range of elements). If the bins are split over more GPU buffers than one launch can
+ * bind, several launches count the elements, each for the bins in some of these buffers.
  */
 function countWindow(engine: Engine, counting: Counting, window: IndexRange): void {
   const { source, into } = counting;

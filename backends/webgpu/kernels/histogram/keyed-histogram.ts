@@ -109,8 +109,8 @@ function binProgram({ extent, program, bins, inner }: HistogramCommand, histogra
     const rank = operate('sub', [index!, operate('mul', [at, uniform('ranks')])]);
     const counted = Var(new Value<'bool'>(literal('bool', false)));
     const word = Var(new Value<'u32'>(literal('u32', 0)));
-    // This code must use branches, not selections: for rows that do not exist or are inactive, loops of the program
-    // might not end.
+    // This code must use branches: a selection would also run the program for missing or inactive rows, and for these
+    // rows the program's loops might not end.
     const countRow = (): void => {
       const [active = literal('bool', true), ...leaves] = row === undefined ? [] : row([at]);
       If(new Value<'bool'>(active), () => {

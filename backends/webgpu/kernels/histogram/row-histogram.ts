@@ -24,28 +24,30 @@ const THREADS = 256;
  */
 const MAX_STEPS = 4;
 /**
- * Number of histograms in workgroup memory (slots): about `WANTED_SLOTS` large ones, or at most `MAX_SLOTS` small ones.
+ * Wanted number of slots in workgroup memory; a slot holds one histogram. Small histograms get more slots, up to
+ * `MAX_SLOTS`. Large histograms get fewer slots if the memory does not suffice.
  */
 const WANTED_SLOTS = 3;
 const MAX_SLOTS = 64;
 /** Marks a slot (place for one histogram) that no histogram has claimed. */
 const EMPTY = '0xffffffffu';
 
-/** A linked histogram command, used by the launches of all its windows. */
+/** The data of a histogram command, shared by the launches for all windows (ranges of rows). */
 interface Counting {
   readonly parameters: Parameters;
   readonly length: LengthWords;
   /**
-   * `row` evaluates a row; undefined if rows have no inner elements. `element` returns the bin and histogram of an
-   * element.
+   * `row` is the program that evaluates a row, or undefined if rows have no inner elements. `element` is the program
+   * that returns the bin and the histogram of an element.
    */
   readonly row: LinkedProgram | undefined;
   readonly element: LinkedProgram;
   readonly into: Memory;
   readonly offset: number;
   /**
-   * Index of the first of five adjacent kernel parameters. They hold the first word, the number of bins, of histograms,
-   * of ranks (elements per row) and of rows per workgroup.
+   * Index of the first of five adjacent kernel parameters: the index of the first bin's word in the bound buffers, the
+   * number of bins, the number of histograms, the number of elements per row (ranks) and the number of rows per
+   * workgroup.
    */
   readonly firstWord: number;
   readonly span: number;
@@ -125,8 +127,9 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
 const MIN_OF_BIN = 4;
 
 /**
- * The number of rows per workgroup whose histograms fill the slots, if every histogram has the same number of rows and
- * these are adjacent. The result is at least the number of rows that makes the use of slots worthwhile.
+ * The number of rows per workgroup with which the histograms of these rows fill the slots. Assumes that all histograms
+ * have equally many rows and that the rows of a histogram are adjacent. The result is at least the number of rows that
+ * gives `MIN_OF_BIN` elements to each bin of the slots.
  */
 function rowsOfSlots({ extent, bins, histograms = 1 }: HistogramCommand, slots: number, ranks: number): number {
   if (slots === 0) return Number.POSITIVE_INFINITY;
@@ -201,7 +204,10 @@ function leavesOf({ row }: RowText): readonly ScalarType[] {
   return row === undefined ? [] : entryOf(row.module).results.slice(1);
 }
 
-/** WGSL of `add(word, counted)`, which adds to the target, and of `count(bin, histogram)`, which counts one element. */
+/**
+ * WGSL of `add(histogram, bin, counted)`, which adds to a bin of the target, and of `count(bin, histogram)`, which
+ * counts one element.
+ */
 function emitCount(text: RowText): string {
   const { slots, own, out, bound } = text;
   const add = `fn add(histogram: u32, bin: u32, counted: u32) {

@@ -43,8 +43,8 @@ interface Adding {
   /** The sums in workgroup memory; undefined if they do not fit there. */
   readonly own: OwnSums | undefined;
   /**
-   * Index of the first of three adjacent kernel parameters: the first word, the number of bins and the number of rows
-   * per workgroup.
+   * Index of the first of three adjacent kernel parameters: the index of the first sum's word in `into`, the number of
+   * bins and the number of rows per workgroup.
    */
   readonly firstWord: number;
 }
@@ -147,7 +147,10 @@ ${own === undefined ? '' : `workgroupBarrier();\n${emitFlush(own, weights, bins!
   });
 }
 
-/** WGSL that adds a weight in workgroup memory and, on overflow, increments the high word in global memory. */
+/**
+ * WGSL that adds a weight to the low word of a sum in workgroup memory. On overflow, the WGSL increments the high word
+ * of the sum in global memory.
+ */
 function emitOwnAdd({ copies }: OwnSums, out: number, into: string, bins: string): string {
   return `let old = atomicAdd(&own[(weight * ${bins} + bin) * ${copies}u + copy], value);
   if (old > ~value) { add_${out}(${into} + (2u * weight + 1u) * ${bins} + bin, 1u); }`;

@@ -3,8 +3,8 @@ import { type Subgroups, widthOf } from '../../device/device.ts';
 import { emitLaneFunctions } from '../shared/subgroups.ts';
 
 /**
- * WGSL of `fold_threads`, which folds the states of a workgroup's threads, by subgroups if available. The function
- * calls `put` and `take`, which access states in workgroup memory.
+ * WGSL of `fold_threads`, which folds the states (partial folds) of a workgroup's threads, with subgroup operations if
+ * available. The WGSL calls `put` and `take`, which access states in workgroup memory.
  */
 export function emitFold(types: readonly ScalarType[], threads: number, subgroups: Subgroups | undefined): string {
   if (subgroups === undefined) return foldByTree(threads);
@@ -17,8 +17,8 @@ export function foldThreads(bySubgroups: boolean): string {
 }
 
 /**
- * WGSL of `fold_threads` without subgroups. In every round, the lower half of the threads combines its states with the
- * states of the upper half, until thread 0 has the result.
+ * WGSL of `fold_threads` without subgroups. In every round, the lower half of the remaining threads combines its states
+ * with the states of the upper half, until thread 0 has the result.
  */
 function foldByTree(threads: number): string {
   return `fn fold_threads(own: S, t: u32) -> S {

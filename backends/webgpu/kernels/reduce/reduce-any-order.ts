@@ -16,14 +16,14 @@ import { bindPlacements, placeArrays } from '../shared/windows.ts';
 import { emitFold, foldThreads } from './fold-threads.ts';
 
 /**
- * Number of storage buffers that the kernel binds in addition to the program's: the result and the spine (memory in
- * which workgroups publish their folds).
+ * Number of storage buffers that the kernel binds in addition to the program's storage buffers: one for the result and
+ * one for the spine (memory in which workgroups publish their folds).
  */
 export const ANY_ORDER_BINDINGS = 2;
 
 /**
  * Number of accumulators per thread. If the evaluation is cheap, several accumulators let the loads of several elements
- * overlap. States with several leaves take more registers, so a thread gets fewer accumulators.
+ * overlap. A state with several leaves (scalar components) takes more registers, so a thread gets fewer accumulators.
  */
 function accumulatorsOf(types: readonly ScalarType[], light: boolean): number {
   if (!light) return 1;
@@ -37,8 +37,9 @@ function accumulatorsOf(types: readonly ScalarType[], light: boolean): number {
 const MAX_GROUPS = 2 ** 16;
 
 /**
- * WGSL of the words passed to each dispatch: elements per workgroup and number of workgroups. Word 0 is the epoch
- * (dispatch number), which the spine (memory for communication between workgroups) requires.
+ * WGSL expressions of two words that are passed to each dispatch: the number of elements per workgroup (`CHUNK`) and
+ * the number of workgroups (`GROUPS`). Word 0 is the epoch (dispatch number), which the spine (memory for communication
+ * between workgroups) requires.
  */
 const CHUNK = dispatchWord(1);
 const GROUPS = dispatchWord(2);
@@ -125,9 +126,9 @@ function emitShare(accumulators: number): string {
 }
 
 /**
- * WGSL of `arrive(chunk, s)`, which publishes a workgroup's fold and returns whether all other workgroups have arrived
- * before, and WGSL of `fold_of(chunk, n)`, which returns a chunk's fold. In the spine (memory for communication between
- * workgroups), the counter of arrivals is the word after the folds. The upper bits of the counter are the epoch of the
+ * WGSL of two functions: `arrive(chunk, s)` publishes a workgroup's fold and returns whether all other workgroups have
+ * already arrived; `fold_of(chunk, n)` returns a chunk's fold. The counter of arrivals is the word after the folds in
+ * the spine (memory for communication between workgroups). The upper bits of the counter are the epoch (number) of the
  * launch.
  */
 function emitMeeting({ tries, mute }: ReduceTuning & Silence, types: readonly ScalarType[], slot: number): string {

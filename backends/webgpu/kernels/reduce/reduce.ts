@@ -32,7 +32,7 @@ import { prepareSource } from '../shared/stored-source.ts';
 import { bindPlacements, placeArrays } from '../shared/windows.ts';
 import { ANY_ORDER_BINDINGS, reduceInAnyOrder } from './reduce-any-order.ts';
 
-/** Number of storage buffers that a level's kernel binds in addition to the program's storage buffers. */
+/** Number of storage buffers that the kernel of a tree level binds in addition to the program's storage buffers. */
 const TREE_BINDINGS = 1;
 
 /** Runs a reduce command; see `Backend.reduce`. */

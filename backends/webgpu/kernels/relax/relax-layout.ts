@@ -62,8 +62,8 @@ export function layoutGrids(engine: Engine, command: RelaxCommand): RelaxLayout 
 }
 
 /**
- * Number of states in workgroup memory for folding changes: one per subgroup, or one per thread if there are no
- * subgroups.
+ * Number of states that workgroup memory must hold while the threads fold their changes: one state per subgroup, or
+ * one per thread if the kernel uses no subgroups.
  */
 export function foldedStates({ subgroups }: Engine, threads: number): number {
   return subgroups === undefined ? threads : Math.ceil(threads / subgroups.min);

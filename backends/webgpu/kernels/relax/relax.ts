@@ -124,9 +124,9 @@ function neighboursKey({ neighbours, boundary, outside }: RelaxCommand): string[
 
 /**
  * WGSL that folds the changes of a round. The code `own` folds within each subgroup. After a barrier, the code `all`
- * folds the results of the subgroups. All subgroups compute this fold, because all would have to wait for it anyway.
- * (subgroupMin and subgroupMax gave wrong numbers in such a loop on an H200, and they are not faster.) Without
- * subgroups, `own` folds everything.
+ * folds the results of the subgroups. Every subgroup runs `all`, because a subgroup that did not would have to wait for
+ * the result anyway. (In a loop like the one in `all`, subgroupMin and subgroupMax gave wrong numbers on an H200, and
+ * they are not faster than the functions used here.) Without subgroups, `own` folds all changes and `all` is empty.
  */
 function foldOf(
   change: MonoidProgram,
@@ -198,16 +198,16 @@ ${emitNeighbourPlaces(command, layout)}`;
 }
 
 /**
- * WGSL that computes where the neighbours of a thread's cells are stored. For neighbours outside the grid, the boundary
- * rule gives the place.
+ * WGSL that computes the indices in workgroup memory at which the neighbours of a thread's cells are stored. For a
+ * neighbour outside the grid, the boundary rule determines the index.
  */
 function emitNeighbourPlaces({ boundary, neighbours, maxWidth }: RelaxCommand, layout: RelaxLayout): string {
   const { rows, pitch, words } = layout;
   const places = new Map<string, string>();
   for (const { repeat, row } of cellsOf(layout)) {
     for (const { dx, dy } of neighbours) {
-      // Several cells of a thread use the same variable for a neighbour's place. The row of the place is therefore
-      // compared with the edges even if `dy` is 0 for the current cell.
+      // Several cells of a thread share the variable for a neighbour's index in workgroup memory. The WGSL therefore
+      // checks whether `y` is outside the grid even if `dy` is 0 here, because `dy` is not 0 for another cell.
       const name = placeName(repeat, dx, row + dy);
       const isOutside = [
         boundary.x === 'constant' && dx !== 0 ? 'x < 0 || x >= w' : '',
@@ -230,8 +230,8 @@ function emitNeighbourPlaces({ boundary, neighbours, maxWidth }: RelaxCommand, l
 }
 
 /**
- * Name of the WGSL variable for the cell that is `dx` columns to the right of a thread's strip and `y` rows below the
- * strip's first row.
+ * Name of the WGSL variable that holds the index in workgroup memory of a neighbour. The neighbour is `dx` columns to
+ * the right of the thread's strip number `repeat` and `y` rows below the first row of the strip.
  */
 function placeName(repeat: number, dx: number, y: number): string {
   const signed = (value: number): string => (value < 0 ? `m${-value}` : `${value}`);
@@ -261,9 +261,9 @@ if (is${k}) { ${states.join(' ')} }`;
 }
 
 /**
- * WGSL that computes the next state of every cell in registers and folds the thread's changes. Steps without loops are
- * also computed for cells outside the grid: this needs no branches, and the steps overlap. Steps with loops are
- * computed only inside the grid, because elsewhere the loops might not end.
+ * WGSL that computes the next state of every cell in registers and folds the thread's changes. A step without loops is
+ * also computed for cells outside the grid, because steps without branches overlap. A step with loops is computed only
+ * for cells inside the grid, because the loops might not end for other cells.
  */
 function emitSteps({ own, step, change, state, neighbours }: RelaxCommand, layout: RelaxLayout): string {
   const owns = entryOf(own.module).results.length;

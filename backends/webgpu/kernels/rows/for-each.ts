@@ -13,7 +13,7 @@ export function forEach(engine: Engine, extent: Extent, program: Program, stores
     engine.pool.attempt(() => storeAll(engine, extent, program, stores));
   } catch (error) {
     if (!(error instanceof ArgumentError && error.code === 'device/bindings')) throw error;
-    // With one launch per result, each launch needs fewer arrays.
+    // The launch needs too many bindings. Try one launch per result, because each result alone may need fewer arrays.
     const alone = storesAlone(program, stores);
     if (alone === undefined) throw error;
     for (const each of alone) storeAll(engine, extent, each.program, [each.store]);

@@ -21,11 +21,11 @@ interface Gather {
 
 /**
  * Gathers from an array that exceeds the device's cache. The array is split into windows, which are read one after the
- * other. Each thread first computes the places of many elements. It then reads the elements in the first window, then
- * the elements in the second window, and so on. All threads are in the same window at about the same time, so a cache
- * line that one thread reads is still in the cache when other threads need it. There are no barriers.
+ * other. Each thread first computes the array indices of many elements. The thread then reads the elements in the first
+ * window, then the elements in the second window, and so on. All threads are in the same window at about the same time,
+ * so a cache line that one thread reads is still in the cache when other threads need it. There are no barriers.
  *
- * @returns false, without a launch, if the program is not a gather from such an array.
+ * @returns false, without a launch, if the program is not a gather or if the sizes do not make windows worthwhile.
  */
 export function gatherInWindows(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): boolean {
   const { min, threads } = engine.tuning.gather;
@@ -42,8 +42,8 @@ export function gatherInWindows(engine: Engine, extent: Extent, program: Program
 
 function gatherOf({ tuning, pool }: Engine, program: Program, stores: readonly Store[]): Gather | undefined {
   const { min, max } = tuning.gather;
-  // Exclude arrays that are split over several GPU buffers: if they were read both at the index and elsewhere, they
-  // would have to be bound twice.
+  // Exclude programs with an array that is split over several GPU buffers. If such an array were read both at the
+  // launch index and at other indices, it would have to be bound twice.
   const isWhole = [...program.arrays.values()].every(({ buffer }) => pool.resolve(buffer).parts.length === 1);
   const programs = isWhole && isLight(program.module) ? splitGather(program) : undefined;
   if (programs === undefined) return undefined;
@@ -91,7 +91,7 @@ ${each((k) => (k === 0 ? 'put(i0, f_entry(i0, v0));' : `if (base + ${k * threads
   });
 }
 
-/** WGSL expression of the minimum or maximum of the places of a thread's elements. */
+/** WGSL expression of the minimum or maximum of `a0`, `a1`, …, the indices at which a thread reads the array. */
 function nested(name: 'min' | 'max', items: number): string {
   return Array.from({ length: items }, (_, k) => `a${k}`).reduce((all, one) => `${name}(${all}, ${one})`);
 }

@@ -20,22 +20,24 @@ const REGIONS = 8;
 const THREADS = 32;
 const ROWS = 8;
 /**
- * `LINE` is the log2 of the number of words per cache line. `BITS` is the size of the hashed set of cache lines that a
- * region touches.
+ * `LINE` is the log2 of the number of words per cache line. `BITS` is the number of bits of the hashed set of cache
+ * lines that a region touches.
  */
 const LINE = 3;
 const BITS = 4096;
 /**
- * The rows of a region go to places that are close together if these places span at most `NEAR_WORDS` words or at most
- * `FEW_PARTS` parts of the column.
+ * The places of a region are close together if they lie in few parts of the column: at most `FEW_PARTS` parts or
+ * `NEAR_WORDS` words.
  */
 const NEAR_WORDS = 2 ** 21;
 const FEW_PARTS = 8;
 
 /**
- * Decides on the device whether rows are stored to scattered places of a column. If so, writes the number of rows to
- * `choice`, else 0. Rows are not scattered if the places of a sampled region share cache lines, lie in few parts of the
- * column or have equal distances. In all these cases, the next rows soon fill the cache lines.
+ * Decides on the device whether rows are stored to scattered places (indices) of a column. Writes the number of rows to
+ * `choice` if they are scattered, else 0. Rows are scattered if at least half of the sampled regions are scattered. A
+ * region is not scattered if most of its places share cache lines or have equal distances. Nor is a region scattered if
+ * its places lie in few parts of the column. In these cases, the stores of adjacent rows soon fill the cache lines that
+ * they touch.
  */
 export function judgePlaces(
   engine: Engine,

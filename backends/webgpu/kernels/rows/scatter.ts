@@ -24,12 +24,13 @@ import { judgePlaces } from './judge-places.ts';
 import { emitItems } from './store-each.ts';
 
 /**
- * Stores rows to scattered places in a column that exceeds the device's cache. One pass of a radix sort first groups
- * the rows by the high bits of their places. The rows of one part of the column are then stored at about the same time,
- * so that each cache line is written to memory once. The device samples some rows and decides whether the rows are
- * scattered; if the rows are not scattered, they are stored without grouping.
+ * Stores rows to scattered places (indices) in a column that exceeds the device's cache. One pass of a radix sort first
+ * groups the rows by the high bits of their places, that is, by parts of the column. The rows of one part are then
+ * stored at about the same time, so that each cache line is written to memory once. The device samples some rows and
+ * decides whether the rows are scattered; if the rows are not scattered, they are stored without grouping.
  *
- * @returns false if the stores do not go to computed places in large columns, or if the device cannot group the rows.
+ * @returns whether all stores were launched. False if, for example, a target column is small, a store is at the launch
+ * index, or the device cannot group the rows.
  */
 export function scatterByParts(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): boolean {
   const { min } = engine.tuning.scatter;
@@ -68,15 +69,15 @@ function bindsAll({ pool, limits }: Engine, extent: Extent, { arrays }: Program,
   return isWhole && memories.size + OWN_COLUMNS <= limits.storageBuffers;
 }
 
-/** Number of temporary columns: places, words, and the number of grouped rows. */
+/** Number of temporary columns: the places, the words to store, and the single word `choice`. */
 const OWN_COLUMNS = 3;
 
 interface PlacedRows {
   /** One word that holds the number of grouped rows: all rows, or 0. */
   readonly choice: Memory;
   /**
-   * Programs that return the place and the word of a row: `moved` reads them from the grouped rows, and `rows` computes
-   * them in the original order.
+   * Programs that return the place of a row and the word to store at this place. `moved` reads place and word from the
+   * grouped rows, and `rows` computes place and word in the original order.
    */
   readonly moved: Program;
   readonly rows: Program;
@@ -84,8 +85,8 @@ interface PlacedRows {
 }
 
 /**
- * Groups rows by the high bits of their places if they are scattered. Returns undefined if the device lacks memory or
- * cannot run the sort kernel.
+ * Groups rows by the high bits of their places if the device finds that the rows are scattered. Returns undefined if
+ * the device lacks memory or cannot run the sort kernel.
  */
 function moveRows(engine: Engine, extent: Extent, program: Program, store: Store): PlacedRows | undefined {
   const { pool } = engine;
@@ -116,7 +117,7 @@ function moveRows(engine: Engine, extent: Extent, program: Program, store: Store
   }
 }
 
-/** The digit of the highest bits of places in a column. It has as many bits as one pass of the sort can distinguish. */
+/** The digit that consists of the `DIGIT_BITS` highest bits of the places in a column of `capacity` elements. */
 function highestDigit(capacity: number): Digit {
   const shift = Math.max(0, Math.ceil(Math.log2(capacity)) - DIGIT_BITS);
   return { shift, mask: 2 ** DIGIT_BITS - 1 };
@@ -162,7 +163,9 @@ const CHOSEN = record(
   () => [read('choice', 'u32', literal('u32', 0))],
 );
 
-/** Maximum number of cached variants of a module. */
+/**
+ * Maximum number of cached variants of a module: one for each combination of `index`, `value` and `guard` of a store.
+ */
 const MAX_STORES = 64;
 
 const placedVariant = createVariants<Module, Module>(MAX_STORES);

@@ -8,7 +8,7 @@ import { lines } from '../shared/lines.ts';
 import { emitStores } from '../shared/stores.ts';
 import { runStoring } from '../shared/storing.ts';
 
-/** Runs a `forEach` command in one launch. Each thread evaluates several indices. */
+/** Runs a `forEach` command with one kernel. A thread evaluates several indices if the program's code is short. */
 export function storeEach(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): void {
   const { threads } = engine.tuning.forEach;
   const items = isLight(program.module) ? engine.tuning.forEach.items : 1;
@@ -31,8 +31,8 @@ ${emitItems(threads, items, 'p_', (i, r) => `put(${i}, ${r})`)}`,
 
 /**
  * WGSL that evaluates a program for a thread's elements and passes each result to `put`. The elements start at index
- * `base`; elements at index `n` or above are left out. All elements are evaluated before the first is stored, so that
- * their loads overlap.
+ * `base`; elements at index `n` or above are left out. The program is evaluated for all elements before the first
+ * result is stored, so that the program's loads overlap.
  */
 export function emitItems(
   threads: number,

@@ -50,7 +50,10 @@ function assignments(count: number, results: number): string[] {
   return names(count).map((name, i) => `${name} = ${field('r', i, results)};`);
 }
 
-/** WGSL expression of result number `at` of a call with `count` results. */
+/**
+ * WGSL expression of the result with index `at`. `of` is WGSL of the value that a function with `count` results
+ * returned.
+ */
 function field(of: string, at: number, count: number): string {
   return count > 1 ? `${of}.r${at}` : of;
 }

@@ -20,10 +20,11 @@ export const MAX_LANES = 32;
 export const MAX_RUN = 16;
 
 /**
- * The rows of a segmented scan. Heads are the elements that start a segment. The first leaf of a state is the number of
- * heads so far; the other leaves, called values, restart at every head. A thread holds the heads of a run (its adjacent
- * elements) as bits of a word. Lanes exchange the head counts of several rows in one word, and the values of each row
- * separately. A ballot finds the lanes with heads, at which values restart. The statements call the WGSL functions of
+ * The rows of a segmented scan. A row consists of one run (adjacent elements of one thread) of every lane. Heads are
+ * the elements that start a segment. The first leaf (scalar component) of a state is the number of heads so far. The
+ * other leaves, called values, restart at every head. A thread holds the heads of a run as bits of a word. Lanes
+ * exchange the head counts of several rows in one word, but the values of each row separately. A ballot finds the lanes
+ * that have heads, so that values restart at these lanes. The statements call the WGSL functions of
  * {@link emitNumbering}.
  *
  * Source: Sengupta, Harris, Zhang and Owens, Scan Primitives for GPU Computing, 2007, for segmented scans of a warp.
@@ -54,8 +55,8 @@ export function numberedRows(
     const low = (j % inWord) * bits;
     return low === 0 ? `(${word} & ${2 ** bits - 1}u)` : `((${word} >> ${low}u) & ${2 ** bits - 1}u)`;
   };
-  // Within the subgroup's part of the tile, q is the prefix before a row. Within the row, x is the prefix before a
-  // lane.
+  // q is the prefix before a row, and x is the prefix before a lane's run in this row. Both prefixes start at the
+  // beginning of the subgroup's part of the tile.
   const place = (j: number): string => {
     const before = `combine(q${j - 1}, counted(${count('e', j - 1)}, values_at(l${j - 1}, sg - 1u)))`;
     return `let q${j} = ${j === 0 ? 'identity()' : before};
@@ -104,9 +105,9 @@ let part = combine(q${rows - 1}, counted(${count('d', rows - 1)}, l${rows - 1}))
 }
 
 /**
- * WGSL of several functions. `mixed(a, b)` combines only the values of two states. `next(a, s, head)` appends an
- * element with given values and head flag to a state. The other functions move counts and values between lanes. `inner`
- * is the monoid of the values.
+ * WGSL of several functions. `mixed(a, b)` combines only the values of two states. `next(a, s, head)` appends to state
+ * `a` an element with the values of `s` and the head flag `head`. The other functions move counts and values between
+ * lanes. `inner` is the monoid of the values.
  */
 export function emitNumbering(
   inner: MonoidProgram,

@@ -28,9 +28,7 @@ import type { BoundScan, Sink } from './scan-sink.ts';
  * `read` must precede the statements of `write`.
  */
 export interface RunCode {
-  /**
-   * The part of the key for the cache of pipelines that identifies this code; the key of the scan is the other part.
-   */
+  /** Identifies this code in the cache of pipelines, together with the key of the scan. */
   readonly key: string;
   functions(helpers: Set<Helper>): string;
   /**
@@ -46,7 +44,10 @@ export interface RunCode {
   write(run: number, first: string, states: readonly string[], head: (k: number) => string): string;
 }
 
-/** The arrays and uniforms of the scan's program (0) and of its emit program (1), by slot number. */
+/**
+ * The arrays and uniforms of a scan's two programs, by slot number. `of` is 0 for the program that evaluates the
+ * elements and 1 for the emit program.
+ */
 interface Captures {
   readonly arrays: readonly { readonly of: 0 | 1; readonly array: LinkedArray; readonly binding: number | undefined }[];
   readonly uniforms: readonly { readonly of: 0 | 1; readonly name: string }[];
@@ -55,7 +56,10 @@ interface Captures {
 /** The length of runs (adjacent elements of one thread) and the form of their elements. */
 export interface RunPlan {
   readonly run: number;
-  /** Whether the first leaf of elements is a head flag (the element starts a segment), passed as a bool. */
+  /**
+   * Whether the first leaf (scalar component) of every element is a head flag (the element starts a segment). The
+   * unrolled code returns this flag as a bool.
+   */
   readonly heads: boolean;
 }
 
@@ -108,8 +112,8 @@ ${lines(run, (k) => emitStoresOf(stores, results, (at) => `r.r${k * results.leng
 }
 
 /**
- * Omits the capacity check of a store if the capacity is at least the extent. The index of such a store is a segment
- * number, which is always below the extent.
+ * Omits the capacity check of a store of a segmented scan if the capacity is at least the extent. The index of this
+ * store is a segment number, which is always below the extent.
  */
 function withRoom(bound: BoundStore): BoundStore {
   const { store } = bound;
@@ -140,7 +144,7 @@ const MAX_UNROLLED = 512;
 
 const unrolledByKey = createCache<string, { readonly unrolled: Unrolled | undefined }>({ max: MAX_UNROLLED });
 
-/** Unrolls programs. The result is cached by the modules and by the facts about their captures. */
+/** Unrolls programs. The key of the cached result includes the modules and facts about their arrays and uniforms. */
 function unrolledOnce(
   programs: readonly [LinkedProgram, LinkedProgram],
   { arrays, uniforms }: Captures,
@@ -149,7 +153,8 @@ function unrolledOnce(
   heads: boolean,
 ): { readonly unrolled: Unrolled | undefined; readonly key: string } {
   const firstSlots = arrays.map(({ array }) => arrays.findIndex((other) => isSame(other.array, array)));
-  // An array whose elements are passed as kernel parameters does not count as covering the extent.
+  // For each array, whether it is at least as long as the extent. An array whose elements are passed as kernel
+  // parameters counts as shorter.
   const covers = arrays.map(({ array: { covers, cells } }) => covers && cells === undefined);
   const bounds = uniforms.map(({ of, name }) => programs[of].bounds.has(name));
   const modules = programs.map(({ module }) => moduleNumber(module));
@@ -203,7 +208,7 @@ function environmentOf(
   };
 }
 
-/** WGSL statements that read the taps of a run (elements at fixed distances from its first index). */
+/** WGSL statements that read the taps of a run (elements at fixed distances from the run's first index). */
 function loadTaps(
   j: number,
   first: string,

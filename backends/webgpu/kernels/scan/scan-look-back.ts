@@ -58,10 +58,10 @@ export interface LookBackTile {
 const FEW = 4;
 
 /**
- * Chooses the tile for a scan. A thread holds a state in registers for every element (flags and heads are only bits).
- * It therefore gets fewer elements if states have many leaves or the code is long. States of several leaves are
- * expensive to move between lanes. A thread then gets adjacent elements. Scans that store results at the launch index
- * are an exception, because adjacent elements would scatter these stores.
+ * Chooses the tile for a scan. A thread holds a state in registers for every element (flags and heads are only bits). A
+ * thread therefore gets fewer elements if states have many leaves (scalar components) or the code is long. States of
+ * several leaves are expensive to move between lanes, so a thread gets runs of adjacent elements for such states. Scans
+ * that store results at the launch index are an exception, because adjacent elements would scatter these stores.
  */
 export function lookBackTile(
   { tuning: { scan }, subgroups, threads: maxThreads }: Engine,
@@ -183,8 +183,8 @@ ${code?.functions(helpers) ?? ''}`,
 }
 
 /**
- * WGSL of `element(i, n)`, which is the identity past the end, and of `aggregate_of(tile, …)`, which all threads of a
- * workgroup must call together.
+ * WGSL of two functions. `element(i, n)` returns an element, or the identity if `i` is past the end.
+ * `aggregate_of(tile, …)` returns the total of a tile; all threads of a workgroup must call it together.
  */
 function emitAggregate({ threads, items, elements }: LookBackTile): string {
   return `fn element(i: u32, n: u32) -> S { var s = evaluate(min(i, n - 1u)); if (i >= n) { s = identity(); } return s; }
@@ -200,7 +200,7 @@ fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
 
 /**
  * WGSL of `fold(end, lane)`, which combines the totals of the first `end` subgroups; `end` is at least 1. If a subgroup
- * has enough lanes, each lane reads one total.
+ * has enough lanes, each lane reads one total; otherwise, each lane reads all totals.
  */
 function emitFold({ threads }: LookBackTile, subgroups: Subgroups): string {
   const width = widthOf(subgroups);
@@ -222,8 +222,8 @@ function emitFold({ threads }: LookBackTile, subgroups: Subgroups): string {
 /**
  * WGSL that scans a tile. Every subgroup scans a part of the tile row by row, so that adjacent lanes read and write
  * adjacent elements without reordering in workgroup memory. The kernel uses little workgroup memory, so that many
- * workgroups run on a multiprocessor and some work while others look back. A thread's values are separate variables,
- * because an indexed array would not be kept in registers.
+ * workgroups run on a multiprocessor: some workgroups compute while others wait in the look-back. A thread's values are
+ * separate variables, because an indexed array would not be kept in registers.
  */
 function emitTile(
   { threads, items, run, elements, light }: LookBackTile,

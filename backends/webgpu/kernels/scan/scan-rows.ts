@@ -21,8 +21,8 @@ export interface ScanRows {
    */
   write(guard: string): string;
   /**
-   * Statements that replace the statements of `read` and `write`. They use unrolled programs, except for the first row
-   * of the scan and the rows at the end.
+   * Statements to use instead of those of `read` and `write`, if given. They process most rows with unrolled programs,
+   * but not the first row of the scan and the rows at the end.
    */
   readonly inside?: { readonly read: string; readonly write: string } | undefined;
 }
@@ -41,8 +41,9 @@ export function stateRows(
   const rows = items / run;
   const folded = (j: number): string =>
     Array.from({ length: run - 1 }, (_, k) => k + 1).reduce((sum, k) => `combine(${sum}, s${j}_${k})`, `s${j}_0`);
-  // Within the subgroup's part of the tile, q is the prefix before a row. Within the row, x is the prefix before a
-  // lane. If runs have one element, s becomes the inclusive prefix of the element.
+  // q is the prefix before a row, and x is the prefix before a lane's run in this row. Both prefixes start at the
+  // beginning of the subgroup's part of the tile. If runs have one element, s becomes the inclusive prefix of this
+  // element.
   const place = (j: number): string => {
     const row =
       j === 0
@@ -80,8 +81,8 @@ export function eachElement(rows: number, run: number, line: (j: number, k: numb
 
 /**
  * WGSL statements that store the results of a thread's elements in row j. `after` is WGSL that appends an element to
- * the state `before`. All elements of a run (adjacent elements of the thread) are evaluated before the first result is
- * stored, so that their loads overlap.
+ * the state `before`. In a run (adjacent elements of the thread), all calls of the emit program precede all stores, so
+ * that the loads of these calls overlap.
  */
 export function consumeRow(
   j: number,
@@ -106,7 +107,7 @@ ${lines(run, store)} }`;
 export interface RowElements {
   readonly read: (j: number, element: (at: string) => string) => string;
   readonly write: (j: number, guard: string) => string;
-  /** Statement that assigns an element, evaluated by unrolled code, to the thread's variable. */
+  /** Statement that sets the thread's variable for an element to the value that the unrolled code computed. */
   readonly take: (j: number, k: number) => string;
   /** WGSL of the state after the element, given the state `before`. */
   readonly after: (j: number, k: number) => string;
@@ -116,8 +117,8 @@ export interface RowElements {
 
 /**
  * WGSL statements that read and write rows with unrolled programs. The first row of the scan and the rows at the end
- * use code that is not unrolled. This code should be short: only one workgroup executes it, and all others wait while
- * its instructions are fetched.
+ * use code that is not unrolled. The code that is not unrolled should be short. Only the first and the last workgroup
+ * execute it, and all others wait for the first workgroup while the instructions of this code are fetched.
  */
 export function insideRows(
   rows: number,
@@ -156,8 +157,8 @@ ${code.write(j, `i${j}`, states, (k) => head!(j, k))}`,
 const TOGETHER = 8;
 
 /**
- * The rows of a scan that counts flags. Flags are counted by bit counts of ballots, so a thread holds only the set of
- * lanes with a flag for every row.
+ * The rows of a scan that counts flags. Ballots find the lanes with a flag, and bit counts of the ballots count the
+ * flags. For every row, a thread therefore holds only the set of lanes with a flag.
  */
 export function flagRows(items: number, max: number, kept: KeptRows): ScanRows {
   const { ballot } = laneSets(max);

@@ -58,8 +58,8 @@ export interface BoundScan {
 }
 
 /**
- * The sink of a scan (consumer of its prefixes), and the windows (ranges of indices) in each of which one launch can
- * bind the sink and the scan's program.
+ * The sink of a scan (consumer of its prefixes), and windows (ranges of indices). For each window, one launch can bind
+ * the sink and the scan's program.
  */
 export interface PlacedSink {
   readonly sink: Sink;
@@ -67,9 +67,9 @@ export interface PlacedSink {
 }
 
 /**
- * Distributes the stores of a sink (consumer of a scan's prefixes) over as few rounds as possible. One launch must be
- * able to bind the stores of a round, the program and `others` more buffers. Returns undefined if this is impossible
- * even with one store per round.
+ * Splits a sink (consumer of a scan's prefixes) into as few sinks as possible, each with some of the stores. One launch
+ * must be able to bind a sink, the program and `others` more buffers. Returns undefined if this is impossible even with
+ * one store per sink, or if a window does not start at a multiple of `tile`.
  */
 export function placeSinks(
   engine: Engine,

@@ -84,7 +84,7 @@ export function scanByTree(
   for (const { memory } of [...totals, ...prefixes]) pool.release(memory);
 }
 
-/** Launches a scan of the totals of a level, which writes their exclusive prefixes. */
+/** Launches a scan that reads the totals of a level and writes the exclusive prefixes of these totals. */
 function scanTotals(
   engine: Engine,
   tree: Tree,

@@ -33,9 +33,9 @@ export interface BlockForm {
 }
 
 /**
- * Chooses the form for states of `leaves` leaves. Large states take many registers and much workgroup memory, so
- * workgroups then process fewer blocks. The code contains the evaluation four times per block, so a workgroup gets
- * several blocks only if the evaluation is cheap.
+ * Chooses the form for states of `leaves` leaves (scalar components). Large states take many registers and much
+ * workgroup memory, so a workgroup processes fewer blocks if states are large. The code contains the evaluation four
+ * times per block, so a workgroup gets several blocks only if the evaluation is cheap.
  */
 export function blockForm({ tuning, subgroups }: Engine, leaves: number, light: boolean): BlockForm {
   const { blockBy: by, blockRows } = tuning;
@@ -88,8 +88,8 @@ fn quads_of(block: u32, n: u32) -> u32 {
 }
 
 /**
- * A function that returns WGSL statements for the total of a level that is a single block, given WGSL of the total.
- * Undefined if the level has more blocks.
+ * For a level that is a single block: a function that takes WGSL of the level's total and returns WGSL statements that
+ * use this total. Undefined if the level has several blocks.
  */
 type WithTotal = ((state: string) => string) | undefined;
 
@@ -99,7 +99,8 @@ type WithTotal = ((state: string) => string) | undefined;
 type WriteTotal = (block: string, state: string) => string;
 
 /**
- * WGSL that determines a thread's block and ends threads without a block. Without elements the total is the identity.
+ * WGSL that determines a thread's block and ends threads without a block. If there are no elements, the statements of
+ * `whole` receive the identity as the total.
  */
 function emitStart({ by, rows, lanes }: BlockForm, whole: WithTotal): string {
   const alone = by === 'thread';
@@ -120,8 +121,8 @@ export function emitBlockTotals(form: BlockForm, write: WriteTotal, whole: WithT
 const forRows = ({ rows }: BlockForm, line: (row: number) => string): string => lines(rows, line);
 
 /**
- * WGSL that loads the four elements of a thread's quad (four elements) in block `row` and computes the block's number
- * of quads. An element past the end is replaced by the last element.
+ * WGSL that loads a thread's quad (four elements) in block `row` and computes the block's number of quads. An element
+ * past the end is replaced by the last element.
  */
 function emitQuad(row: number): string {
   const load = (k: number): string => `let e${row}${k} = evaluate(min(first${row} + ${k}u, n - 1u));`;
@@ -194,8 +195,9 @@ const pushOnStack = `  var d = 0u;
   stack[d] = s;`;
 
 /**
- * WGSL that combines the groups on the stack after `quads` quads (four elements each) into variable `name`. The
- * smallest group comes first, and each larger group is combined on the left.
+ * WGSL that combines the groups on the stack into variable `name`, after `quads` quads (four elements each) were
+ * pushed. The smallest group holds the last quads, so the loop starts with this group and prepends larger and larger
+ * groups.
  */
 function foldStack(quads: string, name: string): string {
   return `var ${name}: S; var any_${name} = false;

@@ -3,8 +3,8 @@ import type { Parameters } from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';
 
 /**
- * A list of states in memory. One word per state holds the first leaf, then one word per state the second leaf, and so
- * on.
+ * A list of states in memory, with one word per leaf (scalar component). The first leaves of all states come first,
+ * then the second leaves of all states, and so on.
  */
 export interface States {
   readonly memory: Memory;
@@ -24,7 +24,7 @@ export interface Destination extends States {
   readonly cell?: { readonly word: number; readonly first: number; readonly count: number };
 }
 
-/** A cell of `words` words as a destination. It may span several parts of its buffer. */
+/** Returns a destination for a cell of `words` words. The cell may span several parts (GPU buffers) of `memory`. */
 export function linkCell(parameters: Parameters, memory: Memory, word: number, words: number): Destination {
   const last = memory.parts.length - 1;
   const first = Math.min(last, Math.floor(word / 2 ** memory.shift));

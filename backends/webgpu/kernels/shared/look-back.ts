@@ -7,11 +7,11 @@ import { laneSets } from './subgroups.ts';
  * WGSL of the decoupled look-back with fallback (Merrill & Garland 2016; Smith, Levien & Owens, SPAA 2025), with which
  * a scan finds the prefix before each tile in one pass.
  *
- * A tile publishes first its aggregate, then its inclusive prefix. Each leaf takes two words, each with 16 bits of
- * payload, 2 of state and 14 of epoch. A reader accepts a tile's words only if all have the current epoch and the same
- * state, so values with any number of leaves need no locks. If a tile has published nothing after `tries` polls, the
- * reader computes the missing aggregate itself and publishes it. No workgroup therefore depends on the progress of
- * another.
+ * A tile publishes first its aggregate (total of its elements) with the state `AGGREGATE`, then its inclusive prefix
+ * with the state `INCLUSIVE`. Each leaf (scalar component) takes two words, each with 16 bits of payload, 2 of state
+ * and 14 of epoch. A reader accepts a tile's words only if all have the current epoch and the same state, so values
+ * with any number of leaves need no locks. If a tile has published nothing after `tries` polls, the reader computes the
+ * missing aggregate itself and publishes it. No workgroup therefore depends on the progress of another.
  */
 export const AGGREGATE = 1;
 export const INCLUSIVE = 2;
@@ -42,7 +42,8 @@ export function emitSpineWords(tiles: string, types: readonly ScalarType[]): str
 }
 
 /**
- * WGSL of `publish(tile, state, s)` and `read_tile(tile)`. The first word passed to each dispatch must be the epoch
+ * WGSL of two functions: `publish(tile, state, s)` publishes value `s` with `AGGREGATE` or `INCLUSIVE` as the state,
+ * and `read_tile(tile)` reads what a tile has published. The first word passed to each dispatch must be the epoch
  * (dispatch number).
  */
 export function emitSpine({ types, slot }: Pick<LookBackText, 'types' | 'slot'>): string {
@@ -74,8 +75,8 @@ fn read_tile(tile: u32) -> Published {
 
 /**
  * WGSL statements that find the prefix before `tile`. The first subgroup executes the statements `found` once `prefix`
- * is known, and a barrier follows. The statements must be in uniform control flow, because all threads may have to call
- * `aggregate_of(tile, …)`.
+ * is known, and a barrier follows. The returned statements must be in uniform control flow, because all threads may
+ * have to call `aggregate_of(tile, …)`.
  */
 export function emitLookBack({ max, tries }: LookBackText, found: string): string {
   const { ballot } = laneSets(max);

@@ -49,13 +49,15 @@ export function emitEvaluation({ prefix, module }: LinkedProgram): string {
   return `fn evaluate(i: u32) -> S { let r = ${prefix}entry(i); return ${stateOf('r', results)}; }`;
 }
 
-/** WGSL of a function `name(i) -> S` that reads a state from words stored leaf after leaf, `stride` apart. */
+/**
+ * WGSL of a function `name(i) -> S` that reads state `i`, whose leaves (scalar components) are `stride` words apart.
+ */
 export function emitStateLoad(name: string, slot: number, stride: string, types: readonly ScalarType[]): string {
   const leaves = types.map((type, leaf) => fromWord(type, `load_${slot}(i + ${leaf}u * ${stride})`));
   return `fn ${name}(i: u32) -> S { return S(${leaves.join(', ')}); }`;
 }
 
-/** WGSL of a function `name(i, s)` that writes a state to words stored leaf after leaf, `stride` apart. */
+/** WGSL of a function `name(i, s)` that writes state `i`, whose leaves (scalar components) are `stride` words apart. */
 export function emitStateStore(name: string, slot: number, stride: string, types: readonly ScalarType[]): string {
   const leaves = types.map((type, leaf) => `store_${slot}(i + ${leaf}u * ${stride}, ${toWord(type, `s.a${leaf}`)});`);
   return `fn ${name}(i: u32, s: S) { ${leaves.join(' ')} }`;

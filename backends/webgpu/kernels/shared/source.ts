@@ -17,7 +17,7 @@ export interface KernelSource {
   release(): void;
 }
 
-/** Links a program for kernels that evaluate it themselves. */
+/** Links a program for kernels that evaluate the program themselves instead of reading stored results. */
 export function linkSource({ pool }: Engine, extent: Extent, program: Program): KernelSource {
   const parameters = createParameters(pool);
   const length = parameters.length(extent);

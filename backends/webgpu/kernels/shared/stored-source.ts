@@ -60,8 +60,8 @@ export interface TemporaryColumns {
 }
 
 /**
- * Allocates a column for each type. If all columns fit into one binding, they share a buffer. Otherwise each gets its
- * own buffer, and the columns' GPU buffers start at the same indices.
+ * Allocates a column for each type. If all columns fit into one binding, they share a buffer. Otherwise, each column
+ * gets its own buffer, and all these buffers are split into GPU buffers at the same indices.
  */
 export function allocateColumns(
   pool: Engine['pool'],

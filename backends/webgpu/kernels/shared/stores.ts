@@ -42,8 +42,8 @@ export interface BoundStore {
 }
 
 /**
- * Binds stores for a window. For a store at the launch index, only the part (GPU buffer) that the window writes is
- * bound; for other stores, all parts are bound.
+ * Binds stores for a window (range of indices). For a store at the launch index, only the part (GPU buffer) that the
+ * window writes is bound; for other stores, all parts are bound.
  */
 export function bindStoresAt(
   stores: readonly LinkedStore[],

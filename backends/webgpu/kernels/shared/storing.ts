@@ -89,8 +89,8 @@ function planWindows(
   const arrays = programs.map(boundArrays);
   const first = arrays.flat().map((array) => placeArray(array, windows[0]!));
   if (countBindings(first) < engine.limits.storageBuffers) return windows;
-  // The arrays will be copied into one buffer. Windows must therefore be so short that one binding holds the windows'
-  // elements of all arrays that are read at the launch index.
+  // There are too many arrays to bind separately, so a program's arrays will be copied into one buffer. Windows must be
+  // short: one binding must hold the window's elements of all arrays that a program reads at the launch index.
   const linear = Math.max(...arrays.map((each) => each.filter(({ pattern }) => pattern.kind === 'index').length));
   const slack = 2;
   return shorterWindows(windows, Math.max(1, Math.floor(engine.pool.partWords / Math.max(1, linear)) - slack));

@@ -48,8 +48,9 @@ export interface LaneSets {
   /** WGSL of the set of lanes in which a condition is true. */
   ballot(condition: string): string;
   /**
-   * WGSL of functions on a set of lanes `m`. `ones(m)` is the number of lanes, and `has_lane(m, lane)` is 0 or 1.
-   * `lanes_below(lane)` is a set of lanes. `first_lane(m)` is past the last lane if the set is empty.
+   * WGSL of functions on a set of lanes `m`. `ones(m)` is the number of lanes in `m`. `has_lane(m, lane)` is 1 if `m`
+   * contains `lane`, else 0. `first_lane(m)` is the lowest lane in `m`; if `m` is empty, it is past the last lane.
+   * `lanes_below(lane)` is the set of all lanes below `lane`.
    */
   readonly functions: string;
 }
@@ -58,8 +59,8 @@ export function laneSets(max: number): LaneSets {
   return max > 32 ? WIDE_SETS : WORD_SETS;
 }
 
-// `first_lane` counts bits, because devices have an instruction for this. WGSL's builtin for the lowest bit compiles to
-// many instructions.
+// `first_lane` uses `countOneBits`, because devices have an instruction for this builtin. WGSL's builtin for the lowest
+// set bit compiles to many instructions.
 const WORD_SETS: LaneSets = {
   type: 'u32',
   ballot: (condition) => `subgroupBallot(${condition}).x`,

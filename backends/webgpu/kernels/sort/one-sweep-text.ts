@@ -23,7 +23,10 @@ export interface SweepText {
   readonly max: number;
   readonly keys: Target | undefined;
   readonly payload: Target | undefined;
-  /** Number of the binding with the counts of all digits, and WGSL of the index of the pass's first count. */
+  /**
+   * `counts` is the number of the binding with the counts of all digits. `firstCount` is WGSL of the index of the
+   * pass's first count in this binding.
+   */
   readonly counts: number;
   readonly firstCount: string;
   readonly spine: number;
@@ -96,8 +99,8 @@ ${lines(parts, (part) => emitPart(text, part))}`;
 }
 
 /**
- * WGSL that publishes the tile's count of every digit, and replaces each subgroup's count of a digit by the first place
- * in the tile of the subgroup's keys with this digit.
+ * WGSL that publishes the tile's count of every digit. The WGSL also replaces each subgroup's count of a digit by the
+ * place in the sorted tile of the subgroup's first key with this digit.
  */
 function emitCounts({ sweep, min, counts, firstCount }: SweepText): string {
   const { threads, mute }: SweepTuning & Silence = sweep;

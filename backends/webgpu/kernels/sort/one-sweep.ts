@@ -55,8 +55,8 @@ export function beginSweep(
 }
 
 /**
- * The tuning, with the tile size for the given number of rows. If only the device knows the number of rows, half of the
- * maximum is assumed.
+ * Returns the tuning, with the tile size adapted to the number of rows. If only the device knows the number of rows,
+ * half of the maximum is assumed.
  */
 function sweepFor(sweep: SweepTuning, extent: Extent, hasPayload: boolean): SweepTuning {
   const { few } = sweep;
@@ -69,8 +69,8 @@ function tileOf({ threads, keys }: SweepTuning): number {
 }
 
 /**
- * Whether the device can run the kernel: it needs subgroups that are large enough for the counts of all subgroups to
- * fit in workgroup memory.
+ * Whether the kernel is enabled in the tuning and the device can run it. Subgroups must be so large that the counts of
+ * all subgroups fit in workgroup memory.
  */
 function eligible({ subgroups, shared }: Engine, sweep: SweepTuning): boolean {
   return subgroups !== undefined && sweep.on && sharedWords(sweep, subgroups.min) * 4 <= shared;
