@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { build, type Plugin } from 'esbuild';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
@@ -40,7 +41,7 @@ async function buildInto(folder: string): Promise<void> {
     await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
     for (const name of AS_THEY_ARE) await symlink(join(root, name), join(folder, name));
     await Promise.all([
-      run('npm', ['run', 'build:modules', '--', '--outDir', dist], { cwd: root }),
+      compileModules(dist),
       run('npm', ['run', 'page-worker', '--', join(dist, 'page-worker.js')], { cwd: root }),
       run('npm', ['run', 'build:command', '--', join(dist, 'command')], { cwd: root }),
     ]);
@@ -50,6 +51,46 @@ async function buildInto(folder: string): Promise<void> {
     throw error;
   }
 }
+
+/**
+ * Compiles each module of the package to a file of its own. esbuild does this in a tenth of the time of TypeScript,
+ * which compiles the published package; the release tests use that package.
+ */
+async function compileModules(outdir: string): Promise<void> {
+  const { include } = JSON.parse(await readFile(join(root, 'tsconfig.build.json'), 'utf8')) as { include: string[] };
+  // Some entries are single files. The package's own build also compiles what they import, so take their whole folder.
+  const folders = new Set(include.map((name) => (name.endsWith('.ts') ? dirname(name) : name)));
+  const modules = await Promise.all(Array.from(folders, modulesIn));
+  await build({
+    absWorkingDir: root,
+    entryPoints: modules.flat(),
+    outdir,
+    outbase: root,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    plugins: [separateModules],
+  });
+}
+
+async function modulesIn(folder: string): Promise<string[]> {
+  const names = await readdir(join(root, folder), { recursive: folder !== '.' });
+  const isModule = (name: string): boolean => name.endsWith('.ts') && !/\.(test|config)\.ts$/.test(name);
+  return names.filter(isModule).map((name) => join(folder, name));
+}
+
+/** Keeps every import as an import, and changes the extension of imported modules to that of compiled modules. */
+const separateModules: Plugin = {
+  name: 'separate-modules',
+  setup({ onResolve }) {
+    onResolve({ filter: /.*/ }, ({ path, kind }) =>
+      kind === 'entry-point'
+        ? undefined
+        : { path: path.startsWith('.') ? path.replace(/\.ts$/, '.js') : path, external: true },
+    );
+  },
+};
 
 async function untilBuilt(folder: string): Promise<void> {
   while (!(await isThere(join(folder, 'done')))) {
