@@ -5,7 +5,7 @@
 export function ratio(numerator: bigint, denominator: bigint): number {
   if (isExact(numerator) && isExact(denominator)) return Number(numerator) / Number(denominator);
   const magnitude = numerator < 0n ? -numerator : numerator;
-  // The unit in which the quotient has 53 bits, or fewer for subnormal results.
+  // In units of 2^unit, the quotient has 53 bits, or fewer for subnormal results.
   let unit = Math.max(MIN_UNIT, bitLength(magnitude) - bitLength(denominator) - 53);
   if (inUnits(magnitude, denominator, unit).quotient >= 2n ** 53n) unit++;
   const { quotient, rest, divisor } = inUnits(magnitude, denominator, unit);

@@ -90,7 +90,10 @@ interface Sample {
   readonly outside: U32;
 }
 
-/** Interpolates the field and its normalised slopes at a point of a window between the four pixels around the point. */
+/**
+ * Returns the field and its normalised slopes at a point of a window. Both are interpolated from the four pixels around
+ * the point.
+ */
 function sampleAt(field: ArrayValue<'f32'>, { first, width, height }: SnakeWindow, x: F32, y: F32): Sample {
   const inside = width
     .ge(2)
@@ -135,7 +138,8 @@ function lengthOf(from: Vector, to: Vector): U32 {
 }
 
 /**
- * The window of a cell. Its width is set to 0 if the image is flat there, because a flat image has no field to follow.
+ * The window of a cell. If the image has the same slope everywhere in the window, the field has nothing to follow, and
+ * the width is set to 0.
  */
 function windowOf(windows: ArrayValue<'u32'>, cell: U32): SnakeWindow {
   const isFlat = numberOf(windows, cell, 'max').le(numberOf(windows, cell, 'min'));
@@ -147,7 +151,10 @@ function windowOf(windows: ArrayValue<'u32'>, cell: U32): SnakeWindow {
   };
 }
 
-/** State of a snaxel before the first round. A radius of NaN is replaced by the expected radius. */
+/**
+ * State of a snaxel before the first round. If `expected` is set, or if the given radius of the snaxel is not finite,
+ * the snaxel starts at the expected radius.
+ */
 const firstSnaxel = fn(
   'firstSnaxel',
   { index: u32, windows: array(u32), radii: array(f32), expected: uniform(bool), field: array(f32) },
@@ -197,8 +204,9 @@ const settings = fn(
 
 /**
  * A round of a snake, in which each snaxel sums the samples of all snaxels. The centre moves along the mean slope and
- * towards the expected path. A snaxel moves to where the field is above the mean, and towards the expected radius. The
- * whole snake stops once one of its snaxels has left the window.
+ * towards the expected path. A snaxel moves outwards along its ray if its field value plus radius · slope along the ray
+ * is above the mean field, else inwards. The snaxel is also pulled towards the expected radius. The whole snake stops
+ * once one of its snaxels has left the window.
  */
 const evolve = fn(
   'evolveSnake',
@@ -263,7 +271,10 @@ function asNumber(value: I32): F32 {
   return f32(value).mul(2 ** -SAMPLE_BITS);
 }
 
-/** How far a snaxel moved along its ray, plus a 20th of the move of the snake's centre. */
+/**
+ * How far a snaxel moved along its ray, plus a 20th of the move of the snake's centre. The sum over the 20 snaxels thus
+ * counts the centre's move once.
+ */
 const change = fn('snakeChange', { before: snaxel, after: snaxel }, u32, ({ before, after }) => {
   const centre = after.x.sub(before.x).abs().add(after.y.sub(before.y).abs());
   const all = after.radius

@@ -24,7 +24,8 @@ import { aHostFrame, type HostFrame, requireHostFrame, requireSameDepth, require
 export interface BackgroundOptions {
   /**
    * Which quantile of a pixel's grey values is the background, from 0 (minimum) to 1 (maximum). Default 0.5, the
-   * median. If slow bright cells cover a pixel in half of the frames or more, use less; for dark cells, use more.
+   * median. If slow bright cells cover a pixel in half of the frames or more, choose a lower quantile; if slow dark
+   * cells do, choose a higher one.
    */
   readonly quantile?: number | undefined;
 }
@@ -35,14 +36,15 @@ const MAX_FRAMES = 1024;
 const BAND = 2 ** 24;
 
 /**
- * The still background of a video: for every pixel, the median of its grey values in some frames. Choose frames far
- * enough apart for cells to have moved away between them. {@link trackCells} subtracts the background from every frame,
- * so that textured tissue is not mistaken for cells.
+ * The still background of a video: for every pixel, the median (or another quantile) of its grey values in the given
+ * frames. Choose frames so far apart that cells move away from one frame to the next. {@link trackCells} subtracts the
+ * background from every frame, so that textured tissue is not mistaken for cells.
  *
- * - Exact: the result is one of a pixel's n given values, the one with the rank ⌊quantile · (n − 1)⌋. A NaN sorts above
- *   +∞, or below −∞ if its sign bit is set.
- * - Work O(frames · pixels · bits of a grey value), span O(frames · bits). Deterministic. The device holds the same
- *   rows of all frames at a time, up to 2^24 pixels, but at least one row.
+ * - Exact: the result is one of the n given grey values of a pixel: in ascending order, the value with the index
+ *   ⌊quantile · (n − 1)⌋. A NaN sorts above +∞, or below −∞ if its sign bit is set.
+ * - Work O(frames · pixels · bits of a grey value), span O(frames · bits). Deterministic. The frames are processed in
+ *   bands of image rows. The device holds one band of all frames at a time: up to 2^24 pixels, but at least one row of
+ *   each frame.
  *
  * @param frames From 1 to 1,024 frames of the same size and depth.
  * @throws `ArgumentError` `background/frames` for no frames or too many; `background/quantile`; `frame/size` and
@@ -137,8 +139,8 @@ const quantileOfBits = quantileFunctor(
 );
 
 /**
- * Functor that finds the grey value with a given rank at a pixel. It determines the bits of the grey value from the
- * top; for each bit it counts the lower values.
+ * Functor that finds the grey value with a given rank at a pixel. It determines the bits of the value from the highest
+ * bit down. A bit is 1 if at most `rank` values are below the candidate in which this bit is set.
  */
 function quantileFunctor(keyOf: (value: U32) => U32, valueOfKey: (key: U32) => U32) {
   return fn(

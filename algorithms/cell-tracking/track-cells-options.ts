@@ -21,14 +21,15 @@ export interface TrackCellsOptions {
 /** Follows the cells of a video, frame by frame. */
 export interface CellTracker {
   /**
-   * Detects the cells of a frame. The result is undefined for frames between those in which cells are detected. Frames
-   * may come in any order, several in parallel. A call of `track` with the same index and array shares the upload of
-   * this frame.
+   * Detects the cells of a frame. The result is undefined for frames that `detectEvery` leaves out. Frames may come in
+   * any order, several in parallel. A later call of `track` with the same `index` and the same array of grey values
+   * reuses the uploaded frame.
    */
   detect(frame: HostFrame, index: number): Promise<DetectedCells | undefined>;
   /**
-   * Tracks the cells of the next frame. Frames must come in order, from 0. A call may be made before the preceding one
-   * has settled, so that the device always has work. A frame without cells to follow is not uploaded.
+   * Tracks the cells of a frame. Frames must come in order: each call has a higher `index` than the preceding call. A
+   * call may be made before the preceding call has settled, so that the device always has work. If there are no cells
+   * to follow, `track` does not upload the frame.
    */
   track(
     frame: HostFrame,

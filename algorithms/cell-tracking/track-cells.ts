@@ -8,22 +8,23 @@ import { createTracker } from './tracker.ts';
 import type { TrackedFrame } from './tracks.ts';
 
 /**
- * A tracker of the cells of a video. Detects cells in some frames with {@link detectPeaks} and follows them through all
- * frames with {@link trackFrame}, both prepared. {@link trackCells} uses a tracker for a whole video; use a tracker
- * directly in stages of a graph.
+ * Creates a tracker of the cells of a video. The tracker detects cells in some frames with {@link detectPeaks} and
+ * follows them through all frames with {@link trackFrame}. Both run as prepared pipelines. For a whole video, call
+ * {@link trackCells}, which uses a tracker; use a tracker directly in the stages of a graph.
  *
  * - **Links.** In a frame with detection, detected cells are paired one to one with the expected positions of followed
- *   cells, at the minimum sum of squared distances. A track ends if several detections in a row have missed it, if its
- *   snake is lost, if it leaves the frame, or if it merges with another track. A detected cell without a partner
- *   continues a lost track, if that track extrapolates to a position nearby within `maxGap` frames; otherwise it begins
- *   a new track.
+ *   cells, at the minimum sum of squared distances. Other detected cells within `minDistance` of such a position are
+ *   ignored. Each remaining cell continues a track that the detection missed, or that ended at most `maxGap` frames
+ *   earlier, if the extrapolated track is near the cell. Otherwise, the cell begins a new track.
+ * - **Ends.** A track ends if `maxMisses` detections in a row have missed it, if its snake is lost, if it leaves the
+ *   frame, or if it merges with another track.
  * - **Positions** are those of the snake, also in frames with detection.
- * - Memory does not grow with the length of the video. It holds the frames in progress and one window per cell.
+ * - Memory does not grow with the length of the video. The device holds the frames in progress and one window per cell.
  * - Deterministic, with the same results on all backends: the device computes positions in f32, the host links in f64.
  *
- * @throws `ArgumentError` `frame/size` for frames of other sizes, `tracks/order` for frames out of order, and the
- * errors of `detectPeaks` and `trackFrame` for options; `CapacityError` if there are more cells than
- * `detection.maxCells`.
+ * @throws `ArgumentError` with the codes of `detectPeaks` and `trackFrame` for options. The methods of the tracker
+ * reject with `frame/size` or `frame/depth` for a frame unlike the first, `tracks/order` for a frame out of order, and
+ * `CapacityError` for more cells than `detection.maxCells`.
  * @example
  * const disc = (x: number, y: number) => 100 / (1 + Math.exp(2 * Math.hypot(x, y) - 8));
  * const frameAt = (t: number) => ({

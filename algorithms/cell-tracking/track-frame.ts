@@ -50,8 +50,8 @@ export type CellsInFrame = {
   /** The mean distance of the snaxels (points of the cell's snake) from the centre. */
   readonly radius: Column<'f32'>;
   /**
-   * Whether the cell was not found. Its centre is then the last centre of its snake, or the given centre if it had no
-   * snake.
+   * Whether the cell was not found. The centre of a lost cell is the last centre of its snake, or the given centre if
+   * the cell had no snake.
    */
   readonly lost: Column<'bool'>;
   /**
@@ -69,28 +69,31 @@ export type CellsInFrame = {
 };
 
 /**
- * Finds the cells of an earlier frame again. Each cell has a window of the frame, in which the motion gradient vector
- * flow is computed. A snake (a closed contour) starts at the cell's last position and moves in this field.
+ * Finds the cells of an earlier frame in a later frame. Each cell has a window, a rectangle of the later frame, in
+ * which the motion gradient vector flow is computed. A snake (a closed contour) starts at the cell's last position and
+ * moves in this flow field.
  *
- * - **Windows** reach 4 radii along the vessel and 2 across: 81 × 41 pixels for cells of radius 10. In a vessel at an
- *   angle they enclose the ellipse with these half axes; windows are never rotated. They end at the frame's edges.
- * - **The field** begins as the slope of the grey values, scaled to 0 to 1 between the minimum and maximum of the
- *   window, and is relaxed with μ 0.5 and λ 5 until the mean change of a round is at most 1e-5.
+ * - **Windows** reach 4 radii along the vessel and 2 radii across, both ways from the centre: 81 × 41 pixels for cells
+ *   of radius 10. Windows are never rotated. In a slanted vessel, a window encloses the ellipse with the half axes of 4
+ *   radii along the vessel and 2 radii across. Windows are clipped at the frame's edges.
+ * - **The field** begins as the slope of the grey values, scaled to 0 to 1 between the minimum and maximum slope in the
+ *   window. It is then relaxed with μ 0.5 and λ 5 until the mean change of a round is at most 1e-5.
  * - **The snake** has 20 snaxels, each on a ray of its own from the centre. It follows the field (weight 1) and is
  *   pulled towards the expected radius (0.2) and, across the vessel, towards the expected path (0.05).
- * - **Lost cells**: cells beyond the frame, cells whose window is flat, and cells whose snake has left the window. Such
- *   a snake stops there. All results are finite.
- * - The result has as many rows as the capacity of the cells' columns. Rows whose radius is not above 0 are lost and
- *   have no window, so that tables of one size can hold changing numbers of cells.
+ * - **Lost cells** are cells outside the frame, cells whose window has the same slope everywhere, and cells whose snake
+ *   has left the window. A snake stops when it leaves the window. All results are finite.
+ * - The result has as many rows as the capacity of the cells' columns. A row whose radius is not above 0 counts as a
+ *   lost cell without a window. So a table of fixed size can hold a changing number of cells.
  * - Work O(pixels of the windows · rounds), span O(rounds). Deterministic; 13 launches, none of which waits for the
- *   host, so the call can be prepared. Memory: four columns, with a window of the maximum size for each row.
- * - Fields are multiples of 2^-20, and snakes sum integers, so all backends stop at the same rounds with the same
- *   bytes. In f32 frames, a slope that is not finite, or whose square is not finite, counts as 0.
+ *   host, so the call can be prepared. Memory: four columns, each with room for a window of the maximum size per row.
+ * - Field values are multiples of 2^-20, and snakes sum integers. So on all backends, snakes and fields stop at the
+ *   same rounds with the same bytes. In f32 frames, a slope that is not finite, or whose square is not finite, counts
+ *   as 0.
  *
  * Source: Ray and Acton, Motion gradient vector flow, 2004; Boyer, Tarjan, Acton and Skadron, Accelerating leukocyte
  * tracking using CUDA, 2009. Constants are those of the program in Rodinia, except `snakeStep`.
  *
- * @throws `ArgumentError` `frame/size` if the number of pixels does not match the sides; `tracking/snaxels` if `radii`
+ * @throws `ArgumentError` `frame/size` if the number of pixels is not width × height; `tracking/snaxels` if `radii`
  * does not have 20 rows per cell; `tracking/direction`, `tracking/radius`, `tracking/rounds`, `tracking/step`.
  * @example
  * const disc = (x: number, y: number) => 100 / (1 + Math.exp(Math.hypot(x - 21, y - 15) - 4));
@@ -117,7 +120,10 @@ export type CellsInFieldUnits = Omit<CellsInFrame, 'field'> & {
   readonly field: Column<'f32'>;
 };
 
-/** Same as {@link trackFrame}, without the check of arguments. */
+/**
+ * Same as {@link trackFrame}, but takes and returns fields in units of 2^-20, and does not check the kinds of its
+ * arguments.
+ */
 export function trackInFieldUnits(
   frame: Frame,
   cells: CellsBefore,

@@ -22,8 +22,8 @@ export function createTracker(context: Context, options: TrackCellsOptions): Cel
   const underWay = new Set<Promise<unknown>>();
 
   /**
-   * Returns the pipelines of the tracker. The first frame determines their size and depth, and later frames must match
-   * both.
+   * Returns the pipelines of the tracker. The first call creates them for the size and depth of its frame, which all
+   * later frames must match.
    */
   function partsFor(call: string, frame: HostFrame): Parts {
     signal?.throwIfAborted();
@@ -57,7 +57,7 @@ export function createTracker(context: Context, options: TrackCellsOptions): Cel
       return index % detectEvery === 0 ? noted(detector.detect(frame, index)) : undefined;
     },
     track: async (frame, index, detected) => {
-      // If the frame is rejected, nobody awaits its detections. An empty handler avoids an unhandled rejection.
+      // If a check below throws, nobody awaits `detected`. An empty handler avoids an unhandled rejection.
       Promise.resolve(detected).catch(() => {});
       requireArguments('track', { frame, index }, CALL);
       return noted(partsFor('track', frame).follower.follow(frame, index, detected));
@@ -162,10 +162,13 @@ function createFollower(
   let step: CellStep | undefined;
   let state: CellState | undefined;
   let windowRadius = maxRadius;
-  /** Whether the state is older than the latest frame, because there were no cells to follow. */
+  /** Whether `state` is older than the latest frame, because no cells were followed in the latest frame. */
   let isStale = false;
   let next = 0;
-  /** Ends of two chains of promises: frames are issued in order, and their results are linked in order. */
+  /**
+   * The last promises of two chains. `issued` makes the device work start in the order of the frames; `seen` makes the
+   * host take the results in the order of the frames.
+   */
   let [issued, seen]: [Promise<unknown>, Promise<unknown>] = [Promise.resolve(), Promise.resolve()];
 
   function follow(...[frame, index, detected]: Parameters<Follower['follow']>): Promise<TrackedFrame> {
@@ -174,7 +177,7 @@ function createFollower(
     const held = uploads.take(frame, index) ?? (tracks.isEmpty ? uploads.ifWanted(frame) : uploads.now(frame));
     const issuing = issued.then(async () => issue(held, index, await detected)).finally(held.release);
     issued = issuing;
-    // The caller and every later call see this error. The handler avoids an unhandled rejection.
+    // If `issuing` rejects, this call and all later calls reject. The handler avoids an unhandled rejection.
     issuing.catch(() => {});
     return issuing.then(({ result }) => result);
   }
@@ -205,7 +208,7 @@ function createFollower(
     const rows = Math.max(MIN_ROWS, 2 ** Math.ceil(Math.log2(Math.max(1, tracks.rows))));
     const radius = tracking.maxRadius ?? radiusOfWindows(cells, windowRadius);
     if (step !== undefined && (step.rows < rows || radius > windowRadius)) disposeStep();
-    // A row of a stale state may still hold a cell that left long ago, so its fields must not be reused.
+    // In a stale state, a row may still hold a cell that left long ago. A new cell must not start from its flow field.
     else if (isStale) disposeState();
     windowRadius = radius;
     if (cells.length === 0 && state === undefined) return;

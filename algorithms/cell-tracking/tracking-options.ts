@@ -28,8 +28,8 @@ export interface TrackingOptions {
    */
   readonly flow?: Direction | undefined;
   /**
-   * The maximum radius in pixels for which windows are made. Cells with a larger radius get windows of this radius.
-   * Default 10.
+   * The size of a window grows with the radius of its cell, up to this radius in pixels. Cells with a larger radius get
+   * windows of the size for this radius. Default 10.
    */
   readonly maxRadius?: number | undefined;
   /** Maximum number of rounds of a flow field. Default 500. */
@@ -37,8 +37,8 @@ export interface TrackingOptions {
   /** Maximum number of rounds of a snake. Default 1,000. */
   readonly maxSnakeRounds?: number | undefined;
   /**
-   * Step length of a snake in a round. Default 1. The program in the Rodinia benchmark suite has 0.2. A centre then
-   * moves by at most 0.04 pixels per round, so snakes stop before they reach the cell.
+   * Step length of a snake in a round. Default 1. The program in the Rodinia benchmark suite has 0.2. With 0.2, a
+   * centre moves by at most 0.04 pixels per round, so snakes stop before they reach the cell.
    */
   readonly snakeStep?: number | undefined;
   /**
@@ -46,7 +46,10 @@ export interface TrackingOptions {
    * 0.1.
    */
   readonly minMove?: number | undefined;
-  /** The result of an earlier call with the same cells in the same rows. The flow fields start from its fields. */
+  /**
+   * The result of an earlier call of {@link trackFrame} with the same cells in the same rows. The flow fields start
+   * from the fields of that result.
+   */
   readonly previous?: WindowFields | undefined;
 }
 

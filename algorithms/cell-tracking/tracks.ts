@@ -4,7 +4,7 @@ import { linkPoints, type Point, squaredDistance } from './link-cells.ts';
 import type { LinkingOptions } from './linking-options.ts';
 import { SNAXELS } from './snake.ts';
 
-/** The cells of one frame that belong to a track, one row per cell, ordered by track. */
+/** The tracked cells of one frame, one row per cell, ordered by track number. */
 export interface TrackedFrame {
   /** Index of the frame, from 0. */
   readonly index: number;
@@ -28,7 +28,7 @@ export interface TrackedFrame {
   readonly detected: boolean;
 }
 
-/** Results that the host reads from the device for a frame, by row. */
+/** Results of a frame that the host reads from the device. Their rows are those of the device's table of cells. */
 export interface SeenCells {
   readonly x: Float32Array;
   readonly y: Float32Array;
@@ -59,8 +59,8 @@ interface Track {
   /** Positions of the track in the last frames, newest first. */
   recent: Place[];
   /**
-   * Positions of the track up to the latest detection. Later positions may belong to a snake that stayed where the cell
-   * was hidden.
+   * Positions of the track before the last frame in which its cell was detected, newest first. Later positions may
+   * belong to a snake that stayed where the cell was hidden.
    */
   trusted: Place[];
   radii: Float32Array | undefined;
@@ -69,7 +69,7 @@ interface Track {
 /** The tracks of a video. Frames must come in order. */
 export interface Tracks {
   readonly isEmpty: boolean;
-  /** Number of rows that the device needs at least. */
+  /** Minimum number of rows of the device's table of cells. */
   readonly rows: number;
   /** Links the detections of a frame to tracks. Returns the cells to follow from this frame on, with their rows. */
   link(index: number, detected: DetectedCells): StartingCell[];
@@ -125,8 +125,8 @@ export function createTracks(settings: LinkingSettings): Tracks {
   }
 
   /**
-   * Finds earlier tracks that the remaining detected cells continue. Candidates are lost tracks, and missed tracks,
-   * whose snakes may have stayed where the cells were hidden.
+   * Finds the earlier tracks that the cells in `left` continue; these cells were detected but have no track yet.
+   * Candidates are lost tracks and the tracks in `missed`, whose snakes may have stayed where the cells were hidden.
    */
   function linkAgain<T extends Point>(index: number, missed: readonly Track[], left: readonly T[]): Map<T, Track> {
     lost = lost.filter(({ recent }) => index - recent[0]!.index <= settings.maxGap);
@@ -190,8 +190,8 @@ export function createTracks(settings: LinkingSettings): Tracks {
 }
 
 /**
- * Allocates rows of the device. A freed row still has a window in the state from which the next call of `link` starts,
- * so the row is reused only after this call.
+ * Allocates rows of the device's table of cells. A freed row keeps the flow field of its old cell until the next call
+ * of `link` ends, so the row is not reused earlier.
  */
 function createRows() {
   let count = 0;
@@ -230,8 +230,8 @@ function isInside({ x, y }: Point, { width, height }: LinkingSettings, margin: n
 }
 
 /**
- * Finds pairs of tracks at nearly the same position. Returns the track of each pair that is farther from its expected
- * position.
+ * Finds pairs of tracks that are closer than `distance`. From each pair, returns the track that is farther from its
+ * expected position.
  */
 function mergedTracks(live: readonly Track[], index: number, seen: SeenCells, distance: number): Set<Track> {
   const places = live.map((track) => ({ track, x: seen.x[track.row]!, y: seen.y[track.row]!, index }));

@@ -31,10 +31,11 @@ import type { Frame } from './frame.ts';
 import type { Direction } from './tracking-options.ts';
 
 /**
- * Number of words that describe a cell's window. The words are: the index of its first pixel among the pixels of all
- * windows; its width and height in pixels (0 without a window); and the column and row of its upper left pixel in the
- * frame. The other words are bits of f32: the minimum and maximum slope in the window; the cell's centre and its
- * expected coordinate across the vessel, relative to the upper left pixel; and the cell's expected radius.
+ * Number of words that describe a cell's window. The first five words are: the index of the window's first pixel in the
+ * concatenation of all windows; the window's width and height in pixels (0 if the cell has no window); and the column
+ * and row of the window's upper left pixel in the frame. The other words are bits of f32: the minimum and maximum slope
+ * in the window; the cell's centre and expected coordinate across the vessel, relative to the upper left pixel; and the
+ * cell's expected radius.
  */
 export const WINDOW_WORDS = 11;
 /** Index of each word among the words of a window. */
@@ -112,7 +113,7 @@ interface FlowWindow {
   readonly height: U32;
 }
 
-/** The window of a cell. It is empty if the cell is outside the frame, or if its radius is not above 0. */
+/** The window of a cell. The window is empty if the cell is outside the frame, or if its radius is not above 0. */
 function windowOf(cell: U32, given: Placing): FlowWindow {
   const [x, y, radius] = [given.x.at(cell), given.y.at(cell), given.radii.at(cell)];
   const used = radius.min(given.maxRadius);
@@ -128,8 +129,8 @@ function windowOf(cell: U32, given: Placing): FlowWindow {
 }
 
 /**
- * The first and the last pixel of a side of a window: `centre` ± `distance`, rounded to whole pixels and clipped to the
- * frame.
+ * The first and the last pixel of a window along one axis: `centre` ± `distance`, rounded to whole pixels and clipped
+ * to the frame, which has `size` pixels.
  */
 function sidesOf(centre: F32, distance: F32, size: U32): [U32, U32] {
   return [u32(centre.sub(distance).add(0.5).max(0)), u32(centre.add(distance).add(0.5)).min(size.sub(1))];
@@ -173,7 +174,7 @@ const areaOfWindow = fn('areaOfWindow', { cell: u32, ...place }, u32, (given) =>
   return width.mul(height);
 });
 
-/** Minimum and maximum squared slope in one row of a window. Later functors reduce the rows. */
+/** Minimum and maximum squared slope in one row of a window. `windowWord` combines the rows. */
 const rowExtremes = ofGrey((grey) =>
   fn('rowExtremes', { index: u32, grey, ...place }, { min: f32, max: f32 }, (given) => {
     const [cell, row] = [given.index.div(given.maxHeight), given.index.rem(given.maxHeight)];
@@ -236,7 +237,7 @@ function chosen(word: U32, words: { readonly [name in keyof typeof WORD]: U32 })
   }, u32(0));
 }
 
-/** Reads a word of a cell's window in a functor. */
+/** Emits the code that reads a word of a cell's window. */
 export function wordOf(windows: ArrayValue<'u32'>, cell: U32, name: keyof typeof WORD): U32 {
   return windows.at(cell.mul(WINDOW_WORDS).add(WORD[name]));
 }
@@ -274,9 +275,9 @@ const imageOfWindows = ofGrey((grey) =>
 );
 
 /**
- * The cell whose window contains a pixel, that is, the last cell whose window begins at or before the pixel. No window
- * has more than `maxArea` pixels, so the search begins at the cell pixel / maxArea, which usually is the right cell or
- * the one before it.
+ * The cell whose window contains a pixel: the last cell whose window begins at or before the pixel. No window has more
+ * than `maxArea` pixels, so the search starts at the cell with the index pixel / `maxArea` and goes only upwards.
+ * Usually this cell or the next one is the right cell.
  */
 export function cellAt(pixel: U32, windows: ArrayValue<'u32'>, cells: U32, maxArea: U32): U32 {
   const cell = Var(pixel.div(maxArea));
@@ -294,7 +295,10 @@ export function cellAt(pixel: U32, windows: ArrayValue<'u32'>, cells: U32, maxAr
   return cell;
 }
 
-/** Makes the windows of all cells, and concatenates their images, with room for the maximum number of pixels. */
+/**
+ * Makes the windows of all cells, and concatenates the slopes of their pixels into `image`. The column `image` has room
+ * for a window of the maximum size per cell.
+ */
 export function cutWindows(
   context: Context,
   { width, height, grey }: Frame,
@@ -309,7 +313,7 @@ export function cutWindows(
     ...{ maxWidth: shape.maxWidth, maxHeight: shape.maxHeight },
   };
   const firsts = exclusiveScan(map(areaOfWindow, { cell: sequence(capacity), ...placing }), plus(u32));
-  // Frames in u32 and in f32 have their own functor, so the cast is safe.
+  // `grey.type` chooses the functors for u32 or for f32 frames below, so the cast is safe.
   const seen = grey as Column<'f32'>;
   const rows = context.materialize(
     map(rowExtremes[grey.type], { index: sequence(capacity * shape.maxHeight), grey: seen, ...placing }),

@@ -38,16 +38,17 @@ export const NO_COMPONENT: number = 2 ** 32 - 1;
  * component, in row order, or {@link NO_COMPONENT} if the cell is not set. A cell whose label is its own index is the
  * first of its component, so the number of such cells is the number of components.
  *
- * One launch links every cell to an earlier cell of its component. Whatever the shape, log₆₄ n more launches follow
- * these links to the first cell. The earlier cell is usually a neighbour. A cell without an earlier neighbour is an
- * upper left corner. From a corner, one thread follows the outline in both directions at the same time until it reaches
- * an earlier cell. If the walk returns to the corner, the corner is the first cell.
+ * One launch links every set cell to an earlier cell of its component. Whatever the shape of the component, log₆₄ n
+ * more launches follow these links to the first cell. The first launch walks from neighbour to earlier neighbour, up to
+ * 64 steps. A set cell without an earlier neighbour is an upper left corner. From a corner, one thread follows the
+ * outline in both directions at the same time until it reaches an earlier cell. If the thread returns to the corner
+ * instead, the corner is the first cell.
  *
  * - Work O(n log n), because few corners of an outline are far from an earlier cell in both directions. Span O(the
  *   longest outline): a spiral that fills the grid has an outline of O(n) steps, which a single thread follows.
  *   Deterministic.
- * - Without cells, the result is empty. A length counted on the device is accepted: cells at or after the count are not
- *   set.
+ * - Without cells, the result is empty. The length of `cells` may be counted on the device: cells at or after the count
+ *   are treated as not set.
  *
  * @throws `ArgumentError` `components/width` if the number of cells is not a multiple of the width.
  * @example
@@ -65,8 +66,8 @@ export function connectedComponents(
   requireRows(cells, width);
   return context.scope(() => {
     const cell = sequence(cells.length);
-    // With a width above the number of cells, all cells are in one row. Capping the width keeps the indices of
-    // neighbouring rows from wrapping around into that row.
+    // If the width exceeds the number of cells, all cells are in one row. With a width near 2³², the index of a cell
+    // above or below this row would wrap around to a cell of the row. Capping the width avoids that.
     const fitting = Math.min(width, Math.max(1, cells.capacity));
     const earlier = connectivity === 4 ? earlierOf4 : earlierOf8;
     let labels = context.materialize(map(earlier, { cell, cells, width: fitting }));
@@ -150,13 +151,14 @@ function earlierCell(connectivity: 4 | 8) {
 }
 
 /**
- * Follows the outline from a corner's upper side in both directions, up to the first cell whose index is lower than the
- * corner's. Returns that cell, or the corner itself if the outline has no such cell.
+ * Follows an outline of a component from the upper side of a corner, a cell without an earlier neighbour. Follows the
+ * outline in both directions until it passes a cell whose index is lower than the corner's. Returns that cell, or the
+ * corner itself if the outline has no such cell.
  *
- * The outline separates the component from one part of its surroundings. If this part is the outside, the outline
- * passes the component's first cell. If this part is a hole, the cell above the corner belongs to the hole. The outline
- * then passes the cell above the hole's topmost cell, at least two rows above the corner. So only for the first cell of
- * a component is there no earlier cell.
+ * The outline separates the component from one region of cells that are not in it: either the outside or a hole. If the
+ * region is the outside, the outline passes the component's first cell. If the region is a hole, the cell above the
+ * corner belongs to the hole. The outline then passes the cell above the hole's topmost cell, at least two rows above
+ * the corner. So every corner except the component's first cell has an earlier cell on its outline.
  *
  * With both directions in parallel, the corners of an outline of m sides take O(m log m) steps in total: if a corner
  * takes k steps, no cell within k sides of it is earlier, and an outline has at most m / k such corners.
@@ -208,7 +210,7 @@ function goOn({ x, y, dx, dy, side }: Walker, isSet: IsSet, connectivity: 4 | 8)
     dx.set(toX);
     dy.set(toY);
   };
-  // Directions away from the component and towards it.
+  // Directions to the right and left of the walker. One of them leads away from the component, the other towards it.
   const [right, left] = [[dy.neg(), Let(dx)] as const, [Let(dy), dx.neg()] as const];
   const [away, towards] = side === 1 ? [left, right] : [right, left];
   const [aheadX, aheadY] = [x.add(dx), y.add(dy)];

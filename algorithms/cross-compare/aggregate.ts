@@ -15,9 +15,9 @@ import {
 
 /**
  * The last step of a comparison: computes the areas of all candidate pairs of a batch of tiles together, then compares
- * each tile. For label images it counts the shared pixels of regions instead of computing areas.
+ * each tile. For tiles of label images, counts the shared pixels of regions instead of computing areas.
  *
- * Waits for the device once per call of `pairAreas` and of `sharedPixels`, regardless of the number of tiles.
+ * Small tiles of a batch are processed together, so they share the waits for the device.
  */
 export async function aggregate(
   context: Context,
@@ -50,7 +50,10 @@ export function sizeOfSide({ ids, regions, labels }: TileSide): number {
   return named + BYTES_PER_RUN * labels.region.length + 4 * labels.rowRuns.length + 24 * labels.left.length;
 }
 
-/** Number of runs of pixels that cost the aggregator about as much as one pair of polygons. */
+/**
+ * Number of runs (horizontal rows of adjacent pixels of a region) that cost the aggregator about as much as one pair of
+ * polygons.
+ */
 const RUNS_PER_PAIR = 32;
 
 /** Cost of a tile for the aggregator, in candidate pairs. */

@@ -38,8 +38,9 @@ const UNIT = 2 ** 52;
 const HALF = 2 ** 26;
 
 /**
- * A sum of numbers from 0 to 1 that does not depend on their order or grouping. Each number is rounded to a multiple of
- * 2⁻⁵², and these multiples are added as integers. The sum of n numbers is within n · 2⁻⁵³ of the exact sum.
+ * The sum of numbers from 0 to 1, in units of 2⁻⁵². Each number is rounded to a whole number of units, and these
+ * integers are added exactly, so the result does not depend on the order or grouping of the numbers. Rounding changes
+ * the sum of n numbers by at most n · 2⁻⁵³.
  */
 export function exactSum(ratios: Float64Array): bigint {
   let [high, low, total] = [0, 0, 0n];

@@ -1,6 +1,9 @@
 import { minHeap } from './min-heap.ts';
 
-/** The edges of a bipartite graph between rows and columns, stored as columns of a table and ordered by row. */
+/**
+ * The edges of a bipartite graph whose two sets of nodes are called rows and columns. Element i of each array belongs
+ * to edge i. Edges are ordered by row.
+ */
 export interface Edges {
   readonly row: readonly number[];
   readonly column: readonly number[];
@@ -9,8 +12,8 @@ export interface Edges {
 }
 
 /**
- * A matching with the maximum number of edges and, among those, the minimum total cost. Returns its edges, ordered by
- * row.
+ * Finds a matching with the maximum number of edges and, among all such matchings, the minimum total cost. Returns the
+ * indices of its edges, ordered by row.
  *
  * Uses the Hungarian method on sparse edges: rows are added one by one, each by a shortest augmenting path under
  * reduced costs. Each row also has a private column. If a row takes its private column, it stays unmatched. The cost of
@@ -61,9 +64,9 @@ function startOf(rows: number, columns: number, edges: Edges): State {
 
 /** The explored part of the tree of shortest alternating paths from a row. */
 interface Search {
-  /** Maps each column whose distance is final to this distance, in the order in which the columns were found. */
+  /** Maps each column whose distance from the row is final to this distance. Nearest columns come first. */
   readonly settled: Map<number, number>;
-  /** The last edge of the path to each column. */
+  /** Maps each column reached so far to the index of the last edge of its path. */
   readonly cameBy: Map<number, number>;
   readonly length: number;
   /** Where the path ends: at a free column, or at a row that is left unmatched. */

@@ -1,7 +1,7 @@
 import { requireArguments } from '../../primitives/arguments.ts';
 import { type Boxes, someBoxes } from './filter.ts';
 
-/** Numbers of pairs that consist of one box of each side. */
+/** Numbers of pairs that consist of a box of `p` and a box of `q`. */
 export interface BoxMeetings {
   /** Number of pairs whose boxes overlap in area. */
   readonly candidates: number;
@@ -10,10 +10,10 @@ export interface BoxMeetings {
 }
 
 /**
- * Counts the pairs of boxes that `filterPairs` finds, without listing them. Takes O(n log n) for n boxes of both sides,
- * however many pairs there are. A line sweeps down the rows. At the top of each box, the boxes of the other side that
- * cross the line are counted, except those that end left of the box or begin right of it. Binary indexed trees over the
- * columns give these counts. A box without area is in no pair.
+ * Counts the pairs of boxes that `filterPairs` finds, without listing them. Takes O(n log n) for n boxes of `p` and `q`
+ * together, however many pairs there are. A line sweeps down the rows. At the top of each box, the boxes of the other
+ * set that cross the line are counted, except those that end left of the box or begin right of it. Binary indexed trees
+ * over the columns give these counts. A box without area is in no pair.
  *
  * Source: Fenwick, A New Data Structure for Cumulative Frequency Tables, 1994.
  *
@@ -30,11 +30,11 @@ export function countMeetings(p: Boxes, q: Boxes): BoxMeetings {
   return { candidates: countAlong(sweep, false), meeting: countAlong(sweep, true) };
 }
 
-/** The boxes of both sides that have area, in one table. */
+/** All boxes of `p` and `q` except boxes without area, in one table. */
 interface Sweep {
   /** The side to which each box belongs: 0 for p, 1 for q. */
   readonly side: Uint8Array;
-  /** Left and right sides of the boxes, as ranks among all distinct columns where a box begins or ends. */
+  /** Left and right edges of the boxes, as ranks among the distinct pixel columns at which a box begins or ends. */
   readonly left: Uint32Array;
   readonly right: Uint32Array;
   readonly ranks: number;
@@ -100,8 +100,8 @@ function orderBy(column: Int32Array): Uint32Array {
 }
 
 /**
- * Counts the pairs that overlap in area or, if `closed`, that overlap or touch. A pair is counted when the line reaches
- * the top of its second box.
+ * Counts the pairs of boxes that overlap in area or, if `closed`, that overlap or touch. A pair is counted when the
+ * sweep line reaches the top of the later of the two boxes.
  */
 function countAlong({ side, left, right, ranks, top, bottom, byTop, byBottom }: Sweep, closed: boolean): number {
   const onLine = [sideOnLine(ranks), sideOnLine(ranks)] as const;

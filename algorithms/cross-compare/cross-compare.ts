@@ -46,12 +46,14 @@ const DEFAULT_MATCHING: MatchOptions = { minIou: 0.5, method: 'optimal' };
  * tiles. Results of single tiles go to `onTile`; the result of the run has totals and the names of skipped tiles.
  *
  * Areas are exact. J′ has the same bits in whatever order tiles finish, on every backend, and also if tasks migrate
- * between GPU and CPU. If only one side has a tile, all its polygons count as missing, and a note says so.
+ * between GPU and CPU. If a tile is in only one of the sets, all polygons of the tile count as missing, and a note says
+ * so.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012: section 4.
  *
- * @throws `ArgumentError` `compare/min-iou`, `compare/no-common-tile`, at the call.
+ * @throws `ArgumentError` `compare/min-iou`, `compare/no-common-tile`. Both are thrown by the call itself, before the
+ * run starts.
  * @example
  * const square = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 2], [0, 2]]] }').zones.polygons;
  * const half = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 1], [0, 1]]] }').zones.polygons;

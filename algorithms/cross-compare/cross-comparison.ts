@@ -13,13 +13,13 @@ export interface SkippedTile {
 /** The comparison of two result sets, with skipped tiles and notes. */
 export interface CrossComparison extends Comparison {
   /**
-   * Number of tiles that only one side has, for each side. All polygons of such a tile count as missing on the other
-   * side. The tiles are also counted in `tiles`.
+   * For each side, the number of its tiles that the other side lacks. All polygons of such a tile count as missing. The
+   * tiles are also counted in `tiles`.
    */
   readonly alone: BothSides;
   /**
-   * Tiles that could not be read on some side, in order. Neither these tiles nor their polygons are counted anywhere
-   * else.
+   * Tiles that could not be read on some side, ordered by name. Neither these tiles nor their polygons are counted
+   * elsewhere, except that `alone` includes skipped tiles that only one side has.
    */
   readonly skipped: readonly SkippedTile[];
   readonly notes: readonly Note[];

@@ -14,11 +14,11 @@ export interface PairColumns {
   readonly q: Uint32Array;
 }
 
-/** The pairs whose boxes have common area, which are compared exactly later. */
+/** Pairs of polygons whose boxes have common area. Only for these pairs are the exact areas computed later. */
 export interface Candidates extends PairColumns {
   /**
-   * Number of pairs whose boxes overlap or touch, even if only in an edge or a corner, like the operator `&&` of
-   * PostGIS.
+   * Number of pairs whose boxes overlap or touch, even if only in an edge or a corner. The operator `&&` of PostGIS
+   * finds the same pairs.
    */
   readonly meeting: number;
 }
@@ -63,8 +63,8 @@ export function indexBoxes(boxes: Boxes): BoxIndex {
  * Finds the pairs of polygons whose boxes have common area. No other pairs of polygons can have common area.
  *
  * Boxes are half-open, so boxes that share only an edge or a corner have no pixel in common. Such pairs are not
- * candidates. They are counted only in `meeting`, like the pairs that the operator `&&` in the paper's query finds. A
- * box without area belongs to a polygon without pixels, and is in no pair.
+ * candidates, but `meeting` includes them, because the operator `&&` in the paper's query finds them. A box without
+ * area belongs to a polygon without pixels, and is in no pair.
  *
  * Pairs are ordered by (p, q), regardless of the shape of the tree. O((p + pairs) log q) for boxes that overlap little,
  * as in segmentations.

@@ -22,12 +22,13 @@ import type { TileComparison, TileSide } from './tile-comparison.ts';
 import type { TileSet } from './tile-pairs.ts';
 
 /**
- * How the four steps of a tile are scheduled, as in Table 1 of the paper by Wang and others, 2012:
+ * How the four steps of a tile (parse, build, filter and aggregate) are scheduled, as in Table 1 of the paper by Wang
+ * and others, 2012:
  *
  * - `pipelined`: each step is a stage of its own, so one tile is parsed while another is on the device. Default.
  * - `no-pipe-single`: each tile takes all four steps before the next tile starts.
- * - `no-pipe-multiple`: like `no-pipe-single`, but several tiles in parallel, one per parser lane. Only one tile at a
- *   time is on the device.
+ * - `no-pipe-multiple`: like `no-pipe-single`, but several tiles are processed in parallel, up to `parseLanes`. Only
+ *   one tile at a time is on the device.
  */
 export type CompareScheme = 'pipelined' | 'no-pipe-single' | 'no-pipe-multiple';
 
@@ -40,7 +41,10 @@ export interface CrossCompareJob<T extends { readonly name: string }> {
   readonly parse: (tile: T, signal: AbortSignal) => Promise<TileSide>;
   /** How polygons are matched one to one. Default: method `optimal`, with a minimum ratio of ½. */
   readonly matching?: MatchOptions | undefined;
-  /** Called with the comparison of each tile, in order. The run waits for a returned promise before the next call. */
+  /**
+   * Called with the comparison of each tile, in the order of tile names. The run waits for a returned promise before
+   * the next call.
+   */
   readonly onTile?: ((tile: TileComparison) => Promise<void> | void) | undefined;
   /**
    * What happens if a tile cannot be read. `stop` (default) ends the run with the tile's error. `skip` leaves the tile
@@ -51,16 +55,16 @@ export interface CrossCompareJob<T extends { readonly name: string }> {
   /** Maximum number of tiles parsed in parallel, from 1. Default 2. */
   readonly parseLanes?: number | undefined;
   /**
-   * Number of candidate pairs at which a batch of tiles goes to the device. A tile with more pairs is a batch of its
-   * own. Default 2¹⁵.
+   * Maximum number of candidate pairs in a batch of tiles, which goes to the device together. A tile with more pairs is
+   * a batch of its own. Default 2¹⁵.
    */
   readonly batchPairs?: number | undefined;
   /** Allows tasks to migrate between GPU and CPU. Default: no migration. */
   readonly migrate?: Migration<T> | undefined;
   /**
    * Opens another context after the device was lost or the worker threads died. Work that was in progress is repeated
-   * on that context. The caller closes both contexts. Without this function, the run ends with the error unless tasks
-   * may migrate.
+   * on that context. The caller closes both contexts. Without `reopen`, such a loss ends the run. With `migrate`, the
+   * work of a lost GPU moves to the CPU instead, and `reopen` replaces only the context on the CPU.
    */
   readonly reopen?: ((lost: DeviceLostError) => Promise<Context>) | undefined;
   readonly signal?: AbortSignal | undefined;

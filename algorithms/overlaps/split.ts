@@ -160,19 +160,25 @@ const NOTHING = 0;
 const DECIDED = 1;
 const OPEN = 2;
 
-/** The four children of each cell, in the order x + 2y, as a view. */
+/**
+ * Returns a view of the four children of each cell. Child x + 2y is in column x and row y (0 or 1), counted from the
+ * lower left.
+ */
 function childrenOf({ cells, items }: Front, look: Column<'u32'>) {
   const { values } = reduceByKey(items.cell, map(inRegion, { look, item: items.item }), together);
   const parents = { columns: cells.column, rows: cells.row, marks: values, pairs: cells.pair };
   return map(childAt, { child: sequence(4 * (cells.column.length as number)), ...parents });
 }
 
-/** Moves the bits of an edge of p to the low byte, and the bits of an edge of q to the next byte. */
+/** Shifts the bits of an edge (`look`) to the byte of its region: the low byte for p, the next byte for q. */
 const inRegion = fn('inRegion', { look: u32, item: u32 }, u32, ({ look, item }) =>
   look.shl(regionOfItem(item).sub(1).mul(8)),
 );
 
-/** Combines the bits of all edges of a region in a cell: passed children by OR, separated corners by XOR. */
+/**
+ * Combines the bits of all edges of a cell, in a separate byte for each region: ORs the bits of children that edges
+ * pass through, and XORs the bits of corners that edges separate.
+ */
 const together: Monoid<typeof u32> = monoid({
   of: u32,
   identity: 0,
@@ -193,7 +199,7 @@ const childAt = fn(
     const number = child.and(3);
     const place = cellAt(columns, rows, parent);
     const mark = marks.at(parent);
-    // Selects the bits for the path from the cell's corner to the child's corner; see `edge-in-quadrant.ts`.
+    // Selects the `FLIPS` bits on the path from the cell's corner to the child's corner; see `edge-in-quadrant.ts`.
     const way = number.add(number.and(number.shr(1)).mul(3));
     const flips = (of: U32): U32 => popcount(of.shr(4).and(way)).and(1);
     const passed = (of: U32): U32 => of.shr(number).and(1);
@@ -220,8 +226,9 @@ const openPasses = fn('openPasses', { cell: u32, look: u32, open: array(u32) }, 
 });
 
 /**
- * 1 if splitting a cell pays, as a view. Splitting pays if the children have at most as many edges in total as the
- * cell, or if the squares of their numbers of edges add up to at most half of the square of the cell's number.
+ * Returns a view with 1 for each cell whose split pays, else 0. A split pays if the undecided children together have at
+ * most as many edges as the cell. It also pays if the squares of these children's numbers of edges add up to at most
+ * half of the square of the cell's number of edges.
  */
 function whereSplitPays(context: Context, { cells, items }: Front, passes: Column<'u32'>): Column<'u32'> {
   const sum = plus(u32);

@@ -47,7 +47,7 @@ import { compareShares, moveShare, movingShare, type Share, shareOf } from './sh
  * walk stands for a point ahead on e and then above. This decides on which side of a line a point on the line is.
  */
 
-/** A cell and the range of its edges, in a functor. */
+/** A cell in a functor: its side, the regions that contain its lower left corner, and the range of its edges. */
 export interface OverlapCell {
   readonly side: I32;
   readonly corner: U32;
@@ -55,15 +55,17 @@ export interface OverlapCell {
   readonly end: U32;
 }
 
-/** Columns from which edges are read: the regions they belong to, and their lines. */
+/**
+ * Columns from which a functor reads edges: `items` tells the region of each edge, `lines` has the line of each edge.
+ */
 export interface EdgeArrays {
   readonly items: ArrayValue<'u32'>;
   readonly lines: ArrayValue<'i32'>;
 }
 
 /**
- * Walks just above a line through its cell. Returns 1 if the walk passes a face (an area between edges) that both
- * regions contain, else 0. The line must not be vertical.
+ * Walks just above `line`, along the part of `line` that is inside the cell. Returns 1 if the walk passes a face (an
+ * area between edges) that both regions contain, else 0. The line must not be vertical.
  */
 export function overlapsAlong(
   line: Line,
@@ -112,10 +114,10 @@ export function overlapsAlong(
 interface Stretch {
   readonly from: Share;
   readonly to: Share;
-  /** Whether the line enters the cell through one of its sides. `throughLeft`: whether this side is the left one. */
+  /** Whether the line starts outside the cell. `throughLeft`: whether the line enters through the cell's left side. */
   readonly comesIn: Bool;
   readonly throughLeft: Bool;
-  /** The height at which the stretch begins. Unused if it begins at the left side. */
+  /** The height at which the stretch begins. Unused if `throughLeft` is true. */
   readonly height: I32;
 }
 
@@ -138,14 +140,15 @@ function stretchOf({ ax, ay, dx, dy }: Line, side: I32): Stretch {
 }
 
 /**
- * Updates the state on the path from the cell's corner to the start of the walk above a line. Flips the region of
- * another edge if that edge crosses the path an odd number of times. The path goes up and then to the right, or only up
- * if the walk starts on the left side.
+ * Updates `state` (the regions that contain the current face, as bits) on the path from the cell's corner to the start
+ * of the walk above `line`. Flips the bit `region` if the edge `other` of this region crosses the path an odd number of
+ * times. The path goes up and then to the right, or only up if the walk starts on the left side of the cell.
  */
 function passOnTheWay(state: Variable<'u32'>, other: Line, region: U32, line: Line, stretch: Stretch): void {
   const { throughLeft, height } = stretch;
   const end = endOf(other);
-  // The walk begins just above this height, or just below it if the line falls.
+  // The path turns right between the heights `row` and `row + 1`: below `height` if the line falls, else above
+  // `height`.
   const row = height.sub(i32(line.dy.lt(0)));
   const meetsUp = other.ax.le(0).and(end.x.gt(0));
   const meetsAcross = other.ay.le(row).ne(end.y.le(row)).and(throughLeft.not());

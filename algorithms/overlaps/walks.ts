@@ -34,8 +34,8 @@ const APART = 2;
 const WAITS = 4;
 
 /**
- * Data for the walks of a front (cells that are processed together): the first item of each cell, the lines of all
- * edges, and the states of the cells.
+ * Data for the walks of a front (cells that are processed together): the index of the first edge of each cell, the
+ * lines of all edges, and the states of the cells.
  */
 export interface Walks {
   readonly firsts: Column<'u32'>;

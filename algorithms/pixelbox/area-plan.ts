@@ -15,8 +15,8 @@ export interface RegionPairs {
 /** Which pairs are computed by which method, as indices of pairs. */
 export interface AreaPlan {
   /**
-   * Pairs computed by bit masks with one word per row. `banded` has the pairs with a region too wide for one word,
-   * which are computed by masks in bands.
+   * Pairs computed by bit masks with one word per row. `banded` has the pairs computed by masks in bands, because at
+   * least one region is too wide or too tall for a mask with one word per row.
    */
   readonly narrow: Uint32Array;
   /**
@@ -54,8 +54,8 @@ const CHOICE: {
 
 /**
  * Chooses the method of every pair by the sizes of its regions. A region gets a mask unless the mask would be far too
- * large for its number of corners. If both regions have masks, these are compared. Otherwise the method is the sum over
- * corners or, if there are many corners, the sweep.
+ * large for its number of corners. If both regions of a pair have masks, the masks are compared. Otherwise the method
+ * is the sum over corners or, if there are many corners, the sweep.
  *
  * O(regions + pairs), plus the vertices of wide regions once.
  */
@@ -143,9 +143,12 @@ export interface RegionSizes {
   readonly kinds: Uint8Array;
   /** Number of regions whose size alone does not justify a mask. */
   readonly plain: number;
-  /** Index of each wide region in the columns `corners` and `words`, which exist only for wide regions. */
+  /** Index of each wide region in `corners` and `words`, which have entries only for wide regions. */
   readonly wide: Uint32Array;
-  /** For each wide region, an upper bound of how many ends its runs have. */
+  /**
+   * For each wide region, an upper bound of the number of ends of its runs (horizontal edges, and steps of sloped
+   * edges).
+   */
   readonly corners: Float64Array;
   /** Number of words of the mask of each wide region, whether the region gets a mask or not. */
   readonly words: Float64Array;
@@ -188,8 +191,9 @@ function isSmall(words: number, corners: number): boolean {
 }
 
 /**
- * Upper bound of how many ends the runs of a region have. For narrow regions it is only an estimate, because their
- * sloped edges are short.
+ * Returns an upper bound of the number of ends of the runs of a region (horizontal edges, and steps of sloped edges).
+ * For a narrow region, returns the number of vertices as an estimate, because sloped edges of narrow regions have few
+ * steps.
  */
 function cornersOf(regions: Regions, { wide, corners }: RegionSizes, region: number): number {
   return isNarrow(regions, region) ? vertexCount(regions, region) : corners[wide[region]!]!;

@@ -12,7 +12,10 @@ import {
   scatterReduce,
 } from '../../primitives/index.ts';
 
-/** Sums of the areas of pairs, which are computed box by box. `lo` and `hi` are the words of u64. */
+/**
+ * Sums of areas, one per pair, to which areas are added box by box. A sum is a u64: `lo` is the low word, `hi` the high
+ * word.
+ */
 export interface AreaSums {
   readonly lo: Column<'u32'>;
   readonly hi: Column<'u32'>;
@@ -27,7 +30,7 @@ export interface AreaParts {
   readonly hi: Column<'u32'>;
 }
 
-/** Bytes of memory per part for adding parts to wide (64-bit) sums, besides the parts themselves. */
+/** Bytes of memory that adding one part to wide (64-bit) sums takes, besides the part itself. */
 export const WIDE_ROW_BYTES = 24;
 
 export function startSums(context: Context, pairs: number, wide: boolean): AreaSums {
@@ -36,14 +39,14 @@ export function startSums(context: Context, pairs: number, wide: boolean): AreaS
 
 /**
  * Adds parts to the sums. If all sums are below 2³², atomic additions are used. Otherwise the parts of each pair are
- * summed first, because there is no atomic addition of u64. Both ways are exact in any order of the parts.
+ * summed first, because there is no atomic addition of u64. Both ways are exact in any order of the additions.
  */
 export function addToSums(context: Context, sums: AreaSums, parts: AreaParts): void {
   if (sums.wide) addWide(context, sums, parts);
   else scatterReduce(parts.lo, map(pairOfPart, { pair: parts.pair, area: parts.lo }), 'add', sums.lo);
 }
 
-/** An index above all pairs, for rows that the addition skips. */
+/** An index above the indices of all pairs. Parts of area 0 get this index, so that the addition skips them. */
 const NO_PAIR = 2 ** 32 - 1;
 
 const pairOfPart = fn('pairOfPart', { pair: u32, area: u32 }, u32, ({ pair, area }) =>

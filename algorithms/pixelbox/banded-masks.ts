@@ -32,14 +32,15 @@ import type { Regions } from './regions.ts';
 import { appendRuns, emptyRuns, type Runs } from './runs.ts';
 
 /**
- * Bit masks of regions of any width and height. All rows from one row in which runs begin up to the next such row are
- * equal, so they are stored once, as a band. A band is cut into strips of 32 columns, one word each. The words of a
- * strip are consecutive, band after band. Strips are drawn independently of the pixels to their left. So in a row where
- * the strip to the left ends with 1, the stored word is inverted.
+ * Bit masks of regions of any width and height. A row differs from the row above only if a run (a horizontal edge, or a
+ * step of a sloped edge) begins in the row. So all rows from one row with runs to the next are equal, and are stored
+ * once, as a band. A band is cut into strips of 32 columns, one word each. The words of a strip are consecutive, from
+ * the top band down. The end of a run flips only bits in its own strip. So a stored word is inverted if, in the same
+ * band, the last pixel of the strip to the left is inside the region.
  */
 export interface BandedMasks {
   readonly boxes: Column<'i32'>;
-  /** First row of every band. {@link NO_ROW} for unused entries after the last band of a region. */
+  /** First row of every band. */
   readonly rows: Column<'i32'>;
   readonly words: Column<'u32'>;
 }
@@ -56,12 +57,15 @@ export interface BandedRuns {
   readonly boxes: Column<'i32'>;
   /** For each region, the index of the first word of its row marks, which have a bit per row. */
   readonly marks: Column<'u32'>;
-  /** Maximum number of bands of each region. */
+  /** Number of bands of each region. */
   readonly slots: Uint32Array;
   readonly size: { readonly words: number; readonly slots: number; readonly marks: number };
 }
 
-/** Upper bound of the words that a region with `runs` runs takes: for its bands, and for the marks of its rows. */
+/**
+ * Returns an upper bound of the number of words for a region with `runs` runs. Counts the words of the bands, the marks
+ * of the rows (a bit per row), and one number for each word of marks.
+ */
 export function bandedWords(regions: Regions, region: number, runs: number): number {
   const bands = Math.min(runs, regions.bottom[region]! - regions.top[region]! + 1);
   return stripCount(regions, region) * bands + 2 * marksOf(regions, region);
@@ -114,8 +118,8 @@ export function uploadBandedRuns(context: Context, selections: readonly Selectio
 }
 
 /**
- * Returns a function that counts the rows of a region in which runs begin. The number of these rows is the number of
- * bands of the region. The last band is empty.
+ * Returns a function that counts the rows of a region in which runs begin. A band begins in each of these rows, so the
+ * result is the number of bands. The last band, which has no pixels inside, is counted too.
  */
 function bandCounter(): (runs: Runs, firstRun: number, top: number, marks: number) => number {
   let seen = new Uint32Array(64);
@@ -154,7 +158,9 @@ const rowMark = fn(
 
 const markCount = fn('markCount', { marks: u32 }, u32, ({ marks }) => popcount(marks));
 
-/** The index of the band that begins in the row of a run: the number of marked rows of the region above this row. */
+/**
+ * The index of the band that begins in the row of a run. Equals the number of marked rows above this row in the region.
+ */
 const bandOf = fn(
   'bandOf',
   { word: u32, bit: u32, region: u32, starts: array(u32), marks: array(u32), before: array(u32) },
@@ -198,8 +204,8 @@ interface BandedRun {
 }
 
 /**
- * One end of a run: its strip, the index of its word, and the bits of this word from the end's column on. After the
- * last strip, the index is above all words.
+ * The end of a run at `column`: its strip, the index of its word, and the bits of this word from `column` on. If the
+ * end is to the right of the last strip, the index is above all words, so that no bits are flipped.
  */
 function endOf({ band, region, boxes }: BandedRun, column: I32): { strip: U32; word: U32; bits: U32 } {
   const box = bandedBoxOf(boxes, region);
@@ -216,9 +222,10 @@ function stripsOf({ left, right }: BandedBox): U32 {
 }
 
 /**
- * Draws regions as masks in bands. Rows with runs are marked, one bit each, and a count of the marks gives the index of
- * each band. Every end of a run flips the bits to its right in the same word. Then an XOR scan down the bands turns
- * flips into the pixels inside. A single scan covers all strips of all regions, because each strip ends with a zero.
+ * Draws regions as masks in bands. Rows in which runs begin are marked, one bit per row. The number of marks above a
+ * row is the index of the band that begins in the row. Every end of a run flips the bits to its right in the same word.
+ * Then an XOR scan down the bands turns these flips into masks. A single scan covers all strips of all regions, because
+ * the last word of each strip becomes 0 and so does not affect the next strip.
  *
  * - Work O(runs + words), span O(log words). Runs come in any order.
  */
@@ -309,7 +316,8 @@ function addOwn(pixels: Variable<'u32'>, box: BandedBox, firstBand: U32, { rows,
 }
 
 /**
- * Adds the pixels that two regions share in some bands of the first region. Walks down the bands of both side by side.
+ * Adds the pixels that two regions share in a part of the bands of the first region. Walks down the bands of both
+ * regions side by side.
  */
 function addShared(pixels: Variable<'u32'>, a: BandedBox, b: BandedBox, firstBand: U32, { rows, words }: Bands): void {
   const { left, top, columns, rows: shared } = sharedBox(a, b);
@@ -356,7 +364,7 @@ function rowOf({ rows: start, slots }: BandedBox, band: U32, rows: ArrayValue<'i
   return select(i32(NO_ROW), rows.at(start.add(band)), band.lt(slots));
 }
 
-/** The last band of a region that begins in `row` or above. */
+/** The index of the last band that begins in `row` or above it. */
 function lastBand({ rows: start, slots }: BandedBox, rows: ArrayValue<'i32'>, row: I32): U32 {
   const from = Var(u32(0));
   const to = Var(slots);

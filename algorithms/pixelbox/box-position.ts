@@ -40,23 +40,23 @@ export type BoxParameters = {
 /** Tests of the positions of pixels and boxes relative to polygons, for rectilinear or for all polygons. */
 export interface PositionFunctors {
   /**
-   * Whether the pixel's centre is in the polygon: PixelInPoly of the paper. The centre is inside if a ray from it to
-   * the right crosses an odd number of edges. Half-open, as everywhere in this library: a centre on a left or bottom
-   * edge is inside.
+   * Whether the pixel's centre is in the polygon: PixelInPoly in the paper of Wang and others, 2012. The centre is
+   * inside if a ray from the centre to the right crosses an odd number of edges. Half-open, as everywhere in this
+   * library: a centre on a left or bottom edge is inside.
    */
   readonly pixelInPolygon: Functor<PixelParameters, BoolShape>;
   /**
-   * The position of a box: BoxPosition of the paper, by its Lemma 1. {@link HOVER} if an edge of the polygon has a
-   * point strictly inside the box. This combines the lemma's conditions (i) and (ii). An edge that crosses a side of
-   * the box or ends in the box has such a point; an edge that only runs along a side has none. Otherwise the position
-   * of the box is that of its middle pixel.
+   * The position of a box: BoxPosition in the paper of Wang and others, 2012, by its Lemma 1. {@link HOVER} if an edge
+   * of the polygon has a point strictly inside the box. This test combines the lemma's conditions (i) and (ii). An edge
+   * that crosses a side of the box or ends in the box has such a point; an edge that only runs along a side has none.
+   * If no edge has such a point, the position of the box is that of its middle pixel.
    */
   readonly boxPosition: Functor<BoxParameters, U32Shape>;
 }
 
 /**
- * Creates the position tests. For polygons with only horizontal and vertical edges (rectilinear), the tests need only
- * comparisons. Otherwise the tests accept all polygons.
+ * Creates the position tests. If `rectilinear` is true, the tests accept only polygons with horizontal and vertical
+ * edges, and need only comparisons. Otherwise the tests accept all polygons.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012, Lemma 1.
@@ -131,7 +131,10 @@ interface Box {
   readonly top: I32;
 }
 
-/** Where the edges of a polygon begin and end in the table, as indices of words. */
+/**
+ * Reads where the edges of a polygon are in the table, as indices of words. The rising edges are from `first` to below
+ * `horizontal`, the horizontal edges from `horizontal` to below `end`.
+ */
 export function edgesOf(words: ArrayValue<'u32'>, polygon: U32): { first: U32; horizontal: U32; end: U32 } {
   const header = polygon.mul(POLYGON_STRIDE);
   return {
@@ -171,15 +174,16 @@ function crossesRight(edge: Edge, x: I32, y: I32, rectilinear: boolean): Bool {
   const meetsRow = lowY.le(y).and(y.lt(highY));
   if (rectilinear) return meetsRow.and(x.lt(lowX));
   const crosses = Var(x.lt(lowX.min(highX)));
-  // Most edges are entirely right or left of the pixel. Only edges beside it need products.
+  // Most edges are entirely right or left of the pixel. Products are needed only if the pixel is horizontally between
+  // the ends of the edge.
   If(meetsRow.and(crosses.not()).and(x.lt(lowX.max(highX))), () => crosses.set(slantsRight(edge, x, y)));
   return meetsRow.and(crosses);
 }
 
 /**
  * Whether a pixel's centre is left of an edge. The centre must be in the edge's bounding box. Compares run ÷ rise of
- * the edge with run ÷ rise of the vector from its lower end to the centre. Coordinates are doubled, so that the centre
- * has integer coordinates.
+ * two vectors: the edge, and the vector from the edge's lower end to the centre. The vector to the centre is doubled,
+ * so that it has integer coordinates.
  */
 function slantsRight({ lowX, lowY, highX, highY }: Edge, x: I32, y: I32): Bool {
   const rise = bitsToU32(highY.sub(lowY));
@@ -209,8 +213,8 @@ function meetsBox(edge: Edge, box: Box, rectilinear: boolean): Bool {
 
 /**
  * Whether the line of an edge separates corners of a box, given that the edge's bounding box overlaps the box. Tests
- * only the two corners farthest from the line, relative to the edge's lower end. If the edge leans left, everything is
- * mirrored.
+ * only the two corners farthest from the line, in coordinates relative to the edge's lower end. If the edge leans left,
+ * x coordinates are mirrored.
  */
 function linePassesThrough({ lowX, lowY, highX, highY }: Edge, { left, bottom, right, top }: Box): Bool {
   const leansRight = lowX.lt(highX);

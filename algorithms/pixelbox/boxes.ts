@@ -33,13 +33,16 @@ export interface Box {
 
 /** The record of a region whose mask is in bands. */
 export interface BandedBox extends Box {
-  /** Number of words per strip of the mask, which is the maximum number of bands. */
+  /** Number of bands, which is also the number of words per strip of the mask. */
   readonly slots: U32;
   /** Index of the region's first entry in the table of the first rows of all bands. */
   readonly rows: U32;
 }
 
-/** Fields of the records besides the boxes, with one entry for each selected region, in order. */
+/**
+ * Fields of the records besides the boxes. Each array has one entry per selected region, in the order of the
+ * selections.
+ */
 export interface BoxPlaces {
   readonly words: Uint32Array;
   readonly slots?: Uint32Array;
@@ -86,8 +89,8 @@ function fieldsOf<F extends string>(boxes: ArrayValue<'i32'>, region: U32, names
 }
 
 /**
- * The intersection of two regions' boxes: its left and top sides, and its numbers of rows and columns. Without columns,
- * the number of rows is 0 too.
+ * The intersection of two regions' boxes: its left and top sides, and its numbers of rows and columns. If the boxes
+ * share no columns, the number of rows is 0 too.
  */
 export function sharedBox(
   a: Box,

@@ -40,13 +40,13 @@ export function uploadSignedCorners(context: Context, { start, x, y, sign }: Sig
   return { start, fields: context.column(interleave(x, y, sign)) };
 }
 
-/** One row for each corner of p in each pair: the pair's row, and the rank of the corner in p. */
+/** One row for each corner of p in each pair: the index of the pair in `pairs`, and the rank of the corner in p. */
 interface Terms {
   readonly row: Column<'u32'>;
   readonly rank: Column<'u32'>;
   /**
-   * Four numbers per pair: its index in the result, its first corner of p, its first corner of q, and the end of q's
-   * corners.
+   * Four numbers per pair: its index in the result, the index of the first corner of p, the index of the first corner
+   * of q, and the end of the corners of q.
    */
   readonly pairs: Column<'u32'>;
 }
@@ -127,11 +127,12 @@ const pairOfRow = fn('pairOfRow', { row: u32, pairs: array(u32) }, u32, ({ row, 
 
 /**
  * Adds ‖p∩q‖ = Σ s · t · (x − u)⁺ · (y − v)⁺ to `areas`, summed over the signed corners (x, y, s) of p and (u, v, t) of
- * q. Only for pairs whose common box has fewer than 2³² pixels. No pixels are examined, so the size of the regions does
- * not matter.
+ * q. The boxes of p and q must share fewer than 2³² pixels. No pixels are examined, so the size of the regions does not
+ * affect the time.
  *
- * p is the signed sum of the quarter planes before its corners, and q the signed sum of the quarter planes after its
- * corners. A quarter plane of p and one of q share a rectangle, whose area is a term of the sum.
+ * p is the signed sum of the quarter planes before its corners (columns < x, rows < y). q is the signed sum of the
+ * quarter planes after its corners (columns ≥ u, rows ≥ v). A quarter plane of p and one of q share a rectangle, whose
+ * area is a term of the sum.
  *
  * - Work O(corners of p · corners of q) per pair, with one thread per corner of p. Exact: the sum is taken modulo 2³².
  */
@@ -150,8 +151,8 @@ export function addCornerSums(
 }
 
 /**
- * Same as {@link addCornerSums} modulo 2⁶⁴, for boxes of any size. Returns the areas of all pairs up to `count`. Pair
- * numbers must be ascending.
+ * Same as {@link addCornerSums} modulo 2⁶⁴, for boxes of any size. Returns the areas of the pairs with numbers below
+ * `count`. Pair numbers must be ascending.
  */
 export function cornerSums64(
   context: Context,

@@ -34,11 +34,12 @@ import type { SignedCorners } from './signed-corners.ts';
 
 /**
  * Computes ‖p∩q‖ = Σ s · t · (x − u)⁺ · (y − v)⁺ like {@link cornerSums64}, but for regions with too many corners to
- * combine each corner of p with each of q. Returns the areas of all pairs up to `count`, modulo 2⁶⁴.
+ * combine each corner of p with each of q. Returns the areas of the pairs with numbers below `count`, modulo 2⁶⁴.
  *
  * The corners of both regions are sorted by x into one sequence. At each level the sequence is cut into blocks. Every
- * corner of p in the second half of a block adds the corners of q in the first half with v ≤ y. With the block sorted
- * by y, this is a prefix sum. The product expands to xy − uy − vx + uv, so four sums are enough: of t, tu, tv and tuv.
+ * corner of p in the second half of a block adds the terms of the corners of q with v ≤ y in the first half. With the
+ * block sorted by y, these terms are a prefix sum. The product expands to xy − uy − vx + uv, so four sums are enough:
+ * of t, tu, tv and tuv.
  *
  * - Work O(n log² n) for n corners altogether, span O(log² n). Exact.
  *
@@ -170,7 +171,10 @@ function cornerAt(corners: ArrayValue<'u32'>, corner: U32): CornerFields {
   };
 }
 
-/** The four terms of (x − u)(y − v). Each is a value summed over corners of q, times a factor of the corner of p. */
+/**
+ * The four terms of (x − u)(y − v). Each term is the sum of `ofSource` over corners of q, times `ofAsking` of the
+ * corner of p.
+ */
 const PARTS: readonly {
   readonly name: string;
   ofSource(source: CornerFields): U64;
@@ -203,8 +207,8 @@ const FUNCTORS = PARTS.map(({ name, ofSource, ofAsking }) => ({
 }));
 
 /**
- * Adds one level. The level cuts the corners into blocks of 2^(level + 1). Corners of p in the second half of a block
- * get the contributions of corners of q in the first half.
+ * Adds the contributions of one level to the sums `before`. The level cuts the corners into blocks of 2^(level + 1).
+ * Corners of p in the second half of a block get the contributions of corners of q in the first half.
  */
 function addLevel(
   context: Context,

@@ -24,8 +24,8 @@ export interface DeviceRegions extends Regions {
 /**
  * Like `regionsOf`, but on a device: uploads the vertices, which stay on the device, and computes bounding boxes there.
  * `pairAreas` then draws small regions by walking around their rings on the device, instead of packing horizontal edges
- * on the host. The areas are the same. This is faster if the device consists of worker threads, which share the host's
- * processors. A GPU draws faster from edges that the host has packed.
+ * on the host. The areas are the same. Walking on the device is faster if the device consists of worker threads, which
+ * share the host's processors. A GPU draws faster from edges that the host has packed.
  *
  * O(vertices), with one thread per region. Waits for the device once. The regions belong to this context only, and the
  * caller disposes of their columns.

@@ -67,7 +67,9 @@ interface Listed {
   readonly list: Uint32Array;
 }
 
-/** One side of a job: the regions to draw, and their numbers among all regions that are drawn together. */
+/**
+ * The regions p or the regions q of a job: those to draw, and their numbers among all regions that are drawn together.
+ */
 interface Numbered extends Selection {
   readonly local: Uint32Array;
   readonly first: number;
@@ -75,8 +77,8 @@ interface Numbered extends Selection {
 }
 
 /**
- * Draws each region of the listed pairs once. Compares the regions of each pair, and compares every region with itself
- * for its area.
+ * Draws each region of the listed pairs once. Computes the intersection of each pair, and the area of every drawn
+ * region as its intersection with itself.
  */
 async function drawTogether(context: Context, all: readonly Listed[], kind: MaskKind): Promise<void> {
   const listed = all.filter(({ list }) => list.length > 0);
@@ -96,7 +98,7 @@ async function drawTogether(context: Context, all: readonly Listed[], kind: Mask
   for (const { members, areas } of sides) take(areas, members);
 }
 
-/** Numbers the regions of both sides of every job, in the order in which they are drawn. */
+/** Numbers the regions of p and q of every job, in the order in which they are drawn. */
 function numberSides(listed: readonly Listed[]): Numbered[] {
   const sides: Numbered[] = [];
   let first = 0;
@@ -114,8 +116,8 @@ function numberSides(listed: readonly Listed[]): Numbered[] {
 }
 
 /**
- * Whether all regions of a job are drawn. If only a part of the pairs is listed, memory is counted only for the regions
- * of that part.
+ * Whether all regions of a job are drawn, without a search for the regions of the listed pairs. If `list` has only a
+ * part of the pairs, only the regions of that part are drawn, because memory is counted only for these regions.
  */
 function isWhole({ plan }: AreaJob, list: Uint32Array): boolean {
   return plan.isNarrow && list === plan.narrow;
@@ -144,8 +146,8 @@ function distinct(regions: Uint32Array, list: Uint32Array, count: number): Membe
 }
 
 /**
- * The listed pairs of all jobs with the numbers of the drawn regions. After these pairs, each region is paired with
- * itself.
+ * Returns the listed pairs of all jobs, with regions given by their numbers among all drawn regions. These pairs are
+ * followed by one pair of each drawn region with itself.
  */
 function numberPairs(listed: readonly Listed[], sides: readonly Numbered[]): RegionPairs {
   const regions = sides.reduce((sum, { members }) => sum + members.length, 0);

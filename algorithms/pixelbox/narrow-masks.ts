@@ -166,8 +166,9 @@ const narrowToggle = fn('narrowToggle', { columns: u32 }, u32, ({ columns }) =>
 );
 
 /**
- * Draws the masks of narrow regions. Every run flips its bits in its row, and an XOR scan down the rows turns flips
- * into the pixels inside. A single scan covers all regions, because each region ends with a zero.
+ * Draws the masks of narrow regions. Every run flips its bits in its row, and an XOR scan down the rows turns these
+ * flips into masks. A single scan covers all regions, because the last word of each region becomes 0 and so does not
+ * affect the next region.
  *
  * - Work O(runs + vertices of rings + rows), span O(vertices of the longest ring + log rows). No pixel is tested
  *   against an edge, and runs come in any order.

@@ -83,8 +83,8 @@ export interface PairAreaJob {
 }
 
 /**
- * Same as {@link pairAreas} for several jobs together, such as the tiles of an image. Small jobs then share their
- * overhead.
+ * Same as {@link pairAreas} for several jobs together, such as the tiles of an image. Small jobs then share the
+ * overhead of using the device.
  *
  * @example
  * const square = '{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 2], [0, 2]]] }';

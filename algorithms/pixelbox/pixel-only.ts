@@ -25,7 +25,7 @@ export interface PixelOnlyOptions {
  * same areas as {@link pixelBox} on every backend. Its time grows with the area of the MBRs.
  *
  * - Work O(pixels of the MBRs · edges of the pair). Deterministic. The host waits once for the largest MBR and once for
- *   every window of pairs.
+ *   every window (the pairs processed together).
  *
  * @throws `CapacityError` `pixelbox/pixels` if the MBR of a pair has 2²⁴ pixels or more; and the errors of {@link
  * pixelBox}.

@@ -32,10 +32,10 @@ import {
  * The areas of rectilinear polygons in pixels, as u64: PolyArea in the paper of Wang and others, 2012. It is the
  * shoelace formula, which for horizontal and vertical edges is the sum of ±x · height over the vertical edges.
  *
- * The paper takes the sign from the direction of a simple ring. Here the sign follows from the even-odd rule. In rows
- * with an even number of edges to its right, an edge is a right boundary of the region and counts as positive. In other
- * rows it counts as negative. So rings may have any direction and nesting, and may cross, touch and overlap themselves
- * and each other.
+ * The paper takes the sign from the direction of a simple ring. Here the sign follows from the even-odd rule. If the
+ * number of edges to the right of an edge is even in a row, the edge is a right boundary of the region in this row, and
+ * counts as positive. Otherwise the edge counts as negative in this row. So rings may have any direction and nesting,
+ * and may cross, touch and overlap themselves and each other.
  *
  * - Work O(edges · (edges of the same polygon) · (changes of sign along an edge)), span the work of one edge. Exact.
  *   Does not wait for the device.
@@ -102,8 +102,9 @@ const signedArea: Functor<SignedAreaParameters, PolygonArea> = fn(
 );
 
 /**
- * Whether an even number of edges is to the right of an edge in a row, and the last row down to which this holds. Among
- * coincident edges, later ones count as right of earlier ones.
+ * `even`: whether an even number of edges is to the right of the edge `own` in row `y`. `until`: the end of the range
+ * of rows, from `y` upwards, in which the value of `even` is the same. Among coincident edges, later ones count as
+ * right of earlier ones.
  */
 function edgesRightOf(
   words: ArrayValue<'u32'>,

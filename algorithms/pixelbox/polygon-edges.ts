@@ -7,9 +7,9 @@ import { GRID_LIMIT, type GridPolygons, someGridPolygons } from './grid-polygons
 /** Number of words per polygon in the table. */
 export const POLYGON_STRIDE = 7;
 /**
- * Index of each word of a polygon's header. `first`, `horizontal` and `end` are indices of words: where the polygon's
- * rising edges begin, where its horizontal edges begin, and where these end. The other words are the MBR (minimum
- * bounding rectangle).
+ * Index of each word of a polygon's header. The words `first`, `horizontal` and `end` are themselves indices of words:
+ * where the polygon's rising edges begin, where its horizontal edges begin, and where its horizontal edges end. The
+ * other words are the MBR (minimum bounding rectangle).
  */
 export const POLYGON_FIELDS = { first: 0, horizontal: 1, end: 2, left: 3, bottom: 4, right: 5, top: 6 } as const;
 /**
@@ -137,8 +137,8 @@ function beyondGrid(polygon: number, pixels: number): GeometryError {
 }
 
 /**
- * Throws unless polygons are rectilinear. Functions that need exact areas call this, because areas of other polygons
- * are only numbers of pixels.
+ * Throws unless polygons are rectilinear. Functions that need exact areas call this function, because the areas
+ * measured for polygons with sloped edges are only counts of pixels.
  *
  * @throws `ArgumentError` `pixelbox/not-rectilinear` for polygons with sloped edges.
  */

@@ -57,8 +57,8 @@ export async function contains(
 
 /**
  * Whether p and q touch: their closures have a point in common, but their interiors have none. Tests edges against
- * edges, as the paper proposes. Interiors may meet although no edges cross. The paper finds this by testing vertices;
- * here the area of intersection decides, which also distinguishes equal polygons from neighbours.
+ * edges, as the paper proposes. Interiors may have common points although no edges cross. The paper detects this case
+ * by testing vertices; here the area of intersection decides, which also distinguishes equal polygons from neighbours.
  *
  * - Work is that of {@link intersects}. Waits, determinism, errors and source are those of {@link contains}. Exact.
  *

@@ -51,7 +51,7 @@ export function selectRows(table: DeviceTable, condition: Condition): Selection 
   return { table, words: packBits(flags, { context: table.context }) };
 }
 
-/** The truth of a condition for every row, as a view. */
+/** Returns a column (a view, computed when it is read) that tells for every row whether a condition is true. */
 export function flagsOf({ context, rows }: DeviceTable, truth: QuestionPart<Bool>): Column<'bool'> {
   const [flags] = viewsOf(
     context,
@@ -65,7 +65,10 @@ export function flagsOf({ context, rows }: DeviceTable, truth: QuestionPart<Bool
 /** Which rows to use: the rows for which a condition is true, or the rows of a selection. Undefined means all rows. */
 export type Where = Condition | Selection | undefined;
 
-/** The part of a query that tells whether a row is chosen. */
+/**
+ * Returns the part of a query that computes whether a row is chosen. Undefined if `where` is undefined, that is, if all
+ * rows are chosen.
+ */
 export function chosenBy(table: DeviceTable, where: Where): QuestionPart<Bool> | undefined {
   if (where === undefined) return undefined;
   if (!('words' in where)) return truthOf(table, where);

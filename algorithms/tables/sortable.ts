@@ -1,6 +1,7 @@
 /**
- * The key of every NaN, above all other keys. Columns of all types are stored as integers on a device, so the functions
- * below map numbers to integer keys with the same order. For floats, −0 has the key of 0.
+ * Key of every f32 NaN, above all other keys. Every f64 NaN has a key whose high word is this number.
+ *
+ * A key is an integer that stands for a value on the device. Keys compare like the values, and −0 has the key of 0.
  */
 
 const NAN_KEY = 0x7fffffff;
@@ -13,7 +14,10 @@ export function keysOfF32(values: Float32Array): Int32Array {
   return keys;
 }
 
-/** The bits of the smallest f32 magnitude that is not zero. The bits of infinity if all numbers are zero. */
+/**
+ * Returns the bits of the smallest magnitude that is not zero. If all values are zero or NaN, returns the bits of
+ * infinity.
+ */
 export function smallestMagnitude(values: Float32Array): number {
   const bits = new Int32Array(values.buffer, values.byteOffset, values.length);
   let smallest = 0x7f800000;
@@ -45,7 +49,7 @@ export function f32OfKey(key: number): number {
 
 const NAN_KEY_64 = 2n ** 63n - 1n;
 
-/** The keys of f64 numbers, as i64 in two words. */
+/** Returns the keys of f64 numbers: i64 integers that compare like the numbers, split into low and high words. */
 export function keysOfF64(values: Float64Array): Pairs<Int32Array> {
   const words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
   const lo = new Uint32Array(values.length);
@@ -72,7 +76,7 @@ export function f64OfKey(key: bigint): number {
   return scratch.getFloat64(0);
 }
 
-/** 64-bit integers as two arrays of words. */
+/** 64-bit integers as two arrays: their low words and their high words. */
 export interface Pairs<High> {
   readonly lo: Uint32Array;
   readonly hi: High;

@@ -9,23 +9,25 @@ import { tableError } from './errors.ts';
 import { type ColumnKind, type HostColumn, type HostTable, rowsOf } from './host-table.ts';
 import { keysOfF32, keysOfF64, pairsOf, smallestMagnitude } from './sortable.ts';
 
-/** The integer type that gives the values of a column their order. */
+/** Integer type of the keys in a column. A key is an integer that stands for a value; keys compare like the values. */
 export type KeyType = 'u32' | 'i32' | 'u64' | 'i64';
 
-/** A column on a device, stored as integers with the order of its values; see {@link createTable}. */
+/**
+ * A column on a device. The values are stored as integer keys, which compare like the values; see {@link createTable}.
+ */
 export interface TableColumn {
   readonly name: string;
   readonly kind: ColumnKind;
   readonly key: KeyType;
-  /** The words of the integers, low word first. There are one or two columns. */
+  /** The words of the keys: one column for 32-bit keys, or two columns for 64-bit keys, low words first. */
   readonly words: readonly Column<'u32' | 'i32'>[];
   /** Which rows are valid (not null), one bit per row. Undefined if all rows are valid. */
   readonly validity: Column<'u32'> | undefined;
-  /** Minimum and maximum of the integers of all rows. */
+  /** Bounds of the keys of all rows. For 64-bit keys, the bounds may be wider than the minimum and maximum. */
   readonly bounds: Bounds;
   /** Only for f32: the bits of the smallest magnitude that is not zero, if known. */
   readonly smallestMagnitude?: number | undefined;
-  /** The strings of the codes, sorted. Empty for columns of other types. */
+  /** For string columns, the sorted strings, to which the keys are indices. Empty for columns of other types. */
   readonly dictionary: readonly string[];
   /** For decimals, the number of decimal places. */
   readonly scale: number;
@@ -41,10 +43,11 @@ export interface DeviceTable {
 /**
  * Uploads a table to a device.
  *
- * Every column is stored as integers with the order of its values, in one or two words. For f32 and f64, the integers
- * are the bits of the numbers, inverted for negative numbers. All NaNs become the same largest integer, and both zeros
- * the same integer. For strings, the integers are indices into the sorted dictionary. So comparing, selecting by rank,
- * grouping and joining use the same exact code for all types, on all backends.
+ * Every column is stored as integer keys, in one or two words. Keys compare like the values of the column. For f32 and
+ * f64, a key has the bits of the number; if the number is negative, all bits except the sign are inverted. All NaNs
+ * have the same key, which is the largest, and both zeros have the same key. For strings, keys are indices into the
+ * sorted dictionary. So the same code compares, selects by rank, groups and joins values of all types, exactly and on
+ * all backends.
  *
  * - The table belongs to the current scope, like all columns. {@link disposeTable} frees it.
  *
@@ -84,7 +87,7 @@ export function disposeTable(table: DeviceTable): void {
   }
 }
 
-/** The column with a name. If there is none, throws an error that lists the existing names. */
+/** Returns the column with the given name. If no column has the name, throws an error that lists the existing names. */
 export function columnOf({ columns }: DeviceTable, name: string): TableColumn {
   if (Object.hasOwn(columns, name)) return columns[name]!;
   throw tableError('unknown-column', `The table has no column '${name}'.`, {
@@ -119,7 +122,7 @@ function upload(context: Context, name: string, given: HostColumn, keys: Keys, r
 
 type Words = Uint32Array | Int32Array | Uint16Array | Int16Array | Uint8Array | Int8Array;
 
-/** The integers of a column on the host, before they are uploaded. */
+/** The keys of a column on the host, before they are uploaded. */
 interface Keys {
   readonly key: KeyType;
   readonly words: readonly Words[];

@@ -34,9 +34,10 @@ const OPTIONS: FieldKinds<TopRowsOptions> = {
  * The indices of the k rows with the largest (or smallest) values of a column, best first. Among equal values, lower
  * indices come first. Rows in which the value is null are left out. If fewer than k rows remain, the result is shorter.
  *
- * The k-th value is found digit by digit, as in {@link aggregate}, and only the rows up to that value are sorted.
+ * Finds the k-th value digit by digit, as in {@link aggregate}, one digit per pass over the rows. Then sorts only the
+ * rows whose value is the k-th or better.
  *
- * - Work O(rows · passes + rows found · bits), span O(log rows). Deterministic.
+ * - Work O(rows · passes + sorted rows · bits of a key), span O(log rows). Deterministic.
  *
  * Source: Govindaraju et al. 2004, whose method finds the k-th largest number.
  *
@@ -68,7 +69,7 @@ export async function topRows(table: DeviceTable, options: TopRowsOptions): Prom
   });
 }
 
-/** Whether a row is included and its value is not beyond the k-th value. */
+/** Whether a row is included and its value is at least `bound`, the k-th value. If `ascending`, at most `bound`. */
 function upTo(
   { part, bounds }: IntegerPart,
   counts: QuestionPart<Bool>,
@@ -82,7 +83,10 @@ function upTo(
   return combineParts('up to', [counts, isBeyond], ([holds, beyond]) => holds!.and(beyond!.not()));
 }
 
-/** Words that, as unsigned integers, sort in the order of the given integers or in the reverse order. */
+/**
+ * Converts each integer to a u64 sort key, low word first. If `ascending`, the keys sort in the order of the integers.
+ * Otherwise they sort in the reverse order.
+ */
 function orderOf(
   { part, bounds }: IntegerPart,
   ascending: boolean,

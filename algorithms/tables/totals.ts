@@ -58,7 +58,7 @@ const sums = {
   },
 } as const;
 
-/** Sums integers, in as many words as the sum of `rows` rows may need. */
+/** The total that sums integers. The sum has 1, 2 or 3 words: as many as the sum of `rows` rows may need. */
 export function sumTotal({ part, bounds }: IntegerPart, counts: QuestionPart<Bool>, rows: number): Total {
   const max = BigInt(rows);
   const total: Bounds = { min: max * minOf(bounds.min, 0n), max: max * maxOf(bounds.max, 0n) };
@@ -85,7 +85,7 @@ function signOf(high: U32): U32 {
   return u32(0).sub(high.shr(31));
 }
 
-/** The integer whose words are the result of a sum. The last word is signed. */
+/** Converts the words of a sum, low word first, to an integer. The last word is signed. */
 export function sumOfWords(words: readonly number[]): bigint {
   const total = words.reduceRight((above, word) => (above << 32n) | BigInt(word >>> 0), 0n);
   return BigInt.asIntN(32 * words.length, total);
@@ -134,7 +134,7 @@ function wordsIn(domain: Domain, value: IntegerValue): Values {
   return [lo, hi];
 }
 
-/** The integer whose words are the result of a minimum or maximum. */
+/** Converts the words of a minimum or maximum, low word first, to an integer. */
 export function integerOfWords(isSigned: boolean, words: readonly number[]): bigint {
   const integer = sumOfWords(words);
   return isSigned ? integer : BigInt.asUintN(32 * words.length, integer);
@@ -145,8 +145,8 @@ const compensated = monoid({
   of: { sum: f32, lost: f32 },
   identity: { sum: 0, lost: 0 },
   combine: ({ a, b }) => {
-    // The rounding error of an f32 addition is itself an f32. Knuth's sequence of operations without branches computes
-    // it (TAOCP 4.2.2, theorem B).
+    // The rounding error of an f32 addition is itself an f32. Knuth's sequence of operations (TAOCP 4.2.2, theorem B)
+    // computes this error without branches.
     const sum = a.sum.add(b.sum);
     const ofB = sum.sub(a.sum);
     const ofA = sum.sub(ofB);
@@ -241,14 +241,15 @@ export function tableOf(of: AnyMonoid, columns: readonly Column[]): never {
 }
 
 /**
- * Maximum number of words of all totals for one pass. With more words, totals that depend on the order of rows get a
- * pass of their own. With fewer, reading the columns a second time would take longer.
+ * If all totals together have at most this number of words, one pass over the columns computes them all. With more
+ * words, totals that depend on the order of rows get a second pass. With fewer words, a second pass would take longer,
+ * because it reads the columns again.
  */
 const MAX_WORDS = 8;
 
 /**
- * Totals after reduction. Few totals share one pass. If there are many, exact totals share one pass, and totals that
- * depend on the order of rows share another.
+ * Totals after reduction. If they have at most {@link MAX_WORDS} words, all totals share one pass. Otherwise there are
+ * two passes: one for exact totals, and one for totals that depend on the order of rows.
  */
 export interface ReducedTotals {
   readonly totals: readonly (readonly Total[])[];

@@ -27,7 +27,7 @@ export function validityOf(operand: ValueOperand): readonly (Column<'u32'> | und
   return 'validity' in operand ? operand.validity : [operand.column.validity];
 }
 
-/** Whether a row is included: the row is chosen, and the operand is not null in it. */
+/** Whether a row is included: it is chosen, and the value of the operand in this row is not null. */
 export function countsWhere(
   chosen: QuestionPart<Bool> | undefined,
   operand: ValueOperand | undefined,
@@ -44,7 +44,9 @@ export function isEveryRow(counts: QuestionPart<Bool>): boolean {
   return counts.structure === 'true';
 }
 
-/** The values of an operand as integers with the same order, and the conversion of an integer back to a value. */
+/**
+ * The values of an operand as integers that compare like the values, and the conversion of an integer back to a value.
+ */
 export interface Ordered {
   readonly integers: IntegerPart;
   cellOf(integer: bigint): CellValue;
@@ -81,7 +83,10 @@ function cellOfKey(family: 'f64' | 'string' | 'bool' | 'date', dictionary: reado
   }
 }
 
-/** Converts an integer to a cell value: a number for 32-bit columns, a bigint for 64-bit columns, or a decimal. */
+/**
+ * Converts an integer to a cell value: a decimal if it has decimal places or comes from a decimal column, a number for
+ * 32-bit columns, otherwise a bigint.
+ */
 function integerCell(operand: ValueOperand & { readonly family: 'integer' }, integer: bigint): CellValue {
   const { column, scale } = operand;
   if (scale > 0 || column?.kind === 'decimal') return { units: integer, scale };

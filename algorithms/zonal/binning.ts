@@ -70,9 +70,9 @@ function evenBinEdges(low: number, high: number, width: number): Float64Array {
 }
 
 /**
- * Rounds a sum of decimal numbers to the decimal number that is meant, such as 0.15 instead of 0.15000000000000002 for
- * 3 · 0.05. So computed edges equal edges that are written out. `decimals` is the number of decimal places of the
- * summands.
+ * Rounds the f64 sum of decimal numbers to the exact decimal result. For example, the edge 0 + 3 · 0.05 becomes 0.15,
+ * not 0.15000000000000002. Computed edges then equal the edges that a user writes out. `decimals` is the number of
+ * decimal places of the summands.
  */
 function meant(sum: number, decimals: number): number {
   return decimals > MAX_DECIMALS ? sum : Number(sum.toFixed(decimals));
@@ -81,7 +81,7 @@ function meant(sum: number, decimals: number): number {
 /** Maximum argument that `toFixed` accepts. */
 const MAX_DECIMALS = 100;
 
-/** Positions (slots) in the histogram of a zone: first its bins, then nodata, below and above. */
+/** Indices of the counters (slots) in the histogram of a zone: first the bins, then `nodata`, `below` and `above`. */
 export interface Slots {
   readonly bins: number;
   readonly nodata: number;
@@ -94,7 +94,7 @@ export function slotsFor(bins: number): Slots {
   return { bins, nodata: bins, below: bins + 1, above: bins + 2, count: bins + 3 };
 }
 
-/** The parameters of a classifier, as values in its functor. */
+/** The values of the parameters of a {@link Classifier} inside a functor. */
 export interface Captured extends CapturedSearch {
   readonly slotTable?: ArrayValue<'u32'>;
   readonly nodataKey?: U32;
@@ -104,8 +104,8 @@ export interface Captured extends CapturedSearch {
 }
 
 /**
- * Maps the cells of a band to slots of the histogram, in functors. Cells are given as they are stored: 8 or 16 bits
- * with zeros above, or the 32 bits of the sample.
+ * Maps the cells of a band to slots (counters) of the histogram, in the code of functors. A cell is given as its stored
+ * bits: 32 bits, or 8 or 16 bits whose upper bits are 0.
  */
 export interface Classifier {
   readonly slots: Slots;
@@ -116,7 +116,10 @@ export interface Classifier {
   slotOf(raw: U32, captured: Captured): U32;
   /** Whether a stored cell has data. */
   isData(raw: U32, captured: Captured): Bool;
-  /** Only for f32: whether a cell with this sign and exponent (its upper 9 bits) may be nodata. */
+  /**
+   * Whether a cell with this sign and exponent (its upper 9 bits) may lack data, so that `isData` must test it. Only
+   * for f32.
+   */
   mayLackData(head: U32, captured: Captured): Bool;
 }
 
@@ -127,7 +130,7 @@ export interface ClassifiedBand {
   readonly scaling?: Scaling | undefined;
 }
 
-/** Makes a classifier for bins. The caller frees its tables, which are columns of the context. */
+/** Makes a classifier for bins. The tables of the classifier are columns of the context, and the caller frees them. */
 export function createClassifier(context: Context, band: ClassifiedBand, { lower, upper }: BinEdges): Classifier {
   const { sample } = band;
   const edges = edgesOf(lower, upper);
@@ -167,14 +170,16 @@ function tableClassifier(
     parameters: { slotTable: array(u32), nodataKey: uniform(u32) },
     captures: { slotTable: context.column(table), nodataKey },
     slotOf: (raw, { slotTable }) => slotTable!.at(raw),
-    // Scaling turns integer samples into numbers or infinities, never into NaN. So only the nodata value is missing
-    // data.
+    // Scaling turns integer samples into numbers or infinities, never into NaN. So only cells with the nodata value
+    // lack data.
     isData: (raw, { nodataKey }) => raw.ne(nodataKey!),
     mayLackData: () => bool(true),
   };
 }
 
-/** The slot of a value, computed on the host in f64. The functors follow the same rule. */
+/**
+ * The slot of a value, computed on the host in f64. The functors of classifiers compute the same slots on the device.
+ */
 function slotOfNumber(value: number, edges: Float64Array, slots: Slots): number {
   if (Number.isNaN(value)) return slots.nodata;
   if (value < edges[0]!) return slots.below;
@@ -190,8 +195,8 @@ function slotOfNumber(value: number, edges: Float64Array, slots: Slots): number 
 }
 
 /**
- * Classifier for 32-bit samples: searches the edges. Cells and edges are converted to u32 words with the order of the
- * values.
+ * Classifier for 32-bit samples: searches the sorted edges of the bins. Cells and edges are converted to ordered words
+ * (u32 words that compare like the values).
  */
 function searchClassifier(
   context: Context,
@@ -235,8 +240,8 @@ function searchClassifier(
 }
 
 /**
- * The sign and exponent bits of an f32 nodata value, and a mask of the bits to compare. A nodata value of zero matches
- * both signs.
+ * The sign and exponent bits of an f32 nodata value, and a mask of the bits to compare. If the nodata value is zero,
+ * the mask leaves out the sign, so that both 0 and −0 match.
  */
 function headsWithout(nodata: number | undefined): { readonly nodataHead: number; readonly nodataHeadBits: number } {
   if (nodata === undefined) return { nodataHead: ABSENT, nodataHeadBits: 0 };
@@ -251,7 +256,10 @@ function isDataKey(sample: Sample, raw: U32, key: U32, { nodataKey, hasNodata }:
   return sample === 'f32' ? isData.and(isNotANumber(raw).not()) : isData;
 }
 
-/** Whether a cell with this sample type can have the given value. NaN is always nodata. */
+/**
+ * Whether a cell with this sample type can equal the given nodata value. False for NaN, because NaN cells lack data
+ * whatever the nodata value is.
+ */
 function isValueOf(sample: 'u32' | 'i32' | 'f32', value: number): boolean {
   if (sample === 'u32') return value === value >>> 0;
   return value === (sample === 'i32' ? value | 0 : Math.fround(value));
@@ -314,9 +322,9 @@ function wordRange(sample: Sample): readonly [min: number, max: number] {
 }
 
 /**
- * The smallest ordered word whose scaled value is not below an edge, for u32, i32 or f32. Undefined if all values are
- * below the edge. With a negative scale, words are inverted first. Rounding preserves the order of values, so bisection
- * finds the word exactly.
+ * The smallest ordered word (a u32 that compares like the sample) whose scaled value is at least `edge`. Undefined if
+ * all scaled values are below `edge`. With a negative scale, ordered words are inverted, so that scaled values never
+ * decrease as words increase. Rounding preserves this order, so bisection finds the word exactly.
  */
 function minWordReaching(sample: Sample, scaling: Scaling, edge: number): number | undefined {
   const [min, max] = wordRange(sample);

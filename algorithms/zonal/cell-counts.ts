@@ -37,8 +37,8 @@ const slotOfZone = fn(
 );
 
 /**
- * Counts the cells with and without data in each zone of a window, from rows of cells made for the statistics. The
- * slots are those of a histogram with a single bin.
+ * Counts the cells with and without data in each zone of a window, from `rows`, in which the statistics have counted
+ * the cells with data. The result has the slots (counters) of a histogram with a single bin for each zone.
  */
 export function countCells(context: Context, coverage: Coverage, rows: CountedRows, slots: Slots): Column<'u32'> {
   return context.scope(() => {

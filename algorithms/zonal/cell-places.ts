@@ -4,7 +4,7 @@ import { meetsZones, type WindowPlan } from './window-plan.ts';
 /** The cells of a window, and where each tile is stored. */
 export interface PlacedCells {
   readonly cells: Cells;
-  /** Index of the first cell of each tile, in row order of the tiles. */
+  /** For each tile, the index of its first cell in `cells`. Tiles are numbered row by row. */
   readonly tileStarts: Uint32Array;
   /** Distance in cells from one row of a tile to the next. */
   readonly pitch: number;
@@ -12,8 +12,8 @@ export interface PlacedCells {
 
 /**
  * Reads the cells that the zones of a window need. Reads block by block if the raster can read single blocks and no
- * tile crosses a border of blocks. Then the cells of a tile are close together, and blocks without zones take no
- * memory. Otherwise reads row by row.
+ * tile crosses a border of blocks. In this case, the cells of a tile are close together, and blocks without zones take
+ * no memory. Otherwise reads row by row.
  */
 export async function readCells(raster: RasterSource, plan: WindowPlan, signal: AbortSignal): Promise<PlacedCells> {
   const isWanted = meetsZones(plan);
@@ -44,7 +44,7 @@ function isCutAlongBlocks(
   );
 }
 
-/** Finds the tiles of a window whose cells are stored row by row. */
+/** Finds where each tile of a window starts in `cells`, which are stored row by row. */
 export function placeRows({ window, tile, tileColumns, tileRows }: WindowPlan, cells: Cells): PlacedCells {
   const pitch = window.columns;
   const tileStarts = Uint32Array.from({ length: tileColumns * tileRows }, (_, at) => {

@@ -35,7 +35,7 @@ export interface EdgeTable {
   readonly crossingsBefore: Float64Array;
 }
 
-/** Uploads the edges, with the numbers from which their crossings are computed. */
+/** Uploads the edges, each with the numbers of {@link RowCrossings} from which its crossings with rows are computed. */
 export function uploadEdges(context: Context, crossings: RowCrossings, rasterRows: number): EdgeTable {
   const count = crossings.zone.length;
   const words = new Uint32Array(Math.max(1, count) * EDGE_STRIDE);
@@ -45,7 +45,8 @@ export function uploadEdges(context: Context, crossings: RowCrossings, rasterRow
     const rest = crossings.rest[edge]!;
     const firstRow = crossings.firstRow[edge]!;
     const rows = crossings.rows[edge]!;
-    // The slope is at most 2 units below its exact value, so that the quotient computed from it is never too large.
+    // The slope rest / height in units of 2⁻³², rounded down by at most 2 units. It is never above the exact slope, so
+    // `quotientAt` never starts with too large a quotient.
     const slope = Math.max(0, Math.floor((rest / height) * 2 ** 32) - 1);
     // Assigned word by word for speed, because the table of a large job has millions of edges.
     const at = edge * EDGE_STRIDE;
@@ -113,9 +114,10 @@ type CrossingParameters = {
 type Toggle = { readonly word: typeof u32; readonly bits: typeof u32 };
 
 /**
- * The bit that a crossing flips in the bitmap of its zone: the bit of the first cell to its right. A crossing east of
- * the window flips the bit after the last one of the row, which may be the first bit of the next row. This does not set
- * cells of the next row, because each row has an even number of crossings.
+ * The bit that a crossing flips in the bitmap of its zone: the bit of the first cell to the right of the crossing. If
+ * the bitmap or the window ends to the left of the crossing, this is the bit after the last cell of the row, which may
+ * be the first bit of the next row. The extra flip does not set cells of the next row, because each row has an even
+ * number of crossings.
  */
 const toggle: Functor<CrossingParameters, Toggle> = fn(
   'toggle',
@@ -155,8 +157,8 @@ const toggle: Functor<CrossingParameters, Toggle> = fn(
 );
 
 /**
- * ⌊(start + k · rest) / height⌋ for an edge. The first guess is at most 3 too small, and is corrected in exact
- * integers.
+ * Emits ⌊(start + k · rest) / height⌋ for an edge; see {@link RowCrossings}. The first guess is at most 3 too small. It
+ * is corrected in exact integers.
  */
 function quotientAt(edges: ArrayValue<'u32'>, at: U32, k: U32): U32 {
   const pair = (field: number): U64 => ({ lo: edges.at(at.add(field)), hi: edges.at(at.add(field + 1)) });
@@ -197,8 +199,8 @@ export interface Coverage {
   readonly zones: Column<'u32'>;
   readonly masks: Column<'u32'>;
   /**
-   * Index in the stored cells of each tile's first cell. `pitch` is the distance in cells from one row of a tile to the
-   * next.
+   * For each tile, the index of its first cell in the stored cells. `pitch` is the distance in cells from one row of a
+   * tile to the next.
    */
   readonly tileStarts: Column<'u32'>;
   readonly pitch: number;
@@ -214,7 +216,7 @@ export interface Coverage {
  * all rows of all zones. A zone whose parts overlap has one bitmap per sheet (group of parts that do not overlap). The
  * zone is the union of these bitmaps.
  *
- * - Work O(crossings + words), span O(log words). No cell is tested against an edge. Exact.
+ * - Work O(crossings + words of the bitmaps), span O(log words). No cell is tested against an edge. Exact.
  *
  * Source: the even-odd rule by scan conversion, which replaces step 4 (testing every cell against every edge) of Zhang
  * and Wang, High-Performance Zonal Histogramming on Large-Scale Geospatial Rasters, 2014.
@@ -281,7 +283,10 @@ const wordOfSheet = fn(
   },
 );
 
-/** Combines the bitmap of every further sheet into the bitmap of its zone, by OR. */
+/**
+ * Combines the bitmaps of the further sheets of a zone into the bitmap of its first sheet, by OR. A sheet is a group of
+ * parts of a zone that do not overlap.
+ */
 function uniteSheets(context: Context, plan: WindowPlan, zones: Column<'u32'>, masks: Column<'u32'>): void {
   const row = sequence(plan.furtherOf.length, plan.zones.length);
   const zone = context.column(plan.furtherOf);
@@ -297,7 +302,10 @@ const wordCount = fn('wordCount', { row: u32, zones: array(u32), tile: uniform(u
   zones.at(row.mul(ZONE_STRIDE).add(ZONE_FIELDS.tiles)).mul(tile).mul(tile.shr(5)),
 );
 
-/** Turns flips into bits of cells inside: bit i of the result is the XOR of bits 0 to i of the input. */
+/**
+ * Turns the flips of crossings into coverage, one bit per cell: bit i of the result is the XOR of bits 0 to i of the
+ * input. The bit is 1 if the cell is inside the zone.
+ */
 function fillBits(context: Context, toggles: Column<'u32'>): Column<'u32'> {
   const masks = context.stored('u32', toggles.length);
   scanResults('fillBits', {

@@ -4,7 +4,7 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import type { ArrayValue, U32 } from '../../primitives/functors/value.ts';
 import type { Column, Context } from '../../primitives/index.ts';
 
-/** The parameters of an edge search, as values in its functor. */
+/** The values of the parameters of an {@link EdgeSearch} inside a functor. */
 export interface CapturedSearch {
   readonly searchTable?: ArrayValue<'u32'>;
   readonly searchBase?: U32;
@@ -14,8 +14,8 @@ export interface CapturedSearch {
 }
 
 /**
- * A search in sorted edges, for use in functors. It counts the edges that are at most a key, in a fixed number of steps
- * without branches.
+ * A search in the sorted edges of bins, in the code of functors. The search counts the edges that are at most a key, in
+ * a fixed number of steps without branches.
  */
 export interface EdgeSearch {
   readonly parameters: Parameters;
@@ -53,7 +53,7 @@ export function createEdgeSearch(context: Context, edges: Uint32Array): EdgeSear
     countReached(key, { searchTable, searchBase, searchShift, searchCells, edgeCount }) {
       const cell = key.sub(searchBase!).shr(searchShift!).min(searchCells!);
       let reached = searchTable!.at(cell);
-      // In the table, the edges follow the numbers for the intervals.
+      // In the table, the first `searchCells + 1` words are counts of edges, and the edges follow.
       const first = searchCells!.add(1);
       for (let step = 2 ** (steps - 1); step >= 1; step /= 2) {
         const edge = searchTable!.at(first.add(reached).add(step - 1));
@@ -87,7 +87,7 @@ function planEdgeSearch(edges: Uint32Array): EdgeSearchPlan {
   for (let at = edges.length - 1; at >= 0; at--) before[(edges[at]! - base) >>> shift] = at;
   let max = 0;
   for (let cell = cells - 1; cell >= 0; cell--) {
-    // An interval without edges has the same number as the next interval.
+    // If the interval has no edges, the number of edges before it equals the number before the next interval.
     const first = Math.min(before[cell]!, before[cell + 1]!);
     max = Math.max(max, before[cell + 1]! - first);
     before[cell] = first;

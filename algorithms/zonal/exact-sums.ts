@@ -4,28 +4,28 @@ import { scaledValue } from './scaling.ts';
 
 /**
  * Number of groups for exact sums of f32 values. Values are divided into groups by their exponents, 32 exponents per
- * group. In units of its group, a value is a 64-bit integer: its 24-bit significand, shifted left by its exponent's
- * position in the group. A sum of billions of values fits 96 bits. So each group has an integer sum: nothing is
- * rounded, and order does not matter.
+ * group. Each group has a unit in which all its values are 64-bit integers: the 24-bit significand of a value, shifted
+ * left by the position of its exponent in the group. A sum of billions of values fits 96 bits. So the sum of each group
+ * is an integer: nothing is rounded, and order does not matter.
  */
 const GROUPS = 9;
 
 /**
- * Number that is added to the biased exponent of an f32 before the sum is divided by 32. One group then has the
- * magnitudes from 2⁻¹⁶ to 2¹⁶.
+ * The group of an f32 is ⌊(biased exponent + GROUP_OFFSET) / 32⌋. With this offset, one group has the magnitudes from
+ * 2⁻¹⁶ to 2¹⁶.
  */
 export const GROUP_OFFSET = 17;
 
-/** Group 0 has the unit 2^−UNIT_BITS. */
+/** The sum of group 0 is an integer in units of 2^−UNIT_BITS. */
 const UNIT_BITS = 149n + 1n + BigInt(GROUP_OFFSET);
 
 /** Number of cells that {@link homeGroup} examines. */
 const LOOKS = 4096;
 
 /**
- * Picks the home group of a window, that is, the group of exponents that is summed fastest. Together with the next
- * lower group it has most of the examined values. The choice does not change the sums; values of other groups only take
- * longer.
+ * Picks the home group of a window, that is, the group of exponents that is summed fastest. The home group and the next
+ * lower group together have the most examined values. The choice does not change the sums; values of other groups only
+ * take longer.
  */
 export function homeGroup(cells: Cells, nodata: number | undefined): number {
   const met = new Uint32Array(GROUPS);
@@ -49,8 +49,8 @@ export function groupSum(low: number, middle: number, high: number, group: numbe
 }
 
 /**
- * The sum of all counters of a zone for values outside the home group and the next lower one; see {@link
- * WIDE_COUNTERS}.
+ * The sum of a zone's values outside the home group (see {@link homeGroup}) and the next lower one, in units of group
+ * 0. The {@link WIDE_COUNTERS} counters of the zone start at `digits[from]`.
  */
 export function wideSum(digits: Uint32Array, from: number): bigint {
   let sum = 0n;
@@ -65,20 +65,21 @@ export function wideSum(digits: Uint32Array, from: number): bigint {
   return sum;
 }
 
-/** Number of bytes of a significand after its shift in the group. */
+/** Number of bytes of a 24-bit significand that is shifted left by up to 31 bits. */
 export const WIDE_BYTES = 7;
 
 /**
- * Number of counters per zone for values outside the home group and the next lower one: one for each group, sign and
- * byte. Even a window full of such values cannot overflow a counter.
+ * Number of counters per zone for values outside the home group (see {@link homeGroup}) and the next lower one. There
+ * is one counter for each group, sign and byte of the shifted significand. Even a window full of such values cannot
+ * overflow a counter.
  */
 export const WIDE_COUNTERS: number = GROUPS * 2 * WIDE_BYTES;
 
 /** Sum, count, minimum and maximum of a zone's values, accumulated over windows. */
 export interface ExactSum {
   /**
-   * The exact sum. For integers in units of 1, for f32 in the unit of group 0. From signed integers, the minimum of
-   * their type is subtracted, so that the summands are not negative.
+   * The exact sum, for integers in units of 1, for f32 in the unit of group 0 (2^−UNIT_BITS). The minimum of a signed
+   * integer type is first subtracted from each value, so that no summand is negative.
    */
   readonly sum: bigint;
   /** Number of values in the sum. */
@@ -87,9 +88,7 @@ export interface ExactSum {
   readonly maximum: number;
 }
 
-/**
- * Sum and mean of values, each rounded once to f64. For scaled values, the exact products with the scale are summed.
- */
+/** Sum and mean of values, each rounded once to f64. Scaled values, `stored · scale + offset`, are summed exactly. */
 export function roundSum(sample: Sample, { sum, count, minimum, maximum }: ExactSum, scaling?: Scaling): RoundedSum {
   if (sample === 'f32') {
     if (minimum === -Infinity || maximum === Infinity) return infinite(scaledValue(scaling, minimum + maximum));
@@ -112,8 +111,8 @@ interface Fraction {
 }
 
 /**
- * Sum and mean of `count` scaled values, computed from the exact sum of their stored values. Each is rounded once to
- * f64.
+ * Sum and mean of `count` scaled values, computed from the exact sum of the stored values. Sum and mean are each
+ * rounded once to f64.
  */
 function roundScaled({ numerator, denominator }: Fraction, count: bigint, scaling: Scaling | undefined): RoundedSum {
   if (scaling === undefined) return { sum: ratio(numerator, denominator), mean: ratio(numerator, denominator * count) };

@@ -9,7 +9,7 @@ import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 /**
  * Bits of the cells of a window that the raster's mask hides, one bit per cell. Rows are padded to whole tiles.
  *
- * @param mask - 0 for a cell without data, row by row of the window.
+ * @param mask - One byte per cell, in rows as wide as the window; 0 hides the cell.
  */
 export function hiddenBits({ window, tile, tileColumns }: WindowPlan, mask: Uint8Array): Uint32Array {
   const pitch = (tileColumns * tile) / 32;
@@ -50,8 +50,8 @@ const hiddenWord = fn(
     const word = field(ZONE_FIELDS.word).add(row.mul(across).mul(perRow)).add(right);
     const windowRow = field(ZONE_FIELDS.firstTileRow).mul(tile).add(row);
     const windowWord = field(ZONE_FIELDS.firstTileColumn).mul(perRow).add(right);
-    // For rows below the window, which the mask does not have, the last row of the mask is read. This is harmless,
-    // because the bitmap has only 0 bits in these rows.
+    // The column `hidden` has no rows below the window, so its last row is read instead. This is harmless, because the
+    // bitmaps of zones, `masks`, have only 0 bits in rows below the window.
     const bits = masks.at(word).and(hidden.at(windowRow.min(rows.sub(1)).mul(pitch).add(windowWord)));
     return { word, bits, zone, count: popcount(bits) };
   },
@@ -79,7 +79,7 @@ export function hideCells(context: Context, coverage: Coverage, hidden: Column<'
   return { ...coverage, hiddenCounts };
 }
 
-/** Counts the cells that the raster's mask hides as cells without data. */
+/** Adds the number of cells that the raster's mask hides to the count of cells without data, for each zone. */
 export function addHidden({ plan, hiddenCounts }: Coverage, slots: Slots, counts: Column<'u32'>): void {
   if (hiddenCounts === undefined) return;
   scatterReduce(hiddenCounts, sequence(plan.zones.length, slots.nodata, slots.count), 'add', counts);

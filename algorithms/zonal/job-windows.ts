@@ -32,11 +32,12 @@ export interface PlannedWindow {
 }
 
 /**
- * The windows of a raster that contain part of a zone, in file order. A window is made of whole blocks. It is halved
- * until it is small enough and counting it takes at most `memoryBytes`. Parts of one block follow each other, so that
- * the block is decoded once.
+ * Yields the windows of a raster that contain part of a zone, in file order. A window starts as one or more whole
+ * blocks. It is halved until it is small enough and counting it takes at most `memoryBytes`. Parts of one block follow
+ * each other, so that the block is decoded once.
  *
- * @throws OutOfMemoryError `zonal/window-memory-bytes` while iterating, if counting a single tile takes more.
+ * @throws OutOfMemoryError `zonal/window-memory-bytes` while iterating, if counting a single tile takes more than
+ *   `memoryBytes`.
  */
 export function* jobWindows(
   raster: RasterSource,

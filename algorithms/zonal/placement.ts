@@ -6,8 +6,8 @@ import { type Sheets, sheetsOf } from '../geometry/sheets.ts';
 import type { ZoneBoxes } from './window-plan.ts';
 
 /**
- * Zones on the grid of a raster. Longitudes wrap around, so a zone has copies, moved by whole turns of longitude,
- * wherever it may reach the raster.
+ * Zones on the grid of a raster. Because longitudes wrap around, a zone has one copy for each shift by whole turns of
+ * longitude that may bring it onto the raster.
  */
 export interface PlacedZones {
   readonly polygons: SnappedPolygons;
@@ -17,7 +17,8 @@ export interface PlacedZones {
   /** Indices of the zones whose parts overlap, ascending. */
   readonly overlapping: Uint32Array;
   /**
-   * Sheets (groups of parts that do not overlap) of the zones whose parts are united. Undefined if no parts overlap.
+   * Sheets (groups of parts that do not overlap) of the zones whose parts are united. Undefined if no parts overlap, or
+   * if `fill` is not `union`.
    */
   readonly sheets: Sheets | undefined;
   /** Bounding boxes of the sheets of all zones. */
@@ -28,7 +29,7 @@ export interface PlacedZones {
  * Places zones, whose vertices have been snapped to the grid, on a raster. On a geographic raster, longitudes are taken
  * modulo 360.
  *
- * @param zones - Names of the zones in errors.
+ * @param zones - Names and file of the zones, for error messages.
  * @throws GeometryError `geometry/longitudes` if the longitudes of the raster or of a zone span more than two turns.
  */
 export function placeZones(
@@ -53,8 +54,8 @@ export function stepsOfTurn({ geographic, stepX }: RasterGrid): number | undefin
 }
 
 /**
- * Maximum range of longitudes in degrees. Longitudes wrap around, but a larger range means that the coordinates are not
- * longitudes.
+ * Maximum range of longitudes in degrees. Longitudes wrap around, so 720 is allowed, but a range above 720 means that
+ * the coordinates are not longitudes.
  */
 const MAX_DEGREES = 720;
 

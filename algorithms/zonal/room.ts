@@ -1,8 +1,9 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
 import { bytesText } from '../bytes-text.ts';
 
-/** Bytes per counter in the histograms of all zones. `BYTES_PER_EDGE` are the bytes per bin for its two edges. */
+/** Bytes of a counter. Every zone has one counter for each bin. */
 const BYTES_PER_COUNTER = 8;
+/** Bytes of both edges of a bin. All zones share the edges. */
 const BYTES_PER_EDGE = 16;
 
 /**

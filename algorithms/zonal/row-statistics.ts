@@ -30,8 +30,8 @@ type UniformWord = ReturnType<typeof uniform<'u32'>>;
 type RowFunctor<R extends Shape, P extends Parameters> = (classifier: Classifier, sample: Sample) => Functor<P, R>;
 
 /**
- * Statistics of a row of integers: minimum and maximum as ordered words (u32 with the order of the values), the sum of
- * the ordered words as a u64, and the number of values.
+ * Statistics of a row of up to 32 integers: minimum and maximum as ordered words (u32 words that compare like the
+ * values), the sum of the ordered words as a u64, and the number of values.
  */
 export const rowOfIntegers: RowFunctor<Integers, RowParameters> = perClassifier((classifier, sample) =>
   fn(
@@ -47,7 +47,7 @@ export const rowOfIntegers: RowFunctor<Integers, RowParameters> = perClassifier(
         max.set(max.max(value));
         lo.set(lo.add(value));
         data.set(data.add(1));
-        // Only 32-bit values can carry: the sum of 32 values of 16 bits fits in one word.
+        // Only sums of 32-bit values can overflow `lo`: the sum of 32 values of 16 bits fits in one word.
         if (sample === 'u32' || sample === 'i32') hi.set(hi.add(u32(lo.lt(value))));
       });
       return { min, max, lo, hi, data };
@@ -56,13 +56,14 @@ export const rowOfIntegers: RowFunctor<Integers, RowParameters> = perClassifier(
 );
 
 /**
- * Statistics of a row of f32: minimum and maximum as ordered words (u32 with the order of the values); the number of
- * values; and the sums of two groups of exponents, `home` and the next lower one, as i64 in the units of these groups.
- * `wide` is not 0 if there are values in other groups.
+ * Statistics of a row of up to 32 f32 values: minimum and maximum as ordered words (u32 words that compare like the
+ * values), the number of values, and the sums of two groups of exponents. These groups are `home` and the next lower
+ * one; their sums are i64 in the units of the groups. `wide` is 0 only if the values of other groups are all zero or
+ * infinite.
  *
- * Adjacent values mostly have the same sign and exponent. The significands of such a run are added without a shift,
- * which cannot overflow for 32 values, and only their sum is shifted. The minimum and maximum of a run are found among
- * its stored words.
+ * Adjacent values mostly have the same sign and exponent. Such values form a run. The significands of a run are added
+ * without a shift, which cannot overflow for 32 values, and only the sum of the run is shifted. The minimum and maximum
+ * of a run are found among the stored words.
  */
 export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((classifier) => {
   return fn(
@@ -102,7 +103,7 @@ export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((c
   );
 });
 
-/** Initial value of `head`, which is not the sign and exponent of any f32. */
+/** Initial `head` (sign and exponent) of a run. No f32 has this sign and exponent. */
 const NO_HEAD = 0x200;
 
 type Total = ReturnType<typeof Var<'u32'>>;
@@ -127,7 +128,8 @@ function startRun(run: RunOfValues, head: U32): void {
 function addRun(totals: Totals, run: RunOfValues, home: U32): void {
   If(run.count.ne(0), () => {
     const { min, max, lo, hi, data, belowLo, belowHi, wide } = totals;
-    // Among negative values, the larger stored word is the smaller value, so both are compared again as ordered words.
+    // Among negative values, the larger stored word is the smaller value. So `run.min` and `run.max` are compared again
+    // as ordered words.
     const [one, other] = [orderedRaw('f32', run.min), orderedRaw('f32', run.max)];
     min.set(min.min(one.min(other)));
     max.set(max.max(one.max(other)));
@@ -149,7 +151,7 @@ function addRun(totals: Totals, run: RunOfValues, home: U32): void {
   });
 }
 
-/** The sum of a run as an i64 in the unit of its group. It is 0 if the values of the run are infinite. */
+/** The sum of a run as an i64 in the unit of its group of exponents. It is 0 if the values of the run are infinite. */
 function termOf({ head, count, sum }: RunOfValues): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
   const exponent = head.and(0xff);
   const implicit = select(u32(0), count.shl(23), exponent.ne(0));
@@ -161,7 +163,7 @@ function termOf({ head, count, sum }: RunOfValues): { readonly group: U32; reado
   return { group, lo: lo.xor(turn).add(sign), hi: hi.xor(turn).add(select(u32(0), sign, lo.eq(0))) };
 }
 
-/** The magnitude of a value as a u64 in the unit of its group. It is 0 if the value is infinite. */
+/** The magnitude of a value as a u64 in the unit of its group of exponents. It is 0 if the value is infinite. */
 function magnitudeOf(raw: U32): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
   const exponent = raw.shr(23).and(0xff);
   const implicit = select(u32(0), u32(0x800000), exponent.ne(0));
@@ -169,7 +171,9 @@ function magnitudeOf(raw: U32): { readonly group: U32; readonly lo: U32; readonl
   return placed(significand, exponent);
 }
 
-/** Shifts a sum of significands with the same exponent, so that it is a u64 in the unit of its group. */
+/**
+ * Shifts a sum of significands with the same exponent, so that it is a u64 in the unit of the group of this exponent.
+ */
 function placed(significands: U32, exponent: U32): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
   const place = exponent.max(1).add(GROUP_OFFSET);
   const shift = place.and(31);
@@ -181,8 +185,8 @@ function placed(significands: U32, exponent: U32): { readonly group: U32; readon
 }
 
 /**
- * Byte number `byte` of the magnitude of a value, and the counter to which it is added. Only for values outside the
- * home group and the next lower one; see {@link WIDE_COUNTERS}.
+ * Byte number `byte` of the magnitude of a value, and the index of the counter to which the byte is added. The index is
+ * ABSENT for values of the home group and the next lower one, which have no such counters; see {@link WIDE_COUNTERS}.
  */
 export const wideDigit: Functor<
   { readonly zone: Word; readonly raw: Word; readonly byte: UniformWord; readonly home: UniformWord },
@@ -224,7 +228,7 @@ function forEachCell({ cell, mask, cells }: CellRow, body: (raw: U32) => void): 
   });
 }
 
-/** Caches one functor per classifier. A classifier has only one sample type. */
+/** Caches one functor per classifier. One functor is enough, because a classifier has only one sample type. */
 function perClassifier<F extends object>(
   define: (classifier: Classifier, sample: Sample) => F,
 ): (classifier: Classifier, sample: Sample) => F {

@@ -27,8 +27,8 @@ export type WindowStatistics = {
   readonly min: Column<'u32'>;
   readonly max: Column<'u32'>;
   /**
-   * For integers, the sums of ordered words as u64 in `lo` and `hi`, which a window of 2²⁴ cells cannot overflow. For
-   * f32, the lower two words of the sum of the home group; see {@link FloatSums}.
+   * For integers, `lo` and `hi` are the sum of the ordered words as a u64, which a window of 2²⁴ cells cannot overflow.
+   * For f32, they are the lower two words of the sum of the home group (a range of exponents); see {@link FloatSums}.
    */
   readonly lo: Column<'u32'>;
   readonly hi: Column<'u32'>;
@@ -66,8 +66,8 @@ type FloatSums = {
 
 /**
  * Computes minimum, maximum and sum of the cells of every zone in a window. Reduces each row of 32 cells first, then
- * the adjacent rows of each zone. All arithmetic is exact, in integers. The rows are returned too, for {@link
- * countCells}.
+ * the adjacent rows of each zone. All arithmetic is exact, in integers. Also returns the rows of cells, because
+ * {@link countCells} needs them.
  *
  * @param home - For f32, the group of exponents that is summed fastest; see {@link homeGroup}.
  */
@@ -182,7 +182,7 @@ function add96(a: Words, b: Words): Words {
   ];
 }
 
-/** Extends the sums of a row from two to three words. The third word repeats the sign. */
+/** Extends the sums of a row from two to three words. All bits of the third word equal the sign bit of the sum. */
 const widenRow = fn(
   'widenRow',
   { min: u32, max: u32, lo: u32, hi: u32, belowLo: u32, belowHi: u32 },

@@ -98,8 +98,9 @@ const wordRow = forTile((tile) =>
 );
 
 /**
- * The rows of 32 cells in tiles on boundaries, as a view: the index of the first cell, and a mask of the cells in the
- * zone.
+ * The rows of 32 cells in tiles that the boundary of a zone crosses, as a view (computed when it is read). `cell` is
+ * the index of the first cell of a row. `mask` has the bits of the cells in the zone. Rows without such cells are not
+ * `active`.
  */
 export function wordRows(
   context: Context,
@@ -135,8 +136,8 @@ const tileRow = fn(
 );
 
 /**
- * The rows of cells of whole tiles, as a view: the number of the tile in `tiles`, and the index of the row's first
- * cell.
+ * The rows of cells of whole tiles, as a view (computed when it is read). `place` is the index of the row's tile in
+ * `tiles`, and `cell` the index of the row's first cell.
  */
 export function tileRows(
   context: Context,

@@ -164,7 +164,7 @@ function collectBins(counts: Float64Array, zones: number, slots: Slots, edges: B
   return { zone, lower, upper, count: count.column };
 }
 
-/** Number of bins of all zones that are not empty. */
+/** Number of bins with a count above 0, over all zones. */
 function countBins(counts: Float64Array, zones: number, slots: Slots): number {
   let filled = 0;
   for (let zone = 0; zone < zones; zone++) {

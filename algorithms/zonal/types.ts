@@ -15,9 +15,7 @@ import { type Note, someNotes } from '../notes.ts';
 
 /** How values are assigned to the bins of a histogram. */
 export type Binning =
-  /**
-   * `count` bins of equal width between `low` and `high`. Edges are `low + i · width`; the last edge is exactly `high`.
-   */
+  /** Bins of equal width between `low` and `high`. Edges are `low + i · width`; the last edge is exactly `high`. */
   | { readonly kind: 'even'; readonly low: number; readonly high: number; readonly width: number }
   /** Bins between consecutive edges, which must strictly increase. */
   | { readonly kind: 'edges'; readonly edges: readonly number[] }
@@ -46,15 +44,15 @@ export interface ZoneStatistics {
   readonly minimum: Float64Array;
   readonly maximum: Float64Array;
   /**
-   * The f64 nearest to the exact sum, rounded half to even, also for subnormal sums. For scaled values, the exact
-   * products with the scale are summed. NaN if no cell has data, or if both infinities occur.
+   * The f64 nearest to the exact sum, rounded half to even, also for subnormal sums. Scaled values,
+   * `stored · scale + offset`, are summed exactly. NaN if no cell has data, or if both infinities occur.
    */
   readonly sum: Float64Array;
   /** The f64 nearest to the exact mean of the cells that have data. It is rounded once, not computed from `sum`. */
   readonly mean: Float64Array;
 }
 
-/** The bins of all zones that are not empty, as columns, ordered by zone and then by bin. */
+/** The nonempty bins of all zones, as columns. Rows are ordered by zone and then by bin. */
 export interface ZonalBins {
   readonly zone: Uint32Array;
   /** Lower edge of the bin. For unique values, the value itself. */

@@ -224,7 +224,10 @@ function createBackend(
     pool.uninstall(forgotten.splice(0));
   };
 
-  /** Collects the scratch memory of one launch. `freeScratch` must be called once the launch is in the queue. */
+  /**
+   * Returns functions that allocate and free the scratch memory of one launch. `freeScratch` must be called once the
+   * launch is in the queue.
+   */
   const takeScratch = (): { scratch: Launcher['scratch']; freeScratch: () => void } => {
     const blocks: HeapBlock[] = [];
     return {
@@ -323,8 +326,8 @@ function createBackend(
   };
 
   /**
-   * The current value of a length. Must only be called while no command is running, because a command may change the
-   * count.
+   * Returns the current value of a length. Must only be called while no command is running: the length may depend on a
+   * count in memory, which a command may change.
    */
   const lengthNow = (length: Length): number => {
     if (typeof length === 'number') return length;

@@ -20,8 +20,8 @@ export { explainVectorization, type Vectorization } from './wasm/explain-vectori
  * In a bundle for a page, the backend runs on web workers. The page must be cross-origin isolated.
  *
  * @throws `DeviceLostError` `device/no-threads` if the threads cannot be started, `workers/not-isolated` on a page that
- * is not isolated, `workers/no-webassembly` if WebAssembly is forbidden; `OutOfMemoryError` `memory/shared` if their
- * memory cannot be reserved.
+ * is not isolated, `workers/no-webassembly` if WebAssembly is forbidden; `OutOfMemoryError` `memory/shared` if the
+ * shared memory cannot be reserved.
  * @example
  * await using context = new Context(await createWorkersBackend({ workers: 2 }));
  * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]

@@ -43,7 +43,7 @@ interface Playable {
   readonly tape: Tape;
   readonly layout: TapeLayout;
   readonly reserved: readonly Memory[];
-  /** The parts (GPU buffers) of the reserved memory, in the order of their numbers. */
+  /** The parts (GPU buffers) of the reserved memory, in the order of their numbers on the tape (recorded launches). */
   readonly own: readonly BufferPart[];
   readonly bytes: number;
   /** Bind groups of the dispatches that use only reserved memory. */
@@ -52,7 +52,10 @@ interface Playable {
   readonly bound: Map<string, Bound>;
   /** Cached bind groups of parameters, by the ids of the chunks (parameter buffers). */
   readonly parameters: Map<string, readonly GPUBindGroup[]>;
-  /** A word with the value 2³² − 1. It serves as the count of tables whose lengths the host knows. */
+  /**
+   * A word with the value 2³² − 1. The device computes a length as a count, limited to a maximum. For a table whose
+   * length the host knows, this word is the count, and the known length is the maximum.
+   */
   readonly max: Memory | undefined;
 }
 
@@ -61,10 +64,7 @@ interface Bound {
   readonly storage: readonly GPUBindGroup[];
 }
 
-/**
- * Maximum number of sets of bind groups cached per tape (recorded launches). There is one set for each combination of
- * buffers in calls.
- */
+/** Maximum number of entries in each of the caches `bound` and `parameters` of a tape (recorded launches). */
 const MAX_BOUND = 64;
 /** Maximum size of all cached tapes (recorded launches), in words: about 4 MB. */
 const MAX_WORDS = 2 ** 20;
@@ -90,8 +90,8 @@ export function createTapes(engine: Engine): Tapes {
     const tapes = known.get(script)?.tapes;
     known.delete(script);
     for (const playable of tapes?.values() ?? []) giveUpTape(playable);
-    // A tape (recorded launches) of the same script may be in the making and will be added to this map, so the freed
-    // tapes must be removed from the map.
+    // If `playableOf` is making a tape (recorded launches) for this script now, it will put this map back into `known`.
+    // The map must therefore not contain the freed tapes.
     tapes?.clear();
   };
 
@@ -106,7 +106,8 @@ export function createTapes(engine: Engine): Tapes {
     const made = tapes.tapes.get(isCounted) ?? make(script, isCounted, tapes);
     if (made === undefined) return undefined;
     tapes.tapes.set(isCounted, made);
-    // Making the tape (recorded launches) may have run out of memory, freed all tapes and removed this entry.
+    // If memory ran out while the tape (recorded launches) was made, all tapes were freed and this entry was removed.
+    // Add the entry again.
     known.set(script, tapes);
     return made;
   };
@@ -192,7 +193,10 @@ function reserveAll(pool: MemoryPool, words: readonly number[]): Memory[] {
   }
 }
 
-/** The parts and values that a call provides, in the order of their numbers on the tape (recorded launches). */
+/**
+ * The parts (GPU buffers) and values that a call provides. Both are in the order of their numbers on the tape (recorded
+ * launches).
+ */
 interface Brought {
   readonly playable: Playable;
   readonly parts: BufferPart[];
@@ -283,8 +287,8 @@ function playTape(engine: Engine, playable: Playable, brought: Brought): void {
 }
 
 /**
- * Uploads the parameters of a call and finds the bind groups. If a call is repeated within a submission and no kernel
- * needs an epoch (dispatch number), parameters and bind groups are reused.
+ * Uploads the parameters of a call and gets the bind groups. If the call is repeated within a submission and no kernel
+ * needs an epoch (dispatch number), returns the parameters and bind groups of the previous time.
  */
 function place(engine: Engine, playable: Playable, brought: Brought): NonNullable<Brought['placed']> {
   const { recorder, spine } = engine;
@@ -313,14 +317,17 @@ function place(engine: Engine, playable: Playable, brought: Brought): NonNullabl
 }
 
 /**
- * The parts (GPU buffers) of a call that the tape writes: the results and the spine (memory in which workgroups
- * communicate).
+ * Returns those of a call's parts (GPU buffers) to which the tape writes: the results and the spine (memory in which
+ * workgroups communicate).
  */
 function writtenBy({ inputs, results, counted }: TapeLayout, parts: readonly BufferPart[]): BufferPart[] {
   return [...parts.slice(inputs, inputs + results), ...parts.slice(inputs + results + counted.length)];
 }
 
-/** Writes a block of parameters to a slot (range of a parameter buffer) and adds the values of the call. */
+/**
+ * Writes a block of parameters to a slot (range of a parameter buffer). The words at the positions in `patches` are
+ * increased by values of the call.
+ */
 function placeBlock(
   { recorder }: Engine,
   { words, patches }: Tape['blocks'][number],

@@ -57,8 +57,8 @@ interface Landing extends Staged {
  */
 const SMALL = 2 ** -10;
 /**
- * Pieces of at least this fraction of `StagingSize.bytes` are submitted at once, so that the device copies them while
- * the host continues.
+ * The copy of a piece of at least this fraction of `StagingSize.bytes` is submitted immediately, so that the device
+ * executes the copy while the host continues.
  */
 const WORTH_SUBMITTING = 2 ** -4;
 
@@ -117,8 +117,9 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   };
 
   /**
-   * The size of the staging buffer for a piece. In a long read, all pieces except the first get full-sized buffers,
-   * which are reused.
+   * Returns the size of the staging buffer for a piece. The first piece of a read gets a buffer of about its own size.
+   * Every later piece gets a full-sized buffer, even if the piece is short, because only buffers of equal size are
+   * reused.
    */
   const stagingBytes = ({ words, at }: ReadPiece): number =>
     at > 0 ? size.bytes : sizeClass(words * 4, device.limits.maxBufferSize);
@@ -234,7 +235,8 @@ export function createDownloads(options: DownloadsOptions): Downloads {
 
   const begin = (piece: ReadPiece): Promise<void> => {
     const isSmall = piece.words * 4 <= small;
-    // Reads of borrowed buffers do not wait, because the owner may overwrite the buffer at any time.
+    // Pieces of borrowed buffers do not wait for staging memory, because the buffer's owner may overwrite the buffer at
+    // any time.
     const mayWait = piece.part.borrowedAt === undefined && !isSmall;
     if (mayWait && (waiting.size > 0 || !hasRoom(piece))) return wait(piece);
     const done = land(piece);

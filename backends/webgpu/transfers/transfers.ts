@@ -19,7 +19,7 @@ export interface Transfers {
   /** Destroys staging buffers that are not in use. */
   trim(): void;
   destroy(): void;
-  /** Resolves when no source is writing to staging memory. The device must not be destroyed earlier. */
+  /** Resolves when no source is writing to staging memory. Until then, the device must not be destroyed. */
   quiet(): Promise<void>;
 }
 

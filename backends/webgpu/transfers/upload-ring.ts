@@ -20,8 +20,8 @@ export interface Slab {
 export interface UploadRing {
   readonly size: StagingSize;
   /**
-   * Returns a buffer that has room and can be written immediately. Returns undefined if there is no such buffer; the
-   * caller must then upload the `bytes` bytes in another way.
+   * Returns a buffer that can be written immediately and has room, but perhaps for fewer than `bytes` bytes. Returns
+   * undefined if no buffer can be written immediately; the caller must then upload the bytes in another way.
    */
   now(bytes: number): Slab | undefined;
   /** Resolves to an unused buffer as soon as there is one; undefined if no buffer can be created. */
@@ -197,7 +197,8 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
       try {
         return slab.part.gpu.getMappedRange(slab.used, bytes);
       } catch {
-        // Recorded commands copy from the buffer `filling`, so this buffer must not be destroyed now.
+        // Recorded commands copy from the buffer `filling`. This buffer must therefore not be destroyed now, but it
+        // receives no more data.
         if (slab === filling) filling = undefined;
         else lose(slab);
         return undefined;

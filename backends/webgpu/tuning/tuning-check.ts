@@ -69,9 +69,10 @@ function requireNumber(data: unknown, path: string): void {
 }
 
 /**
- * Throws unless kernels are correct with a tuning on a device with the given subgroups. Returns the tuning.
+ * Returns the tuning. Throws if kernels with this tuning would be incorrect on a device with the given subgroups.
  *
- * @throws ArgumentError `tuning/member` as {@link requireTuning}, or if members contradict each other.
+ * @throws ArgumentError `tuning/member` if {@link requireTuning} rejects the tuning, if members contradict each other,
+ * or if a workgroup would have fewer threads than a subgroup.
  */
 export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined): Tuning {
   const { reduce, scan, sort, ...others } = tuning;

@@ -4,9 +4,10 @@ export interface Tuning {
   readonly forEach: { readonly threads: number; readonly items: number };
   /**
    * For random gathers of at least `min` rows from arrays of `min` to `max` words. Such a gather reads the array in
-   * `windows` slices that fit into the cache. `threads` is the number of threads per workgroup, if the device allows so
-   * many, and `items` the number of elements per thread. Workgroups with fewer threads leave each thread more
-   * registers. A compiler may then load all elements in all windows, which takes longer than a plain gather.
+   * `windows` slices that fit into the cache. `threads` is the number of threads per workgroup, and `items` is the
+   * number of elements per thread. If the device does not allow so many threads, the plain gather is used: with fewer
+   * threads per workgroup, each thread has more registers, and a compiler may load every element once per slice, which
+   * is slower than the plain gather.
    */
   readonly gather: {
     readonly threads: number;
@@ -21,18 +22,22 @@ export interface Tuning {
    */
   readonly scatter: { readonly min: number };
   /**
-   * Number of rows per thread in a walk, if the primitive may choose the number. Adjacent threads then start this
-   * number of rows apart.
+   * Number of rows per thread in a walk (a kernel in which a thread visits one row after another), if the primitive may
+   * choose the number. Adjacent threads then start this number of rows apart.
    */
   readonly walkRows: number;
   /** For reductions that may combine elements in any order. */
   readonly reduce: ReduceTuning;
   /** Whether to use subgroups if the device has them. */
   readonly subgroups: boolean;
-  /** Whether a block of the combination tree is computed by a workgroup or by a single thread. */
+  /**
+   * Whether a workgroup or a single thread computes a block (1,024 elements) of the combination tree (the fixed
+   * bracketing of reductions and scans).
+   */
   readonly blockBy: 'workgroup' | 'thread';
   /**
-   * Number of blocks per workgroup if states have one word. With larger states, there are fewer blocks per workgroup.
+   * If `blockBy` is `workgroup`: maximum number of blocks of the combination tree per workgroup, for states (values to
+   * combine) of one word. For larger states, the maximum is smaller.
    */
   readonly blockRows: number;
   /** For scans with exact monoids in one pass (by look-back), on devices with subgroups. */
@@ -67,8 +72,8 @@ export interface ReduceTuning {
   readonly tile: number;
   readonly groups: number;
   /**
-   * Number of times that the last workgroup polls for the fold of another workgroup before it computes that fold
-   * itself.
+   * Number of times that the last workgroup polls for the fold (partial result) of another workgroup before the last
+   * workgroup computes that fold itself.
    */
   readonly tries: number;
 }
@@ -89,7 +94,7 @@ export interface LookBackTuning {
    * twice this number.
    */
   readonly words: number;
-  /** Maximum number of adjacent elements per thread if states have several leaves. */
+  /** Maximum number of adjacent elements per thread if states have several leaves (scalar components). */
   readonly run: number;
   /**
    * For segmented scans: number of threads per workgroup, if the device allows so many, and maximum number of words
@@ -114,8 +119,8 @@ export interface SweepTuning {
   /** Number of parts in which a tile is reordered, one after another. More parts need less workgroup memory. */
   readonly parts: number;
   /**
-   * Values of `keys` and `parts` for at most `rows` rows, or 8 · `rows` rows with a payload, so that there are enough
-   * tiles.
+   * Values of `keys` and `parts` for short inputs, which would otherwise have too few tiles. An input is short if there
+   * are at most `rows` rows without a payload, or at most 8 · `rows` rows with a payload.
    */
   readonly few: { readonly rows: number; readonly keys: number; readonly parts: number };
   /** Number of preceding tiles that a thread inspects at a time when it looks back. */

@@ -11,7 +11,7 @@ import {
 
 /**
  * Facts about all possible values of an f32. If `isNumber` is true, no value is NaN. Every magnitude is at most
- * 2^`top`, and every value is a multiple of 2^`unit`. If all values are finite, `top` is at most {@link MAX_COUNT}.
+ * 2^`top`, and every value is a multiple of 2^`unit`. If `top` is at most {@link MAX_COUNT}, no value is infinite.
  */
 export interface F32Fact {
   readonly isNumber: boolean;
@@ -19,7 +19,7 @@ export interface F32Fact {
   readonly unit: number;
 }
 
-/** Exponents of the largest power of two, the smallest normal number and the smallest positive number. */
+/** Exponents of the largest power of two, the smallest normal number and the smallest positive number in f32. */
 const [MAX_COUNT, SMALLEST_NORMAL, SMALLEST] = [127, -126, -149];
 const NOTHING: F32Fact = { isNumber: false, top: Number.POSITIVE_INFINITY, unit: SMALLEST };
 
@@ -29,8 +29,8 @@ export interface F32Facts {
   /** Whether a value is used only by operations with the given names. */
   isUsedOnlyBy(local: Local, names: ReadonlySet<OperationName>): boolean;
   /**
-   * Whether a local is bound to a sum or product that a compiler could simplify, because the sum or product is combined
-   * with another value that shares a term.
+   * Whether a local is bound to a sum or product that a compiler could simplify: a sum whose operands share a term, or
+   * a sum or product in an operand of such a sum.
    */
   mayCancel(local: Local): boolean;
 }
@@ -188,7 +188,7 @@ function passesOn({ name, operands }: Operation, { type }: Local): boolean {
   return (name === 'convert' || name === 'bits') && operands[0]!.type === type;
 }
 
-/** Whether a product can be subnormal, or a subnormal before it is rounded. */
+/** Whether the exact product can be below the smallest normal number, even if the product is rounded to that number. */
 export function mayUnderflow(a: F32Fact, b: F32Fact): boolean {
   return a.unit + b.unit < SMALLEST_NORMAL;
 }
@@ -247,8 +247,8 @@ function factOfLiteral(value: number): F32Fact {
 }
 
 /**
- * The fact about a sum. If both terms are multiples of a power of two, so is the rounded sum, and rounding never moves
- * a value past a power of two.
+ * Returns the fact about a rounded sum. If both terms are multiples of a power of two, the rounded sum is a multiple of
+ * the same power. Rounding never moves a sum past a power of two, so the bound of the exact sum stays valid.
  */
 function factOfSum(a: F32Fact, b: F32Fact): F32Fact {
   if (!isBounded(a) || !isBounded(b)) return NOTHING;
@@ -260,7 +260,7 @@ function factOfProduct(a: F32Fact, b: F32Fact): F32Fact {
   return { isNumber: true, top: a.top + b.top, unit: Math.max(SMALLEST, a.unit + b.unit) };
 }
 
-/** A fact that holds for either of two values. */
+/** Returns a fact that holds for both of two values, given the fact about each value. */
 function join(a: F32Fact, b: F32Fact): F32Fact {
   return {
     isNumber: a.isNumber && b.isNumber,

@@ -6,7 +6,7 @@ import { isStraight, moduleOfNodes, neededFor, type SlotNames, slotsByName } fro
 
 /**
  * A gather, split into three programs. A gather reads an index from one array and then the element at this index from
- * another.
+ * another array.
  */
 export interface GatherPrograms {
   /** Name of the array that is gathered from. */

@@ -8,8 +8,8 @@ export interface SlotNames {
 }
 
 /**
- * Converts part of a graph to a module with one function: the function computes the nodes `results` from the nodes
- * `parameters`, and every node only once.
+ * Converts part of a graph to a module with one function. The function computes the nodes `results` from the nodes
+ * `parameters` and evaluates each node only once.
  */
 export function moduleOfNodes(
   name: string,

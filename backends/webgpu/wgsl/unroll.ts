@@ -4,19 +4,21 @@ import { Graph, type Node, type Rules, type Slots, straightLine } from '../../an
 import { isStraight, moduleOfNodes, neededFor, type SlotNames } from './graph-module.ts';
 
 /**
- * The programs of a scan, unrolled for the indices first … first + run − 1. Values that several indices share are read
- * and computed once. The code is valid only if `first` is at least `run` and first + run is below the extent.
+ * The programs of a scan, unrolled for the `run` indices `first` … `first` + `run` − 1. Values that several indices
+ * share are read and computed once. The code is valid only if `first` is at least `run` and `first` + `run` is below
+ * the extent (number of indices).
  */
 export interface Unrolled {
   /** The array elements that are read at fixed distances from `first`. All of them are inside their arrays. */
   readonly taps: readonly Tap[];
   /**
-   * A module that returns the elements of the run (adjacent elements of one thread), one after another, leaf by leaf.
+   * A module that returns the elements of the run (adjacent elements of one thread). Its results are all leaves (scalar
+   * components) of the first element, then all leaves of the second element, and so on.
    */
   readonly element: RunFunction;
   /**
-   * A module that returns the results of the emit program, index by index. The last parameters of the module are run +
-   * 1 states, leaf by leaf: the states before, between and after the elements.
+   * A module that returns the results of the emit program, index by index. The last parameters of the module are the
+   * leaves (scalar components) of `run` + 1 states: the states before, between and after the elements.
    */
   readonly emit: RunFunction;
 }
@@ -29,8 +31,8 @@ export interface Tap {
 }
 
 /**
- * A module of unrolled code. Its entry has these parameters: `first`, then the taps (elements at fixed distances) with
- * the numbers `taps`, then the head flags of the elements with the numbers `heads`.
+ * A module of unrolled code. Its entry has these parameters: `first`, then the taps (array elements at fixed distances
+ * from `first`) whose numbers are in `taps`, then the head flags of the elements whose numbers are in `heads`.
  */
 export interface RunFunction {
   readonly module: Module;
@@ -44,11 +46,11 @@ export interface UnrolledProgram {
   readonly slots: Slots;
 }
 
-/** Facts about the arrays and uniforms in slots. */
+/** Names of arrays and uniforms, and facts about them, by slot number. */
 export interface SlotFacts extends SlotNames {
-  /** Whether an array has an element for every index of the extent. */
+  /** Whether an array has an element for every index of the extent (the indices of the scan). */
   covers(array: number): boolean;
-  /** Whether the value of a uniform is at least the extent. */
+  /** Whether the value of a uniform is at least the number of indices of the extent. */
   bounds(uniform: number): boolean;
 }
 
@@ -56,9 +58,9 @@ export interface SlotFacts extends SlotNames {
 const MAX_PARAMETERS = 255;
 
 /**
- * Unrolls the programs of a scan; undefined if they are not straight-line code. With `heads`, the first leaf of an
- * element is a head flag (the element starts a segment), which is returned as a bool. The first leaf of a state is then
- * the number of heads so far.
+ * Unrolls the programs of a scan. Returns undefined if a program is not straight-line code or if the unrolled code has
+ * too many parameters. With `heads`, the first leaf (scalar component) of an element is a head flag (the element starts
+ * a segment), which `element` returns as a bool. The first leaf of a state is then the number of heads so far.
  */
 export function unroll(
   program: UnrolledProgram,

@@ -45,8 +45,9 @@ const helpers: Readonly<Record<Helper, string>> = {
   // compiler could remove the `select` when it knows that x equals this constant. (Bit operations with the opaque zero
   // do not hide enough: some compilers still fuse products.)
   hide: `fn q_hide(x: f32) -> f32 { return select(x, bitcast<f32>(${OPAQUE_ZERO}), ${OPAQUE_ZERO} != 0u); }` as string,
-  // The product, corrected. Some devices flush before they round, so that a product just below 2^-126 becomes zero.
-  // Such a product is computed again, with the smaller factor (which is below 2^-63) scaled up by 2^64.
+  // The product, corrected. Some devices flush subnormal products to zero before they round, so that a product just
+  // below 2^-126 becomes zero instead of 2^-126. To detect such a product, the helper multiplies again, with the
+  // smaller factor (which is below 2^-63) scaled up by 2^64.
   mul: `fn q_mul(a: f32, b: f32) -> f32 {
   let p = q_hide(a * b);
   let x = bitcast<u32>(a); let y = bitcast<u32>(b);
@@ -117,8 +118,8 @@ const helpers: Readonly<Record<Helper, string>> = {
   return bitcast<f32>(bitcast<u32>(r) | (u32(x) & 0x80000000u));
 }`,
   // The number 2^-23 · mantissa · 2^exponent, rounded to a subnormal or to infinity if necessary. The mantissa has 24
-  // bits. The sign of `rest` says whether the true value is above or below the mantissa; 0 means that the mantissa is
-  // exact.
+  // bits. `rest` is positive if the true value is above the mantissa, negative if the true value is below the mantissa,
+  // and 0 if the mantissa is exact.
   pack: `fn q_pack(sign: u32, exponent: i32, mantissa: u32, rest: i32) -> f32 {
   let normal = select((u32(exponent + 126i) << 23u) + mantissa, 0x7f800000u, exponent > 127i);
   let drop = u32(clamp(-126i - exponent, 1i, 25i));
@@ -126,8 +127,8 @@ const helpers: Readonly<Record<Helper, string>> = {
   let up = (lost > half) | ((lost == half) & ((rest > 0i) | ((rest == 0i) & ((kept & 1u) == 1u))));
   return bitcast<f32>(sign | select(kept + select(0u, 1u, up), normal, exponent >= -126i));
 }`,
-  // The quotient, correctly rounded. The device's quotient of the mantissas is off by at most a few units; the
-  // remainder shows the difference.
+  // The quotient, correctly rounded. The device's quotient of the mantissas is off by at most a few units in the last
+  // place; the remainder shows by how many.
   div: `fn q_div(a: f32, b: f32) -> f32 {
   let x = bitcast<u32>(a); let y = bitcast<u32>(b);
   let ex = (x >> 23u) & 255u; let ey = (y >> 23u) & 255u;

@@ -257,8 +257,9 @@ function emitProduct(
 }
 
 /**
- * WGSL of a product that should round up to the smallest normal number, but that a device may flush to zero. If one
- * factor is a constant, the host computes for which values of the other factor this can happen.
+ * WGSL of a product on devices that flush subnormal products to zero before they round. The code corrects products that
+ * should round up to the smallest normal number. If one factor is a constant, the host computes for which values of the
+ * other factor a correction may be needed.
  */
 function emitCorrectedProduct(a: string, b: string, operands: readonly Operand[], context: OperationContext): string {
   const at = operands.findIndex(({ kind }) => kind === 'literal');
@@ -271,7 +272,10 @@ function emitCorrectedProduct(a: string, b: string, operands: readonly Operand[]
 
 const SMALLEST_NORMAL = 2 ** -126;
 
-/** The bits of the smallest normal number whose product with a factor below 1 rounds to a normal number. */
+/**
+ * Returns the bits of the smallest normal number x for which x · `factor` rounds to a normal number. `factor` must be
+ * below 1.
+ */
 function minThatRoundsUp(factor: number): number {
   // The bound is halfway between the largest subnormal and the smallest normal number. A tie rounds to the normal
   // number, which is even.
@@ -284,8 +288,9 @@ function minThatRoundsUp(factor: number): number {
 }
 
 /**
- * WGSL of the minimum or maximum of two numbers. If one of them is a constant, a single comparison of ranks (integers
- * ordered like the numbers) is enough; it is false for NaN.
+ * WGSL of the minimum or maximum of two numbers. If one number is a constant, a single comparison of ranks (integers
+ * ordered like the numbers) is enough. If the other number is NaN, the comparison is false and the result is the
+ * constant.
  */
 function emitExtremum(
   name: 'min' | 'max',

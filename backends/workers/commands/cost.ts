@@ -23,7 +23,8 @@ const COST_OF_ROUND = 100;
 export const costOf: (module: Module) => number = memoized((module) => 1 + worstCase(module, costOfStatement));
 
 /**
- * Approximate upper bound, in nanoseconds, of the cost of one whole walk; infinite if the number of steps has no bound.
+ * Approximate upper bound, in nanoseconds, of the cost of one whole walk (the start and all steps of one index);
+ * infinite if the number of steps has no bound.
  */
 export function costOfWalk({ start, step, steps = Number.POSITIVE_INFINITY }: WalkCommand): number {
   return costOf(start.module) + steps * costOf(step.module);

@@ -45,7 +45,7 @@ export interface HeldCommands {
 
 interface HeldCommandsHost {
   run(launch: Launch): void;
-  /** Creates the host for one fusion. Its `finish` frees the scratch memory of the fusion. */
+  /** Returns the services that one fusion needs. Their function `finish` frees the scratch memory of the fusion. */
   fusion(): FusionHost & { readonly finish: () => void };
   free(buffer: SharedBuffer): void;
   /** Fails the backend with the reason why the waiting commands could not be queued. */
@@ -90,7 +90,8 @@ export function createHeldCommands({ run, fusion, free, fail }: HeldCommandsHost
   };
   const runTogether = (ready: readonly HeldCommand[], unused: readonly SharedBuffer[]): void => {
     const host = fusion();
-    // A pending read needs the buffer's contents, so the commands must write them to memory.
+    // A released buffer without pending reads may only pass data from one fused command to the next. Its contents then
+    // need not be written to memory.
     const passing = unused.filter(({ reads }) => reads.size === 0);
     const memory = passing.map(({ address, words }) => ({ from: address, to: address + 4 * words }));
     try {

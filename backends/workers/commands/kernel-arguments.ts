@@ -43,7 +43,10 @@ export interface KernelShape {
   readonly words: number;
 }
 
-/** Parameters of every kernel function: the address of the arguments, the chunk number, and the worker number. */
+/**
+ * The first parameter of every kernel function: the address of the arguments. The other two parameters are the number
+ * of the chunk (`CHUNK`) and the number of the worker (`WORKER`).
+ */
 export const ARGUMENTS: Int32 = parameter(0);
 export const CHUNK: Int32 = parameter(1);
 export const WORKER: Int32 = parameter(2);
@@ -168,7 +171,10 @@ function wordOfUniform(type: ScalarType, value: number | boolean | SymbolicUnifo
   return value instanceof SymbolicUniform ? addresses.ofUniform!(value) : wordOfValue(type, value);
 }
 
-/** The ranges of memory that a launch reads and writes: its arrays, stores and counts, and the cells in `written`. */
+/**
+ * Returns the ranges of memory that a launch reads and writes: arrays, stores, the counts to which lengths refer, and
+ * the words in `written`.
+ */
 export function usesOf(
   shape: KernelShape,
   layout: Layout,
@@ -282,12 +288,18 @@ export function ownWord(word: number): Int32 {
   return load(ARGUMENTS, ownWordOffset(word));
 }
 
-/** Numbers of the kernel-specific words that locate the private memory of a thread or chunk. */
+/** Indices of the kernel-specific words that locate the private memory of a thread or chunk. */
 export interface OwnMemoryWords {
-  /** The address of the private memory of all threads, and the number of bytes per thread. */
+  /**
+   * Index of the word that holds the address of the private memory of all threads. The word with the index `ownBytes`
+   * holds the number of bytes per thread.
+   */
   readonly own: number;
   readonly ownBytes: number;
-  /** Whether there are fewer chunks than threads. If so, private memory belongs to a chunk instead of a thread. */
+  /**
+   * Index of the word that is 1 if there are fewer chunks than threads, else 0. If the word is 1, private memory
+   * belongs to a chunk instead of a thread.
+   */
   readonly byChunk: number;
 }
 
@@ -352,7 +364,7 @@ export function emitChunk(code: Code, extent: Int32): { readonly from: Int32Loca
   return { from, to };
 }
 
-/** Loads a scalar from the word `offset` bytes after an address. */
+/** Returns an expression that loads a scalar from `address + offset`, where `offset` is in bytes. */
 export function loadScalar(type: ScalarType, address: Int32, offset = 0): Scalar {
   return type === 'f32' ? loadF32(address, offset) : load(address, offset);
 }

@@ -10,7 +10,7 @@ export interface Addresses {
   ofArray(binding: ArrayBinding, bytes: number): number;
   /**
    * The argument word for a symbolic uniform, whose value differs from call to call. Only present while a prepared
-   * pipeline is captured.
+   * pipeline is captured (recorded for later calls).
    */
   ofUniform?(uniform: SymbolicUniform): number;
 }
@@ -21,9 +21,12 @@ export interface Addresses {
  */
 export type LengthWords = readonly [number, number, number];
 
-/** A parallel loop over chunks. The next phase of a launch starts when all chunks of the phase are done. */
+/**
+ * A parallel loop over chunks. The phases of a launch run one after the other: a phase starts when all chunks of the
+ * preceding phase are done.
+ */
 export interface Phase {
-  /** Number of the installed function to call for every chunk. */
+  /** The function to call for every chunk, given by the number under which the function is installed. */
   readonly run: number;
   readonly length: LengthWords;
   /** Elements per chunk. A phase has ⌈length ÷ chunkSize⌉ chunks, but at least `minimum`. */
@@ -74,7 +77,7 @@ export interface Use {
   readonly from: number;
   readonly to: number;
   readonly writes: boolean;
-  /** Whether the launch reads or writes only the word at `from + 4 · i` for every index i. */
+  /** Whether, at every index i, the launch accesses only one word of the range: the word at `from + 4 · i`. */
   readonly inPlace: boolean;
   /** Whether the launch overwrites the word at `from + 4 · i` unconditionally, for every index i. */
   readonly whole: boolean;
@@ -103,8 +106,8 @@ const SMALLEST_CHUNK = 1024;
 const CHUNKS_PER_WORKER = 8;
 
 /**
- * Number of elements per chunk, chosen so that each worker gets several chunks. Chunks have at most 64K elements, so
- * that V8 can soon switch to optimized code, between two calls, and an abort takes effect soon.
+ * Number of elements per chunk, chosen so that each worker gets several chunks. Chunks have at most `largest` elements
+ * (64K by default), because a worker can switch to V8's optimized code or notice an abort only between two chunks.
  */
 export function chunkSizeOf(elements: number, workers: number, largest: number = LARGEST_CHUNK): number {
   const even = Math.ceil(elements / (workers * CHUNKS_PER_WORKER) / SMALLEST_CHUNK) * SMALLEST_CHUNK;

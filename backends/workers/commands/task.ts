@@ -29,7 +29,7 @@ export interface KernelTask {
   readonly extent: Extent;
   /** Approximate upper bound, in nanoseconds, of the cost per element; infinite if there is no bound. */
   readonly cost: number;
-  /** The part of the cost that does not depend on the extent. */
+  /** Approximate cost, in nanoseconds, that is added once to the cost of all elements. */
   readonly fixedCost: number;
   readonly writes: readonly DeviceBuffer[];
   readonly launch: (launcher: Launcher) => Launch;

@@ -10,9 +10,10 @@ import type { Launch, Launcher, Phase, Tiles, Use } from './launch.ts';
  * commands on one tile before it starts the next tile. Data that one command writes is therefore still in the cache
  * when the next command reads it.
  *
- * The result is the same as without fusion if no command writes memory that another one reads or writes. The exception
- * is memory that both commands use in place: at index i, each of them uses the same single word. A fused scan waits for
- * the preceding tile. Tiles are taken in order, so the preceding tile is already done or in progress.
+ * Fusion must not change the results. A command therefore must not write memory that another fused command reads or
+ * writes. Memory that both commands use in place is an exception: at each index, both commands access only the same
+ * single word. A fused scan waits for the preceding tile. Tiles are taken in order, so the preceding tile is already
+ * done or in progress.
  *
  * A column that only passes data from one command to a later one is not written to memory as a whole. Instead, each
  * worker has scratch memory for one tile of the column, and a private copy of the arguments that refers to this scratch
@@ -82,8 +83,8 @@ export interface FusionHost {
 const TILE_WORD = 3;
 
 /**
- * Fuses several launches into one. The earlier phases of all launches come first; all last phases become a single
- * phase.
+ * Fuses several launches into one. All phases except the last phase of each launch come first. The last phases of all
+ * launches then become a single phase.
  */
 export function fuseTiles(commands: readonly Fusable[], unused: readonly Unused[], host: FusionHost): Launch {
   const launches = commands.map(({ launch }) => launch);
@@ -126,8 +127,8 @@ function passingWords(commands: readonly Fusable[], offsets: readonly number[], 
 }
 
 /**
- * The functions of all launches, then a wrapper function for each phase of the fused launch. A wrapper calls all
- * functions of its phase and passes each of them its part of the argument block.
+ * Emits the functions of all launches, then a wrapper function for each phase of the fused launch. A wrapper calls all
+ * functions of its phase. Each function gets the address of its launch's arguments in the argument block.
  */
 function fusedBodies(
   launches: readonly TiledLaunch[],

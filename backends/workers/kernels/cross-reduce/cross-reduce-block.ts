@@ -19,24 +19,30 @@ import { releaseAll } from '../shared/monoid-code.ts';
 
 /** Indices of the kernel-specific argument words. */
 export const crossWords = {
-  /** The address of the private memory of all threads, and the number of bytes per thread. */
+  /** Words 0 and 1: the address of the private memory of all threads, and the number of bytes per thread. */
   own: 0,
   ownBytes: 1,
-  /** Whether there are fewer chunks than threads. If so, private memory belongs to a chunk instead of a thread. */
+  /**
+   * Word 2: 1 if there are fewer chunks than threads, else 0. If the word is 1, private memory belongs to a chunk
+   * instead of a thread.
+   */
   byChunk: 2,
-  /** The number of rows of the left table. */
+  /** Word 3: the number of rows of the left table. */
   rows: 3,
-  /** The number of blocks of {@link ROWS} left rows. Chunk c pairs the left rows of block c mod `blocks`. */
+  /**
+   * Word 4: the number of blocks of {@link ROWS} left rows. Chunk c pairs the left rows of block c mod `blocks` with
+   * some of the right rows.
+   */
   blocks: 4,
-  /** The number of rows per run. A run is a range of rows of the right table. */
+  /** Word 5: the number of rows per run. A run is a range of rows of the right table. */
   run: 5,
-  /** The number of runs (ranges of right rows). */
+  /** Word 6: the number of runs (ranges of right rows). */
   runs: 6,
-  /** The maximum number of runs (ranges of right rows) per chunk. */
+  /** Word 7: the maximum number of runs (ranges of right rows) per chunk. */
   runsOfChunk: 7,
   /**
-   * The first of the words with the addresses of the columns: first the columns of the left rows, then of the right
-   * rows, then of the results.
+   * Word 8 and the words after it: the addresses of the columns. The columns of the left rows come first, then the
+   * columns of the right rows, then the result columns.
    */
   vectors: 8,
 } as const;
@@ -59,8 +65,9 @@ function tileBytes({ left, dimensions }: CrossReduceCommand): number {
 }
 
 /**
- * Packs the left rows of a chunk into tiles, then pairs each tile with each run (range of right rows) of the chunk. A
- * separate function pairs one tile with one run, so that V8 can switch to optimized code between two calls.
+ * Emits the function that packs the left rows of a chunk into tiles, then pairs each tile with each run (range of right
+ * rows) of the chunk. A separate function pairs one tile with one run, so that V8 can switch to optimized code between
+ * two calls.
  */
 export function emitBlock(shape: KernelShape, layout: Layout, command: CrossReduceCommand): FunctionBody {
   const code = new Code(kernelParameters);

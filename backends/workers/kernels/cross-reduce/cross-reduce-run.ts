@@ -36,8 +36,8 @@ import {
 import { crossWords, LANES, ROWS, TILE } from './cross-reduce-block.ts';
 
 /**
- * Number of rows of the right table that are processed together. The sums of these rows with two vectors of left rows
- * fit in registers.
+ * Number of rows of the right table that are processed together. Each of these rows is paired with the left rows of a
+ * tile (two vectors), and the sums of all these pairs fit in registers.
  */
 const AT_ONCE = 4;
 /** Number of dimensions per round of the unrolled loop. */
@@ -71,8 +71,8 @@ interface Line {
 }
 
 /**
- * Pairs a tile of left rows with a run (range) of right rows. Folds the values of all pairs of each left row into one
- * result.
+ * Emits the function that pairs a tile of left rows with a run (range) of right rows. For each left row, the function
+ * folds the values of all pairs into one result.
  */
 export function emitRun(shape: KernelShape, layout: Layout, command: CrossReduceCommand): FunctionBody {
   const code = new Code([I32, I32, I32, I32, I32, I32, I32, I32]);
@@ -106,8 +106,8 @@ interface CrossRun {
 }
 
 /**
- * The sums of pairs. The first index is the right row, the second the vector of left rows, the third the leaf (scalar
- * component) of a sum.
+ * The sums that `step` computes for pairs of a left and a right row. The first index selects the right row, the second
+ * the vector of left rows, and the third the leaf (scalar component) of the sum.
  */
 type Sums = readonly (readonly (readonly VectorLocal[])[])[];
 
@@ -145,8 +145,8 @@ function emitPairs(run: CrossRun, j: Int32, count: number): void {
 }
 
 /**
- * Computes the values of the pairs of one vector of left rows with one right row. The caller must release the returned
- * locals.
+ * Emits code that pairs one right row with each left row of a vector, and computes the values of these pairs. The
+ * caller must release the returned locals.
  */
 function emitWorth(
   { command: { leftOwn }, value: { lanes, parameters, results } }: CrossRun,
@@ -211,9 +211,9 @@ interface Place {
   readonly d: Int32;
   /** Address of the values of dimension d in the tile, for the first left column. */
   readonly a: Int32;
-  /** Addresses of the value of dimension d in the first right row, for each right column. */
+  /** For each right column, the address of element d in the first of the right rows. */
   readonly b: readonly Int32[];
-  /** Number of dimensions by which the dimension to process is ahead of d. */
+  /** The dimension to process is `d + ahead`. */
   readonly ahead: number;
 }
 

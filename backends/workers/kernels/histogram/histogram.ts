@@ -30,27 +30,33 @@ import { NOTED_ROWS, type NotedRow, rowCounter, rowCounterBytes } from './row-ta
 import { emitRanks, emitTallies, type TallyTable } from './tally.ts';
 import { TURNS, takesTurns } from './turn-tables.ts';
 
-/** Indices of the kernel-specific argument words. */
+/**
+ * Index of the kernel-specific argument word that holds the address of the result. The next constants are the indices
+ * of further words.
+ */
 const INTO = 0;
 const BINS = 1;
-/** Number of histograms in the result. In a segmented command, every segment (range of elements) has one histogram. */
+/**
+ * Index of the word with the number of histograms in the result. In a segmented command, every segment (range of
+ * elements) has one histogram.
+ */
 const RUNS = 2;
 const SEGMENT = 3;
 const RANKS = 4;
 /**
- * First of the words that describe the tables to count into: address of the first table, stride in bytes between the
- * tables of two workers, and total number of tables.
+ * Index of the first of three words that describe the tables to count into: the address of the first table, the number
+ * of bytes from one worker's first table to the next worker's first table, and the total number of tables.
  */
 const TABLES = 5;
 const STRIDE = 6;
 const TABLE_COUNT = 7;
 /**
- * First of the words that describe the workers' private memory for counting rows: address of worker 0's memory, and
- * bytes per worker.
+ * Index of the first of two words that describe the workers' private memory for counting rows: the address of worker
+ * 0's memory, and the number of bytes per worker.
  */
 const ROWS = 8;
 const ROW_STRIDE = 9;
-/** Stride in bytes between two consecutive tables. A worker may have several tables. */
+/** Index of the word with the number of bytes per table. A worker may have several tables, one after another. */
 const TURN = 10;
 const WORDS = 11;
 
@@ -104,8 +110,8 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const runs = histograms ?? 1;
   const words = bins * runs;
   const turning = takesTurns(bins);
-  // Rows are first counted in turn tables (private tables used in turn), which are added to a shared table only when
-  // the histogram changes. Sharing a table therefore costs little.
+  // Rows are first counted in turn tables (private tables used in turn). These are added to a shared table only when
+  // the next row is counted in another histogram, and at the end of a chunk. Sharing a table therefore costs little.
   const sharing = inner !== undefined && turning ? ROW_SHARING : 1;
   const worthwhile = worthTables(words, launcher.workers, (length[2] * ranks) / sharing);
   const tables = launcher.workers > 1 && worthwhile ? launcher.workers : 1;
@@ -183,7 +189,10 @@ function emitTableOf(code: Code, first: number, stride: number): Int32 {
   return address;
 }
 
-/** Counts the elements (ranks) of each active row. Values that do not depend on the rank are computed once per row. */
+/**
+ * Emits code that counts the elements of each active row, that is, of each row for which the program `row` returns true
+ * as its first result. Values that do not depend on the rank (position in the row) are computed once per row.
+ */
 function emitRowTallies(
   code: Code,
   { shape, layout, turning, ranks: capacity }: Counting,
@@ -280,7 +289,7 @@ function emitClear(): FunctionBody {
   return code.finish();
 }
 
-/** Adds up all tables, bin by bin, and writes the sums to the result. */
+/** Emits the function that adds up all tables, bin by bin, and writes the sums to the result. */
 function emitMerge(): FunctionBody {
   const code = new Code(kernelParameters);
   const { offset, count } = emitPart(code, TABLE_WORDS);

@@ -21,8 +21,8 @@ export interface RowPlan {
 }
 
 /**
- * Plans the counting of rows. The program must be straight-line code, the bin must depend on the rank (position in the
- * row), and the histogram must not. Returns undefined for other programs.
+ * Plans the counting of rows. The program must be straight-line code. The bin must depend on the rank (position in the
+ * row), but the histogram must not depend on the rank. Returns undefined for other programs.
  */
 export function planRow({ programs }: KernelShape, layout: Layout, ranks: number): RowPlan | undefined {
   const { module } = programs[0]!;

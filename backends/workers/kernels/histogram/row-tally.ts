@@ -11,12 +11,15 @@ import type { RowPlan } from './row-plan.ts';
 import { emitAdd, type TallyTable } from './tally.ts';
 import { TURNS, turnBytes, turnTables } from './turn-tables.ts';
 
-/** Number of rows per batch. All rows of a batch are evaluated and noted before the first of them is counted. */
+/**
+ * Number of rows per batch. Before the first row of a batch is counted, a note about each row of the batch is stored in
+ * private memory.
+ */
 export const NOTED_ROWS = 32;
 
 /**
- * A note describes one row in several words. These are the words' indices: the index of the row, whether the row's
- * reads and histogram are in range, and the values computed once per row.
+ * Index of a word in a note, which describes one row. Word `NOTE_INDEX` is the index of the row. Word `NOTE_SAFE` says
+ * whether the row's reads and histogram are in range. The values computed once per row start at word `NOTE_LEAVES`.
  */
 const NOTE_INDEX = 0;
 const NOTE_SAFE = 1;
@@ -31,7 +34,8 @@ export function rowCounterBytes(bins: number, leaves: number): number {
 }
 
 /**
- * Bytes of the notes of a batch, padded to the vector size. One more word stores the result of the prefetching loads.
+ * Bytes of the notes that describe the rows of a batch, padded to the vector size. Includes one more word, which stores
+ * the result of the prefetching loads.
  */
 function noteBytes(leaves: number): number {
   return 16 * Math.ceil((NOTED_ROWS * (NOTE_LEAVES + leaves) + 1) / 4);
@@ -55,7 +59,7 @@ export interface RowCounter {
   begin(): void;
   /** Emits the code for the end of the kernel function. */
   end(): void;
-  /** Starts a batch of at most {@link NOTED_ROWS} rows. */
+  /** Emits code that starts a batch of at most {@link NOTED_ROWS} rows. */
   beginBatch(): void;
   /** Adds a row to the batch. */
   note(row: NotedRow): void;
@@ -97,8 +101,8 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
   };
 
   /**
-   * Sets the ranks (positions in the row) to count: the range `from … to − 1`, or the bits of the mask `bits`. Sets
-   * `count` to the number of these ranks.
+   * Emits code that determines the ranks (positions in the row) to count. With a mask, these are the set bits of the
+   * local `bits`; without a mask, the range `from … to − 1`. The local `count` becomes the number of these ranks.
    */
   const prepareElements = (lanes: LaneCode): void => {
     if (plan.mask === undefined) {

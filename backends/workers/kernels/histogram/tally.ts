@@ -204,8 +204,8 @@ export interface TallyRow {
 }
 
 /**
- * Counts the elements of one row. In the loop over the ranks (positions in the row), the row's index and leaves are
- * invariant.
+ * Emits code that counts the elements of one row. In the loop over the ranks (positions in the row), the row's index
+ * and the values computed once per row (`leaves`) are invariant.
  */
 export function emitRanks(
   code: Code,

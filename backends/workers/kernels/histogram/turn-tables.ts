@@ -28,7 +28,7 @@ export function turnBytes(bins: number): number {
 }
 
 /**
- * Emits code that counts the elements of one histogram after the other.
+ * Emits code that counts the elements of several histograms, one histogram at a time.
  *
  * Consecutive elements often have the same bin, and a counter that was just stored can be loaded again only after
  * several cycles. Each worker therefore has four small private tables, which consecutive elements use in turn. Before

@@ -38,17 +38,20 @@ import { asInt32, type Int32Local } from '../../wasm/wasm-locals.ts';
 import { atomicAdd64, fillMemory, forRange, lower, store, when } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 
-/** Indices of the kernel-specific argument words. */
+/**
+ * Index of the kernel-specific argument word that holds the address of the result. The next constants are the indices
+ * of further words.
+ */
 const INTO = 0;
 const BINS = 1;
 /**
- * First of the words that describe the tables to which weights are added: address of the first table, stride between
- * tables in bytes, and number of tables.
+ * Index of the first of three words that describe the tables to which weights are added: the address of the first
+ * table, the number of bytes per table, and the number of tables.
  */
 const TABLES = 2;
 const STRIDE = 3;
 const TABLE_COUNT = 4;
-/** Total size of all tables in bytes. */
+/** Index of the word with the total size of all tables in bytes. */
 const BYTES = 5;
 const WORDS = 6;
 
@@ -73,8 +76,9 @@ function binBytes(weights: number): number {
 
 /**
  * Adds up weights by bin. Each worker adds its rows to a private table; then the tables are added up. If private tables
- * would be too large, or would cost more than the rows themselves, all workers add atomically to one shared table
- * instead. Rows without a valid bin are added to an extra bin of the table.
+ * would be too large, or if clearing them and adding them up would cost more than adding the rows, all workers add
+ * atomically to one shared table instead. A private table has an extra bin for rows without a valid bin. A shared table
+ * ignores these rows.
  */
 export function launchWeightedHistogram(launcher: Launcher, command: WeightedHistogramCommand): Launch {
   const { extent, program, bins, into } = command;
@@ -247,7 +251,7 @@ function emitFourRows(code: Code, addresses: Vector, weights: readonly Node[], l
   for (const local of [address, low, high]) code.release(local);
 }
 
-/** Adds up the tables, and stores each 64-bit sum as a low and a high word. */
+/** Emits the function that adds up the tables, and stores each 64-bit sum as a low and a high word. */
 function emitMerge(weights: number): FunctionBody {
   const code = new Code(kernelParameters);
   const bins = emitOwnWord(code, BINS);

@@ -46,8 +46,8 @@ const PARTIALS = 0;
 const INTO = 1;
 
 /**
- * Reduces with an exact monoid, whose results do not depend on the brackets. Each chunk yields a partial result; then
- * one worker folds the partial results in order.
+ * Reduces with an exact monoid, whose results do not depend on how the elements are grouped. Each chunk yields a
+ * partial result; then one worker folds the partial results in order.
  */
 export function launchExactReduce(
   launcher: Launcher,
@@ -97,8 +97,8 @@ function emitPartials(shape: KernelShape, layout: Layout, monoid: MonoidProgram)
 }
 
 /**
- * Maximum number of values that a program and a monoid compute if their code is repeated for the four quarters of a
- * chunk.
+ * Maximum number of values that the program and the monoid together may compute per element. If they compute more, the
+ * code is not repeated for the four quarters of a chunk.
  */
 const MAX_VALUES = 64;
 

@@ -55,7 +55,7 @@ export function launchTreeReduce(
   };
 }
 
-/** Folds the totals of the blocks level by level, in place, until only one total is left. */
+/** Emits the function that folds the totals of the blocks level by level, in place, until only one total is left. */
 function emitFoldTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
   const code = new Code(kernelParameters);
   const { extent } = emitInputs(code, shape, layout, []);

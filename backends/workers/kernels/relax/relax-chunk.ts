@@ -28,24 +28,28 @@ import { ROUND_FUNCTION, roundArguments } from './relax-round.ts';
 
 /** Indices of the kernel-specific argument words. */
 export const relaxWords = {
-  /** The address of the private memory of all threads, and the number of bytes per thread. */
+  /** Words 0 and 1: the address of the private memory of all threads, and the number of bytes per thread. */
   own: 0,
   ownBytes: 1,
-  /** Whether there are fewer chunks than threads. If so, private memory belongs to a chunk instead of a thread. */
+  /**
+   * Word 2: 1 if there are fewer chunks than threads, else 0. If the word is 1, private memory belongs to a chunk
+   * instead of a thread.
+   */
   byChunk: 2,
   maxRounds: 3,
   rounds: 4,
   roundsCapacity: 5,
   /**
-   * The first of the words with the addresses of the state columns. There is one such word per leaf (scalar component)
-   * of a state.
+   * Word 6 and the words after it: the addresses of the state columns, one column per leaf (scalar component) of a
+   * state.
    */
   state: 6,
 } as const;
 
 /**
- * Relaxes the grids of a chunk, one after the other. Relaxing a grid means repeating rounds that compute all cells from
- * their neighbours. A separate function runs one round, so that V8 can switch to optimized code between two calls.
+ * Emits the function that relaxes the grids of a chunk, one after the other. Relaxing a grid means repeating rounds
+ * that compute each cell from itself and its neighbours. A separate function runs one round, so that V8 can switch to
+ * optimized code between two calls.
  */
 export function emitChunkOfGrids(
   shape: KernelShape,
@@ -122,8 +126,8 @@ function emitOwn(
   if (owns.length === 0) return;
   const [index, from, to] = [code.local(I32), code.local(I32), code.local(I32)];
   /**
-   * For each result of `own`, a local with an address such that `address + 4 · index` is the place of a cell of the
-   * current row.
+   * One local per result of `own`. The local holds an address such that, for the current row, the result of cell number
+   * `index` is at `address + 4 · index`.
    */
   const leaves = owns.map(() => code.local(I32));
   for (const [leaf, address] of leaves.entries()) {

@@ -11,7 +11,10 @@ import { emitStandIn, type GridLocals, leafOf, periodOf } from './relax-grid.ts'
 /** Emits code that loads the states of the neighbours of a cell. */
 export interface FarNeighbours {
   beginRow(row: Int32): void;
-  /** Loads the neighbours of the cell in a column of the current row. `place` is the cell's byte offset in the row. */
+  /**
+   * Emits code that loads the neighbours of one cell of the current row: the cell in column `column`, at byte offset
+   * `place` in the row.
+   */
   load(column: Int32, place: Int32): void;
   release(): void;
 }
@@ -19,7 +22,7 @@ export interface FarNeighbours {
 /** An offset that is larger than any row or column, but so small that a position plus the offset does not overflow. */
 const BEYOND = 2 ** 29;
 
-/** An offset of neighbours along one axis, with the position of the neighbour for the current row or column. */
+/** Locals for one offset along an axis: the offset, and the row or column at this offset from the current cell. */
 interface Distance {
   /**
    * The offset modulo the period of the boundary rule. If the rule has no period, the offset is clamped to ±`BEYOND`.

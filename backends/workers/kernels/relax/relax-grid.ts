@@ -52,8 +52,8 @@ const VECTOR_BYTES = 16;
 const SLACK = 2 * VECTOR_BYTES;
 
 /**
- * Bytes of private memory that a thread needs for the largest grid: the folded changes, two copies of the states, and
- * the results of `own`.
+ * Bytes of private memory that a thread needs for the largest grid: the fold of the changes of all cells, two copies of
+ * the states, and the results of `own`.
  */
 export function ownBytes(
   { states, owns, left, right, above, below }: GridForm,
@@ -78,7 +78,7 @@ export interface GridLocals {
   readonly height: Int32Local;
   readonly rowBytes: Int32Local;
   readonly leafBytes: Int32Local;
-  /** Address of the folded changes of the latest round. */
+  /** Address of the fold of the changes of all cells in the latest round. */
   readonly totals: Int32Local;
   /**
    * Addresses of the first cell in the states before the round, in the states after the round, and in the results of

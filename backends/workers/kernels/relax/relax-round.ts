@@ -25,7 +25,7 @@ import { emitVectorRound, type StepGraph } from './relax-vectors.ts';
 /** Index of one of the kernel's functions: the function that runs one round. */
 export const ROUND_FUNCTION = 1;
 
-/** Index of the step among the programs of the kernel. */
+/** Index of the program `step` among the programs of the kernel. */
 const STEP = 3;
 
 /** The locals of a grid, in the order in which the function of a round receives them as parameters. */
@@ -36,8 +36,8 @@ export function roundArguments(grid: GridLocals): Int32[] {
 }
 
 /**
- * Runs one round of a grid: fills the padding, evaluates the step (the next state) for each cell, and folds the changes
- * of all cells.
+ * Emits the function that runs one round of a grid. The function fills the padding, if any. For each cell, it evaluates
+ * `step`, which returns the next state and the change of the cell. It also folds the changes of all cells.
  */
 export function emitRound(shape: KernelShape, layout: Layout, form: GridForm, command: RelaxCommand): FunctionBody {
   const code = new Code([I32, ...order.map((): typeof I32 => I32)]);

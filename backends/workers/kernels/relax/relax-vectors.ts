@@ -34,7 +34,10 @@ export interface StepGraph {
 const VECTOR_BYTES = 16;
 /** Number of vectors per iteration of the unrolled loop over a row. */
 const UNROLLED = 4;
-/** Maximum number of values in a step whose loop is unrolled. In larger steps, the loop overhead is negligible. */
+/**
+ * Maximum number of values that the program `step` may compute if the loop over a row is to be unrolled. For larger
+ * programs, the loop overhead is negligible.
+ */
 const UNROLLED_VALUES = 96;
 
 /** Evaluates the step for four cells of a row at a time, and folds the changes of the cells into `total`. */
