@@ -73,7 +73,7 @@ describe('a backend that is lost while a video is tracked', () => {
       expect(whole.csv.split('\n').length).toBeGreaterThan(FRAMES);
       expect(whole.notes).toEqual([]);
       let lost = 0;
-      for (const at of THOROUGH ? [1, 9, 20, 47, 104] : someOf([1, 9, 20, 47], 2)) {
+      for (const at of THOROUGH ? [1, 9, 20, 47, 104] : someOf([1, 9, 20, 47], 1)) {
         const found = await tracks(async (_, onFailover) => {
           const backend = lostBefore(await createWorkersBackend({ workers: 1 }), at);
           const standby = () => createWorkersBackend({ workers: 1 });
@@ -82,7 +82,7 @@ describe('a backend that is lost while a video is tracked', () => {
         expect(found.csv).toBe(whole.csv);
         lost += found.notes.filter((code) => code === 'track/failover').length;
       }
-      expect(lost).toBeGreaterThan(1);
+      expect(lost).toBeGreaterThan(THOROUGH ? 1 : 0);
     },
     slow,
   );

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { Channel, pull, pullMap, stage } from '../../graph/index.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
-import { delayAt, delays, meteredSource, settled, turns } from './graph-harness.ts';
+import { delayAt, delays, MANY, meteredSource, settled, turns } from './graph-harness.ts';
 
 /** A buffer whose ownership must end in exactly one way. */
 interface Buffer {
@@ -200,16 +200,16 @@ describe('a fast producer and a slow consumer', () => {
     expect(slow.counters().peakBytes).toBe(30);
   });
 
-  test('100,000 sync items run through two stages', async () => {
+  test(`${MANY} sync items run through two stages`, async () => {
     let seen = 0;
     const work = (x: number): number => x;
-    const items = Array.from({ length: 100_000 }, (_, i) => i);
+    const items = Array.from({ length: MANY }, (_, i) => i);
     await pull(items)
       .pipe(stage('a', work, { lanes: 2 }), stage('b', work, { ordered: true, capacity: 16 }))
       .forEach(() => {
         seen++;
       });
-    expect(seen).toBe(100_000);
+    expect(seen).toBe(MANY);
   });
 });
 

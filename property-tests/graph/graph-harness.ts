@@ -1,4 +1,8 @@
 import { fc } from '@fast-check/vitest';
+import { THOROUGH } from '../cases.ts';
+
+/** Number of items that would overflow the stack, or take very long, if each item added a frame or a list entry. */
+export const MANY: number = THOROUGH ? 100_000 : 20_000;
 
 /** Waits for `count` turns of the event loop. If `count` is 0, waits only for a microtask. */
 export async function turns(count: number): Promise<void> {

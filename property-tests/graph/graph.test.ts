@@ -2,7 +2,7 @@ import { filter, finalize, lastValueFrom, map, take, toArray } from 'rxjs';
 import { describe, expect } from 'vitest';
 import { type GraphBuilder, type GraphObserver, graph, type NodeCounters, type WorkSpan } from '../../graph/index.ts';
 import { fc, test } from '../law-test.ts';
-import { delayAt, delays, meteredSource, range, settled, sorted, turns } from './graph-harness.ts';
+import { delayAt, delays, MANY, meteredSource, range, settled, sorted, turns } from './graph-harness.ts';
 
 const oneTo = (max: number): fc.Arbitrary<number> => fc.integer({ min: 1, max });
 
@@ -247,9 +247,9 @@ describe('what a run reports', () => {
     expect(either.toSorted()).toEqual([1, 'one']);
   });
 
-  test('100,000 items run through three nodes', async () => {
+  test(`${MANY} items run through three nodes`, async () => {
     const long = graph('long', (g) => {
-      const read = g.source('read', range(100_000));
+      const read = g.source('read', range(MANY));
       return g.reduce(
         'sum',
         g.stage('same', read, (item) => item, { capacity: 64 }),
@@ -257,7 +257,7 @@ describe('what a run reports', () => {
         0,
       );
     });
-    expect(await long.run().result).toBe((100_000 * 99_999) / 2);
+    expect(await long.run().result).toBe((MANY * (MANY - 1)) / 2);
   });
 });
 

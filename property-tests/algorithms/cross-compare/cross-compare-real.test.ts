@@ -50,8 +50,16 @@ function countedFigures(a: LabelGrid, b: LabelGrid, regions: Regions): Figures {
   };
 }
 
-async function compared(context: Context, names: readonly [string, string], regions: Regions) {
-  const [p, q] = await openBoth(names, regions);
+/** Compares the tiles of two files whose indices are in `chosen`; by default, all tiles. */
+async function compared(
+  context: Context,
+  names: readonly [string, string],
+  regions: Regions,
+  chosen?: readonly number[],
+) {
+  const [p, q] = (await openBoth(names, regions)).map((set) =>
+    chosen === undefined ? set : { ...set, tiles: chosen.map((index) => set.tiles[index]!) },
+  );
   const tiles: TileComparison[] = [];
   const result = await crossCompare(context, { p: p!, q: q!, parse, onTile: (tile) => void tiles.push(tile) }).result;
   return { result, tiles };
@@ -71,12 +79,13 @@ describe('crossCompare of real segmentations', () => {
   );
 
   test.each(someOf(['components', 'labels'] as const, 1))(
-    'finds the same as counting voxels in every slice of two atlases, by %s',
+    'finds the same as counting voxels in slices of two atlases, by %s',
     async (regions) => {
       const names = ['aal.nii.gz', 'brodmann.nii.gz'] as const;
       const [a, b] = [await volume(names[0]), await volume(names[1])];
-      const { result, tiles } = await compared(workers!, names, regions);
-      const counted = a.map((slice, z) => countedFigures(slice, b[z]!, regions));
+      const slices = someOf([...a.keys()], Math.ceil(a.length / 4)).toSorted((i, j) => i - j);
+      const { result, tiles } = await compared(workers!, names, regions, slices);
+      const counted = slices.map((z) => countedFigures(a[z]!, b[z]!, regions));
       expect(tiles.map(figuresOf)).toEqual(counted);
       expect(result.pairs).toBe(counted.reduce((sum, { pairs }) => sum + pairs.length, 0));
       const ratios = counted.flatMap(({ pairs }) =>

@@ -204,8 +204,8 @@ test('a raster with nodata gives the same bytes on all backends, in several wind
   const job = { zones, raster, binning: { kind: 'even', low: 0, high: 80, width: 5 } as const };
   const expected = await zonalHistogram(reference, job);
   expect(expected.nodata[0]).toBeGreaterThan(0n);
-  expect(plain(await zonalHistogram(workers, job))).toBe(plain(expected));
-  expect(plain(await zonalHistogram(webgpu, job))).toBe(plain(expected));
+  for (const context of someOf([workers, webgpu], 1))
+    expect(plain(await zonalHistogram(context, job))).toBe(plain(expected));
   // A smaller memory limit makes smaller windows, which must not change the result.
   expect(plain(await zonalHistogram(workers, { ...job, memoryBytes: 100_000 }))).toBe(plain(expected));
   await raster.close();

@@ -101,25 +101,27 @@ describe('the batches of a layer', () => {
     const { zones: whole } = await readBytes(bytes);
     expect(whole.names).toEqual(['p0', 'p1', 'p2', 'p3', 'p4', 'p5']);
     // Every call reads the layer from its start.
-    for (let time = 0; time < 2; time++) {
-      const read: [number, number][] = [];
-      const [names, x]: [string[], Float64Array[]] = [[], []];
-      let bytesRead = 0;
-      for await (const { zones, ...batch } of layer.batches()) {
-        read.push([zones.names.length, zones.polygons.x.length]);
-        names.push(...zones.names);
-        x.push(zones.polygons.x);
-        expect(batch.bytesRead).toBeGreaterThan(bytesRead);
-        bytesRead = batch.bytesRead;
-      }
-      expect(read).toEqual([
-        [3, 1_060_000],
-        [2, 1_100_005],
-        [1, 4],
-      ]);
-      expect([names, bytesRead]).toEqual([whole.names, bytes.length]);
-      expect(Buffer.concat(x.map(asBytes)).equals(asBytes(whole.polygons.x))).toBe(true);
+    for await (const { zones } of layer.batches()) {
+      expect(zones.names).toEqual(['p0', 'p1', 'p2']);
+      break;
     }
+    const read: [number, number][] = [];
+    const [names, x]: [string[], Float64Array[]] = [[], []];
+    let bytesRead = 0;
+    for await (const { zones, ...batch } of layer.batches()) {
+      read.push([zones.names.length, zones.polygons.x.length]);
+      names.push(...zones.names);
+      x.push(zones.polygons.x);
+      expect(batch.bytesRead).toBeGreaterThan(bytesRead);
+      bytesRead = batch.bytesRead;
+    }
+    expect(read).toEqual([
+      [3, 1_060_000],
+      [2, 1_100_005],
+      [1, 4],
+    ]);
+    expect([names, bytesRead]).toEqual([whole.names, bytes.length]);
+    expect(Buffer.concat(x.map(asBytes)).equals(asBytes(whole.polygons.x))).toBe(true);
   });
 
   test('close the file when the caller stops early or aborts', async () => {
