@@ -3,12 +3,16 @@ import { pageWorkerText } from './page-worker-text.ts';
 import type { WorkerMessage, WorkerSetup } from './threads/queue.ts';
 import { PATIENCE, type Thread, type Threads } from './threads/threads.ts';
 
-/** A message from a web worker: either a message as in Node, or the report that the worker has ended. */
+/**
+ * A message from a web worker: either a message that Node workers send too, or the report that the web worker has
+ * ended.
+ */
 type PageMessage = WorkerMessage | { readonly kind: 'left' };
 
 /**
- * The web workers of a page. They are started from program text in the package, through a `blob:` address. If a
- * Content-Security-Policy forbids such addresses, `address` must be the address of a file with the program.
+ * Returns the `Threads` of a page, which start web workers. The program text is part of the package and is loaded
+ * through a `blob:` address. If a Content-Security-Policy forbids such addresses, `address` must be the address of a
+ * file with the program.
  */
 export function pageThreads(address?: string | URL): Threads {
   return {

@@ -1,8 +1,8 @@
 import type { HostMessage, WorkerSetup } from './threads/queue.ts';
 import { serve } from './worker-loop.ts';
 
-// The program of a web worker. The first message is the setup. A web worker receives messages only in its event loop,
-// so `serve` returns to the event loop when it knows that a message is on its way.
+// The program of a web worker. The first message contains the setup of the worker. A web worker receives messages only
+// in its event loop, so `serve` yields to the event loop while a sent message has not arrived yet.
 
 /** The members of the worker's global scope that this file uses. */
 interface Scope {

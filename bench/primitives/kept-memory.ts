@@ -6,10 +6,10 @@ import type { Backend } from '../../primitives/contract/backend.ts';
 import { type Column, fn, inclusiveScan, map, plus, reduce, sequence, sort, u32 } from '../../primitives/index.ts';
 
 /**
- * Measures how much memory a context keeps for functors and pipelines that are used only once. Prints resident bytes
- * and heap after each tenth of the functors or pipelines, after the context is closed, and after the closed context is
- * released. With `workers`, the work is done on the calling thread, as small work usually is; with `threads`, on the
- * worker threads.
+ * Measures how much memory a context keeps for functors or pipelines that are used only once. Prints the resident
+ * memory and the heap of the process whenever another tenth of the `--count` functors or pipelines has run, after the
+ * context is closed, and after the closed context is released. With `--backend workers`, the calling thread does the
+ * work, as it does by default for small work. With `--backend threads`, the worker threads do the work.
  *
  * node --expose-gc --import tsx bench/primitives/kept-memory.ts [--backend workers|threads|reference] [--kind functors|pipelines] [--count 30000]
  */
@@ -34,7 +34,7 @@ function useFunctor(context: Context, k: number): Column {
   return context.materialize(map(functor, { x: sequence(ROWS) }));
 }
 
-/** Runs several primitives with new functors. */
+/** Runs a pipeline of several primitives, with functors that no earlier call has used. */
 function usePipeline(context: Context, k: number): Column {
   const hash = fn({ x: u32 }, u32, ({ x }) => x.mul(2654435761).xor(k));
   const smaller = fn({ x: u32 }, u32, ({ x }) => u32(x.lt(k)));

@@ -47,7 +47,7 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** The ratios of one primitive: every third cell of its row is the ratio at the next size. */
+/** The ratios of one primitive. After the name, its row has three cells for each size; the third is the ratio. */
 function ratiosOf(name: string): PanelPoint[] {
   const cells = rows.get(name);
   if (cells === undefined) throw new Error(`docs/performance.md has no ratios of '${name}'.`);

@@ -29,7 +29,7 @@ export interface PrimitiveInputs {
   readonly runs: q.Column<'u32'>;
   /** A random permutation. */
   readonly order: q.Column<'u32'>;
-  /** The two halves of x, each sorted, and sorted keys to search in. */
+  /** `low` and `high` are the sorted halves of `x`. `keys` is a sorted column in which to search. */
   readonly low: q.Column<'u32'>;
   readonly high: q.Column<'u32'>;
   readonly keys: q.Column<'u32'>;
@@ -57,7 +57,7 @@ export function primitiveInputs(context: Context, log2: number): PrimitiveInputs
   };
 }
 
-/** The peers' pseudo-random permutation of the numbers below a power of two, written as a functor. */
+/** A pseudo-random permutation of the numbers below 2^`log2`, the same as in the C++ and CUDA programs in `peers`. */
 function permutationOf(log2: number): q.Functor<{ x: typeof u32 }, typeof u32> {
   const half = (log2 + 1) >> 1;
   return q.fn('permuted', { x: u32 }, u32, ({ x }) =>
@@ -94,7 +94,7 @@ const matrixProduct = q.monoid({
   exact: true,
 });
 
-/** One call of every primitive by name, over inputs of n rows. Every call stores its result in new columns. */
+/** Returns functions, by name, that each call one primitive on inputs of n rows and store its result in new columns. */
 export function primitiveCalls(
   context: Context,
   n: number,
@@ -144,8 +144,8 @@ export function primitiveCalls(
 }
 
 /**
- * Prepares the call of one primitive for inputs of at most n rows. Undefined for primitives that make columns without
- * inputs.
+ * Prepares the call of one primitive for inputs of at most n rows. Returns undefined for the calls `fill` and
+ * `scatterReduce add`, which create a column by `q.fill`.
  */
 export function prepareCall(
   context: Context,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** A running program, compiled from `peers/primitives.cpp`. */
+/** The peer: a running C++ program, compiled from `peers/primitives.cpp`. */
 export interface Peer {
   readonly compiler: string;
   /** Runs a primitive `calls` times; returns the milliseconds of one call and the checksum of its result. */

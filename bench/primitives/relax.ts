@@ -24,9 +24,9 @@ import { spread } from '../shared/webgpu-memcpy.ts';
 /**
  * Times `relax` over many small grids together, each grid until its own stop rule holds. The tasks are: the motion
  * gradient vector flow (Ray and Acton, 2004) that cell tracking uses, in integers (`flow`) and in f32 (`flow-f32`);
- * heat diffusion; and Conway's Life. Four times are printed: of ordinary calls, of prepared calls, by the device's own
- * clock if there is one, and of plain JavaScript on one thread. All methods must give the same numbers of rounds and the
- * same bytes.
+ * heat diffusion; and Conway's Life. Prints the times of ordinary calls, of prepared calls, and of plain JavaScript on
+ * one thread. If the device has a clock, also prints the time of prepared calls by that clock. `relax` and plain
+ * JavaScript must give the same numbers of rounds and the same bytes.
  *
  * node --import tsx bench/primitives/relax.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2] [--rounds 15]
  *   [--grids 1,36,84,264] [--width 81] [--height 41] [--only flow,flow-f32,heat,life]
@@ -46,8 +46,9 @@ const CELLS = WIDTH * HEIGHT;
 const repeats = Number(options.rounds);
 
 /**
- * Offsets of the neighbours along the flow, in the order in which they are added. `ACROSS` has the neighbours across
- * the flow, which are added after these.
+ * Offsets of the neighbours ahead of a cell and behind it, as seen along the flow's direction (1, 1). `ACROSS` has the
+ * neighbours to the left and right of the flow. A step sums over `SIDES` and then `ACROSS`; f32 sums depend on the
+ * order.
  */
 const SIDES = [
   [1, 0],
@@ -106,7 +107,7 @@ interface Task {
   readonly maxRounds: number;
   readonly start: (cells: number) => { readonly state: Cells; readonly image: Float32Array };
   readonly relax: (state: Column, image: Column, sizes: Sizes) => { readonly state: Column; readonly rounds: Column };
-  /** Computes one round of one grid. Writes the next states of the cells, and returns the reduced changes. */
+  /** Computes one round of one grid: writes the cells' new states to `next`, and returns the sum of their changes. */
   readonly plain: (u: Cells, image: Float32Array, next: Cells) => number;
   readonly bound: number;
 }
@@ -123,7 +124,7 @@ interface Sizes {
 
 const RULE = { change, total: plus(u32), until: isStill, captures: { bound: BOUND } };
 const SIZE = { maxRounds: 500, maxWidth: WIDTH, maxHeight: HEIGHT };
-/** Makes the `relax` call for a step on f32 grids with an image. */
+/** Returns a function that calls `relax` with the given step, whose arguments are an f32 state and an f32 image. */
 function inF32(step: typeof heat, changeOfCell: typeof change = change): Task['relax'] {
   return (u, image, sizes) => {
     const args = { u: u as Column<'f32'>, image: image as Column<'f32'> };
@@ -246,7 +247,7 @@ async function timeOf(run: Run): Promise<number> {
   return spread(times).median;
 }
 
-/** Milliseconds per call by the device's clock, over many consecutive calls; undefined if it has no clock. */
+/** Milliseconds per call by the device's clock, over many consecutive calls; undefined if the clock is unavailable. */
 async function deviceTime(run: Run): Promise<number | undefined> {
   const { backend } = context as unknown as {
     backend: { time?: (groups: readonly (() => void)[]) => Promise<readonly number[]> };

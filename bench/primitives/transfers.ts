@@ -13,9 +13,9 @@ import { machine } from '../shared/compare-input.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
- * Compares transfers between host and device with the fastest possible ones. On WebGPU, the fastest transfers are plain
- * loops over npm `webgpu` with buffers that stay mapped; on other backends, copies between arrays. Our transfers and
- * the fastest ones take turns in one run.
+ * Compares this library's transfers between host and device with the fastest possible transfers. On WebGPU, the fastest
+ * transfers are plain loops that call the npm package `webgpu` directly and reuse mapped buffers. On other backends,
+ * the fastest transfers are copies between arrays. Our transfers and the fastest transfers take turns in one run.
  *
  * node --import tsx bench/primitives/transfers.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--mib 16,64,256]
  *   [--file-mib 4096] [--folder /dev/shm] [--rounds 7] [--spill true|false]
@@ -158,7 +158,7 @@ function requireSame(got: Uint32Array, expected: Uint32Array): void {
   if (wrong >= 0) throw new Error(`Word ${wrong} is ${got[wrong]} instead of ${expected[wrong]}.`);
 }
 
-/** Transfers over buffers that are made once: one on the device, and a few mapped ones for each direction. */
+/** Transfers through buffers that are made only once: one on the device, and a few mappable ones per direction. */
 async function gpuFloor(max: number): Promise<Floor> {
   const gpu = await openNodeGpu(adapter === 'software' ? 'software' : 'hardware');
   const found = (await gpu.requestAdapter(

@@ -10,13 +10,15 @@ import { reduceAgain } from '../shared/webgpu-timing.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
 /**
- * Times primitives over columns on the device by the device's own clock. The times are compared with a copy of such a
- * column from one buffer to another; with CUB and Thrust, if `--peer` names the output of `bench/peers/primitives.cu`;
- * and with a lower bound: the time in which a map moves as many bytes as the primitive must at least move.
+ * Times primitives on columns in device memory, by the device's own clock. Most times are compared with a lower bound:
+ * the time that a map needs to move the minimum number of bytes that the primitive must move. If `--peer` names the
+ * output of `bench/peers/primitives.cu`, the times are also compared with those of CUB and Thrust. The first row for
+ * each size is the time to copy a column from one buffer to another.
  *
- * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; scatter and gather use the peer's random
- * permutation. Up to 2^20 elements, two more times are reported: the time per call when 100 calls are submitted
- * together, and the time by the host's clock from a single call until the host knows that the call is done.
+ * Keys are 32-bit hashes of the index. For reduceByKey, 16 consecutive keys are equal. Scatter and gather use the same
+ * random permutation as CUB and Thrust. Up to 2^20 elements, two more times are reported: the time per call when 100
+ * calls are submitted together, and the time by the host's clock from a single call until the host knows that the call
+ * is done.
  *
  * node --import tsx bench/primitives/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11] [--peer file.csv]
  *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
@@ -38,15 +40,17 @@ const tuning = { commandsPerSubmission: 2 ** 20, ...(JSON.parse(options.tuning) 
 const backend = await createWebGpuBackend({ gpu, adapter, tuning });
 const context = new Context(backend);
 
-/** What a primitive is compared with: a primitive of the peer, and the time to move the minimum number of bytes. */
+/**
+ * What a primitive is compared with: a primitive of CUB or Thrust, and the time to move the minimum number of bytes.
+ */
 interface Beside {
-  /** The primitive's name and library in the peer's file. */
+  /** The primitive's name and library, as in the `--peer` file. */
   readonly peer?: string;
   /** Minimum bytes to read and write per element. */
   readonly bytes?: number;
 }
 
-/** Sorts have no `bytes`, because the number of bytes does not bound their speed. */
+/** The measured primitives. Sorts have no `bytes`, because memory traffic is not what limits their speed. */
 const measured: Readonly<Record<string, Beside>> = {
   map: { peer: 'map thrust', bytes: 8 },
   reduce: { peer: 'reduce cub', bytes: 4 },
@@ -83,9 +87,7 @@ function isWanted(name: string): boolean {
   return options.only.split(',').some((part) => name.includes(part));
 }
 
-/**
- * Number of calls that are submitted together. The next constant is the maximum length of the columns of such calls.
- */
+/** Number of calls that are submitted together. Only columns of up to `MAX_TOGETHER` elements are timed in this way. */
 const TOGETHER = 100;
 const MAX_TOGETHER = 2 ** 20;
 

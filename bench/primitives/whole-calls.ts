@@ -12,18 +12,19 @@ import { measureSelectKth, measureTransfers } from '../calls/transfers.ts';
 import { machine } from '../shared/compare-input.ts';
 
 /**
- * Times how long a caller waits, by the host's clock and with the defaults of open(), for the following work: a chain
- * of five primitives (alone, and many times in a row), rounds of a loop, transfers, and selectKth. The launches of the
- * chain are also timed by the device's clock. All times are compared with those of the same steps in plain JavaScript
- * and, if `--peer` names the program compiled from `peers/calls.cu`, in Thrust and CUB. The checksums of all results
- * are compared. A ratio in brackets is the peer's time divided by our fastest time: above 1, ours is faster.
+ * Measures how long a caller waits for a chain of five primitives (alone, and many times in a row), for a round of a
+ * loop, for transfers, and for selectKth. The times are by the host's clock, with the default settings of `open`. The
+ * launches of the chain are also timed by the device's clock. `--plain` adds the chain and the loops in plain
+ * JavaScript. If `--peer` names the program compiled from `peers/calls.cu`, the same work in Thrust and CUB is added.
+ * Results of the same work must have equal checksums. A ratio in brackets is the time of plain JavaScript, Thrust or
+ * CUB divided by our fastest time: above 1, ours is faster.
  *
  * node --import tsx bench/primitives/whole-calls.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
  *   [--sizes 10,14,16,18,20,22] [--only chain,loops,transfers,selectKth,launches] [--in-a-row 50] [--rounds 1000] [--times 7]
  *   [--transfer 256] [--peer ./calls] [--plain] [--cold]
  *
- * `--transfer` is in MiB. Before each measurement, an idle GPU is kept busy for a quarter of a second to raise its
- * clocks, unless `--cold` is given.
+ * `--transfer` is in MiB. Unless `--cold` is given, the GPU is kept busy for a quarter of a second before each
+ * measurement, so that it raises its clock frequency.
  */
 const { values: options } = parseArgs({
   options: {

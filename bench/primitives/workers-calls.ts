@@ -7,15 +7,15 @@ import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
 /**
  * Measures what calls of primitives on the workers backend cost the caller, in µs per call: until the call returns,
- * until a group of 40 calls is done, and until a single call is done. Commands over 2^10 rows run on the calling
- * thread; commands over 2^17 rows go to the workers. Then measures the same for prepared pipelines with one and two
- * launches, and for a round of a loop that has a stop rule and a step of a map and a reduce.
+ * until 40 consecutive calls are done, and until a single call is done. By default, calls with 2^10 rows run on the
+ * calling thread and calls with 2^17 rows on the workers. Then measures prepared pipelines of one and two launches in
+ * the same way. Finally measures one round of a loop; each round runs a map, a reduce and a stop rule.
  *
  * node --import tsx bench/primitives/workers-calls.ts [--workers 2] [--log2 10,17] [--prepared 2,10,17] [--rounds 60] [--only name,…]
  *   [--inline nanoseconds]
  *
- * tsx keeps the names of functions, which makes these calls a quarter slower; compile the sources to measure what users
- * of the package get.
+ * tsx adds code that keeps the names of functions. This code makes the calls a quarter slower, so compile the sources
+ * to measure what users of the package get.
  */
 const { values: options } = parseArgs({
   options: {

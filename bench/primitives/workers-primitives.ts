@@ -9,12 +9,13 @@ import { affine, odd, primitiveCalls, primitiveInputs } from './primitive-calls.
 import { openPeer } from './primitives-peer.ts';
 
 /**
- * Times primitives over columns in memory on worker threads, in comparison with plain JavaScript on one thread and, if
- * there is g++, with C++ on the same number of threads. The programs take turns in one run, a few calls per round, so
- * that disturbances of the machine affect all of them alike. The checksums of results are compared with those of the
- * C++ program or, for primitives that it lacks, with those of JavaScript.
+ * Times primitives on worker threads, and compares them with plain JavaScript on one thread. If g++ is installed, also
+ * compares them with C++ on the same number of threads. The three implementations take turns, a few calls per round, so
+ * that disturbances of the machine affect all of them alike. The checksums of most results must equal those of C++ or,
+ * for primitives that the C++ program lacks, those of plain JavaScript.
  *
- * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; gather and scatter go by a random permutation.
+ * Keys are 32-bit hashes of the index. For reduceByKey, 16 consecutive keys are equal. Gather and scatter use a random
+ * permutation as indices.
  *
  * node --import tsx bench/primitives/workers-primitives.ts [--workers 2] [--log2 24] [--rounds 15] [--only name,…] [--no-plain] [--no-peer]
  */
@@ -32,7 +33,7 @@ const { values: options } = parseArgs({
 const n = 2 ** Number(options.log2);
 const workers = Number(options.workers);
 const rounds = Number(options.rounds);
-/** Approximate milliseconds per round for our calls, and also for the peer's calls. */
+/** Approximate milliseconds of our calls in one round. The C++ program makes equally many calls in a round. */
 const TURN = 40;
 
 const context = new Context(await createWorkersBackend({ workers }));
@@ -42,13 +43,15 @@ const inputs = primitiveInputs(context, Number(options.log2));
 
 const mixed = q.fn('mixed', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)));
 
-/** The inputs are also read into host memory, for plain JavaScript. */
+/**
+ * Plain JavaScript needs the inputs in host memory. `plainPrimitives` takes only `others`; `plainComposed` takes all.
+ */
 const { low, high, counts, keys, ...others } = inputs;
 const host = await context.read(others);
 const composed = plainComposed(n, { ...host, ...(await context.read({ low, high, counts, keys })) });
 const plain = options.plain ? { ...plainPrimitives(n, host), ...composed } : undefined;
 
-/** Our calls by primitive, under the peer's names. */
+/** Functions that each call one of our primitives, by name. */
 const ours = primitiveCalls(context, n, inputs);
 /** For each of our primitives, the name of the peer's primitive with which it is compared. */
 const peerNames: { readonly [name: string]: string } = {
@@ -197,7 +200,7 @@ function sideOf(times: readonly number[]): string[] {
   return [ordered[ordered.length >> 1]!, ordered[0]!].map((time) => time.toFixed(2));
 }
 
-/** The ratios of times as text: the median over all rounds with its quartiles, and the ratio of the minimum times. */
+/** `others` ÷ `own` as text: the median ratio of all rounds with quartiles, and the ratio of the minimum times. */
 function ratiosOf(others: readonly number[], own: readonly number[]): string[] {
   if (others.length === 0) return ['', ''];
   const ratios = sorted(others.map((time, round) => time / own[round]!));

@@ -12,12 +12,12 @@ import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 
 /**
  * Joins a layer with itself: finds all pairs of polygons that share area. The result is compared with GEOS (geos-wasm),
- * which computes the shared area of every pair whose boxes intersect. For pairs that the join does not report, GEOS
- * must find at most `--min` square degrees. Prints how many pairs the join reports although GEOS finds a smaller area,
- * and the largest area among these pairs.
+ * which computes the shared area of every pair whose boxes intersect. The join must report every pair that shares more
+ * than `--min` square degrees by GEOS. The join may also report pairs that share less. Prints the number of these
+ * pairs, and the largest area that one of them shares.
  *
- * A layer is any file that `quadrille index` reads, or the imagery list of the iD editor, whose entries have rings as
- * `polygon`.
+ * A layer is any file that `quadrille index` reads, or the imagery list of the iD editor: a JSON array whose entries
+ * may have the rings of a polygon in the field `polygon`.
  *
  * node --max-old-space-size=6144 --import tsx bench/quadtree/join-layers.ts --layer imagery.json [--levels 12] [--min 1e-6]
  *   [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
@@ -69,7 +69,7 @@ function startsOf(lists: readonly { readonly length: number }[]): Uint32Array {
   return starts;
 }
 
-/** Times a join; returns the pairs of different polygons, each once, as `first * count + second`. */
+/** Times a join. Returns its pairs of polygons with `first` < `second`, each as the key `first * count + second`. */
 async function timed(name: string, ask: () => ReturnType<typeof joinPolygons>): Promise<Set<number>> {
   const times: number[] = [];
   for (let round = -1; ; round++) {

@@ -51,9 +51,9 @@ function startsOf(lists: readonly { readonly length: number }[]): Uint32Array {
 const PER_DEGREE = 1e7;
 
 /**
- * Packs polygons in longitude and latitude into compressed 32-bit words. The words are: the number of ring starts, the
- * number of vertex starts, all of these starts, then all x and all y. Each coordinate is stored as its difference from
- * the previous coordinate, in units of 10⁻⁷ degrees.
+ * Packs polygons in longitude and latitude into gzip-compressed 32-bit words. The words are the length of
+ * `polygonRings`, the length of `ringVertices`, then the elements of `polygonRings`, `ringVertices`, `x` and `y`. Each
+ * x and each y is stored as its difference from the previous x or y, in units of 10⁻⁷ degrees.
  */
 export function packParts({ polygonRings, ringVertices, x, y }: Polygons): Uint8Array {
   const counts = Uint32Array.of(polygonRings.length, ringVertices.length);

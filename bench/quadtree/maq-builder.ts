@@ -14,8 +14,8 @@ export const MAX_LEVELS = 13;
 
 /**
  * Builds a tree over the quadrants of one set of polygons, in optimized plain JavaScript on one thread. A radix sort
- * orders the quadrants by level and code. Then nodes are made level by level from the lowest, each level by merging two
- * sorted lists.
+ * orders the quadrants by level and code. Then the nodes of each level are made, from the smallest quadrants to the
+ * root, by merging two sorted lists: the quadrants of this level, and the parents of the nodes on the level below.
  */
 export function buildByHand(polygon: Uint32Array, code: Uint32Array, level: Uint32Array): BuiltTree {
   const count = polygon.length;

@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util';
 import { bySize, packParts, readParts } from './map-polygons.ts';
 
 /**
- * Packs the polygons of a GeoJSON map into a small file, for machines that cannot download the map; the benchmarks read
- * both formats. With `--vertices`, only polygons whose number of vertices is in a range are packed.
+ * Packs the polygons of a GeoJSON map into a small file, for machines that cannot download the map. The benchmarks read
+ * GeoJSON and such packed files. `--vertices 10,100` packs only polygons with at least 10 and fewer than 100 vertices.
  *
  * node --max-old-space-size=6144 --import tsx bench/quadtree/pack-map.ts --polygons map.geo.json --out map.polygons.gz
  *   [--vertices 10,100]

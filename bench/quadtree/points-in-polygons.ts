@@ -17,12 +17,13 @@ import { readParts } from './map-polygons.ts';
 import { GeosPolygons } from './points-geos.ts';
 
 /**
- * Finds the polygons that contain each of many points, and compares the pairs with two independent results. An exact
- * even-odd test of all edges in integers must give the same pairs. GEOS (geos-wasm) uses the original coordinates and
- * may differ only for points within one grid step of an edge. Both comparisons run on one thread, and flatbush finds
- * the polygons whose boxes contain a point for them.
+ * Finds the polygons that contain each of many points. The pairs of a point and a polygon are compared with those of
+ * two other methods. An exact even-odd test of all edges in integers must give the same pairs. GEOS (geos-wasm) uses
+ * the original coordinates; its pairs may differ only for points within √2 grid steps of an edge. Both of these methods
+ * run on one thread, and test only polygons whose boxes contain the point (found by flatbush).
  *
- * Points are lines of a tab-separated table, with latitude and longitude in the fields 4 and 5, as in GeoNames.
+ * Points are lines of a tab-separated table, with latitude and longitude in the fields 4 and 5 (counted from 0), as in
+ * GeoNames.
  *
  * node --max-old-space-size=6144 --import tsx bench/quadtree/points-in-polygons.ts --polygons admin1.json --points cities500.txt
  *   [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
@@ -72,8 +73,8 @@ const far = options.geos ? await compareWithGeos() : 0;
 process.exitCode = differing(own, exact).length + far === 0 ? 0 : 1;
 
 /**
- * Compares the pairs with the pairs by GEOS. Returns the number of differences for points that are more than one grid
- * step from the boundary.
+ * Compares our pairs of a point and a polygon with those of GEOS. Returns the number of differing pairs whose point is
+ * more than √2 grid steps from the polygon's boundary.
  */
 async function compareWithGeos(): Promise<number> {
   const geos = await GeosPolygons.open(parts);
@@ -81,7 +82,8 @@ async function compareWithGeos(): Promise<number> {
   const held = heldBy(geos);
   const seconds = (performance.now() - from) / 1000;
   const apart = differing(own, held);
-  // The step of the grid. Snapping to the grid moves vertices and points by at most half a step along each axis.
+  // Snapping to the grid moves both vertices and points by at most half a grid step along each axis. The distance
+  // between an edge and a point thus changes by at most √2 steps.
   const step = WORLD.size / DOMAIN_STEPS;
   const far = apart.filter((key) => {
     const [point, polygon] = pairOf(key);

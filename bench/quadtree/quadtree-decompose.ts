@@ -13,8 +13,8 @@ import { type Bench, type Group, timeRounds } from './quadtree-experiment.ts';
 import { decomposeSerially, decomposeWholeSerially, type SerialQuadrants } from './serial-quadrants.ts';
 
 /**
- * Names of the three methods to decompose polygons: by passages of edges through quadrants (this constant), by tests of
- * whole polygons, and depth first.
+ * The name of the method that tests each quadrant only against the edges that pass through it. `WHOLE` tests each
+ * quadrant against its whole polygon. `DEPTH_FIRST` keeps a stack of quadrants for each polygon.
  */
 export const PASSAGES = 'passages';
 export const WHOLE = 'whole polygon';
@@ -36,9 +36,9 @@ const TELLING_SECONDS = 0.5;
 const WARM_UP_LEVELS = 4;
 
 /**
- * Times the decomposition of groups of polygons at several numbers of levels (Figures 12, 13 and 17), from vertices in
- * host memory to quadrants on the device. The method "depth first" is timed only for the first of these numbers of
- * levels.
+ * Times the decomposition of each group of polygons into each number of levels in `bench.levels`, from vertices in host
+ * memory to quadrants on the device. The times are for the paper's Figures 12, 13 and 17. The method "depth first" is
+ * timed only for the first number of levels.
  */
 export async function measureDecompositions(bench: Bench): Promise<void> {
   for (const [name, method] of Object.entries(methodsOf(bench.context))) {
@@ -48,7 +48,8 @@ export async function measureDecompositions(bench: Bench): Promise<void> {
         const tests = testsOf(group, levels);
         if (name !== PASSAGES && secondsPerTest * tests > bench.patience) continue;
         const seconds = await measure(bench, group, name, method, levels);
-        // Short runs mostly wait for launches, so an estimate from a short run would be too high for long runs.
+        // A short run mostly waits for launches, so its time per test would be too high an estimate for longer runs.
+        // After a short run, the next run is therefore never skipped.
         secondsPerTest = seconds > TELLING_SECONDS ? seconds / tests : 0;
       }
     }
@@ -73,8 +74,8 @@ function keyOf({ name }: Group, levels: number): string {
 }
 
 /**
- * Estimates how many tests of an edge against a quadrant the whole-polygon method makes; 1 until the number of
- * quadrants is known.
+ * Estimates how many tests of an edge against a quadrant the whole-polygon method makes. Returns 1 if the number of
+ * quadrants is still unknown, because the method `PASSAGES` counts them.
  */
 function testsOf(group: Group, levels: number): number {
   const { x, polygonRings } = group.polygons;

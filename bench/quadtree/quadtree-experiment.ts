@@ -24,7 +24,7 @@ export interface Measurement {
   readonly seconds: readonly number[];
 }
 
-/** The file of measurements that one machine writes. */
+/** The contents of a file of measurements, all made on one machine. */
 export interface Measured {
   readonly label: string;
   readonly machine: string;
@@ -51,7 +51,10 @@ export interface Bench {
 
 export type Experiment = (bench: Bench) => Promise<void>;
 
-/** Times all rounds after an untimed one; slow work has a single round. Returns seconds and the last result. */
+/**
+ * Runs work once as a warm-up, then times `rounds` runs. For work that takes more than a tenth of `patience`, only one
+ * run is timed. Returns the seconds of the timed runs and the result of the last run.
+ */
 export async function timeRounds<T>(
   { context, rounds, patience }: Bench,
   work: () => T | Promise<T>,
@@ -65,7 +68,7 @@ export async function timeRounds<T>(
   await context?.sync();
   let { wall, result } = await run();
   if (wall > patience / 10 && context !== undefined) {
-    // The first run may have included the compilation of kernels, so its time is replaced.
+    // The first run may have compiled kernels, so the work runs and is timed again.
     context.dispose(result);
     ({ wall, result } = await run());
   }

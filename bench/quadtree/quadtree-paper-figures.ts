@@ -4,8 +4,8 @@ import { DEPTH_FIRST, PASSAGES, WHOLE } from './quadtree-decompose.ts';
 import type { Measured, Measurement } from './quadtree-experiment.ts';
 
 /**
- * A measurement together with its machine. `name` is the text of the legend: the hardware (`on`), followed by the
- * machine if several machines have the same hardware.
+ * A measurement and the machine that made it. `name` is the text in the legend: the measurement's `on`, followed by the
+ * machine if several machines have measurements with the same `on`.
  */
 export interface Point extends Measurement {
   readonly machine: string;
@@ -21,7 +21,7 @@ export interface Figure {
   /** What the paper found, in one sentence. */
   readonly paper: string;
   panels(points: readonly Point[]): readonly Panel[];
-  /** Returns one sentence that says what these measurements show. */
+  /** Returns one sentence that says what our measurements, `points`, show. */
   ours(points: readonly Point[]): string;
 }
 

@@ -7,8 +7,8 @@ import type { Measured } from './quadtree-experiment.ts';
 import { FIGURES, type Point, pointsOf } from './quadtree-paper-figures.ts';
 
 /**
- * Draws the figures of `quadtree-paper.md` and writes this page, from one or more files written by
- * `bench/quadtree/quadtree-paper.ts`. Figures without measurements are omitted.
+ * Writes the page `quadtree-paper.md` and draws its figures. The measurements come from one or more files that
+ * `bench/quadtree/quadtree-paper.ts` wrote. Figures without measurements are omitted.
  *
  * node --import tsx bench/quadtree/quadtree-paper-plots.ts [--docs docs] FILE…
  */

@@ -18,10 +18,10 @@ import { measureWindows } from './quadtree-windows.ts';
 /**
  * The experiments of Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex
  * Polygon Data on GPUs, 2014, repeated on open data. Groups of polygons with similar numbers of vertices are decomposed
- * in three ways, with several numbers of levels. Then trees are built and queried with windows. All experiments run in
- * plain JavaScript on one thread, on workers and on WebGPU, and must find the same number of results. Writes one file
- * with the measurements of this machine. `bench/quadtree/quadtree-paper-plots.ts` draws figures from one or more such
- * files.
+ * by three methods into several numbers of levels. Then trees are built, and queried with windows and with polygons.
+ * `--backend` selects plain JavaScript on one thread, workers and WebGPU; all of them must find equal numbers of
+ * results. Writes one file with the measurements of this machine. `bench/quadtree/quadtree-paper-plots.ts` draws
+ * figures from one or more such files.
  *
  * node --max-old-space-size=8192 --import tsx bench/quadtree/quadtree-paper.ts --polygons map.geo.json --out FILE
  *   [--source 'npm package'] [--label 'machine'] [--backend plain,workers,webgpu] [--adapter hardware] [--workers 2]
@@ -130,8 +130,8 @@ function record(measurement: Measurement): void {
 }
 
 /**
- * Returns a key. Measurements with equal keys must find equal numbers. The method "depth first" has its own keys,
- * because it also splits inner quadrants; all other methods give the same quadrants.
+ * Returns a key that is equal for measurements that must have equal `found`. The method "depth first" has its own keys,
+ * because its quadrants inside a polygon may be smaller; all other methods give the same quadrants.
  */
 function questionOf({ experiment, group, method, x }: Measurement): string {
   return [experiment, group, method === DEPTH_FIRST ? method : '', x].join('|');

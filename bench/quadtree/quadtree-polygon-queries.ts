@@ -8,9 +8,10 @@ import { countPolygonsByWalking } from './walk-polygons.ts';
 const FEWEST = 10;
 
 /**
- * Times the polygons of each group as queries to the tree over all polygons of a map (Figure 16); queries and tree have
- * equally many levels. Each time begins with quadrants and tree on the device, and ends with the pairs of polygons on
- * the device, each pair once. Plain JavaScript only counts the pairs.
+ * Times queries to the tree over all polygons of a map, with the polygons of each group as queries (Figure 16 of the
+ * paper). The queries and the tree have equally many levels. Before the timed work, the queries' quadrants and the tree
+ * are on the device; after it, the pairs of a query and a polygon are on the device, each once. Plain JavaScript only
+ * counts the pairs.
  */
 export async function measurePolygonQueries(bench: Bench): Promise<void> {
   const { context, map, groups } = bench;

@@ -7,9 +7,9 @@ const SIZES = [16, 17, 18, 19, 20, 21].map((bits) => 2 ** bits);
 const SEED = 2014;
 
 /**
- * Times building trees over samples of a map's quadrants (Figure 14), from quadrants in host memory to a tree on the
- * device. Quadrants have as many levels as the plain JavaScript builder supports. Sizes above the number of quadrants
- * are skipped.
+ * Times building trees over samples of a map's quadrants, from quadrants in host memory to a tree on the device (Figure
+ * 14 of the paper). The map is decomposed into {@link MAX_LEVELS} levels, the most that the plain JavaScript builder
+ * supports. Samples larger than the number of quadrants are skipped.
  */
 export async function measureTrees(bench: Bench): Promise<void> {
   const { context } = bench;

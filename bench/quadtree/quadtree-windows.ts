@@ -13,9 +13,9 @@ const SEED = 15;
 const MAX_WIDE = 1;
 
 /**
- * Times window queries to the tree over all polygons of a map (Figure 15). Windows have random centres, widths and
- * heights up to {@link MAX_WIDE}. Each time begins with windows and tree on the device, and ends with the pairs on the
- * device. Plain JavaScript only counts the pairs.
+ * Times window queries to the tree over all polygons of a map (Figure 15 of the paper). Windows have random centres,
+ * and random widths and heights of up to {@link MAX_WIDE}. Before the timed work, the windows and the tree are on the
+ * device; after it, the pairs of a window and a tree node are on the device. Plain JavaScript only counts the pairs.
  */
 export async function measureWindows(bench: Bench): Promise<void> {
   const { context } = bench;

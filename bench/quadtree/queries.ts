@@ -12,9 +12,9 @@ import { countPolygonsByWalking } from './walk-polygons.ts';
 /**
  * Times queries to a MAQ-tree (multi-attribute quadtree) over the quadrants of a map's polygons. A backend is compared
  * with plain JavaScript on one thread (`bench/quadtree/maq-builder.ts`), and with flatbush, which finds bounding boxes
- * of polygons instead of quadrants. Query windows are centred on vertices of the map, because queries usually are where
- * the data is. All polygons of the map are also used as queries, which find the polygons that they intersect. All
- * methods must find equal numbers of nodes, entries and pairs.
+ * of polygons instead of quadrants. Query windows are centred on vertices of the map, because real queries are usually
+ * near the data. Every polygon of the map is also a query for the polygons of the map with which it shares quadrants.
+ * The trees of the backend and of plain JavaScript must be equal. Prints how many nodes or pairs each method finds.
  *
  * node --max-old-space-size=6144 --import tsx bench/quadtree/queries.ts --file map.geo.json [--levels 12] [--windows 100000]
  *   [--width 0.5] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--only build,nodes,polygons,all]
@@ -102,8 +102,8 @@ await compare('all', 'all polygons as queries', {
 });
 
 /**
- * Times all contestants in turn. Prints the seconds, the results, and the ratio of the first contestant's time to the
- * last contestant's time.
+ * Times the functions in `contestants`, which take turns in every round. Prints the seconds and the result of each
+ * contestant, and the first contestant's median time divided by the second contestant's.
  */
 async function compare(
   name: string,

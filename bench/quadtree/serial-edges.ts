@@ -95,8 +95,8 @@ export function flips(ax: number, ay: number, bx: number, by: number): boolean {
 }
 
 /**
- * Whether a point is on an edge or to the right of it. The edge must cross the point's row. `at` is the result of
- * {@link sideOf} for the edge.
+ * Whether a point is on an edge or to the right of the edge. The edge must cross the point's row. `at` is the result of
+ * {@link sideOf} for the edge, relative to the point.
  */
 export function isPast(at: number, dy: number): boolean {
   return dy > 0 ? at <= 0 : at >= 0;

@@ -113,8 +113,9 @@ function maxEdges(first: Uint32Array): number {
 }
 
 /**
- * 1 if the even-odd parity changes between a quadrant's corner and a child's corner, otherwise 0. The three bits of
- * `flipped` are the changes along the bottom, up the left side, and along the middle row.
+ * Returns 1 if the even-odd parity differs between the lower left corners of a quadrant and of its child, otherwise 0.
+ * Bits 0 to 2 of `flipped` are 1 if the parity changes from the corner of child 0 to that of child 1 (along the
+ * bottom), from child 0 to child 2 (up the left side), and from child 2 to child 3 (along the middle row).
  */
 function parityOn(flipped: number, child: number): number {
   if (child === 0) return 0;
@@ -123,8 +124,9 @@ function parityOn(flipped: number, child: number): number {
 }
 
 /**
- * Finds what one edge does in a quadrant. Bits 0 to 3 of the result: the children through which the edge passes. Bits 4
- * to 6: the stretches between the children's corners on which the edge flips the even-odd parity.
+ * Finds what one edge does in a quadrant. Bits 0 to 3 of the result are 1 for the children through which the edge
+ * passes. Bits 4 to 6 are 1 if the edge flips the even-odd parity between the children's lower left corners: along the
+ * bottom, up the left side, and along the middle row.
  */
 function lookAt(ax: number, ay: number, bx: number, by: number, half: number): number {
   const column = stripWithin(ax, bx, half);
@@ -134,7 +136,8 @@ function lookAt(ax: number, ay: number, bx: number, by: number, half: number): n
 }
 
 /**
- * The index of the strip of width 2^half in whose interior both coordinates are. At least 2 if there is no such strip.
+ * Returns the index (0 or 1) of the half of a quadrant whose interior contains both coordinates; 2 or more if neither
+ * half does. Each half is a column or row of children, 2^`half` wide.
  */
 function stripWithin(a: number, b: number, half: number): number {
   const low = Math.min(a, b);
@@ -165,9 +168,9 @@ function lookAcross(ax: number, ay: number, bx: number, by: number, side: number
 }
 
 /**
- * Whether an edge crosses the line of the left side above a given point of that line. The edge must cross the line. An
- * edge through the point counts if it rises to the right. `at` is the result of {@link sideOf} for the edge, relative
- * to the point.
+ * Whether an edge crosses the vertical line through a quadrant's left side above a given point of this line. The edge
+ * must cross the line. An edge exactly through the point counts as above if the edge rises to the right. `at` is the
+ * result of {@link sideOf} for the edge, relative to the point.
  */
 function isAbove(at: number, dx: number, dy: number): boolean {
   return (dx > 0 ? at < 0 : at > 0) || (at === 0 && dy !== 0 && dx > 0 === dy > 0);

@@ -8,9 +8,10 @@ export interface QueryQuadrants {
 }
 
 /**
- * Counts pairs of a query polygon and a polygon of the tree that share quadrants, in plain JavaScript on one thread.
- * For every quadrant of a query, descends to the quadrant's node; the entries below that node are contiguous on every
- * level. A stamp per polygon of the tree records the last query that found it, so that each pair counts once.
+ * Counts the pairs of a query polygon and a polygon of the tree whose quadrants overlap, in plain JavaScript on one
+ * thread. For every quadrant of a query, visits the entries of all nodes from the root down to the quadrant's node, and
+ * all entries below this node, which are contiguous on every level. For each polygon of the tree, `stamps` has the last
+ * query that found the polygon, so that each pair counts once.
  */
 export function countPolygonsByWalking(tree: BuiltTree, { polygon, code, level }: QueryQuadrants): number {
   const { code: codes, firstChild, childCount, firstEntry, entryCount, polygon: entries } = tree;

@@ -9,7 +9,10 @@ export const BACKEND_OPTIONS = {
   workers: { type: 'string', default: '2' },
 } as const;
 
-/** The values of BACKEND_OPTIONS: `webgpu`, `workers` or `reference`; `hardware` or `software`; a number of threads. */
+/**
+ * The parsed values of {@link BACKEND_OPTIONS}. `backend` is `webgpu`, `workers` or `reference`; `adapter` is
+ * `hardware` or `software`; `workers` is a number of threads.
+ */
 export interface BackendValues {
   readonly backend: string;
   readonly adapter?: string | undefined;
@@ -19,7 +22,7 @@ export interface BackendValues {
 /**
  * Opens the backend that the options select.
  *
- * @throws `ArgumentError` if they are invalid.
+ * @throws `ArgumentError` if the options are invalid.
  */
 export function openNamed({ backend, adapter, workers }: BackendValues): Promise<Context> {
   // `open` checks these values, which come from the command line.

@@ -8,7 +8,7 @@ export type Spread = ReturnType<typeof spread>;
 
 /**
  * Warms up the device by repeated reductions of a column: an idle GPU needs some tenths of a second to raise its clock
- * frequency. The host records reductions quickly.
+ * frequency. Reductions keep the device busy because the host can record them quickly.
  */
 export function reduceAgain(context: Context, column: Column<'u32'>, passes: number): void {
   for (let pass = 0; pass < passes; pass++) context.dispose(reduce(column, plus(u32)));
@@ -21,9 +21,9 @@ export interface TimedPipeline {
 }
 
 /**
- * Times `rounds` runs of a pipeline over columns on the device. Before that, `heat` keeps the device busy for half a
- * second: an idle GPU needs some tenths of a second to raise its clock frequency. Commands whose names start with
- * `heating` are those of `heat`; the pipeline must not have such commands.
+ * Times `rounds` runs of a pipeline (`once`) and of each of its kernels. Before the runs, `heat` must keep the device
+ * busy for half a second: an idle GPU needs some tenths of a second to raise its clock frequency. `heating` is the
+ * prefix of the names of all commands of `heat`. No command of the pipeline may have a name with this prefix.
  */
 export async function timePipeline(
   backend: WebGpuBackend,

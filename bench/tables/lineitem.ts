@@ -1,8 +1,8 @@
 import type { HostTable } from '../../algorithms/tables/index.ts';
 
 /**
- * Number of days from 1970-01-01 to the first order in TPC-H. The next two constants count the days to the last order,
- * and to the current date in TPC-H.
+ * Number of days from 1970-01-01 to the first order date in TPC-H. Likewise, `LAST_ORDER` is the last order date and
+ * `CURRENT` the current date of TPC-H.
  */
 const FIRST_ORDER = 8035;
 const LAST_ORDER = 10440;

@@ -6,9 +6,9 @@ import { parseArgs } from 'node:util';
 import { machine } from '../shared/compare-input.ts';
 
 /**
- * Times the reading of columns of a Parquet file, in a new process for each run: once by `openTable`, and once by
- * hyparquet alone with the same ZSTD decoder. Prints medians of processor time in seconds, including the loading of
- * modules. Both readers must give the same sum of the first column.
+ * Times two readers of the columns of a Parquet file: `openTable`, and hyparquet alone with the same ZSTD decoder. Each
+ * run has a new process. Prints the median processor time of a run in seconds, including the loading of modules. Also
+ * prints the sum of the first column by each reader; the two sums should be equal.
  *
  * npm run build && npm install --no-save vega-datasets@3.2.1
  * node --import tsx bench/tables/parquet-readers.ts [--file flights.parquet] [--rounds 9]

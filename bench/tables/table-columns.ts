@@ -58,7 +58,7 @@ const integerAt = fn('integerAt', { index: u32, seed: uniform(u32), end: uniform
   bitsToI32(mulhi(randomBits(index, seed), end)),
 );
 
-/** A pseudo-random f32 from 0 to 1,000, in the form in which a table stores it as a sort key: the bits of the f32. */
+/** A pseudo-random f32 from 0 to 1,000, as the i32 sort key that a table stores: the bits of the f32. */
 const fractionAt = fn('fractionAt', { index: u32, seed: uniform(u32) }, i32, ({ index, seed }) =>
   bitsToI32(f32(randomBits(index, seed).shr(8)).mul(1000 / 2 ** 24)),
 );

@@ -7,9 +7,9 @@ import { parseArgs } from 'node:util';
 import { machine } from '../shared/compare-input.ts';
 
 /**
- * Times the whole command `quadrille table`, including its start, and the same query by DuckDB's Node package. Each
- * runs in a separate process on two threads. Prints medians of wall-clock and processor seconds. The answers are
- * compared.
+ * Times the whole command `quadrille table`, including the start of its process, and the same query by DuckDB's Node
+ * package. Every run is a separate process with two threads. Prints medians of wall-clock and processor seconds, and
+ * whether the two answers are equal.
  *
  * npm run build && npm install --no-save @duckdb/node-api@1.5.6-r.1 vega-datasets@3.2.1
  * node --import tsx bench/tables/table-command.ts [--file flights.parquet] [--dist dist] [--rounds 5]
@@ -52,7 +52,7 @@ const QUESTIONS: readonly Question[] = [
   },
 ];
 
-/** Source text of code that prints the processor seconds of all threads as the last line, when the process ends. */
+/** Source text of code that writes the processor seconds of all threads to stderr when the process exits. */
 const TELL = `import { writeSync } from 'node:fs';
 process.on('exit', () => {
   const { user, system } = process.cpuUsage();
@@ -68,7 +68,7 @@ const { main } = await import(${JSON.stringify(main)});
 process.exitCode = await main(${JSON.stringify(args)}, '0');`;
 }
 
-/** Source text of a program that queries DuckDB and writes the rows as CSV, as our command does. */
+/** Source text of a program that queries DuckDB and writes the rows as CSV after an empty line in place of a header. */
 function theirProgram({ sql }: Question): string {
   const file = options.file.replaceAll("'", "''");
   const entry = pathToFileURL(createRequire(join(process.cwd(), 'package.json')).resolve('@duckdb/node-api')).href;

@@ -39,12 +39,12 @@ export async function measureOnDevice(context: Context, rows: number, rounds: nu
   t.disposeTable(table);
 }
 
-/** Runs the commands of a query without waiting for their results, and frees the results. */
+/** Runs the commands of a query without waiting for results, and frees the results. `dispose` frees its pipeline. */
 type Launch = (() => void) & { dispose?: () => void };
 
 /**
- * Times consecutive runs of a query by the device's clock. Undefined if the device has no clock, or if the query waits
- * between its commands.
+ * Times consecutive runs of a query by the device's clock. Returns undefined if the device has no clock, or if
+ * `launchOf` cannot run the query without a wait on the host.
  */
 async function deviceTimes(table: t.DeviceTable, question: Question, rounds: number): Promise<Times | undefined> {
   const { backend } = table.context as unknown as {
@@ -56,7 +56,7 @@ async function deviceTimes(table: t.DeviceTable, question: Question, rounds: num
   await backend.time(calls);
   const taken = await backend.time(calls);
   launch.dispose?.();
-  // The first time is dropped, because it includes waiting for the host.
+  // The time of the first run is dropped, because it includes the time that the device waits for the host.
   return timesOf(taken.slice(1));
 }
 

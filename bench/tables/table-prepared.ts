@@ -24,7 +24,7 @@ const questions: readonly (readonly [name: string, asked: t.Aggregates, bar?: nu
   ['count, sum and median of a', { ...count, ...sum, ...middle }],
 ];
 
-/** Times short queries, prepared and unprepared. The constant in the condition differs from call to call. */
+/** Times short queries, prepared and unprepared. Every call compares the column `b` with a different constant. */
 export async function measurePrepared(context: Context, rows: number, rounds: number, only: string): Promise<void> {
   const table = tableOnDevice(context, rows);
   console.log(

@@ -6,8 +6,8 @@ export interface Question {
   readonly sql: string;
   readonly table: 'numbers' | 'lineitem';
   /**
-   * The aggregates and the condition, if the query is a plain aggregation. Only such a query can be timed on the
-   * device.
+   * The aggregates and the condition, if the query is a plain aggregation. The device's clock can time only plain
+   * aggregations and the query named 'ids of a tenth'.
    */
   readonly asked?: { readonly aggregates: t.Aggregates; readonly where?: t.Condition };
   ask(table: t.DeviceTable): Promise<unknown>;
@@ -23,8 +23,8 @@ function counting(name: string, sql: string, where: t.Condition): Question {
 }
 
 /**
- * The first three queries. `suffix` selects columns: columns without nulls if it is empty, otherwise columns with
- * nulls.
+ * Three queries that count rows by a condition. `suffix` ends the names of the columns: `''` for the columns without
+ * nulls, `'n'` for the columns with nulls.
  */
 function predicates(suffix: string): Question[] {
   const [a, b, x, d] = ['a', 'b', 'c', 'd'].map((name) => `${name}${suffix}`) as [string, string, string, string];

@@ -3,8 +3,8 @@ import type { Memory } from '../memory/memory.ts';
 import type { BufferPart } from '../memory/part.ts';
 
 /**
- * How a kernel accesses a buffer. `update` reads and writes words. `spine` is for atomic words with which the
- * workgroups of one dispatch communicate.
+ * How a kernel accesses a buffer. With `update`, the kernel both reads and writes words. With `atomic`, it only
+ * combines values into words. With `spine`, the workgroups of one dispatch communicate through atomic words.
  */
 export type Access = 'read' | 'write' | 'update' | 'atomic' | 'spine';
 
@@ -28,8 +28,8 @@ export interface Bindings {
   bind(memory: Memory, access: Access, first?: number, count?: number): number;
   /**
    * Lets the kernel also read four words of binding n at once: `quad_n(q)` returns the words 4q … 4q + 3, and
-   * `quad_n_x(q)` … `quad_n_w(q)` return one of them. Returns whether this is possible: the binding must be a single
-   * part with a multiple of four words.
+   * `quad_n_x(q)` … `quad_n_w(q)` return a single word of the four. Returns whether this is possible: the binding must
+   * have the access `read` and must be a single part (GPU buffer) with a multiple of four words.
    */
   readByFours(slot: number): boolean;
   /** Number of GPU buffers that are bound. */

@@ -11,8 +11,9 @@ import type { SlotPlace } from './recorder.ts';
 
 /**
  * Cached plans, by the signature of the command. A plan is the list of steps (dispatches, copies and so on) with which
- * a command was executed. A command with a known signature repeats these steps with its own buffers, uniform values and
- * spine epochs (launch numbers that mark words as new); the signature determines everything else.
+ * a command was executed. A later command with the same signature repeats these steps with its own buffers and uniform
+ * values. Each repetition also uses new epochs: numbers that mark the words that a dispatch has written for
+ * communication between workgroups. The signature determines everything else.
  */
 export type CommandPlans = Structures<KnownCommand>;
 
@@ -36,8 +37,8 @@ export function createCommandPlans(): CommandPlans {
 const SEEN_ONCE: KnownCommand = { plan: undefined };
 
 /**
- * Executes a command on an engine. The function `traced` replaces the uniforms of a program by traced ones and must be
- * applied to every program of the command.
+ * Executes a command on an engine. The function `traced` must be applied to every program of the command. While a plan
+ * is recorded, `traced` replaces the program's uniforms by `TracedUniform`s, which record comparisons of their values.
  */
 export type TracedRun = (engine: Engine, traced: <P extends Program | undefined>(program: P) => P) => void;
 

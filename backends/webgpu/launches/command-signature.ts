@@ -22,10 +22,10 @@ import { NumberList } from '../../../primitives/structures.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';
 
 /**
- * The signature of a command: a list of numbers that determines its launches. It contains the module numbers, the
- * lengths, offsets and capacities, the lengths of the buffers, and a number for each buffer, so that it shows which
- * arrays share a buffer. The buffers themselves and the values of uniforms are not in the list but are collected in
- * `memories` and `uniforms`.
+ * The signature of a command: a list of numbers that determines its launches. The list contains the module numbers, the
+ * lengths, offsets and capacities, and the lengths of the buffers. It also contains a number for each buffer, which
+ * shows which arrays share a buffer. The buffers themselves and the values of uniforms are not in the list but are
+ * collected in `memories` and `uniforms`.
  */
 export class CommandSignature {
   readonly list: NumberList = new NumberList();

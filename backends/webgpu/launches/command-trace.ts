@@ -6,8 +6,9 @@ import type { ParameterSlot } from './recorder.ts';
 import { type Guard, TracedUniform, type UniformWord } from './traced-uniform.ts';
 
 /**
- * A part (GPU buffer) that a command uses. The number `memory` counts the command's buffers first and then its
- * temporary memory. For the spine (the memory in which workgroups communicate), `memory` is {@link SPINE}.
+ * A part (GPU buffer) that a command uses. `memory` is an index into a list of the command's buffers, followed by its
+ * temporary memory in the order of allocation. For the spine (the memory in which workgroups communicate), `memory` is
+ * {@link SPINE}.
  */
 export interface PartPlace {
   readonly memory: number;
@@ -35,13 +36,13 @@ export type TraceStep =
     }
   | { readonly kind: 'clear'; readonly part: PartPlace; readonly byte: number; readonly bytes: number }
   | { readonly kind: 'parameters'; readonly words: Uint32Array; readonly uniforms: readonly UniformWord[] }
-  /** Copies a word of device memory into the parameters that were placed last. */
+  /** Copies a word of device memory into the parameters of the most recent `parameters` step. */
   | { readonly kind: 'deviceWord'; readonly from: PartPlace; readonly fromByte: number; readonly toByte: number }
   | DispatchStep;
 
 export interface DispatchStep extends TracedDispatch {
   readonly kind: 'dispatch';
-  /** Index of the dispatch's parameters among the `parameters` steps of the plan. */
+  /** Index of the step with the dispatch's parameters, counted among the plan's `parameters` steps only. */
   readonly parameters: number;
   readonly words: Uint32Array;
   readonly parts: readonly PartPlace[];
@@ -75,8 +76,8 @@ export class CommandTrace implements CommandPlan, LaunchTrace {
   }
 
   /**
-   * Returns the program with traced uniforms. Must be called for all programs of the command, in the order of its
-   * signature.
+   * Returns the program with its uniforms replaced by {@link TracedUniform}s. Must be called for all programs of the
+   * command, in the order in which the command's signature lists the programs.
    */
   traced<P extends Program | undefined>(program: P): P {
     if (program === undefined) return program;

@@ -30,9 +30,9 @@ export interface Compiler {
 }
 
 const COMPUTE = 4;
-/** Maximum number of cached pipelines. Programs that repeat their work need far fewer. */
+/** Maximum number of cached pipelines. Applications that repeat their work need far fewer pipelines. */
 const MAX_KERNELS = 2048;
-/** Maximum number of cached bind groups. Programs that repeat their work need far fewer. */
+/** Maximum number of cached bind groups. Applications that repeat their work need far fewer bind groups. */
 const MAX_GROUPS = 8192;
 
 export function createCompiler(
@@ -119,8 +119,9 @@ export function createCompiler(
 }
 
 /**
- * A number that identifies two chunks (parameter buffers) and the number of bytes that are bound of each chunk. The ids
- * of chunks count down from −1, and there are at most a few hundred.
+ * Returns a number that identifies the chunks (parameter buffers) of two slots and the number of bytes that are bound
+ * of each chunk. The number is an exact integer, because the ids of chunks are −1, −2 and so on, and there are at most
+ * a few hundred chunks.
  */
 function placesKey(command: SlotPlace, dispatch: SlotPlace): number {
   const commandKey = -command.chunk.id * MAX_BYTES + command.bytes;

@@ -33,7 +33,10 @@ export interface Engine {
    * 0.
    */
   readonly gate?: Memory | undefined;
-  /** Records the launches of the current command, if a plan is made for it. */
+  /**
+   * Records the launches of the current command; undefined if no plan (list of steps to repeat) is made for the
+   * command.
+   */
   readonly trace?: LaunchTrace;
 }
 
@@ -50,7 +53,7 @@ export interface LaunchTrace {
   ): void;
 }
 
-/** The data of a dispatch that stay the same when it is repeated. */
+/** The data of a dispatch that stay the same when the dispatch is repeated. */
 export interface TracedDispatch {
   readonly kernel: Kernel;
   readonly access: string;
@@ -81,23 +84,25 @@ export interface Launch {
   /** The part of the cache key that identifies the kernel's WGSL; the key of the bindings is the other part. */
   readonly key: string;
   readonly parameters: Parameters;
-  /** The slot with the command's parameters, if several launches share it. */
+  /** The slot (range of a parameter buffer) with the command's parameters, if several launches share the slot. */
   readonly slot?: ParameterSlot | undefined;
   readonly bindings: Bindings;
   readonly code: () => KernelText;
   /** Number of workgroups, at most 2³² − 1. If the largest grid has fewer workgroups, there are several dispatches. */
   readonly groups: number;
   /**
-   * Further words for the kernel. If the kernel has a spine, the spine's epoch (dispatch number) precedes these words.
-   * There are at most four words, including the epoch.
+   * Words that only this launch passes to the kernel, besides the command's parameters. If the kernel has a spine
+   * (memory in which workgroups communicate), the spine's epoch (dispatch number) precedes these words. There are at
+   * most four words, including the epoch.
    */
   readonly words?: readonly number[];
   readonly run?: SpineRun | undefined;
 }
 
 /**
- * Writes the parameters of a command to a slot, for the launches that follow. Words of device memory are copied into
- * the slot on the device, unless the kernel reads them from a binding.
+ * Writes the parameters of a command to a slot (range of a parameter buffer) for the launches that follow. If a
+ * parameter is a word of device memory, the device copies the word into the slot, unless the kernel reads the word from
+ * a binding.
  */
 export function placeParameters(
   { recorder, trace }: Engine,
@@ -125,9 +130,9 @@ function partOf({ parts, shift }: Memory, word: number): { readonly part: number
 }
 
 /**
- * Some parameters are words of device memory. Binds the buffers of such words, if there are free bindings and the
- * kernel does not write these buffers. The alternative is to copy each word. The device must finish its work before the
- * copy, and this wait is often longer than a launch.
+ * Binds the buffers of those parameters that are words of device memory, so that the kernel reads the words itself. A
+ * buffer is not bound if no binding is free or if the kernel writes the buffer. Its word must then be copied into the
+ * parameters. Before the copy, the device must finish its work, and this wait is often longer than a launch.
  */
 function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindings: Bindings): (number | undefined)[] {
   if (deviceWords.length === 0) return [];
@@ -141,8 +146,8 @@ function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindin
 }
 
 /**
- * Records a launch, in as many dispatches as the number of workgroups needs. The grid of the last dispatch may have a
- * few more workgroups than needed.
+ * Records a launch. If the workgroups do not fit into one grid, records several dispatches. The grid of the last
+ * dispatch may have a few more workgroups than needed.
  */
 export function launch(engine: Engine, { key, parameters, bindings, code, groups, words, ...given }: Launch): void {
   const { compiler, recorder, limits, trace } = engine;
@@ -182,12 +187,12 @@ export function launch(engine: Engine, { key, parameters, bindings, code, groups
   }
 }
 
-/** Index of the kernel's own words among the words of a dispatch. */
+/** Index of the first of the kernel's own words among the words of a dispatch. */
 const OWN_WORDS = 4;
 
 /**
- * A grid with `groups` workgroups or slightly more, and at most `max` along each axis. If this is impossible, the
- * largest grid. `count` is the number of the needed workgroups that the grid includes.
+ * Returns a grid with `groups` workgroups or slightly more, and at most `max` along each axis. If `groups` workgroups
+ * do not fit, returns the largest grid. `count` is the number of workgroups in the grid that are needed.
  */
 function gridOf(groups: number, max: number): { grid: [number, number, number]; count: number } {
   const count = Math.min(groups, max ** 3);

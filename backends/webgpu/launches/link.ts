@@ -52,7 +52,7 @@ export interface LinkedProgram {
   readonly module: Module;
   readonly arrays: readonly LinkedArray[];
   readonly uniforms: ReadonlyMap<string, number>;
-  /** Names of the uniforms whose values are at least the extent. */
+  /** Names of the u32 uniforms whose values are known to be at least the extent. */
   readonly bounds: ReadonlySet<string>;
 }
 
@@ -134,8 +134,8 @@ export function bindArrays(program: LinkedProgram, bindings: Bindings): ArraySlo
 }
 
 /**
- * Identifies the WGSL of a linked program for the cache of pipelines. Most parameter indices need not be part of the
- * key, because these indices follow from the programs that were linked before.
+ * Identifies the WGSL of a linked program for the cache of pipelines. The key omits most parameter indices, because the
+ * programs that were linked before determine these indices.
  */
 export function programKey({ prefix, module, arrays, uniforms }: LinkedProgram, slots: ArraySlots): string {
   const [firstUniform] = uniforms.values();
@@ -160,8 +160,8 @@ export function emitProgram(
 }
 
 /**
- * WGSL expressions for the captures (arrays and uniforms) of a linked program. They call the readers that
- * {@link emitProgram} declares.
+ * Returns functions that emit WGSL expressions for the captures (arrays and uniforms) of a linked program. The
+ * expressions for elements call the readers that {@link emitProgram} declares.
  */
 export function capturesOf({
   prefix,
@@ -177,9 +177,10 @@ export function capturesOf({
 }
 
 /**
- * WGSL of a function that reads an element of an array. Past the array's length, the function returns zero. It always
- * loads a word and then selects the word or zero, because loads without branches overlap; WebGPU keeps the load inside
- * the buffer. Kernels must discard results past the extent.
+ * Emits a WGSL function that reads an element of an array. Past the array's length, the function returns zero. It has
+ * no branch: it always loads a word and then selects either the word or zero, so that loads overlap. WebGPU keeps every
+ * load inside the buffer. If the array is `isInside`, the function does not check the index, so kernels must discard
+ * results past the extent.
  */
 export function emitReader(name: string, array: LinkedArray, slot: number | undefined): string {
   const { type, length, isInside, cells } = array;

@@ -5,7 +5,7 @@ import { wordOfValue } from '../../../primitives/ir/semantics.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';
 import { TracedUniform, type UniformWord } from './traced-uniform.ts';
 
-/** Indices of the three kernel parameters of a length, which is min(limit, max(0, raw − minus)). */
+/** Indices of the three kernel parameters that determine a length: `min(limit, max(0, raw − minus))`. */
 export interface LengthWords {
   readonly raw: number;
   readonly minus: number;
@@ -24,8 +24,8 @@ export interface DeviceWord {
 }
 
 /**
- * Only on a tape (recorded launches of a prepared pipeline): an addition to a parameter. Each call adds its value
- * number `value` to parameter `at`.
+ * Only on a tape (recorded launches of a prepared pipeline): an addition to a parameter. Each call of the pipeline
+ * passes a list of values, and element `value` of the list is added to parameter `at`.
  */
 export interface Patch {
   readonly at: number;
@@ -41,7 +41,7 @@ export interface Parameters {
   readonly deviceWords: readonly DeviceWord[];
   /** Only if the command is traced: the parameters that are values of uniforms. */
   readonly uniforms: readonly UniformWord[];
-  /** Only on a tape (recorded launches): the parameters to which a value of each call is added. */
+  /** Only on a tape (recorded launches): the parameters that each call changes by adding one of its values. */
   readonly patches: readonly Patch[];
   /** Adds a parameter and returns its index. */
   word(value: number | boolean): number;

@@ -14,7 +14,10 @@ export interface SlotPlace {
 /** A slot whose words the host writes to `data`. The words are uploaded before the launches of the submission run. */
 export interface ParameterSlot extends SlotPlace {
   readonly data: Uint32Array;
-  /** Only on a tape (recorded launches of a prepared pipeline): adds the call's value number `value` to word `at`. */
+  /**
+   * Only on a tape (recorded launches of a prepared pipeline): each call will add element `value` of its values to word
+   * `at`.
+   */
   readonly patch?: (at: number, value: number) => void;
 }
 
@@ -56,8 +59,8 @@ export interface DispatchRecorder {
    */
   begin(): Submission;
   /**
-   * Makes a call that may raise a device error at once, not only at submission. On a shared device, the call is
-   * enclosed in error scopes of its own, so that different users of the device do not receive each other's errors.
+   * Makes a call that may raise a device error immediately, not only at submission. On a shared device, the call is
+   * enclosed in error scopes of its own, so that this backend and other code do not receive each other's errors.
    */
   watched<T>(call: () => T): T;
   /**
@@ -77,14 +80,20 @@ export interface DispatchRecorder {
   dispatch(command: Dispatch): void;
   copy(from: BufferPart, fromByte: number, to: BufferPart, toByte: number, bytes: number): void;
   clear(part: BufferPart, byte: number, bytes: number): void;
-  /** The open compute pass, for dispatches that bypass {@link dispatch}. It is valid until the next copy or clear. */
+  /**
+   * Returns the open compute pass, or opens one, for dispatches that bypass {@link dispatch}. The pass is valid until
+   * the next copy or clear.
+   */
   pass(): GPUComputePassEncoder;
   /**
    * Reports dispatches that were made directly in {@link pass}: their number, the parts (GPU buffers) that they use,
    * and the parts that they write.
    */
   note(dispatches: number, parts: readonly BufferPart[], written: readonly BufferPart[]): void;
-  /** Records a timestamp query: the device writes the time when it has executed everything recorded so far. */
+  /**
+   * Records a timestamp query. Once the device has executed everything recorded so far, it writes the current time to
+   * query `index` of `set`.
+   */
   stamp(set: GPUQuerySet, index: number): void;
   /** Writes the timestamps of a query set to a GPU buffer. */
   resolve(set: GPUQuerySet, to: BufferPart): void;
@@ -95,8 +104,8 @@ export interface DispatchRecorder {
   /** Destroys a GPU buffer once the commands recorded so far are submitted. */
   destroyLater(part: BufferPart): void;
   /**
-   * Submits the recorded commands if there are enough of them. Must be called at the end of every backend command.
-   * After a wait, the first batches are small, so that the device works while more commands are recorded.
+   * Submits the recorded commands if there are enough of them. Must be called at the end of every backend command. The
+   * first submissions after a wait are small, so that the device works while more commands are recorded.
    */
   endCommand(): void;
   /** Avoids submissions while `record` runs, so that the device executes the recorded commands without pauses. */
@@ -149,8 +158,8 @@ function createFlight(): Flight {
   const accepted = new Promise<void>((resolve) => {
     accept = resolve;
   });
-  // It is possible that nobody awaits this promise, so its rejection must not count as unhandled. Uses of the written
-  // parts report the error too.
+  // It is possible that nobody awaits this promise, so its rejection must not count as unhandled. The error is not
+  // lost, because later uses of the written parts (GPU buffers) report it too.
   accepted.catch(() => {});
   return {
     accepted,
@@ -168,8 +177,8 @@ export const CHUNK_BYTES = 65536;
 /** Number of commands in the first submission after a wait. The number doubles with every further submission. */
 const FIRST_COMMANDS = 64;
 /**
- * Maximum bytes of a write that is recorded as a copy from a chunk (parameter buffer). For a longer write, the recorded
- * commands are submitted first.
+ * Maximum bytes of a write that is recorded as a copy from a chunk (parameter buffer). Before a longer write to a
+ * buffer that recorded commands use, these commands are submitted.
  */
 const LARGEST_COPIED_WRITE = CHUNK_BYTES / 4;
 
@@ -322,7 +331,9 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
     return { part, data: new Uint32Array(CHUNK_BYTES / 4), used: 0 };
   };
 
-  /** The first chunk (parameter buffer) that has room for `bytes` bytes. */
+  /**
+   * Returns the current chunk (parameter buffer), or the next chunk if the current one has no room for `bytes` bytes.
+   */
   const chunkFor = (bytes: number): (typeof chunks)[number] => {
     begin();
     if ((chunks[chunk]?.used ?? 0) + bytes > CHUNK_BYTES) chunk++;

@@ -13,18 +13,18 @@ export interface Memory extends DeviceBuffer {
   /** Log2 of the number of words per part (GPU buffer). Word w is in part `w >> shift`. */
   readonly shift: number;
   /**
-   * Only on a tape (recorded launches of a prepared pipeline): index of the value of a call that is the memory's offset
-   * in its buffer. The memory is then an input that may start anywhere in its buffer.
+   * Only on a tape (recorded launches of a prepared pipeline): the memory may start anywhere in its buffer. Each call
+   * passes the memory's offset as value number `offsetValue`.
    */
   readonly offsetValue?: number;
   /**
-   * Only on a tape (recorded launches): the words of the memory are values that each call passes. This is the index of
-   * the first of these values.
+   * Only on a tape (recorded launches): the words of the memory are values that each call passes. `valuesFrom` is the
+   * index of the first of these values.
    */
   readonly valuesFrom?: number;
   /**
-   * Only on a tape (recorded launches): called when a kernel reads four words at once. The memory must then start at a
-   * multiple of four words.
+   * Only on a tape (recorded launches): called when a kernel reads four words of the memory at once. Each call must
+   * then provide a memory that starts at a multiple of four words.
    */
   readonly onFours?: () => void;
 }
@@ -247,7 +247,7 @@ function partSizes(bytes: number, bindingBytes: number, partBytes: number): numb
   return rest === 0 ? sizes : [...sizes, sizeClass(rest, bindingBytes)];
 }
 
-/** Rounds a size in bytes up to a quarter of its octave, so that buffers of similar sizes are interchangeable. */
+/** Rounds a size in bytes up to one of four sizes per octave, so that buffers of similar sizes are interchangeable. */
 export function sizeClass(bytes: number, max: number): number {
   const size = Math.max(bytes, SMALLEST);
   const step = Math.max(64, 2 ** (Math.floor(Math.log2(size - 1)) - 2));

@@ -20,8 +20,8 @@ export interface BufferPart {
    */
   readonly borrowedAt?: number;
   /**
-   * Only on a tape (recorded launches of a prepared pipeline): the index of a buffer that each call provides. The part
-   * is then a placeholder without a GPU buffer.
+   * Only on a tape (recorded launches of a prepared pipeline): the number that represents a buffer that is known only
+   * when the tape is played; see `TapePlace`. The part is then a placeholder without a GPU buffer.
    */
   readonly stand?: number;
 }

@@ -7,7 +7,7 @@ export interface WordRange {
   /** Index of the first word in the part (GPU buffer). */
   readonly word: number;
   readonly words: number;
-  /** Position of the first word of this piece in the range that was split. */
+  /** Position of the first word in the longer range that {@link rangesOf} splits. */
   readonly at: number;
 }
 

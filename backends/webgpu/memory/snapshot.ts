@@ -2,7 +2,7 @@ import type { ArrayBinding, DeviceBuffer, Extent, Length, Program } from '../../
 import type { Engine } from '../launches/engine.ts';
 import type { Memory } from './memory.ts';
 
-/** The inputs of a command, after {@link separate}: the command writes none of the buffers that hold them. */
+/** The inputs of a command, as {@link separate} returns them. No buffer of these inputs is written by the command. */
 export interface Inputs<P> {
   readonly extent: Extent;
   readonly programs: P;

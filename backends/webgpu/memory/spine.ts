@@ -10,7 +10,8 @@ export interface SpineRun {
   /** Number that marks the words written by this dispatch. Words with another epoch count as not written. */
   readonly epoch: number;
   /**
-   * Only on a tape (recorded launches of a prepared pipeline): index of the value of a call that is added to the epoch.
+   * Only on a tape (recorded launches of a prepared pipeline): each call adds its value number `epochValue` to the
+   * epoch.
    */
   readonly epochValue?: number;
 }

@@ -108,7 +108,7 @@ function run(engine: Engine, given: KernelCommand): void {
       histogram(engine, given.command);
       break;
     case 'weightedHistogram':
-      // Sums that need several bindings would need temporary memory.
+      // If the sums need several bindings, computing them would need temporary memory.
       if (!bindsSums(engine, given.command)) throw new Unplayable();
       weightedHistogram(engine, given.command);
       break;
@@ -133,8 +133,8 @@ function run(engine: Engine, given: KernelCommand): void {
 }
 
 /**
- * The memory of a tape (recorded launches) while the tape is captured. When commands allocate, memory is reserved; when
- * they release memory, later commands of the script (recorded commands) reuse it.
+ * Creates the memory of a tape (recorded launches) for the time of its capture. Allocations by commands reserve memory
+ * for the tape. Memory that a command releases is reused by later commands of the script (recorded commands).
  */
 function createArena({ pool, limits }: Engine, { inputs, results, block }: Script, layout: TapeLayout) {
   const reserved: Memory[] = [];
@@ -225,8 +225,8 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
 type Arena = ReturnType<typeof createArena>;
 
 /**
- * Substitutes for the recorder, the compiler and the spine (memory in which workgroups communicate). They record
- * launches, copies and clears for the tape.
+ * Creates substitutes for the recorder, the compiler and the spine (memory in which workgroups communicate). The
+ * substitutes record launches, copies and clears for the tape.
  */
 function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberOf: (part: BufferPart) => number) {
   const commands: TapeCommand[] = [];
@@ -243,8 +243,8 @@ function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberO
     const isBrought = number >= 0 && number < partNumbers.own(layout);
     const isResult = number >= layout.inputs && number < layout.inputs + layout.results;
     // Copies and clears of inputs are impossible, because the input of a call may be shorter or have another offset
-    // than the input on the tape. Copies to results of a loop are impossible, because they would be executed even after
-    // the loop has ended.
+    // than the input on the tape. In a loop, copies and clears of results are impossible too, because they would be
+    // executed even after the loop has ended.
     if (isBrought && (isGated || !isResult)) throw new Unplayable();
     return { part: number, byte };
   };
@@ -331,8 +331,8 @@ interface Patch {
 }
 
 /**
- * Adds a launch of one row for the lengths of tables that only the device knows. The launch computes these lengths and
- * writes them to the block of words of the script (recorded commands).
+ * Records a launch that computes the table lengths that only the device knows. The launch processes one row and writes
+ * the lengths to the script's block (buffer of the lengths and uniforms of a call).
  */
 function fillLengths(engine: Engine, layout: TapeLayout, arena: Arena): void {
   const { counted } = layout;

@@ -1,9 +1,9 @@
 import type { Kernel } from '../launches/compile.ts';
 
 /**
- * The dispatches, copies and clears of a script (recorded commands of a prepared pipeline), which every call repeats.
- * GPU buffers are represented by numbers ({@link partNumbers}), so that scripts with the same structure can share a
- * tape. A call provides the buffers for these numbers, and values that are added to the parameters.
+ * The dispatches, copies and clears that every call of a script (recorded commands of a prepared pipeline) repeats. GPU
+ * buffers are represented by numbers ({@link partNumbers}), so that scripts with the same structure can share a tape.
+ * Each call provides the buffers outside the reserved memory, and values that are added to the parameters.
  */
 export interface Tape {
   readonly commands: readonly TapeCommand[];
@@ -62,24 +62,25 @@ export interface TapeSlot {
 export interface ParameterBlock {
   readonly words: Uint32Array;
   readonly bytes: number;
-  /** The additions to the slot's words: value number `value` of a call is added to word `at`. */
+  /** The additions to the block's words: each call adds its value with the index `value` to word `at`. */
   readonly patches: readonly { readonly at: number; readonly value: number }[];
 }
 
 /**
- * The number of inputs, results and block words of a script (recorded commands). The numbers of parts and the indices
- * of a call's values follow from these counts.
+ * The numbers of inputs, results and block words of a script (recorded commands). The block is a buffer of the lengths
+ * and uniforms of a call. The indices in {@link partNumbers} and {@link valueNumbers} follow from these counts.
  */
 export interface TapeLayout {
   readonly inputs: number;
   readonly results: number;
   readonly words: number;
-  /** Indices of the block's words that are lengths of tables, if only the device knows the lengths; else empty. */
+  /** Indices of the block's words that contain lengths of tables. Empty if the host knows all lengths. */
   readonly counted: readonly number[];
 }
 
 /**
- * The numbers of the parts (GPU buffers) that a call provides. The numbers of parts in reserved memory start at `own`.
+ * The numbers that represent parts (GPU buffers) on a tape. Parts of reserved memory have the numbers from `own` on;
+ * all other parts differ from call to call.
  */
 export const partNumbers = {
   input: (_: TapeLayout, at: number): number => at,
@@ -90,8 +91,9 @@ export const partNumbers = {
 };
 
 /**
- * Indices of the values that a call provides: first the words of the block, then the offsets of the inputs, then three
- * values for each count (word, minus, limit), then the epoch of the spine.
+ * Indices of the values that a call provides. The words of the script's block come first, then the offsets of the
+ * inputs. Three values for each device count (`word`, `minus` and `limit`) follow, and the epoch of the spine comes
+ * last.
  */
 export const valueNumbers = {
   offset: ({ words }: TapeLayout, input: number): number => words + input,

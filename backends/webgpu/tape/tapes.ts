@@ -12,8 +12,8 @@ import { blockOf, partNumbers, type Tape, type TapeLayout, type TapePlace, value
 /** Makes, keeps and plays the tapes (recorded launches) of prepared pipelines. */
 export interface Tapes {
   /**
-   * Plays a call of a script (recorded commands) from its tape. Returns false if the caller must issue the commands one
-   * by one.
+   * Executes a call of a script (recorded commands) by playing the script's tape. Returns false if there is no suitable
+   * tape, so that the caller must issue the commands one by one.
    */
   play(script: Script, call: ScriptCall): boolean;
   /** Makes the tape (recorded launches) for calls whose lengths the host knows, if there is enough memory. */

@@ -203,9 +203,10 @@ function writeCompactionTable(memory: WebAssembly.Memory): void {
 }
 
 /**
- * Writes two tables with one entry for each subset of a vector's four lanes. The subset contains the lanes that are
- * heads (first elements) of runs. In `lastRun`, the entry masks the lanes of the last run; in `noHead`, it masks all
- * lanes if the subset is empty.
+ * Writes two tables of vector masks with one entry for each subset of a vector's four lanes. A subset contains the
+ * heads: the lanes with the first element of a run. The mask in `lastRun` selects the last head and all lanes after
+ * this head, or all lanes if there is no head. The mask in `noHead` selects all lanes if there is no head, otherwise no
+ * lanes.
  */
 function writeRunTables(memory: WebAssembly.Memory): void {
   const lastRun = new Uint32Array(memory.buffer, fixed.lastRun, 16 * 4);

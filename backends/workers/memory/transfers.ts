@@ -9,9 +9,9 @@ export interface TransfersOptions {
   readonly memory: SharedMemory;
   readonly pool: Pool;
   readonly compile: Launcher['compile'];
-  /** Queues the commands that wait to be fused. */
+  /** Moves to the queue all commands that wait to be fused. */
   flush(): void;
-  /** Adds the launch of a copy to the queue. */
+  /** Adds a launch (a command that is ready to run) to the queue. The command copies words. */
   copy(launch: Launch): void;
   /** Resolves when at least `phase` phases are completed. */
   until(phase: number): Promise<void>;
@@ -26,13 +26,16 @@ export interface Transfers {
   settleReads(buffer: SharedBuffer): void;
   /** Frees released buffers that are only kept for pending reads, after copying the words that these reads need. */
   freeReleased(): void;
-  /** Writes `data` into a buffer from `word` on. Commands issued earlier still see the old words. */
+  /**
+   * Writes `data` into a buffer, starting at the word with index `word`. Commands issued before the write still see the
+   * old words.
+   */
   write(buffer: SharedBuffer, word: number, data: Uint32Array): void;
   /** Fills a buffer from the host. No command may use the buffer until the promise resolves. */
   upload(buffer: SharedBuffer, source: WordSource): Promise<void>;
   /**
-   * Passes words of a buffer to `take`, slice by slice. The words have the values that result from the commands issued
-   * so far.
+   * Passes `words` words of a buffer to `take`, slice by slice. The words have the values that result from the commands
+   * issued before this call.
    */
   readTo(buffer: SharedBuffer, word: number, words: number, take: WordSink): Promise<void>;
   read(buffer: SharedBuffer, word: number, words: number): Promise<Uint32Array>;
@@ -94,7 +97,8 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     if (buffer.fence > pool.completed) await until(buffer.fence);
     await fillMemory(source, {
       place(at, bytes) {
-        // The memory may have been dropped during the pause.
+        // The backend may have been closed while `fillMemory` paused. Then `check` throws, before the dropped memory is
+        // used.
         pool.check();
         return new Uint8Array(memory.memory.buffer, buffer.address + at, bytes);
       },
@@ -141,7 +145,8 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
           copySlice(read, COPY_SLICE);
           if (read.copied < read.words) {
             await pool.turn();
-            // The memory may have been dropped during this turn.
+            // The backend may have been closed during `pool.turn`. Then `check` throws, before the dropped memory is
+            // used.
             pool.check();
           }
         }

@@ -28,7 +28,7 @@ import {
 
 export interface CaptureHost {
   readonly workers: number;
-  /** Minimum number of rows for which a command waits to be fused with the commands that follow. */
+  /** A command with at least this number of rows waits to be fused with the commands that follow. */
   readonly fusedRows: number;
   readonly compile: Launcher['compile'];
 }
@@ -39,15 +39,15 @@ export interface CaptureHost {
  */
 const MAX_WRITTEN = 2 ** 12;
 /**
- * Maximum number of argument words of a tape (recorded launches). With this limit, the argument ring has room for
- * several calls. Larger scripts have no tape.
+ * Maximum number of argument words of a tape (recorded launches). With this limit, the ring buffer for the arguments of
+ * queued phases has room for several calls. A script that needs more words has no tape.
  */
 const MAX_WORDS = 2 ** 16;
 
 /**
- * Records the launches of a script (recorded commands) as a tape, without running them. Addresses, lengths and uniforms
- * that differ from call to call become symbols. Returns undefined if the script cannot become a tape. The script's
- * block of words holds lengths of tables; `counted` lists the words whose lengths only the device knows.
+ * Records the launches of a script (recorded commands) as a tape, without running the launches. Addresses, lengths and
+ * uniforms that differ from call to call become symbols. Returns undefined if the script cannot become a tape.
+ * `counted` lists the words of the script's block that hold lengths of tables known only to the device.
  */
 export function capture(host: CaptureHost, script: Script, counted: readonly number[]): Tape | undefined {
   const sources = createSources();
@@ -214,7 +214,7 @@ type Arena = ReturnType<typeof createArena>;
 /** Replaces the buffers of a script (recorded commands) by addresses that are relative to sources of the tape. */
 function createStandIns(sources: Sources, arena: Arena, block: ScriptBuffer, counted: readonly number[]) {
   const temporaries = new Map<DeviceBuffer, SharedBuffer>();
-  /** Stand-ins for the buffers that hold the counts of a call. */
+  /** Placeholders for the buffers with the counts. A count is a word on the device from which a length is computed. */
   const counts = counted.map((_, number) => ({ id: -1 - number, words: 1, number }));
 
   const addressOf = (buffer: DeviceBuffer, bytes: number, touched: Set<SharedBuffer>): number => {
@@ -247,7 +247,10 @@ function createStandIns(sources: Sources, arena: Arena, block: ScriptBuffer, cou
       temporaries.delete(buffer);
       return released;
     },
-    /** The command that computes a length from its count and writes it into the block of a call. */
+    /**
+     * Returns the command that computes the length with index `number` in `counted`, from a word on the device. The
+     * command writes the length into word `word` of the block.
+     */
     countCommand(number: number, word: number): KernelCommand {
       const { module, arrays } = countProgram({ buffer: counts[number]!, word: 0, minus: 0, limit: 0 });
       const first = block.words + 2 * number;

@@ -5,8 +5,8 @@ import type { Submission } from '../commands/launch.ts';
  * addresses of buffers, the lengths and the uniforms. All launches of a call share one argument block, which starts
  * with the values of the call.
  *
- * Each of these addresses, lengths and uniforms is a source and has a number. If a word of the tape depends on a
- * source, the tape contains the difference from the source.
+ * Each of these addresses, lengths and uniforms is called a source and has a number. If an argument word depends on a
+ * source, the tape contains the difference between the word and the source. Each call adds the source's value.
  */
 export interface Tape {
   /** The sources of the tape (recorded launches): addresses, lengths and uniforms that are only known at the call. */
@@ -23,9 +23,12 @@ export interface Tape {
    * phases if it is not 0.
    */
   readonly gate: number | undefined;
-  /** Indices of the words in the call's block that hold lengths of tables, for lengths that only the device knows. */
+  /** Indices of the words in the call's block that hold lengths of tables known only to the device. */
   readonly counted: readonly number[];
-  /** Number of words with values of the call: first the words of the script's block, then two words per count. */
+  /**
+   * Number of words at the start of the argument block that hold values of the call: first the words of the script's
+   * block, then two words, `minus` and `limit`, for each length in `counted`.
+   */
   readonly valueWords: number;
   readonly functions: ReadonlySet<number>;
 }
@@ -41,7 +44,7 @@ export type TapeSource =
    */
   | { readonly kind: 'input'; readonly at: number; readonly bytes: number }
   | { readonly kind: 'result'; readonly at: number }
-  /** The address of the word that holds a count. */
+  /** The address of a count: a word on the device from which a length is computed. */
   | { readonly kind: 'count'; readonly number: number }
   /** A value of the call, such as a uniform. */
   | { readonly kind: 'value'; readonly word: number };
@@ -62,7 +65,8 @@ export interface TapedTask {
 
 export interface TapedLength {
   /**
-   * The address of the count, as an offset from a source. Undefined if the length is fixed; the length is then `limit`.
+   * The address of the count, as an offset from a source. A count is a word from which the length is computed:
+   * `min(limit, max(0, count − minus))`. Undefined if the length is fixed; the length is then `limit`.
    */
   readonly count: { readonly source: number; readonly bytes: number } | undefined;
   readonly minus: number;
@@ -72,8 +76,8 @@ export interface TapedLength {
 export interface TapedLaunches {
   readonly words: Uint32Array;
   /**
-   * The additions at each call, as pairs: the index of a word, then the index of the source whose value is added to
-   * this word.
+   * The words to complete at each call, as pairs of numbers: the index of a word, then the number of the source whose
+   * value is added to this word.
    */
   readonly patches: Uint32Array;
   readonly phases: readonly TapedPhase[];
@@ -104,8 +108,8 @@ export function partsOfSymbol(word: number): { readonly source: number; readonly
 }
 
 /**
- * The launches of one call. The queue may refer to the launches until their phases are written to the ring of the
- * queue.
+ * The launches of one call. The queue may keep a reference to this object until all phases are written to the ring
+ * buffer from which the workers read phases.
  */
 export interface PlayedLaunches extends Submission {
   /** The value of each source in this call. Source 0, the address of the arguments, is set by `placed`. */

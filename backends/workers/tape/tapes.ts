@@ -12,8 +12,8 @@ import { createPlayed, type PlayedLaunches, type Tape, type TapedLength, type Ta
 export interface Tapes {
   /**
    * Plays a script (recorded commands). Returns false if there is no tape (recorded launches) or no memory for the
-   * call, so that the caller must issue the commands one by one. If the gate of the script (a word that disables its
-   * commands) is known to be shut, does nothing and returns `over`.
+   * call; the caller must then issue the commands one by one. The gate of a script is a word that disables the commands
+   * if it is not 0. If the gate is known not to be 0, does nothing and returns `'over'`.
    */
   play(script: Script, call: ScriptCall): boolean | 'over';
   bytesOf(script: Script): number;
@@ -30,9 +30,9 @@ export interface TapesHost {
    * idle.
    */
   readonly inlineNanoseconds: number;
-  /** Queues the commands that wait to be fused. */
+  /** Moves to the queue all commands that wait to be fused. */
   flush(): void;
-  /** Whether the function was dropped from the cache of kernels. */
+  /** Whether the function with number `run` was dropped from the cache of kernels. */
   isForgotten(run: number): boolean;
   /** How often functions have been dropped from the cache of kernels so far. */
   forgettings(): number;
@@ -55,8 +55,8 @@ interface Playable {
 }
 
 /**
- * The tapes (recorded launches) of a script. The key lists the words of the call's block whose values only the device
- * knows. The value is undefined if the script cannot become a tape.
+ * The tapes (recorded launches) of a script. Each key of the map lists the words of the call's block that hold lengths
+ * known only to the device. The map contains undefined for a key if the script cannot become a tape.
  */
 type ScriptTapes = Map<string, Playable | undefined>;
 
@@ -149,7 +149,7 @@ function wordAt(memory: SharedMemory, address: number): number {
   return memory.words()[address / 4]!;
 }
 
-/** Records, in each buffer of a call, that issued commands up to number `issued` may use the buffer. */
+/** Records, in each buffer of a call, that the buffer may be in use until `issued` phases are completed. */
 function noteUse(memory: SharedMemory, { inputs, results, counts }: ScriptCall, issued: number): void {
   const note = (buffer: DeviceBuffer): void => {
     memory.resolve(buffer).fence = issued;
@@ -182,7 +182,8 @@ function playTape(host: TapesHost, playable: Playable, call: ScriptCall, arena: 
     } while (unit < units.length && isShort(host, playable, unit));
     if (unit === units.length) return;
     pool.check();
-    // The units that have run wrote counts into the argument block. The remaining units need these counts as values.
+    // The units (groups of launches) that have run may have written lengths into their argument block. The remaining
+    // units have another argument block, so these lengths are copied to the values of the call.
     const first = args / 4;
     alone.values.set(memory.words().subarray(first, first + alone.values.length));
   }
@@ -243,8 +244,8 @@ function isShort({ memory, inlineNanoseconds }: TapesHost, { tape, alone }: Play
 }
 
 /**
- * The current value of a length. Must only be called while no command is running, because a command may change the
- * count.
+ * The current value of a length. Must only be called while no command is running, because a command may change the word
+ * from which the length is computed.
  */
 function lengthNow(memory: SharedMemory, { sources, values }: PlayedLaunches, length: TapedLength): number {
   const { count, minus, limit } = length;
@@ -266,7 +267,7 @@ function worstCase({ tape, alone }: Playable, first: number): number {
   return sum;
 }
 
-/** The number of rows of a command if the host knows the count, otherwise the limit of the length. */
+/** The number of rows of a command if the host knows this number, otherwise `limit`, the upper bound. */
 function maxRows(
   { counted }: Tape,
   { values }: PlayedLaunches,

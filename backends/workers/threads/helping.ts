@@ -24,7 +24,7 @@ export function helpUntil(phase: number, taker: ChunkTaker, options: HelpOptions
   const { workers, lingering, milliseconds, look, isStopped } = options;
   const start = performance.now();
   const place = milliseconds > 0 ? takePlace(words, workers) : undefined;
-  // All cores are busy with workers, so polling would slow one of them down.
+  // All cores are busy with workers, so polling by the calling thread would slow a worker down.
   if (place === undefined && workers - Atomics.load(words, control.asleep) > lingering) return false;
   const end = start + (place === undefined ? LOOKING : milliseconds);
   const mayGoOn = (): boolean => performance.now() < end;

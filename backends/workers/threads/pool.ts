@@ -46,14 +46,14 @@ export interface Pool {
    * receive the functions with the first command that uses them.
    */
   install(functions: readonly FunctionBody[]): number;
-  /** Whether the function with this number is installed. */
+  /** Whether the function with number `run` is installed. */
   has(run: number): boolean;
   /** Drops functions. Commands issued later must not use them. */
   uninstall(functions: readonly number[]): void;
   /**
    * Adds the phases from index `first` on to the queue. `nanoseconds` bounds the time that these phases take in the
-   * worst case; by default there is no bound. Returns whether all phases fit into the ring. If some do not fit, the
-   * caller must no longer change the submission.
+   * worst case; by default there is no bound. Returns whether all phases fit into the ring buffer from which the
+   * workers read phases. If some phases do not fit, the caller must no longer change the submission.
    */
   submit(given: Submission, nanoseconds?: number, first?: number): boolean;
   /** Runs a command on the calling thread as worker 0. Must only be called while the pool is idle. */
@@ -84,7 +84,7 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
-/** A submission that has phases outside the ring, because the ring is full. */
+/** A submission with phases that are not yet in the ring (the ring buffer from which the workers read phases). */
 interface Pending {
   readonly given: Submission;
   /** Number of phases issued up to the end of this submission. */
@@ -146,13 +146,14 @@ export async function createPool(
   const threads = await startAll(setups, platform);
   const { turn } = platform;
   const pool = createQueue({ memory, shared, runtimeModule, signal, threads, turn, lingering, helpMilliseconds });
-  // Failures must be noticed from the start: a thread can end while others are still starting, even after it was ready.
+  // Failures must be noticed from the start: a thread that is ready can end while other threads are still starting.
   let giveUp: ((error: unknown) => void) | undefined;
   const failed = new Promise<never>((_, reject) => {
     giveUp = reject;
   });
   const started = threads.map((thread) => follow(thread, pool, signal, giveUp!));
-  // Only the start awaits this promise. Later, `pool.check` reports failures to the callers.
+  // Nothing awaits this promise after the start, so this handler prevents an unhandled rejection. After the start,
+  // `pool.check` reports failures to the callers.
   failed.catch(() => {});
   try {
     await Promise.race([Promise.all(started), failed]);
@@ -240,8 +241,8 @@ function createQueue(parts: QueueParts): Pool {
   let watching = false;
   let closed: Promise<void> | undefined;
   /**
-   * The calling thread may help once this number of phases are completed, because one of these phases may take too
-   * long.
+   * The calling thread must not help the workers until this number of phases are completed. The reason is that one of
+   * these phases may take too long, or use a function that the calling thread has dropped.
    */
   let longUntil = 0;
 
@@ -255,8 +256,8 @@ function createQueue(parts: QueueParts): Pool {
   };
 
   /**
-   * The lowest phase that a worker may still read from the ring. Sleeping workers are ignored, because they read
-   * nothing.
+   * The lowest number of a phase that a worker may still read from the ring. Sleeping workers are ignored, because they
+   * read no phases.
    */
   const slowest = (): number => {
     const now = look();
@@ -282,7 +283,7 @@ function createQueue(parts: QueueParts): Pool {
     Atomics.store(words, at + slot.done, 0);
   };
 
-  /** Moves phases from the backlog into the ring, as far as there is room. */
+  /** Moves phases from the backlog (phases that are not yet in the ring) into the ring, until the ring is full. */
   const pump = (): void => {
     const before = written;
     const reach = backlog.length === 0 ? 0 : slowest() + RING_SLOTS;
@@ -343,7 +344,10 @@ function createQueue(parts: QueueParts): Pool {
     for (const { resolve } of done) resolve();
   };
 
-  /** Refills the ring and resolves waiting callers, until no caller waits and the backlog is empty. */
+  /**
+   * Refills the ring from the backlog and resolves the promises of callers that wait, until no caller waits and the
+   * backlog is empty.
+   */
   const watch = async (): Promise<void> => {
     if (watching) return;
     watching = true;
@@ -360,12 +364,12 @@ function createQueue(parts: QueueParts): Pool {
         const target = Math.min(refill, ...waiters.map(({ phase }) => phase));
         const before = signal.now();
         Atomics.store(words, control.target, target | 0);
-        // The workers read the target after they complete a phase. A phase that is completed after this check therefore
-        // raises the signal.
+        // Workers that complete a phase compare the number of completed phases with `control.target`. The target is
+        // already set, so a worker raises the signal if the target is reached after the following check.
         const now = look();
         if (now >= target) continue;
-        // If everything in the ring is done, no worker will raise the signal. The backlog then only waits for a slow
-        // worker to advance its position, so this function checks again after 1 ms.
+        // If everything in the ring is done, no worker will raise the signal. The backlog (phases outside the ring)
+        // then only waits for a slow worker to advance its position, so `watch` checks again after 1 ms.
         const timeout = now === written ? 1 : Number.POSITIVE_INFINITY;
         await signal.change(before, timeout);
       }
@@ -382,7 +386,8 @@ function createQueue(parts: QueueParts): Pool {
     backlog.length = 0;
     Atomics.store(words, control.stop, 1);
     Atomics.store(new Int32Array(heap!.memory.buffer), fixed.stop / 4, 1);
-    // Changes the words on which threads sleep, so that a thread does not fall asleep on an old value.
+    // Changes the words on which threads sleep, so that a thread that is about to sleep notices the change and stays
+    // awake.
     for (const word of [control.issued, control.completed]) {
       Atomics.add(words, word, 1);
       Atomics.notify(words, word);

@@ -99,11 +99,14 @@ export const fixed = {
    */
   compaction: 1024,
   /**
-   * Table of vector masks for the 16 subsets of four lanes: the last lane of the subset and all lanes after it, or all
-   * lanes if the subset is empty.
+   * Table of vector masks for the 16 subsets of four lanes. Each mask selects the last lane of the subset and all lanes
+   * after this lane. The mask of the empty subset selects all lanes.
    */
   lastRun: 1280,
-  /** Table of vector masks for the 16 subsets of four lanes: all lanes if the subset is empty, else no lanes. */
+  /**
+   * Table of vector masks for the 16 subsets of four lanes. The mask of the empty subset selects all lanes; the other
+   * masks select no lanes.
+   */
   noHead: 1536,
   /** Start of the ring of argument blocks. */
   arguments: 65536,
@@ -122,7 +125,7 @@ export interface InstallMessage {
   readonly exports: readonly string[];
 }
 
-/** Tells the workers to remove functions. No phase from number `phase` on uses them. */
+/** Tells the workers to remove functions. No phase from number `phase` on uses these functions. */
 export interface ForgetMessage {
   readonly kind: 'forget';
   readonly functions: readonly number[];
@@ -138,8 +141,8 @@ export interface WorkerSetup {
   readonly control: SharedArrayBuffer;
   readonly runtime: WebAssembly.Module;
   /**
-   * Whether the worker must also send a message when it raises the signal, because the host cannot wait for the signal
-   * itself.
+   * Whether the worker must also send a message when it raises the signal. Needed if the host has no
+   * `Atomics.waitAsync` to wait for the signal.
    */
   readonly saysSignals: boolean;
   /**
@@ -165,7 +168,7 @@ export function isShut(runtime: Runtime, gate: number): boolean {
   return gate !== 0 && runtime.length(gate, 0, 1) !== 0;
 }
 
-/** The number of chunks of a phase, from the current value of its length. */
+/** The number of chunks of a phase, computed from the current length of the phase. */
 export function chunksOf(
   runtime: Runtime,
   count: number,

@@ -3,8 +3,8 @@ import { control } from './queue.ts';
 /** The word of the control block through which workers wake the host. */
 export interface Signal {
   /**
-   * Whether a worker must also send a message when it changes the word, because the host cannot wait for a change
-   * itself.
+   * Whether a worker must also send a message when it changes the word. Needed if the host has no `Atomics.waitAsync`
+   * to wait for the change.
    */
   readonly isSaid: boolean;
   /** Returns the current value of the word. */

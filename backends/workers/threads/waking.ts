@@ -1,13 +1,16 @@
 import { control } from './queue.ts';
 
 /**
- * Work with a worst-case bound below this number of nanoseconds is brief. With vectors and several threads, it takes
- * only a fraction of the bound. A caller that waits for brief work helps, so only one worker is woken as long as no
- * more work is issued.
+ * Work is brief if its worst-case time is below this number of nanoseconds. The actual time is only a fraction of the
+ * worst case, because of vectors and several threads. A caller that waits for brief work helps the workers. One awake
+ * worker is therefore enough, as long as the total of the queued work is brief.
  */
 const BRIEF = 2.4e6;
 
-/** Number of messages after which sleeping workers are woken to receive them. */
+/**
+ * If more than this number of messages are sent without all workers being woken, the next command wakes all workers, so
+ * that sleeping workers receive the messages.
+ */
 const MESSAGES_A_NAP = 64;
 
 export function isBrief(nanoseconds: number): boolean {
@@ -17,9 +20,11 @@ export function isBrief(nanoseconds: number): boolean {
 /** Wakes sleeping workers, but not more of them than useful, because waking takes time. */
 export interface Waking {
   /**
-   * Wakes workers for a command that was just issued. For brief work, wakes only one worker, because the calling thread
-   * may soon wait and help. For more work, wakes workers until only one core is left for the calling thread. The
-   * remaining workers are woken at the end of the current turn of the event loop.
+   * Wakes workers for a command that was just issued and takes at most `nanoseconds`. Wakes all workers at once if the
+   * command is not brief or the calling thread does not help. Otherwise, if the total of the queued work is brief,
+   * wakes only one worker, because the calling thread may soon wait and help. If the total is not brief, wakes workers
+   * until only one core is left for the calling thread. The remaining workers are woken at the end of the current turn
+   * of the event loop.
    */
   forCommand(nanoseconds: number, wasIdle: boolean): void;
   /** Wakes all workers, if any phase is not completed. */
@@ -76,7 +81,8 @@ export function createWaking({ words, workers, lingering, mayHelp, isWorkLeft }:
         all();
         return;
       }
-      // If the pool has only one worker, the worker is not woken yet: the calling thread takes its place if it waits.
+      // The worker of a pool with only one worker is not woken yet. If the calling thread waits for the command, this
+      // thread takes the place of the worker.
       if (workers > 1) wake(isBrief(queued) ? 1 : lingering);
       wakeLate();
     },

@@ -25,7 +25,8 @@ export class LaneCode {
   #offset = 0;
 
   /**
-   * @param checked - whether every gather checks its own bounds. If gathers do not, the caller must test `inRange`.
+   * @param checked - whether every gather checks its own bounds. If false, the caller must check the bounds of gathers
+   * by `inRange`.
    */
   constructor(code: Code, sources: VectorSources, checked: boolean) {
     this.#code = code;
@@ -78,8 +79,8 @@ export class LaneCode {
   }
 
   /**
-   * Prefetches: loads a byte from each cache line that the contiguous reads will access for the indices below `end`.
-   * Combines the bytes in the local `into`, so that the compiler keeps the loads.
+   * Emits code that prefetches: the code loads a byte from each cache line that the contiguous reads will access for
+   * the indices below `end`. The code combines the bytes in the local `into`, so that the compiler keeps the loads.
    */
   touch(into: Int32Local, end: Int32): void {
     const code = this.#code;
@@ -105,8 +106,8 @@ export class LaneCode {
   }
 
   /**
-   * The value of a node as an expression. The first call for a node emits the code that computes it, so the expression
-   * must be used immediately. For a varying node, the reads for the current index must be in bounds.
+   * The value of a node as an expression. The first use emits the code that computes the node, so the expression must
+   * be used immediately. For a varying node, the reads for the current index must be in bounds.
    */
   scalar(node: Node): Scalar {
     if (node.kind === 'literal') return literal(node.type, node.value);

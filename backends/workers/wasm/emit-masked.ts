@@ -97,7 +97,10 @@ export class MaskedCode {
     return operand.kind === 'local' ? this.#kinds.kinds.get(operand.id)! : 'uniform';
   }
 
-  /** The ids of uniform locals that are needed as vectors, because a vector statement or a result uses them. */
+  /**
+   * The ids of uniform variables of the program that are needed as vectors, because a vector statement or a result uses
+   * these variables.
+   */
   #findSplatted(): ReadonlySet<number> {
     const found = new Set<number>();
     const add = (operand: Operand): void => {
@@ -116,7 +119,8 @@ export class MaskedCode {
   }
 
   /**
-   * Branches to `elsewhere` if an array has fewer elements than a read of consecutive elements loads (4 per vector).
+   * Emits branches to `elsewhere`, taken if an array has fewer elements than a read of consecutive elements loads (4
+   * per vector).
    */
   #requireLengths(): void {
     for (const name of this.#kinds.arrays) {
@@ -175,8 +179,8 @@ export class MaskedCode {
   }
 
   /**
-   * Stores a uniform value in the local of a variable. If vector code uses the variable, also sets a vector of the
-   * value.
+   * Emits code that stores a uniform value in the local of a variable. If vector code uses the variable, the emitted
+   * code also sets a vector local, with the value in all lanes.
    */
   #keepScalar({ id, type }: Variable, value: Scalar): void {
     const code = this.#code;

@@ -71,9 +71,9 @@ export class VectorCode {
   }
 
   /**
-   * Leaves the first and the last indices to the scalar loop, if the given conditions test for them by `index = 0` or
-   * `index + 1 ≥ end`. These tests, also as operands of `or`, are then always false in the vector loop and need no
-   * code. Must be called before `prepare`.
+   * Leaves to the scalar loop all indices for which a given condition `index = 0` or `index + 1 ≥ end` is true. In the
+   * vector loop, these conditions, also as operands of `or`, are then always false and need no code. Must be called
+   * before `prepare`.
    */
   peelEnds(nodes: readonly Node[]): void {
     for (const node of nodes) {
@@ -94,9 +94,10 @@ export class VectorCode {
   }
 
   /**
-   * Narrows a range to the indices for which the vector code is valid. All reads must be in bounds, contiguous reads
-   * must not be below their floors (lower bounds of their indices), and the indices left to the scalar loop are
-   * excluded. If required, `from` becomes a multiple of {@link MAX_IN_ROUND}.
+   * Emits code that narrows the range `from` … `to − 1` to the indices for which the vector code is valid. All reads
+   * must be in bounds. The index of a contiguous read must not be below its floors (lower bounds). The indices that
+   * `peelEnds` leaves to the scalar loop are excluded. If the code needs aligned indices, `from` becomes a multiple of
+   * {@link MAX_IN_ROUND}.
    */
   narrow(from: Int32Local, to: Int32Local): void {
     const code = this.#code;
@@ -115,18 +116,21 @@ export class VectorCode {
   }
 
   /**
-   * Narrows a range to the indices for which a shared read is in bounds. A shared read loads one element for several
-   * adjacent indices.
+   * Emits code that narrows a range to the indices for which a shared read is in bounds. A shared read loads one
+   * element for several adjacent indices.
    */
   #narrowToShared({ slot, by }: SharedNode, to: Int32Local): void {
     lower(this.#code, to, clamped(this.#code, this.#sources.arrays[slot]!.length.extendU().shl(by)));
   }
 
-  /** Rounds `from` up to a multiple of {@link MAX_IN_ROUND}. If the sum overflows, sets `from` to `to`. */
+  /**
+   * Emits code that rounds `from` up to a multiple of {@link MAX_IN_ROUND}. If the multiple exceeds 32 bits, the code
+   * sets `from` to `to`.
+   */
   #align(from: Int32Local, to: Int32Local): void {
     const next = this.#code.local(I32);
     const multiple = from.add(MAX_IN_ROUND - 1).and(-MAX_IN_ROUND);
-    // If the multiple is less than `from`, the sum has overflowed.
+    // If the multiple is less than `from`, the addition of `MAX_IN_ROUND − 1` has overflowed.
     from.set(next.ltU(from).select(to, next.tee(multiple)));
     this.#code.release(next);
   }
@@ -136,7 +140,9 @@ export class VectorCode {
     return new Map(floors.map((floor) => [`${floor.shift.id},${floor.min.id}`, floor])).values();
   }
 
-  /** Narrows a range to the indices for which index + `shift` is at least `min` and does not overflow. */
+  /**
+   * Emits code that narrows a range to the indices for which index + `shift` is at least `min` and does not overflow.
+   */
   #narrowToFloor({ shift, min }: Floor, from: Int32Local, to: Int32Local): void {
     const code = this.#code;
     const without = (bound: Int32): Int32 => clamped(code, bound.extendU().sub(this.#integer(shift).extendS()));
@@ -144,7 +150,7 @@ export class VectorCode {
     lower(code, to, without(i32(-1)));
   }
 
-  /** Narrows a range to the indices for which a peeled comparison (see `peelEnds`) is false. */
+  /** Emits code that narrows a range to the indices for which a peeled comparison (see `peelEnds`) is false. */
   #narrowToNever(node: OperationNode, from: Int32Local, to: Int32Local): void {
     const end = endOf(node);
     if (end === undefined) from.set(from.add(from.isZero()));

@@ -50,10 +50,11 @@ function tilesPerGroup({ form }: Pass): number {
 }
 
 /**
- * Sorts stably by one digit, in three steps: the first counts the digits of every tile, the second scans the counts
- * digit by digit, and the third moves the rows. Within a tile, a thread finds its rank among the threads with the same
- * digit from bit masks of thread numbers. The result therefore depends neither on subgroups nor on the order of
- * workgroups. On devices with expensive barriers, every thread processes its own tile instead.
+ * Sorts stably by one digit, in three steps. The first step counts the digits of every tile, the second scans the
+ * counts digit by digit, and the third moves the rows. In the third step, each digit has a bit mask of the threads
+ * whose rows have this digit. The mask gives each of these threads its rank among them. The result therefore depends
+ * neither on subgroups nor on the order of workgroups. On devices with expensive barriers, each tile is instead
+ * processed by a single thread, without masks.
  */
 export function radixPass(
   engine: Engine,
@@ -85,7 +86,7 @@ export function radixPass(
   pool.release(places);
 }
 
-/** Types of the fields of a row in {@link scatter}: key, payload and place. */
+/** Types of the fields of a row in {@link scatter}: key, payload and destination index. */
 const RESULTS: readonly ScalarType[] = ['u32', 'u32', 'u32'];
 
 function storesOf({ keys, payload }: Columns, capacity: number): Store[] {
@@ -122,7 +123,7 @@ ${form === 'workgroup' ? countByWorkgroup(tile, out) : countByThread(out)}`,
   });
 }
 
-/** WGSL that computes the number of the tile and the range `first` … `end` of its elements. */
+/** Emits WGSL that computes the tile's number and the index range `first` … `end` of the tile's elements. */
 function emitTile({ form, source, tile, tilesWord }: Pass): string {
   const number = form === 'workgroup' ? GROUP_NUMBER : `${GROUP_NUMBER} * ${LONE_THREADS}u + t`;
   return `let n = ${lengthExpression(source.length)};
@@ -149,8 +150,8 @@ function byDigit(text: string): string {
 }
 
 /**
- * WGSL of a private array with one word per digit. If it were declared inside a function, SwiftShader would take twice
- * as long to compile the kernel.
+ * Declares a private WGSL array with one word per digit. If the array were declared inside a function, SwiftShader
+ * would take twice as long to compile the kernel.
  */
 function ownWords(name: string): string {
   return `var<private> ${name}: array<u32, ${DIGITS}>;`;
@@ -161,7 +162,7 @@ function countByThread(out: number): string {
 for (var d = 0u; d < ${DIGITS}u; d++) { store_${out}(d * tiles + tile, bins[d]); }`;
 }
 
-/** The emit module of the scan of counts: it returns the exclusive prefix. */
+/** The `emit` module of the scan of the counts. It returns the exclusive prefix, which the scan then stores. */
 const exclusive = record({ name: 'exclusive', parameters: ['u32', 'u32', 'u32'], results: ['u32'] }, ([, before]) => [
   before!,
 ]);
@@ -176,7 +177,7 @@ const plus: MonoidProgram = {
   commutative: true,
 };
 
-/** Computes, for every digit and tile, the place of the tile's first key with this digit. */
+/** Computes, for every digit and tile, the index in the sorted output of the tile's first key with this digit. */
 function scanCounts(engine: Engine, counts: Memory, places: Memory): void {
   const length = counts.words;
   const column = { buffer: counts, storage: 'u32', offset: 0, length } as const;
@@ -251,7 +252,7 @@ for (var i = first; i < end; i++) {
 }`;
 }
 
-/** WGSL of functions that find a thread's rank among the threads of its workgroup with the same digit. */
+/** WGSL functions that rank a thread among those threads of its workgroup whose keys have the same digit. */
 const ranking = `var<workgroup> masks: array<atomic<u32>, ${DIGITS * MASK_WORDS}>;
 var<workgroup> next: array<u32, ${DIGITS}>;
 fn enter(d: u32, t: u32) { atomicOr(&masks[d * ${MASK_WORDS}u + (t >> 5u)], 1u << (t & 31u)); }

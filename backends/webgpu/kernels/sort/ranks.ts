@@ -3,9 +3,9 @@ import { laneSets } from '../shared/subgroups.ts';
 import { DIGIT_BITS, DIGITS } from './radix-rows.ts';
 
 /**
- * WGSL that ranks the keys of a tile by a digit. In the workgroup array `shared_words`, every subgroup has one counter
- * per digit. The variable `counters` is the index of the subgroup's first counter. The digits of a thread's keys are in
- * `d0`, `d1` …, and subgroups have `min` to `max` lanes.
+ * The functions of this file emit WGSL that ranks the keys of a tile by a digit. In the workgroup array `shared_words`,
+ * every subgroup has one counter per digit. The variable `counters` is the index of the subgroup's first counter. The
+ * digits of a thread's keys are in `d0`, `d1` …, and subgroups have `min` to `max` lanes.
  */
 
 /** WGSL of `alike(d)`, which returns the set of the lanes whose digit equals d. */
@@ -21,9 +21,9 @@ export function emitAlike(min: number, max: number): string {
 }
 
 /**
- * WGSL statements that set `p0`, `p1` … to the ranks of a thread's keys. A rank is the digit's counter plus the number
- * of preceding keys of the subgroup with the same digit. Ballots find the lanes with equal digits, and the first of
- * these lanes adds the number of lanes to the counter.
+ * Emits WGSL statements that set `p0`, `p1` … to the ranks of a thread's keys. For each of the digits `d0`, `d1` …,
+ * ballots find the lanes with equal digits. A key's rank is the digit's counter plus the number of lower lanes with
+ * this digit. The lowest lane with a digit then adds the number of lanes with this digit to the counter.
  */
 export function emitRanks(items: number): string {
   return `let below = lanes_below(lane);
@@ -64,8 +64,9 @@ let count${j} = e${j}_${subgroups - 1} + c${j}_${subgroups - 1};`,
 }
 
 /**
- * WGSL statements that replace each counter of a subgroup and digit by the tile's first place for the keys of this
- * subgroup with this digit. `start0` … must be the first places of the digits.
+ * Emits WGSL statements that replace each subgroup's counter of a digit by an index in the sorted tile: the index of
+ * the subgroup's first key with this digit. `start0` … must be the indices of the tile's first keys with the digits
+ * `digit0` ….
  */
 export function emitPlacesByDigit(threads: number, subgroups: number): string {
   const { own, holders } = shareOf(threads);

@@ -84,7 +84,10 @@ ${emitDeclarations(tile)}`,
   return true;
 }
 
-/** Number of words of workgroup memory that hold either the counters of all subgroups or one word per row. */
+/**
+ * Number of words of the workgroup array that holds, at different times, the counters of all subgroups and one word per
+ * row.
+ */
 function exchangeWords(threads: number, items: number, min: number): number {
   return Math.max((threads / min) * DIGITS, threads * items);
 }
@@ -136,8 +139,8 @@ ${payload === undefined ? '' : write(payload, 'value')}`;
 }
 
 /**
- * WGSL that replaces each subgroup's counter of a digit by the first place in the tile of the subgroup's keys with this
- * digit.
+ * Emits WGSL that replaces each subgroup's counter of a digit by an index in the sorted tile: the index of the
+ * subgroup's first key with this digit.
  */
 function emitFirstPlaces(threads: number, groups: number): string {
   const { own, holders } = shareOf(threads);
