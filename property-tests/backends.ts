@@ -21,7 +21,7 @@ export interface TestBackend {
 
 /** All backends that are tested. This is the only list of them. */
 export const testBackends: readonly TestBackend[] = [
-  { name: 'reference', runs: THOROUGH ? 30 : 3, open: async (limits) => createReferenceBackend({ limits }) },
+  { name: 'reference', runs: THOROUGH ? 30 : 2, open: async (limits) => createReferenceBackend({ limits }) },
   {
     name: 'workers',
     runs: costlyCaseCount(25),
