@@ -134,16 +134,16 @@ export function bindArrays(program: LinkedProgram, bindings: Bindings): ArraySlo
 }
 
 /**
- * Identifies the WGSL of a linked program for the cache of pipelines. The key omits most parameter indices, because the
- * programs that were linked before determine these indices.
+ * Identifies the WGSL of a linked program for the cache of pipelines. Uniforms that read the same value of a prepared
+ * call share a parameter, so the key has the parameter index of every uniform. The key omits the indices of other
+ * parameters where the programs that were linked before determine them.
  */
 export function programKey({ prefix, module, arrays, uniforms }: LinkedProgram, slots: ArraySlots): string {
-  const [firstUniform] = uniforms.values();
   const each = arrays.map(({ name, storage, length, isInside, offsetWord, cells }) => {
     const place = cells === undefined ? `${slots.get(name)}` : `p${[...cells.values()].join('.')}`;
     return `${storage}${place}@${isInside ? '' : length.raw}.${offsetWord}`;
   });
-  return `${prefix}${moduleNumber(module)}(${each.join()};${firstUniform ?? ''})`;
+  return `${prefix}${moduleNumber(module)}(${each.join()};${[...uniforms.values()].join('.')})`;
 }
 
 /** WGSL of a linked program: functions that read its arrays, and the functions of its module. */

@@ -4,6 +4,7 @@ import { type PlainColumn, requireBytes, storeBytes, type Values } from './plain
 /** Decodes DELTA_BINARY_PACKED: integers of type INT32 or INT64, stored as differences. */
 export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
   if (into.length === 0) return;
+  const firstValue = checkedHeader(bytes, start, into.length);
   const reader = readerOf(bytes, start);
   const isWide = column.element.type === 'INT64';
   if (isWide) deltaBinaryUnpack(reader, into.length, new BigInt64Array(into.buffer, into.byteOffset, into.length));
@@ -12,7 +13,7 @@ export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, in
     deltaBinaryUnpack(reader, words.length, words);
     // The library hyparquet dropped the highest bit of the first value. Every value is a sum that includes the first
     // value, so this bit is wrong in all values.
-    if (hasWideFirst(bytes, start)) for (let i = 0; i < words.length; i++) words[i]! ^= 2 ** 31;
+    if (hasWideFirst(bytes, firstValue)) for (let i = 0; i < words.length; i++) words[i]! ^= 2 ** 31;
   } else {
     const narrow = new Int32Array(into.length);
     deltaBinaryUnpack(reader, into.length, narrow);
@@ -20,16 +21,47 @@ export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, in
   }
 }
 
-/** Number of varints before the first value: values per block, miniblocks per block, total number of values. */
-const HEADER_NUMBERS = 3;
+/** The number of values in a miniblock must be a multiple of this number. */
+const MINIBLOCK_UNIT = 32;
+/** Bytes of the longest varint that holds a number of 32 bits. */
+const LONGEST_NUMBER = 5;
 
 /**
- * Whether the first value is stored with 33 bits, of which hyparquet drops the highest. DuckDB stores u32 values of
- * 2^31 and more in this way. Other writers store the i32 that has the same 32 bits.
+ * Checks the header of encoded differences before it is passed to hyparquet, which trusts all numbers and may not end
+ * if they are wrong. The header states the values per block, the miniblocks per block and the total number of values.
+ *
+ * @returns The position of the first value, which follows the header.
  */
-function hasWideFirst(bytes: Buffer, start: number): boolean {
-  let at = start;
-  for (let numbers = 0; numbers < HEADER_NUMBERS; at++) if (bytes[at]! < 128) numbers++;
+function checkedHeader(bytes: Buffer, start: number, count: number): number {
+  const [blockSize, afterBlockSize] = numberAt(bytes, start);
+  const [miniblocks, afterMiniblocks] = numberAt(bytes, afterBlockSize);
+  const [, firstValue] = numberAt(bytes, afterMiniblocks);
+  const perMiniblock = blockSize / miniblocks;
+  if (!(perMiniblock > 0 && perMiniblock % MINIBLOCK_UNIT === 0)) {
+    throw new RangeError(`it has ${miniblocks} miniblocks in blocks of ${blockSize} values`);
+  }
+  // A block has a byte for every miniblock. The first value is not in a block.
+  if (count > 1) requireBytes(bytes, firstValue, miniblocks);
+  return firstValue;
+}
+
+/** Reads an unsigned varint of at most 32 bits. Returns the number and the position after it. */
+function numberAt(bytes: Buffer, start: number): [number: number, end: number] {
+  let number = 0;
+  for (let i = 0; i < LONGEST_NUMBER; i++) {
+    requireBytes(bytes, start + i, 1);
+    const byte = bytes[start + i]!;
+    number += (byte & 127) * 2 ** (7 * i);
+    if (byte < 128 && number < 2 ** 31) return [number, start + i + 1];
+  }
+  throw new RangeError('a number in the header of its differences is too large');
+}
+
+/**
+ * Whether the first value, which begins at byte `at`, is stored with 33 bits, of which hyparquet drops the highest.
+ * DuckDB stores u32 values of 2^31 and more in this way. Other writers store the i32 that has the same 32 bits.
+ */
+function hasWideFirst(bytes: Buffer, at: number): boolean {
   // A byte of a varint contains 7 bits of the number, and a flag that another byte follows. The lowest bit of the
   // number is its sign.
   const isLong = bytes.subarray(at, at + 4).every((byte) => byte >= 128);
@@ -74,6 +106,7 @@ export function readDeltaPrefixes(column: PlainColumn, bytes: Buffer, start: num
 
 /** Decodes lengths that are stored as differences. Returns the position after the encoded lengths. */
 function unpackLengths(bytes: Buffer, start: number, lengths: Int32Array): number {
+  checkedHeader(bytes, start, lengths.length);
   const reader = readerOf(bytes, start);
   deltaBinaryUnpack(reader, lengths.length, lengths);
   if (lengths.some((length) => length < 0)) throw new RangeError('a length is negative');

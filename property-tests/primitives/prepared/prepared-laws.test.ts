@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Context } from '../../../primitives/context.ts';
+import * as q from '../../../primitives/index.ts';
 import { dealToBackends, testBackends } from '../../backends.ts';
 import { THOROUGH } from '../../cases.ts';
 import { primitiveLaws } from '../../laws/all.ts';
@@ -30,4 +31,34 @@ describe.each(testBackends)('on $name, the pipelines of all laws', (backend) => 
 
 test('most pipelines of laws can be prepared', () => {
   expect(all.prepared).toBeGreaterThan(all.refused);
+});
+
+describe.each(testBackends)('on $name, a functor', ({ open }) => {
+  test('may read the same value of a call through any of its uniforms', async () => {
+    const context = new Context(await open());
+    const digits = q.fn(
+      { x: q.u32, a: q.uniform(q.u32), b: q.uniform(q.u32), c: q.uniform(q.u32) },
+      q.u32,
+      ({ x, a, b, c }) => x.mul(10).add(a).mul(10).add(b).mul(10).add(c),
+    );
+    const x = context.column(Uint32Array.of(1, 2));
+    const call = { first: 3, second: 4 };
+    const names = ['first', 'second'] as const;
+    // All pipelines differ only in which value of the call each uniform reads.
+    for (const a of names) {
+      for (const b of names) {
+        for (const c of names) {
+          const declared = { x: q.input(q.u32, 2), first: q.uniform(q.u32), second: q.uniform(q.u32) };
+          const prepared = context.prepare(declared, ({ x, ...given }) =>
+            context.materialize(q.map(digits, { x, a: given[a], b: given[b], c: given[c] })),
+          );
+          const tail = 100 * call[a] + 10 * call[b] + call[c];
+          expect(await context.read(prepared({ x, ...call })), `${a} ${b} ${c}`).toEqual(
+            Uint32Array.of(1000 + tail, 2000 + tail),
+          );
+        }
+      }
+    }
+    await context.close();
+  });
 });
