@@ -173,8 +173,8 @@ function wantsStatisticsAlone(values: OptionValues): boolean {
 }
 
 /**
- * Whether histograms are written to stdout although `--out` is not given. This is so if histograms are computed and no
- * other output goes to stdout.
+ * Whether histograms are written to stdout if `--out` is not given. True if `--format` is given, or if histograms are
+ * computed and no other output goes to stdout.
  */
 function printsHistograms(values: OptionValues): boolean {
   if (values.has('format')) return true;

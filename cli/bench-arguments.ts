@@ -44,7 +44,7 @@ const OUTPUTS = ['csv', 'json', 'html', 'svg'] as const;
 const DEFAULT_SIZES = [2 ** 10, 2 ** 14, 2 ** 18, 2 ** 21];
 const DEFAULT_ROUNDS = 7;
 
-/** Description of the option `--tuning`, for a file that `quadrille tune` has written. */
+/** Description of the option `--tuning`, whose value is the path of a file that `quadrille tune` has written. */
 export const TUNING_SPEC: OptionSpec = {
   name: 'tuning',
   value: 'FILE.json',
@@ -145,7 +145,7 @@ export function parseBenchArguments(args: readonly string[]): BenchOptions {
   return options;
 }
 
-/** Parses a list such as `a,b`. Every name must be one of the choices. */
+/** Parses a list such as `a,b`. Every name must occur in `choices`. */
 function parseChoices<C extends string>(list: string, option: string, choices: readonly C[]): C[] {
   const names = [...new Set(list.split(',').map((name) => name.trim()))];
   const stranger = names.find((name) => !(choices as readonly string[]).includes(name));

@@ -77,7 +77,10 @@ async function lineOfFault(path: string): Promise<number | undefined> {
   return line === undefined ? undefined : Number(line);
 }
 
-/** Registers tsx, so that a module in TypeScript can be imported. A checkout of this library already runs under tsx. */
+/**
+ * Registers tsx, so that a module in TypeScript can be imported. Does nothing in a checkout of this library, which
+ * already runs under tsx.
+ */
 async function useTypeScript(file: string): Promise<void> {
   if (import.meta.url.endsWith('.ts')) return;
   try {
@@ -159,7 +162,7 @@ export function chooseExperiments(
       remedy: meant === undefined ? `There are ${names.join(', ')}.` : `Did you mean ${meant}?`,
     });
   }
-  // A part that is the exact name of an experiment is not used as a prefix: `sort` does not select `sortByKey`.
+  // If an element of `only` is the exact name of an experiment, it is not a prefix: `sort` does not select `sortByKey`.
   return all.filter(({ name }) => only.some((part) => (names.includes(part) ? name === part : isMeant(name, part))));
 }
 

@@ -30,8 +30,8 @@ import { readTuning } from './tuning-file.ts';
  * Runs `quadrille bench`: measures the experiments, and writes the results. After Ctrl-C, it writes the results
  * obtained so far.
  *
- * @throws QuadrilleError `bench/wrong-answer` if a candidate gave a wrong answer, after all results have been written;
- * {@link Interrupted}; errors of the functions it calls.
+ * @throws QuadrilleError `bench/wrong-answer` if a candidate (a backend or a peer) gave a wrong answer, after all
+ * results have been written; {@link Interrupted} after Ctrl-C; any other error while loading, measuring or writing.
  */
 export async function runBench(options: BenchOptions, surroundings: Surroundings): Promise<void> {
   const started = performance.now();

@@ -19,8 +19,8 @@ const BUNDLED = ['rxjs', 'hyparquet', 'zstddec'];
 const external = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !BUNDLED.includes(name));
 
 /**
- * Excludes `bench` and `tune` from the bundle. Users' experiments import the library, so these two commands must run
- * from the modules of the library, where cli/quadrille.mjs starts them.
+ * Excludes `bench` and `tune` from the bundle. Users' experiments import the library, and these two commands must use
+ * the same modules. Therefore cli/quadrille.mjs starts both commands from dist/cli, not from the bundle.
  */
 const unbundled = {
   name: 'unbundled',

@@ -44,8 +44,8 @@ export interface CompareOptions extends BackendOptions, MemoryOptions, VoiceOpti
   /** Value of `--migrate`; undefined if the option is not given. */
   readonly migrate: 'on' | 'off' | undefined;
   /**
-   * Path of the JSON file with all figures, or `-` for stdout; undefined if the file is not written. The same holds for
-   * the paths below.
+   * Path of the JSON file with all numbers of the result, or `-` for stdout; undefined if the file is not written. The
+   * same holds for the paths below.
    */
   readonly out: string | undefined;
   readonly tables: readonly TableOutput[];

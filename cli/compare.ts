@@ -43,7 +43,7 @@ export interface CompareParts<C extends RunContext> {
     readonly countsLabels: boolean;
     readonly memoryBytes: number;
   }): Promise<TileParser>;
-  /** Creates a parser for boundary text that runs on the device of a context. */
+  /** Creates a parser for boundary text (polygons as text). The parser runs on the device of `context`. */
   openDeviceParser(context: C, pixelSize: number): Promise<TileParser['parse']>;
   crossCompare(context: C, job: CompareJob<C>): Promise<CrossCompareRun>;
 }
@@ -55,8 +55,8 @@ export type CompareJob<C> = Omit<CrossCompareJob<TileSource>, 'migrate' | 'reope
 };
 
 /**
- * Runs `quadrille compare`: reads both sets, compares them, and writes either all output files or none. Rows of tables
- * are written tile by tile. Rows on stdout appear immediately.
+ * Runs `quadrille compare`: reads both sets, compares them, and writes the results. Rows of tables are written tile by
+ * tile, to stdout or to temporary files. The temporary files become the output files only if the comparison succeeds.
  *
  * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
  */
@@ -163,7 +163,11 @@ function closing<T extends { close(): Promise<void> } | undefined>(value: T): As
   return { value, [Symbol.asyncDispose]: async () => value?.close() };
 }
 
-/** Opens another worker context after a thread of the current one has died. The caller closes the original context. */
+/**
+ * Returns a holder of the current context. If a thread of a worker context has died, `reopen` closes the current
+ * context and opens another one. When the holder is disposed of, it closes the current context, unless this is the
+ * original context, which the caller closes.
+ */
 function replacing<C extends RunContext>(context: C, open: () => Promise<C>, log: Log) {
   let current = context;
   const reopen = async (): Promise<C> => {
@@ -228,7 +232,7 @@ function tileMemory({ p, q }: Sets, { memoryBytes, workers = availableParallelis
   return Math.floor(memoryBytes / (2 * Math.min(workers, p.tiles.length + q.tiles.length)));
 }
 
-/** If the context is a GPU, also opens a context of workers, which takes over tasks when the GPU falls behind. */
+/** If `context` runs on a GPU, also opens a worker context, which takes over tasks when the GPU falls behind. */
 async function openOtherSide<C extends RunContext>(
   { migrate = 'on', workers }: CompareOptions,
   parts: CompareParts<C>,
@@ -246,8 +250,8 @@ function openWorkers<C extends RunContext>(
 }
 
 /**
- * Settings for the migration of tasks from the GPU to the workers. If both sets are boundary text, the GPU can also
- * parse tiles for the workers.
+ * Settings for moving tasks between the GPU and the workers. The workers can take over comparisons from the GPU. If
+ * both sets are boundary text (polygons as text), the GPU can take over the parsing of tiles from the workers.
  */
 async function migration<C extends RunContext>(
   { pixelSize }: CompareOptions,

@@ -2,8 +2,9 @@ import type { DeviceEntry, DeviceReport } from '../devices.ts';
 import type { Determinism } from '../primitives/contract/backend.ts';
 
 /**
- * Formats the report of `quadrille devices`: a table of devices, explanations of its columns, and remarks on devices. A
- * remark says how a device rounds. Remarks on exact devices are included only if `verbose` is true.
+ * Formats the report of `quadrille devices`: a table of devices, explanations of its columns, and remarks on devices.
+ * Remarks say why a device is not available, and how its arithmetic deviates. For a device whose f32 results are
+ * exact (because the code for it compensates), deviations are included only if `verbose` is true.
  */
 export function renderDevices({ auto, entries }: DeviceReport, { verbose }: { readonly verbose: boolean }): string {
   const rows = entries.map((entry, index) => row(entry, index === auto));

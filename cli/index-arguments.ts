@@ -18,7 +18,7 @@ import { parseDomain, parseLevels } from './domain-values.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, checkNoStdin, formatOfName, parseCrs, parseExtent } from './values.ts';
 
-/** A drawing of a tree to write, and its path; `-` is stdout. */
+/** Path and format of a drawing of a tree. The path `-` is stdout. */
 export interface PlotOutput {
   readonly path: string;
   readonly format: 'svg' | 'png';

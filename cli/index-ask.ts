@@ -21,14 +21,14 @@ import { quadrantBytes } from './memory.ts';
 
 /** A batch of consecutive queries from a file. */
 export interface QueryBatch {
-  /** Number of the batch's first query. */
+  /** Index, from 0, of the batch's first query among all queries that were not skipped. */
   readonly first: number;
   readonly count: number;
   /** Names of the queries; undefined if queries are named by their numbers. */
   readonly names: readonly string[] | undefined;
   /**
-   * Number of each query in the file. Undefined if no records can have been skipped; in this case, queries are numbered
-   * consecutively from `first`.
+   * For each query, its row number in the file, from 0; skipped rows have numbers too. If undefined, queries are
+   * numbered consecutively from `first`.
    */
   readonly numbers?: Float64Array | undefined;
   /** Number of bytes of the file that this batch takes up, to compute the progress. */
@@ -72,7 +72,7 @@ export interface Answers {
 
 /**
  * Bounds of the area that a query and a polygon share, in square units of the domain's coordinates. `sure` is 1 if even
- * the lower bound exceeds the threshold.
+ * the lower bound `min` exceeds the threshold `above` of the job.
  */
 export interface AnswerAreas {
   readonly min: Float64Array;
@@ -92,7 +92,10 @@ export interface QueryJob {
    * are omitted.
    */
   readonly above: number;
-  /** Whether only quadrants are compared. This is faster, but also finds polygons that share no area. */
+  /**
+   * Whether query polygons are compared only by their quadrants (quadtree squares), not by their edges. The comparison
+   * of quadrants is faster, but also finds some polygons that share no area with the query.
+   */
   readonly filterOnly: boolean;
   /** Maximum bytes for queries that are being answered. */
   readonly memoryBytes: number;
@@ -108,10 +111,10 @@ export interface QueryJob {
   readonly progressEvery: number;
 }
 
-/** The answering of queries, in progress. */
+/** A run of {@link askTree} that is in progress. */
 export interface QueryRun {
   readonly result: Promise<unknown>;
-  /** Progress in bytes of the queries that have been answered. */
+  /** Reports of how many bytes of the query file have been answered. */
   readonly progress$: Observable<ProgressReport>;
 }
 

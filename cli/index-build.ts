@@ -36,7 +36,7 @@ export interface BuildParts<C extends RunContext> extends DrawParts {
  * Runs `quadrille index build`: reads polygons, decomposes the polygons to quadrants, builds a tree, and writes the
  * tree with all requested drawings. If anything fails, nothing is written.
  *
- * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
+ * @throws Errors of the functions in `parts`; if {@link Surroundings.signal} is aborted, its abort reason.
  */
 export async function runIndexBuild<C extends RunContext>(
   options: BuildOptions,
@@ -66,7 +66,8 @@ export async function runIndexBuild<C extends RunContext>(
       ...figures,
     };
     const summary = buildSummary(file, facts);
-    // Without `--json`, stdout shows only one line about the tree, so a closed stdout is not an error.
+    // If no other output is written to stdout, the summary is written to stdout. Without `--json`, this summary is just
+    // one line, which is left out if stdout is closed.
     if (files.length === targets.length && (options.json || !isClosed(surroundings.stdout))) {
       const told = options.json ? JSON.stringify(summary.fields) : summary.lines[0];
       await writeToStdout(surroundings.stdout, [`${told}\n`], surroundings.signal);

@@ -19,7 +19,7 @@ import { CrsTurned, commonCrs, type LayerSet, standardDomain } from './index-lay
 import { type Placing, placeZones } from './index-place.ts';
 import { quadrantBytes } from './memory.ts';
 
-/** The inputs of a tree: sets of polygons, which are read in batches. */
+/** How to build a tree: the sets of polygons, which are read in batches, and the settings. */
 export interface TreeJob {
   readonly sets: readonly LayerSet[];
   readonly placing: Placing;
@@ -54,7 +54,7 @@ export interface BuildFigures {
 /** The construction of a tree, in progress. */
 export interface TreeRun {
   readonly result: Promise<BuiltTree>;
-  /** Progress in bytes of the files whose polygons have been decomposed. */
+  /** Progress in bytes of the input files. Bytes count once their polygons have been decomposed to quadrants. */
   readonly progress$: Observable<ProgressReport>;
   /** The statistics so far. */
   figures(): BuildFigures;
@@ -62,7 +62,7 @@ export interface TreeRun {
 
 interface Batch {
   readonly set: number;
-  /** Number of bytes of the file that this batch takes up, to compute the progress. */
+  /** Number of bytes that this batch takes up in its file. The progress is computed from these numbers. */
   readonly bytes: number;
 }
 
@@ -70,7 +70,7 @@ type ReadBatch = Batch & { readonly zones: Zones };
 type PlacedBatch = Batch & { readonly polygons: DomainPolygons; readonly firstPolygon: number };
 type DecomposedBatch = Batch & SetPart;
 
-/** A set of polygons that is being read and decomposed: what is known of it so far. */
+/** The polygons of one set that have been read and decomposed so far. */
 interface SetUnderWay {
   /** Number of polygons read so far, including skipped ones. */
   read: number;
@@ -81,7 +81,7 @@ interface SetUnderWay {
 /**
  * Builds a tree. A graph with bounded queues reads batches of polygons, places them in the domain, and decomposes them
  * to quadrants. So a batch can be parsed while another batch is decomposed on the device. The quadrants stay on the
- * device. At the end, one tree is built from all of them.
+ * device. At the end, one tree is built from the quadrants of all batches.
  */
 export function buildTree(context: Context, job: TreeJob): TreeRun {
   const { levels, keepsEdges, memoryBytes, sets, placing } = job;
@@ -136,8 +136,8 @@ export function buildTree(context: Context, job: TreeJob): TreeRun {
 }
 
 /**
- * Memory that quadrants need until the tree is written, relative to their own bytes. They are on the device for sorting
- * and building, then on the host, and then in the encoded file.
+ * Memory that quadrants need until the tree is written, divided by the size of the quadrants. The quadrants are on the
+ * device while they are sorted and the tree is built, then on the host, and then in the encoded file.
  */
 const QUADRANT_FACTOR = 8;
 

@@ -2,8 +2,8 @@ import { turnedInto } from '../algorithms/quadrants/come-round.ts';
 import type { Domain } from '../algorithms/quadrants/domain.ts';
 
 /**
- * Windows as rows of coordinates. A window has one or two rows; `windowOf` is the number of the window to which each
- * row belongs.
+ * Windows (query rectangles) as rows of coordinates. A window has one or two rows; `windowOf` contains, for each row,
+ * the number of its window.
  */
 export interface WindowHalves {
   readonly left: Float64Array;
@@ -14,9 +14,11 @@ export interface WindowHalves {
 }
 
 /**
- * Moves windows of longitudes into a domain by full turns. A window whose left is greater than its right crosses the
- * antimeridian. If a part of a window lies beyond the right end of the domain, that part becomes a second row at the
- * left end.
+ * Moves windows into a domain by full turns of longitude (360°). A window whose `left` is greater than its `right`
+ * crosses the antimeridian. If a moved window extends more than a full turn to the right of the domain's left end, the
+ * excess part becomes a second row at the left end.
+ *
+ * @param sides - The columns `left`, `bottom`, `right` and `top` of the windows.
  */
 export function halvesOf(sides: readonly Float64Array[], domain: Domain): WindowHalves {
   const rows: number[][] = [[], [], [], []];
@@ -39,7 +41,10 @@ export function halvesOf(sides: readonly Float64Array[], domain: Domain): Window
   return { left: left!, bottom: bottom!, right: right!, top: top!, windowOf: Uint32Array.from(windowOf) };
 }
 
-/** Pairs of a row and a polygon, with bounds of their shared area as 64-bit integers. */
+/**
+ * Pairs of a region and a polygon. `min` and `max` are bounds of the area that both share, as 64-bit integers. A region
+ * is a row of {@link WindowHalves}, or a whole window in the result of {@link addHalves}.
+ */
 interface AreaWords {
   readonly region: Uint32Array;
   readonly set: Uint32Array;
@@ -49,8 +54,8 @@ interface AreaWords {
 }
 
 /**
- * Adds up the shared areas of the two rows of each divided window. Omits pairs whose shared area cannot exceed the
- * threshold.
+ * Replaces pairs of a row and a polygon by pairs of a window and a polygon. If a window has two rows, the areas that
+ * these rows share with the polygon are added up. Omits pairs whose shared area cannot exceed `above`.
  */
 export function addHalves(rows: AreaWords, windowOf: Uint32Array, above: bigint): AreaWords {
   const window = rows.region.map((row) => windowOf[row]!);

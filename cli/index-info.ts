@@ -21,7 +21,7 @@ export interface InfoParts extends DrawParts {
 /**
  * Runs `quadrille index info`: prints facts about a tree, and draws it if requested.
  *
- * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
+ * @throws Errors of the functions in `parts`; if {@link Surroundings.signal} is aborted, its abort reason.
  */
 export async function runIndexInfo(options: InfoOptions, parts: InfoParts, surroundings: Surroundings): Promise<void> {
   const files = options.plots.map(({ path }) => path).filter((path) => path !== '-');

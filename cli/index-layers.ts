@@ -9,7 +9,7 @@ import { progress } from '../graph/run/progress.ts';
 import { GeometryError } from '../primitives/errors.ts';
 import type { Log } from './log.ts';
 
-/** A file of polygons, which becomes a set of the tree. */
+/** A file of polygons. Its polygons become one set of the tree. */
 export interface LayerSet {
   readonly name: string;
   readonly layer: PolygonLayer;
@@ -30,7 +30,7 @@ function setNameOf(file: string): string {
   return basename(name, extname(name));
 }
 
-/** Notes about sets that can be given before the files are read. */
+/** Returns the notes about sets that need only the names of the files, not their contents. */
 export function notesOfSets(sets: readonly LayerSet[]): Note[] {
   const names = sets.map(({ name }) => name);
   const shared = names.find((name, at) => names.indexOf(name) !== at);
@@ -100,7 +100,10 @@ export class CrsTurned extends Error {
   }
 }
 
-/** Reads all files once. Determines the coordinate system of each set, and a square that contains all polygons. */
+/**
+ * Reads all files once, and determines the coordinate system of each set. Returns the standard domain if the common
+ * system is longitudes and latitudes; otherwise a square that contains all polygons.
+ */
 export async function findDomain(sets: readonly LayerSet[], log: Log, signal: AbortSignal): Promise<Domain> {
   const meter = progress({
     total: sets.reduce((sum, { layer }) => sum + layer.size, 0),

@@ -19,7 +19,7 @@ export interface Placing {
   readonly fill: FillRule;
   /** How to treat a polygon with a vertex outside the domain: throw an error, or skip the polygon. */
   readonly onBadRecord: 'stop' | 'skip';
-  /** Counts skipped polygons and polygons with overlapping parts, for notes. */
+  /** Counts skipped polygons and polygons with overlapping parts. {@link placeNotes} turns the counts into notes. */
   readonly tally: NoteTally;
   /** Whether longitudes wrap around at the ends of the domain. */
   readonly comesRound: boolean;

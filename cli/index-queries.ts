@@ -18,7 +18,7 @@ export interface QuerySource {
   batches(signal: AbortSignal): AsyncIterable<QueryBatch>;
   /** Called with the answers to a batch. The number of answers determines the size of the next batches. */
   learn(answers: Answers): void;
-  /** Counts skipped records, for notes. */
+  /** Counts query polygons that are skipped or have overlapping parts. `tellNotes` logs the counts. */
   readonly tally: NoteTally;
   /** Logs notes on the queries, after all of them have been read. */
   tellNotes(log: Log): void;
@@ -55,12 +55,12 @@ const FIRST_ROWS = 2 ** 12;
 const ANSWERS = 2 ** 21;
 const MIN_ROWS = 2 ** 8;
 /**
- * Number of nodes of the tree per point in a batch. Every batch visits all nodes once, so larger trees have larger
- * batches.
+ * The maximum number of points in a batch is the number of nodes of the tree divided by this number, within the limits
+ * `MAX_POINTS`. Every batch visits all nodes once, so batches should be larger for larger trees.
  */
 const NODES_A_POINT = 16;
 const MAX_POINTS = [2 ** 17, 2 ** 20] as const;
-/** Maximum number of windows in a batch. It is low, because a window intersects many quadrants per polygon. */
+/** Maximum number of windows in a batch. It is low, because a window can intersect many quadrants of each polygon. */
 const MAX_WINDOWS = 2 ** 12;
 const GROWTH = 8;
 
@@ -128,12 +128,16 @@ async function rowQueries(
 
 type FaultOf = CsvRowsOptions['faultOf'];
 
-/** Callbacks with which a reader of rows skips invalid rows. They record the row numbers of the valid rows. */
+/**
+ * Creates the callbacks `faultOf` and `onBadRow` for a CSV reader that skips invalid rows. The callbacks record the row
+ * numbers of the valid rows.
+ */
 function skippedRows(faultOf: FaultOf) {
   const kept: number[] = [];
   let [row, bad, firstBad] = [0, 0, ''];
   return {
-    // For every row, the reader calls this function, or `onBadRow`, or first this function and then `onBadRow`.
+    // The reader calls this function for every row whose numbers are finite. If the function returns a fault, or if a
+    // number is missing or not finite, the reader calls `onBadRow`.
     faultOf(numbers: readonly number[]): string | undefined {
       const fault = faultOf?.(numbers);
       if (fault === undefined) kept.push(row++);
@@ -188,7 +192,7 @@ function countPointsBeyond({ x, y }: AskedPoints, domain: Domain): number {
   return beyond;
 }
 
-/** Number of windows of which all rows satisfy `isSo`. A window that crosses the antimeridian consists of two rows. */
+/** Counts the windows whose rows all satisfy `isSo`. A window divided at the end of the domain has two rows. */
 function countWindows({ left, windowOf }: AskedWindows, count: number, isSo: (row: number) => boolean): number {
   const others = new Uint8Array(count);
   for (let row = 0; row < left.length; row++) if (!isSo(row)) others[windowOf?.[row] ?? row] = 1;
@@ -219,8 +223,8 @@ async function polygonQueries(
   let batches: PolygonBatches | undefined;
   const requireSameCrs = (own: string | undefined): void => {
     if (own === undefined || crs === undefined || sameCrs(own, crs)) return;
-    // If the tree's coordinate system has no code, `--assume-crs` cannot name it. In this case, the system that the
-    // user assumes is taken to be the system of the tree.
+    // `--assume-crs` can name only coordinate systems with a code. If the tree's system has no code, the system that
+    // the user assumes for the queries is accepted as the tree's system.
     if (reading.crs !== undefined && !canAssume(crs)) return;
     throw crsMismatch({ name: tree, crs }, { name: queries, crs: own });
   };

@@ -23,7 +23,10 @@ export interface QueryOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly tree: string;
   readonly kind: QueryKind;
   readonly queries: string;
-  /** How to read the file of queries. If the queries are points or windows, only `id` and `onBadRecord` are used. */
+  /**
+   * How to read the file of queries. If the queries are points or windows, only `id`, `onBadRecord` and `antimeridian`
+   * are used.
+   */
   readonly reading: PolygonLayerOptions;
   /** The fill rule of query polygons. */
   readonly fill: FillRule;
@@ -31,11 +34,11 @@ export interface QueryOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly out: string;
   readonly format: TableFormat;
   /**
-   * Whether to write counts instead of pairs, and which: a count for each query, or a count for each polygon of the
-   * tree.
+   * Which counts to write instead of pairs of a query and a polygon: one count for each query, or one count for each
+   * polygon of the tree. If undefined, the pairs are written.
    */
   readonly count: 'query' | 'polygon' | undefined;
-  /** Threshold of shared areas, in square units of the domain's coordinates. */
+  /** Threshold for the area that a query and a polygon share, in square units of the domain's coordinates. */
   readonly above: number | undefined;
   readonly filterOnly: boolean;
 }

@@ -31,7 +31,7 @@ export interface QueryParts<C extends RunContext> extends QueryReaders, Pick<Inf
  * Runs `quadrille index query`: reads queries, answers them, and writes the answers, batch by batch. An output file
  * appears complete or not at all.
  *
- * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
+ * @throws Errors of the functions in `parts`; if {@link Surroundings.signal} is aborted, its abort reason.
  */
 export async function runIndexQuery<C extends RunContext>(
   options: QueryOptions,
@@ -110,8 +110,8 @@ async function ask<C extends RunContext>(
 }
 
 /**
- * Throws if the tree has no edges but the answers must be exact. For windows, the answers contain bounds of areas,
- * which need no edges.
+ * Throws if exact answers are requested but the tree was built without the edges that exact answers need. Queries by
+ * windows never need edges, because their answers contain only bounds of areas.
  */
 function requireEdges({ kind, filterOnly, tree }: QueryOptions, { tree: { entries }, tree: built }: MaqFile): void {
   if (kind === 'windows' || filterOnly || 'edges' in built || entries.polygon.length === 0) return;

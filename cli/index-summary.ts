@@ -15,7 +15,7 @@ export interface BuildFacts extends BuildFigures {
   readonly outputs: readonly string[];
 }
 
-/** The summary of `quadrille index build`. Its first line is also the result that the command prints. */
+/** Returns the summary of `quadrille index build`. Its first line is for stdout, the other lines are for the log. */
 export function buildSummary({ sets, levels, domain, tree }: MaqFile, facts: BuildFacts): RunSummary {
   const { file, backend, polygons, vertices, quadrants, bytes, seconds, peakBytes, outputs } = facts;
   const nodes = tree.nodes.level.length;

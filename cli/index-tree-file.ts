@@ -9,9 +9,10 @@ const HEAD_BYTES = 80;
 const BLOCK_BYTES = 2 ** 26;
 
 /**
- * Reads a tree from a file. A file of another kind is detected by its first bytes, before the rest is read.
+ * Reads a tree from a file. Checks the first bytes of the file before reading all bytes, so that a file without a tree
+ * is rejected early.
  *
- * @throws FormatError if the file does not exist, or is rejected by `openMaq`; OutOfMemoryError `memory/limit` if the
+ * @throws FormatError if the file cannot be read, or if `openMaq` rejects it; OutOfMemoryError `memory/limit` if the
  * tree needs more than `memoryBytes`.
  */
 export async function openTreeFile(path: string, signal: AbortSignal, memoryBytes: number): Promise<OpenedTree> {
@@ -22,8 +23,8 @@ export async function openTreeFile(path: string, signal: AbortSignal, memoryByte
 }
 
 /**
- * Memory that a tree needs, relative to its size. The tree is held on the host and on the device, and parts of it are
- * repeated in the answers.
+ * Memory that a tree needs, divided by the size of its file. The tree is held on the host and on the device, and parts
+ * of the tree are repeated in the answers.
  */
 const TREE_FACTOR = 3;
 
@@ -53,8 +54,8 @@ async function readFile(path: string, signal: AbortSignal, memoryBytes: number):
 }
 
 /**
- * Throws if a file is of another kind. `head` contains only the first bytes of the file, so the error for a truncated
- * file is ignored.
+ * Throws if the first bytes of a file are not those of a tree. `head` contains only these bytes, so the error
+ * `maq/truncated` is ignored.
  */
 function refuseOthers(head: Uint8Array, path: string): void {
   try {

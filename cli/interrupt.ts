@@ -19,12 +19,12 @@ export class Interrupted extends QuadrilleError {
     this.exitCode = SIGNALS[signal];
   }
 
-  /** A copy of this error for a run that has already written something to stdout. */
+  /** Returns a copy of this error whose message says that the output on stdout is incomplete. */
   withinOutput(): Interrupted {
     return this.with('the output on stdout is incomplete, and no file was written');
   }
 
-  /** A copy of this error with another sentence about what became of the results. */
+  /** Returns a copy of this error whose message says with `outcome` what became of the results. */
   with(outcome: string): Interrupted {
     return new Interrupted(this.#signal, outcome);
   }
@@ -39,14 +39,17 @@ export interface InterruptListener extends Disposable {
    * InterruptListener.endNow}.
    */
   beforeExit(cleanUp: () => void): void;
-  /** Ends the process immediately, even if a call blocks. The exit code is that of the first signal received. */
+  /**
+   * Ends the process immediately, even if a file operation is blocked. The exit code is the code of the first signal
+   * that the process received.
+   */
   endNow(): void;
 }
 
 /**
  * Listens for SIGINT, SIGTERM and SIGHUP. The first of these signals aborts the run, and the second one ends the
- * process immediately. `words` are the arguments of the command line. If one of the arguments is a named pipe and
- * opening the pipe blocks, the first signal unblocks the call.
+ * process immediately. `words` are the arguments of the command line, which may include paths of named pipes. Opening a
+ * named pipe can block, so the first signal also unblocks threads that are opening one of these pipes.
  */
 export function listenForInterrupts(words: readonly string[] = []): InterruptListener {
   const controller = new AbortController();
@@ -58,7 +61,7 @@ export function listenForInterrupts(words: readonly string[] = []): InterruptLis
     }
     came = name;
     controller.abort(new Interrupted(name as keyof typeof SIGNALS));
-    // Called repeatedly, because the command may open the same pipe again.
+    // This function is called every 100 ms, because the command may open the same pipe again.
     const letAllGo = (): void => words.forEach(letGo);
     letAllGo();
     lettingGo = setInterval(letAllGo, 100);

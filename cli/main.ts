@@ -28,8 +28,8 @@ type Command = (args: readonly string[], session: Session) => Promise<void>;
 type Help = () => Promise<string>;
 
 /**
- * Commands by name. A command may consist of subcommands. Its code and options are imported when it is called, because
- * importing takes most of the time of a short run.
+ * Commands by name. A command either runs code or consists of subcommands. The code and options of a command are
+ * imported only when the command is called, because importing takes most of the time of a short run.
  */
 type Commands = ReadonlyMap<string, { readonly help: Help } & ({ readonly run: Command } | { readonly of: Commands })>;
 

@@ -28,7 +28,10 @@ function availableMemory(total: number = totalmem(), constrained: number = proce
 
 /** How the memory of a command is divided, in bytes. */
 export interface MemoryShares {
-  /** For counters. Raster windows may take the same amount of memory in addition, and so may lists of unique values. */
+  /**
+   * For counters. The same number of bytes is allowed once more for windows (sections) of the raster, and once more for
+   * lists of unique values.
+   */
   readonly counters: number;
   /** For data that is on the device at the same time. */
   readonly device: number;
@@ -54,8 +57,8 @@ export function quadrantBytes(memoryBytes: number): number {
 }
 
 /**
- * Number of columns of 4-byte elements that a measurement needs: the inputs, the results of the candidate, and the
- * results of the reference.
+ * Number of columns of 4-byte elements that a measurement needs. The columns hold the inputs, the results of the
+ * candidate (the implementation that is measured), and the results of the reference implementation.
  */
 const BENCH_COLUMNS = 8;
 

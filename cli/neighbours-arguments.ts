@@ -38,12 +38,10 @@ export interface NeighboursOptions extends BackendOptions, MemoryOptions, VoiceO
   /** Whether a point counts as its own neighbour. Only relevant if the points themselves are the queries. */
   readonly withSelf: boolean;
   readonly onBadRecord: 'stop' | 'skip';
-  /**
-   * Path of the table of neighbours, or `-` for stdout; undefined if the table is not written. The same holds for
-   * `plot`.
-   */
+  /** Path of the table of neighbours, or `-` for stdout; undefined if the table is not written. */
   readonly out: string | undefined;
   readonly format: RowsFormat;
+  /** Path of the histogram of distances, or `-` for stdout; undefined if the histogram is not drawn. */
   readonly plot: string | undefined;
   /** Whether statistics of the run are written to stdout as JSON. */
   readonly json: boolean;
@@ -157,8 +155,8 @@ function parseAsked(values: OptionValues, metric: Metric): Asked {
 const MIN_F32 = 2 ** -126;
 
 /**
- * Throws if a radius is negative, or if the power of the radius does not fit in an f32. (Metrics such as l2 compare
- * powers of distances.)
+ * Throws if a radius is out of range. Metrics such as l2 compare powers of distances, so this power of the radius must
+ * be in the range of f32. Only the metric `inner` allows a negative radius.
  */
 function requireRadius(radius: number, metric: Metric): void {
   if (radius < 0 && metric !== 'inner') {
@@ -187,7 +185,7 @@ function powerOf(metric: Metric): number {
 const METRICS = ['l1', 'l2', 'max', 'cosine', 'inner'] as const;
 const HIGHEST_POWER = 64;
 
-/** Parses the name of a metric: `l2`, `max` and so on, or `l3` for sums of third powers. */
+/** Parses the name of a metric: a name in `METRICS`, or `l` with an exponent, such as `l3` for sums of third powers. */
 function parseMetric(given: string, option: string): Metric {
   const name = given.toLowerCase();
   const word = METRICS.find((metric) => metric === name);

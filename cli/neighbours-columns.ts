@@ -92,7 +92,7 @@ const LIKELY: readonly (readonly [first: RegExp, second: RegExp])[] = [
   [/(^|[^a-z])x($|[^a-z])|east/i, /(^|[^a-z])y($|[^a-z])|north/i],
 ];
 
-/** The two columns whose names are most similar to usual names of coordinates. An error suggests them. */
+/** Finds two columns whose names look like names of coordinates. An error message suggests these columns. */
 function likelyColumns(names: readonly string[]): string[] | undefined {
   for (const pair of LIKELY) {
     const found = pair.map((pattern) => names.find((name) => pattern.test(name)));

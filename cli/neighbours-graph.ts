@@ -16,8 +16,8 @@ export interface QueryBatch {
   /** Row of `names` that contains the name of the batch's first query. */
   readonly firstName: number;
   /**
-   * If the points are the queries, and no point is its own neighbour: the number of the point that is the first query
-   * of the batch. Otherwise undefined.
+   * The number of the point that is the first query of the batch. Undefined if the queries are not the points
+   * themselves, or if a point may be its own neighbour.
    */
   readonly own: number | undefined;
 }
@@ -28,14 +28,14 @@ export interface AnsweredBatch {
   readonly found: Found;
 }
 
-/** The queries of a search, and where its results go. */
+/** The queries of a search, the points to search among, and the function that receives the results. */
 export interface SearchJob {
   readonly index: NeighbourIndex;
   batches(signal: AbortSignal): AsyncIterable<QueryBatch>;
   /** Total number of queries; undefined if it is unknown. */
   readonly total: number | undefined;
   readonly isOnGpu: boolean;
-  /** Called with the results in the order of the queries. */
+  /** Called with the results of each batch. The batches come in the order of the queries. */
   write(answered: AnsweredBatch): Promise<void>;
   readonly signal: AbortSignal;
   readonly progressEvery: number;
@@ -66,8 +66,9 @@ const GOOD_ROWS = 2 ** 20;
 const GROWTH = 8;
 
 /**
- * Creates a rule for the sizes of batches. If the number of results per query is known, all batches have the maximum
- * size. Otherwise the first batch is small, and its number of results determines the size of the next.
+ * Creates a rule for the sizes of batches. If `areKnown` is true, the number of results per query is known, and all
+ * batches have the size `max`. Otherwise the first batch is small, and the number of results of each batch determines
+ * the size of the following batches.
  */
 export function batchSize(max: number, areKnown: boolean): BatchSize {
   let size = areKnown ? max : Math.min(max, FIRST_QUERIES);
@@ -100,7 +101,7 @@ export async function* ownBatches(points: HostPoints, size: BatchSize, excludes:
   }
 }
 
-/** Iterates over the queries of a file. The offset of the points is subtracted from their coordinates. */
+/** Yields the queries of a file in batches. Subtracts the same `offset` from the queries as from the points. */
 export async function* queryBatches(
   read: AsyncIterable<PlacedRows>,
   { dimensions, offset }: HostPoints,

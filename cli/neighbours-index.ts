@@ -54,11 +54,14 @@ const MAX_TREE_DIMENSIONS = 3;
 const MAX_ROWS = 2 ** 20;
 const MAX_QUERIES = 2 ** 15;
 /**
- * Maximum number of pairs of a query and a point per call, times the number of coordinates. It limits the time of a
- * call to a fraction of a second.
+ * Maximum product of queries, points and coordinates per point in a search without a tree. With this limit, the search
+ * takes a fraction of a second.
  */
 const MAX_STEPS = 2 ** 34;
-/** Maximum number of pairs whose distances are in the device's memory. */
+/**
+ * Maximum number of pairs of a query and a point in a search by radius without a tree. Such a search stores the
+ * distances of all pairs in the device's memory.
+ */
 const MAX_PAIRS = 2 ** 24;
 
 /** Uploads points. Builds a tree over them if they have at most three coordinates and the metric allows it. */
@@ -117,7 +120,10 @@ export function neighbourIndex(
   return { way: hasTree ? 'tree' : 'all points', maxQueries: Math.max(1, max), search: searchInParts };
 }
 
-/** The rows that an algorithm returns. Some rows must be removed, such as rows that stand for a missing neighbour. */
+/**
+ * The rows that an algorithm returns. {@link tidied} removes some of the rows, such as rows that stand for a missing
+ * neighbour.
+ */
 type RawFound = Found;
 
 interface Finder {
@@ -176,7 +182,10 @@ function sortedRuns(query: Uint32Array, id: Uint32Array, distance: Float32Array,
   return { offsets, ids, distances };
 }
 
-/** Removes rows without a point, rows in which a query is its own neighbour, and rows after the first k of a query. */
+/**
+ * Removes rows without a point and rows in which a query is its own neighbour. Keeps at most the first k of the
+ * remaining rows of each query. Applies `finish` to the distances of the rows that are kept.
+ */
 function tidied(
   { offsets, ids, distances }: RawFound,
   queries: number,
@@ -226,14 +235,14 @@ function widened(elements: Float32Array, dimensions: number, width: number): Flo
 }
 
 /**
- * The radius in the form that the algorithms expect: the p-th power of the radius for lp metrics, the radius itself for
- * all other metrics.
+ * The radius in the form that the algorithms expect: the p-th power of the radius for metrics `{ lp: p }`, the radius
+ * itself for all named metrics, including `l2`.
  */
 function limitOf(metric: Metric, radius: number): number {
   return Math.fround(typeof metric === 'string' ? radius : radius ** metric.lp);
 }
 
-/** Converts a sum of p-th powers to a distance, by taking the p-th root. */
+/** Converts a sum of p-th powers to a distance, by taking the p-th root. Results of other metrics are unchanged. */
 function rooted(metric: Metric, sum: number): number {
   if (metric === 'l2') return Math.sqrt(sum);
   return typeof metric === 'string' ? sum : sum ** (1 / metric.lp);

@@ -10,7 +10,7 @@ import { type RowsFormat, rowsWriterOf } from './table-files.ts';
 /** Receives neighbours in the order of the queries, and writes them in the form that the command line requests. */
 export interface NeighbourSink {
   add(answered: AnsweredBatch): Promise<void>;
-  /** Writes the remaining rows, and ends the table. */
+  /** Writes the rows of the last, incomplete chunk, and ends the table. */
   end(): Promise<void>;
   figures(): NeighbourFigures;
 }
@@ -32,17 +32,15 @@ export interface SinkOptions {
   readonly pointRows: Uint32Array;
   /** Names of the points; undefined if points are named by row numbers. */
   readonly pointNames: HostColumn | undefined;
-  /** The columns of the input files that contain the names of points and queries; undefined if there are none. */
+  /** Input column with the names of the points; undefined if points are named by row numbers. */
   readonly pointField: TableField | undefined;
+  /** Input column with the names of the queries; undefined if queries are named by row numbers. */
   readonly queryField: TableField | undefined;
   /** Writes a chunk of the table; undefined if the table is not written and rows are only counted. */
   readonly write: ((chunk: string | Uint8Array) => Promise<void>) | undefined;
 }
 
-/**
- * Number of rows in a chunk. It does not depend on the batches, so the bytes of the output do not depend on them
- * either.
- */
+/** Number of rows in a chunk of output. It is fixed, so that the bytes of the output do not depend on the batches. */
 const CHUNK_ROWS = 2 ** 16;
 
 /** Opens the table of neighbours for writing. */

@@ -10,7 +10,8 @@ export const neighboursParts: NeighboursParts<Context> = {
   openTable: openTableFile,
   async openContext(options, memoryBytes) {
     const { open } = await import('../on-node.ts');
-    // No spilling to the host: if a search does not fit in memory, it is faster to divide the search.
+    // If a search does not fit in device memory, dividing the search is faster than moving (spilling) columns to the
+    // host.
     return open({ ...options, spill: false, limits: { memoryBytes } });
   },
   async neighbourIndex(context, job) {

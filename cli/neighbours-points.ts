@@ -26,9 +26,9 @@ const BYTES_PER_ROW = 16;
 const BYTES_PER_COORDINATE = 12;
 
 /**
- * Reads all points into memory. If coordinates have more digits than f32 holds and the metric depends only on
- * differences, an offset is subtracted from all points and queries, so that f32 holds the digits in which points
- * differ.
+ * Reads all points into memory. Some coordinates may have more digits than f32 holds. If so, and if the metric depends
+ * only on differences of coordinates, subtracts an offset from all points. Then f32 holds the digits in which points
+ * differ. The caller must subtract the same offset from the queries.
  *
  * @throws OutOfMemoryError `memory/limit`.
  */
@@ -103,7 +103,7 @@ function offsetOf(parts: readonly PlacedRows[], count: number, dimensions: numbe
   return samples.map((sample) => sample.sort((a, b) => a - b)[sample.length >> 1]!);
 }
 
-/** Concatenates the names of all parts. */
+/** Concatenates the names of the points in all batches. */
 async function joinedNames(parts: readonly PlacedRows[], count: number): Promise<HostColumn | undefined> {
   async function* chunks(): AsyncGenerator<Chunk> {
     for (const { count: rows, names } of parts) if (names !== undefined) yield { rows, columns: { names } };

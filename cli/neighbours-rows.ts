@@ -7,7 +7,7 @@ import { gatherRows } from './gather-rows.ts';
 /** A batch of points, all with finite coordinates. */
 export interface PlacedRows {
   readonly count: number;
-  /** Coordinates, point after point, in the precision of the file. */
+  /** Coordinates, point after point, not yet rounded to f32. */
   readonly coordinates: Float64Array;
   /** Row number of each point in the file. */
   readonly rows: Uint32Array;
@@ -35,10 +35,12 @@ const MAX_COUNT: number = 2 ** 126;
 const MAX_ROWS = 2 ** 32 - 1;
 
 /**
- * Reads points in batches, in the order of the table. A row is invalid if a coordinate is null or NaN, or if its
- * absolute value exceeds {@link MAX_COUNT}.
+ * Reads points in batches, in the order of the table. A row is invalid if a coordinate is null or NaN, or if the
+ * absolute value of a coordinate exceeds {@link MAX_COUNT}. If `onBadRecord` is `skip`, invalid rows are skipped and
+ * counted in `leftOut`.
  *
- * @throws FormatError `neighbours/no-place` at the first invalid row, unless such rows are skipped.
+ * @throws FormatError `neighbours/no-place` at the first invalid row, if `onBadRecord` is `stop`;
+ * `neighbours/too-many-rows`.
  */
 export async function* pointRows(
   table: TableFile,

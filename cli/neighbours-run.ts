@@ -53,7 +53,8 @@ export interface Searched {
  * Searches, and writes the results batch by batch. If the run is interrupted after the first results have been written,
  * the written results are kept.
  *
- * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted before the first results.
+ * @throws Errors of the functions in `parts`; if {@link Surroundings.signal} is aborted before the first results have
+ * been written, its abort reason.
  */
 export async function searchNeighbours<C extends RunContext>(
   options: NeighboursOptions,
@@ -132,8 +133,8 @@ export async function searchNeighbours<C extends RunContext>(
 }
 
 /**
- * Number of bytes of memory for the device, which is half of the memory. The other half is for points and results on
- * the host.
+ * Returns the number of bytes for the device: half of `memoryBytes`, but at least {@link MIN_ON_DEVICE}. The other half
+ * is for points and results on the host.
  */
 function deviceShare(memoryBytes: number): number {
   return Math.max(MIN_ON_DEVICE, Math.floor(memoryBytes / 2));
@@ -226,7 +227,7 @@ function sinkOptions(
   };
 }
 
-/** Yields batches of queries as long as their results are wanted. */
+/** Yields batches of queries until `areWanted` returns false, because no output needs further results. */
 async function* whileWanted(batches: AsyncIterable<QueryBatch>, areWanted: () => boolean): AsyncGenerator<QueryBatch> {
   for await (const batch of batches) {
     if (!areWanted()) return;

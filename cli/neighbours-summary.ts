@@ -34,7 +34,7 @@ export interface NeighboursEnd {
   readonly outputs: readonly string[];
 }
 
-/** The summary that `quadrille neighbours` prints at its end. */
+/** Returns the summary that `quadrille neighbours` logs at the end of a run. */
 export function neighboursSummary(
   run: NeighboursRun,
   figures: NeighbourFigures,
@@ -61,7 +61,7 @@ export function figuresJson(run: NeighboursRun, figures: NeighbourFigures): stri
   return `{\n${lines.join(',\n')}\n}\n`;
 }
 
-/** A number of queries with its total if known: `8 queries`, or `8 of 10 queries`. */
+/** Formats a number of queries, and the total number of queries if known: `8 queries`, or `8 of 10 queries`. */
 export function ofTotal({ total }: Pick<NeighboursRun, 'total'>, queries: number): string {
   return total === undefined ? countedQueries(queries) : `${grouped(queries)} of ${countedQueries(total)}`;
 }

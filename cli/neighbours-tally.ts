@@ -28,9 +28,9 @@ const SIDE = 512;
 const SHOWN = 64;
 
 /**
- * Creates an empty tally. The bin width is the smallest power of two with which the bins cover all distances. When a
- * distance lies outside the bins, pairs of bins are merged, which doubles the width. So the statistics depend neither
- * on the order of distances nor on batches, apart from the rounding of the mean.
+ * Creates an empty tally. The bin width is the smallest power of two with which the bins cover all distances so far.
+ * When a distance lies outside the bins, pairs of neighbouring bins are merged, which doubles the width. So the
+ * statistics depend neither on the order of the distances nor on the batches, apart from the rounding of the mean.
  */
 export function distanceTally(): DistanceTally {
   let counts = new Float64Array(2 * SIDE);
@@ -77,8 +77,8 @@ export function distanceTally(): DistanceTally {
 }
 
 /**
- * The histogram from the first to the last non-empty bin. Neighbouring bins are merged so that at most {@link SHOWN}
- * bins remain.
+ * The histogram up to the last non-empty bin. The histogram begins at 0 or, if there are negative distances, at the
+ * first non-empty bin. Neighbouring bins are merged so that at most {@link SHOWN} bins remain.
  */
 function shown(counts: Float64Array, width: number): DistanceHistogram {
   const used = [...counts.keys()].filter((bin) => counts[bin]! > 0);

@@ -9,10 +9,10 @@ import { figuresJson, type NeighboursRun, neighboursSummary, ofTotal } from './n
 import { causeOf, finishing, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
 
 /**
- * Runs `quadrille neighbours`: reads the points, searches, and writes rows batch by batch. If a run fails, it leaves no
- * output file. If it is interrupted, the neighbours found so far are kept.
+ * Runs `quadrille neighbours`: reads the points, searches, and writes rows batch by batch. A run that fails leaves no
+ * output file. A run that is interrupted keeps the neighbours found so far.
  *
- * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
+ * @throws Errors of the functions in `parts`; if {@link Surroundings.signal} is aborted, its abort reason.
  */
 export async function runNeighbours<C extends RunContext>(
   options: NeighboursOptions,
@@ -32,7 +32,8 @@ export async function runNeighbours<C extends RunContext>(
     const lastOnes = await contentsOf(options, run, figures);
     for (const [path, content] of lastOnes) if (path !== '-') await writer.write(path, content);
     await outputs.commit();
-    // Stdout is written after the files have been committed, so that an error of stdout does not discard the files.
+    // The statistics or the plot is written to stdout after the files have been committed, so that a failed write to
+    // stdout does not discard the files.
     for (const [path, content] of lastOnes) if (path === '-') await writer.write(path, content);
     const seconds = (performance.now() - started) / 1000;
     surroundings.log.summary(neighboursSummary(run, figures, { seconds, outputs: files }));

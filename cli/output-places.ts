@@ -13,7 +13,7 @@ interface OutputPlace {
 }
 
 /**
- * Throws if an output is inside a folder that another output creates.
+ * Throws if an output is the same as, or inside, a folder that another output creates.
  *
  * @throws UsageError `output/same-folder`.
  */

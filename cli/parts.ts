@@ -67,7 +67,7 @@ export const trackParts: TrackParts<Context> = {
   },
 };
 
-/** The error if `-` is given but stdin is a terminal. Without this error, the command would wait forever. */
+/** Returns the error for the input `-` if stdin is a terminal, on which the command would otherwise wait forever. */
 function fromTerminal(): UsageError {
   return new UsageError('usage/terminal', 'Standard input is a terminal, not a video.', {
     remedy: 'Pipe Y4M to it: ffmpeg -i VIDEO -f yuv4mpegpipe -pix_fmt gray - | quadrille track -',

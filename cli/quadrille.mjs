@@ -4,8 +4,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 
-// Most runs take a second or two. With the default of this flag in Node 20, V8 spends a third of a second on optimizing
-// functions that are hardly called again. Later versions of Node compute the budget differently, and reject the flag.
+// Most runs take a second or two. With the default `--interrupt-budget` of Node 20, V8 spends a third of a second on
+// optimizing functions that are hardly called again. Later versions of Node compute the budget differently, and reject
+// this flag.
 if (process.versions.node.startsWith('20.')) setFlagsFromString('--interrupt-budget=600000');
 
 const sources = new URL('./main.ts', import.meta.url);

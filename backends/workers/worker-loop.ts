@@ -28,13 +28,13 @@ export interface Port {
 /** Number of removed functions after which the worker yields to the event loop, so that V8 frees their modules. */
 const FORGOTTEN_A_TURN = 64;
 
-/** Number of polls before a worker sleeps. These polls take some tens of microseconds. */
+/** Number of polls before a worker may sleep. These polls take some tens of microseconds. */
 const SPINS = 4000;
 
 /**
  * Milliseconds for which a worker continues to poll for the next phase after `SPINS` polls, as long as a core is left
- * for the calling thread. If workers slept earlier, a caller that issues short commands in quick succession would wait
- * about 50 µs for a thread to wake, every time.
+ * for the calling thread. If workers slept directly after `SPINS` polls, a caller that issues short commands in quick
+ * succession would wait about 50 µs at each command for a thread to wake.
  */
 const LINGER = 0.05;
 
@@ -63,7 +63,8 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
         forgotten = 0;
       }
       if (!awaitPhase(phase)) return;
-      // The host sends the functions of a phase, and counts the message, before it issues the phase.
+      // The host sends the functions of a phase, and counts their message in `control.messages`, before the host issues
+      // the phase. So `takeMessages` returns false until these functions have arrived.
       while (!takeMessages()) await port.arrival();
       const completed = Atomics.load(words, control.completed);
       if (completed === phase) {
@@ -95,7 +96,10 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     return isWanted();
   };
 
-  /** Sleeps until the host issues the phase. Meanwhile the host may take the worker's seat. */
+  /**
+   * Sleeps until the host issues the phase. Meanwhile the host may take the seat of the worker and run chunks as this
+   * worker (see {@link seat}).
+   */
   const sleep = (phase: number): void => {
     Atomics.store(words, seatWord(worker), seat.free);
     Atomics.add(words, control.asleep, 1);
@@ -105,7 +109,10 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     sitDown();
   };
 
-  /** Takes the worker's seat. If the host holds the seat, waits until the host gives it back. */
+  /**
+   * Takes the seat of the worker: only the thread that holds the seat may run chunks as this worker. If the host holds
+   * the seat, waits until the host gives the seat back.
+   */
   const sitDown = (): void => {
     const at = seatWord(worker);
     while (Atomics.compareExchange(words, at, seat.free, seat.thread) !== seat.free) {

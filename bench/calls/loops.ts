@@ -21,8 +21,8 @@ export const LOOPS = ['loop', 'loop, a number read each round', 'loop with a sto
 type Loop = (typeof LOOPS)[number];
 
 /**
- * Functions for one round of a loop: each computes the next state, and `stepWithNumber` also computes its number (the
- * sum of the state).
+ * Functions for one round of a loop. Both compute the next state; `stepWithNumber` also computes the sum of the next
+ * state, which is the number of the round.
  */
 interface Rounds {
   step(state: Column<'u32'>): Column<'u32'>;

@@ -37,7 +37,7 @@ function sizeName(n: number): string {
   return `2^${Math.log2(n)}`;
 }
 
-/** One sentence for each group of equal work in which checksums differ; empty if all agree. */
+/** One sentence for each group of measurements of the same work whose checksums differ; empty if none differ. */
 export function differences(rows: readonly Row[]): string[] {
   const computed = rows.filter(({ checksum }) => checksum !== undefined);
   const groups = grouped(computed, ({ what, n, rounds }) => `${what}, n = ${n}, ${rounds ?? 'no'} rounds`);

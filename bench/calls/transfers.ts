@@ -62,7 +62,7 @@ async function measureSmallReads(bench: Bench): Promise<void> {
   record({ ...row, way: `${AT_ONCE} at once, until all are done`, ...together });
   context.dispose(columns);
 }
-/** Times the median of a column by `selectKth`, called and prepared. */
+/** Times `selectKth` for the median of a column, once as an ordinary call and once as a prepared call. */
 export async function measureSelectKth(bench: Bench, n: number): Promise<void> {
   const { context, record } = bench;
   const keys = randomOf({ n, type: 'u32' }) as Uint32Array;

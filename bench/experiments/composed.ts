@@ -54,8 +54,8 @@ const filled = (length: number, fill: (out: Uint32Array) => number): Uint32Array
 };
 
 /**
- * Primitives over u32 that are built from other primitives. `bytes` is the number of bytes that each must at least read
- * and write.
+ * Primitives over u32 that are built from other primitives. `bytes` is the minimum number of bytes that a primitive
+ * reads and writes.
  */
 export const composedPrimitives: readonly Primitive[] = [
   {

@@ -37,8 +37,8 @@ export interface HistogramPyramid {
   /** The counts of all levels from 2 on, one level after another. */
   readonly above: Column<'u32'>;
   /**
-   * Three words for every level, beginning with level 0 (the cells): the index of the level's first count in its
-   * column, the width and the height.
+   * Three words for every level, beginning with level 0 (the cells): the index of the first count of the level in the
+   * column that contains the level, the width of the level, and the height of the level.
    */
   readonly levels: Column<'u32'>;
   readonly top: number;
@@ -77,9 +77,9 @@ export function disposePyramid(context: Context, { groups, above, levels, total 
 }
 
 /**
- * The indices of the active cells. For each output row, a search goes down from the top of the pyramid, at every level
- * to the child (one of four) that contains the row. In 1D the indices ascend; in 2D they are in quadtree order. The
- * number of output rows is known only on the device.
+ * The indices of the active cells, one per output row. For each output row, a search goes down from the top of the
+ * pyramid. At every level, the search chooses the one of four children that contains the cell of the row. In 1D the
+ * indices ascend; in 2D they are in quadtree order. The number of output rows is known only on the device.
  */
 export function pointList(context: Context, pyramid: HistogramPyramid): Column<'u32'> {
   const { dimensions, cells, groups, above, levels, top, total } = pyramid;
@@ -113,7 +113,7 @@ interface Place {
   readonly y: U32;
 }
 
-/** Returns the place of child number `child` (0 to 3) of the group at `place`. */
+/** Returns the place (coordinates in a level) of child number `child` (0 to 3) of the group at `place`. */
 type ChildOf = (place: Place, child: U32) => Place;
 
 const childOf: Readonly<Record<1 | 2, ChildOf>> = {
@@ -121,7 +121,7 @@ const childOf: Readonly<Record<1 | 2, ChildOf>> = {
   2: ({ x, y }, child) => ({ x: x.mul(2).add(child.and(1)), y: y.mul(2).add(child.shr(1)) }),
 };
 
-/** The count at a place of a level; 0 if the place is outside the level. */
+/** The count at a place (coordinates in a level); 0 if the place is outside the level. */
 function countAt(counts: ArrayValue<'u32'>, start: U32, width: U32, height: U32, { x, y }: Place): U32 {
   return select(u32(0), counts.at(start.add(y.mul(width)).add(x)), x.lt(width).and(y.lt(height)));
 }

@@ -7,8 +7,9 @@ export interface BitStep {
 }
 
 /**
- * The k-th largest value of a u32 column, determined bit by bit from the highest. A bit is set if at least k values are
- * greater than or equal to the number with that bit. Each bit takes one count, made by a prepared aggregation.
+ * The k-th largest value of a u32 column, determined bit by bit, the highest bit first. A bit is set if at least k
+ * values are greater than or equal to the number that consists of this bit and the bits set before. Each bit takes one
+ * count, made by a prepared aggregation.
  *
  * Source: Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using Graphics Processors,
  * 2004.

@@ -3,8 +3,8 @@ import type { PlainInputs } from './plain-primitives.ts';
 type Words = Uint32Array;
 
 /**
- * The inputs of the composed primitives, besides those of `plain-primitives.ts`: two sorted halves of the keys, keys to
- * search in, and counts below 8.
+ * The inputs of the composed primitives, in addition to those of `plain-primitives.ts`: the two halves of `x`, each
+ * sorted (`low` and `high`), counts below 8, and the sorted keys in which `lowerBound` searches.
  */
 export interface ComposedInputs extends PlainInputs {
   readonly low: Uint32Array;
@@ -14,8 +14,8 @@ export interface ComposedInputs extends PlainInputs {
 }
 
 /**
- * Composed primitives (primitives built from other primitives) as hand-written JavaScript, with their results. See also
- * `plain-primitives.ts`.
+ * Hand-written JavaScript for the composed primitives (primitives built from other primitives). Each function returns
+ * the results of one primitive. See also `plain-primitives.ts`.
  */
 export function plainComposed(n: number, inputs: ComposedInputs): { readonly [name: string]: () => readonly Words[] } {
   const { x, index, runs, order, low, high, keys, counts } = inputs;
@@ -79,7 +79,8 @@ export function adjacentDifference(x: Words, out: Words): number {
 }
 
 /**
- * For each row, the sum of the row and its two neighbours. The first and the last row are their own missing neighbours.
+ * Writes to `out`, for each row, the sum of the row and its two neighbours. The first and the last row count twice in
+ * their own sums, in place of their missing neighbours.
  */
 export function stencil(x: Words, out: Words): number {
   const last = x.length - 1;

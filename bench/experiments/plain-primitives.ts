@@ -1,7 +1,3 @@
-/**
- * The primitives as plain JavaScript over typed arrays, on one thread: loops as one would write them by hand. Results
- * go into arrays that exist already.
- */
 export interface PlainInputs {
   readonly x: Uint32Array;
   readonly floats: Float32Array;
@@ -12,6 +8,10 @@ export interface PlainInputs {
 
 type Words = Uint32Array;
 
+/**
+ * Returns the primitives as plain JavaScript over typed arrays, on one thread: loops as one would write them by hand.
+ * Results are written to preallocated arrays.
+ */
 export function plainPrimitives(n: number, inputs: PlainInputs): { readonly [name: string]: () => void } {
   const { x, floats, index, runs, order } = inputs;
   const words = (): Words => new Uint32Array(n).fill(1);
@@ -85,7 +85,7 @@ function scanReal(x: Float32Array, out: Float32Array): void {
   }
 }
 
-/** Has no branch that depends on the data, because such a branch would double the time. */
+/** Copies the odd elements. The loop has no branch that depends on the data, because that would double the time. */
 function copyIf(x: Words, out: Words): void {
   let place = 0;
   for (let i = 0; i < x.length; i++) {
@@ -106,7 +106,7 @@ function copyRowsIf([x, y, z]: readonly Words[], [a, b, c]: readonly Words[]): v
   }
 }
 
-/** Inclusive scan of products of 2 × 2 matrices (rows a b and c d), from left to right. */
+/** Inclusive scan of 2 × 2 matrices by multiplication from left to right. A matrix has the rows (a, b) and (c, d). */
 function scanMatrices([a, b, c, d]: readonly Words[], [e, f, g, h]: readonly Words[]): void {
   const { imul } = Math;
   let [upperLeft, upperRight, lowerLeft, lowerRight] = [1, 0, 0, 1];

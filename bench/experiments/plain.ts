@@ -1,7 +1,7 @@
 import type { HostColumn } from '../harness/experiment.ts';
 import { zeros } from './inputs.ts';
 
-/** Primitives in plain JavaScript over typed arrays, on one thread, written by hand. */
+/** This file contains primitives in plain JavaScript over typed arrays, on one thread, written by hand. */
 
 const DIGITS = 256;
 const RUN = 16;
@@ -54,7 +54,7 @@ export function plainScan(x: HostColumn): HostColumn {
   return out;
 }
 
-/** Keeps odd integers, or f32 below 0.5. */
+/** Keeps odd integers, or f32 elements below 0.5. */
 export function plainCopyIf(x: HostColumn): HostColumn {
   const out = like(x);
   let kept = 0;
@@ -103,7 +103,8 @@ export function plainSortByKey(x: HostColumn, values: Uint32Array): readonly [Ho
       to[0][place] = keys[i]!;
       to[1][place] = rows[i]!;
     }
-    // In the first pass, `keys` and `rows` are the caller's arrays, so they must not become spare arrays.
+    // The next pass writes to the spare arrays. In the first pass, `keys` and `rows` belong to the caller, so they must
+    // not become spare arrays.
     spare = shift === 0 ? undefined : [keys, rows];
     [keys, rows] = to;
   }
@@ -141,7 +142,7 @@ export function plainMerge(a: Uint32Array, b: Uint32Array): Uint32Array {
   return out;
 }
 
-/** The chain of map, copyIf, sortByKey, reduceByKey over runs of 16 rows, and scan. */
+/** A chain of primitives: map, copyIf, sortByKey, reduceByKey (16 rows per key), and scan. */
 export function plainChain(x: Uint32Array): Uint32Array {
   const keys = new Uint32Array(x.length);
   const rows = new Uint32Array(x.length);

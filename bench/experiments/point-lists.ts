@@ -28,8 +28,8 @@ export function cellsOf(count: number, among: number): Uint32Array {
 const DENSITIES = [1, 16, 256, 4096];
 
 /**
- * Experiments for `quadrille bench --experiment`: point lists in 1D by both methods, for several densities of active
- * cells.
+ * Experiments for `quadrille bench --experiment`: list the active cells of a 1D grid by a scan and by a histogram
+ * pyramid, for several densities of active cells.
  */
 const experiments: readonly Experiment[] = DENSITIES.flatMap((among) =>
   [byScan, byPyramid(1)].map(

@@ -22,7 +22,7 @@ import type { Primitive } from './primitive.ts';
 const { u32, i32, f32 } = q;
 const NUMBERS: readonly ElementType[] = ['u32', 'i32', 'f32'];
 const WORD = 4;
-/** Relative tolerance for f32 sums of peers, which add in a different order. */
+/** Relative tolerance for the f32 sums of peers (other libraries and programs), because peers add in another order. */
 const F32_SUMS = 1e-4;
 
 const same: Readonly<Record<ElementType, unknown>> = {
@@ -48,7 +48,10 @@ export const highByte: q.Functor<{ x: typeof q.u32 }, typeof q.u32> = q.fn('high
 const random = (one: Case): HostColumns => ({ x: randomOf(one) });
 const wordsOf = (columns: readonly HostColumn[]): number => columns.reduce((sum, { length }) => sum + length, 0);
 
-/** Primitives that are compared with peers. `bytes` is the number of bytes that each must at least read and write. */
+/**
+ * Primitives that are compared with peers (other libraries and programs). `bytes` is the minimum number of bytes that a
+ * primitive must read and write.
+ */
 const primitives: readonly Primitive[] = [
   {
     name: 'copy',

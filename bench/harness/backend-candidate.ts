@@ -23,8 +23,8 @@ export function backendCandidate(name: string, context: Context, description: st
 }
 
 /**
- * Returns work that keeps the GPU busy before a measurement. An idle GPU needs a quarter of a second of work to raise
- * its clock frequency; a GPU that is `warm` gets one short pass.
+ * A function that returns work to keep the GPU busy before a measurement. An idle GPU gets a quarter of a second of
+ * work to raise its clock frequency, and any other GPU gets one short pass. `warm` says that the GPU is not idle.
  */
 type Heater = (warm: boolean) => Promise<() => void>;
 
@@ -53,7 +53,7 @@ function heater(context: Context, gpu: WebGpuBackend): Heater {
 async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefined, heat?: Heater): Promise<Prepared> {
   const { experiment, inputs, n, type } = job;
   const at = { n, type, context };
-  // The enclosing scope would free these columns at its end; `close` frees them instead.
+  // These columns are created outside a scope, so no scope frees them: `close` does.
   const columns = uploadInputs(experiment, inputs, at);
   const inputMemories = new Set(memoriesIn(columns));
   let waits = false;
@@ -65,8 +65,8 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
   };
 
   /**
-   * Runs the experiment and stores its result, because a view alone would do no work. A promise is returned unchanged,
-   * for which the enclosing scope throws `context/async-scope`.
+   * Runs the experiment and stores its result, because a view alone would do no work. If the experiment returns a
+   * promise, `atOnce` returns the promise unchanged, and the enclosing scope throws `context/async-scope`.
    */
   const atOnce = (): Table => {
     const result = experiment.run(columns, at);
@@ -75,8 +75,8 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
   const awaited = async (): Promise<Table> => context.materialize(await experiment.run(columns, at));
 
   /**
-   * Runs the experiment for the first time, and returns its result. Runs outside a scope: only this run shows whether
-   * the experiment is asynchronous, and an asynchronous experiment must not run in a scope.
+   * Runs the experiment and returns its result. The first run shows whether the experiment is asynchronous: if so, the
+   * scope throws `context/async-scope`, and the experiment runs again, as in all later calls, without a scope.
    */
   const first = async (): Promise<Table> => {
     if (waits) return awaited();

@@ -6,11 +6,11 @@ export interface Candidate {
   /** The name shown in rows and plots. */
   readonly name: string;
   readonly kind: 'backend' | 'peer';
-  /** Candidates on the same kind of hardware are compared with the same memcpy. */
+  /** The hardware that the candidate runs on. Plots show the fastest memcpy of each kind of hardware for comparison. */
   readonly hardware: 'cpu' | 'gpu';
   /** A description for readers, with the version. */
   readonly description: string;
-  /** Makes the candidate ready for a job; undefined if it does not support the job. */
+  /** Makes the candidate ready for a job. Returns undefined if the candidate does not support the job. */
   prepare(job: Job): Promise<Prepared | undefined>;
   close(): Promise<void>;
 }

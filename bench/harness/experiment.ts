@@ -14,7 +14,7 @@ export type HostColumn = Uint32Array | Int32Array | Float32Array;
 /** Columns in host memory, by name. */
 export type HostColumns = { readonly [name: string]: HostColumn };
 
-/** The columns on a backend for a record of host columns, under the same names. */
+/** A record of columns on a backend, with the names and element types of a record of columns in host memory. */
 export type ColumnsOnBackend<I extends HostColumns> = { readonly [K in keyof I]: Column<ColumnTypeOf<I[K]>> };
 
 /**

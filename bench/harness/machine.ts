@@ -31,14 +31,14 @@ export async function machineFacts(): Promise<MachineFacts> {
   };
 }
 
-/** The package's version. Source files are two folders below its root, compiled files three. */
+/** The package's version. This module is two folders below the package's root as source, and three when compiled. */
 function versionHere(): string {
   for (const up of ['../../package.json', '../../../package.json']) {
     try {
       const manifest = JSON.parse(readFileSync(new URL(up, import.meta.url), 'utf8'));
       if (manifest.name === 'quadrille') return manifest.version;
     } catch {
-      // This folder has no readable package.json, so the next folder is tried.
+      // This path has no readable package.json, so the loop tries the next path.
     }
   }
   return 'unknown';

@@ -27,7 +27,7 @@ export interface Omission {
 
 /** Receives progress and results of a run. */
 export interface Listener {
-  /** Called when rounds of the plan are completed or skipped, with their number. */
+  /** Called when rounds of the plan are completed or skipped. `rounds` is the number of these rounds. */
   advance(rounds: number): void;
   rows(rows: readonly Row[]): void;
   omitted(omission: Omission): void;
@@ -89,15 +89,16 @@ interface Runner {
 /** Minimum duration of a round in nanoseconds, unless {@link MAX_CALLS} ends it earlier. */
 const MIN_ROUND = { cpu: 1e7, gpu: 2e6 };
 /**
- * Nanoseconds. A CPU candidate with shorter calls makes one untimed call before each round. While other candidates run,
- * its columns leave the caches and its threads go to sleep; without the untimed call, calls of a few milliseconds took
- * up to twice as long as in a loop. Peers that share columns with the candidate before them had no such disadvantage.
+ * A CPU candidate whose calls take fewer nanoseconds than this makes one untimed call before each round. While other
+ * candidates run, the candidate's columns leave the caches and its threads go to sleep. Without the untimed call, calls
+ * of a few milliseconds took up to twice as long as in a loop, except for peers (other libraries and programs) that
+ * share columns with the candidate before them.
  */
 const WARMED_CALL = 1e8;
 const MAX_CALLS = 100;
-/** Nanoseconds. A single call warms up a candidate whose calls are longer than this. */
+/** If the first call takes more nanoseconds than this, this call alone warms up the candidate. */
 const LONG_CALL = 5e8;
-/** Nanoseconds. A candidate that has spent this long stops, unless it has done fewer than {@link MIN_ROUNDS} rounds. */
+/** A candidate stops when its rounds have taken this many nanoseconds, but not before {@link MIN_ROUNDS} rounds. */
 const ENOUGH = 3e9;
 const MIN_ROUNDS = 3;
 
@@ -204,7 +205,7 @@ async function takeTurns(
   return times.map((done = []) => done);
 }
 
-/** Runs a candidate until it is warm; returns the nanoseconds of a call, and how many calls a round needs. */
+/** Runs a candidate until it is warm. Returns the nanoseconds per call, and the number of calls that a round needs. */
 async function warmUp(
   prepared: Prepared,
   minRound: number,
@@ -225,8 +226,8 @@ function omissionOf({ experiment, type, n }: Job, { name, kind }: Candidate, err
 }
 
 /**
- * The result from which `bytes` is computed: the expected one if it is known, otherwise that of the first candidate
- * with columns.
+ * The result that the experiment's function `bytes` is given: the expected result if any candidate was checked,
+ * otherwise the result of the first candidate that returns columns and not a checksum.
  */
 async function resultOf(runners: readonly Runner[], job: Job): Promise<readonly HostColumn[]> {
   if (runners.some(({ checked }) => checked)) return job.expected();

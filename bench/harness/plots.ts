@@ -4,7 +4,7 @@ import { drawPanels, type Panel, type PanelPoint } from '../shared/panels.ts';
 import { type Row, rateOf } from './row.ts';
 import { byCase, digits, sizeText } from './tables.ts';
 
-/** The experiment that copies memory; its times are the reference line in all panels. */
+/** The experiment that copies memory. Its times or rates are the reference line in all panels. */
 const COPY = 'copy';
 
 /** One panel per pair of experiment and element type. */
@@ -37,7 +37,7 @@ function thinned(ticks: readonly number[]): number[] {
   return ticks.filter((_, i) => i % step === 0);
 }
 
-/** The time of the fastest memcpy, for each size and kind of hardware. The points are joined by dashed lines. */
+/** Returns points, joined by dashed lines: the fastest memcpy's time or rate for each size and kind of hardware. */
 function memcpyPoints(rows: readonly Row[], amountOf: (row: Row) => number | undefined): PanelPoint[] {
   const copies = rows.filter(({ experiment, type }) => experiment === COPY && type === 'u32');
   const fastest = new Map<string, Row>();

@@ -127,8 +127,8 @@ export function digits(value: number): string {
 const HEADER = ['experiment', 'type', 'n', 'candidate', 'median', 'min … max', 'latency', 'GB/s', 'time ÷ ours'];
 
 /**
- * The cells of a table for readers, header first. The last column divides each time by that of the fastest backend in
- * the same case.
+ * The cells of a table for readers, header first. The last column contains each time divided by the time of the fastest
+ * backend in the same case.
  */
 export function tableCells(rows: readonly Row[]): string[][] {
   const body = byCase(rows).flatMap(({ rows: alike }) =>

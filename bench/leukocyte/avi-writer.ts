@@ -88,7 +88,7 @@ function aviHead({ width, height, frameRate }: AviFormat, count: number): Uint8A
   return head.bytes;
 }
 
-/** AVI stores rows from bottom to top, each padded to a multiple of four bytes. */
+/** Fills the chunk of one frame. AVI stores rows from bottom to top, each padded to a multiple of four bytes. */
 function fillChunk(chunk: Uint8Array, grey: Uint8Array, { width, height }: AviFormat, stride: number): void {
   if (grey.length !== width * height) throw new RangeError(`A frame has ${grey.length} values, not ${width * height}.`);
   const head = new ByteWriter(8).text('00db').u32(stride * height);

@@ -28,7 +28,7 @@ export interface DetectionAccuracy {
   readonly recall: number;
   /** The harmonic mean of precision and recall. */
   readonly f1: number;
-  /** The counts from which the shares are computed; counts of several frames can be summed. */
+  /** Precision and recall are computed from `matched`, `missed` and `spurious`. These counts add up over frames. */
   readonly matched: number;
   readonly missed: number;
   readonly spurious: number;
@@ -42,8 +42,8 @@ export interface TrackAccuracy {
   /** The share of the cells in `tracks` that were found at least once, and always by the same track. */
   readonly withoutSwitch: number;
   /**
-   * Number of switches, over all cells. A switch is a change of the track that found the cell, from one frame in which
-   * the cell was found to the next such frame.
+   * Number of switches, over all cells. A switch occurs when the track that finds a cell differs from the
+   * track that found the cell last.
    */
   readonly switches: number;
   /**
@@ -58,9 +58,9 @@ export interface TrackAccuracy {
 }
 
 /**
- * Matches true and found centres of one frame, one to one: as many pairs as possible within the radius, with the
- * minimum sum of squared distances. Neither hidden cells nor cells near the border are counted, and neither are found
- * centres that match such cells.
+ * Measures the accuracy of the centres found in one frame. Matches true and found centres one to one: as many pairs as
+ * possible within the radius, with the minimum sum of squared distances. Does not count cells that are hidden or near
+ * the border, found centres that match such cells, or unmatched centres near the border.
  */
 export function matchDetections(
   truth: readonly TrueCell[],
@@ -70,7 +70,7 @@ export function matchDetections(
   return accuracyOf([...matchFrame(truth, found, options)]);
 }
 
-/** The same measures as {@link matchDetections}, over several frames together. */
+/** Measures the accuracy over several frames together. Matches each frame separately, as {@link matchDetections}. */
 export function matchVideo(
   frames: Iterable<{ readonly truth: readonly TrueCell[]; readonly found: FoundCells }>,
   options: MatchOptions,

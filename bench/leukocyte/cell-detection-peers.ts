@@ -14,15 +14,16 @@ import { type CellVideoFrame, cellVideo } from './cell-video.ts';
 import { plainCells } from './plain-cells.ts';
 
 /**
- * Compares methods that find the cells of generated frames of 640 × 480 pixels: detectPeaks (prepared, on workers),
- * plain JavaScript, and the circle detection of scikit-image and OpenCV (`bench/peers/circles.py`). Reports F1, median
- * centre error, and milliseconds per frame from grey values in memory to centres in memory.
+ * Compares methods that find the cells of generated frames of 640 × 480 pixels: `detectPeaks` (as a prepared pipeline
+ * on the workers backend), plain JavaScript, and the circle detection of scikit-image and OpenCV
+ * (`bench/peers/circles.py`). Reports F1, median centre error, and milliseconds per frame from grey values in memory to
+ * centres in memory.
  *
  * node --import tsx bench/leukocyte/cell-detection-peers.ts [--python /usr/bin/python3] [--workers 2] [--rounds 5] [--seeds 1,2,3,4,5]
  *   [--amplitudes 10,15,30] [--cells 36] [--tune]
  *
- * `--tune` tries a grid of settings for each peer and prints those with the highest F1 over all frames. Tune with
- * different seeds than those you measure.
+ * `--tune` tries a grid of settings for each peer and prints the settings with the highest F1 over all frames. Do not
+ * use the same seeds for tuning and for measuring.
  */
 const { values: options } = parseArgs({
   options: {
@@ -38,8 +39,8 @@ const { values: options } = parseArgs({
 const SIZE = { width: 640, height: 480 };
 const FEWER = [8, 10, 12];
 /**
- * Our settings if only bright cells are searched. The threshold is the best one for the seeds and amplitudes with which
- * the peers' settings were tuned.
+ * Settings of `detectPeaks` that search for bright cells only. The threshold is the best one for the seeds and
+ * amplitudes with which the peers' settings were tuned.
  */
 const TUNED: DetectionOptions = { radii: FEWER, sign: 'bright', threshold: 2.7 };
 const rounds = Number(options.rounds);

@@ -18,8 +18,8 @@ import { plainScores } from './plain-cells.ts';
 
 /**
  * Times the detection of leukocytes in one frame of a generated video of 640 × 480 pixels: each stage, the whole
- * detection with its read, prepared detections with and without contours, and plain JavaScript on one thread. If the
- * device has a clock, its times are reported too.
+ * detection from upload to read, and prepared detections with and without contours. `--plain` adds the scores in plain
+ * JavaScript on one thread. If the GPU has a clock, the report also shows times by this clock.
  *
  * node --import tsx bench/leukocyte/cell-detection.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
  *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--plain]

@@ -60,8 +60,8 @@ interface LaneCell {
 }
 
 /**
- * The cells in each frame, ascending by id. If `entries` is false, all cells stay in the frame, so in long videos they
- * must move more slowly than `speed` allows.
+ * The cells in each frame, ascending by id. If `entries` is false, all cells stay in the frame, so in long videos some
+ * cells may move more slowly than the minimum `speed`.
  */
 export function* cellMotion(options: MotionOptions, random: Random): Generator<MovingCell[]> {
   const [dx, dy] = unit(options.direction);
@@ -95,7 +95,8 @@ function lanesOf(options: MotionOptions, random: Random): Lane[] {
   const lanes: Lane[] = [];
   for (let off = random.between(0, spacing) - reach; off < reach; off += spacing) {
     const [x, y] = [(width - 1) / 2 - dy * off, (height - 1) / 2 + dx * off];
-    // If cells enter the frame, lanes extend beyond it. Otherwise lanes end at a margin inside the frame.
+    // If cells enter the frame, `margin` is negative and lanes extend beyond the frame. Otherwise lanes end inside the
+    // frame.
     const [from, to] = inside(x, y, dx, dy, options, margin);
     const [clearFrom, clearTo] = inside(x, y, dx, dy, options, MARGIN);
     if (clearTo - clearFrom > 0) lanes.push({ x: x + dx * from, y: y + dy * from, length: to - from, cells: [] });
@@ -104,8 +105,8 @@ function lanesOf(options: MotionOptions, random: Random): Lane[] {
 }
 
 /**
- * The part of a line that is inside the frame, at least `margin` pixels from the frame's border. Returns the distances
- * of its start and its end from `x`, `y` along the line.
+ * Cuts a line through (`x`, `y`) to the part that is at least `margin` pixels inside the frame's border. Returns the
+ * signed distances from (`x`, `y`) to the start and the end of this part, or zeros if the line has no such part.
  */
 function inside(x: number, y: number, dx: number, dy: number, size: MotionOptions, margin: number): [number, number] {
   let [from, to] = [-Infinity, Infinity];

@@ -7,12 +7,13 @@ import { machine } from '../shared/compare-input.ts';
 import { type CellWindow, columnsOfCells, type GivenCells, givenCells, windowsOf } from './tracked-cells.ts';
 
 /**
- * Compares our fields and snakes of cells with those of Rodinia's program, on the same windows of generated videos.
- * Compares fields, numbers of rounds, centres and distances of snaxels (the points of a snake).
+ * Tracks cells by this library and by Rodinia's leukocyte program, on the same windows of generated videos, and
+ * compares the results: fields, numbers of rounds, centres, and the distances of snaxels (points of a snake) from the
+ * centre.
  *
  * node --import tsx bench/leukocyte/cell-tracking-numerics.ts --rodinia FOLDER [--backend workers|webgpu|reference] [--seeds 5]
  *
- * FOLDER is openmp/leukocyte, after `make` was run in it.
+ * FOLDER is Rodinia's folder openmp/leukocyte, in which you must have run `make`.
  */
 const { values: options } = parseArgs({
   options: {
@@ -103,9 +104,10 @@ function snakeDifferences(theirs: readonly PeerCell[], ours: OurCells, windows: 
 }
 
 /**
- * Returns two numbers: how many snakes differ by more than the bound, and the maximum difference over all snakes if
- * those snakes are compared one round earlier or later. A snake stops when its change falls below 0.1; if a change is
- * within about 1e-5 of 0.1, f32 and f64 may stop one round apart.
+ * Returns two numbers: how many snakes differ by more than `BARS.snake`, and the maximum difference over all snakes.
+ * For the second number, each snake beyond `BARS.snake` is also run for one round less and one round more, and its
+ * smallest difference counts. The reason: a snake stops when its change falls below 0.1, so if a change is within about
+ * 1e-5 of 0.1, snakes in f32 and f64 may stop one round apart.
  */
 async function stopsApart(
   given: GivenCells,

@@ -13,9 +13,9 @@ import { columnsOfCells, givenCells, windowsOf } from './tracked-cells.ts';
 
 /**
  * Times the tracking of cells from one frame to the next, in a generated video of 640 × 480 pixels: each stage of
- * `trackFrame`; a whole prepared call with its upload and read; and the same call if each field starts from the field
- * of the previous frame. With `--rodinia`, Rodinia's functions run on the same windows; FOLDER is openmp/leukocyte,
- * after `make` was run in it.
+ * `trackFrame`; a whole prepared call, without and with upload and read; and a call in which each field starts from the
+ * field of the previous frame. With `--rodinia`, Rodinia's functions run on the same windows. FOLDER is Rodinia's
+ * folder openmp/leukocyte, in which you must have run `make`.
  *
  * node --import tsx bench/leukocyte/cell-tracking-step.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
  *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--rodinia FOLDER] [--threads 2]

@@ -79,12 +79,12 @@ const BACKGROUND = 120;
 const TEXTURE_ROUNDS = 30;
 const TEXTURE_GAIN = 6;
 /**
- * Half the width in pixels of a cell's soft edge, in which the cell fades into the background. The slope of this edge
- * has a standard deviation of 1.2 pixels, like an edge blurred by a Gaussian with σ = 1.2.
+ * Half the width in pixels of a cell's soft edge, in which the cell fades into the background. The derivative of the
+ * edge's profile has a standard deviation of 1.2 pixels, as for a sharp edge blurred by a Gaussian with σ = 1.2.
  */
 const SOFT_EDGE = 1.2 * Math.sqrt(5);
 const HALO_WIDTH = 5;
-/** Numbers of independent random streams for one seed. Frame i uses stream FIRST_FRAME + i. */
+/** Numbers that identify the independent random streams of one seed. The noise of frame i uses FIRST_FRAME + i. */
 const [MOTION, TEXTURE, CONTRASTS, FIRST_FRAME] = [0, 1, 2, 3];
 
 /**

@@ -36,13 +36,13 @@ import { type Ladder, requireSameBytes } from './leukocyte-ladder.ts';
 import { type HostPeaks, plainPeaks } from './leukocyte-plain.ts';
 
 const [POINTS, DILATION, THRESHOLD] = [150, 12, 1.8];
-/** Minimum value of `ratioOf` for which a score counts. Computed from the threshold for scores. */
+/** A circle counts only if its `ratioOf` exceeds this value, which means that its score exceeds THRESHOLD. */
 const MIN_COUNT = (THRESHOLD ** 2 * POINTS ** 2) / (POINTS - 1);
 const UNIT = (POINTS - 1) / POINTS ** 2;
 
 /**
- * Versions of the detection, slowest first. The first versions sum samples pair by pair, the next circle by circle,
- * then all together, and store every intermediate column. The last versions skip unnecessary work.
+ * Versions of the detection, slowest first. The first three use one launch for every pair of samples, for every circle,
+ * and for all circles, and store every intermediate column. The last versions skip unnecessary work.
  */
 export function detectionLadder(context: Context, host: CellVideoFrame['frame']): Ladder {
   const { width, height } = host;
@@ -77,7 +77,8 @@ export function detectionLadder(context: Context, host: CellVideoFrame['frame'])
   });
 
   /**
-   * Computes the scores of one circle after another. After each circle, stores the best circle so far for every pixel.
+   * Processes one circle after another. After each circle, stores the best circle so far for every pixel. Finally
+   * computes the scores.
    */
   const circleByCircle = (sumsOf: (circle: number, slopes: Column<'u32'>) => Sums): Scores => {
     const slopes = packSlopes(context, frame);
@@ -106,7 +107,7 @@ export function detectionLadder(context: Context, host: CellVideoFrame['frame'])
     return context.materialize(map(scoreOfAll, { ...circlesFor(slopes), radii, ...numbers, ...place }));
   };
 
-  /** Finds peaks by storing a column with the maximum score around every pixel. */
+  /** Finds peaks by storing a column with the maximum absolute score around every pixel. */
   const peaksOf = ({ score, radius }: Scores): Table => {
     const around = disc(DILATION);
     const cell = sequence(width * height);
@@ -210,7 +211,7 @@ const sumsOfCircle = fn(
   },
 );
 
-/** The squared mean divided by the variance, up to a constant factor. */
+/** The squared mean of a circle's samples divided by their variance, up to a constant factor. */
 function ratioOf(found: F32, squares: F32, inverse: F32): F32 {
   return found.mul(found).div(spreadOf(found, squares, inverse).max(2 ** -24));
 }

@@ -44,9 +44,10 @@ interface Window {
 }
 
 /**
- * Versions of the computation of the fields for tracking, slowest first. The first versions process each window alone:
- * with one launch per neighbour or per round, and with the convergence test on the host or on the device. The next ones
- * process all windows together, and the last one does all rounds of all windows in one launch.
+ * Versions that compute the fields for tracking, slowest first. The first three versions process each window alone:
+ * with a launch per neighbour, with a launch per round, and with the convergence test on the device instead of the
+ * host. The last two versions process all windows together: with three launches per round, and with one launch for all
+ * rounds.
  */
 export async function fieldsLadder(context: Context, given: GivenCells): Promise<Ladder> {
   const { width, height } = given.frame;
@@ -156,7 +157,7 @@ function roundByNeighbours(context: Context, u: Column<'f32'>, image: Column<'f3
   return after;
 }
 
-/** One functor per neighbour. All sums are doubled, because the contribution of sideways neighbours is halved. */
+/** One functor per neighbour. Sums are doubled, because neighbours at right angles to the flow contribute half. */
 const TERMS = drawsOf(FLOW).map((draw, side) =>
   fn('drawnBySide', { u: neighbours(f32), sum: f32 }, f32, ({ u, sum }) => {
     const [dx, dy] = SIDES[side]!;

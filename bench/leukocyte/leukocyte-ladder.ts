@@ -32,7 +32,7 @@ export interface MeasuredLadder {
   readonly steps: readonly MeasuredStep[];
 }
 
-/** Milliseconds after which no further round starts; a step whose first run takes longer is not repeated. */
+/** Milliseconds after which a step starts no further round. A step whose first run takes longer is not repeated. */
 const PATIENCE = 3000;
 
 /** Checks the result of every step, and times all steps and the single-threaded loop. */

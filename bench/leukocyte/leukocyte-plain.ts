@@ -2,8 +2,9 @@ import { circleTables, WEIGHT_BITS } from '../../algorithms/cell-tracking/circle
 import type { CellVideoFrame } from './cell-video.ts';
 
 /**
- * Detection and the fields for tracking as plain loops on one thread. Like the paper's C code, they visit all samples
- * of a circle and all pixels of a dilation. The loops round like the primitives, so results have the same bytes.
+ * This file computes the detection and the fields for tracking by plain loops on one thread. Like the paper's C code,
+ * the loops visit all samples of a circle and all pixels of a dilation. They round like the primitives, so the results
+ * of both have the same bytes.
  */
 const f = Math.fround;
 
@@ -101,7 +102,7 @@ function plainSlopes({ width, height, grey }: CellVideoFrame['frame']): { x: Int
   return { x, y };
 }
 
-/** Pixels whose score is the maximum within the dilation radius. */
+/** Pixels whose absolute score is above 0 and the maximum within the dilation radius. */
 function plainPeakCells(
   { width, height }: { readonly width: number; readonly height: number },
   score: Float32Array,

@@ -11,8 +11,8 @@ const [POINTS, MARGIN, DILATION] = [150, 22, 12];
 const RADII = [8, 10, 12, 14, 16, 18, 20];
 
 /**
- * Finds the cells of a frame by plain f64 loops on one thread: pixels whose score exceeds the threshold and is the
- * maximum within 12 pixels.
+ * Finds the cells of a frame by plain f64 loops on one thread: pixels whose absolute score exceeds the threshold and is
+ * the maximum in the square of 25 × 25 pixels around the pixel.
  */
 export function plainCells(frame: PlainFrame, threshold = 1.8, radii: readonly number[] = RADII): FoundCells {
   const { width, height } = frame;
@@ -29,8 +29,8 @@ export function plainCells(frame: PlainFrame, threshold = 1.8, radii: readonly n
 }
 
 /**
- * Whether a pixel has the maximum score in the square around it. MARGIN exceeds DILATION, so the square is inside the
- * frame.
+ * Whether a pixel has the maximum absolute score in the square that extends DILATION pixels to each side. MARGIN
+ * exceeds DILATION, so the square is inside the frame.
  */
 function isGreatest(score: Float64Array, width: number, x: number, y: number): boolean {
   const size = Math.abs(score[y * width + x]!);
@@ -42,7 +42,7 @@ function isGreatest(score: Float64Array, width: number, x: number, y: number): b
   return true;
 }
 
-/** For each pixel, the best score of all circles around it. */
+/** For each pixel, the score with the maximum absolute value over all circles around the pixel. */
 export function plainScores({ width, height, grey }: PlainFrame, radii: readonly number[] = RADII): Float64Array {
   const angles = Array.from({ length: POINTS }, (_, n) => (n * 2 * Math.PI) / POINTS);
   const [cos, sin] = [angles.map(Math.cos), angles.map(Math.sin)].map((each) => Float64Array.from(each));

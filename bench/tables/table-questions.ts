@@ -135,7 +135,7 @@ const tpch: readonly Question[] = [
   },
 ];
 
-/** A query for the row numbers that satisfy a condition. The row numbers stay on the device. */
+/** A query that lists the row numbers of all rows with `a` below 100,000. The list stays on the device. */
 const ids: Question = {
   name: 'ids of a tenth',
   table: 'numbers',

@@ -1,12 +1,12 @@
 import { median as middle } from '../shared/compare-input.ts';
 
-/** The minimum and the median of several calls, in milliseconds. */
+/** Minimum and median duration of several calls, in milliseconds. */
 export interface Times {
   readonly min: number;
   readonly median: number;
 }
 
-/** Times a query several times, each time from the call until the answer. */
+/** Calls `ask` several times. Returns the minimum and the median time from the call until the answer. */
 export async function measured(ask: () => Promise<unknown>, times: number): Promise<Times> {
   const taken: number[] = [];
   for (let round = 0; round < times; round++) {

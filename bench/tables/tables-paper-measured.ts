@@ -1,8 +1,8 @@
 import type { Operation } from './tables-paper-operations.ts';
 
 /**
- * Minimum milliseconds of one operation in two ways: prepared on the device, and as a loop in plain JavaScript
- * (`plain`) on one thread.
+ * Minimum milliseconds of one operation. `milliseconds` is for the prepared operation on the device, and `plain` for
+ * plain JavaScript on one thread.
  */
 export interface MeasuredOperation {
   readonly name: string;
@@ -11,7 +11,7 @@ export interface MeasuredOperation {
   readonly plain: number;
 }
 
-/** Minimum milliseconds of each method to list the active cells, where one in `among` cells is active. */
+/** Minimum milliseconds of each method that lists the active cells of a grid. One in `among` cells is active. */
 export interface MeasuredLists {
   readonly among: number;
   readonly active: number;

@@ -2,7 +2,7 @@ import * as t from '../../algorithms/tables/index.ts';
 import { hashed } from '../experiments/inputs.ts';
 import { kthLargestByBits } from '../experiments/kth-largest.ts';
 
-/** The attributes of the records, as integers of 19 bits like those in the paper. */
+/** The four attributes of all records: integers of 19 bits, like the attributes in Govindaraju et al., 2004. */
 export type Records = { readonly [name in 'a' | 'b' | 'c' | 'd']: Uint32Array };
 
 const BITS = 19;
@@ -19,7 +19,10 @@ interface PreparedOperation {
   dispose(): void;
 }
 
-/** An operation of the paper. `group` is the paper's rating of how much a GPU gains over SIMD code on the CPU. */
+/**
+ * An operation from Govindaraju et al., 2004. `group` is the paper's rating of how much faster the operation is on a
+ * GPU than SIMD code on a CPU.
+ */
 export interface Operation {
   readonly name: string;
   readonly group: 'high' | 'medium' | 'low';
@@ -45,7 +48,7 @@ function prepared(table: t.DeviceTable, aggregate: t.Aggregate, where?: t.Condit
   return { ask: async () => Number((await ask(where)).found), dispose: ask.dispose };
 }
 
-/** The median of some values, found by sorting, as in a program without a library. */
+/** Finds the median by sorting, as a program without a library would. */
 function sortedMedian(values: Uint32Array): number {
   const sorted = values.toSorted();
   return sorted[sorted.length - (sorted.length >> 1)]!;

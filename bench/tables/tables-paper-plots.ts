@@ -19,7 +19,7 @@ if (files.length === 0) throw new Error('Name one or more files that bench/table
 const TITLE = 'Point lists: a scan beside histogram pyramids';
 const SCAN = 'scan (copyIf)';
 
-/** The words with which the page shows the paper's ratings of how much a GPU gains. */
+/** For each rating of a GPU's gain (the `group` of an operation), the word that the page shows. */
 const GAINS = { high: 'high', medium: 'medium', low: 'none' } as const;
 
 const measured: MeasuredTables[] = [];

@@ -16,7 +16,8 @@ import { operations, type Records, randomRecords } from './tables-paper-operatio
  * - Ziegler, Tevs, Theobalt and Seidel, GPU Point List Generation through Histogram Pyramids, 2006: lists of active
  *   cells, compared with copyIf and a plain loop.
  *
- * The methods take turns. Times are minima, from the call until the device is done.
+ * The methods take turns. Times are measured from the call until the device is done; the results are minima over all
+ * rounds.
  * `bench/tables/tables-paper-plots.ts` draws the results.
  *
  * node --import tsx bench/tables/tables-paper.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
@@ -118,8 +119,8 @@ function requireSame(lists: readonly Uint32Array[], active: Uint32Array): void {
 }
 
 /**
- * Times several methods that take turns. Each method has three untimed turns first. Returns minima, because the machine
- * may be shared.
+ * Times several methods, which take turns. The first three rounds are not timed. Returns the minimum milliseconds of
+ * each method, because other programs on a shared machine may lengthen some rounds.
  */
 async function inTurns(ways: { readonly [name: string]: () => unknown }): Promise<{ [name: string]: number }> {
   const taken = Object.keys(ways).map((name): [string, number[]] => [name, []]);

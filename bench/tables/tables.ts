@@ -10,16 +10,16 @@ import { type Question, questions } from './table-questions.ts';
 import { measured, shown } from './table-times.ts';
 
 /**
- * Times queries over tables in memory, in this library and in DuckDB, in the same run and after a warm-up. Prints the
- * milliseconds until the caller has the answer: minimum and median. DuckDB takes part if it is installed: npm install
- * --no-save
- * @duckdb/node-api@1.5.6-r.1 (70 MB).
+ * Times queries over tables in memory, in this library and in DuckDB, without a warm-up. For each query, prints the
+ * minimum and the median of the milliseconds from the call until the caller has the answer. DuckDB takes part only if
+ * it is installed (70 MB), by this command: npm install --no-save @duckdb/node-api@1.5.6-r.1
  *
  * node --import tsx bench/tables/tables.ts [--rows 10000000] [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
  *   [--rounds 15] [--only median]
  *
  * With --prepared, times short queries over 2^20 rows instead, prepared and unprepared. With --device, on WebGPU, times
- * queries over 2^28 rows by the device's own clock; the columns are made on the device.
+ * queries over 2^28 rows by the device's own clock; the columns are made on the device. Both options warm up the device
+ * before each query.
  */
 const { values: options } = parseArgs({
   options: {
@@ -84,8 +84,8 @@ async function openDuckDb(): Promise<DuckDb | undefined> {
 }
 
 /**
- * Makes tables with the same distributions in DuckDB's own SQL, because copying our tables would take longer than all
- * queries.
+ * Makes tables in DuckDB whose values have the same distributions as in our tables. SQL makes the values in DuckDB,
+ * because copying our tables would take longer than all queries.
  */
 async function fillDuckDb({ run }: DuckDb): Promise<void> {
   const below = (end: number): string => `floor(random() * ${end})::integer`;

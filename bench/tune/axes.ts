@@ -32,7 +32,7 @@ const SORTS = [
 const HISTOGRAM = [['histogram', 'u32']] as const;
 const THREADS = [64, 128, 256, 512];
 
-/** All tuning parameters, in the order in which `searchTuning` tries them. This is the only list of them. */
+/** All parameters that `quadrille tune` can tune, in the order in which `searchTuning` tries them. */
 export const tuningAxes: readonly TuningAxis[] = [
   { member: 'forEach.threads', values: THREADS, experiments: MAPS },
   { member: 'forEach.items', values: [1, 2, 4, 8], experiments: MAPS },
@@ -86,8 +86,8 @@ export function choiceOf(member: string, value: unknown): object {
 }
 
 /**
- * The parts of a tuning that differ from at least one of the other tunings. If these parts are applied to any of the
- * other tunings, the result is the first tuning.
+ * The parts of `tuning` that differ from at least one of the tunings in `others`. If these parts are applied to any
+ * tuning in `others`, the result is `tuning`.
  */
 export function differingMembers(tuning: object, ...others: readonly object[]): object {
   const parts = Object.entries(tuning).flatMap(([name, value]) => {

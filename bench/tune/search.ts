@@ -100,8 +100,8 @@ interface Trial {
 }
 
 /**
- * Opens a context with another tuning. Returns the new context if it is clearly faster than this one; otherwise closes
- * it and returns undefined.
+ * Opens a context with another tuning. Returns the new context if it is clearly faster than the trial's context;
+ * otherwise closes the new context and returns undefined.
  */
 async function rivalOf(
   tuning: Tuning,

@@ -5,7 +5,8 @@ import { noShifts, type ScanlineJob } from './scanline.ts';
 import { sweepSpans } from './span-sweep.ts';
 
 /**
- * Number of count tables that are used in turn, so that equal neighbouring cells do not wait for each other's store.
+ * Number of count tables that are used in turn. With one table, adjacent cells of equal value would increment the same
+ * count, and each increment would wait for the store of the previous one.
  */
 const TURNS = 4;
 
@@ -16,9 +17,9 @@ const TURNS = 4;
 const BAND = 64;
 
 /**
- * The second peer of `bench/zonal/zonal.ts`: a scanline algorithm, optimized as far as possible on one thread. First,
- * all spans are found and sorted into bands of rows. Then a tight loop counts the cells of every span, band by band,
- * into four tables in turn.
+ * The second program with which `bench/zonal/zonal.ts` compares a backend: a scanline algorithm for one thread,
+ * optimized as far as possible. First, all spans are found and grouped by bands of rows. Then a tight loop goes through
+ * the spans of each band and counts their cells, in four tables in turn.
  *
  * @returns For each zone, a histogram with `slots` counts.
  */

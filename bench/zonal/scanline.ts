@@ -4,7 +4,7 @@ import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import { rowCrossings } from '../../algorithms/geometry/row-crossings.ts';
 import { sweepSpans } from './span-sweep.ts';
 
-/** The input of both peers of `bench/zonal/zonal.ts`. */
+/** The input of both scanline programs with which `bench/zonal/zonal.ts` compares a backend. */
 export interface ScanlineJob {
   readonly polygons: Polygons;
   readonly grid: RasterGrid;
@@ -15,9 +15,9 @@ export interface ScanlineJob {
 }
 
 /**
- * The first peer of `bench/zonal/zonal.ts`: zonal histograms by scan conversion on one thread, with typed arrays and a
- * table of active edges. Each span of cells is counted when it is found. Cells belong to zones by the same rule as in
- * `zonalHistogram`.
+ * The first program with which `bench/zonal/zonal.ts` compares a backend: zonal histograms by scan conversion on one
+ * thread, with typed arrays and a table of active edges. Each span of cells is counted when it is found. Cells belong
+ * to zones by the same rule as in `zonalHistogram`.
  *
  * @returns For each zone, a histogram with `slots` counts.
  */
@@ -35,8 +35,8 @@ export function scanline({ polygons, grid, cells, slotOf, slots }: ScanlineJob):
 }
 
 /**
- * For each zone, a list with the single shift 0: no zone is repeated, because the raster does not wrap around in
- * longitude.
+ * For each zone, the shifts `[0]`: one copy of the zone at its own position. The raster does not wrap around in
+ * longitude, so no zone needs further copies.
  */
 export function noShifts(zones: number): number[][] {
   return Array.from({ length: zones }, () => [0]);

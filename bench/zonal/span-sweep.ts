@@ -2,12 +2,12 @@ import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import type { RowCrossings } from '../../algorithms/geometry/row-crossings.ts';
 
 /**
- * Scan conversion on one thread with typed arrays. The edges of a zone are grouped by their first row. A table of
- * active edges advances from row to row in integer arithmetic; the cells between each pair of crossings are a span
- * inside the zone.
+ * Finds the spans of all zones by scan conversion, on one thread with typed arrays. The edges of a zone are grouped by
+ * their first row. A table of active edges advances from row to row in integer arithmetic; the cells between each pair
+ * of crossings are a span inside the zone.
  *
- * @param span - Called for every span with its zone, its row, its first cell, and the cell after its last one. Rows
- * ascend within a zone; zones descend.
+ * @param span - Called for every span with its zone, its row, its first cell, and the cell after its last one. Zones
+ * come in descending order. The spans of one zone come in ascending order of rows.
  */
 export function sweepSpans(
   crossings: RowCrossings,
@@ -86,8 +86,8 @@ function createActiveEdges({ rows, firstColumn, columnStep, start, rest, height 
   return edges;
 
   /**
-   * Inserts an edge among the first `count` edges. The search begins at their end, because there are few edges and they
-   * are nearly in order.
+   * Inserts an edge among the first `count` edges, which are sorted by column. The search begins at the last of these
+   * edges, because there are few edges and they arrive nearly in order.
    */
   function insert(count: number, c: number, e: number, f: number, left: number): void {
     let at = count;

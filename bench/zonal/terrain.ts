@@ -1,6 +1,6 @@
 import type { RasterGrid, Window } from '../../algorithms/geometry/raster.ts';
 
-/** The westernmost longitude of the conterminous United States, in degrees. The next constants are its other bounds. */
+/** The bounds of the conterminous United States, in degrees of longitude (`WEST`, `EAST`) and latitude. */
 const WEST = -125;
 const EAST = -66.5;
 const SOUTH = 24;
@@ -37,8 +37,8 @@ const GAIN = 2 ** -0.8;
 
 /**
  * The cells of a window (a rectangle) of a synthetic relief, whose heights fill the range of u16. The relief is value
- * noise in ten octaves with lattice distances from 1,024 cells to 2, so that neighbouring cells are similar, like
- * heights. A cell has the same value in every window.
+ * noise in ten octaves, with lattice distances from 1,024 cells down to 2 cells. As in real terrain, neighbouring cells
+ * are similar. A cell has the same value in every window.
  */
 export function terrain(window: Window): Uint16Array<ArrayBuffer> {
   const { row, column, rows, columns } = window;

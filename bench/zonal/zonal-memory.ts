@@ -11,15 +11,15 @@ import { gridOf, terrain } from './terrain.ts';
 
 /**
  * Measures the peak resident memory of `quadrille zonal` on the workers backend, in a separate process for each run.
- * Rasters are squares of u16 (deflated differences) of several sizes, in tiles and in strips; memory must not grow with
- * the raster. The zones are the US counties, with 256 bins. Files of the same size must give the same histograms in
- * tiles and in strips. The exit code is 1 if a run takes more than `--limit` bytes.
+ * The rasters are square GeoTIFFs of u16 cells (compressed as deflated differences) of several sizes. Every raster is
+ * stored once in tiles and once in strips, and both files must give the same histograms. Memory must not grow with the
+ * raster: the exit code is 1 if a run takes more than `--limit` bytes. The zones are the US counties, with 256 bins.
  *
  * node --import tsx bench/zonal/zonal-memory.ts [--sides 6325,20000] [--layouts tiles,strips] [--jobs counts,stats]
  *   [--workers 2] [--limit 1073741824] [--folder DIR]
  *
- * The files are made in `--folder`, by default a temporary one, and removed afterwards. They take 0.4 GB for a side of
- * 20,000, and 4 GB (and some minutes to write) for a side of 63,246.
+ * The files are made in a new folder inside `--folder` (by default the system's temporary folder), and removed
+ * afterwards. A file takes 0.4 GB for a side of 20,000 cells, and 4 GB and some minutes to write for 63,246 cells.
  */
 const { values: options } = parseArgs({
   options: {
@@ -75,7 +75,7 @@ function writeRaster(file: string, side: number, layout: keyof typeof LAYOUTS): 
   return writeGeoTiff(file, { ...gridOf(side, side), sample: 'u16', ...LAYOUTS[layout], ...packing }, terrain);
 }
 
-/** Runs the command line in the folder of its results, as a user would. */
+/** Runs `quadrille zonal` as a user would. The current folder of the process is the folder for its output files. */
 async function zonal(raster: string, wanted: readonly string[]): Promise<Run> {
   const project = new URL('../..', import.meta.url);
   const path = (name: string): string => fileURLToPath(new URL(name, project));

@@ -10,17 +10,17 @@ import { inflateAlone } from './inflate-alone.ts';
 import { gridOf, terrain } from './terrain.ts';
 
 /**
- * Times `quadrille zonal` as published (compiled, without a loader) and a plain Python loop with GDAL and numpy
- * (`bench/peers/zonal-loop.py`, one GDAL thread). Both programs run in turn, as whole processes, over the same GeoTIFFs
- * and the US counties. Jobs are histograms of 257 bins, statistics alone, and both. If both programs count the same
- * number of cells in a zone, minima and maxima must be equal, and means must agree to 10⁻⁹. For comparison, the time to
- * inflate all blocks on all cores is reported too.
+ * Times two programs: `quadrille zonal` as published (compiled, without a TypeScript loader), and a plain Python loop
+ * with GDAL and numpy (`bench/peers/zonal-loop.py`, one GDAL thread). The programs take turns, each time as a new
+ * process, with the same GeoTIFFs and the US counties. The jobs are histograms of 257 bins, statistics, and both
+ * together. If the programs count the same number of cells in a zone, their minima and maxima must be equal, and their
+ * means must agree to 10⁻⁹. For comparison, also reports the time for only inflating all blocks, on all cores.
  *
  * node --import tsx bench/zonal/zonal-statistics.ts [--columns 20000] [--rows 10000] [--files i16,f32,f32-2,f32-3]
  *   [--jobs bins,bins+stats,stats] [--rounds 5] [--folder DIR] [--python /usr/bin/python3]
  *
- * Files that already exist in `--folder` are reused; those in a temporary folder are removed. Needs python3-gdal, numpy
- * and /usr/bin/time.
+ * Files that already exist in `--folder` are reused. Without `--folder`, the files are made in a temporary folder and
+ * removed afterwards. Needs python3-gdal, numpy and /usr/bin/time.
  */
 const { values: options } = parseArgs({
   options: {
@@ -104,7 +104,7 @@ function writeRaster(file: string, packing: Packing): Promise<void> {
   );
 }
 
-/** The relief in metres, from −512 to 3,584. Cells in f32 also have noise in all bits below a sixteenth of a metre. */
+/** The relief in metres, from −512 to 3,584. If `isFloat`, every height also has noise of less than 1/16 m. */
 function heights(window: Window, isFloat: boolean): Cells {
   const relief = terrain(window);
   if (!isFloat) return Int16Array.from(relief, (height) => (height - 8192) >> 4);

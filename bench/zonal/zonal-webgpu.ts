@@ -19,9 +19,9 @@ import { scanline } from './scanline.ts';
 import { gridOf, terrain } from './terrain.ts';
 
 /**
- * Times zonal histograms on the device, by the device's own clock: the US counties over a raster of u16. The unit of
- * comparison is a copy of the raster from one buffer to another. For every raster, the counts are compared with those
- * of `bench/zonal/scanline.ts`, bin by bin.
+ * Times zonal histograms on the device, by the device's own clock: the US counties over a raster of u16. Also times two
+ * copies of the raster (by copyBufferToBuffer and by a kernel), and prints the histogram's time relative to each copy.
+ * For every raster, the counts must equal the counts of `bench/zonal/scanline.ts`, bin by bin.
  *
  * node --import tsx bench/zonal/zonal-webgpu.ts [--adapter hardware|software] [--side 20000] [--bins 256] [--rounds 11]
  *   [--tile 64] [--rasters terrain,noise,flat] [--zones file] [--layer name] [--own-bins N] [--keyed-tile N]
@@ -112,8 +112,8 @@ async function measure(name: string): Promise<void> {
 }
 
 /**
- * Warms up the device for about half a second, by work that the host records quickly: an idle GPU needs some tenths of
- * a second to raise its clock frequency.
+ * Warms up a hardware device for about half a second, because an idle GPU needs some tenths of a second to raise its
+ * clock frequency. The work consists of reductions, which the host records quickly.
  */
 function warmUp(column: Column<'u32'>): void {
   const passes = adapter === 'hardware' ? Math.ceil(2 ** 40 / column.capacity) : 1;
@@ -155,7 +155,7 @@ function upload(cells: Uint16Array): Column<'u32'> {
   return new Column(context, 'u32', cells.length, { kind: 'stored', memory, storage: 'u16', offset: 0 });
 }
 
-/** Throws if a count differs from the peer's count. Returns the number of cells in zones. */
+/** Throws if a count differs from the count of `scanline`. Returns the number of cells in zones. */
 function check(counts: Uint32Array, cells: Uint16Array): number {
   const expected = scanline({ polygons: zones.polygons, grid, cells, slotOf, slots: bins });
   const found = new Uint32Array(expected.length);

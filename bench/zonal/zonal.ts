@@ -88,8 +88,8 @@ function inMemory(): RasterSource {
 }
 
 /**
- * Compares the same methods over a GeoTIFF in deflated tiles with a predictor. The scanline programs read the whole
- * file before they count.
+ * Compares the backend and both scanline programs over a GeoTIFF in deflated tiles with a predictor. The scanline
+ * programs read the whole file before they count.
  */
 async function compareFiles(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'quadrille-bench-'));

@@ -289,7 +289,7 @@ export class VectorCode {
     return loadLanes(storage, node.type, address, this.#offset << widthOf(storage));
   }
 
-  /** A shared read for four adjacent rows: loads the element that the rows share into every lane. */
+  /** A shared read for four adjacent rows: loads into every lane the one element that these rows share. */
   #loadedShared({ slot, type, by }: SharedNode): Vector {
     const { storage, address } = this.#sources.arrays[slot]!;
     const width = widthOf(storage);
@@ -306,7 +306,7 @@ export class VectorCode {
     return bits.shl(this.#firstIndex());
   }
 
-  /** The index of the first lane, including the current offset. */
+  /** The index of lane 0: the index of the loop plus the offset given to `begin`. */
   #firstIndex(): Int32 {
     const index = this.#sources.index!;
     return this.#offset === 0 ? index : index.add(this.#offset);
@@ -319,7 +319,7 @@ export class VectorCode {
     this.#addresses.set(node, local);
   }
 
-  /** The vector, with equal lanes, of a loop-invariant node or literal. */
+  /** A vector that has the value of a loop-invariant node or literal in every lane. */
   #sameLanes(node: Node): Vector {
     return node.kind === 'literal' ? v128(lanesOf(node.type, node.value)) : this.#splats.get(node)!;
   }
@@ -385,8 +385,8 @@ export class VectorCode {
   }
 
   /**
-   * Computes operands in advance, because the code that uses an operand may emit the operand twice, or in only one of
-   * two branches.
+   * Emits the code of loop-invariant operands in advance, because the code that uses an operand may contain the code of
+   * the operand twice, or in only one of two branches.
    */
   #keepInvariants(nodes: readonly Node[]): void {
     for (const node of nodes) {
@@ -397,7 +397,7 @@ export class VectorCode {
 }
 
 const NONE = v128([0, 0, 0, 0]);
-/** The bits of the first four rows of a word of flags, one row per lane. */
+/** The bits of rows 0 to 3, one per lane, in a word that packs one flag per row. */
 const FIRST_BITS = v128([1, 2, 4, 8]);
 
 /** Whether a condition has the form `index = 0`. */
@@ -414,8 +414,8 @@ function endOf({ name, operands: [after, end] }: OperationNode): Node | undefine
 }
 
 /**
- * The two operands of a `min` or `max` if one of them is a literal that {@link f32Bound} accepts: first the other
- * operand, then the number of the literal. Empty if there is no such literal.
+ * Matches a `min` or `max` of which one operand is a literal that {@link f32Bound} accepts. Returns the operand that is
+ * not this literal, then the number of the literal. Returns an empty array if there is no such literal.
  */
 function boundOf(name: 'min' | 'max', [a, b]: readonly Node[]): [Node, number] | [] {
   for (const [value, bound] of [
@@ -429,7 +429,7 @@ function boundOf(name: 'min' | 'max', [a, b]: readonly Node[]): [Node, number] |
   return [];
 }
 
-/** Whether the code of an operation may emit an operand more than once, so that operands should be in locals. */
+/** Whether the code of an operation may use an operand more than once, so that each operand should be in a local. */
 function usesTwice(name: OperationNode['name'], from: ScalarType): boolean {
   if (name === 'min' || name === 'max') return from === 'f32';
   return name === 'clz' || name === 'ctz' || name === 'shl' || name === 'shr' || name === 'mulhi';

@@ -52,8 +52,8 @@ export function inlineEntry(code: Code, environment: Environment, args: readonly
 }
 
 /**
- * Maximum number of inlined statements. A function with more statements exceeds V8's limit of 7.6 MB, even if each
- * statement is short.
+ * Maximum number of inlined statements. With more statements, a function would exceed V8's limit of 7.6 MB per
+ * WebAssembly function, even if each statement is short.
  */
 const MAX_INLINED = 2 ** 21;
 
@@ -94,8 +94,8 @@ function inline(code: Code, environment: Environment, name: string, args: readon
 }
 
 /**
- * Emits statements. `last` says that no statement of the function follows, so that a `return` at the end needs no
- * branch.
+ * Emits statements. `last` says that these are the last statements of their function, so that a `return` at the end of
+ * the list needs no branch.
  */
 function emitStatements(code: Code, frame: Frame, statements: readonly Statement[], last: boolean): void {
   statements.forEach((statement, i) => {
@@ -224,7 +224,7 @@ export function loadElement(storage: Storage, type: ScalarType, address: Int32, 
   return type === 'bool' ? word.ne(0) : word;
 }
 
-/** Stores a value in a new WebAssembly local. From now on this local stands for the functor's local. */
+/** Stores the value of a functor's local in a new WebAssembly local, and records the new local in `frame`. */
 function keep(code: Code, frame: Frame, { id, type }: Local, value: Scalar): void {
   code.push(value);
   const local = scalarLocal(code, type);

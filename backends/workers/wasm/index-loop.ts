@@ -4,7 +4,7 @@ import type { Int32 } from './wasm-expressions.ts';
 import type { Int32Local } from './wasm-locals.ts';
 import { block, br, brIf, forRounds, lower, loop as repeat, when, whileTrue } from './wasm-statements.ts';
 
-/** A loop over a range of indices. If it has vector code, rounds of the loop process several indices at a time. */
+/** A loop over a range of indices. If `vector` is given, rounds of the loop process several indices at a time. */
 export interface IndexLoop {
   /**
    * The range of indices; `to` is exclusive. Both expressions must be cheap, because their code is emitted more than
@@ -68,8 +68,8 @@ export function emitIndexLoop(code: Code, loop: IndexLoop): void {
 }
 
 /**
- * Sets `first` and `last` to the range of the vector rounds. The range is a whole number of rounds. If vectors can
- * process no index, both are set to `to`.
+ * Emits code that sets `first` and `last` to the bounds of the vector rounds. The range between these bounds is a whole
+ * number of rounds. If the vector code is valid for no index, both bounds are set to `to`.
  */
 function emitVectorRange(
   code: Code,
@@ -90,8 +90,8 @@ function emitVectorRange(
 }
 
 /**
- * Processes the range `from … to − 1` in parts of at most `size` indices. While `body` runs, `from` is the first index
- * of a part, and `count` is the number of indices in the part.
+ * Emits a loop that processes the range `from … to − 1` in parts of at most `size` indices. The loop advances `from`:
+ * while `body` runs, `from` is the first index of a part, and `count` is the number of indices in the part.
  */
 export function emitParts(
   code: Code,

@@ -12,7 +12,10 @@ export interface Inlined {
   readonly results: readonly Operand[];
 }
 
-/** Maximum number of locals after inlining. Nested calls can make the code grow exponentially. */
+/**
+ * Maximum number of locals that the inlined statements declare. This limits the statements, because nested calls can
+ * make the code grow exponentially.
+ */
 const MAX_STATEMENTS = 4096;
 
 /**

@@ -21,8 +21,8 @@ export interface LaneKinds {
    */
   readonly blended: ReadonlySet<LaneStatement>;
   /**
-   * The divisor of the index, which is the number of cells per row. Vectors then never cross the end of a row.
-   * Undefined if the functor does not divide the index.
+   * The number of cells per row, by which the functor divides the index (see {@link rowOf}). Vectors do not cross the
+   * end of such a row. Undefined if the functor has no such divisor.
    */
   readonly row: Operand | undefined;
   /** Names of the arrays that are read at consecutive indices, so that one load fills a vector. */
@@ -30,8 +30,8 @@ export interface LaneKinds {
 }
 
 /**
- * Finds the kinds of all values of a functor of the index. Throws {@link NotStraight} if vectors cannot evaluate the
- * functor.
+ * Determines the kind of every value in a functor whose first parameter is the index. Throws {@link NotStraight} if
+ * vectors cannot evaluate the functor.
  */
 export function laneKinds(program: LaneProgram): LaneKinds {
   const [index, ...others] = program.parameters;
@@ -41,7 +41,7 @@ export function laneKinds(program: LaneProgram): LaneKinds {
   kinds.set(index.id, 'consecutive');
   const found: Found = { divergent: new Set(), blended: new Set(), arrays: new Set() };
   // Iterates to a fixed point, because a loop can change the kind of a value that was visited before. The iteration
-  // ends, because kinds only move up in `ORDER` and the sets only grow.
+  // ends, because a kind only moves up in `ORDER`, and statements are only added to `divergent` and `blended`.
   for (let before = -1; before !== found.divergent.size + found.blended.size + weight(kinds); ) {
     before = found.divergent.size + found.blended.size + weight(kinds);
     new Walk(kinds, found, index.id, row).block(program.body, []);

@@ -2,8 +2,8 @@ import type { Local, Module, Operand, Operation, Statement } from '../../../prim
 import { type Inlined, inlineCalls } from './inline-statements.ts';
 
 /**
- * The sum of two products of i16 numbers. One vector instruction computes such a sum, but functors need several
- * operations.
+ * The sum of two products of i16 numbers. A functor computes such a sum by several operations; vector code computes the
+ * sum by one instruction.
  */
 export interface DotStatement {
   readonly kind: 'dot';
@@ -104,8 +104,8 @@ function halfOf(
 }
 
 /**
- * Skips `bits` operations, which reinterpret an integer as another type, and returns the operand that they reinterpret.
- * Reinterpreted f32 values are not skipped.
+ * Returns the operand to which a chain of `bits` operations is applied. Each of these operations reinterprets an
+ * integer as another type. A `bits` operation on an f32 ends the chain.
  */
 function withoutBits(operand: Operand, operations: ReadonlyMap<number, Operation>): Operand {
   const operation = operationOf(operand, operations);

@@ -35,8 +35,9 @@ export function planMasked(module: Module): MaskedPlan {
 }
 
 /**
- * Plans the vector code of a program. Undefined if vectors cannot evaluate the program, or if its rows have fewer than
- * {@link MIN_CELLS} cells. Because this function is called at every launch, plans are memoized.
+ * Plans the vector code of a program. Undefined if vectors cannot evaluate the program, or if its row size (the divisor
+ * of the index) is a uniform below {@link MIN_CELLS}. Because this function is called at every launch, plans are
+ * memoized.
  */
 export function maskedPlan({ module, uniforms }: Program): MaskedPlan | undefined {
   const plan = planOrNone(module);
@@ -55,8 +56,8 @@ const planOrNone = memoized((module: Module): MaskedPlan | undefined => {
 });
 
 /**
- * Maximum number of vector-valued statements in an innermost loop, if four vectors are processed together
- * (`MAX_OF_FOUR`) and if two vectors are (`MAX_OF_TWO`). The values of more statements would not fit in registers.
+ * Maximum number of vector-valued statements in an innermost loop for which four vectors (`MAX_OF_FOUR`) or two vectors
+ * (`MAX_OF_TWO`) are processed together. The values of more statements would not fit in registers.
  */
 const [MAX_OF_FOUR, MAX_OF_TWO] = [32, 64];
 
@@ -80,7 +81,7 @@ function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
   return values <= MAX_OF_FOUR ? 4 : values <= MAX_OF_TWO ? 2 : 1;
 }
 
-/** The row size of the program as an expression. Undefined if the program does not divide the index. */
+/** The row size of the plan as an expression. Undefined if the plan has no row size. */
 export function rowSizeOf({ kinds: { row } }: MaskedPlan, inputs: KernelInputs): Int32 | undefined {
   if (row === undefined) return undefined;
   return row.kind === 'uniform'
@@ -89,8 +90,9 @@ export function rowSizeOf({ kinds: { row } }: MaskedPlan, inputs: KernelInputs):
 }
 
 /**
- * Vector code that evaluates a program and stores its results, for several vectors of indices at a time. If a read of
- * consecutive elements is out of bounds, the round processes its indices one by one.
+ * Returns vector code that evaluates a program and stores its results. Each round of the code processes several vectors
+ * of indices. If a read of consecutive elements is out of bounds, scalar code processes the indices of the round one by
+ * one.
  */
 export function maskedPart(
   code: Code,

@@ -9,7 +9,7 @@ export function slotsOf(layout: Layout, program: number): Slots {
   };
 }
 
-/** The results that stores need: their values, indices and guards. */
+/** The result nodes of a program that its stores use as values, indices or guards. */
 export function storedNodes(stores: readonly StoreTarget[], results: readonly Node[]): Node[] {
   return stores.flatMap(({ value, index, guard }) =>
     [value, index, guard].flatMap((result) => (result === undefined ? [] : [results[result]!])),

@@ -28,8 +28,8 @@ export function encodeRuntime(): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The function `length(count, minus, limit)`: returns `min(limit, max(0, word − minus))` for the word at address
- * `count`. If `count` is 0, returns `limit`.
+ * Emits the function `length(count, minus, limit)`. The function returns `min(limit, max(0, word − minus))`, where
+ * `word` is the word at address `count`. If `count` is 0, the function returns `limit`.
  */
 function emitLengthFunction(): FunctionBody {
   const code = new Code([I32, I32, I32]);
@@ -46,8 +46,8 @@ function emitLengthFunction(): FunctionBody {
 export const COPY_CHUNK: number = 2 ** 20;
 
 /**
- * The copy kernel, which copies memory in chunks. Its kernel-specific words are the target address, the source address,
- * and the number of bytes.
+ * Emits the copy kernel, which copies memory in chunks. The arguments of this kernel, one word each, are the target
+ * address, the source address, and the number of bytes.
  */
 export function emitCopyKernel(): FunctionBody {
   const code = new Code(kernelParameters);

@@ -5,8 +5,8 @@ import { I32, op } from './wasm-encoder.ts';
 import { choose, Float32, f32, float32, Int32, i32, int32, type Scalar, truncSat } from './wasm-expressions.ts';
 
 /**
- * The WebAssembly instruction of each operation on a type. `Composed` lists the operations that take several
- * instructions and are left out.
+ * The opcode of the WebAssembly instruction for each operation on a type. The operations in `Composed` have no entry,
+ * because they take several instructions.
  */
 type Instructions<T extends ScalarType, Composed extends OperationOn<T>> = Record<
   Exclude<OperationOn<T>, Composed>,

@@ -8,8 +8,8 @@ import { simd, V128 } from './wasm-encoder.ts';
 import { type Int32, loadingVector, type Scalar, Vector, v128, vector } from './wasm-expressions.ts';
 
 /**
- * The SIMD instruction of each operation on a type. `Composed` lists the operations that take several instructions and
- * are left out.
+ * The opcode of the SIMD instruction for each operation on a type. The operations in `Composed` have no entry, because
+ * they take several instructions.
  */
 type Instructions<T extends ScalarType, Composed extends OperationOn<T>> = Record<
   Exclude<OperationOn<T>, Composed>,

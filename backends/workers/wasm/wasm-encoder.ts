@@ -1,10 +1,11 @@
 /**
- * Encodes WebAssembly modules in the binary format, as far as kernels need it: one imported shared memory, functions,
- * and exports.
- *
- * All modules import the memory with a maximum of 65,536 pages, so that they can share one memory.
+ * Encodes WebAssembly modules in the parts of the binary format that kernels need: one imported shared memory,
+ * functions, and exports.
  */
 
+/**
+ * Maximum size of the imported memory in pages. All modules declare this maximum, so that they can share one memory.
+ */
 export const MAX_PAGES = 65536;
 export const PAGE_BYTES = 65536;
 

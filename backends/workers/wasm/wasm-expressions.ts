@@ -14,7 +14,9 @@ export abstract class Value {
   }
 }
 
-/** Four lanes. In a shuffle, these are lane numbers: 0 to 3 for the first vector, 4 to 7 for the second vector. */
+/**
+ * Four numbers, one per lane. A shuffle takes lane numbers: 0 to 3 for the first vector, 4 to 7 for the second vector.
+ */
 export type Lanes = readonly [number, number, number, number];
 
 type Operand32 = Int32 | number;
@@ -317,7 +319,7 @@ export function loadF32(address: Operand32, offset = 0): Float32 {
 export function loadByte(address: Operand32, offset = 0): Int32 {
   return new Int32(sequence([operand(address)], memoryInstruction(op.i32Load8U, offset)));
 }
-/** Loads an i32 with the instruction of the given opcode, for example one that loads only a byte. */
+/** Loads an i32 with the instruction of the given opcode, which may load only a byte or two. */
 export function loadingInt32(instruction: number, address: Operand32, offset: number): Int32 {
   return new Int32(sequence([operand(address)], memoryInstruction(instruction, offset)));
 }
@@ -337,8 +339,8 @@ export function atomicLoad(address: Operand32): Int32 {
   return atomicResult(atomic.i32Load, operand(address));
 }
 /**
- * The result of the atomic instruction with the given opcode, on an aligned word. For most instructions, the result is
- * the previous word.
+ * The result of the atomic instruction with the given opcode, on an aligned word. For a read-modify-write instruction,
+ * the result is the previous value of the word.
  */
 export function atomicResult(instruction: number, ...operands: readonly Value[]): Int32 {
   return new Int32(sequence(operands, [0xfe, instruction, 2, 0]));
@@ -360,7 +362,7 @@ export function vector(instruction: number, ...operands: readonly Value[]): Vect
   return new Vector(sequence(operands, vectorInstruction(instruction)));
 }
 
-/** A parameter of the function, by index. The function must never assign it. */
+/** A parameter of the current function, by index. The function must never assign the parameter. */
 export function parameter(index: number): Int32 {
   return new Int32(sequence([], [0x20, ...unsigned(index)]));
 }

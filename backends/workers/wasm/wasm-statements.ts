@@ -18,7 +18,7 @@ import type { Int32Local } from './wasm-locals.ts';
  * block.
  */
 
-/** Runs `body` if the condition is not zero, and otherwise `otherwise`, if given. */
+/** Runs `body` if the condition is not zero. Otherwise runs `otherwise`, if it is given. */
 export function when(code: Code, condition: Int32, body: () => void, otherwise?: () => void): void {
   code.push(condition);
   code.if();
@@ -62,7 +62,7 @@ export function forRange(code: Code, end: Int32, body: (index: Int32Local) => vo
 
 /**
  * Repeats `round` while the index is below `end`, and adds `step` to the index after each round. The condition is
- * tested after the round, so that each iteration has a single branch.
+ * tested once before the loop and then at the end of each round, so that each round has a single branch.
  */
 export function forRounds(code: Code, index: Int32Local, end: Int32, step: number, round: () => void): void {
   const more = index.ltU(end);
@@ -102,7 +102,7 @@ export function brIf(code: Code, label: Label, condition: Int32): void {
   code.brIf(label);
 }
 
-/** Returns from a function without results. */
+/** Returns from the current function, which must have no results. */
 export function leave(code: Code): void {
   code.write(op.return);
 }
