@@ -18,8 +18,8 @@ async function load() {
     (await import('tsx/esm/api')).register();
     return import(sources.href);
   }
-  // `bench` and `tune` run from the modules of the library, because users' experiments import the same modules. All
-  // other commands run from a bundle.
+  // `bench` and `tune` load the unbundled modules of the library, because users' experiments import the same modules.
+  // All other commands load a bundle.
   if (args[0] === 'bench' || args[0] === 'tune') return import('../dist/cli/main.js');
   return import('../dist/command/main.js');
 }

@@ -19,11 +19,12 @@ interface InputFiles {
 
 /**
  * Makes sure that zones and raster have the same coordinate reference system. If only one file states a system, the
- * other file is assumed to have the same system, and a note says so. `assumed` replaces the systems of both files.
+ * other file is assumed to have the same system, and a note says so. If `assumed` is given, both files are taken to
+ * have the system `assumed`, and no error is thrown.
  *
- * @throws UsageError `input/crs-mismatch` if the files state different systems and `assumed` is undefined.
+ * @throws UsageError `input/crs-mismatch` if the files state different systems.
  * @throws GeometryError `crs/no-longitudes` if the raster is in longitudes and latitudes, but the zones state no system
- * and have coordinates that cannot be latitudes, and `assumed` is undefined.
+ * and have coordinates that cannot be latitudes.
  */
 export function reconcileCrs(
   zones: Zones,

@@ -57,8 +57,8 @@ export async function protectInputs(inputs: readonly string[], outputs: readonly
 }
 
 /**
- * Opens a context. Throws a usage error if the device is not available. (If a device is lost later, the error is a
- * different one.)
+ * Opens a context. Throws a usage error if the device is not available. (If the device is lost after the context has
+ * been opened, the error is a `DeviceLostError` instead.)
  */
 export async function openContext<C>(
   { backend, adapter, workers }: BackendOptions,
@@ -73,8 +73,8 @@ export async function openContext<C>(
 }
 
 /**
- * The cause of a graph's error; other errors are returned unchanged. The cause is more useful to the user than the name
- * of the node that failed.
+ * Returns the cause of a graph's error, because the cause is more useful to the user than the name of the node that
+ * failed. Returns other errors unchanged.
  */
 export function causeOf(error: unknown): unknown {
   const isCarrier = error instanceof GraphError && CARRIERS.has(error.code);

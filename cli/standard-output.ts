@@ -50,13 +50,13 @@ const ACCESS = 0o3;
 const READ_WRITE = 0o2;
 
 /**
- * Whether the process was started with stdout closed. In this case, Node opens the null device for reading and writing
- * as stdout, whereas `> /dev/null` in a shell opens the null device only for writing. This difference can be detected
- * only on Linux.
+ * Whether the process was started with stdout closed. In this case, Node replaces stdout by the null device, opened for
+ * reading and writing. By contrast, `> /dev/null` in a shell opens the null device only for writing. This difference
+ * can be detected only on Linux.
  *
- * A parent process may also open the null device for reading and writing (`stdio: 'ignore'` of Node, daemons). Such a
- * parent usually does this for stderr as well. So stdout does not count as closed if stderr is also the null device,
- * opened for both.
+ * Some parent processes also open the null device for reading and writing (`stdio: 'ignore'` of Node, daemons), usually
+ * for both stdout and stderr. So stdout does not count as closed if stderr is also the null device, opened for reading
+ * and writing.
  */
 export function isClosed(stdout: NodeJS.WritableStream): boolean {
   return stdout === process.stdout && isNullForBoth(1) && !isNullForBoth(2);

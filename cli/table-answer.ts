@@ -13,14 +13,14 @@ import type { Question } from './table-question.ts';
 import { type RankedValues, rankedValues } from './table-ranked.ts';
 import { addTotals, addValues, type ExactSums, type Extrema, exactSums, extrema, realSums } from './table-sums.ts';
 
-/** A table in memory, with its fields. */
+/** The answer to a query: a table in memory, with descriptions of its columns (`fields`). */
 export interface Answer {
   readonly fields: readonly TableField[];
   readonly rows: number;
   readonly columns: HostTable;
 }
 
-/** Merges the groups that are found in the parts of a file. */
+/** Merges the answers to the parts of a file (batches of rows) into one table of groups. */
 export interface GroupTally {
   add(answer: PartAnswer): void;
   /** Number of groups so far. */

@@ -24,7 +24,10 @@ export interface TableOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly columns: string | undefined;
   readonly orderBy: string | undefined;
   readonly top: number | undefined;
-  /** Path of the answer, or `-` for stdout; undefined if it is not written. The same holds for the paths below. */
+  /**
+   * Path of the answer, or `-` for stdout; undefined if the answer is not written. `plot` and `trace` are paths of the
+   * same kind.
+   */
   readonly out: string | undefined;
   readonly format: RowsFormat;
   readonly plot: string | undefined;

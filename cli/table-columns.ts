@@ -7,8 +7,8 @@ import { gather, newValues, type Values } from '../formats/tables/parquet/plain.
 import type { TableField } from '../formats/tables/table-file.ts';
 
 /**
- * The values of a column, converted to integers that have the same order as the values. For strings, the integers are
- * the codes of the strings. The integers have 64 bits if `high` is given, otherwise 32 bits.
+ * The values of a column, converted to integers. The integers have the same order as the values, except for strings,
+ * which are represented by their codes. The integers have 64 bits if `high` is given, otherwise 32 bits.
  */
 export interface KeyWords {
   readonly low: ArrayLike<number>;
@@ -70,7 +70,7 @@ function stringOrder({
   return (a, b) => places.get(codes[a]!)! - places.get(codes[b]!)!;
 }
 
-/** Copies the rows with the given numbers from all columns of a table. */
+/** Copies some rows of a table. `places` contains the numbers of the rows. */
 export function rowsAt(table: HostTable, places: Uint32Array): HostTable {
   return Object.fromEntries(Object.entries(table).map(([name, column]) => [name, columnAt(column, places)]));
 }
@@ -111,7 +111,7 @@ export function narrowed(column: HostColumn): HostColumn {
   return { ...column, type: column.type === 'decimal' ? 'decimal' : 'i32', values } as HostColumn;
 }
 
-/** Validity bits of rows. Omitted if no row is null. */
+/** Returns the validity bits of rows, or an empty object if no row is null. `has` returns false for null rows. */
 export function validityOf(rows: number, has: (row: number) => boolean): { readonly validity?: Uint32Array } {
   const validity = bitWords(rows);
   let count = 0;
@@ -141,7 +141,7 @@ export function columnOfCells(
 }
 
 /**
- * Row numbers in sorted order. The rows are sorted by several columns, the first of which is the most significant.
+ * Returns the row numbers in sorted order. The rows are sorted by the first column, then by the second, and so on.
  * `descending` reverses the order, but nulls stay last.
  */
 export function sortedRows(columns: readonly HostColumn[], rows: number, descending = false): Uint32Array {

@@ -32,7 +32,10 @@ export function sortedDictionaries(): SortedDictionaries {
   };
 }
 
-/** Sorts a dictionary to which strings have been added. The old part is already sorted, which makes merge sort fast. */
+/**
+ * Sorts a dictionary to which strings have been added. The earlier strings are already sorted, which makes the merge
+ * sort of `Array.sort` fast.
+ */
 function sortAgain(own: Sorted, dictionary: readonly string[]): void {
   const order = own.order;
   for (let code = order.length; code < dictionary.length; code++) order.push(code);

@@ -44,7 +44,7 @@ export async function openTableFile(path: string, signal: AbortSignal): Promise<
   return openTable(path, { signal });
 }
 
-/** Creates the writer of a format. Its code is imported when first needed. */
+/** Creates the writer of a format. The code of each writer is imported when first needed. */
 export async function rowsWriterOf(format: RowsFormat, fields: readonly TableField[]): Promise<RowsWriter> {
   if (format === 'arrow') return (await import('../formats/tables/write/arrow-rows.ts')).arrowRows(fields);
   const { csvRows, jsonRows } = await import('../formats/tables/write/text-writers.ts');

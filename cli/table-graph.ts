@@ -8,7 +8,7 @@ export interface TableJob {
   readonly rows: number | undefined;
   readonly isOnGpu: boolean;
   ask(batch: TableBatch): Promise<PartAnswer>;
-  /** Called with the answers to the parts, in the order of the file. */
+  /** Called with the answer to each part, in the order of the parts in the file. */
   take(answer: PartAnswer): Promise<void> | void;
   readonly signal: AbortSignal;
   readonly observer: GraphObserver | undefined;
@@ -20,7 +20,7 @@ export interface TableJob {
 const ASKED_AT_ONCE = 2;
 /**
  * Number of parts of the file that are in memory at the same time: one is being read, two are being queried, one is
- * being merged, and one is waiting for each of the last two stages.
+ * being merged, one is waiting to be queried, and one is waiting to be merged.
  */
 export const PARTS_HELD: number = 1 + ASKED_AT_ONCE + 1 + 2;
 

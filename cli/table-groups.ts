@@ -17,8 +17,8 @@ export interface GroupStore {
    */
   indicesOf(columns: readonly HostColumn[], rows: number, places?: Uint32Array): Uint32Array;
   /**
-   * The key column with the index `key`. The column has one row per group. Strings refer to the dictionary of the
-   * latest part of the file.
+   * The key column with the index `key`. The column has one row per group. The codes of strings refer to the
+   * dictionary of the latest part of the file.
    */
   column(key: number): HostColumn;
   /** Bytes of memory that the store uses. */
@@ -101,7 +101,8 @@ export function groupStore(fields: readonly TableField[]): GroupStore {
       let last = -1;
       for (let i = 0; i < indices.length; i++) {
         const row = places === undefined ? i : places[i]!;
-        // Groups from the device are sorted, so consecutive rows often belong to the same group.
+        // Groups from the device are sorted, so consecutive rows often belong to the same group. Therefore, the group
+        // of the previous row is tried first.
         if (last < 0 || !isSame(keys, last, given, row)) last = indexOf(given, row);
         indices[i] = last;
       }
@@ -142,7 +143,7 @@ function isNullAt({ validity }: GivenKey, row: number): boolean {
   return validity !== undefined && !isSet(validity, row);
 }
 
-/** The upper 32 bits of a value, also if the integers of its column have only 32 bits. */
+/** The upper 32 bits of a value. If the column has only 32-bit integers, they are extended with their sign bit. */
 function highAt({ low, high }: KeyWords, row: number): number {
   return high === undefined ? low[row]! >> 31 : high[row]! | 0;
 }

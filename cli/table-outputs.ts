@@ -17,7 +17,10 @@ export interface TableOutputs {
   /** Number of rows written so far. */
   readonly rows: number;
   add(rows: SomeRows): Promise<void>;
-  /** Whether more rows are wanted. False if all outputs go to stdout and its reader has closed the pipe. */
+  /**
+   * Whether more rows are wanted. False if the reader of stdout has closed the pipe, and neither `--out` nor `--plot`
+   * names a file.
+   */
   isWanted(): boolean;
   /** Writes the outputs that require all rows. */
   end(figures: TableFigures, running: GraphRun<unknown>): Promise<void>;
@@ -25,7 +28,7 @@ export interface TableOutputs {
 
 /** Number of rows to convert to text at once. The text of these rows must fit in one string. */
 const ROWS_AT_ONCE: number = 2 ** 12;
-/** Number of rows in an Arrow batch. It is larger than for text, because programs read large batches faster. */
+/** Number of rows in an Arrow batch. Much larger than `ROWS_AT_ONCE`, because programs read large batches faster. */
 const ROWS_IN_ARROW = 2 ** 16;
 
 export function rowsAtOnce({ format }: TableOptions): number {

@@ -25,14 +25,14 @@ import { cellTotal, columnTotal, type PartTotal, wideSums } from './table-totals
 /** The answer to the query for one part of a file. */
 export interface PartAnswer {
   readonly rows: number;
-  /** Numbers of the selected rows, if they are needed; undefined if all rows are selected. */
+  /** Numbers of the selected rows; undefined if all rows are selected, or if the numbers are not needed. */
   readonly ids: Uint32Array | undefined;
   readonly columns: HostTable;
   /** The groups of this part, with their totals; undefined if no totals are requested. */
   readonly groups: PartGroups | undefined;
   /**
-   * For each expression whose distinct values the plan keeps: the distinct values of each group, with their numbers of
-   * occurrences.
+   * One item for each expression in the list `ranked` of the plan. The item contains the distinct values of the
+   * expression in each group, with their numbers of occurrences.
    */
   readonly ranked: readonly PartGroups[];
   /**
@@ -41,15 +41,15 @@ export interface PartAnswer {
    */
   readonly reals: readonly HostColumn[];
   /**
-   * The values of those integer sums that the host adds up. The device cannot compute these sums if they may not fit in
-   * 64 bits.
+   * The values that the host adds up for integer sums. The host computes an integer sum only if the device cannot,
+   * because the sum over this part of the file may not fit in 64 bits.
    */
   readonly wide: readonly WideSum[];
 }
 
 /**
- * The values of one integer sum that the host adds up, because the sum over this part of the file may not fit in 64
- * bits.
+ * The values that the host adds up for one integer sum. The device cannot compute this sum, because the sum over this
+ * part of the file may not fit in 64 bits.
  */
 export interface WideSum {
   /** Index of the sum in the list `totals` of the plan. */
@@ -84,7 +84,7 @@ interface FilePart {
 
 /** Maximum number of columns by which the device can group rows. */
 const MAX_KEYS = 4;
-// Name of a temporary column. If a column of the file had this name, it would be rejected as repeated.
+// Name of a temporary column. No column of a query has this name, because a command line cannot contain U+0000.
 const NUMBER = '\u0000group';
 const COUNT = { n: { kind: 'count' } } as const;
 
@@ -112,8 +112,8 @@ export function partAsker(
   ]);
 
   /**
-   * A column to group by. For a column of strings, this is the column of their codes. The dictionary of the codes need
-   * not be sorted.
+   * Returns the column by which the device groups rows. Strings are grouped by their codes. The dictionary of the codes
+   * need not be sorted.
    */
   function groupColumn(name: string, { columns }: TableBatch): GroupColumn {
     const own = columns[name]!;
@@ -137,7 +137,7 @@ export function partAsker(
       if (column.type === 'string') host.set(own, { type: 'u32', values: column.codes, validity: column.validity });
       else if (!host.has(own)) host.set(own, narrowed(column));
     }
-    // Without columns, the number of rows must be set explicitly.
+    // `createTable` derives the number of rows from the columns. Without columns, the number must be set explicitly.
     return { ...createTable(context, Object.fromEntries(host)), rows: batch.rows };
   }
 
@@ -259,8 +259,8 @@ function whereOf(chosen: Where): { readonly where?: Where } {
 }
 
 /**
- * Combines the columns of two tables with equal rows. A selection of rows in the first table becomes a selection of the
- * same rows in the combined table.
+ * Combines the columns of two tables that describe the same rows. A selection of rows in the first table becomes a
+ * selection of the same rows in the combined table.
  */
 function withColumns(table: DeviceTable, other: DeviceTable, chosen: Where): readonly [DeviceTable, Where] {
   const both = { ...table, columns: { ...table.columns, ...other.columns } };

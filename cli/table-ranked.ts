@@ -26,7 +26,7 @@ export function rankedValues(field: TableField): RankedValues {
   const pairs = groupStore([GROUP, field]);
   const counts = groupNumbers();
   let values: HostColumn = { type: 'u32', values: new Uint32Array(0) };
-  /** Pairs of a group and a value, sorted by group, then by value. Nulls are last in each group. */
+  /** Indices of the pairs of a group and a value, sorted by group, then by value. Nulls are last in each group. */
   let order: Uint32Array = new Uint32Array(0);
   /**
    * For each group: the start of its pairs in `order`, the end of its pairs whose value is not null, and the number of
@@ -54,8 +54,8 @@ export function rankedValues(field: TableField): RankedValues {
   }
 
   /**
-   * Finds the pair to which one row of a group belongs. The row is given by its rank `place` among the rows of the
-   * group whose value is not null. Returns −1 if there is no such row.
+   * Returns the index of the pair to which a row of a group belongs. `place` is the rank of the row in the group, in
+   * ascending order of the values; rows with a null are not counted. Returns −1 if no row has this rank.
    */
   function pairAt(group: number, place: number): number {
     if (!(place >= 0 && place < rows[group]!)) return -1;

@@ -9,11 +9,12 @@ import { inOption, planOf } from './table-plan.ts';
 import type { Question } from './table-question.ts';
 import { chosenRows, topTally } from './table-rows.ts';
 
-/** Maximum number of rows in a part. */
+/** Maximum number of rows in a part of the file. */
 const MAX_ROWS = 2 ** 20;
 const MIN_ROWS = 2 ** 10;
 /**
- * Bytes of memory per cell of a part of the file: a cell is held as read, as integers for comparing, and on the device.
+ * Bytes of memory per cell of a part of the file. Each cell is in memory three times: as read from the file, converted
+ * to integers for comparisons, and on the device.
  */
 const BYTES_PER_CELL = 24;
 
@@ -24,7 +25,10 @@ export function tableSession(context: Context, question: Question, options: Tabl
   const fields = groups === undefined ? columns : [...groups.keys, ...plan.outputs.map(({ field }) => field)];
   const max = rowsAtOnce(options);
 
-  /** Returns the consumer of the answers. It writes rows part by part, and keeps aggregates until the end. */
+  /**
+   * Returns the consumer of the answers to the parts. The consumer writes rows part by part. Aggregates, and the rows
+   * of `--top`, are kept until the end.
+   */
   function takerOf(
     outputs: TableOutputs,
   ): Omit<TableRun, 'running'> & { take(answer: PartAnswer): Promise<void> | void } {
@@ -50,8 +54,8 @@ export function tableSession(context: Context, question: Question, options: Tabl
       const ask = partAsker(context, question, plan);
       const names = [...question.fields.keys()];
       const rowsPerBatch = rowsWithin(options.memoryBytes / 2, names.length);
-      // If no rows are written and the host adds up no values, only the device uses the data. In this case, integers
-      // can be read as 32 bits.
+      // If no rows are written and the host adds up no floats, the original types of integers are not needed. In this
+      // case, 64-bit integers are read as 32-bit integers if they fit.
       const narrow = groups !== undefined && plan.reals.length === 0;
       const running = tableGraph({
         ...job,
@@ -67,7 +71,10 @@ export function tableSession(context: Context, question: Question, options: Tabl
   };
 }
 
-/** Number of rows in a part of the file. It is chosen so that all parts that are in memory at the same time fit. */
+/**
+ * Number of rows in a part of the file. It is chosen so that `PARTS_HELD` parts together fit in `memoryBytes`, but it
+ * is at least `MIN_ROWS`.
+ */
 function rowsWithin(memoryBytes: number, columns: number): number {
   const perRow = Math.max(1, columns) * BYTES_PER_CELL * PARTS_HELD;
   const max = 2 ** Math.floor(Math.log2(Math.max(1, memoryBytes / perRow)));

@@ -10,8 +10,9 @@ export interface ExactSums {
 }
 
 /**
- * Creates sums that are 0. Adds the upper and lower halves of integers separately, as numbers, which are exact below
- * 2^53. This is much faster than adding bigints. When the sum of halves becomes large, it is moved to a bigint.
+ * Creates sums that are initially 0. The upper and lower halves of bigints are added separately, as numbers, which is
+ * much faster than adding bigints. Numbers are exact below 2^53, so the sum of a group is moved to a bigint when the
+ * sum of its upper or lower halves reaches `LARGE`.
  */
 export function exactSums(): ExactSums {
   let [low, high] = [new Float64Array(16), new Float64Array(16)];
@@ -94,9 +95,9 @@ export interface RealSums {
 }
 
 /**
- * Sums f32 or f64 values in f64, with compensation for rounding (Neumaier, 1974). The sums are almost as exact as if
- * they were computed with twice as many digits. They do not depend on how the file is divided into parts. Squared
- * deviations are updated by the method of Welford (1962).
+ * Creates sums of f32 or f64 values. The sums are computed in f64, with compensation for rounding (Neumaier, 1974), and
+ * are almost as exact as if they were computed with twice as many digits. The sums do not depend on how the file is
+ * divided into parts. Squared deviations are updated by the method of Welford (1962).
  */
 export function realSums(): RealSums {
   let count = new Float64Array(16);
@@ -138,7 +139,7 @@ export function realSums(): RealSums {
   };
 }
 
-/** Copies an array to a longer one, which is at least twice as long and has the index `place`. */
+/** Copies an array to a longer array, which is at least twice as long and contains the index `place`. */
 function roomy(numbers: Float64Array, place: number): Float64Array<ArrayBuffer> {
   const copy = new Float64Array(Math.max(2 * numbers.length, place + 1));
   copy.set(numbers);

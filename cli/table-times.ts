@@ -13,7 +13,8 @@ const DIGITS = { s: 6, ms: 3, us: 0 } as const;
 /**
  * Converts times written as strings to integers, in the unit of the column with which they are compared.
  *
- * @throws UsageError `table/time` if a string is not a time, or if a column of times is compared with something else.
+ * @throws UsageError `table/time` if a string is not a time, or if a column of times is compared with something other
+ * than times of the same kind.
  */
 export function timesInCondition(condition: Condition, fields: Fields): Condition {
   switch (condition.kind) {
@@ -66,8 +67,8 @@ function timeField(expression: Expression, fields: Fields): TimeField | undefine
 }
 
 /**
- * Throws if an expression computes with a column of times. The device would compute with the integers that represent
- * the times, which is not intended.
+ * Throws if an expression computes with a column of times. Otherwise, the device would add, subtract or multiply the
+ * integers that represent the times.
  */
 export function requireNoTimeInside(expression: Expression, fields: Fields, option: string): void {
   if (expression.kind === 'column' || expression.kind === 'literal') return;

@@ -6,9 +6,9 @@ import type { TableField } from '../formats/tables/table-file.ts';
 import type { TypedExpression } from './table-plan.ts';
 
 /**
- * Finds those sums over a part of a file that may not fit in 64 bits. Returns a map from the index of the sum in
+ * Finds the sums that may not fit in 64 bits, even over one part of a file. Returns a map from the index of a sum in
  * `totals` to the expression that is summed. The host must compute these sums, because the device would reject them.
- * Their result may be valid nevertheless: the sum over the whole file may fit, or only the average may be requested.
+ * The query may be valid nevertheless: the actual sum may fit, or only the average may be requested.
  */
 export function wideSums(table: DeviceTable, totals: readonly GroupAggregate[]): ReadonlyMap<number, TypedExpression> {
   const wide = new Map<number, TypedExpression>();
@@ -36,8 +36,8 @@ export function wideSums(table: DeviceTable, totals: readonly GroupAggregate[]):
 export type PartTotal = (group: number) => number | bigint | undefined;
 
 /**
- * Converts a single value to the total of the only group. A part of a file has only one group if there are no key
- * columns.
+ * Converts a single value to a total that is the same for every group. Without key columns, a part of a file has only
+ * one group.
  */
 export function cellTotal(cell: CellValue): PartTotal {
   const value = typeof cell === 'object' && cell !== null ? cell.units : cell;

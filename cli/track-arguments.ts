@@ -44,8 +44,8 @@ export interface TrackOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly background: 'still' | 'none';
   readonly onError: 'stop' | 'keep';
   /**
-   * Path of the table of tracks, or `-` for stdout; undefined if it is not written. The same holds for the three paths
-   * below.
+   * Path of the table of tracks, or `-` for stdout; undefined if the table is not written. `plot`, `report` and `trace`
+   * are paths of the same kind.
    */
   readonly out: string | undefined;
   readonly plot: string | undefined;

@@ -42,7 +42,8 @@ const FOLLOWED_AT_ONCE = 3;
  * queue.
  */
 export function framesHeld(waiting: number): number {
-  // The 2 counts one frame that is being read and one frame that is being written.
+  // There are three queues: for detecting, tracking and writing. The 2 counts one frame that is being read and one
+  // frame that is being written.
   return 3 * waiting + DETECTED_AT_ONCE + FOLLOWED_AT_ONCE + 2;
 }
 

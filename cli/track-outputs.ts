@@ -32,7 +32,7 @@ export interface TrackFolders {
   readonly ctc: StagedFolder | undefined;
 }
 
-/** Size and number of the frames, as known before the run. */
+/** Size of the frames, and their number if it is known before the run. */
 export interface FrameShape {
   readonly width: number;
   readonly height: number;

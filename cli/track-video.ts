@@ -146,7 +146,7 @@ const COPIES = 1 + 4;
 
 /**
  * The number of frames that may wait in each queue. It is chosen so that all frames that are in memory at the same time
- * fit.
+ * fit in `memoryBytes`.
  */
 function framesWaiting({ name, width, height, bits }: Video, { memoryBytes }: TrackOptions): number {
   const bytes = width * height * (bits / 8) * COPIES;
@@ -180,7 +180,7 @@ async function requireKept(path: string): Promise<void> {
   );
 }
 
-/** Computes the background of a video, which does not move, from up to 64 evenly spaced frames. */
+/** Computes the still background of a video from at most 64 evenly spaced frames. */
 async function backgroundOf<C>(
   open: () => Promise<Video>,
   { stillBackground }: Tracking<C>,
@@ -226,8 +226,8 @@ function writesFiles({ out, plot, overlay, ctc, report, trace }: TrackOptions): 
 }
 
 /**
- * Creates an iterator over the frames of a video. It stops when no more frames are wanted or, with `--on-error keep`,
- * at a frame that cannot be read.
+ * Creates an iterator over the frames of a video. The iterator stops when no more frames are wanted or, with
+ * `--on-error keep`, at a frame that cannot be read. In the second case, `fault` returns the error.
  */
 function framesOf(video: Video, onError: TrackOptions['onError'], areWanted: () => boolean = () => true) {
   let fault: FormatError | undefined;
@@ -251,7 +251,10 @@ function framesOf(video: Video, onError: TrackOptions['onError'], areWanted: () 
   };
 }
 
-/** Adds a hint to an error, or converts the error to one that names the options of the command line. */
+/**
+ * Converts an error about too many cells to one that names the options of the command line. Returns other errors
+ * unchanged. If a frame after the first cannot be read, logs a hint to use `--on-error keep`.
+ */
 function explained(error: unknown, hasFrames: boolean, { maxCells }: TrackOptions, log: Log): unknown {
   if (error instanceof FormatError && hasFrames) log.note(KEEP_NOTE);
   if (!(error instanceof CapacityError) || error.code === 'tracks/labels') return error;

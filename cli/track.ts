@@ -50,7 +50,7 @@ function kept(frames: number, { frameCount }: TrackRun, paths: readonly string[]
   return `the first ${frames}${of} ${frames === 1 ? 'frame is' : 'frames are'} kept${where}`;
 }
 
-/** The output files and folders, until they are committed. */
+/** The output files and folders, which are temporary until they are committed. */
 interface Staged {
   readonly files: StagedOutputs;
   readonly folders: TrackFolders;

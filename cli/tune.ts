@@ -67,8 +67,8 @@ function axesOf(only: readonly string[] | undefined): readonly TuningAxis[] {
 }
 
 /**
- * Default number of elements on a hardware GPU, followed by the number for a software adapter, which is a thousand
- * times slower.
+ * Default number of elements on a hardware GPU. `SOFTWARE_SIZE` is the default on a software adapter, which is a
+ * thousand times slower.
  */
 const DEFAULT_SIZE = 2 ** 24;
 const SOFTWARE_SIZE = 2 ** 14;
@@ -117,8 +117,8 @@ async function sizeFor(openWith: (tuning: object) => Promise<Context>): Promise<
 }
 
 /**
- * The result of a search as an entry for a table of devices. The entry contains each setting that differs from the
- * default, or from the tuning that the library already has for the device.
+ * Converts the result of a search to an entry for a table of devices. The entry contains each setting that differs from
+ * the default tuning, from the tuning that the library already has for the device, or from both.
  */
 function entryOf({ after, info }: SearchResult): TuningTable {
   const { vendor, architecture, description, device } = info;

@@ -7,7 +7,7 @@ import { aTable, type CompareColumn, type CompareRows, type TableWriter } from '
 /**
  * Writes a table as an Arrow IPC file, with one record batch for every tile that has rows. Texts are utf8, counts and
  * areas uint64, ratios float64 (null if missing), and flags bool. pandas, polars, DuckDB and R can memory-map the file.
- * Only the positions of the batches (24 bytes each) stay in memory until the end.
+ * Only the positions of the batches (24 bytes each) stay in memory until `end` is called.
  *
  * @example
  * const table = emptyTable('missing');

@@ -28,7 +28,7 @@ export interface WorstTiles {
 }
 
 /**
- * Starts without tiles. Of the tiles that are added, keeps at most `max`, with the lowest similarity.
+ * Creates an empty {@link WorstTiles}. Of the tiles added later, it keeps the `max` tiles with the lowest similarity.
  *
  * @example
  * worstTiles(20).list(); // []
@@ -51,7 +51,7 @@ export function worstTiles(max: number): WorstTiles {
 
 /**
  * The sections of a report that describe a comparison: figures, histogram, tiles, skipped tiles and notes. In a report,
- * these sections precede the sections about the run.
+ * these sections precede the sections about the execution of the comparison.
  *
  * @example
  * const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();

@@ -3,14 +3,14 @@ import { type BothSides, RATIO_BINS } from '../algorithms/cross-compare/totals.t
 import { requireArguments } from '../primitives/arguments.ts';
 import { aNumber, aRecord, aText, type Kind } from '../primitives/kinds.ts';
 
-/** Facts about a run of a comparison, besides its result. */
+/** The inputs, the backend and the pixel size of a comparison. */
 export interface CompareRun {
   /** The files or folders that were compared, as given by the user. */
   readonly a: string;
   readonly b: string;
   /** The backend, such as `workers` or `webgpu (NVIDIA H200)`. */
   readonly backend: string;
-  /** Side of a pixel in the coordinates of the polygons. */
+  /** Side length of a pixel, in the units of the polygons' coordinates. */
   readonly pixelSize: number;
 }
 
@@ -39,8 +39,9 @@ export const NO_SIMILARITY = 'No pair of polygons has common area, and the mean 
  * }
  * ```
  *
- * `similarity` is J′, the mean of `iou` over `pairs`. Without pairs it is null, and `similarityNote` says why. Figures
- * of `matching` that would divide by zero are null, too. The same inputs give the same bytes, except for `backend`.
+ * `similarity` is J′, the mean IoU (intersection over union) of the pairs of polygons with common area. If no pair has
+ * common area, `similarity` is null, and an additional member `similarityNote` gives the reason. In `matching`, a
+ * quotient with divisor zero is null, too. The same inputs give the same bytes, except for `backend`.
  *
  * @example
  * const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();

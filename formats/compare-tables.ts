@@ -5,8 +5,8 @@ import { requireArguments } from '../primitives/arguments.ts';
 import { anArrayOf, anInstance, anything, aRecord, aText, aWhole, aWord, type Kind } from '../primitives/kinds.ts';
 
 /**
- * A column of a table. In a `text` column, the text of row `i` is number `rows[i]` of the texts, so that rows can share a
- * text. In a `ratio` column, NaN marks a missing value.
+ * A column of a table. In a `text` column, `rows[i]` is the index in `texts` of the text of row `i`, so that rows can
+ * share a text. In a `ratio` column, NaN marks a missing value.
  */
 export type CompareColumn =
   | { readonly type: 'text'; readonly texts: TextColumn; readonly rows: Uint32Array }
@@ -57,8 +57,10 @@ export const COMPARE_TABLES: Readonly<Record<CompareTable, (tile: TileComparison
 };
 
 /**
+ * Name of a table. In the list below, each name is followed by the table's rows and columns:
+ *
  * - `pairs`: a row for every pair with common area: `tile, a, b, area_a, area_b, intersection, union, iou, matched`.
- *   Areas are in pixels. Rows are in the order of the polygons.
+ *   Areas are in pixels. Within a tile, rows are ordered by the polygon of `a`, then by the polygon of `b`.
  * - `tiles`: a row for every tile:
  *   `tile, polygons_a, polygons_b, missing_a, missing_b, candidates, pairs, similarity, matches`; `similarity` is the
  *   mean ratio of the tile's pairs, and missing if the tile has no pairs.

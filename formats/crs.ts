@@ -5,7 +5,7 @@ import { aText, optional } from '../primitives/kinds.ts';
  * Rewrites the name of a coordinate reference system as `AUTHORITY:code`: `urn:ogc:def:crs:EPSG::26915`,
  * `http://www.opengis.net/def/crs/EPSG/0/26915`, `epsg:26915` and `EPSG:26915` all become `EPSG:26915`.
  *
- * Names in other forms are only trimmed, so that two equal names stay equal.
+ * From names in other forms, only the white space at both ends is removed.
  *
  * @example
  * normalizeCrs('urn:ogc:def:crs:OGC:1.3:CRS84'); // 'OGC:CRS84'

@@ -18,7 +18,7 @@ export interface CsvRowsOptions {
 
 /** A batch of consecutive rows from a CSV file. */
 export interface CsvRows {
-  /** Index, from 0, of the batch's first row among the rows of the file that were not skipped. */
+  /** Index of the batch's first row, from 0. Skipped rows of the file are not counted. */
   readonly first: number;
   readonly count: number;
   /** The requested columns of numbers, in the order in which they were requested. */
@@ -37,13 +37,13 @@ export interface CsvFile {
 }
 
 /**
- * Opens delimited text (RFC 4180) with a header, to read columns of numbers in batches. Memory is proportional to a
- * batch. The delimiter is the first of tab, semicolon and comma that occurs in the header. Blank lines are skipped.
- * O(bytes).
+ * Opens delimited text (RFC 4180) with a header, to read columns of numbers in batches. Memory is proportional to the
+ * size of a batch. The delimiter is the first of tab, semicolon and comma that occurs in the header. Blank lines are
+ * skipped. O(bytes).
  *
- * @throws FormatError if the file is missing; while reading, `csv/missing-column` for a header without a required
- * column, `csv/bad-row` with the line for a row with too few fields or numbers that are not finite, `csv/long-line` and
- * `csv/open-quote` with the line, `format/not-utf8`.
+ * @throws FormatError if the file is missing. Reading throws errors that contain the number of the line:
+ * `csv/missing-column` if the header lacks a required column; `csv/bad-row` if a row has too few fields or an invalid
+ * number; `csv/long-line`; `csv/open-quote`; `format/not-utf8`.
  */
 export async function openCsvRows(file: string, options: CsvRowsOptions): Promise<CsvFile> {
   const input = await fileInput(file);

@@ -10,11 +10,11 @@ import { requireOptions } from '../primitives/options.ts';
 import { STORAGE_BYTES } from '../primitives/uploads.ts';
 import { fileError } from './file-error.ts';
 
-/** Selects the elements of a file to read. */
+/** Specifies which elements of a file are read. */
 export interface FileElementsOptions<E extends Storage> {
   /**
-   * Element type in the file. Bytes are in little-endian order. Packed elements of 8 and 16 bits are read as u32 or
-   * i32.
+   * Element type in the file. Bytes are in little-endian order. Elements of 8 and 16 bits stay packed in the memory of
+   * the context, and become u32 or i32 when primitives read them.
    */
   readonly type: E;
   /** Byte offset of the first element. Default 0. */
@@ -32,11 +32,12 @@ const OPTIONS: FieldKinds<FileElementsOptions<Storage>> = {
 /**
  * Elements of a file as a source for `context.upload`. The upload reads the elements directly into the memory of the
  * context, without an intermediate copy. A file given by its path is open only while it is read. A file given by a
- * descriptor must stay open during the upload and, with `failover`, as long as the column is in use.
+ * descriptor must stay open during the upload. With the option `failover`, it must stay open as long as the uploaded
+ * column is in use, because the file is read again if another backend takes over.
  *
- * @throws FormatError `format/missing-file`, `format/not-a-file`, `format/unreadable-file`, `format/short-file` if the
- * file has fewer elements than requested. The upload throws `format/changed-file` if the file was changed after this
- * call.
+ * @throws FormatError `format/missing-file`, `format/not-a-file` or `format/unreadable-file`; `format/short-file` if
+ * the file has fewer elements than requested. The upload throws `format/changed-file` if the file was changed after
+ * this call.
  *
  * @example
  * const file = join(tmpdir(), 'elements.bin');

@@ -37,7 +37,10 @@ export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {
    * Coordinate system: `EPSG:n`, or `OGC:CRS84`, which is written as EPSG:4326. If omitted, the file states no system.
    */
   readonly crs?: string | undefined;
-  /** Whether `crs` is geographic. Default: detected for common systems. */
+  /**
+   * Whether the coordinates of `crs` are longitudes and latitudes. Default: true for the systems that
+   * {@link isGeographicCrs} recognizes, else false.
+   */
   readonly geographic?: boolean | undefined;
   /**
    * Nodata value, which marks cells without data. It is a string if the value cannot be represented exactly as a
@@ -64,8 +67,8 @@ export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {
   readonly pixelIsPoint?: boolean | undefined;
   readonly byteOrder?: 'little' | 'big' | undefined;
   /**
-   * Whether to write BigTIFF, which allows files of 4 GiB and more. Default: true if the uncompressed raster has at
-   * least this size.
+   * Whether to write BigTIFF, which allows files of 4 GiB and more. Default: true if the uncompressed raster exceeds
+   * 95 % of 4 GiB.
    */
   readonly bigTiff?: boolean | undefined;
 }
@@ -96,18 +99,21 @@ const aGeoTiff: Kind = aRecord<GeoTiffRaster>({
 });
 
 /**
- * Returns the cells of a window, row-major, in the raster's sample type. Bands are numbered from 1. Returns undefined
- * for a window without data; the blocks of such a window are omitted from the file (GDAL calls such files sparse).
+ * Returns the cells of a window (a rectangle of cells), row-major, in the raster's sample type. Bands are numbered from
+ * 1. Returns undefined for a window without data. A block is omitted from the file if none of its bands has data (GDAL
+ * calls such files sparse).
  */
 export type CellWriter = (window: Window, band: number) => Cells | undefined | Promise<Cells | undefined>;
 
 /**
  * Writes a GeoTIFF one row of blocks at a time, so that only one such row is in memory. `cells` is called for windows
- * with the raster's full width, from top to bottom. With `interleave: 'band'`, all windows are requested once per band.
- * The file appears under its name when it is complete.
+ * with the raster's full width, from top to bottom. With `interleave: 'pixel'`, each window is requested for all bands
+ * before the next window. With `interleave: 'band'`, all windows of a band are requested before the next band. The data
+ * go to the file `<file>.partial`, which is renamed to `file` when it is complete.
  *
- * @throws ArgumentError if an option is invalid, or `cells` returns the wrong number or type of cells.
- * @throws FormatError if the file cannot be written, or exceeds the size of a classic TIFF.
+ * @throws ArgumentError if an option is invalid, `cells` returns the wrong number or type of cells, or the file is too
+ * large for a classic TIFF and `bigTiff` is not set.
+ * @throws FormatError if the file cannot be written.
  * @example
  * const place = { width: 4, height: 2, originX: -180, originY: 90, stepX: 90, stepY: -90, crs: 'EPSG:4326' };
  * const file = join(await mkdtemp(join(tmpdir(), 'example-')), 'ramp.tif');

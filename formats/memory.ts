@@ -19,8 +19,8 @@ export function overMemory(sentence: string, { needed, what, allowed, instead, p
   const [max, got] = [bytesText(allowed), bytesText(needed)];
   return new OutOfMemoryError('memory/limit', sentence, {
     expected: `at most ${max}`,
-    // A stream is rejected a few bytes above the limit. After rounding, the text of its size may equal the text of the
-    // limit.
+    // A stream is rejected as soon as it exceeds the limit, perhaps by a few bytes. So `got` and `max` may be the same
+    // text after rounding.
     got: got === max ? `more than that for ${what}` : `${got} for ${what}`,
     remedy: instead === undefined ? `${remedy}.` : `${remedy}, or ${instead}.`,
     place,

@@ -1,4 +1,4 @@
-/** Sentences for notes on rings, by the code of the note. The argument is the number of rings. */
+/** Functions that return the sentence of a note on rings, by the code of the note. `count` is the number of rings. */
 export const RING_SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'zones/unclosed-rings': (n) => `${ringsThat(n, 'was', 'were')} left open and ${n === 1 ? 'was' : 'were'} closed, in`,
   'zones/empty-rings': (n) => `${ringsThat(n, 'has', 'have')} no vertices, in`,

@@ -43,9 +43,9 @@ const LINE_STEP = 0.5;
  * inside polygons are coloured by level; quadrants on boundaries have another colour. If the tree has edges, the
  * outlines of the polygons are drawn on top.
  *
- * Coordinates are not projected, so squares stay squares. The size of the SVG is bounded: if there are too many
- * squares, or squares smaller than a pixel, the tree is drawn only to a coarser level. In this case, larger squares
- * replace smaller ones, and the caption says so.
+ * Coordinates are not projected, so squares stay squares. The size of the SVG is bounded: fine levels of the tree are
+ * not drawn if there are too many squares, or if the squares are smaller than a pixel. In this case, larger squares
+ * replace the smaller ones, and the caption says so.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
@@ -115,7 +115,7 @@ function subtitleOf({ sets, levels, tree }: MaqFile): string {
   ].join(', ');
 }
 
-/** The first and last level of the drawn quadrants that lie inside polygons; undefined if there are none. */
+/** Coarsest and finest level of the drawn squares inside polygons; undefined if no square is inside a polygon. */
 export function insideLevels({ levels, boundary }: DrawnCells): readonly [first: number, last: number] | undefined {
   const inside = levels.filter((_, cell) => boundary[cell] === 0);
   return inside.length === 0 ? undefined : [inside[0]!, inside.at(-1)!];
@@ -185,8 +185,9 @@ function drawCells(cells: DrawnCells, frame: QuadrantFrame): string[] {
 }
 
 /**
- * SVG path of the squares of a level. The coordinates are columns and rows of this level. If no lines separate the
- * squares, adjacent squares of a row are merged into rectangles, which shortens the path.
+ * SVG path of the squares of a level whose `cells.boundary` equals `boundary`. The coordinates are columns and rows of
+ * this level. If `lined` is false, no lines separate the squares. In this case, adjacent squares of a row are merged
+ * into rectangles, which shortens the path.
  */
 function pathOf(cells: DrawnCells, level: number, boundary: number, lined: boolean): string {
   const own = [...cells.levels.keys()].filter((at) => cells.levels[at] === level && cells.boundary[at] === boundary);
@@ -210,7 +211,10 @@ function pathOf(cells: DrawnCells, level: number, boundary: number, lined: boole
   }
 }
 
-/** Formats a number for an SVG path. The second number of a pair is preceded by a space, unless it has a sign. */
+/**
+ * Formats a coordinate for an SVG path. A space precedes the second coordinate of a pair, unless this coordinate is
+ * negative, because then the minus sign separates the two.
+ */
 function step(value: number, isSecond = false): string {
   return isSecond && value >= 0 ? ` ${value}` : String(value);
 }

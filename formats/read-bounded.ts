@@ -5,8 +5,8 @@ import { fileTooLarge } from './memory.ts';
 const BLOCK_BYTES = 2 ** 20;
 
 /**
- * Reads all bytes of a file. Throws if there are more than `max` bytes. The size of a pipe or a device is unknown, so
- * for these the error is thrown when more than `max` bytes have been read.
+ * Reads all bytes of a file. Throws if there are more than `max` bytes. The size of a pipe or a device is not known in
+ * advance. For such a file, the error is thrown when more than `max` bytes have been read.
  *
  * @throws OutOfMemoryError `memory/limit`; errors of the file system.
  */
@@ -52,8 +52,9 @@ export function readBoundedSync(file: string, max: number): Buffer {
 }
 
 /**
- * Gathers the bytes of a file whose size is uncertain, in blocks that are filled one after another. The first block has
- * one byte more than the stated size, so that no second block is needed if the stated size is right.
+ * Gathers the bytes of a file whose true size may differ from `size`. The caller reads into the buffer that `next`
+ * returns, and passes the number of bytes read to `take`. Finally, `bytes` returns all bytes. The buffers are pieces of
+ * blocks. The first block has `size + 1` bytes, so that no second block is needed if `size` is right.
  */
 function gatherBlocks(file: string, size: number, max: number) {
   let current = Buffer.allocUnsafeSlow(size + 1);

@@ -15,8 +15,8 @@ export function emptyVertices(): Vertices {
 }
 
 /**
- * Maximum number of vertices. They take 1 GiB as coordinates, which is eight times as much as in the largest known
- * file.
+ * Maximum number of vertices. The coordinates of this many vertices take 1 GiB, eight times as much as those of the
+ * largest known file.
  */
 const MAX_VERTICES = 2 ** 26;
 
@@ -82,8 +82,8 @@ export function dropClosingVertex(vertices: Vertices, start: number): boolean {
 }
 
 /**
- * A ring is flat if its width is at most this fraction of its length. Such a width is far below a step of the grid to
- * which polygons are snapped.
+ * The width of a flat ring is at most this fraction of the ring's length. Such a width is far below a step of the grid
+ * to which polygons are snapped.
  */
 const FLAT = 2 ** -40;
 
@@ -117,8 +117,8 @@ export function isFlat(vertices: Vertices, start: number): boolean {
 
 /**
  * A fast test that recognizes most rings that are not flat. The test is true if one of the first two edges is
- * horizontal and the other vertical, and no vertex is too far away in the direction of the first edge. Outlines of
- * pixels pass this test, and there are millions of them.
+ * horizontal and the other vertical, and the ring is not extremely long compared to the first edge. The test saves time
+ * for the outlines of pixels: these outlines pass, and a file may contain millions of them.
  */
 function beginsSquarely({ x, y, length }: Vertices, start: number): boolean {
   const [along, across] = y[start] === y[start + 1] ? [x, y] : [y, x];
@@ -126,8 +126,8 @@ function beginsSquarely({ x, y, length }: Vertices, start: number): boolean {
   const side = Math.abs(along[start + 1]! - from);
   const turns = across[start] === across[start + 1] && along[start + 1] === along[start + 2];
   if (length - start < 3 || side === 0 || !turns || across[start + 1] === across[start + 2]) return false;
-  // A flat ring would extend to twice this distance. The factor 2 allows for rounding errors in the test for flat
-  // rings.
+  // A flat ring would extend at least twice this far in the direction of the first edge. The factor 2 allows for
+  // rounding errors in `isFlat`.
   const far = side / (2 * FLAT);
   for (let v = start + 2; v < length; v++) if (Math.abs(along[v]! - from) > far) return false;
   return true;
@@ -157,9 +157,9 @@ export function unwrapRing(vertices: Vertices, start: number): boolean {
 }
 
 /**
- * Moves the ring that begins at `start` by full turns, so that the first vertex of the ring lies within the longitudes
- * of an outer ring, if possible. After an outer ring has been unwrapped, this function moves the holes of the outer
- * ring to the same side of the antimeridian.
+ * Moves the ring that begins at `start` by a multiple of 360 degrees, so that the first vertex of the ring lies within
+ * the longitudes of an outer ring. If this is impossible, the ring is left unchanged. After an outer ring has been
+ * unwrapped, this function moves each of its holes to the side of the antimeridian on which the outer ring lies.
  */
 export function followOuterRing(vertices: Vertices, start: number, outer: readonly [number, number]): void {
   const [left, right] = outer;
@@ -169,7 +169,7 @@ export function followOuterRing(vertices: Vertices, start: number, outer: readon
   for (let v = start; v < vertices.length; v++) vertices.x[v] = vertices.x[v]! + (turned - first);
 }
 
-/** The longitude nearest to `centre` that differs from `longitude` by full turns. */
+/** The longitude nearest to `centre` that differs from `longitude` by a multiple of 360 degrees. */
 function nearestTurn(longitude: number, centre: number): number {
   const turns = Math.round((longitude - centre) / 360);
   return turns === 0 ? longitude : longitude - 360 * turns;

@@ -25,9 +25,9 @@ export interface StagedFolder {
 }
 
 /**
- * Creates an output folder, or uses an existing empty one. Until all files are complete, they are collected in a hidden
- * folder inside the output folder. Hidden folders that killed processes of this machine left in the output folder are
- * removed.
+ * Creates an output folder, or uses an existing empty folder. Files are collected in a hidden folder inside the output
+ * folder until all files are complete. At the start, removes the hidden folders of processes that were killed on this
+ * machine.
  *
  * @throws UsageError `output/unwritable` if the folder cannot be created, `output/not-empty` if it contains files.
  */

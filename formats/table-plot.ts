@@ -19,13 +19,13 @@ const [WIDTH, MARGIN, TOP] = [760, 36, 88];
 const LONGEST_TITLE = 56;
 
 /**
- * Starts a chart of the first numeric column that is not a key. With keys, it is a bar chart with one bar per row,
- * labelled by the keys. Without keys, it is a histogram. Nulls and numbers that are not finite are not drawn; the
- * subtitle states how many there are.
+ * Starts a chart of the first numeric column that is not a key. With `keys`, the chart has one bar per row, labelled by
+ * the keys, for at most the first 40 rows. Without `keys`, the chart is a histogram. Nulls and numbers that are not
+ * finite are not drawn; the subtitle states how many there are.
  *
  * The chart does not depend on how the rows are divided among calls of `add`.
  *
- * @throws UsageError `plot/no-numbers` if there is no numeric column.
+ * @throws UsageError `plot/no-numbers` if there is no numeric column, or `keys` is empty.
  */
 export function tablePicture(
   title: string,
@@ -98,8 +98,8 @@ function left(missing: number): string {
 async function barChart(bars: readonly Bar[], label: string, height: number): Promise<string> {
   const { Plot, document } = await loadPlot();
   const { axisX, barX, gridX, plot, ruleX, text: textMark } = Plot;
-  // Names are shortened, so two bars may have the same name. Therefore bars are placed by their numbers, not by their
-  // names.
+  // Names are shortened, so two bars may have the same name. Therefore `place`, the index of the bar, determines the
+  // position of a bar, not the name.
   const numbered = bars.map((bar, place) => ({ ...bar, place }));
   const chart = plot({
     document,
@@ -127,8 +127,8 @@ const MAX_BINS = 64;
 const CHART_HEIGHT = 320;
 
 /**
- * Creates a histogram. The bin width is the smallest power of two with which 64 bins cover all numbers. When new
- * numbers exceed the bins, the width is doubled by merging pairs of bins.
+ * Creates a histogram. The bin width is the smallest power of two with which 64 bins cover all numbers. When a new
+ * number makes a wider bin necessary, neighbouring bins are merged.
  */
 function histogramOf(title: string, field: TableField): TablePicture {
   let [power, counts, count, missing] = [0, new Map<number, number>(), 0, 0];
@@ -138,7 +138,7 @@ function histogramOf(title: string, field: TableField): TablePicture {
     const wasOne = !(min < max);
     [min, max] = [Math.min(min, value), Math.max(max, value)];
     if (wasOne) {
-      // Up to now, all numbers were equal, so they are all in the same bin.
+      // All numbers before `value` are equal, if there are any. So they all go into one bin of the new width.
       power = powerFor(min, max);
       const other = value === min ? max : min;
       counts = count === 0 ? new Map() : new Map([[Math.floor(other / 2 ** power), count]]);
@@ -191,7 +191,10 @@ function histogramOf(title: string, field: TableField): TablePicture {
   };
 }
 
-/** Exponent of the smallest power of two with which 64 bins cover the range. */
+/**
+ * Exponent of the smallest power of two with which 64 bins cover the range. If `min` equals `max`, the
+ * bin width is between 1/32 and 1/16 of the number.
+ */
 function powerFor(min: number, max: number): number {
   if (min === max) return Math.max(MIN_POWER, Math.floor(Math.log2(Math.abs(min))) - 4);
   let power = Math.max(MIN_POWER, Math.floor(Math.log2(max / 2 - min / 2)) - 6);

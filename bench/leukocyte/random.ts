@@ -1,7 +1,7 @@
 import { popcount } from '../../formats/tables/bits.ts';
 /**
  * A source of pseudo-random numbers that are the same on every machine. Only integer and f64 arithmetic is used,
- * because engines may round other functions differently.
+ * because engines may round functions such as `Math.sin` differently.
  */
 export interface Random {
   /** 32 random bits. */
@@ -39,7 +39,7 @@ export function randomOf(seed: number, stream = 0): Random {
 }
 
 /**
- * Scales a sum of two random numbers to variance 1: the number of ones among 32 random bits has variance 8, and a
- * uniform number has variance 1/12.
+ * Scales the sum in `normal` to variance 1. Its terms are the number of ones among 32 random bits, with variance 8, and
+ * a uniform number, with variance 1/12.
  */
 const SCALE = 1 / Math.sqrt(8 + 1 / 12);

@@ -33,7 +33,10 @@ const seeds = options.seeds.split(',').map(Number);
 const SIZE = { width: 640, height: 480 };
 /** Number of untimed frames; after these, all kernels are compiled and a GPU has raised its clock frequency. */
 const WARM_UP = 20;
-/** Number of untimed videos, because the JavaScript engine compiles hot code only within some hundred frames. */
+/**
+ * Number of untimed runs of the video. They are needed because the JavaScript engine takes some hundred frames to
+ * compile all hot code.
+ */
 const WARM_UP_ROUNDS = 2;
 const ROUNDS = 5;
 

@@ -6,7 +6,7 @@ import { type CellVideoFrame, type CellVideoOptions, cellVideo } from './cell-vi
 
 type DrawnFrame = CellVideoFrame['frame'];
 
-/** A frame of a generated video, and the cells' positions in the frame before it. */
+/** A frame of a generated video, the previous frame, and the cells' positions in the previous frame. */
 export interface GivenCells {
   readonly frame: DrawnFrame;
   readonly frameBefore: DrawnFrame;
@@ -33,10 +33,15 @@ export function columnsOfCells(context: Context, { x, y }: GivenCells): Record<'
   return { x: context.column(x), y: context.column(y), path: context.column(y) };
 }
 
-/** A window around a cell, and the position of its first pixel in the frame. */
+/**
+ * A window (a rectangle of pixels) around a cell. `left` and `top` are the position of its upper left pixel in the
+ * frame.
+ */
 export type CellWindow = PeerWindow & { readonly left: number; readonly top: number };
 
-/** The windows that `trackFrame` made, in the form that Rodinia's program expects. */
+/**
+ * Converts the windows (rectangles around cells) that `trackFrame` computed to the form that Rodinia's program expects.
+ */
 export function windowsOf({ frame, x, y }: GivenCells, words: Uint32Array): CellWindow[] {
   return Array.from(x, (_, c) => {
     const word = (name: keyof typeof WORD): number => words[c * WINDOW_WORDS + WORD[name]]!;

@@ -14,13 +14,14 @@ import { machine } from '../shared/compare-input.ts';
  * Times searches for nearest neighbours.
  *
  * - Brute force in many dimensions, in GFLOP/s (two operations per dimension and pair). If the Python packages are
- *   installed, brute force is compared with faiss's flat index and with torch's cdist and topk, on the same number of
- *   threads; the share of equal neighbours is reported too. Debian's packages are python3-faiss and python3-torch; both
- *   are five times faster with libopenblas0-pthread than with the plain BLAS.
- * - Trees of points in the plane, with and without the time to build them. They are compared with kdbush, flatbush and
- *   nanoflann on one thread. nanoflann needs a C++ compiler and Debian's libnanoflann-dev.
+ *   installed, brute force is compared with faiss's flat index and with torch's cdist and topk, which run on
+ *   `--workers` threads. The share of equal neighbours is reported too. Debian's packages are python3-faiss and
+ *   python3-torch; both libraries are five times faster with libopenblas0-pthread than with the plain BLAS.
+ * - Trees of points in the plane; building a tree and searching it are timed separately. The trees are compared with
+ *   kdbush, flatbush and nanoflann on one thread. nanoflann needs a C++ compiler and Debian's libnanoflann-dev.
  *
- * Milliseconds are medians, of wall-clock time and of processor time; the latter is more reliable on shared machines.
+ * Milliseconds are medians of wall-clock time and of processor time; processor time is more reliable on shared
+ * machines. Only kdbush, flatbush and nanoflann are timed once, by wall-clock time.
  *
  * node --import tsx bench/neighbours/neighbours.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2] [--rounds 5]
  *   [--points 100000] [--queries 1000] [--dimensions 128] [--k 10] [--plane 1000000]
@@ -163,8 +164,8 @@ async function pythonPeers(
 }
 
 /**
- * Sets of points in the plane. The first is evenly distributed; the others are so uneven that a regular grid would be
- * slow.
+ * Distributions of points in the plane. Each function makes coordinate `i` from a random number `u` between 0 and 1.
+ * The first distribution is even; the others are so uneven that a regular grid would be slow.
  */
 const clouds: { readonly [name: string]: (u: number, i: number) => number } = {
   uniform: (u) => u,
@@ -248,8 +249,8 @@ function flatbush(points: Float32Array, queries: Float32Array): void {
 }
 
 /**
- * Answers queries by kdbush, which has no search for nearest points. Searches a circle that would contain k evenly
- * distributed points, and widens the circle until it contains at least k points.
+ * Answers queries by kdbush, which has no search for nearest points. Searches a circle that contains 1.5 k points on
+ * average, and widens the circle until it contains at least k points.
  */
 function kdbush(points: Float32Array, queries: Float32Array): void {
   const start = performance.now();

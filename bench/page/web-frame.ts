@@ -9,8 +9,9 @@ import { spread } from '../shared/webgpu-memcpy.ts';
 /**
  * Times the frames that the page in examples/web computes, without a browser. A frame moves 200,000 points, counts them
  * on a grid of 512 × 512, smooths the counts, and finds and paints the connected components of dense cells. Reports
- * wall-clock time from the first call until the host knows the number of components and the checksum, and until it has
- * the picture. Single steps are timed in other frames, with a wait after each step.
+ * wall-clock time from the first call until the host knows the number of components and the frame's checksum, and from
+ * the first call until the host has the picture. The steps of a frame are timed one by one in additional frames, with a
+ * wait after each step.
  *
  * node --import tsx bench/page/web-frame.ts [--backend webgpu,workers,reference] [--adapter hardware|software] [--rounds 300]
  *   [--warm-up 100] [--threshold 1.25]

@@ -14,7 +14,9 @@ interface Frame {
   orderby(column: string): Frame;
   groupby(column: string): Frame;
   rollup(columns: Readonly<Record<string, string>>): Frame;
-  /** Stores the result of filters and orders, which are otherwise only recorded. */
+  /**
+   * Copies the rows that `filter` selected, in the order that `orderby` set. These two methods do not copy any rows.
+   */
   reify(): Frame;
   array(column: string, type: Uint32ArrayConstructor): Uint32Array;
 }
@@ -35,7 +37,7 @@ const QUERIES: Readonly<Record<string, Query>> = {
   reduceByKey: { run: (frame) => sums.run(frame.groupby('keys')), columns: ['keys', 's'] },
 };
 
-/** Maximum number of elements: sums of more elements could exceed 2⁵³ and lose precision. */
+/** Maximum number of elements of `reduce`: sums of more elements could exceed 2⁵³ and lose precision. */
 const MAX_SUMMED = 2 ** 21;
 
 /** Arquero, which computes in JavaScript on this thread; undefined if the package `arquero` is not installed. */

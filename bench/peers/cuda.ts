@@ -17,8 +17,8 @@ const LIBRARIES: Readonly<Record<string, ReadonlySet<string>>> = {
 };
 
 /**
- * Thrust in its usual style, and CUB with preallocated storage; both are timed by CUDA events. They need a driver, and
- * either nvcc or a program compiled elsewhere.
+ * Thrust in its usual style, and CUB with preallocated storage; both are timed by CUDA events. Both need an NVIDIA
+ * driver, and either nvcc or a program compiled elsewhere.
  */
 export async function cudaPeers(compiled?: string): Promise<Candidate[]> {
   const card = await versionOf('nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader');

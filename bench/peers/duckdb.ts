@@ -17,7 +17,7 @@ interface Connection {
   closeSync(): void;
 }
 
-/** SQL expressions that compute, step by step, the hash of `experiments/inputs.ts`. */
+/** SQL expressions for the steps of the function `hashed` in `experiments/inputs.ts`. */
 const HASH_STEPS = [
   'xor(i, i >> 16)',
   '(x * 2146121005) & 4294967295',

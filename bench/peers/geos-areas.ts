@@ -37,16 +37,17 @@ export interface GeosModule {
 const CAPACITY = 1 << 16;
 
 /**
- * Exact areas by GEOS, against which tests compare ours: GEOSIntersection and GEOSUnion of two polygons.
+ * Computes exact areas of two polygons, their intersection and their union by GEOS. Tests compare this library's areas
+ * with these.
  *
- * The region of a polygon is even-odd over all its rings, as defined by {@link Polygons}; GEOS does not support this
- * rule. So each ring becomes a separate polygon, and GEOSSymDifference combines the polygons of all rings.
+ * The region of a polygon follows the even-odd rule over all its rings, as defined by {@link Polygons}; GEOS does not
+ * support this rule. So each ring becomes a separate polygon, and GEOSSymDifference combines the polygons of all rings.
  * GEOSMakeValid repairs rings that GEOSisValid rejects because they touch or cross themselves. Before the repair,
  * repeated vertices and spikes (edges that go along a line and straight back) are removed from a ring, and rings
  * without area are dropped. Otherwise GEOSMakeValid would treat a spike as a wall and enclose the area behind it.
  *
  * Areas are doubles, exact if coordinates are integers and areas are below 2^53. Methods throw if GEOS fails or an area
- * is larger.
+ * is 2^53 or more.
  */
 export class Geos {
   readonly #geos: GeosModule;

@@ -8,10 +8,15 @@ export interface PeerOptions {
   readonly adapter: 'auto' | 'hardware' | 'software';
 }
 
-/** Finds the peers of one name; empty if none is available on this machine. */
+/**
+ * Finds the peers (other libraries or programs) of one name. The result is empty if none is available on this machine.
+ */
 type FindPeers = (options: PeerOptions) => Promise<readonly Candidate[]>;
 
-/** The known peers by name; each file is loaded only on demand. To add a peer, add a file and a line here. */
+/**
+ * Functions that find the peers, by name. Each file is loaded only on demand. To add a peer, add a file and a line
+ * here.
+ */
 const FINDERS: Readonly<Record<string, FindPeers>> = {
   async javascript() {
     const { javascriptPeer } = await import('./javascript.ts');
@@ -41,7 +46,7 @@ const FINDERS: Readonly<Record<string, FindPeers>> = {
 
 export const PEER_NAMES: readonly string[] = Object.keys(FINDERS);
 
-/** Finds the peers of a name that are available on this machine. */
+/** Finds the peers (other libraries or programs) of one name that are available on this machine. */
 export function findPeers(name: string, options: PeerOptions): Promise<readonly Candidate[]> {
   return FINDERS[name]!(options);
 }

@@ -4,17 +4,23 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A window around a cell: its grey values from 0 to 1, and the cell's circle relative to the window's first pixel. */
+/**
+ * A window (a rectangle of pixels) around a cell: the grey values from 0 to 1, and the cell's circle. `x`, `y` and
+ * `row` are relative to the window's upper left pixel.
+ */
 export interface PeerWindow {
   readonly width: number;
   readonly height: number;
   readonly x: number;
   readonly y: number;
-  /** The row in which the cell's path is expected. */
+  /** The row in which the cell's centre is expected. */
   readonly row: number;
   readonly radius: number;
   readonly grey: ArrayLike<number>;
-  /** The field that moves the snake of the cell, row after row. If undefined, the program computes the field. */
+  /**
+   * The field that moves the cell's snake (closed contour): one value per pixel, row after row. If undefined, Rodinia's
+   * program computes the field.
+   */
   readonly field?: ArrayLike<number>;
 }
 
@@ -23,7 +29,7 @@ export interface PeerCell {
   readonly x: number;
   readonly y: number;
   readonly radii: Float64Array;
-  /** Number of rounds until the field converged; 0 unless rounds were counted (option `count`). */
+  /** Number of iterations until the field converged; 0 unless the option `count` was set. */
   readonly rounds: number;
   readonly field: Float64Array;
 }
@@ -37,8 +43,9 @@ export interface PeerRun {
 const SNAXELS = 20;
 
 /**
- * Runs Rodinia's functions for fields and snakes through the program of `leukocyte.c`. `folder` is openmp/leukocyte,
- * after `make` was run in it. If `count` is set, rounds are counted, which takes additional time.
+ * Runs the functions for fields and snakes (closed contours) of Rodinia's leukocyte program, called by `leukocyte.c`.
+ * `folder` is Rodinia's openmp/leukocyte; `make` must have been run in that folder. If `count` is set, the iterations
+ * of the fields are counted, which takes additional time.
  */
 export function runLeukocyte(
   folder: string,

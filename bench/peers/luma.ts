@@ -43,7 +43,8 @@ interface GpuCore {
 }
 
 /**
- * For each experiment over u32, a function that makes luma.gl's operation from views of the input and output columns.
+ * The experiments over u32 that are measured with luma.gl. Each function makes luma.gl's operation from views of the
+ * input and output columns.
  */
 const OPERATIONS: Readonly<
   Record<string, (core: GpuCore, inputs: readonly View[], outputs: readonly View[]) => Operation>
@@ -56,7 +57,7 @@ const OPERATIONS: Readonly<
 const HEATING_MS = 250;
 const IDLE_MS = 20;
 
-/** luma.gl's compute primitives on the given adapter; undefined if its packages or the adapter are missing. */
+/** luma.gl's compute primitives on the given adapter; undefined if luma.gl's packages or the adapter are missing. */
 export async function lumaPeer(adapter: 'auto' | 'hardware' | 'software'): Promise<Candidate | undefined> {
   const webgpu = await optionalPackage<LumaWebGpu>('@luma.gl/webgpu');
   const core = await optionalPackage<GpuCore>('@luma.gl/gpgpu', 'dist/gpu-core/index.js');

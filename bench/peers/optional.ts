@@ -10,8 +10,8 @@ export interface OptionalPackage<Library> {
 }
 
 /**
- * Loads an optional package, or one of its files, from the user's project or else from this library's packages;
- * undefined if it is not installed.
+ * Loads an optional package, or the package's file `entry`, from the user's project or else from this library's
+ * packages. Returns undefined if the package is not installed.
  */
 export async function optionalPackage<Library>(
   name: string,

@@ -36,7 +36,10 @@ interface Request {
   readonly warm: boolean;
 }
 
-/** The first line of a command's output about its version; undefined if there is no such command. */
+/**
+ * Runs a command that prints its version, and returns the output without surrounding blanks; undefined if the command
+ * fails or is missing.
+ */
 export async function versionOf(command: string, ...args: readonly string[]): Promise<string | undefined> {
   try {
     const { stdout } = await run(command, [...args]);
@@ -65,7 +68,10 @@ export async function startProgram(source: ProgramSource, compiled?: string): Pr
   return serve(program, discard);
 }
 
-/** The path of a source file: next to this file, or in the package if this is the compiled file in `dist/`. */
+/**
+ * The path of a source file. The source files are next to this module, or in the package's `bench/peers/` if this
+ * module runs compiled from `dist/`.
+ */
 function sourcePath(file: string): string {
   const beside = fileURLToPath(new URL(`./${file}`, import.meta.url));
   return existsSync(beside) ? beside : fileURLToPath(new URL(`../../../bench/peers/${file}`, import.meta.url));

@@ -9,12 +9,12 @@ import { boundariesText } from './polygon-files.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
- * Times the parsing of text files of polygon boundaries, from bytes in memory to columns in memory. The reader on one
- * thread and the backends take turns, and every column is compared. Processor time of all threads is reported besides
- * wall-clock time, because machines may be shared.
+ * Times the parsing of text files of polygon boundaries, from bytes in memory to columns in memory. The plain reader on
+ * one thread and the readers on the backends take turns, and must return equal columns. Processor time of all threads
+ * is reported besides wall-clock time, because machines may be shared.
  *
- * - `marks and numbers` is only the device's part of the work.
- * - `upload` is only the transfer of the bytes to the device.
+ * - The output line `marks and numbers` is only the device's part of the parsing.
+ * - The output line `upload` is only the transfer of the bytes to the device.
  *
  * node --import tsx bench/polygons/boundary-text.ts [--backends workers,webgpu] [--adapter hardware] [--workers 2]
  *   [--polygons 40000] [--decimals 0] [--part BYTES] [--rounds 7]

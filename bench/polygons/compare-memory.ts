@@ -12,8 +12,8 @@ import { boundariesText } from './polygon-files.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
- * Prints the resident memory of the cross-comparison over a folder of many tiles. The memory is sampled during several
- * runs in one process.
+ * Prints the resident memory during the cross-comparison of two folders with many tiles. The memory is sampled during
+ * several runs in one process.
  *
  * - `first quarter` and `last quarter` are the medians of the samples in these parts of a run; they would differ if
  *   memory grew with the number of tiles. `heap` and `buffers` are the bytes that JavaScript still holds after a run;
@@ -21,7 +21,7 @@ import { polygonPairs } from './polygon-pairs.ts';
  * - Resident memory includes freed memory that the system's allocator keeps. To see how much memory the allocator
  *   keeps, compare a run with `MALLOC_ARENA_MAX=2`.
  *
- * By default, tiles come from `bench/polygons/polygon-pairs.ts` with few pairs each: 64 different texts, repeated under
+ * By default, `bench/polygons/polygon-pairs.ts` generates 64 tiles with few pairs each, which are repeated under
  * different names. With `--first` and `--second`, tiles come from existing folders.
  *
  * node --expose-gc --import tsx bench/polygons/compare-memory.ts [--tiles 10000] [--pairs 200] [--runs 3] [--backend workers]

@@ -24,10 +24,10 @@ import { writePolygonFiles } from './polygon-files.ts';
  * - (b) the GPU aggregates at full speed and waits for the parser, which has few threads;
  * - (c) the GPU aggregates at the rate of the parser.
  *
- * In (a) and (c), the GPU is slowed down by delaying its results, so that it returns at most a given number of words
- * per second. Parsing on the GPU is not slowed down. First, the rates of the parser alone and of the aggregator alone
- * are measured on the same tiles and printed; they show whether the cases are as described. Runs with and without
- * migration take turns; every run must give the same result.
+ * In (a) and (c), the aggregation on the GPU is slowed down: its results are delayed, so that the host receives at most
+ * a given number of words per second. Parsing on the GPU is not slowed down. First, the rates of the parser alone and
+ * of the aggregator alone are measured on the same tiles and printed; they show whether the cases are as described.
+ * Runs with and without migration take turns; every run must give the same result.
  *
  * With `--adapter workers`, threads take the place of a GPU. Tiles go through a run `--repeat` times, under different
  * names.
@@ -289,7 +289,10 @@ async function measureCase(
   );
 }
 
-/** Runs one comparison. Tasks may migrate if `cpu` is given. The parser's threads are started first and not timed. */
+/**
+ * Runs and times one comparison. Tasks may migrate if `cpu` is given. The parser's threads are started before the
+ * timing begins.
+ */
 async function run(sets: Sets, place: Context, gpu: Context, cpu: Context | undefined, threads: number): Promise<Run> {
   const parser = openTileParser({ workers: threads, pixelSize: 1 });
   const parseOnGpu = options['parse-on-gpu'] === 'on' ? parserOnDevice(gpu, 1) : undefined;

@@ -18,8 +18,8 @@ export interface ClusterOptions {
 }
 
 /**
- * A private PostgreSQL server with PostGIS. It listens only on a socket in its own folder; disposing of it removes
- * both.
+ * A private PostgreSQL server with PostGIS. The server listens only on a socket in its own folder. Disposing of the
+ * cluster stops the server and removes the folder.
  */
 export interface Cluster extends AsyncDisposable {
   /** Runs SQL statements; returns their output without headers. */
@@ -78,7 +78,7 @@ export async function startCluster({ bin, workers, user }: ClusterOptions): Prom
   return {
     sql,
     processorSeconds: async () => {
-      // The server adds a session's time shortly after its client has ended, so wait.
+      // The server counts a session's time only shortly after the session's client has ended, so wait.
       await setTimeout(500);
       const [pid] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n');
       const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/.*\) /, '').split(' ');

@@ -11,12 +11,14 @@ import { scanlineAreas } from './polygon-scanline.ts';
  * intersect, ST_Area(ST_Intersection) gives ‖p ∩ q‖, the area of the union is ‖p‖ + ‖q‖ − ‖p ∩ q‖, and the result is
  * the mean of the positive ratios.
  *
- * The setup favours PostGIS: only index building and the query are timed, both indexes are built concurrently, the
- * query has one worker per processor, ST_Intersection is called once per pair, nothing is synced to disk, and the
- * tables fit in PostgreSQL's buffers. ST_Intersection needs valid polygons, but outlines that touch themselves are
- * invalid. So ST_MakeValid repairs such polygons first, which is not timed; `--valid keep` skips the repair.
+ * The setup favours PostGIS: only index building and the query count, both indexes are built concurrently, the query
+ * has one worker per processor, ST_Intersection is called once per pair, nothing is synced to disk, and the tables fit
+ * in PostgreSQL's buffers. ST_Intersection needs valid polygons, but outlines that touch themselves are invalid. So
+ * ST_MakeValid repairs such polygons first; the time of this repair is printed but does not count. `--valid keep` skips
+ * the repair.
  *
- * Needs Debian's postgresql-15-postgis-3. If run as root, it starts the server as `--user`, postgres by default.
+ * Needs Debian's postgresql-15-postgis-3. If this program runs as root, the server runs as `--user`, postgres by
+ * default.
  *
  * node --import tsx bench/polygons/compare-postgis.ts [--pairs 61961] [--rounds 3] [--workers 2] [--valid make|keep]
  * [--user postgres] [--bin /usr/lib/postgresql/15/bin]
@@ -35,8 +37,8 @@ const { values: options } = parseArgs({
 const TABLES = ['a', 'b'];
 
 /**
- * The query writes the ratio as i ÷ (p + q − i), with a single i, because computing i is expensive. Ratios of 0 become
- * null, which the mean ignores.
+ * The ratio i ÷ (p + q − i) of the areas is written as 1 ÷ ((p + q) ÷ i − 1), where the expensive intersection i occurs
+ * only once. If i is 0, the ratio becomes null, which the mean ignores.
  */
 const QUERY = `
   SELECT avg(1 / ((ST_Area(a.geom) + ST_Area(b.geom)) / nullif(ST_Area(ST_Intersection(a.geom, b.geom)), 0) - 1)), count(*)
@@ -77,7 +79,10 @@ function polygonTexts({ polygonRings, ringVertices, x, y }: GridPolygons): strin
   return Array.from({ length: polygonRings.length - 1 }, (_, i) => polygon(i)).join('');
 }
 
-/** SQL that replaces a table by a copy with valid polygons. PostgreSQL makes a copy in parallel, but not an update. */
+/**
+ * SQL that replaces a table by a copy with valid polygons. PostgreSQL makes such a copy on several processors, but runs
+ * an UPDATE on only one.
+ */
 function makeValid(table: string): string {
   return `
     CREATE UNLOGGED TABLE valid_${table} AS SELECT id, ST_MakeValid(geom) AS geom FROM ${table};

@@ -12,7 +12,8 @@ import { machine, median, openSetPair, requireSameAnswer, spread, type Took, tim
  * Hybrid Systems, 2012: times the cross-comparison of two folders of text files, up to J′ (the mean ratio of
  * intersection to union), with three ways to schedule its steps.
  *
- * - NoPipe-S: tiles are parsed on one thread, built, filtered and aggregated, one tile after another.
+ * - NoPipe-S: each tile takes all four steps (parse on one thread, build, filter, aggregate) before the next tile
+ *   starts.
  * - NoPipe-M: as many tiles run concurrently as there are threads, but the device processes one tile at a time.
  * - Pipelined: each step is a stage of a pipeline, and the device receives tiles in batches.
  *
@@ -20,8 +21,8 @@ import { machine, median, openSetPair, requireSameAnswer, spread, type Took, tim
  * anything is timed. The schemes take turns, round by round, after one untimed round. Every run must give the same
  * result.
  *
- * `--postgis SECONDS` is the time reported by `bench/polygons/compare-postgis.ts` for index and query on the same
- * polygons.
+ * `--postgis SECONDS` is the time that `bench/polygons/compare-postgis.ts` reports for building the indexes and running
+ * the query on the same polygons.
  *
  * node --import tsx bench/polygons/polygon-files.ts --out FOLDER
  * node --import tsx bench/polygons/compare-schemes.ts --first FOLDER/first --second FOLDER/second [--backend workers]

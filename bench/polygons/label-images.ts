@@ -7,9 +7,9 @@ import { deflateSync } from 'node:zlib';
 import { machine, median } from '../shared/compare-input.ts';
 
 /**
- * Times `compare --regions labels` on label images in which every label consists of several discs at arbitrary places,
- * so that nearly all bounding boxes intersect. The times are compared with those of two methods in numpy
- * (`bench/polygons/label-peer.py`). All times include reading the images.
+ * Times `compare --regions labels` on label images in which every label consists of `--parts` discs at arbitrary
+ * places. With several discs per label, nearly all bounding boxes intersect. The times are compared with those of two
+ * methods in numpy (`bench/polygons/label-peer.py`). All times include reading the images.
  *
  * node --import tsx bench/polygons/label-images.ts [--labels 1500] [--parts 1,4,9] [--size 4000] [--radius 12] [--rounds 3]
  *   [--python python3]

@@ -9,10 +9,10 @@ import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
 
 /**
- * Times the areas of pairs of polygons with the statistics of pathology images, from vertices in memory to areas in
- * memory. A backend and a bit-mask scanline in plain JavaScript on one thread (`bench/polygons/polygon-scanline.ts`)
- * take turns, and every area is compared. The backend's device draws the regions, either from copied vertices or from
- * edges that the host packs (`--from`).
+ * Times the computation of areas of pairs of polygons, from vertices in memory to areas in memory. The synthetic
+ * polygons have the statistics of pathology images. A backend and a bit-mask scanline in plain JavaScript on one thread
+ * (`bench/polygons/polygon-scanline.ts`) take turns, and every area is compared. `--from` chooses whether the device
+ * draws the regions from copied vertices or from edges that the host packs.
  *
  * node --import tsx bench/polygons/pair-areas.ts [--backend workers|webgpu] [--workers 2] [--pairs 619609] [--scale 1]
  *   [--tiles 40] [--method auto|masks|corners|sweep] [--from vertices|edges] [--rounds 7]

@@ -8,8 +8,8 @@ import { open } from '../../on-node.ts';
 
 /**
  * Times the three methods for areas of pairs (row masks, sums over corners, and sweep), and prints which method the
- * library chooses. The polygons are combs with few to many corners, and boxes with few to many pixels. Times are from
- * vertices in memory to areas in memory. All methods must give the same areas.
+ * library chooses. The polygons are combs; the cases range from few to many corners, and from small to large bounding
+ * boxes. Times are from vertices in memory to areas in memory. All methods must give the same areas.
  *
  * node --import tsx bench/polygons/pixelbox-methods.ts [--backend workers|webgpu] [--adapter hardware|software] [--rounds 5]
  */
@@ -38,7 +38,8 @@ const CASES: readonly (readonly [teeth: number, scale: number, pairs: number])[]
   [8192, 64, 1],
 ];
 /**
- * Maximum number of products of corners. Beyond this number, the method `corners` would take minutes, so it is skipped.
+ * Maximum number of pairs of corners (one corner of p, one of q) in all pairs of polygons of a case. Above this number,
+ * the method `corners` would take minutes, so it is skipped.
  */
 const MAX_PRODUCTS = 2 ** 31;
 
@@ -79,7 +80,10 @@ async function measure(teeth: number, scale: number, count: number): Promise<voi
   console.log(`| ${4 * teeth} | ${side} | ${count} | ${cells.join(' | ')} | ${choice} |`);
 }
 
-/** A note for a case whose boxes are too large for masks, so that the method `masks` uses corners instead. */
+/**
+ * Returns a note if the boxes are too large for masks, so that the method `masks` uses corners instead; otherwise an
+ * empty text.
+ */
 function note(p: Regions, q: Regions, pairs: { p: Uint32Array; q: Uint32Array }): string {
   const { narrow, banded } = planAreas(p, q, pairs, 'masks');
   return narrow.length + banded.length === 0 ? ' (by corners)' : '';

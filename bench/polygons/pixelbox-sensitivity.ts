@@ -17,10 +17,10 @@ import { type Curve, drawCurves } from './pixelbox-sensitivity-plot.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
- * Repeats the paper's study of PixelBox's parameters: the time of PixelOnly, NoSep and PixelBox as a function of the
- * scale of the polygons (Figure 8), and the time of PixelBox as a function of the threshold T at every scale (Figure
- * 10). The polygons are already on the device; each time ends when the last result is there. All methods must give the
- * same areas.
+ * Repeats the study of PixelBox's parameters in the paper named below: the time of PixelOnly, NoSep and PixelBox as a
+ * function of the scale of the polygons (Figure 8), and the time of PixelBox as a function of the threshold T at every
+ * scale (Figure 10). The polygons are already on the device; each time ends when the device has computed all results.
+ * All methods must give the same areas.
  *
  * node --import tsx bench/polygons/pixelbox-sensitivity.ts [--backend workers|webgpu|reference] [--adapter hardware|software]
  *   [--workers 2] [--pairs 15724] [--scales 1,2,3,4,5] [--block 64] [--rounds 5] [--plot file.svg]
@@ -114,7 +114,10 @@ function upload(scale: number): Workload {
   };
 }
 
-/** Describes the results for comparison: sums of the areas, and the mean of their ratios. */
+/**
+ * Describes the areas by a text that can be compared: the sums of both columns, and J′ (the mean of the positive ratios
+ * of intersection to union).
+ */
 async function similarityOf(areas: SampledAreas): Promise<string> {
   const { intersection, union } = await context.read({ intersection: areas.intersection.lo, union: areas.union.lo });
   context.dispose(areas);

@@ -19,10 +19,11 @@ import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
 
 /**
- * Times the areas of pairs of polygons with the statistics of pathology images by the device's own clock. One call
- * processes all pairs, in columns on the device. The work is: drawing the masks of both sets, ‖p∩q‖ of all pairs, and
- * ‖p‖ and ‖q‖ of all polygons. The unit of comparison is a copy of the vertices, 4 bytes each, from one buffer to
- * another. Every area is compared with the area by `bench/polygons/polygon-scanline.ts`.
+ * Times, by the device's own clock, the computation of areas of pairs of polygons. The synthetic polygons have the
+ * statistics of pathology images. One call processes all pairs, in columns on the device: it draws the masks of both
+ * sets, and computes ‖p∩q‖ of all pairs, and ‖p‖ and ‖q‖ of all polygons. For comparison, a copy of 4 bytes per vertex
+ * from one buffer to another is timed too. Every area must equal the area computed by
+ * `bench/polygons/polygon-scanline.ts`.
  *
  * node --import tsx bench/polygons/pixelbox-webgpu.ts [--adapter hardware|software] [--pairs 619609] [--scales 1,2,3,4,5] [--rounds 11]
  */
@@ -66,8 +67,8 @@ function scaled(polygons: GridPolygons, scale: number): GridPolygons {
 interface Prepared {
   readonly list: Uint32Array;
   /**
-   * The regions whose own areas are computed too. The result has the areas of the pairs first, then the areas of these
-   * regions of p, and then the areas of these regions of q.
+   * Indices of the regions that occur in the pairs of `list`. `areas()` returns the intersections of the pairs first,
+   * then the areas of these regions of p, and then the areas of these regions of q.
    */
   readonly members: { readonly p: Uint32Array; readonly q: Uint32Array };
   areas(): Column<'u32'>;

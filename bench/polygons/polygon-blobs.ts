@@ -3,7 +3,9 @@ export interface Ellipse {
   readonly x: number;
   readonly y: number;
   readonly radius: number;
-  /** Longer half axis divided by the shorter one; `angle` is the direction of the longer one. */
+  /**
+   * Length of the longer axis divided by the length of the shorter axis; `angle` is the direction of the longer axis.
+   */
   readonly aspect: number;
   readonly angle: number;
 }
@@ -26,7 +28,8 @@ const CANDIDATE = 255;
 /** Maximum distance between a drawn rim and the nucleus's outline, as a fraction of the nucleus's radius. */
 const ROUGHNESS = 0.14;
 /**
- * Fraction of the objects that lose one pixel, as thresholding does, so that their outline touches itself at a corner.
+ * Fraction of the objects from which one pixel is removed, so that their outline touches itself at a corner.
+ * Thresholding an image has this effect too.
  */
 const NICKED = 0.55;
 
@@ -73,9 +76,9 @@ export class Canvas {
   }
 
   /**
-   * Draws a nucleus as a segmentation would find it: the largest 4-connected part of its free pixels, with a ragged
-   * rim. If several ellipses are given, they become one object. Returns undefined if the object would have fewer than
-   * four pixels.
+   * Draws a nucleus as a segmentation would find it, with a ragged rim: of the pixels that are still free, the largest
+   * 4-connected part becomes the object. Several ellipses become one object. Returns undefined if the object would have
+   * fewer than four pixels.
    */
   draw(ellipses: readonly Ellipse[], random: () => number, cut?: Cut): Outline | undefined {
     Object.assign(this.#window, { left: SITE, top: SITE, right: 0, bottom: 0 });
@@ -88,7 +91,10 @@ export class Canvas {
     return this.#trace(label);
   }
 
-  /** Marks the free pixels of an ellipse as candidates. Near its rim, a random choice decides for each pixel. */
+  /**
+   * Marks the free pixels of an ellipse as candidates for the current object. Near the rim, a random choice decides for
+   * each pixel.
+   */
   #mark({ x, y, radius, aspect, angle }: Ellipse, random: () => number, cut: Cut | undefined): void {
     const reach = Math.ceil(radius * Math.sqrt(aspect) * (1 + ROUGHNESS)) + 1;
     const [cos, sin] = [Math.cos(angle), Math.sin(angle)];

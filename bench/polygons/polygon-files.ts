@@ -14,7 +14,10 @@ export interface WrittenFiles {
   readonly bytes: number;
 }
 
-/** Writes the tiles of a workload as text files, one per tile and side, into the subfolders `first` and `second`. */
+/**
+ * Writes the tiles of a workload as text files, one per tile and segmentation, into the subfolders `first` and
+ * `second`.
+ */
 export async function writePolygonFiles(folder: string, workload: PairWorkload = {}): Promise<WrittenFiles> {
   const written = { tiles: 0, first: 0, second: 0, pairs: 0, bytes: 0 };
   for (const side of ['first', 'second']) await mkdir(join(folder, side), { recursive: true });
@@ -74,7 +77,7 @@ function putNumber(bytes: Uint8Array, start: number, mark: number, value: number
 }
 
 /**
- * Writes the synthetic polygons of `bench/polygons/polygon-pairs.ts` as text files, in one folder per side.
+ * Writes the synthetic polygons of `bench/polygons/polygon-pairs.ts` as text files, in one folder per segmentation.
  *
  * node --import tsx bench/polygons/polygon-files.ts --out FOLDER [--pairs 619609] [--tiles 400] [--scale 1] [--seed 1]
  */

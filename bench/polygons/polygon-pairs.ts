@@ -2,14 +2,15 @@ import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 import { Canvas, type Ellipse, type Outline, randomNumbers, SITE } from './polygon-blobs.ts';
 
 /**
- * Two synthetic segmentations of tissue images, with the statistics of the data set used for PixelBox: 462,016 and
- * 458,878 rectilinear polygons of 150 pixels on average with a standard deviation of 100, and 619,609 pairs whose
- * bounding boxes intersect.
+ * Options for two synthetic segmentations of tissue images. By default, they have the statistics of the data set used
+ * for PixelBox: 462,016 and 458,878 rectilinear polygons of 150 pixels on average with a standard deviation of 100, and
+ * 619,609 pairs whose bounding boxes intersect.
  *
- * Nuclei are ellipses with lognormal areas, alone or in groups of two to four. Each segmentation draws a nucleus with a
- * different ragged rim, slightly moved and resized. Sometimes a nucleus is split in two, joined with its neighbour, or
- * missing in one segmentation. Of each drawn nucleus, only the largest 4-connected part is kept. Outlines follow the
- * edges of pixels; an outline touches itself where two of its pixels share only a corner.
+ * Nuclei are ellipses with lognormal areas, alone or in groups of two to four. Both segmentations draw each nucleus
+ * with a ragged rim of their own; the second also moves and resizes the nucleus slightly. In one of the segmentations,
+ * a nucleus may be split in two, joined with a neighbour, or missing. Of each drawn nucleus, only the largest
+ * 4-connected part is kept. Outlines follow the edges of pixels; an outline touches itself where two pixels of the
+ * nucleus share only a corner.
  *
  * Source of the statistics: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison
  * on CPU-GPU Hybrid Systems, 2012, section 5.
@@ -30,11 +31,11 @@ export interface PolygonPairTile {
   readonly first: GridPolygons;
   readonly second: GridPolygons;
   /**
-   * Pairs of polygons, one from each side, whose boxes share a pixel, ascending by (p, q). The boxes of all other pairs
-   * do not even touch.
+   * Pairs of polygons, one from each segmentation, whose boxes share a pixel. The pairs ascend by (p, q). The boxes of
+   * all other pairs do not even touch.
    */
   readonly pairs: { readonly p: Uint32Array; readonly q: Uint32Array };
-  /** Number of polygons per side whose outlines touch themselves at a corner. */
+  /** Number of polygons whose outlines touch themselves at a corner, per segmentation. */
   readonly touching: { readonly first: number; readonly second: number };
 }
 
@@ -68,7 +69,10 @@ export function* polygonPairs(workload: PairWorkload = {}): Generator<PolygonPai
   }
 }
 
-/** The number of tiles that is used: fewer than requested if tiles would have less than {@link FEWEST_PAIRS} pairs. */
+/**
+ * The number of tiles to generate. The number is less than requested if a tile would otherwise have fewer than
+ * {@link FEWEST_PAIRS} pairs.
+ */
 function tilesOf({ pairs = PAPER.pairs, tiles = 400 }: PairWorkload): number {
   return Math.max(1, Math.min(tiles, Math.floor(pairs / FEWEST_PAIRS)));
 }
@@ -80,7 +84,8 @@ interface Counts {
 }
 
 /**
- * The polygons of both sides in one site (a square area with one group of nuclei), and the pairs whose boxes intersect.
+ * The polygons of both segmentations in one site (a square area with one group of nuclei), and the pairs whose boxes
+ * intersect.
  */
 interface Site {
   readonly first: Outline[];
@@ -132,7 +137,10 @@ function drawSites(wanted: Counts, random: () => number): Site[] {
   return sites;
 }
 
-/** How a site is drawn: its number of nuclei, and the side on which they are split, joined or missing. */
+/**
+ * How a site (a square area with one group of nuclei) is drawn. A nucleus is split or joined only in the segmentation
+ * `on`. With the change `none`, nuclei are drawn only in the segmentations that `on` names.
+ */
 interface SiteKind {
   readonly nuclei: number;
   readonly on: 'both' | 'first' | 'second';
@@ -141,7 +149,10 @@ interface SiteKind {
 
 const SINGLE: SiteKind = { nuclei: 1, on: 'both', change: 'none' };
 
-/** Chooses the kind of the next site so that the ratio of pairs to polygons still to be drawn stays the same. */
+/**
+ * Chooses the kind of the next site so that the required pairs and polygons run out together: sites with several nuclei
+ * are chosen while many pairs per polygon are left.
+ */
 function nextKind(left: Counts, random: () => number): SiteKind {
   const fewest = Math.min(left.first, left.second);
   const more = left.first > left.second ? 'first' : 'second';

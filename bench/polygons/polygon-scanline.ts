@@ -59,8 +59,8 @@ function drawPolygons(polygons: GridPolygons): DrawnPolygons {
 }
 
 /**
- * Computes the box of each polygon, and the position of its first word. A polygon has one row more than its box, for
- * its lowest corners.
+ * Computes the bounding box of each polygon, and the index of the polygon's first word. Each polygon gets one
+ * additional row below its box, in which its lowest corners are marked.
  */
 function placePolygons({ polygonRings, ringVertices, x, y }: GridPolygons): DrawnPolygons {
   const count = polygonRings.length - 1;
@@ -92,8 +92,8 @@ function placePolygons({ polygonRings, ringVertices, x, y }: GridPolygons): Draw
 }
 
 /**
- * Inverts bits at both ends of every vertical edge: in the row of the end, all bits from the edge to the end of the
- * row.
+ * Marks the corners of a polygon at most 32 pixels wide. For each end of a vertical edge, inverts all bits to the right
+ * of the edge, in the pixel row whose top is at this end.
  */
 function markNarrowCorners(polygons: GridPolygons, { words, start, left, top }: DrawnPolygons, i: number): void {
   const { polygonRings, ringVertices, x, y } = polygons;
@@ -156,7 +156,10 @@ function narrowIntersection(a: DrawnPolygons, i: number, b: DrawnPolygons, j: nu
   return area;
 }
 
-/** Like `markNarrowCorners`, but inverts bits of a single word. `fillWide` inverts the words to the right of it. */
+/**
+ * Like `markNarrowCorners`, but inverts only the bits of the word that contains the edge. `fillWide` inverts the words
+ * to the right of this word.
+ */
 function markWideCorners(polygons: GridPolygons, drawn: DrawnPolygons, i: number): void {
   const { polygonRings, ringVertices, x, y } = polygons;
   const [words, start, stride] = [drawn.words, drawn.start[i]!, drawn.stride[i]!];
@@ -176,8 +179,8 @@ function markWideCorners(polygons: GridPolygons, drawn: DrawnPolygons, i: number
 function fillWide({ words, start, stride, left, top, right, bottom }: DrawnPolygons, i: number): number {
   const [wide, rows] = [stride[i]!, bottom[i]! - top[i]!];
   const end = start[i]! + rows * wide;
-  // The first loop propagates the corners down all rows, word by word. The second propagates the carry from left to
-  // right in each row.
+  // The first loop XORs each word with the word above, which carries the inversions at the corners down. In each row,
+  // the second loop carries the last bit of each word over to the next word.
   for (let at = start[i]! + wide; at < end; at++) words[at]! ^= words[at - wide]!;
   const lastBits = ((right[i]! - left[i]!) & 31) === 0 ? -1 : (1 << ((right[i]! - left[i]!) & 31)) - 1;
   let area = 0;

@@ -12,11 +12,12 @@ import { affine, odd, sixteenth } from './primitive-calls.ts';
  * columns together exceed the available memory.
  *
  * - Bindings, only on a GPU and by the GPU's clock: each column in one binding, compared with bindings of a quarter of
- *   a column. With `--longer`, also columns of five quarters of 2 GiB.
+ *   a column. With `--longer`, columns of 1 GiB in one binding are also compared with columns of 2.5 GiB, longer than a
+ *   binding of 2 GiB.
  * - Memory, by the host's clock from a call until the host knows that the call is done: memory for all columns,
- *   compared with memory for half of a column. With little memory, commands run in windows, and columns move between
- *   host and device. The moved bytes are those of `counters.spilling`. If the device has room, the columns are on the
- *   device before and after a call.
+ *   compared with memory for half of a column. With little memory, commands run in windows (ranges of their indices),
+ *   and columns move between host and device. The moved bytes come from `counters.spilling`. If the device has room,
+ *   the columns are on the device before and after a call.
  *
  * node --import tsx bench/primitives/beyond-memory.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
  *   [--log2 26] [--rounds 5] [--longer]
@@ -92,8 +93,8 @@ async function costs(rows: number, clock: Clock, limits?: Partial<Limits>): Prom
 }
 
 /**
- * Times a call by the device's clock. The same call is repeated for half a second before, because an idle GPU needs
- * that long to raise its clock frequency.
+ * Times a call by the device's clock. First, the same call is repeated untimed for about half a second, because an idle
+ * GPU needs that long to raise its clock frequency.
  */
 async function onDevice(context: Context, call: () => q.Table): Promise<Cost> {
   const { time } = context.backend as WebGpuBackend;

@@ -12,7 +12,8 @@ import { prepareCall, primitiveCalls, primitiveInputs } from './primitive-calls.
  * looking up kernels, and submitting launches. This cost bounds the speed of short launches on a fast device. The same
  * calls are also measured as prepared pipelines. Columns are so short that computing takes almost no time; calls are
  * made in groups of forty, with a wait after each group. The last columns of the output show the cost of preparing a
- * pipeline whose structure is known, without and with the first call, in µs and as a multiple of an ordinary call.
+ * pipeline whose structure is known from an earlier preparation: first the cost without any call, then the cost
+ * including one call. Both are given in µs and as multiples of the cost of an ordinary call.
  *
  * node --import tsx bench/primitives/host-time.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--rounds 30]
  *   [--only name,…]

@@ -150,7 +150,10 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     return between(comparable(first), low, comparable(sum()));
   }
 
-  /** Throws if a value in a comparison is the literal null. SQL allows this, but such a comparison is never true. */
+  /**
+   * Returns a value that can be compared. Throws if the value is the literal null: SQL allows comparisons with null,
+   * but they are never true.
+   */
   function comparable(read: Meaning): Expression {
     const value = asValue(read);
     if (value.kind !== 'literal' || value.value !== null) return value;
@@ -269,7 +272,7 @@ function unknownColumn(given: OptionText, { text, at }: Token, columns: readonly
   return textError(given, at, `There is no column "${text}".`, { code: 'usage/unknown-column', remedy });
 }
 
-/** Writes a column name as it must be in a text: in double quotes if it is not a plain word. */
+/** Returns a column name as users must write it: in double quotes if it is a keyword or not a plain word. */
 export function quotedName(name: string): string {
   const isPlain = /^[\p{L}_][\p{L}\p{M}\p{N}_]*$/u.test(name) && !RESERVED.includes(name.toLowerCase());
   return isPlain ? name : `"${name.replaceAll('"', '""')}"`;

@@ -11,7 +11,7 @@ import type { Token } from './tokens.ts';
  * `or`, `not` and parentheses. Keywords may be in lower or upper case. Names of columns are case-sensitive, and must be
  * in double quotes if they are not plain words.
  *
- * @throws UsageError `usage/expression`, `usage/unknown-column`, which shows the text with a caret at the error.
+ * @throws UsageError `usage/expression`, `usage/unknown-column`. The message shows the text with a caret at the error.
  */
 export function parseCondition(given: OptionText, columns: readonly string[]): Condition {
   const parser = parserOf(given, columns);

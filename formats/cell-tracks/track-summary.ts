@@ -3,14 +3,14 @@ import { inBins, SHOWN_BINS } from './speed-histogram.ts';
 import type { TrackFigures } from './tally.ts';
 import { type TrackScale, unitsOf } from './track-scale.ts';
 
-/** Facts about a run of the tracker, besides its statistics. */
+/** Description of a run of the tracker, without the statistics of the tracks. */
 export interface TrackRun {
   /** The path of the video as given by the user. */
   readonly video: string;
   readonly format: string;
   /**
    * Number of frames in the video. Undefined if the format reveals the number only at the end of the video, and the run
-   * ended before.
+   * did not reach the end.
    */
   readonly frameCount: number | undefined;
   readonly scale: TrackScale;
@@ -21,7 +21,7 @@ export interface TrackRun {
   readonly notes: readonly Note[];
 }
 
-/** Statistics of speeds, in the unit of the run. A figure is null if there are no speeds. */
+/** Statistics of speeds. The speeds are in the unit `unit`. All of them are null if `count` is 0. */
 export interface SpeedFigures {
   readonly unit: string;
   readonly count: number;

@@ -28,7 +28,7 @@ export interface ByteWindow {
  */
 const MAX_RECORD_BYTES: number = 2 ** 29 - 24;
 
-/** Opens a window at the start of a stream, without reading from it. */
+/** Creates an empty {@link ByteWindow} at the start of a stream, without reading from the stream. */
 export function openWindow(input: LayerInput, signal?: AbortSignal): ByteWindow {
   const { file, memoryBytes = Number.POSITIVE_INFINITY } = input;
   const blocks = input.blocks(signal)[Symbol.asyncIterator]();
@@ -68,8 +68,10 @@ export async function need(window: ByteWindow, length: number): Promise<boolean>
 }
 
 /**
- * Reads at least one more byte, and at least doubles the number of available bytes. So even a scanner that starts again
- * from `at` after each call needs only O(bytes) in total.
+ * Reads until the number of available bytes has more than doubled, or the stream ends. So even a scanner that starts
+ * again from `window.at` after each call needs only O(bytes) in total.
+ *
+ * @returns Whether more bytes are available than before the call.
  */
 export async function needMore(window: ByteWindow): Promise<boolean> {
   const before = bytesThere(window);
@@ -83,7 +85,8 @@ function append(window: ByteWindow, block: Uint8Array): void {
   if (length > MAX_RECORD_BYTES) throw tooLong(window);
   if (length * RECORD_FACTOR > window.memoryBytes) throw recordTooLarge(window, length);
   const { bytes } = window;
-  // The old memory is not reused, because records may still refer to consumed bytes.
+  // If the available bytes, the new block and the final 0 do not fit into `bytes`, new memory is allocated. Otherwise
+  // the available bytes move to the start of `bytes`.
   if (length >= bytes.length) {
     window.bytes = Buffer.allocUnsafeSlow(length < 2 * kept ? 2 * length + 1 : length + 1);
     bytes.copy(window.bytes, 0, window.at, window.end);
@@ -105,8 +108,8 @@ function tooLong(window: ByteWindow): CapacityError {
 }
 
 /**
- * Bytes of memory per byte of a record. They are used for the growing window, the text of the record, and growing
- * columns of coordinates.
+ * Bytes of memory needed per byte of a record: for the growing window, the text of the record, and the growing columns
+ * of coordinates.
  */
 const RECORD_FACTOR = 16;
 

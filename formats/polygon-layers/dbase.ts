@@ -11,7 +11,7 @@ import { type LayerInput, readWhole } from './layer-input.ts';
 export interface AttributeTable {
   readonly file: string;
   readonly records: number;
-  /** Reads the next record. The caller must know that there is one. */
+  /** Reads the next record. Must not be called after the last record. */
   next(): Promise<AttributeRecord>;
   readonly window: ByteWindow;
 }
@@ -25,14 +25,15 @@ export interface AttributeRecord {
   readonly value: string | null | undefined;
 }
 
-/** Types of columns whose values are stored as text: characters, numbers, dates and booleans. */
+/** Letters of the column types whose values are stored as text: characters, numbers, dates and booleans. */
 const TEXTS = 'CNFDL';
 const DELETED = 42;
 
 /**
  * Opens the attribute table. If a column with the names of the polygons is chosen, finds this column.
  *
- * @throws FormatError if the header is malformed, the file is shorter than its records, or the column does not exist.
+ * @throws FormatError if the header is malformed, the file is shorter than the header states, or the column does not
+ * exist or cannot name the polygons.
  */
 export async function openAttributes(
   input: LayerInput,
@@ -107,8 +108,8 @@ function fieldOf(head: Buffer, column: string | undefined, decode: Decoder, file
 type Decoder = (bytes: Buffer, start: number, length: number) => string | null;
 
 /**
- * The decoder for the encoding that the `.cpg` file names, if there is such a file. Otherwise values are decoded as
- * UTF-8 or, if they are not valid UTF-8, as Windows-1252.
+ * Returns the decoder for the encoding that is stated in the `.cpg` file. If no known encoding is stated, the decoder
+ * decodes a value as UTF-8 or, if the value is not valid UTF-8, as Windows-1252.
  */
 async function decoderOf(input: LayerInput): Promise<Decoder> {
   const beside = await input.beside('.cpg');
@@ -130,8 +131,8 @@ async function decoderOf(input: LayerInput): Promise<Decoder> {
 }
 
 /**
- * The decoder for the text of a `.cpg` file, which is the name of an encoding on the web or the number of a Windows
- * code page. Undefined for other texts.
+ * Returns the decoder for the text of a `.cpg` file; undefined if the text is not understood. The text is a label of
+ * the web's Encoding Standard, such as `utf-8`, or ends with the number of a Windows code page.
  */
 function decoderFor(label: string): TextDecoder | undefined {
   for (const name of [label, `windows-${/\d+$/.exec(label)?.[0]}`]) {

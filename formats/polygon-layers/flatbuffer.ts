@@ -40,8 +40,8 @@ export function i32Field(table: FlatTable, field: number, otherwise: number): nu
 }
 
 /**
- * Reads a field that is a 64-bit count, as f64. A count above 2^53 is rounded. Such a count is invalid anyway, and
- * remains too large for all checks after rounding.
+ * Reads a field that is a 64-bit count, as f64. A count above 2^53 is rounded. Such a count is invalid anyway, and the
+ * rounded count is still too large to pass the checks of the caller.
  */
 export function u64Field(table: FlatTable, field: number, otherwise: number): number {
   const at = fieldOf(table, field);

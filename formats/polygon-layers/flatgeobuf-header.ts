@@ -27,8 +27,8 @@ export interface FlatGeobufHeader {
 }
 
 /**
- * Magic number at the start of a FlatGeobuf file. In the file, a version, the same three letters and a patch level
- * follow.
+ * Magic number: the first three bytes of a FlatGeobuf file. The file continues with a version, the same three letters
+ * again, and a patch level.
  */
 export const FLATGEOBUF_MAGIC: Buffer = Buffer.from('fgb');
 const VERSION = 3;

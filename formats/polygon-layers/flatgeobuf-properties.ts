@@ -8,8 +8,8 @@ import type { FlatGeobufHeader } from './flatgeobuf-header.ts';
 const BINARY = 14;
 
 /**
- * For each column type, the size of its values and a function that reads a value. The index is the number of the type.
- * Types with higher numbers are texts and bytes, whose values begin with their length.
+ * For each column type of fixed size, the size of a value and a function that reads a value. The index is the number of
+ * the type. The types that are not in this array are texts and bytes; a value of such a type begins with its length.
  */
 const FIXED: readonly (readonly [bytes: number, read: (view: DataView, at: number) => unknown])[] = [
   [1, (view, at) => view.getInt8(at)],
@@ -26,8 +26,8 @@ const FIXED: readonly (readonly [bytes: number, read: (view: DataView, at: numbe
 ];
 
 /**
- * The value of a feature's property as text, to name the feature. A feature stores its properties as pairs of a column
- * index and a value, and omits properties whose value is null.
+ * Returns the value of a feature's property as text, which becomes the name of the feature. A feature stores its
+ * properties as pairs of a column index and a value, and omits properties whose value is null.
  *
  * @throws RangeError if a value extends beyond the feature.
  * @throws FormatError if the property is missing, or is neither text nor a number.

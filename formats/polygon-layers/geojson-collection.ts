@@ -68,7 +68,7 @@ export async function skipMark(window: ByteWindow): Promise<void> {
   if (window.bytes[0] === 0xef && window.bytes[1] === 0xbb && window.bytes[2] === 0xbf) window.at += 3;
 }
 
-/** The next byte that is not white space, without consuming it; 0 at the end of the stream. */
+/** Skips white space. Returns the byte after the white space, but does not consume it; 0 at the end of the stream. */
 async function token(window: ByteWindow): Promise<number> {
   do {
     window.at = skipJsonSpace(window.bytes, window.at);
@@ -82,8 +82,8 @@ async function take(reading: Reading, wanted: number): Promise<void> {
 }
 
 /**
- * Skips the comma or the closing bracket after a member. Returns true for a comma, which means that another member
- * follows.
+ * Skips the comma or the closing bracket `close` after a member of an object or array. Returns true for a comma, which
+ * means that another member follows.
  */
 async function separated(reading: Reading, close: number): Promise<boolean> {
   const { window } = reading;

@@ -75,8 +75,9 @@ function readCoordinates(columns: LayerColumns, coordinates: unknown[], depth: n
 }
 
 /**
- * Appends the rings of one array of coordinates. The rings are in columns: in the parsed text, the array was replaced
- * by `[number]`, where the number is the index of the array in the columns.
+ * Appends the rings of one array of coordinates to the layer. The array was moved to the columns `coordinates` before
+ * the text was parsed. In the parsed text, `[number]` replaces the array; `number` is the index of the array in these
+ * columns.
  */
 function takeCoordinates(
   columns: LayerColumns,

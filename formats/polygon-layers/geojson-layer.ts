@@ -23,8 +23,8 @@ export async function openGeoJson(input: LayerInput): Promise<OpenedFormat> {
 }
 
 /**
- * The coordinate system, if the text states it before the features. If the text states it after them, the reader of the
- * features finds it.
+ * Returns the coordinate system that the text states before its features; otherwise undefined. A coordinate system that
+ * is stated after the features is found later, by `readCollection`.
  */
 function crsIn(head: Buffer, start: number): string | null | undefined {
   for (const { key, start: from, end } of membersOf(head, start)) {

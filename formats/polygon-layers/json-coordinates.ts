@@ -6,7 +6,7 @@ import { numberEnd, readJsonNumber } from './json-number.ts';
 export interface CoordinateColumns extends Vertices {
   /** For every ring, the index of the first vertex after the ring. */
   readonly ringEnds: number[];
-  /** For every polygon of a MultiPolygon except the first, the index of its first ring. */
+  /** In each MultiPolygon, the index of the first ring of every polygon but the first. */
   readonly partStarts: number[];
   /** For every array, the index of the first ring after the array. */
   readonly arrayEnds: number[];
@@ -51,7 +51,7 @@ const CLOSE = 93;
  * @param end - Position after the last available byte; the byte there is 0.
  * @returns The position after the array. {@link CUT_OFF} if the array continues after `end`; in this case,
  * {@link resumeCoordinates} can continue at `lastPosition`. {@link IRREGULAR} for any other text, such as an empty
- * array or an array of another depth; in this case, the columns are unchanged.
+ * array or an array that does not begin with 3 or 4 brackets; in this case, the columns are unchanged.
  */
 export function readCoordinates(columns: CoordinateColumns, bytes: Buffer, start: number, end: number): number {
   const arrays = columns.arrayEnds.length;
@@ -79,8 +79,8 @@ export function resumeCoordinates(columns: CoordinateColumns, bytes: Buffer, at:
     return behind;
   }
   if (~behind >= end) {
-    // The available text ends within or just after the last vertex. This vertex will be read again on resumption. So
-    // remove it and the ring that ends with it, if they are already stored.
+    // The available bytes end within or just after the last vertex. The next call will read this vertex again. So
+    // the vertex and a ring that ends with it are removed if they are already stored.
     columns.length = lastVertex;
     while (ringEnds.length > 0 && ringEnds.at(-1)! > lastVertex) ringEnds.pop();
     dropPartStarts(columns);
@@ -102,7 +102,7 @@ export const CUT_OFF = -1;
 export const IRREGULAR = -2;
 
 /**
- * Byte offset of the first number of the last vertex that was read. `lastVertex` is the number of vertices before it.
+ * Byte offset of the first number of the vertex that was read last. `lastVertex` is the index of this vertex.
  */
 export let lastPosition = 0;
 let lastVertex = 0;
@@ -117,7 +117,8 @@ function readRings(columns: CoordinateColumns, bytes: Buffer, start: number, dee
   for (;;) {
     at = readRing(columns, bytes, at);
     if (at < 0) return at;
-    // The bracket that ends a ring may be followed by the brackets that end the polygon and the whole array.
+    // `readRing` has passed two closing brackets, of a position and of the ring. The brackets that end the polygon and
+    // the whole array may follow.
     depth -= 2;
     while (bytes[at] === CLOSE) {
       at++;

@@ -11,7 +11,7 @@ export interface TextFault {
   readonly sentence: string;
 }
 
-/** Finds the first error of a value that `JSON.parse` rejects. */
+/** Finds the first error in a text that `JSON.parse` rejects. */
 export function faultOf(bytes: Buffer): TextFault {
   const offset = invalidUtf8(bytes);
   if (offset !== undefined)
@@ -22,14 +22,14 @@ export function faultOf(bytes: Buffer): TextFault {
   return syntaxFault(Buffer.byteLength(text.slice(0, fault?.offset)), fault?.reason ?? 'the engine refuses it');
 }
 
-/** A violation of the grammar of JSON. */
+/** The fault for a violation of the JSON grammar at a byte offset. */
 export function syntaxFault(offset: number, reason: string): TextFault {
   return { offset, code: 'format/json-syntax', sentence: `The text is not valid JSON: ${reason}.` };
 }
 
 /**
- * Position of the first byte that is not valid UTF-8. At this position, decoding the text and encoding it again yields
- * a different byte.
+ * Position of the first byte that is not valid UTF-8; undefined if all bytes are valid. It is the first byte that
+ * changes if the bytes are decoded and encoded again.
  */
 function invalidUtf8(bytes: Buffer): number | undefined {
   const again = Buffer.from(bytes.toString('utf8'));
@@ -39,12 +39,12 @@ function invalidUtf8(bytes: Buffer): number | undefined {
   return at;
 }
 
-/** The `FormatError` for an error in a text at a known place. */
+/** The `FormatError` for a fault whose place in the file is known. */
 export function faultError({ code, sentence }: TextFault, place: FormatError['place']): FormatError {
   return new FormatError(code, sentence, { place, remedy: REMEDY });
 }
 
-/** The `FormatError` for an error at a byte offset. The file is read again to determine the line and column. */
+/** The `FormatError` for a fault. Reads the file again to find the line and column of the fault's byte offset. */
 export async function faultErrorIn(input: LayerInput, fault: TextFault, record?: number): Promise<FormatError> {
   let line = 1;
   let [start, read] = [0, 0];

@@ -106,7 +106,7 @@ function readLongNumber(bytes: Buffer, start: number, end: number, fraction: num
   return negative ? -value : value;
 }
 
-/** Upper bound of the relative error of `correction`. */
+/** Upper bound of the relative error of `correction` in `readLongNumber`. */
 const DOUBT = 2 ** -48;
 /** Multiplier that splits the 53 bits of an f64 into two halves (Veltkamp). */
 const SPLITTER = 2 ** 27 + 1;

@@ -14,9 +14,9 @@ import {
  * A JSON value from a stream, divided into two parts: the coordinates of its polygons, as columns, and the remaining
  * text.
  *
- * Every "coordinates" array that {@link readCoordinates} accepts is replaced in the text by an array with its index:
- * `{"type":"Polygon","coordinates":[0]}`. So `JSON.parse`, which takes 100 ns per vertex, only parses the short
- * remaining text.
+ * In the text, every "coordinates" array that {@link readCoordinates} accepts is replaced by the index of this array in
+ * the columns, in brackets: `{"type":"Polygon","coordinates":[0]}`. So `JSON.parse`, which takes 100 ns per vertex,
+ * only parses the short remaining text.
  */
 export interface JsonRecord {
   readonly coordinates: CoordinateColumns;
@@ -131,7 +131,10 @@ function pause(record: JsonRecord, where: Omit<Pause, 'position'>, start: number
   return -1;
 }
 
-/** Writes `[index]` to the text instead of an array of coordinates. Returns the position after the array in `bytes`. */
+/**
+ * Appends the bytes `copied … array − 1` to the text, and then `[index]` instead of the array of coordinates in the
+ * bytes `array … behind − 1`. Returns `behind`.
+ */
 function replaceArray(record: JsonRecord, bytes: Buffer, copied: number, array: number, behind: number): number {
   appendText(record, bytes, copied, array);
   const text = `[${record.coordinates.arrayEnds.length - 1}]`;
@@ -176,8 +179,8 @@ const KEYS: readonly (readonly [Buffer, number])[] = [
 let valueStart = 0;
 
 /**
- * COORDINATES or PROPERTIES, if the string in the bytes `start … end − 1` is this key of an object; otherwise −1. If
- * the string is one of these keys, sets `valueStart`.
+ * Returns `COORDINATES` or `PROPERTIES` if the string in the bytes `start … end − 1` is the key "coordinates" or
+ * "properties" of an object; otherwise −1. For these two keys, also sets `valueStart`.
  */
 function keyAt(bytes: Buffer, start: number, end: number): number {
   for (const [key, kind] of KEYS) {
@@ -190,7 +193,7 @@ function keyAt(bytes: Buffer, start: number, end: number): number {
   return -1;
 }
 
-/** Compares bytes in a loop, because a call of `Buffer.compare` costs more for a dozen bytes. */
+/** Whether `key` is found at `start`. For a dozen bytes, a loop costs less than a call of `Buffer.compare`. */
 function beginsWith(bytes: Buffer, start: number, key: Buffer): boolean {
   for (let at = 0; at < key.length; at++) if (bytes[start + at] !== key[at]) return false;
   return true;

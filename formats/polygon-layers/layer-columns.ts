@@ -8,7 +8,7 @@ export interface LayerColumns {
   names: string[];
   polygonRings: number[];
   ringVertices: number[];
-  /** Number of the part to which each ring belongs. */
+  /** For each ring, the part to which the ring belongs. The parts of each polygon are numbered from 0. */
   ringParts: number[];
   part: number;
   readonly vertices: Vertices;
@@ -20,8 +20,8 @@ export interface LayerColumns {
   /** Whether a ring whose longitudes jump by more than 180° is read as crossing the antimeridian. */
   unwraps: boolean;
   /**
-   * Number of records with polygons that have been read. `others` is the number of records that were left out because
-   * they have only points and lines.
+   * Number of records with polygons read so far. `others` is the number of records that were left out because they
+   * have only points and lines.
    */
   polygons: number;
   others: number;
@@ -151,8 +151,7 @@ export function takePolygons(columns: LayerColumns): { names: string[]; polygons
   columns.polygonRings = [0];
   columns.ringVertices = [0];
   columns.ringParts = [];
-  // A single polygon may have been as large as the whole file. So the memory of the columns is released if it is
-  // unusually large.
+  // Unusually large columns are released, because a single polygon may have been as large as the whole file.
   if (vertices.x.length > 4 * BATCH_VERTICES) Object.assign(vertices, emptyVertices());
   vertices.length = 0;
   return { names, polygons };

@@ -106,8 +106,8 @@ async function isFirstOfMany(window: ByteWindow, start: number): Promise<boolean
 }
 
 /**
- * The first bytes of other formats for polygons. Each entry also has the name of the format, and a remedy for the error
- * message.
+ * Common files that cannot be read as a polygon layer. Each entry has the first bytes of the file, and texts for the
+ * error message: what the file is, and the remedy.
  */
 const FOREIGN: readonly (readonly [bytes: string, what: string, remedy: string])[] = [
   ['PK\x03\x04', 'a ZIP archive', 'Unpack it, and name the file in it.'],

@@ -4,7 +4,7 @@ import { FormatError } from '../../primitives/errors.ts';
 import { fileError } from '../file-error.ts';
 import { gunzipBlocks, isGzip } from '../gzip.ts';
 
-/** A file as a stream of bytes, which can be started several times. */
+/** A file as a stream of bytes. The stream can be started several times. */
 export interface LayerInput {
   /** Name of the file in error messages. */
   readonly file: string;
@@ -22,7 +22,8 @@ export interface LayerInput {
    */
   blocks(signal?: AbortSignal): AsyncIterable<Uint8Array>;
   /**
-   * Opens the companion file that has the same name with the extension `ending`; undefined if there is no such file.
+   * Opens the companion file, whose name differs from `file` only by the extension `ending`; undefined if there is no
+   * such file.
    */
   beside(ending: string): Promise<LayerInput | undefined>;
 }
@@ -91,13 +92,16 @@ async function* blocksOf(file: string, signal?: AbortSignal): AsyncGenerator<Uin
 
 function readInto(handle: FileHandle, block: Uint8Array): Promise<{ bytesRead: number }> {
   const reading = handle.read(block, 0, block.length);
-  // The error is thrown where `reading` is awaited. If the consumer stops before that, this handler prevents an
-  // unhandled rejection.
+  // `blocksOf` awaits `reading` and handles its error. If the consumer stops early, nothing awaits `reading`, and this
+  // handler prevents an unhandled rejection.
   reading.catch(() => {});
   return reading;
 }
 
-/** Finds a companion file by its extension, in lower or upper case, because some file systems ignore case. */
+/**
+ * Finds a companion file by its extension. If no file has exactly the wanted name, lower and upper case are not
+ * distinguished, as on some file systems.
+ */
 async function fileBeside(file: string, ending: string, memoryBytes?: number): Promise<LayerInput | undefined> {
   const wanted = basename(file, extname(file)) + ending;
   const names = await readdir(dirname(file));

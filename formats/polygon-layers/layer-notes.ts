@@ -18,7 +18,7 @@ export function crsOf(
 }
 
 /**
- * The notes on the bytes of a layer that have been read. Notes on jumps of longitudes are omitted if `crs` is not
+ * The notes on what has been read of a layer so far. Notes on jumps of longitudes are omitted if `crs` is not
  * geographic.
  */
 export function notesOf(reading: Reading, crs: string | undefined): Note[] {

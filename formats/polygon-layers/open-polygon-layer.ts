@@ -29,29 +29,32 @@ import { readTopology } from './topojson-layer.ts';
 import { readWktLines } from './wkt-lines.ts';
 
 /**
- * Opens a layer of polygons: GeoJSON of any size (FeatureCollection, Feature, geometry), GeoJSON with one Feature or
- * geometry per line, also with record separators (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with its companion
- * files, or WKT with one geometry per line. The format is detected from the content, or given by `options.format`.
+ * Opens a layer of polygons. The file may be GeoJSON of any size (FeatureCollection, Feature, geometry), GeoJSON with
+ * one Feature or geometry per line or per record separator (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with its
+ * companion files, or WKT with one geometry per line. The format is detected from the content and the extension, or
+ * given by `options.format`.
  *
- * Every Polygon and MultiPolygon feature becomes one polygon, in the file's order, as with `readZones`: rings keep
+ * Every Polygon and MultiPolygon feature becomes one polygon, in the file's order. As with `readZones`, rings keep
  * their direction, and closing vertices are not stored. The polygons of a multipolygon or a collection become parts of
- * one polygon. A Shapefile does not state which rings form a part: a clockwise ring begins a part, and any other ring
- * is a hole in the smallest part that contains it. A polygon is named by its `id`, by the property `options.id`, or by
- * its index among the file's records. Only the first two numbers of a position are used.
+ * one polygon. A Shapefile does not state which rings form a part. So a clockwise ring begins a part, and any other
+ * ring is a hole in the smallest part that contains the ring. A polygon is named by its `id`, by the property
+ * `options.id`, or by its index among the file's records. Only the first two numbers of a position are used.
  *
- * Polygons are returned in batches of about 2^20 vertices. Memory is bounded by the batch and the longest record, not
- * by the file, except for TopoJSON, which is held in memory as a whole. O(bytes).
+ * Polygons are returned in batches of about 2^20 vertices. Memory depends on the size of a batch and of the longest
+ * record, but not on the size of the file. Only a TopoJSON file is held in memory as a whole. O(bytes).
  *
- * Noted, not refused: `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are left out),
- * `zones/zero-area-rings`, `zones/no-geometry`, `zones/crs-unknown`, for longitudes `zones/antimeridian-jumps` or, if
- * they are unwrapped, `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`; `polygons/other-geometry` (points
- * and lines, which are left out); `polygons/short-rings` (rings of WKT with less than three vertices, which are left
- * out); `polygons/deleted-records` and `polygons/trailing-bytes` of Shapefiles; with `onBadRecord: 'skip'`
- * `polygons/bad-records`. Duplicate names are not detected, because that would need memory for all names.
+ * The following is noted, and does not throw: `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are left
+ * out), `zones/zero-area-rings`, `zones/no-geometry`, `zones/crs-unknown`; for longitudes `zones/antimeridian-jumps`,
+ * or with `antimeridian: 'unwrap'` `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`;
+ * `polygons/other-geometry` (points and lines, which are left out); `polygons/short-rings` (rings of WKT with fewer
+ * than three vertices, which are left out); for Shapefiles `polygons/deleted-records` and `polygons/trailing-bytes`;
+ * with `onBadRecord: 'skip'` `polygons/bad-records`. Duplicate names are not detected, because all names would have to
+ * be kept in memory.
  *
- * @throws FormatError if the file is missing, truncated, or of an unknown or another format. Reading also throws it if
- * a record is malformed or lacks the naming property, or if the layer has only points and lines (`format/not-polygon`).
- * The error names the record, if one is at fault.
+ * @throws FormatError if the file is missing or truncated, if its format is unknown, or if it is not of the format
+ * `options.format`. Reading the batches also throws a FormatError if a record is malformed or lacks the naming
+ * property, or if the layer has only points and lines (`format/not-polygon`). If a record is at fault, the error names
+ * the record.
  * @throws GeometryError if a coordinate is not a finite number; `place.record` is the record's index.
  * @throws CapacityError if one record has more bytes than a JavaScript string can have; OutOfMemoryError `memory/limit`
  * if a record, or a topology, would take more than `options.memoryBytes`.
@@ -68,8 +71,8 @@ export async function openPolygonLayer(file: string, options: PolygonLayerOption
 }
 
 /**
- * Reads all polygons of a layer into memory, like {@link openPolygonLayer} in a single batch. Also notes
- * `zones/duplicate-names`.
+ * Reads all polygons of a layer into memory. The result is that of {@link openPolygonLayer}, with all batches joined.
+ * Duplicate names are also noted (`zones/duplicate-names`).
  *
  * @example
  * const { zones } = await readPolygonLayer('node_modules/us-atlas/states-10m.json', { layer: 'states', id: 'name' });

@@ -19,9 +19,9 @@ export interface PolygonLayerOptions {
   /** Coordinate system of the layer, instead of the system that the file states. */
   readonly crs?: string | undefined;
   /**
-   * How to read a ring whose longitudes jump by more than 180°. `as-written` (default) keeps the long edge; `unwrap`
-   * assumes that the ring crosses the antimeridian, so its longitudes may pass 180. Other coordinates are always read
-   * as written.
+   * How to read a ring with an edge that is longer than 180° of longitude. `as-written` (default) keeps this edge.
+   * `unwrap` assumes that the ring crosses the antimeridian, so its longitudes may pass 180. Coordinates that are not
+   * longitudes are always read as written.
    */
   readonly antimeridian?: 'as-written' | 'unwrap' | undefined;
   /**

@@ -1,8 +1,9 @@
 /**
- * The coordinate system described by a well-known text, as in a `.prj` file. The result is the code of an authority
- * (`EPSG:32633`) if the text has one, else the code that belongs to a well-known name, else the name itself.
+ * The coordinate system described by a well-known text (WKT), as in a `.prj` file. If the text states the code of an
+ * authority (`EPSG:32633`), the result is this code. Otherwise the result is the known code for the name of the system,
+ * or the name itself if no code is known.
  *
- * @returns Undefined if the text is not a coordinate system.
+ * @returns Undefined if the text does not describe a coordinate system.
  */
 export function crsOfWkt(text: string): string | undefined {
   const root = /^\s*([A-Z0-9_]+)\s*[[(]\s*"([^"]*)"/i.exec(text);
@@ -12,8 +13,8 @@ export function crsOfWkt(text: string): string | undefined {
 }
 
 /**
- * The code of the whole coordinate system. This is the last `AUTHORITY` or `ID` in the text; the ones before it belong
- * to components such as the datum.
+ * The code of the whole coordinate system, from the last `AUTHORITY` or `ID` in the text. Any earlier `AUTHORITY` or
+ * `ID` belongs to a component, such as the datum.
  */
 function codeOfRoot(text: string): string | undefined {
   const found = /(?:AUTHORITY|ID)\s*[[(]\s*"([A-Za-z]+)"\s*,\s*"?(\w+)"?\s*(?:,[^\])]*)?[\])]\s*[\])]\s*$/i.exec(text);

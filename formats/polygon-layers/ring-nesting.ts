@@ -2,8 +2,8 @@ import type { Vertices } from '../rings.ts';
 
 /**
  * Determines the part to which each ring of a polygon belongs, because a Shapefile does not state the parts. A
- * clockwise ring is the outline of a part. Any other ring is a hole in the smallest outline that contains it. If there
- * is at most one outline, all rings belong to part 0.
+ * clockwise ring is the outline of a part. Any other ring is a hole in the smallest outline that contains the ring; a
+ * ring in no outline becomes a part of its own. If there is at most one outline, all rings belong to part 0.
  *
  * O(vertices) for one outline. Several outlines need O(holes · outlines) comparisons of boxes.
  *

@@ -150,8 +150,8 @@ function foundIn(type: number): FoundGeometries {
 }
 
 /**
- * Byte offset of the numbers of parts and points in a record, after the shape type and the bounding box. These numbers
- * are followed by the index of the first point of each part, and then by the points.
+ * Byte offset of two counts in a record: the number of parts and the number of points. The shape type and the bounding
+ * box precede these counts. The index of the first point of each part follows, and then the points.
  */
 const COUNTS = 36;
 const PARTS = 44;

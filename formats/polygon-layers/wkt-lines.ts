@@ -52,8 +52,8 @@ function readLine(reading: Reading, cursor: ByteCursor, { index, line }: LineAt)
   const { columns, input } = reading;
   const name = String(index);
   const start = cursor.at;
-  // Upper bound of the number of vertices: a vertex takes at least nine bytes, for two numbers of four digits and a
-  // separator.
+  // Estimated number of vertices, at nine bytes per vertex: two numbers of four digits and a separator. The tile grows
+  // if there are more vertices.
   const tile = emptyTile((cursor.end - start) / 9);
   beginPolygonNamed(tile, name);
   try {
@@ -123,8 +123,8 @@ const UNTOLD: Readonly<Record<string, () => string>> = Object.fromEntries(
 );
 
 /**
- * Appends the rings of a tile that has a single polygon. Also copies the notes of the parser, if they cannot be derived
- * from the vertices.
+ * Appends the rings of a tile (the columns that the parser fills) that contains a single polygon. Also copies those
+ * notes of the parser that `appendRing` cannot derive from the vertices.
  */
 function appendTile(columns: LayerColumns, tile: TileColumns): void {
   for (const { code, count } of tile.tally.notes(UNTOLD)) {

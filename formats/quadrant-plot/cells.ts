@@ -19,8 +19,8 @@ export interface QuadrantFrame {
 const PAD = 0.015;
 
 /**
- * The largest frame of at most `width` × `height` pixels that shows an extent. The extent is in steps of the domain's
- * grid.
+ * The frame that shows an extent as large as possible in `width` × `height` pixels. The extent is in steps of the
+ * domain's grid.
  */
 export function frameOf({ left, bottom, right, top }: MapExtent, width: number, height: number): QuadrantFrame {
   const scale = Math.min(width / (right - left), height / (top - bottom));
@@ -60,8 +60,8 @@ export interface DrawnCells {
   /** Whether the tree has levels that are finer than the finest level drawn. */
   readonly isCoarser: boolean;
   /**
-   * The reason why finer levels are not drawn: true if their squares would be smaller than a pixel, false if there
-   * would be too many squares.
+   * If the tree has levels that are finer than `level`, the reason why they are not drawn: true if their squares would
+   * be smaller than a pixel, false if there would be too many squares.
    */
   readonly isByPixels: boolean;
   /** Column of each square, counted from the left in squares of the same level. `row` is counted from the bottom. */
@@ -73,8 +73,9 @@ export interface DrawnCells {
 }
 
 /**
- * The squares of a tree that a frame shows. The finest level drawn is the last level at which squares are at least
- * `min` pixels wide, and at most `max` squares are drawn. The root is always drawn.
+ * The squares to draw for the part of a tree inside a frame. The finest level drawn is the finest level that meets two
+ * conditions: its squares are at least `min` pixels wide, and at most `max` squares are drawn in total. If no level
+ * meets both conditions, only the root (level 0) is drawn.
  */
 export function cellsWithin(tree: HostMaqTree, frame: QuadrantFrame, min: number, max: number): DrawnCells {
   const held = heldBelow(tree);
@@ -87,8 +88,8 @@ export function cellsWithin(tree: HostMaqTree, frame: QuadrantFrame, min: number
 }
 
 /**
- * For every node, what the node and its descendants contain: 0 means no polygons, 1 only quadrants inside polygons, and
- * 2 at least one quadrant on a boundary.
+ * For every node, what the node and its descendants contain: 0 means no polygons, 1 means only quadrants inside
+ * polygons, and 2 means at least one quadrant on the boundary of a polygon.
  */
 function heldBelow(tree: HostMaqTree): Uint8Array {
   const { firstChild, childCount } = tree.nodes;
@@ -111,8 +112,8 @@ function heldBy({ nodes, entries }: HostMaqTree, node: number): number {
 }
 
 /**
- * Indices of the nodes to draw in a frame. They are all nodes of `level`, and the nodes of coarser levels that have
- * polygons.
+ * Indices of the nodes to draw. Of the nodes that overlap the frame, these are all nodes of `level`, and those nodes of
+ * coarser levels that have polygons of their own.
  */
 function nodesTo({ nodes }: HostMaqTree, level: number, { left, top, width, height, scale }: QuadrantFrame): number[] {
   const [right, bottom] = [left + width / scale, top - height / scale];

@@ -2,8 +2,8 @@ import { type HostMaqTree, type HostMaqTreeWithEdges, hasEdges } from '../../alg
 import type { QuadrantFrame } from './cells.ts';
 
 /**
- * Polylines whose vertices are points of a grid that covers a frame. `x` and `y` are indices in the grid, counted from
- * the upper left corner.
+ * Polylines whose vertices are points of a grid that covers the drawing. `x` and `y` are the column and the row of each
+ * vertex in the grid, counted from the upper left corner.
  */
 export interface Outlines {
   /** Distance between neighbouring points of the grid, in pixels. */
@@ -15,8 +15,8 @@ export interface Outlines {
 }
 
 /**
- * The edges of polygons, rounded to a grid. An edge that is rounded to a single point is left out, and coincident edges
- * are drawn once. Undefined if the tree has no edges.
+ * The edges of polygons, with their ends rounded to points of a grid. If both ends are rounded to the same point, the
+ * edge is left out. Coincident edges are drawn once. Returns undefined if the tree does not store edges.
  *
  * @param step - Distance between points of the grid in pixels. This distance is doubled until the result has at most
  * `max` points.
@@ -65,8 +65,9 @@ function outlinesOn(ends: Int32Array, frame: QuadrantFrame, step: number, max: n
 }
 
 /**
- * Clips an edge to a frame (Liang and Barsky, 1984). Writes both ends to `segment`, in pixels from the upper left
- * corner. Returns false if the edge lies outside the frame.
+ * Clips an edge to a frame (Liang and Barsky, 1984). Writes both ends of the clipped edge to `segment`, in pixels from
+ * the upper left corner of the frame. Returns false if the edge lies outside the frame. `edge` is the index of the
+ * edge's first coordinate in `ends`.
  */
 function segmentIn(frame: QuadrantFrame, ends: Int32Array, edge: number, segment: Float64Array): boolean {
   const { left, top, width, height, scale } = frame;

@@ -29,8 +29,9 @@ import {
  * Reads polygon boundaries from text on a device, such as a GPU. The columns, notes and errors are identical to those
  * of `parseBoundaries`.
  *
- * The device reads the vertices part by part ({@link parseBoundaryText}). Lines in an unusual notation are read on the
- * host. If such lines make up more than half of the bytes of a part, the host also reads all further parts.
+ * The text is split into parts of whole lines, and the device reads one part after another ({@link parseBoundaryText}).
+ * The host reads lines in an unusual notation. If such lines make up more than half of the bytes of a part, the host
+ * also reads all further parts.
  *
  * - Work O(bytes). Waits for the device twice per part. The text must not be changed before the promise settles.
  *
@@ -67,7 +68,10 @@ export async function parseBoundariesOn(
 
 const ARGUMENTS = { context: aContext, bytes: anInstance(Uint8Array), place: aText, options: BOUNDARY_TEXT };
 
-/** Appends the polygons of a part of the text. Returns the number of bytes in lines that were read on the host. */
+/**
+ * Appends the polygons of one part of the text to `columns`. Returns the total number of bytes in the lines that the
+ * host read.
+ */
 function appendLines(
   columns: TileColumns,
   lines: Uint8Array,
@@ -93,8 +97,8 @@ function appendLines(
 }
 
 /**
- * The byte at a position in a text of complete lines. After the end of the text, this is a newline, because the last
- * line may lack one.
+ * The byte at a position in a text. Returns a newline for positions after the end of the text, because the last line
+ * may lack a newline.
  */
 function byteAt(lines: Uint8Array, at: number): number {
   return at < lines.length ? lines[at]! : char.newline;
@@ -105,8 +109,8 @@ function verticesBefore({ vertices }: FoundBoundaries, mark: number): number {
 }
 
 /**
- * Whether the host must read a line, because the device could not read a coordinate and returned NaN for it.
- * `first … end` are the marks of the line, which are the ends of its rings.
+ * Whether the host must read a line, because the device could not read some vertex of the line and returned NaN. The
+ * marks of the line have the indices `first … end`. A mark is the start of the name or the end of a ring.
  */
 function hasUnread(found: FoundBoundaries, first: number, end: number): boolean {
   const { plain, vertices, x } = found;

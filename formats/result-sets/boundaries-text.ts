@@ -25,14 +25,14 @@ import {
 /**
  * Reads polygon boundaries from text, one polygon per line: `id x,y x,y x,y …`.
  *
- * - The id is the text before the first blank, without a colon at its end. It contains no comma. A line that begins
- *   with a vertex has no id; its polygon is named by its index.
+ * - The id is the text before the first blank, without a colon at its end. An id contains no comma. If a line begins
+ *   with a vertex, the polygon has no id and is named by its index.
  * - A vertex is two decimal numbers separated by a comma: `12,-3` or `1.5e3, 0.25`. Vertices are separated by blanks.
  * - `;` or `|` separates the rings of one polygon, which may be holes or further parts. Rings are closed implicitly;
  *   the first vertex may be repeated at the end.
  * - Lines end with LF or CR LF. Blank lines and lines that begin with `#` are skipped.
  *
- * O(bytes). Creates JavaScript strings only for notes and errors.
+ * O(bytes). Creates JavaScript strings only for notes, errors, and numbers with an exponent or more than 15 digits.
  *
  * @param place - Name of the text in error messages.
  * @throws FormatError if a line violates this syntax, GeometryError if a coordinate is not a finite number; both name
@@ -49,12 +49,12 @@ export function parseBoundaries(bytes: Uint8Array, place: string, memoryBytes?: 
 }
 
 /**
- * Estimated number of bytes that a vertex takes at least, for two numbers of three or four digits and separators. It is
- * used to estimate the number of vertices.
+ * Estimated bytes of text per vertex: two numbers of three or four digits, with separators. Used to estimate the number
+ * of vertices before the text is read.
  */
 const BYTES_A_VERTEX = 9;
 
-/** Reads one line, and moves the cursor to the next line. */
+/** Reads one line, appends its polygon (if any) to `columns`, and moves the cursor to the next line. */
 export function readLine(cursor: ByteCursor, columns: TileColumns, place: string): void {
   skipBlanks(cursor);
   const first = peek(cursor);
@@ -119,8 +119,8 @@ function readRing(cursor: ByteCursor, columns: TileColumns, place: string): void
  */
 function readWholeVertices(cursor: ByteCursor, columns: TileColumns): void {
   const { bytes } = cursor;
-  // Up to this position, a vertex in the common notation cannot extend beyond the end of the text. So reading it needs
-  // no bounds check.
+  // If a vertex in the common notation starts before this position, the vertex cannot extend beyond the end of the
+  // text. So the loop below needs no bounds checks.
   const safe = cursor.end - LONGEST_WHOLE_VERTEX;
   let { x, y, vertices } = columns;
   let at = cursor.at;

@@ -1,7 +1,7 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError, GeometryError } from '../../primitives/errors.ts';
 
-/** A position in a text that is given as bytes. Bytes are decoded to strings only for error messages. */
+/** A position in a text that is given as bytes. The text as a whole is never decoded to a string. */
 export interface ByteCursor {
   readonly bytes: Uint8Array;
   /** Position after the last byte of the text. */
@@ -37,7 +37,7 @@ export function startOf(bytes: Uint8Array): ByteCursor {
   return { bytes, end: bytes.length, at: marked ? 3 : 0 };
 }
 
-/** The byte at the cursor, without moving it; a newline at the end of the text. */
+/** Returns the byte at the cursor, or a newline at the end of the text. Does not move the cursor. */
 export function peek({ bytes, at, end }: ByteCursor): number {
   return at < end ? bytes[at]! : char.newline;
 }
@@ -63,7 +63,7 @@ export function isLineEnd(byte: number): boolean {
 
 /**
  * Reads a decimal number, such as `-12`, `1.5` or `.5e+3`, and moves the cursor past it. Gives the same value as
- * `Number`. Without a number, returns NaN and does not move the cursor.
+ * `Number`. If there is no number at the cursor, returns NaN and does not move the cursor.
  */
 export function readNumber(cursor: ByteCursor): number {
   const { bytes, end } = cursor;
@@ -101,8 +101,8 @@ const EXACT_DIGITS = 15;
 const TENS: readonly number[] = Array.from({ length: EXACT_DIGITS + 1 }, (_, power) => Number(`1e${power}`));
 
 /**
- * Reads a number that has an exponent or more digits than are exact in f64. `start` is the position of the first digit.
- * Returns NaN if there is no number.
+ * Reads a number that has an exponent or more digits than are exact in f64. `start` is the position after the sign, if
+ * there is a sign. Returns NaN if there is no number.
  */
 function readDecimal(cursor: ByteCursor, start: number): number {
   const { bytes, end, at: from } = cursor;
@@ -121,8 +121,8 @@ function skipDigits(bytes: Uint8Array, from: number, end: number): number {
 }
 
 /**
- * Position after the exponent that begins at `at`; if there is no exponent, the result is `at`. An `e` without digits
- * is not an exponent.
+ * Position after the exponent that begins at `at`. Returns `at` if no exponent begins there. An `e` without digits is
+ * not an exponent.
  */
 function endOfExponent(bytes: Uint8Array, at: number, end: number): number {
   if (at >= end || (bytes[at]! | 32) !== char.e) return at;

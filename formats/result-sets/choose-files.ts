@@ -7,7 +7,7 @@ import { type FileKind, kindOf } from './file-kind.ts';
 import type { ResultSetFormat } from './result-set.ts';
 import { sniffJson } from './sniff-json.ts';
 
-/** The files of a folder, by name: those that are tiles, and the others. */
+/** Names of the files in a folder. `chosen` lists the files that are tiles, and `others` lists all other files. */
 export interface ChosenFiles {
   readonly chosen: readonly string[];
   readonly format: ResultSetFormat;

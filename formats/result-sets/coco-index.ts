@@ -21,7 +21,8 @@ import type { TileParameters, TileSource } from './result-set.ts';
 
 /**
  * Lists the images of a COCO file as tiles. The whole file is read once. Afterwards, only the byte positions of each
- * image's annotations are kept in memory. `load()` reads the annotations of one image, as a COCO text.
+ * image's annotations are kept in memory and, if the file is gzipped, its unpacked bytes. `load()` returns the
+ * annotations of one image as a COCO text.
  *
  * @throws FormatError if the text has no annotations, an annotation has no image, two images have the same id, or the
  * text is not valid JSON.
@@ -97,8 +98,8 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
 }
 
 /**
- * Returns a callback that throws if an array or object is truncated or malformed. Otherwise the data after the error
- * would be lost silently.
+ * Returns a callback that throws if an array or object is truncated or malformed. Without this callback, the data after
+ * the syntax error would be lost silently.
  */
 function endOfList(bytes: Uint8Array, file: string): JsonEnd {
   return (at, missing) => {
@@ -169,7 +170,7 @@ function parsedSpan(bytes: Uint8Array, { start, end }: JsonSpan, file: string): 
   try {
     return JSON.parse(decodeJson(bytes.subarray(start, end), file));
   } catch {
-    // Parse the whole text instead, to get an error with the line and column in the file.
+    // The value cannot be parsed. Parse the whole text, to throw an error with the line and column in the file.
     return parseJsonBytes(bytes, file);
   }
 }
@@ -189,7 +190,7 @@ const HEAD = new TextEncoder().encode('[');
 const SEPARATOR = new TextEncoder().encode(',\n');
 const TAIL = new TextEncoder().encode(']\n');
 
-/** Reads the annotations of one image, as the text of a JSON array. */
+/** Reads the annotations of one image, and returns them as the text of a JSON array. */
 async function readSpans(
   { file, unpacked }: CocoSource,
   spans: readonly JsonSpan[],

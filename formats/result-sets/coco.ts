@@ -27,7 +27,7 @@ import {
  * by their index. Crowd regions (`iscrowd`) are read like all other annotations, and noted as `polygons/crowd`.
  * Annotations without segmentation are left out and noted as `polygons/other-geometry`.
  *
- * O(bytes), plus O(runs · log runs) for masks of any size.
+ * O(bytes), plus O(runs · log runs) for each mask, regardless of its number of pixels.
  *
  * @throws FormatError or GeometryError; the error names the index of the annotation, and its id if there is one.
  */

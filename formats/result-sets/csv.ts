@@ -17,11 +17,15 @@ import { readGeometry, skipSpace } from './wkt.ts';
  * outside quotes in the first record, else a semicolon if one occurs, else a comma.
  *
  * The first record is a header if none of its fields is a geometry. (Exception: a record with a number as id and an
- * empty geometry is data.) With a header, columns are found by name, ignoring case. The geometry is `geometryColumn`,
- * or `wkt`, `geometry`, `geom`, `the_geom` and similar, else the first column with a geometry in a later record. The id
- * is `idColumn`, or `id`, `fid`, `gid` and similar, else the record's index. Without a header, the geometry is the
- * first field with a geometry, and the id is the first other field. An empty geometry becomes a polygon without rings,
- * which is noted. Geometries are read as in `.wkt` files.
+ * empty geometry is data.)
+ *
+ * With a header, columns are found by name. The geometry is in the column that `geometryColumn` names, else in a column
+ * named `wkt`, `geometry`, `geom`, `the_geom` or similar, else in the first column with a geometry in a later record.
+ * The id is in the column that `idColumn` names, else in a column named `id`, `fid`, `gid` or similar; else the id is
+ * the record's index. `geometryColumn` and `idColumn` are case-sensitive; case is ignored in the other names.
+ *
+ * Without a header, the geometry is the first field with a geometry, and the id is the first other field. An empty
+ * geometry becomes a polygon without rings, and is noted as `polygons/empty`. Geometries are read as in `.wkt` files.
  *
  * O(bytes).
  *
@@ -57,7 +61,7 @@ interface CsvReading {
   readonly cursor: ByteCursor;
   readonly file: string;
   readonly delimiter: number;
-  /** Fields of the current record, and the position of its first byte. */
+  /** Fields of the current record. `start` is the position of the record's first byte. */
   fields: Field[];
   start: number;
 }
@@ -199,8 +203,8 @@ const GEOMETRY_NAMES = [
 const ID_NAMES = ['id', 'fid', 'gid', 'ogc_fid', 'objectid', 'object_id', 'polygon_id', 'uuid', 'label', 'name'];
 
 /**
- * Determines the columns of geometry and id from the header. If the header does not name them, they are determined from
- * the records.
+ * Determines the columns of geometry and id by the rules of {@link parseCsv}. `id` is undefined if no column has ids;
+ * polygons are then named by their indices.
  */
 function chooseColumns(
   table: CsvReading,

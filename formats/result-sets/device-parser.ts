@@ -6,8 +6,8 @@ import type { TileSource } from './result-set.ts';
 
 /**
  * Creates a function that parses tiles of boundary text on a device, such as a GPU that would otherwise be idle. The
- * result, including notes and errors, is identical to that of `openTileParser`. The device reads the numbers, and the
- * calling thread snaps polygons to the pixel grid.
+ * function gives the same results, notes and errors as a parser created by `openTileParser`. The device reads the
+ * numbers, and the calling thread snaps polygons to the pixel grid.
  */
 export function parserOnDevice(
   context: Context,

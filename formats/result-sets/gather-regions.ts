@@ -70,8 +70,8 @@ interface Numbering {
   beginRow(): void;
   readonly regionOf: RegionOf;
   /**
-   * Returns the labels of all regions. If the regions of runs are provisional, also returns the final number for each
-   * provisional number.
+   * Returns the label of each region. If `regionOf` returns provisional region numbers, also returns the final number
+   * for each provisional number.
    */
   finish(): { readonly labels: readonly number[]; readonly numbers?: Uint32Array };
 }
@@ -91,8 +91,9 @@ function byLabel(): Numbering {
 }
 
 /**
- * Numbers the 4-connected components of an image: runs of pixels with the same label belong together if they touch
- * vertically. Uses union-find, in which a component's parent has a smaller or equal number.
+ * Numbers the 4-connected components of an image. Two runs of pixels in adjacent rows belong to the same component if
+ * they have the same label and share a column. Uses union-find: the parent of a provisional component has a smaller
+ * number, and a root is its own parent.
  */
 function byComponent(runs: GrowingRuns): Numbering {
   const parent: number[] = [];
@@ -163,7 +164,7 @@ function join(parent: number[], a: number, b: number): number {
   return Math.min(rootA, rootB);
 }
 
-/** The root of a component (union-find with path halving). */
+/** The root of the component to which `member` belongs (union-find with path halving). */
 function rootOf(parent: number[], member: number): number {
   let at = member;
   while (parent[at] !== at) {
@@ -191,8 +192,8 @@ interface GrowingRuns {
   readonly length: number;
   add(start: number, end: number, region: number): void;
   /**
-   * Throws if the memory of the runs and the memory set by `checkOther` together exceed the limit. `rows` is the number
-   * of rows read so far, of `height` rows.
+   * Throws if more memory is needed than the limit allows, for the runs and for the bytes last passed to `checkOther`.
+   * `rows` of the image's `height` rows have been read so far.
    */
   checkRoom(rows: number, height: number): void;
   checkOther(bytes: number): void;

@@ -39,8 +39,8 @@ export async function gunzipPrefix(
 type Feed = Promise<{ readonly failed?: unknown }>;
 
 /**
- * Writes blocks until the source ends or the reader cancels. If the source fails, aborts the stream and returns the
- * error of the source.
+ * Writes the blocks of `compressed` to `writer` until the source `compressed` ends or the reader cancels the stream. If
+ * the source fails, aborts `writer` and returns the error of the source as `failed`.
  */
 async function feed(compressed: AsyncIterable<Uint8Array>, writer: WritableStreamDefaultWriter): Feed {
   const iterator = compressed[Symbol.asyncIterator]();

@@ -8,19 +8,19 @@ export interface Corners {
   readonly x: Uint32Array;
   readonly y: Uint32Array;
   /**
-   * The four pixels around a corner, summed up if they are in the region: the upper left and the lower right pixel
-   * count +1, and the other two count −1. The sum is ±1, or ±2 at a corner that is listed twice.
+   * A sum over those of the four pixels around a corner that are in the region. The upper left and the lower right
+   * pixel count +1, and the other two count −1. The sum is ±1, or ±2 at a corner that is listed twice.
    */
   readonly turn: Int8Array;
 }
 
 /**
- * Links the corners of one region to rings, and appends the rings to the current polygon. The corners have the indices
- * `from … to − 1`.
+ * Links the corners of one region into rings, and appends the rings to the current polygon. The corners have the
+ * indices `from … to − 1`.
  *
- * Two consecutive corners in a row are the ends of a horizontal edge, and two consecutive corners in a column are the
- * ends of a vertical edge. Each corner belongs to one edge of each kind. A ring follows horizontal and vertical edges
- * alternately. At a corner that is listed twice, the two diagonal pixels stay separate, so each ring bounds 4-connected
+ * The first and second corner in a row are the ends of a horizontal edge, so are the third and fourth, and so on. The
+ * corners in a column are paired likewise into vertical edges. So each corner is the end of one horizontal and one
+ * vertical edge. A ring follows horizontal and vertical edges alternately. At a corner that is listed twice, the two diagonal pixels stay separate, so each ring bounds 4-connected
  * pixels. A ring begins at its uppermost corner (if there are several, at the leftmost of them) and goes right. Rings
  * are ordered by their first corners. All vertices are corners.
  *
@@ -74,8 +74,8 @@ function pairColumns(
       pairUp(upright, open, column, corner);
       continue;
     }
-    // Two entries of the list are the same corner. The left entry belongs to the pixel below, and the right entry to
-    // the pixel above.
+    // This corner is listed twice, and its lower left and upper right pixels are in the region. The first entry belongs
+    // to the lower left pixel, so its edge goes down. The edge of the second entry goes up.
     pairUp(upright, open, column, corner + 1);
     pairUp(upright, open, column, corner);
     corner++;
@@ -84,7 +84,8 @@ function pairColumns(
 }
 
 /**
- * Pairs a corner with the last unpaired corner above it in its column. If there is none, marks the corner as unpaired.
+ * Pairs a corner with the unpaired corner above it in its column. If the column has no unpaired corner, marks the given
+ * corner as unpaired.
  */
 function pairUp(upright: Int32Array, open: Int32Array, column: number, corner: number): void {
   const above = open[column]!;

@@ -135,8 +135,8 @@ async function unpack(file: string, min: number, max: number): Promise<Uint8Arra
 }
 
 /**
- * Returns a reader for the slices of a gzipped volume. The first call of the reader decompresses the volume, which is
- * then used for all slices.
+ * Returns a function that reads slices of a gzipped volume. The first call of this function decompresses the whole
+ * volume. The decompressed volume is released after as many calls as there are slices.
  */
 function packedSlices(header: NiftiHeader, file: string): (slice: number) => Promise<Uint8Array> {
   const size = sliceBytes(header);

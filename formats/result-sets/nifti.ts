@@ -19,7 +19,7 @@ export interface NiftiHeader {
 
 type StoredType = LabelType | 'f32' | 'f64';
 
-/** Length of a header of version 2. A header of version 1 is shorter, so these bytes also contain it. */
+/** Bytes to read for the header of either version. A NIfTI-2 header has this length; a NIfTI-1 header is shorter. */
 export const NIFTI_HEADER_BYTES = 540;
 
 const TYPES: ReadonlyMap<number, StoredType> = new Map([
@@ -38,9 +38,10 @@ const SIZES: Readonly<Record<StoredType, number>> = { u8: 1, i8: 1, u16: 2, i16:
 /**
  * Reads the header of a single-file NIfTI-1 or NIfTI-2 volume (`n+1`, `n+2`), in either byte order.
  *
- * @throws FormatError if the bytes are not NIfTI, or the volume cannot be read as labels: it is stored as a pair of
- * files, has a fourth dimension, has voxels of an unsupported type, or a scale (`scl_slope` other than 0 or 1,
- * `scl_inter` other than 0).
+ * @throws FormatError if the bytes are not a valid NIfTI header, or the volume cannot be read as labels. A volume
+ * cannot be read if it is stored as a pair of files, has more than three dimensions, is too large, has voxels of an
+ * unsupported type, or has scaled voxels. Voxels are unscaled if `scl_slope` is 0, or if `scl_slope` is 1 and
+ * `scl_inter` is 0.
  */
 export function readNiftiHeader(bytes: Uint8Array, file: string): NiftiHeader {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -131,7 +132,7 @@ function readDimensions(
   return [width, height, slices];
 }
 
-/** Maximum number of voxels, such as 1,600³. */
+/** Maximum number of voxels, about 1,600³. */
 const MAX_VOXELS = 2 ** 32;
 const MAX_SLICES = 2 ** 16;
 

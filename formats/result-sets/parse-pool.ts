@@ -18,28 +18,28 @@ import { createThreadPool, type PoolThread } from '../thread-pool.ts';
 import type { ParsedTile, ParseRequest, TileBytes } from './parse-messages.ts';
 import { type PolygonTile, someParameters, type TileParameters } from './result-set.ts';
 
-/** A pool of worker threads that parse tiles. The result of a tile is of type `Tile`, by default polygons. */
+/** A pool of worker threads that parse tiles. `Tile` is the type of a parsed tile, by default polygons. */
 export interface ParsePool<Tile = PolygonTile> {
   readonly threads: number;
   /**
-   * Parses a tile on one of the threads, like `parseTile`. Tiles are started in the order of the calls.
+   * Parses a tile on one of the threads, like `parseTile`. The threads start tiles in the order of the calls.
    *
    * If `source` is an array that covers its whole buffer, its memory is transferred to the thread, so the array is
    * empty after the call. Other arrays are copied. A file is read by the thread. After an abort, the call rejects
    * immediately; the thread finishes its work, and the result is discarded.
    *
-   * @throws FormatError and GeometryError as in `parseTile`. DeviceLostError, which names the tile, if its thread died
-   * (a new thread replaces it, and other tiles are not affected), if no thread can be started, or if the pool was
-   * closed.
+   * @throws FormatError and GeometryError as in `parseTile`. DeviceLostError if the thread that parses the tile dies,
+   * if no thread can be started, or if the pool is closed. A DeviceLostError names the tile. A dead thread is replaced
+   * by a new thread, and tiles on other threads are not affected.
    */
   parse(source: TileBytes, parameters: TileParameters, signal?: AbortSignal): Promise<Tile>;
-  /** Ends the threads. Tiles that are waiting or being parsed are rejected. Resolves when all threads have ended. */
+  /** Ends the threads. All pending calls of `parse` reject. Resolves when all threads have ended. */
   close(): Promise<void>;
 }
 
 /**
- * Options for a pool of parsing threads. `start` starts a thread, which may run a different worker than the default
- * one.
+ * Options for a pool of parsing threads. `start` is a function that starts a thread. The thread may run another worker
+ * than the default worker.
  */
 export interface ParsePoolOptions {
   /** Maximum number of threads. Default: one per core. */

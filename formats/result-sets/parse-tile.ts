@@ -12,9 +12,15 @@ import { parseWkt } from './wkt.ts';
  * Reads the polygons of one tile from its bytes. The result depends only on the arguments. No Node modules are used, so
  * the function runs in worker threads and in browsers.
  *
- * Noted, with one note per code: `polygons/unclosed-rings` (which are closed), `polygons/short-rings` (rings with fewer
- * than three vertices, which are left out), `polygons/zero-area-rings`, `polygons/empty`, `polygons/other-geometry`
- * (left out), `polygons/duplicate-ids`, `polygons/crowd`.
+ * The result has at most one note for each of these codes:
+ *
+ * - `polygons/unclosed-rings`: rings that were not closed in the file, and have been closed;
+ * - `polygons/short-rings`: rings with fewer than three vertices, which are left out;
+ * - `polygons/zero-area-rings`: rings whose vertices all lie on one line;
+ * - `polygons/empty`: polygons without rings;
+ * - `polygons/other-geometry`: geometries that are not polygons, which are left out;
+ * - `polygons/duplicate-ids`: polygons with the id of an earlier polygon;
+ * - `polygons/crowd`: COCO crowd regions, each of which is read as one polygon.
  *
  * @throws FormatError or GeometryError of the format's reader, which names the line or the record; OutOfMemoryError
  * `memory/limit` if the tile takes more than `parameters.memoryBytes`.

@@ -28,8 +28,8 @@ const ANCILLARY = 0x20000000;
  * Reads the chunks of a PNG with labels. Optional chunks (colour profiles, texts) are skipped. The checksums of
  * required chunks are verified.
  *
- * @throws FormatError if the file is damaged, has colours or transparency, or is interlaced with fewer than 8 bits;
- * also if the compressed data are too short or far too long for the pixels.
+ * @throws FormatError if the file is damaged, has colours or transparency, or is interlaced with fewer than 8 bits per
+ * sample; also if the compressed data are too short or far too long for the pixels.
  */
 export function readPngChunks(bytes: Uint8Array, file: string): PngChunks {
   const header = readHeader(bytes, file);
@@ -135,8 +135,8 @@ export function withoutAncillary(bytes: Uint8Array, file: string): Uint8Array {
 const BEST_RATIO = 1032;
 
 /**
- * Throws if the compressed data are too short for the pixels. Also throws if they are so long that decompressing them
- * would only fill the memory.
+ * Throws if the compressed data are too short for the pixels. Also throws if the compressed data are much longer than
+ * the uncompressed pixels, because decompressing them would only fill the memory.
  */
 function checkData(packed: number, unpacked: number, got: string, file: string): void {
   const stored = 2 * unpacked + 65_536;

@@ -57,7 +57,7 @@ const PIECE = 2 ** 14;
 
 function eachRow(png: PngChunks, visit: (row: Labels) => void, file: string): void {
   const { height, stride } = png;
-  // A line consists of a byte with the number of its filter, followed by the bytes of a row of pixels.
+  // A line consists of one byte, which is the number of the PNG filter, and the filtered bytes of a row of pixels.
   let [line, above] = [new Uint8Array(1 + stride), new Uint8Array(1 + stride)];
   const samples = samplesOf(png);
   let [filled, rows] = [0, 0];
@@ -101,8 +101,8 @@ function* inflated(data: readonly Uint8Array[], file: string): Generator<Uint8Ar
 }
 
 /**
- * Undoes the PNG filter of a row in place. Byte 0 of the line is the number of the filter. Returns false if the filter
- * is unknown.
+ * Undoes the PNG filter of a row in place. Byte 0 of `line` is the number of the filter. Returns false if the filter is
+ * unknown.
  */
 export function unfilter(line: Uint8Array, above: Uint8Array, pixel: number): boolean {
   const filter = line[0]!;

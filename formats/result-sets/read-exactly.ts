@@ -2,8 +2,8 @@ import type { FileHandle } from 'node:fs/promises';
 import { FormatError } from '../../primitives/errors.ts';
 
 /**
- * Reads `bytes.length` bytes from a position in a file. Throws if the file ends earlier, because it was truncated after
- * opening.
+ * Reads `bytes.length` bytes from a position in a file. Throws if the file ends before `bytes` is full, because the
+ * file was truncated after opening.
  */
 export async function readExactly(
   handle: FileHandle,

@@ -17,7 +17,7 @@ export type { TextColumn } from '../../algorithms/text-column.ts';
 
 /** The polygons of one image tile. */
 export interface PolygonTile {
-  /** Names of the polygons in their file. If the file has no names, they are the indices of the polygons. */
+  /** Names of the polygons, as given in the file. If the file has no names, the indices of the polygons are used. */
   readonly ids: TextColumn;
   readonly polygons: Polygons;
   readonly notes: readonly Note[];
@@ -60,8 +60,8 @@ export interface TileParameters {
   /** Size of the image and type of the labels, if the tile consists of labels without a header. */
   readonly labels?: { readonly width: number; readonly height: number; readonly type: LabelType } | undefined;
   /**
-   * Name of the column of a CSV file that contains the WKT. `idColumn` is the column with the ids. Default: detected
-   * from the header.
+   * Names of two columns of a CSV file: `geometryColumn` contains the WKT, and `idColumn` contains the ids. By default,
+   * both are detected from the header.
    */
   readonly geometryColumn?: string | undefined;
   readonly idColumn?: string | undefined;

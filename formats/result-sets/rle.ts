@@ -19,17 +19,17 @@ export interface AnnotationPlace {
 }
 
 /**
- * Maximum number of pixels in a mask. With this limit, the keys of corners, which are twice a position plus 1 or 0, are
- * exact in f64.
+ * Maximum number of pixels in a mask. A corner is encoded as a number: twice the corner's position, plus 0 or 1. With
+ * this limit, these numbers are exact in f64.
  */
 const MAX_PIXELS = 2 ** 50;
 
 /**
  * Appends the boundary of a mask as rings to the current polygon.
  *
- * O(r log r) for r runs, regardless of the size of the mask. A run consists of at most three rectangles: the pixels in
- * its first column, the complete columns, and the pixels in its last column. A corner of the mask is a point at which
- * the corners of these rectangles do not cancel each other.
+ * O(r log r) for r runs, regardless of the size of the mask. A foreground run consists of at most three rectangles: the
+ * pixels in its first column, the complete columns, and the pixels in its last column. Each rectangle corner counts +1
+ * or −1. The corners of the mask are the points at which the sum of these numbers is not 0.
  *
  * @throws FormatError if the runs do not add up to the mask's pixels.
  */
@@ -57,9 +57,8 @@ function checkRuns({ width, height, counts }: RunLengths, { called, place }: Ann
 }
 
 /**
- * The corners of the rectangles of all runs. A corner is a number, and the numbers are sorted, which sorts the corners
- * by row, then by column. The number is 2 · (row · (width + 1) + column), plus 1 for the upper left and the lower right
- * corner of a rectangle.
+ * Returns the corners of the rectangles of all foreground runs, sorted by row, then by column. A corner is encoded as
+ * the number 2 · (row · (width + 1) + column), plus 1 for the upper left and the lower right corner of a rectangle.
  */
 function rectangleCorners({ width, height, counts }: RunLengths): Float64Array {
   const keys: number[] = [];
@@ -93,8 +92,9 @@ function addRun(from: number, to: number, height: number, rectangle: Rectangle):
 }
 
 /**
- * Finds the points at which the corners of rectangles do not cancel each other. At each point, corners are summed up:
- * +1 for an upper left or lower right corner, −1 for the other two. A point with the sum ±2 is listed twice.
+ * Finds the points at which the corners of rectangles do not cancel each other. The sum at a point counts +1 for every
+ * upper left or lower right corner, and −1 for every upper right or lower left corner. Points with the sum 0 are left
+ * out. A point with the sum ±2 is listed twice.
  */
 function uncancelled(
   keys: Float64Array,
@@ -119,7 +119,7 @@ function uncancelled(
 /**
  * Decodes run lengths from COCO's compressed text. Subtracting 48 from the code of a character gives five bits of a
  * number, and a sixth bit that is set if another character follows. The fifth bit of the last character is the sign of
- * the number. From the fourth run on, a number is the difference to the run two positions earlier.
+ * the number. From the fourth run on, a number is the run length minus the run length two positions before.
  *
  * @throws FormatError if a character is not allowed, or a number is truncated or needs more than 53 bits.
  */

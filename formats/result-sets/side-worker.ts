@@ -9,7 +9,7 @@ import { parseTile } from './parse-tile.ts';
 import type { TileParameters } from './result-set.ts';
 import { bytesOf } from './tile-bytes.ts';
 
-/** Parameters of a thread that prepares a tile of one of the two sets for the comparison. */
+/** Parameters for preparing a tile of one result set on a worker thread. Two result sets are then compared. */
 export interface SideParameters extends TileParameters {
   readonly pixelSize: number;
   readonly fill: FillRule | undefined;
@@ -35,7 +35,7 @@ port.on('message', ({ source, parameters }: ParseRequest & { readonly parameters
   port.postMessage({ tile } satisfies SideReply, buffersOf(tile));
 });
 
-// A message arrived that cannot be deserialized, because its buffer had already been transferred to another thread.
+// Called if a message cannot be deserialized, because a buffer of the message was transferred to another thread.
 port.on('messageerror', (error) => port.postMessage({ error: flattenError(error) } satisfies SideReply));
 
 function readSide(bytes: Uint8Array, { pixelSize, fill, countsLabels, ...parameters }: SideParameters): TileSide {

@@ -31,7 +31,7 @@ export interface TileColumns {
   readonly bounds: TileBounds;
 }
 
-/** Memory limit of a tile, and its name in error messages. */
+/** Memory limit of a tile, and the tile's name in error messages. */
 export interface TileBounds {
   readonly place?: string | undefined;
   /** Maximum bytes of memory. Default: unlimited. */
@@ -59,8 +59,8 @@ export function emptyTile(vertices = 0, bounds: TileBounds = {}): TileColumns {
 }
 
 /**
- * Bytes of memory per vertex. They are used for two f64, for the old columns while the columns grow, and for the
- * columns of pixels that are made from the vertices.
+ * Bytes of memory per vertex. They are used for two f64, for the old columns while the columns grow, and for the pixel
+ * coordinates to which the vertices are later snapped.
  */
 const BYTES_PER_VERTEX = 40;
 
@@ -236,7 +236,7 @@ export function dropPolygon(columns: TileColumns): void {
   columns.idLength = columns.idStarts[columns.polygons]!;
 }
 
-/** Counts a note on the current polygon. */
+/** Counts a note of the kind `code` that concerns the current polygon. */
 export function note(columns: TileColumns, code: string): void {
   const { idBytes, idStarts, polygons } = columns;
   columns.tally.add(code, textAt({ bytes: idBytes, starts: idStarts }, polygons - 1));
@@ -256,7 +256,7 @@ export function finishTile(columns: TileColumns): PolygonTile {
   return { ids, polygons: finished, notes: tally.notes(SENTENCES) };
 }
 
-/** Number of the part to which each ring belongs. Omitted if every polygon has a single part. */
+/** For each ring, the number of its part within the polygon, from 0. Omitted if every polygon has a single part. */
 function ringPartsOf({ furtherParts, polygonRings, rings }: TileColumns): { readonly ringParts?: Uint32Array } {
   if (furtherParts.length === 0) return {};
   const ringParts = new Uint32Array(rings);

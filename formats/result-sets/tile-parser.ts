@@ -36,9 +36,10 @@ export interface TileParserOptions {
 }
 
 /**
- * Creates a parser that works on threads. A thread converts a tile to regions of pixels, which are transferred to the
- * calling thread. Polygons are not transferred, because they take several times as much memory, and converting them on
- * the calling thread would take as long as all its other work. If a thread dies, its tile is parsed once more.
+ * Creates a parser that works on threads. A thread converts a tile to regions of pixels and transfers these regions to
+ * the calling thread. Polygons are not transferred, because polygons take several times as much memory as regions.
+ * Besides, converting polygons on the calling thread would double that thread's work. If a thread dies, the tile that
+ * the thread was parsing is parsed once more.
  */
 export function openTileParser(options: TileParserOptions): TileParser {
   const { workers, pixelSize, fill, countsLabels = false, memoryBytes, start = startSideParser } = options;
@@ -72,6 +73,6 @@ async function read(
 /** Starts a thread. If the package runs from TypeScript source, a boot script installs a loader first. */
 export function startSideParser(): Worker {
   const entry = import.meta.url.endsWith('.ts') ? './side-worker-boot.mjs' : './side-worker.js';
-  // Do not pass the flags of the process on: loaders would be installed twice, and threads reject some flags.
+  // Do not pass on the flags of the process: loaders would be installed twice, and threads reject some flags.
   return new Worker(new URL(entry, import.meta.url), { execArgv: [] });
 }

@@ -75,8 +75,8 @@ function findCorners(regions: LabelRegions): { corners: Corners; starts: Uint32A
   for (let region = 1; region < starts.length; region++) starts[region]! += starts[region - 1]!;
   const count = starts[starts.length - 1]!;
   const corners = { x: new Uint32Array(count), y: new Uint32Array(count), turn: new Int8Array(count) };
-  // In this loop, regions are numbered from 1. `starts[r]` is the next free position for region r. After the loop, it
-  // is the first position of region r + 1.
+  // This loop numbers regions from 1, and `starts[r]` is the next free position for region r. After the loop,
+  // `starts[r]` is the first position of the next region, which is region r if regions are numbered from 0.
   eachCorner(regions, (region, x, y, turn) => {
     for (let times = Math.abs(turn); times > 0; times--) {
       const at = starts[region]!++;
@@ -119,8 +119,8 @@ function paintRow({ height, rowRuns, start, end, region }: LabelRegions, y: numb
 }
 
 /**
- * Visits a grid point once for every region that has a corner at this point. `turn` is a sum over all pixels of the
- * region around the point.
+ * Visits a grid point once for every region that has a corner at this point. Passes `turn`, a sum over the pixels
+ * around the point that belong to the region.
  */
 function visitPoint(
   upperLeft: number,

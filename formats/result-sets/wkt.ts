@@ -24,7 +24,8 @@ import {
 } from './tile-columns.ts';
 
 /**
- * Reads well-known text (OGC 06-103r4) with one geometry per line. The prefix `SRID=…;` is allowed.
+ * Reads well-known text (OGC 06-103r4). Each geometry begins on a new line, and may span several lines. The prefix
+ * `SRID=…;` is allowed.
  *
  * Every `POLYGON`, `MULTIPOLYGON` or collection of these becomes one polygon, named by its index among the geometries.
  * An `EMPTY` geometry becomes a polygon without rings. Only the first two numbers of `Z`, `M` and `ZM` positions are
@@ -34,8 +35,8 @@ import {
  *
  * O(bytes).
  *
- * @throws FormatError if a geometry is malformed, GeometryError if a coordinate is not a finite number; both name the
- * line.
+ * @throws FormatError if a geometry is malformed, GeometryError if a coordinate is not a finite number. Both errors
+ * name the line.
  */
 export function parseWkt(bytes: Uint8Array, file: string, memoryBytes?: number): PolygonTile {
   const columns = emptyTile(bytes.length / BYTES_A_VERTEX, { place: file, memoryBytes });
@@ -55,8 +56,8 @@ export function parseWkt(bytes: Uint8Array, file: string, memoryBytes?: number):
 }
 
 /**
- * Estimated number of bytes that a position takes at least, for two numbers of four digits and a separator. It is used
- * to estimate the number of vertices.
+ * Estimated minimum number of bytes of a position: two numbers of four digits each, and a separator. The number of
+ * vertices is estimated as the number of bytes of the text divided by this constant.
  */
 const BYTES_A_VERTEX = 9;
 
@@ -107,8 +108,8 @@ export function readGeometry(cursor: ByteCursor, columns: TileColumns, file: str
 }
 
 /**
- * Skips the parentheses that close collections, up to the comma before the next member. Returns the number of
- * collections that are still open.
+ * Skips the parentheses that close collections, and the comma before the next member of an open collection, if there is
+ * one. Returns the number of collections that are still open.
  */
 function closeCollections(cursor: ByteCursor, depth: number, file: string): number {
   let open = depth;
@@ -146,7 +147,7 @@ const KINDS: ReadonlySet<string> = new Set([
   ...OTHER_KINDS.split(' '),
 ]);
 
-/** Reads the keyword of a geometry. Skips `Z`, `M` or `ZM` after the keyword, with or without a blank before it. */
+/** Reads the keyword of a geometry. Skips `Z`, `M` or `ZM` after the keyword, as in `POLYGONZ` or `POLYGON Z`. */
 function readKeyword(cursor: ByteCursor, file: string): string {
   skipSpace(cursor);
   const start = cursor.at;
@@ -181,8 +182,8 @@ function readLetters(cursor: ByteCursor): string {
 }
 
 /**
- * Reads rings in parentheses. With depth 1, they are the rings of a polygon; with depth 2, they are the polygons of a
- * multipolygon.
+ * Reads a list in parentheses, and appends its rings to the columns. If `depth` is 1, the list contains the rings of a
+ * polygon. If `depth` is 2, the list contains the polygons of a multipolygon.
  */
 function readRings(cursor: ByteCursor, columns: TileColumns, depth: 1 | 2, file: string): void {
   take(cursor, char.open, file);
@@ -195,8 +196,8 @@ function readRings(cursor: ByteCursor, columns: TileColumns, depth: 1 | 2, file:
 }
 
 /**
- * Skips the comma or the closing parenthesis after a member. Returns true for a comma, which means that another member
- * follows.
+ * Skips the comma or the closing parenthesis after a member of a list. Returns true for a comma, which means that
+ * another member follows.
  */
 function separated(cursor: ByteCursor, file: string): boolean {
   skipSpace(cursor);

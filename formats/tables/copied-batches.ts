@@ -9,13 +9,14 @@ export interface CopyOptions {
   readonly rowsPerBatch: number;
   /** Total number of rows. */
   readonly rows: number;
-  /** Whether 64-bit integers and decimals are stored as 32-bit ones in a batch, if all of them fit. */
+  /** Whether 64-bit integers and decimals are stored in 32 bits if all values of the column in the batch fit. */
   readonly narrow: boolean;
 }
 
 /**
- * Copies chunks of rows into batches of `rowsPerBatch` rows; the last batch may be smaller. A chunk is copied before
- * the next one is requested, so the reader can reuse its memory. This is faster than allocating memory for every chunk.
+ * Copies chunks of rows into batches of `rowsPerBatch` rows; the last batch may be smaller. Each chunk is copied before
+ * the next chunk is requested. So the reader can reuse the memory of a chunk, which is faster than allocating memory
+ * for every chunk.
  */
 export async function* copiedBatches(
   chunks: AsyncIterable<Chunk>,
@@ -53,7 +54,7 @@ function columnCopy(head: HostColumn, rows: number, narrow: boolean): ColumnCopy
   let validity: Uint32Array | undefined;
   let made = 0;
 
-  /** Converts the column to 64 bits. Called when the first value does not fit in 32 bits. */
+  /** Converts the column to 64 bits. Called as soon as a value does not fit in 32 bits. */
   function widen(): void {
     const wide = new own(rows) as WideIntegers;
     widenInto(values as Int32Array, made, wide);

@@ -17,17 +17,17 @@ import type { TableFile, TableFormat, TableOptions } from './table-file.ts';
  *   i32, i64, u64, f64, date, timestamp, string. An empty field is null; a quoted empty field is an empty string in a
  *   column of strings. Digits with a leading zero are a string, and so are integers that no type holds exactly.
  *
- * Strings become codes of a dictionary, which each column has for the whole file. Nulls become validity bits, which are
- * omitted if a batch has no nulls in the column. Decimals of up to 18 digits are integers with a scale, dates are days,
- * and timestamps are i64 in the unit of the field. Columns of other types (lists, records, bytes, intervals, times of
- * day) are not read, but listed in `unread`.
+ * Strings become codes of a dictionary. Each column of strings has one dictionary for the whole file. Nulls become
+ * validity bits, which are omitted if a batch has no nulls in the column. Decimals of up to 18 digits are integers with
+ * a scale, dates are days, and timestamps are i64 in the unit of the field. Columns of other types (lists, records,
+ * bytes, intervals, times of day) are not read, but listed in `unread`.
  *
  * Memory is proportional to a row group, a record batch or a block of a CSV, plus the distinct strings. O(bytes of the
  * columns read).
  *
  * @param path - Path of a file on disk.
  * @throws FormatError if the file does not exist, or is damaged, truncated or not supported; codes `format/…` and
- * `csv/…`, with the position if known. An aborted signal rejects with its reason.
+ * `csv/…`, with the position if known. If `options.signal` is aborted, the promise rejects with the signal's reason.
  * @example
  * const path = join(await mkdtemp(join(tmpdir(), 'example-')), 'rides.csv');
  * await writeFile(path, 'zone,fare\nsouth,12.5\nnorth,\n');
@@ -87,7 +87,7 @@ const ARGUMENTS = {
 const MAGIC_BYTES = 8;
 const PARQUET_MAGIC = 'PAR1';
 const ARROW_MAGIC = 'ARROW1';
-/** Marker in front of every message of an Arrow stream. */
+/** Marker in front of every message of an Arrow stream. Versions of Arrow before 0.15 wrote no marker. */
 const CONTINUATION = '\xff\xff\xff\xff';
 
 async function formatOf(path: string): Promise<TableFormat> {

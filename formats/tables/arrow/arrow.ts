@@ -69,8 +69,8 @@ export async function openArrow(source: ByteSource): Promise<TableFile> {
   }
 
   /**
-   * Reads the strings of an Arrow dictionary. For each string, returns its code in the dictionary that is used for the
-   * whole file.
+   * Reads the strings of an Arrow dictionary. For each of these strings, returns the string's code in the dictionary
+   * that the column uses for the whole file.
    */
   async function codeMap(field: ArrowField, message: Message): Promise<CodeMap> {
     const values: ArrowField = { ...field, dictionary: undefined };
@@ -111,8 +111,8 @@ function joined(first: CodeMap, second: CodeMap): CodeMap {
 }
 
 /**
- * Where a column is stored in a record batch: the index of its node, the index of its first buffer, and the number of
- * its buffers.
+ * Where a column is stored in a record batch: the index of its node (its length and number of nulls), the index of its
+ * first buffer, and the number of its buffers.
  */
 interface Place {
   readonly node: number;
@@ -189,7 +189,7 @@ async function bytesOf(
   if (unpack === undefined || length === 0) return bytes;
   const unpacked = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigInt64(0, true));
   const rest = bytes.subarray(LENGTH_BYTES);
-  // The length −1 marks a buffer that is stored uncompressed, because compression would not have made it smaller.
+  // A decompressed length of −1 marks a buffer that is stored uncompressed. Writers do so if compression does not pay.
   if (unpacked === -1) return rest;
   if (!(unpacked >= 0 && unpacked <= MAX_BUFFER_BYTES)) throw new RangeError(`a buffer would have ${unpacked} bytes`);
   const whole = unpack(rest, unpacked) as Uint8Array<ArrayBuffer>;

@@ -6,15 +6,15 @@ import type { FieldType } from '../table-file.ts';
 import type { Node } from './messages.ts';
 import { type ArrowField, Type } from './schema.ts';
 
-/** The data of a column in a record batch: its node and its buffers. */
+/** The data of a column in a record batch: the column's buffers, and its node (its length and number of nulls). */
 export interface ColumnData {
   readonly node: Node;
   readonly buffers: readonly Uint8Array<ArrayBuffer>[];
 }
 
 /**
- * Maps a code of an Arrow dictionary to the code of the same string in the dictionary for the whole file. −1 means
- * null.
+ * Maps a code of an Arrow dictionary to the code of the same string in the dictionary that the column uses for the
+ * whole file. −1 means null.
  */
 export type CodeMap = Int32Array;
 
@@ -189,8 +189,8 @@ const VIEW_BYTES = 16;
 const SHORT_TEXT = 12;
 
 /**
- * Finds where the strings of a column of views are stored. A view has 16 bytes. It contains a short string itself, or
- * refers to a string in a data buffer.
+ * Returns a function that finds the bytes of a row's string, for a column of Arrow's view type. A view has 16 bytes. A
+ * view either contains a short string or refers to a string in a data buffer.
  */
 function viewsOf([given, ...data]: readonly Uint8Array<ArrayBuffer>[], length: number): TextRange {
   const views = bufferOf(given ?? new Uint8Array(0));

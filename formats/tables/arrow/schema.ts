@@ -51,7 +51,7 @@ export interface ArrowField {
   readonly isSigned: boolean;
   /** Unit of dates and timestamps, numbered as in Schema.fbs; 0 is the coarsest. */
   readonly unit: number;
-  /** How the column refers to a dictionary; undefined if it does not contain codes of a dictionary. */
+  /** How the column refers to a dictionary; undefined if the column does not contain codes of a dictionary. */
   readonly dictionary: DictionaryEncoding | undefined;
   /** Type of the host column; a description such as `lists` if the type is not supported. */
   readonly type: FieldType | string;
@@ -72,7 +72,8 @@ const DEEPEST = 64;
 /** The columns that a schema describes. */
 export function fieldsOf(schema: FlatTable): ArrowField[] {
   if (u16Field(schema, 0, 0) !== 0) throw new RangeError('its numbers are big-endian, which is not supported');
-  // A message may refer to the same table many times, so a small file could describe more fields than fit in memory.
+  // Limits the number of fields: a FlatBuffers message may refer to the same field many times, so a small file could
+  // describe more fields than fit in memory.
   const budget = { left: MAX_FIELDS };
   return tablesOf(schema, 1).map((field) => fieldOf(field, budget, 0));
 }

@@ -7,14 +7,14 @@ import { dropBlanks, NO_NUMBER, skipBlanks } from './infer.ts';
 import { ESCAPED, type Fields, PLAIN, unescaped } from './scan.ts';
 import { parseTime } from './times.ts';
 
-/** A column of a CSV that is to be read. */
+/** A column to be read from a CSV. */
 export interface CsvColumn {
   readonly field: TableField;
   readonly index: number;
   readonly dictionary: StringDictionary | undefined;
 }
 
-/** Parses a cell and stores its value at a row. Returns false if the cell is not valid for the type. */
+/** Parses a cell, and stores the value for a row. Returns false if the cell is not valid for the column's type. */
 type Store = (bytes: Buffer, from: number, to: number, row: number) => boolean;
 
 /**

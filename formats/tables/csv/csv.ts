@@ -105,7 +105,10 @@ function textOf({ bytes, starts, ends, kinds }: Fields, at: number, file: string
   }
 }
 
-/** Position after the byte-order mark, if there is one. Throws if the bytes are not text in UTF-8. */
+/**
+ * Position after the byte-order mark of UTF-8, or 0 if there is none. Throws if the bytes begin with a byte-order mark
+ * of UTF-16, or if one of the first 4096 bytes is 0.
+ */
 function startOf(bytes: Buffer, file: string): number {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 3;
   const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);

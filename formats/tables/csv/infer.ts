@@ -1,8 +1,8 @@
 import { parseTime } from './times.ts';
 
 /**
- * Bits of a mask of types to which a cell may be converted, one bit per type. Strings need no bit, because every cell
- * can be a string.
+ * One bit per type. A mask of these bits states to which types a cell can be converted. Strings need no bit, because
+ * every cell can be a string.
  */
 export const BOOL: number = 1;
 export const I32: number = 2;
@@ -33,8 +33,8 @@ export function dropBlanks(bytes: Buffer, from: number, to: number): number {
 }
 
 /**
- * Determines to which of the types in the mask `possible` a cell can be converted. Returns a mask. The cell must not
- * have surrounding blanks.
+ * Returns a mask of those types in the mask `possible` to which a cell can be converted. The cell must not have
+ * surrounding blanks.
  */
 export function typesOf(bytes: Buffer, from: number, to: number, possible: number): number {
   const first = bytes[from]!;
@@ -95,8 +95,8 @@ function wideTypes(text: string): number {
 }
 
 /**
- * Whether the bytes from `from` on are a fraction, an exponent, or both, which complete a decimal number. The first
- * digit of the number is at `start`.
+ * Whether the bytes `from … to − 1` complete a decimal number with a fraction, an exponent, or both. The number begins
+ * at `start`, after its sign.
  */
 function isFraction(bytes: Buffer, start: number, from: number, to: number): boolean {
   const hasPoint = bytes[from] === 46;

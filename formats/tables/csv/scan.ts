@@ -45,7 +45,7 @@ const FIRST_ROWS = 1024;
  * @param last - Whether these are the last bytes of the file.
  * @param maxRows - Maximum number of rows to find.
  * @returns The fields, and the position of the next row.
- * @throws FormatError `csv/ragged-row`, `csv/open-quote`, `csv/bad-quote`.
+ * @throws FormatError `csv/ragged-row`, `csv/open-quote`, `csv/bad-quote`, `csv/long-line`.
  */
 export function scanRows(
   bytes: Buffer,

@@ -4,8 +4,8 @@ import { unpackLz4 } from '../lz4.ts';
 import { loadZstd, type Unpack } from '../zstd.ts';
 
 /**
- * The supported codecs. They are loaded when first needed. A codec throws if the bytes do not decompress to the given
- * length.
+ * The supported codecs, which are loaded when first needed. Not every codec checks the decompressed length, so callers
+ * must compare the length of the result with the expected length.
  */
 export const CODECS: { readonly [codec in CompressionCodec]?: () => Promise<Unpack> } = {
   UNCOMPRESSED: async () => (bytes) => bytes,
