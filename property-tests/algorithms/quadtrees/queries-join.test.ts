@@ -99,7 +99,7 @@ onEveryBackend((opened, { runs }) => {
       [0, DOMAIN_STEPS],
     ];
     const triangles = corners.map((corner, i): Ring[] => [[corner, corners[(i + 1) % 4]!, centre]]);
-    for (const levels of [0, 1, 5, THOROUGH ? 9 : 6]) {
+    for (const levels of THOROUGH ? [0, 1, 5, 9] : [0, 1, 5]) {
       const found = await join(context, [triangles], triangles, levels);
       expect(found).toEqual([0, 1, 2, 3].map((number) => [number, 0, number]));
     }

@@ -45,12 +45,12 @@ function occupied({ backend }: Context, count: number): DeviceBuffer[] {
 const cases = configurations.flatMap(([name, options]) => {
   return name.includes('without') ? [] : [{ name, options, isOfPrimitives: name.startsWith('looking back past') }];
 });
-/** By default, each law of kernels is tried in one random configuration, and a tenth of the laws of primitives. */
+/** By default, each law of kernels is tried in one random configuration, and a twentieth of the laws of primitives. */
 const dealt = dealLaws(
   kernelLaws,
   cases.map(() => 1),
 );
-const ofPrimitives = someOf(primitiveLaws, Math.ceil(primitiveLaws.length / 10));
+const ofPrimitives = someOf(primitiveLaws, Math.ceil(primitiveLaws.length / 20));
 
 describe.each(cases.map((each, variant) => ({ ...each, variant })))(
   'laws called twice, $name',
