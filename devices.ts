@@ -30,8 +30,8 @@ export interface DeviceReport {
 
 /** Lists the devices of a platform. Every possible backend and adapter is tried in turn. */
 export async function listDevicesOn(platform: Platform): Promise<DeviceReport> {
-  // The software adapter is tried last: after its Vulkan loader has been loaded, this process no longer uses the
-  // system's loader.
+  // The hardware adapter must be tried before the software adapter. After the software adapter's Vulkan loader has been
+  // loaded, this process no longer uses the system's loader.
   const entries = [
     await webGpuEntry(platform, 'hardware'),
     await webGpuEntry(platform, 'software'),

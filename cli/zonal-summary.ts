@@ -1,20 +1,20 @@
 import { counted } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 
-/** Statistics of a run of `quadrille zonal`. */
+/** The numbers and paths from which the summary of a `quadrille zonal` command is made. */
 export interface ZonalSummary {
   readonly backend: string;
   readonly zones: number;
   /** Number of cells in all zones. A cell in two zones counts twice. */
   readonly cells: bigint;
   readonly seconds: number;
-  /** Steps along x and y of the integer grid on which zones and cells were compared, in units of the raster. */
+  /** Steps along x and y of the integer grid to which vertices of zones are snapped, in the raster's coordinates. */
   readonly gridStep: readonly [x: number, y: number];
   /** Paths of the files that were written. */
   readonly outputs: readonly string[];
 }
 
-/** The summary that `quadrille zonal` prints at its end. */
+/** Builds the summary that `quadrille zonal` prints when it has finished. */
 export function zonalSummary(summary: ZonalSummary): RunSummary {
   const { backend, zones, cells, seconds, gridStep, outputs } = summary;
   const [x, y] = gridStep.map((step) => step.toPrecision(3));

@@ -18,7 +18,7 @@ import { openContext, protectInputs, type RunContext, type Surroundings } from '
 import { writeToStdout } from './standard-output.ts';
 import { zonalSummary } from './zonal-summary.ts';
 
-/** A raster band, with notes on reading it. */
+/** A raster band, with notes on what was ignored or unusual in the file. */
 export interface OpenedRaster extends RasterSource {
   readonly notes: readonly Note[];
 }
@@ -54,7 +54,7 @@ export interface ZonalParts<C extends RunContext> {
 /**
  * Runs `quadrille zonal`: reads zones and raster, counts cells, and writes either all output files or none.
  *
- * @throws Errors of `parts`; the reason of {@link Surroundings.signal} if it is aborted.
+ * @throws Errors of the functions in `parts`; the reason of {@link Surroundings.signal} if the signal is aborted.
  */
 export async function runZonal<C extends RunContext>(
   options: ZonalOptions,
@@ -175,7 +175,10 @@ async function count<C extends RunContext>(
   }
 }
 
-/** Maximum bytes of a raster block, even if `--memory` would allow more. A block must be decoded as a whole. */
+/**
+ * Maximum decoded bytes of a raster block, even if `--memory` allows more. Every block is decoded as a whole, so it
+ * must fit in memory.
+ */
 const MAX_BLOCK_BYTES = 2 ** 29;
 
 /** Whether any output contains statistics. Statistics are computed only if this is true. */
@@ -183,7 +186,7 @@ function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {
   return stats !== undefined || plot !== undefined || format === 'json';
 }
 
-/** A note that warns if the user gave bins but no output contains the histograms; otherwise empty. */
+/** A list with one note (a warning) if the user gave bins but no output has the histograms; otherwise an empty list. */
 function unwrittenHistograms({ out, stats, plot, binsGiven }: ZonalOptions): Note[] {
   if (out !== undefined || !binsGiven) return [];
   const taken = [stats === '-' && 'statistics', plot === '-' && 'plot'].filter((name) => name !== false);

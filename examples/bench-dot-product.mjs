@@ -25,7 +25,7 @@ export default ({ fn, map, plus, reduce, f32, u32 }) => {
       else for (let i = 0; i < a.length; i++) total += a[i] * b[i];
       return ArrayOf[type].of(total);
     },
-    // The results differ slightly for f32, because the plain loop adds in f64 and in another order.
+    // For f32, the results of `run` and `plain` differ slightly, because `plain` adds in f64 and in another order.
     tolerance: ({ type }) => (type === 'f32' ? 1e-4 : 0),
   };
 };

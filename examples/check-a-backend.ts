@@ -1,6 +1,6 @@
 // Runs property tests on a backend of your own, and prints the laws that it breaks. The backend in this example has a
-// fault: its sort ignores the end of the range of key bits. Each full error message also contains the smallest failing
-// input and the seed.
+// fault: its `sort` should compare only the key bits below `endBit`, but ignores `endBit`. The full error messages also
+// contain the smallest failing input and the seed.
 //
 //     node --import tsx examples/check-a-backend.ts
 //

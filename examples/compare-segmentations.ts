@@ -1,11 +1,11 @@
-// Compares two segmentations of one image, on two backends, with the same bytes as results. The comparison is a
-// dataflow graph. The program prints it as a Mermaid diagram, which GitHub and others draw in Markdown. It also records
-// a trace for chrome://tracing and Perfetto.
+// Compares two segmentations of one image. The comparison runs on two backends, and both return the same bytes. The
+// comparison is a dataflow graph. This example prints the graph as a Mermaid diagram, which GitHub and others draw in
+// Markdown. The example also records a trace for chrome://tracing and Perfetto.
 //
 //     node --import tsx examples/compare-segmentations.ts
 //
-// One segmentation was made by a person, who outlined nuclei as polygons; the other by a program, which labelled
-// pixels. Both segmentations are converted to regions of whole pixels.
+// One segmentation was made by a person, who outlined nuclei as polygons. The other segmentation was made by a program,
+// which labelled pixels. Both segmentations are converted to regions of whole pixels.
 
 import { open } from 'quadrille';
 import { crossCompare, type TileComparison, type TileSide, tileSide } from 'quadrille/algorithms/cross-compare';

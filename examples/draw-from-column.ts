@@ -4,8 +4,9 @@
 //     node --import tsx examples/draw-from-column.ts
 //
 // The context works on the program's own device. `lend` gives access to the GPU buffers of two columns, which become
-// vertex buffers, and to the number of rows in the form that drawIndirect reads. Context and program use the same
-// queue, so the device draws after it has computed the points, without a wait in between.
+// vertex buffers. `lend` also returns the buffer with the number of rows, in the form that drawIndirect reads. The
+// context and the program use the same queue. So the device computes the points before it draws them, and the host need
+// not wait in between.
 
 import { bool, copyIf, deviceDescriptor, f32, fn, map, open, sequence, u32 } from 'quadrille';
 import { openTestGpu, testAdapter } from 'quadrille/backends/webgpu-node';

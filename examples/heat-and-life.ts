@@ -4,8 +4,8 @@
 //     node --import tsx examples/heat-and-life.ts
 //
 // With `relax`, one workgroup or thread computes all rounds of a grid, so one launch is enough for all grids and
-// rounds. The number of rounds of every grid is a result. This number is the same on all backends, because changes are
-// summed as integers.
+// rounds. The number of rounds of every grid is a result. This number is the same on all backends, because the stopping
+// rules compare integers: sums of the changes of all cells.
 import {
   bool,
   type Context,
@@ -33,7 +33,7 @@ const conduct = fn('conduct', { t: neighbours(f32) }, f32, ({ t }) => {
   const sides = t.at(-1).add(t.at(1)).add(t.at(0, -1)).add(t.at(0, 1));
   return t.at(0).add(sides.sub(t.at(0).mul(4)).mul(0.2));
 });
-/** The change of a cell's temperature, in thousandths of a degree. */
+/** The absolute change of a cell's temperature, in thousandths of a degree. */
 const warmed = fn('warmed', { before: f32, after: f32 }, u32, ({ before, after }) =>
   u32(round(after.sub(before).abs().mul(1000))),
 );

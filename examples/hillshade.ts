@@ -3,9 +3,10 @@
 //
 //     node --import tsx examples/hillshade.ts
 //
-// Slopes are weighted differences of the eight cells around a cell (Horn, Hill shading and the reflectance map, 1981).
-// A stencil is a view, which is computed when it is read, so slopes and brightness are never stored. Sums of f32 have
-// the same bytes on both backends.
+// Slopes are weighted differences of the heights of the eight cells around a cell (Horn, Hill shading and the
+// reflectance map, 1981). `stencil` and `map` return views, whose rows are computed when a primitive reads them. So
+// slopes and brightness are never stored. The program runs on two backends, and the f32 sums have the same bytes on
+// both.
 import {
   bool,
   type Column,
@@ -27,7 +28,7 @@ const WIDTH = 800;
 const HEIGHT = 500;
 const METRES_PER_CELL = 30;
 
-/** The height of a cell, which is a whole number of metres that is computed from the cell's number. */
+/** The height of a cell: a whole number of metres, computed from the cell's number. */
 const height = fn('height', { cell: u32 }, f32, ({ cell }) => {
   const [x, y] = [cell.rem(WIDTH), cell.div(WIDTH)];
   const tent = (n: typeof x, half: number) => n.rem(2 * half).min(u32(2 * half).sub(n.rem(2 * half)));

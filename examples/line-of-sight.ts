@@ -3,10 +3,10 @@
 //
 //     node --import tsx examples/line-of-sight.ts
 //
-// A cell is visible if the line from the observer to the cell is at least as steep as the lines to all earlier cells of
-// the row (Blelloch, Prefix sums and their applications, 1990). The algorithm needs a running maximum that restarts
-// with every row. The algorithm runs unchanged on every backend. Slopes have the same bytes everywhere, although they
-// are quotients of f32.
+// A cell is visible if the line from the observer to the cell is at least as steep as the lines to all cells in between
+// (Blelloch, Prefix sums and their applications, 1990). The algorithm needs a running maximum of the lines' slopes,
+// which restarts with every row. The algorithm runs unchanged on every backend. Slopes are quotients of f32, but have
+// the same bytes on every backend.
 import {
   bool,
   type Column,
@@ -26,7 +26,7 @@ import {
 const COLUMNS = 1000;
 const ROWS = 400;
 
-/** The height of a cell, which is a whole number of metres that is computed from the cell's number. */
+/** The height of a cell: a whole number of metres, computed from the cell's number. */
 const height = fn('height', { cell: u32 }, f32, ({ cell }) => {
   const [x, y] = [cell.rem(COLUMNS), cell.div(COLUMNS)];
   const ridge = x.mul(7).add(y.mul(3)).xor(x.mul(y).shr(6)).rem(97);

@@ -3,8 +3,8 @@
 //
 //     node --import tsx examples/raster-windows.ts [FILE.tif]
 //
-// `pull` delivers a window only when the next stage has room. So the decoding stage is ahead of the counting stage by
-// at most the capacity of the queue between them.
+// `pull` delivers a window only when the stage `decode` has room. So `decode` is ahead of the stage `count` by at most
+// the capacity of the queue between these two stages.
 
 import { histogramEven, open } from 'quadrille';
 import type { Window } from 'quadrille/algorithms/geometry';

@@ -16,8 +16,7 @@ export interface ArrowFile<T> {
  * Starts an Arrow file that has the same schema as the table `empty`.
  *
  * @param empty - A table without rows.
- * @param columnsOf - Returns the columns of a table as Arrow vectors, with the rows split into the given number of
- * record batches.
+ * @param columnsOf - Returns the columns of a table as Arrow vectors. The rows are split into `batches` record batches.
  */
 export function arrowFile<T extends { readonly rows: number }>(
   empty: T,
@@ -43,8 +42,8 @@ export function arrowFile<T extends { readonly rows: number }>(
 }
 
 /**
- * Position of a record batch. The batch begins at byte `offset` of the file with a message header of `metadata` bytes.
- * The columns follow, with `body` bytes.
+ * Position of a record batch. The batch begins at byte `offset` of the file with a message header, which has `metadata`
+ * bytes. The columns follow the header and have `body` bytes.
  */
 interface ArrowBlock {
   readonly offset: number;
@@ -106,8 +105,8 @@ function concatenate(parts: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * Packs booleans into bits in the format of Arrow: the first row is in the lowest bit. Pads the result to a multiple of
- * eight bytes.
+ * Packs booleans into bits in the format of Arrow. Each byte holds eight rows, the first of them in the lowest bit.
+ * Pads the result to a multiple of eight bytes.
  */
 export function bitsOf(length: number, isSet: (row: number) => boolean): Uint8Array {
   const bits = new Uint8Array(8 * Math.ceil(length / 64));

@@ -11,12 +11,12 @@ import { UsageError } from './usage-error.ts';
 /**
  * Output files that appear together and complete, or not at all.
  *
- * Staging opens a hidden temporary file next to each target. So an unwritable target is reported before any work is
- * done, and the final rename stays within one file system. A target that exists but is not a regular file (`/dev/null`,
- * a named pipe) is written in place, because it has no content that a rename could protect. A path that names an open
- * descriptor (`/dev/stdout`) is opened for appending, because the shell may write to the same file.
+ * `stageOutputs` opens a hidden temporary file next to each target. So an unwritable target is reported before any work
+ * is done, and the final rename stays within one file system. A target that exists but is not a regular file
+ * (`/dev/null`, a named pipe) is written in place, because it has no content that a rename could protect. A path that
+ * names an open descriptor (`/dev/stdout`) is opened for appending, because the shell may write to the same file.
  *
- * Staging also removes temporary files that killed processes of this machine left in the folder.
+ * `stageOutputs` also removes temporary files that killed processes of this machine left in the targets' folders.
  */
 export interface StagedOutputs {
   /**
@@ -26,11 +26,11 @@ export interface StagedOutputs {
    * of `signal` if it is aborted.
    */
   write(path: string, chunks: FileChunks, signal?: AbortSignal): Promise<void>;
-  /** Flushes every file to disk, then renames each to its target. */
+  /** Flushes all temporary files to disk, then renames each temporary file to its target. */
   commit(): Promise<void>;
-  /** Removes all files that have not been committed. Has no effect after `commit` or a previous `discard`. */
+  /** Removes all temporary files that have not been renamed. Has no effect after `commit` or a previous `discard`. */
   discard(): Promise<void>;
-  /** Same as `discard`, but synchronous, for a process that is about to exit. */
+  /** Removes the same files as `discard`, but synchronously, for a process that is about to exit. */
   discardNow(): void;
 }
 
@@ -76,8 +76,8 @@ export async function stageOutputs(paths: readonly string[]): Promise<StagedOutp
 }
 
 /**
- * The real path of a file, with all links resolved. The file need not exist, but its folder must exist. Two paths lead
- * to the same file if their results are equal.
+ * The real path of a file, with all symbolic links resolved. The file need not exist, but its folder must exist. Two
+ * paths lead to the same file if `resolveTarget` returns the same path for both.
  */
 export async function resolveTarget(path: string): Promise<string> {
   try {

@@ -5,9 +5,10 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Creates a name for a temporary file that identifies its process: `.quadrille-HOST-PID-START-RANDOM.tmp`. HOST
+ * Creates a name for a temporary file: `.quadrille-HOST-PID-START-RANDOM.tmp`. The name identifies this process. HOST
  * identifies the machine and, on Linux, the PID namespace, because several machines or containers may share a folder.
- * PID is the id of the process. START is its start time if known, because operating systems reuse process ids.
+ * PID is the process id. START is the start time of the process, because operating systems reuse process ids; 0 if the
+ * start time is unknown.
  */
 export function temporaryName(): string {
   return `.quadrille-${hostMark()}-${process.pid}-${startOf(process.pid) ?? 0}-${randomBytes(6).toString('hex')}.tmp`;
@@ -16,8 +17,8 @@ export function temporaryName(): string {
 const NAME = /^\.quadrille-([0-9a-f]{12})-([1-9]\d{0,9})-(\d{1,20})-[0-9a-f]{12}\.tmp$/;
 
 /**
- * Removes temporary files and folders whose processes ran on this machine and no longer exist. Files of other machines
- * stay, and so do files that cannot be removed.
+ * Removes the temporary files and folders of processes that ran on this machine and no longer exist. Files of other
+ * machines stay, and so do files that cannot be removed.
  */
 export async function sweepTemporaries(folder: string): Promise<void> {
   const names = await readdir(folder).catch((): string[] => []);
@@ -65,7 +66,7 @@ function processNamespace(): string {
 /** Start time of a process, in clock ticks since boot; undefined if the operating system does not provide it. */
 function startOf(pid: number): string | undefined {
   try {
-    // The command name is in parentheses and may contain any characters. The start time is the 20th word after the
+    // The command name is in parentheses and may contain any characters. The start time is the 20th field after the
     // closing parenthesis.
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19];
   } catch {

@@ -5,7 +5,7 @@ import { type FlatError, restoreError } from './flat-error.ts';
 /** The message with which a thread replies to a request. It is an answer or an error. */
 export type ThreadReply<Answer> = Answer | { readonly error: FlatError };
 
-/** The methods of a thread that a pool uses. The class `Worker` of Node has these methods. */
+/** The interface through which a pool uses a thread. The class `Worker` of Node implements this interface. */
 export interface PoolThread {
   on(event: 'message' | 'messageerror' | 'error' | 'exit', listener: (value: unknown) => void): unknown;
   postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
@@ -19,16 +19,16 @@ export interface ThreadPool<Request, Answer> {
   readonly threads: number;
   /**
    * Sends a request to one of the threads. Requests are started in the order of the calls. After an abort, the call
-   * rejects immediately; the thread finishes its work, and the answer is discarded.
+   * rejects immediately; the thread finishes its work, and the answer is discarded. The death of a thread does not
+   * affect the requests on other threads, and a new thread is started when one is needed.
    *
-   * @param place - What the request is about, such as a file, for error messages.
+   * @param place - Subject of the request in error messages, such as the name of a file.
    * @param transfer - Buffers to transfer to the thread.
-   * @throws The error in the thread's reply. The error created by `died`, if the thread died during the request (in
-   * this case, a new thread replaces the dead one, and other requests are not affected), or if no thread can be
-   * started. The error created by `closed`, if the pool is closed.
+   * @throws The error in the thread's reply. The error created by `died`, if the thread dies during the request or no
+   * thread can be started. The error created by `closed`, if the pool is closed.
    */
   run(request: Request, place: string, transfer: readonly ArrayBuffer[], signal?: AbortSignal): Promise<Answer>;
-  /** Starts all threads immediately. Otherwise threads are started when requests are waiting. */
+  /** Starts all threads immediately. Without this call, threads are started when requests are waiting. */
   start(): void;
   /** Ends the threads. Requests that are waiting or in progress are rejected. Resolves when all threads have ended. */
   close(): Promise<void>;
@@ -101,7 +101,8 @@ export function createThreadPool<Request, Answer extends object>({
   const finish = (thread: Thread<Request, Answer>, reply: Parameters<PoolTask<Request, Answer>['settle']>[0]): void => {
     const { task } = thread;
     thread.task = undefined;
-    // A thread that is being terminated keeps its reference, so that the process waits until the thread has ended.
+    // An idle thread does not keep the process alive. While the pool is being closed, however, the process waits until
+    // the thread has ended.
     if (closed === undefined) thread.worker.unref();
     task?.settle(reply);
   };
@@ -119,8 +120,8 @@ export function createThreadPool<Request, Answer extends object>({
       try {
         thread = idle ?? startThread();
       } catch (cause) {
-        // If there are other threads, they will handle the waiting request later. If there are none, the request is
-        // rejected.
+        // No thread could be started. If there are busy threads, one of them will handle the request later. If there
+        // are no threads at all, the request is rejected.
         if (threads.size > 0) return;
         waiting.delete(task);
         task.settle({ failed: died(task.place, cause) });
@@ -154,7 +155,8 @@ export function createThreadPool<Request, Answer extends object>({
       try {
         while (closed === undefined && threads.size < size) startThread().worker.unref();
       } catch {
-        // The error is ignored, because the next request will fail with the same error if there are no threads.
+        // The error need not be reported here. If there are no threads, the next request tries to start one, and
+        // reports the error.
       }
     },
     async run(request, place, transfer, signal) {

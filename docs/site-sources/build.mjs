@@ -1,6 +1,6 @@
-// Builds the site: the reference with the guides among its pages, and the live page. `npm run docs` writes it to
-// docs/site; `-- --out FOLDER` chooses another folder. Any static host can serve it. Warnings of typedoc and dead links
-// are errors.
+// Builds the site, which consists of the API reference, the guides, and the live page. `npm run docs` writes the site
+// to docs/site; `npm run docs -- --out FOLDER` chooses another folder. Any static host can serve the site. The build
+// fails if typedoc warns or a link is dead.
 import { spawnSync } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -18,7 +18,8 @@ const { status } = spawnSync(process.execPath, typedoc, { cwd: root, stdio: 'inh
 if (status !== 0) process.exit(1);
 await mendSearch(join(site, 'assets', 'main.js'));
 await buildPage(join(site, 'live'), LINKS);
-// Links to the source of the live page now lead to the page itself.
+// Removes typedoc's copy of the live page's source. The plugin has replaced all links to the copy by links to the live
+// page.
 await rm(join(site, 'media', 'index.html'), { force: true });
 
 const { pages, dead } = await deadLinks(site);
@@ -27,9 +28,10 @@ if (dead.length > 0) process.exit(1);
 console.log(`${pages} pages in ${site}; every link leads somewhere.`);
 
 /**
- * Fixes the site's search, lunr 2.3.9. It identifies the nodes of a word set by joining a letter and a number without a
- * separator. If words contain digits, two nodes can get the same text. A search for "sort" or "map" then finds words
- * that are not in the index, and fails.
+ * Fixes a bug in lunr 2.3.9, the library for the site's search. Lunr stores words in a graph and identifies each node
+ * by a text: for each edge of the node, a letter and the number of the next node, without separators. If words contain
+ * digits, two nodes can get the same text. A search for "sort" or "map" then finds words that are not in the index, and
+ * fails.
  */
 async function mendSearch(file) {
   const text = await readFile(file, 'utf8');

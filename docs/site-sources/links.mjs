@@ -3,7 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { parseHTML } from 'linkedom';
 
-/** Every link within the folder whose target is missing: a file, or a place in a file. */
+/**
+ * Finds the dead links of the site in a folder: links to a file of the site that is missing, or to an anchor that is
+ * missing in its page. Also returns the number of pages.
+ */
 export async function deadLinks(site) {
   const files = new Set((await readdir(site, { recursive: true })).map((name) => name.replaceAll('\\', '/')));
   const pages = new Map();
@@ -17,7 +20,7 @@ export async function deadLinks(site) {
   return { pages: pages.size, dead };
 }
 
-/** The links of a page, and the places in it that links can target. */
+/** The links of a page, and the page's anchors (`id` and `name` attributes). */
 function pageOf(html) {
   const { document } = parseHTML(html);
   const all = (attribute) =>

@@ -15,12 +15,12 @@ import {
 const root = join(import.meta.dirname, '..', '..');
 
 /**
- * Links to the live page: its placeholder in the navigation, and the copy of its source that typedoc makes if a page
- * links to it.
+ * Links that are replaced by links to the live page. One is a placeholder in the navigation. The other leads to the
+ * copy of the live page's source, which typedoc makes if a page links to the source.
  */
 const LIVE = /https:\/\/live\.invalid\/|(\.\.\/)*media\/index\.html/g;
 
-/** The groups of pages, by the start of their paths. */
+/** The groups of pages. A key is the start of the path of a page's file. The first match counts. */
 const GROUPS = {
   'examples/': 'Examples',
   'docs/guide/': 'Guide',
@@ -49,7 +49,10 @@ const GUIDES = [
   'benchmarks',
 ].map((name) => `docs/guide/${name}.md`);
 
-/** The family of a file's exports in `primitives/`, by the start of the file's path. The first match counts. */
+/**
+ * The families of exports. Each key lists files (without `.ts`) and folders (with `/`) whose exports belong to the
+ * family. Paths are relative to `primitives/`, or to the root for files outside `primitives/`. The first match counts.
+ */
 const FAMILIES = {
   'open on-node on-page devices context context-option store-alone warnings current-context late-reads uploads downloads lent-arrays':
     'Contexts',
@@ -99,12 +102,12 @@ function linkToLivePage(page) {
   page.contents = page.contents.replaceAll(LIVE, `${up}live/index.html`);
 }
 
-/** The path of a page in the repository. */
+/** The path of a page's file, relative to the root of the repository. */
 function pathOf(page) {
   return relative(root, page.project.files.getReflectionPath(page)).replaceAll('\\', '/');
 }
 
-/** Pages keep the names of their files, such as `guide/graphs.html`. */
+/** Names the HTML files of pages after their sources: `docs/guide/graphs.md` becomes `guide/graphs.html`. */
 class FileRouter extends StructureRouter {
   getIdealBaseName(reflection) {
     if (!reflection.isDocument()) return super.getIdealBaseName(reflection);
@@ -114,7 +117,7 @@ class FileRouter extends StructureRouter {
   }
 }
 
-/** Adds programs as pages, since Markdown may link to them. */
+/** Adds the example programs as pages, because Markdown pages may link to these programs. */
 function addExamples(project) {
   for (const folder of ['examples', 'examples/web']) {
     for (const name of readdirSync(join(root, folder)).filter((name) => /\.(ts|mjs|js)$/.test(name))) {

@@ -28,7 +28,7 @@ export interface Frame {
   readonly pixels: Promise<Uint32Array>;
 }
 
-/** The steps whose times are shown separately. */
+/** The steps of a frame. The page shows the time of each step. */
 export const STEPS = ['move', 'density', 'components', 'colours', 'read'] as const;
 type Step = (typeof STEPS)[number];
 /** Milliseconds that each step took. */
@@ -39,7 +39,8 @@ export interface Player {
   /** Computes the next frame. */
   next(controls: Controls): Frame;
   /**
-   * Computes the next frame and waits after every step, so that the steps can be timed. The whole frame takes longer.
+   * Computes the next frame and waits after every step, so that the steps can be timed. Because of the waits, the frame
+   * takes longer than with `next`.
    */
   nextInSteps(controls: Controls): Promise<{ readonly frame: Frame; readonly times: StepTimes }>;
 }

@@ -29,7 +29,7 @@ function tell(message: string, isWarning = false): void {
   element('message').classList.toggle('warning', isWarning);
 }
 
-/** Keeps the last `max` of the added numbers, and returns the median of these numbers. */
+/** Creates an object that keeps the last `max` of the added numbers and computes the median of the kept numbers. */
 function lately(max: number): { add(number: number): void; median(): number | undefined; clear(): void } {
   let numbers: number[] = [];
   return {

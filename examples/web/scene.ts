@@ -28,11 +28,9 @@ import {
 } from '../../primitives/index.ts';
 
 export const POINTS = 200_000;
-/**
- * Number of cells along a side of the grid. `CELL_BITS` is the number of bits of a coordinate that count fractions of a
- * cell.
- */
+/** Number of cells along a side of the grid. */
 export const SIDE = 512;
+/** Number of fraction bits of a coordinate: a cell has a width and height of 2^11 units. */
 const CELL_BITS = 11;
 const WORLD: number = SIDE << CELL_BITS;
 const CELLS: number = SIDE * SIDE;
@@ -52,7 +50,7 @@ export type Points = {
 export interface Controls {
   /** Minimum smoothed density of a dense cell, in points per cell. */
   readonly threshold: number;
-  /** The position, in cells, from which points are pushed away; undefined if there is none. */
+  /** The position, in cells, from which points are pushed away; undefined if no points are pushed. */
   readonly push?: { readonly x: number; readonly y: number } | undefined;
   readonly background: 'dark' | 'light';
 }
@@ -71,7 +69,10 @@ const wave = fn('wave', { phase: u32 }, i32, ({ phase }) => {
   return select(bow, bow.neg(), phase.and(0x8000).ne(0));
 });
 
-/** The position towards which a point moves. It is on the curve of the point's swarm, which turns and travels. */
+/**
+ * The position towards which a point moves. Every swarm has a curve, which turns and travels. The goals of the swarm's
+ * points lie near the curve or inside the curve.
+ */
 const goal = fn('goal', { n: u32, frame: u32 }, { x: i32, y: i32 }, ({ n, frame }) => {
   const swarm = n.rem(SWARMS);
   const [own, shape] = [scramble({ n }), scramble({ n: swarm.add(1000) })];
@@ -81,7 +82,7 @@ const goal = fn('goal', { n: u32, frame: u32 }, { x: i32, y: i32 }, ({ n, frame 
     i32(bits.and(0x3ff).add(bits.shr(10).and(0x3ff)))
       .sub(1023)
       .mul(i32(spread));
-  // In every other swarm, points are not only on the curve but also inside it.
+  // In swarms with odd numbers, goals are spread over the inside of the curve.
   const radius = i32(shape.shr(3).and(15))
     .add(6)
     .mul(select(i32(16), i32(own.shr(28)), swarm.and(1).eq(1)));
@@ -114,7 +115,7 @@ const begin = fn('begin', { n: u32 }, { x: i32, y: i32, vx: i32, vy: i32 }, ({ n
 });
 
 const NOWHERE = -(2 ** 30);
-/** Distance in cells up to which points are pushed. */
+/** Points are pushed if they are nearer than this to the position `push`. The unit is cells. */
 const REACH = 56;
 
 /**
@@ -199,7 +200,8 @@ export function densityOf(context: Context, { x, y }: Points, controls: Controls
 }
 
 /**
- * For every dense cell, the first cell of its connected component of dense cells. All other cells get `NO_COMPONENT`.
+ * Labels the connected components of dense cells. The label of a dense cell is the index of the first cell of the
+ * cell's component. All other cells get `NO_COMPONENT`.
  */
 export function labelsOf(context: Context, { dense }: Density): Column<'u32'> {
   return connectedComponents(context, dense, { width: SIDE });

@@ -17,7 +17,8 @@ const server = createServer(async ({ url }, response) => {
   const name = pathname === '/' ? 'index.html' : pathname.slice(1);
   try {
     if (name === 'index.html') await buildPage(folder);
-    // Removes slashes from the requested name, so that no file outside of the folder can be read.
+    // Keeps only letters, digits, `_`, `.` and `-` of the requested name. Without slashes, the name cannot lead to a
+    // file outside the folder.
     const content = await readFile(join(folder, name.replaceAll(/[^\w.-]/g, '')));
     response.writeHead(200, { ...HEADERS, 'Content-Type': `${TYPES[extname(name)]}; charset=utf-8` }).end(content);
   } catch (error) {

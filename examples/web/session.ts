@@ -1,4 +1,4 @@
-// A session computes frames on one backend, one after another, until it is stopped.
+// A session computes one frame after another on the same backend, until the session is stopped.
 import { type Context, type DeviceEntry, open } from '../../page.ts';
 import { play, type StepTimes, type Told } from './frame.ts';
 import type { Controls } from './scene.ts';
@@ -6,7 +6,10 @@ import type { Controls } from './scene.ts';
 /** What the page shows about a frame. */
 export interface Shown extends Told {
   readonly pixels: Uint32Array;
-  /** Milliseconds until the host had the result; undefined if the frame was computed step by step. */
+  /**
+   * Milliseconds from the start of the frame until the host had read the number of components and the checksum;
+   * undefined if the frame was computed step by step.
+   */
   readonly computed: number | undefined;
   readonly steps: StepTimes | undefined;
 }
@@ -27,7 +30,7 @@ export interface SessionOptions {
   readonly fail: (error: unknown) => void;
 }
 
-/** Number of frames between two frames that are computed step by step, to measure the times of the steps. */
+/** One in this many frames is computed step by step, to measure the times of the steps. */
 const STEPS_EVERY = 20;
 
 /** Opens the backend and starts to compute frames. The first frame is computed even if the session is paused. */

@@ -4,13 +4,14 @@ export interface Contours {
   readonly x: Float32Array;
   readonly y: Float32Array;
   /**
-   * Distances of the contour points from the centre of their cell in pixels, 20 consecutive values per cell. The first
-   * point lies to the right of the centre. The next points follow clockwise on the image, because y points down.
+   * Distances, in pixels, from the centre of each cell to the points of the cell's contour: 20 consecutive values per
+   * cell. The first point lies to the right of the centre. The next points follow clockwise on the image, because y
+   * points down.
    */
   readonly radii: Float32Array;
 }
 
-/** Number of points in the contour of a cell, at equal angles. */
+/** Number of points in the contour of a cell. The points are at equal angles around the centre of the cell. */
 export const CONTOUR_POINTS = 20;
 
 const STEP = (2 * Math.PI) / CONTOUR_POINTS;
@@ -28,11 +29,11 @@ export function contourPoint({ x, y, radii }: Contours, cell: number, point: num
 }
 
 /**
- * For each pixel of a frame, the cell that owns the pixel: the cell's row + 1, or 0 for the background. A pixel can
+ * For each pixel of a frame, the cell that owns the pixel: the cell's index + 1, or 0 for the background. A pixel can
  * belong to a cell if the pixel's middle lies within the cell's contour. If several contours contain the middle, the
- * cell with the smallest relative distance owns the pixel. The relative distance is the distance from the cell's
- * centre, divided by the distance of the contour in the same direction. The pixel at a cell's centre always belongs to
- * that cell, unless an earlier cell has its centre in the same pixel.
+ * cell with the smallest relative distance owns the pixel. The relative distance is the distance from the cell's centre
+ * to the middle, divided by the distance from the centre to the contour in the direction of the middle. The pixel at a
+ * cell's centre always belongs to that cell, unless the centre of a cell with a lower index lies in the same pixel.
  */
 export function paintCells(width: number, height: number, cells: Contours): Uint32Array {
   const owner = new Uint32Array(width * height);

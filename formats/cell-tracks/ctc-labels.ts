@@ -27,8 +27,8 @@ const MAX_LABELS = 2 ** 16 - 1;
 /**
  * Starts a result. The label of a cell is the number of the cell's track. The challenge requires that a label occurs in
  * consecutive frames. So a track that reappears after a gap gets a new label, whose parent is the track's previous
- * label. Such new labels count down from 65,535. If all pixels of a cell belong to other cells, the cell is omitted in
- * that frame.
+ * label. Such new labels count down from 65,535. If all pixels of a cell belong to other cells in a frame, the labels
+ * of that frame omit the cell.
  */
 export function ctcLabels(width: number, height: number): CtcLabels {
   const pieces: LabelSpan[] = [];

@@ -32,8 +32,9 @@ export function shownGrey({ grey }: HostFrame, { black, white }: DisplayRange): 
 }
 
 /**
- * Converts a frame to bytes, and reduces its size so that the longer side has at most `longest` pixels. Each pixel of
- * the result is the mean of a square of `scale` × `scale` pixels.
+ * Converts a frame to bytes, and divides its width and height by `scale`. `scale` is the smallest whole number for
+ * which the longer side of the result has at most `longest` pixels. Each pixel of the result is the mean of a square of
+ * `scale` × `scale` pixels of the frame.
  */
 export function shrunkGrey(
   frame: HostFrame,

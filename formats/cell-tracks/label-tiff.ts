@@ -4,7 +4,7 @@ import { encodeBlock } from '../tiff/encode.ts';
 const HEADER_BYTES = 8;
 const DEFLATE = 8;
 
-/** Encodes labels as a 16-bit grey TIFF with one deflate strip, row by row from the top. */
+/** Encodes labels, given row by row from the top, as a 16-bit grey TIFF with one deflate strip. */
 export async function encodeLabelTiff(width: number, height: number, labels: Uint16Array): Promise<Uint8Array> {
   const strip = await encodeBlock(labels, {
     sample: 'u16',

@@ -39,8 +39,8 @@ const FIRST_WIDTH = 2 ** -12;
 
 /**
  * Creates an empty histogram. The bin width is a power of two. When a speed exceeds the range of the bins, pairs of
- * bins are merged, which doubles the width. So the counts do not depend on the order of the speeds. NaN and infinity
- * are not counted.
+ * bins are merged, which doubles the width. Merged bins have the counts that wide bins would have had from the start.
+ * So the counts do not depend on the order of the speeds. NaN and infinity are not counted.
  */
 export function speedHistogram(): SpeedHistogram {
   const counts = new Float64Array(BINS);

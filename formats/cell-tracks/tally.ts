@@ -16,7 +16,7 @@ export interface TrackFigures {
   /** Distribution of the speeds, in pixels per frame. */
   readonly speeds: SpeedDistribution;
   readonly paths: readonly TrackPath[];
-  /** The number n if the paths contain only every n-th frame; 1 if they contain all frames. */
+  /** The number n if the paths have points of every n-th frame only; 1 if the paths have points of all frames. */
   readonly pathsEvery: number;
   /**
    * The first frame of the video as bytes, with width and height divided by `scale`; undefined if the video has no

@@ -8,7 +8,7 @@ export interface TrackPaths {
   add(frame: TrackedFrame): void;
   /** The path of each track, in the order of the track numbers. Points are in the order of the frames. */
   list(): TrackPath[];
-  /** The number n if the paths contain only every n-th frame; 1 if they contain all frames. */
+  /** The number n if the paths have points of every n-th frame only; 1 if the paths have points of all frames. */
   every(): number;
 }
 
@@ -18,8 +18,8 @@ export interface TrackPath {
 }
 
 /**
- * Starts without points, and keeps at most `max` points. When there are more points, every second of the kept frames is
- * dropped.
+ * Creates a {@link TrackPaths} without points, which keeps at most `max` points. When `max` is exceeded, the points of
+ * every second kept frame are dropped.
  */
 export function trackPaths(max: number): TrackPaths {
   let kept: { readonly frame: number; readonly track: number; readonly x: number; readonly y: number }[] = [];

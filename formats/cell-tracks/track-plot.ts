@@ -72,8 +72,8 @@ function drawMap(figures: TrackFigures, scale: TrackScale, zoom: number): string
   const clip = `<clipPath id="track-frame"><rect width="${px(width * zoom)}" height="${px(height * zoom)}"/></clipPath>`;
   const lines = paths.map(({ track, points }) => {
     const color = hexColor(trackColor(track));
-    // Positions are relative to the centre of the upper left pixel, but SVG coordinates are relative to its corner. So
-    // add 0.5.
+    // Positions are relative to the centre of the upper left pixel, but SVG coordinates are relative to the upper left
+    // corner of that pixel. So 0.5 is added.
     const places = points.map(([x, y]) => `${px((x + 0.5) * zoom)},${px((y + 0.5) * zoom)}`);
     const [endX, endY] = places.at(-1)!.split(',');
     const dot = `<circle cx="${endX}" cy="${endY}" r="2.2" fill="${color}" stroke="${INK}" stroke-width="0.6"/>`;

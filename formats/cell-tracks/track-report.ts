@@ -6,7 +6,7 @@ import { speedFigures, type TrackRun } from './track-summary.ts';
 
 /**
  * The sections of a report that describe the tracks: statistics, a picture of the tracks, and notes. In a report, these
- * sections precede the sections about the run.
+ * sections precede the sections about the execution of the dataflow graph.
  */
 export async function trackSections(figures: TrackFigures, run: TrackRun): Promise<ReportSection[]> {
   const { notes, video, scale } = run;

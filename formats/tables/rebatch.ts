@@ -2,13 +2,16 @@ import type { HostColumn, HostTable } from '../../algorithms/tables/host-table.t
 import { bitWords, copyBits, setBits } from './bits.ts';
 import type { BatchOptions, TableBatch } from './table-file.ts';
 
-/** Options for reading rows that only this package uses, for example in its commands. */
+/** Public options for reading rows, and an option that only this package uses, for example in its commands. */
 export interface ReadOptions extends BatchOptions {
-  /** Whether a batch may store 64-bit integers and decimals as 32-bit ones, if all of them fit. */
+  /**
+   * Whether a batch may store a column of 64-bit integers or decimals with 32 bits per value, if all values of the
+   * column in the batch fit.
+   */
   readonly narrow?: boolean | undefined;
 }
 
-/** Some rows, as a reader returns them: a row group, a record batch or a block of a CSV. */
+/** Rows that a reader decodes together: a row group of Parquet, a record batch of Arrow or a block of CSV. */
 export interface Chunk {
   readonly rows: number;
   readonly columns: HostTable;
@@ -93,7 +96,7 @@ function joinedColumn(chunks: readonly Chunk[], name: string, rows: number): Hos
   return { ...head, ...validity, [head.type === 'string' ? 'codes' : 'values']: values } as HostColumn;
 }
 
-/** Arrays for a column's values, or for the codes of its strings. */
+/** Array of a column's cells: the values or, in a column of strings, the codes of the strings. */
 export type CellArray = Exclude<HostColumn, { type: 'string' }>['values'];
 
 export function arrayOf(column: HostColumn): CellArray {

@@ -5,9 +5,10 @@ export interface StringDictionary {
   /** The string of each code. Strings are only appended, so codes stay valid. */
   readonly strings: readonly string[];
   /**
-   * The code of the UTF-8 string in the bytes `from … to − 1`. A new string is appended. Expected O(bytes).
+   * Finds the code of the UTF-8 string in the bytes `from … to − 1`. Appends the string if the dictionary does not
+   * contain the string yet. Expected O(bytes).
    *
-   * @returns −1 if the bytes are not valid UTF-8.
+   * @returns The code; −1 if the bytes are not valid UTF-8.
    * @throws CapacityError `format/too-many-strings` if all strings together exceed 2 GiB.
    */
   codeOf(bytes: Buffer, from: number, to: number): number;

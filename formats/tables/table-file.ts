@@ -19,7 +19,7 @@ export type TableField = FieldType & {
   readonly nullable: boolean;
 };
 
-/** A column of a file whose type is not supported. */
+/** A column that cannot be read, because its type is not supported. */
 export interface UnreadField {
   readonly name: string;
   /** Description of the column's contents, such as `lists`. */
@@ -29,7 +29,7 @@ export interface UnreadField {
 /** Supported formats of tables. */
 export type TableFormat = 'parquet' | 'arrow' | 'csv';
 
-/** A table in a file, which can be read batch by batch, several times. */
+/** A table in a file. The rows can be read several times, batch by batch. */
 export interface TableFile {
   /** Name of the file in error messages. */
   readonly file: string;
@@ -73,7 +73,7 @@ export interface TableBatch {
   readonly columns: HostTable;
 }
 
-/** A type that the user declares for a CSV column, instead of the detected one. */
+/** A type that the user can declare for a CSV column. The declared type replaces the detected type. */
 export type DeclaredType = Exclude<FieldType['type'], 'decimal' | 'timestamp'> | `decimal(${number})` | 'timestamp';
 
 /** Options for opening a table. */

@@ -1,7 +1,7 @@
 /** A function that decompresses bytes. `length` is the decompressed length, which must be known. */
 export type Unpack = (bytes: Uint8Array, length: number) => Uint8Array;
 
-/** Maximum decompressed length. It is limited, because the decoder does not notice when it runs out of memory. */
+/** Maximum decompressed length. The limit is needed, because the decoder does not notice when it runs out of memory. */
 const MAX_BYTES = 2 ** 29;
 
 let loading: Promise<Unpack> | undefined;

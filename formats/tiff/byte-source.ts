@@ -85,7 +85,7 @@ function checkRange(file: string, size: number, offset: number, length: number, 
   if (!(offset >= 0 && length >= 0 && offset + length <= size)) throw truncated(file, size, offset, length);
 }
 
-/** The error for a file that ends too early, so that bytes which it should contain are missing. */
+/** The error for a file of `size` bytes that does not contain all of the `length` bytes from byte `offset` on. */
 export function truncated(file: string, size: number, offset: number, length: number, what = 'The file'): FormatError {
   return new FormatError('format/truncated', `${what} needs bytes beyond the end of the file.`, {
     expected: `bytes ${offset} to ${offset + length}`,

@@ -4,7 +4,7 @@ import { DeviceLostError } from '../../primitives/errors.ts';
 import { createThreadPool } from '../thread-pool.ts';
 import { decodeRun, type RunRequest } from './decode-run.ts';
 
-/** Threads that decode blocks directly into the cells of a window. The cells are in memory shared with the caller. */
+/** Threads that decode blocks. The cells are written directly to memory that is shared with the caller. */
 export interface DecodePool {
   /** Number of runs (groups of adjacent blocks) to decode at the same time, so that all threads are busy. */
   readonly lanes: number;
@@ -13,7 +13,7 @@ export interface DecodePool {
    * thread.
    */
   decode(request: RunRequest): Promise<void>;
-  /** Starts all threads immediately. Otherwise threads are started with the first runs. */
+  /** Starts all threads immediately. Without this call, threads are started when the first runs are decoded. */
   start(): void;
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface DecodePool {
 const MAX_THREADS = 16;
 
 /**
- * Creates a pool of decoding threads. The threads are started with the first runs.
+ * Creates a pool of decoding threads. The threads are started when the first runs (groups of blocks) are decoded.
  *
  * @param threads - Maximum number of threads. Default: one per core, at most 16.
  */
@@ -48,9 +48,10 @@ export function createDecodePool(threads?: number, start: () => Worker = startDe
   };
 }
 
-/** Starts a decoding thread. If the package runs from TypeScript source, a boot script installs a loader first. */
+/** Starts a decoding thread. If the package has not been built, a boot script enables the thread to run TypeScript. */
 export function startDecoder(): Worker {
   const entry = import.meta.url.endsWith('.ts') ? './decode-worker-boot.mjs' : './decode-worker.js';
-  // Do not pass the flags of the process on: loaders would be installed twice, and threads reject some flags.
+  // The thread does not get the flags of the process: module loaders would be installed twice, and threads reject some
+  // flags.
   return new Worker(new URL(entry, import.meta.url), { execArgv: [] });
 }

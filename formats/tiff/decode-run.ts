@@ -20,15 +20,15 @@ export interface RunRequest {
   readonly coding: BlockCoding;
   readonly pieces: readonly Piece[];
   /**
-   * The window whose cells are stored row by row in `cells`. If it is undefined, cells are stored block by block. In
-   * this case, `starts` contains, for every piece, the index of the first cell of its block.
+   * The window (rectangle of the raster) whose cells are stored row by row in `cells`. If the window is undefined,
+   * `cells` contains the cells block by block, and `starts[i]` is the index of the first cell of the block of piece i.
    */
   readonly window: Window | undefined;
   readonly starts?: readonly number[] | undefined;
   readonly cells: SharedArrayBuffer;
 }
 
-/** Reads and decodes the pieces of a run, and copies their cells. Synchronous, for worker threads. */
+/** Synchronously reads and decodes the pieces of a run, and copies their cells to shared memory. */
 export function decodeRun(request: RunRequest): void {
   const { coding, pieces, window, starts, cells, file } = request;
   const start = pieces[0]!.offset;
@@ -43,7 +43,7 @@ export function decodeRun(request: RunRequest): void {
   });
 }
 
-/** Buffer for compressed bytes. It is kept from one run for the next, because runs have similar sizes. */
+/** Buffer for the compressed bytes of a run. The buffer is reused for the next run, because runs have similar sizes. */
 let buffer = new Uint8Array(0);
 
 function readBytes({ descriptor, file, size }: RunRequest, offset: number, length: number): Uint8Array {

@@ -40,8 +40,8 @@ export const TAG = {
 export type TagName = keyof typeof TAG;
 
 /**
- * An image file directory of a TIFF. Values are read only when requested. Before memory is allocated for the values,
- * their size is compared with the size of the file.
+ * An image file directory of a TIFF. The values of a tag are not read before they are requested. Before memory is
+ * allocated for the values, their size is compared with the size of the file.
  */
 export interface TiffDirectory {
   /** Byte offset of the directory in the file. */
@@ -49,7 +49,7 @@ export interface TiffDirectory {
   readonly littleEndian: boolean;
   /** Number of values of a tag; 0 if the tag is absent. */
   count(tag: TagName): number;
-  /** Returns the first `max` values of a numeric tag, or all values without `max`; undefined if the tag is absent. */
+  /** Returns the first `max` (default 65,536) values of a numeric tag; undefined if the tag is absent. */
   numbers(tag: TagName, max?: number): Promise<Float64Array | undefined>;
   /** The first value of a numeric tag; undefined if the tag is absent. */
   number(tag: TagName): Promise<number | undefined>;

@@ -10,7 +10,7 @@ export interface Packing {
   readonly compression: 'none' | 'deflate';
   readonly level: number;
   readonly predictor: Predictor;
-  /** Number of words per row of a block. `interleaved` is the number of interleaved samples per cell. */
+  /** Number of samples in a row of a block. `interleaved` is the number of samples per cell. */
   readonly rowWords: number;
   readonly interleaved: number;
 }

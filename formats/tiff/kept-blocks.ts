@@ -1,8 +1,8 @@
 import type { Words } from './samples.ts';
 
 /**
- * A cache of decoded blocks that later windows may need. When the cache is full, the least recently used block is
- * removed first.
+ * A cache of decoded blocks. The caller may need a block again for another window (rectangle of the raster). When the
+ * cache is full, the least recently used block is removed first.
  */
 export interface KeptBlocks {
   has(block: number): boolean;

@@ -10,12 +10,12 @@ import { windowReader } from './windows.ts';
 export interface BandMask {
   /** Name of the mask in notes, such as `The mask in the file`. */
   readonly name: string;
-  /** Reads a window, row by row. A cell has no data if its value is 0. */
+  /** Returns one byte per cell of a window, row by row. The byte is 0 if the cell has no data. */
   read(window: Window, signal: AbortSignal | undefined): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
-/** The band for which masks are searched. */
+/** A band whose masks are to be found. */
 export interface MaskedBand {
   readonly source: ByteSource;
   readonly directory: TiffDirectory;
@@ -128,7 +128,7 @@ async function maskIn(
 
 type MaskRead = BandMask['read'];
 
-/** Converts a reader of masks of any type to a reader of bytes: 0 stays 0, and any other value means data. */
+/** Converts a reader of numbers to a reader of mask bytes. 0 stays 0 (no data), and any other number means data. */
 function wholeValues(read: (window: Window, signal: AbortSignal | undefined) => Promise<ArrayLike<number>>): MaskRead {
   return async (window, signal) => {
     const values = await read(window, signal);
@@ -137,8 +137,8 @@ function wholeValues(read: (window: Window, signal: AbortSignal | undefined) => 
 }
 
 /**
- * Converts a reader of bytes with eight cells each to a reader of one byte per cell. Each row of the mask begins at a
- * whole byte. The first cell is the high bit of a byte.
+ * Converts a reader of packed bytes (eight cells per byte) to a reader of one byte per cell. Each row of the mask
+ * begins with a new byte. The first cell in a byte is its high bit.
  */
 function readsBits(read: MaskRead): MaskRead {
   return async ({ column, row, columns, rows }, signal) => {

@@ -3,8 +3,9 @@ import type { Note } from '../../algorithms/notes.ts';
 import { parseNumber } from './nodata.ts';
 
 /**
- * Scale and offset of a band in GDAL's metadata. Bands are numbered from 1. Undefined if the metadata has neither, or
- * if they would not change any value. Adds a note if they are not usable numbers.
+ * Returns the scale (default 1) and the offset (default 0) of a band from GDAL's metadata. Bands are numbered from 1.
+ * Returns undefined if scale and offset would not change any value. If the scale or the offset is not a usable number,
+ * adds a note and returns undefined.
  */
 export function readScaling(metadata: string | undefined, band: number, notes: Note[]): Scaling | undefined {
   const scale = numberOf(itemOf(metadata, 'scale', band), 1);

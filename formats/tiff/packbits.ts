@@ -1,6 +1,6 @@
 /**
- * Decompresses a PackBits block (TIFF 6.0, section 9) to at most `size` bytes. In the block, one byte that is repeated
- * several times alternates with sequences of bytes that are copied.
+ * Decompresses a PackBits block (TIFF 6.0, section 9) to at most `size` bytes. The block is a sequence of packets. A
+ * packet contains either one byte to repeat or several bytes to copy.
  *
  * @returns The bytes; fewer than `size` if the block ends too early.
  */

@@ -16,21 +16,21 @@ export interface Piece {
   readonly packedBytes: number;
   readonly bytes: number;
   /**
-   * Whether no other window needs the piece. If so, the piece need not be cached. Always true for rows of uncompressed
-   * blocks.
+   * Whether the piece is decoded without the cache. True for a block that lies inside the window, so that adjacent
+   * windows do not need the block. Always true for rows of uncompressed blocks.
    */
   readonly whole: boolean;
 }
 
 /**
- * Maximum bytes that are read at once, either of an uncompressed block or of a run of blocks. A larger compressed block
- * is read alone.
+ * Maximum bytes that are read at once: rows of an uncompressed block, or a run (pieces that are close together in the
+ * file). A larger compressed block is read alone.
  */
 const RUN_BYTES = 4 * 2 ** 20;
 /**
- * Maximum decompressed bytes of a run. A larger block is decoded alone. The limits apply if there are no decoding
- * threads. Deflate is decompressed on libuv's threads, where large runs do no harm. The other compressions block the
- * calling thread, which can do other work only between two runs.
+ * Maximum decompressed bytes of a run, by compression. A larger block is decoded alone. The limits apply only to runs
+ * that are not sent to decoding threads. Deflate is decompressed on libuv's threads, where large runs do no harm. The
+ * other compressions block the calling thread, which can do other work only between two runs.
  */
 export const RUN_DECODED_BYTES: Readonly<Record<Compression, number>> = {
   none: RUN_BYTES,
@@ -89,8 +89,8 @@ function* listRows(window: Window, layout: BandLayout, block: number, left: numb
 }
 
 /**
- * Number of rows of a block that are decoded at once. A compressed block is decoded as a whole. Of an uncompressed
- * block, at most the rows of one read are decoded.
+ * Number of rows of a block that are decoded at once: all rows of a compressed block, or as many rows of an
+ * uncompressed block as fit in `RUN_BYTES` (at least one row).
  */
 export function rowsAtOnce(layout: BandLayout): number {
   if (layout.compression !== 'none') return layout.blockRows;
@@ -101,13 +101,13 @@ export function rowsAtOnce(layout: BandLayout): number {
 export type PieceRun = readonly Piece[];
 
 /**
- * Maximum gap between two pieces of a run in bytes. Reading the bytes of such a gap costs less than another read call.
+ * Maximum gap in bytes between two pieces of a run. Reading the bytes of the gap costs less than another read call.
  */
 const GAP_BYTES = 16 * 2 ** 10;
 
 /**
- * Groups pieces into runs of at most `decodedBytes` decompressed bytes. The blocks of the pieces must not be omitted
- * from the file.
+ * Groups pieces into runs of at most `decodedBytes` decompressed bytes. Every piece must be stored in the file, so the
+ * caller must leave out pieces of omitted blocks (sparse files).
  */
 export function groupRuns(pieces: Piece[], decodedBytes: number): PieceRun[] {
   pieces.sort((a, b) => a.offset - b.offset);

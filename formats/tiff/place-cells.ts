@@ -24,7 +24,7 @@ export function copyPiece(target: Words, window: Window, layout: BlockLayout, pi
   }
 }
 
-/** The window that the block of a piece covers. It may extend beyond the raster. */
+/** The rectangle of the block to which a piece belongs. The rectangle may extend beyond the raster. */
 export function blockOf({ left, top }: Place, { blockColumns, blockRows }: BlockLayout): Window {
   return { column: left, row: Math.floor(top / blockRows) * blockRows, columns: blockColumns, rows: blockRows };
 }

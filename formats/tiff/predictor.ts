@@ -2,7 +2,7 @@ import { LITTLE_ENDIAN_MACHINE, type Words } from './samples.ts';
 
 /**
  * Undoes TIFF's horizontal differencing (predictor 2, TIFF 6.0 section 14) in place. Each stored value is the
- * difference from the sample `stride` positions earlier in the row, modulo the word size.
+ * difference from the sample `stride` positions earlier in the row, modulo 2^b for samples of b bits.
  */
 export function undoDifferences(words: Words, rowWords: number, stride: number): void {
   for (let row = 0; row + rowWords <= words.length; row += rowWords) addUp(words, row, row + rowWords, stride);

@@ -4,8 +4,8 @@ import { type Column, type Context, fn, gather, neighbours, select, sequence, st
 const AROUND = [-1, 0, 1].flatMap((y) => [-1, 0, 1].map((x) => [x, y] as const)).filter(([x, y]) => x !== 0 || y !== 0);
 
 /**
- * The cell to which water flows from a cell: the first of its lowest neighbours if they are lower than the cell, else
- * the cell itself.
+ * The cell to which water flows from a cell: the lowest neighbour, or the first of several equally low neighbours. If
+ * no neighbour is lower than the cell, the result is the cell itself.
  */
 const downhill = fn('downhill', { height: neighbours(u32), cell: neighbours(u32) }, u32, ({ height, cell }) => {
   let [lowest, target] = [height.at(0, 0), cell.at(0, 0)];
@@ -17,12 +17,12 @@ const downhill = fn('downhill', { height: neighbours(u32), cell: neighbours(u32)
 });
 
 /**
- * The drainage basins of a terrain. For every cell, returns the cell where its water ends: water flows to the lowest
- * neighbour until it reaches a cell without a lower neighbour. There is one basin for each such cell.
+ * The drainage basins of a terrain. Water flows from each cell to the lowest neighbour, until it reaches a cell without
+ * a lower neighbour. For every cell, returns the cell in which the water ends. There is one basin for each end.
  *
- * The method is pointer jumping. At first, every cell stores where its water is after one step. In each round, a cell
- * reads what is stored at that place, and so knows where its water is after twice as many steps: two, then four, and so
- * on. Work O(n log n), span O(log n).
+ * The method is pointer jumping. At first, every cell stores the cell that its water reaches after one step. In each
+ * round, every cell looks up what the stored cell stores, and stores that cell instead. This doubles the number of
+ * steps in each round: two, then four, and so on. Work O(n log n), span O(log n).
  *
  * @param heights - Heights of the cells, row by row.
  * @param width - Number of cells per row.

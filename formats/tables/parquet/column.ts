@@ -13,7 +13,10 @@ import { checkedStruct } from './thrift-check.ts';
 /** Maximum size of a decompressed page. A larger size indicates a damaged file. */
 const MAX_PAGE_BYTES = 2 ** 28;
 
-/** Memory that is reused for the next row group or page, because allocating memory takes longer than filling it. */
+/**
+ * Memory for the values and codes of a column. The memory can be reused for the next row group or page, because
+ * allocating memory takes longer than filling it.
+ */
 export interface ReadingMemory {
   /**
    * Memory for the values of a column in a row group. If memory is reused, each call invalidates the values of the
@@ -51,8 +54,8 @@ interface Reading {
   readonly values: Values;
   readonly validity: Uint32Array | undefined;
   /**
-   * The values of the dictionary page, to which the codes in other pages refer; undefined if there has been no
-   * dictionary page.
+   * The values of the dictionary page. Codes in other pages are indices of these values. Undefined if no dictionary
+   * page has been read.
    */
   dictionary: Values | undefined;
   /** Number of rows read so far. */
@@ -224,7 +227,7 @@ function readCodes({ dictionary, memory }: Reading, bytes: Buffer, at: number, i
   gather(dictionary, codes, into);
 }
 
-/** Decodes booleans stored as runs, which are preceded by their length in bytes. */
+/** Decodes booleans in the RLE/bit-packing hybrid encoding. The length of the encoded bytes is stored before them. */
 function readRuns(_: PlainColumn, bytes: Buffer, at: number, into: Values): void {
   requireBytes(bytes, at, 4);
   const end = at + 4 + bytes.readUInt32LE(at);

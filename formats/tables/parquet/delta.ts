@@ -62,8 +62,8 @@ function numberAt(bytes: Buffer, start: number): [number: number, end: number] {
  * DuckDB stores u32 values of 2^31 and more in this way. Other writers store the i32 that has the same 32 bits.
  */
 function hasWideFirst(bytes: Buffer, at: number): boolean {
-  // A byte of a varint contains 7 bits of the number, and a flag that another byte follows. The lowest bit of the
-  // number is its sign.
+  // Each byte of a varint contains 7 bits of the number, the low bits first, and a flag that another byte follows. So
+  // bit 4 (mask 16) of the fifth byte is the 33rd bit of the number.
   const isLong = bytes.subarray(at, at + 4).every((byte) => byte >= 128);
   return isLong && (bytes[at + 4]! & 16) !== 0;
 }

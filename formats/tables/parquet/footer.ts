@@ -42,7 +42,7 @@ export interface ColumnChunk {
   readonly length: number;
 }
 
-/** Reads the metadata at the end of a Parquet file, and checks that the metadata fits the size of the file. */
+/** Reads and checks the metadata at the end of a Parquet file. For example, every column must lie inside the file. */
 export async function readFooter(source: ByteSource): Promise<ParquetFooter> {
   const { file, size } = source;
   if (size < MAGIC_BYTES + TAIL_BYTES) throw damaged('The file', `it has ${size} bytes`, { file });
@@ -131,7 +131,7 @@ function chunkOf(
     Number(data.total_compressed_size),
   ];
   const start = dictionary > 0 && dictionary < page ? dictionary : page;
-  // In a damaged file, a field may have another type, such as a number with a fraction.
+  // In a damaged file, a field may have the wrong type, so that `start` or `length` is a fraction or NaN.
   const isWhole = Number.isSafeInteger(start) && Number.isSafeInteger(length);
   if (!(isWhole && start >= MAGIC_BYTES && length >= 0 && start + length <= end)) {
     throw new RangeError(`the column ${data.path_in_schema.join('.')} would lie at ${start} with ${length} bytes`);

@@ -1,9 +1,9 @@
 import { copyByteBits, countBits, setBits } from '../bits.ts';
 
 /**
- * Called for each run of Parquet's RLE/bit-packing hybrid encoding. `first` is the index of the run's first value, and
- * `count` the number of its values. All values of the run are equal to `value` or, if `value` is −1, they are packed
- * bits that begin at byte `at`.
+ * Called for each run (group of consecutive values) of Parquet's RLE/bit-packing hybrid encoding. `first` is the index
+ * of the run's first value, and `count` is the number of values in the run. If `value` is −1, the values are packed
+ * bits that begin at byte `at`. Otherwise all values are equal to `value`.
  */
 type VisitRun = (first: number, count: number, value: number, at: number) => void;
 
@@ -27,7 +27,8 @@ function visitRuns(bytes: Uint8Array, start: number, end: number, width: number,
     const isPacked = (head & 1) === 1;
     const length = isPacked ? Math.floor(head / 2) * 8 : Math.floor(head / 2);
     const taken = Math.min(length, count - first);
-    // The last packed run may be padded to a multiple of eight values. Only the bytes of the needed values must exist.
+    // The last packed run may be padded to a multiple of eight values. The check ignores the padding: only the bytes of
+    // the needed values must exist.
     const min = isPacked ? Math.ceil((taken * width) / 8) : valueBytes;
     if (at + min > end) throw new RangeError('its runs are cut off');
     let value = -1;
@@ -59,7 +60,8 @@ export function readHybrid(
 }
 
 /**
- * Unpacks values of up to 24 bits. Such a value fits in a 32-bit integer together with the other bits of its last byte.
+ * Unpacks values of up to 24 bits. `held` contains at most 24 bits of a value and 7 bits of the next value, which fit
+ * in a 32-bit integer.
  */
 function unpack(bytes: Uint8Array, start: number, width: number, into: Uint32Array, first: number, count: number) {
   const mask = (1 << width) - 1;

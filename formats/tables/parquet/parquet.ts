@@ -94,8 +94,8 @@ async function bytesOf(
   if (group === undefined) return [];
   const reading = chosen.map(({ index }) => source.read(group.chunks[index]!.start, group.chunks[index]!.length));
   const all = Promise.all(reading);
-  // The error is thrown where the bytes are awaited. If the consumer stops before that, this handler prevents an
-  // unhandled rejection.
+  // If reading fails, the error is thrown where the bytes are awaited. If the consumer stops before the bytes are
+  // awaited, this handler prevents an unhandled rejection.
   all.catch(() => {});
   return (await all).map((bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 }

@@ -143,7 +143,7 @@ function readFixed(field: TableField, bytes: Buffer, start: number, width: numbe
   }
 }
 
-/** Converts a big-endian integer in two's complement. */
+/** Converts the bytes `from … to − 1`, a big-endian integer in two's complement, to a bigint. */
 function bigEndian(bytes: Buffer, from: number, to: number): bigint {
   if (from === to) throw new RangeError('a decimal has no bytes');
   let value = BigInt(bytes.readInt8(from));
@@ -164,7 +164,10 @@ function readByteArrays(column: PlainColumn, bytes: Buffer, start: number, into:
   }
 }
 
-/** Stores a byte array as one value of a column: the code of a string in the dictionary, or a decimal. */
+/**
+ * Converts the byte array `from … to − 1` to a value of a column, and stores the value in `into[at]`. The value is a
+ * decimal or the dictionary code of a string.
+ */
 export function storeBytes(
   { dictionary }: PlainColumn,
   bytes: Buffer,

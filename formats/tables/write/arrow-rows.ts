@@ -24,8 +24,8 @@ import type { TableField } from '../table-file.ts';
 import type { Rows, RowsWriter } from './text-writers.ts';
 
 /**
- * Writes an Arrow IPC file, with one record batch per call of `add`. Decimals are written with 128 bits, which all
- * readers support.
+ * Returns a writer of an Arrow IPC file. Each call of the writer's method `add` produces a record batch. Decimals are
+ * written with 128 bits, which all readers support.
  */
 export function arrowRows(fields: readonly TableField[]): RowsWriter {
   const none: Rows = { rows: 0, columns: Object.fromEntries(fields.map((field) => [field.name, emptyColumn(field)])) };
@@ -99,7 +99,7 @@ function buffersOf(column: HostColumn, length: number): object {
   }
 }
 
-/** Converts decimals to 128 bits: two words per value, the low word first. */
+/** Converts decimals to 128 bits: two 64-bit integers per value, the low half first. */
 function wideDecimals(units: BigInt64Array | Int32Array, length: number): BigUint64Array {
   const words = new BigInt64Array(2 * length);
   for (let row = 0; row < length; row++) {

@@ -15,10 +15,10 @@ import {
 import type { TableField } from '../table-file.ts';
 
 const validity: Kind = optional(anInstance(Uint32Array));
-// The strings themselves are not checked, because there may be many of them, and all batches share them.
+// The strings in the array are not checked, because a dictionary may be large and is shared by all batches.
 const dictionary: Kind = where('an array of texts', Array.isArray);
 
-/** Validator of a batch of rows. The columns of the batch must match the fields. */
+/** Returns a validator of batches of rows. A batch must contain a matching column for every field. */
 export function rowsOf(fields: readonly TableField[]): Kind {
   return (part, path, homes) => {
     const flaw = aRecord({

@@ -51,8 +51,8 @@ function decimalText(units: bigint, scale: number): string {
  * sign, as in ISO 8601.
  */
 function dateText(days: number): string {
-  // Years are counted from March, so that a leap day is the last day of a year (Hinnant, chrono-compatible low-level
-  // date algorithms).
+  // Days are counted from 0000-03-01. If years begin in March, a leap day is the last day of a year (Hinnant,
+  // chrono-compatible low-level date algorithms).
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
   const ofEra = shifted - era * 146_097;

@@ -16,8 +16,8 @@ export interface RowsWriter {
 }
 
 /**
- * Writes CSV according to RFC 4180, except that lines end with a line feed. Null is an empty field, an empty string is
- * `""`.
+ * Returns a writer of CSV according to RFC 4180, except that lines end with a line feed. Null is an empty field, and an
+ * empty string is `""`.
  */
 export function csvRows(fields: readonly TableField[]): RowsWriter {
   const line = (cells: readonly string[]): string => `${cells.join(',')}\n`;
@@ -42,7 +42,7 @@ function quoted(text: string): string {
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Writes a JSON array with one object per row, each on its own line. */
+/** Returns a writer of a JSON array. Each row becomes an object on its own line. */
 export function jsonRows(fields: readonly TableField[]): RowsWriter {
   let separator = '\n';
   const line = (cells: readonly string[]): string => {
@@ -53,7 +53,7 @@ export function jsonRows(fields: readonly TableField[]): RowsWriter {
   return { begin: () => '[', add: (rows) => linesOf(fields, rows, jsonCell, line), end: () => '\n]\n' };
 }
 
-/** Writes JSON lines: one object per row, each on its own line. */
+/** Returns a writer of JSON lines. Each row becomes an object on its own line. */
 export function jsonLines(fields: readonly TableField[]): RowsWriter {
   const line = (cells: readonly string[]): string => `${objectOf(fields, cells)}\n`;
   return { begin: () => '', add: (rows) => linesOf(fields, rows, jsonCell, line), end: () => '' };
@@ -65,8 +65,8 @@ function objectOf(fields: readonly TableField[], cells: readonly string[]): stri
 
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 /**
- * Greatest decimal that is written as a number, here without its decimal point. Up to 15 digits survive conversion to
- * f64 and back.
+ * Greatest decimal that is written as a JSON number, given without its decimal point. Decimals of up to 15 digits
+ * survive conversion to f64 and back.
  */
 const MAX_EXACT_DECIMAL = 10n ** 15n - 1n;
 

@@ -48,13 +48,14 @@ const ARGUMENTS = {
 };
 
 /**
- * Writes batches of rows as CSV, JSON, JSON lines or an Arrow IPC file. The file appears under its name when it is
- * complete.
+ * Writes batches of rows as CSV, JSON, JSON lines or an Arrow IPC file. A file appears under its name only when all
+ * batches have been written.
  *
- * Nulls become empty fields in CSV, `null` in JSON, and validity bits in Arrow. Numbers in text have as few digits as
- * needed to restore the value. 64-bit integers and decimals are exact. In JSON, integers beyond 2⁵³ − 1, decimals of
- * more than 15 digits, NaN and infinities are strings. Dates and times are written as in ISO 8601. In CSV, an empty
- * string is `""`, which {@link openTable} distinguishes from null. In Arrow, each batch becomes one record batch.
+ * Nulls become empty fields in CSV, `null` in JSON, and validity bits in Arrow. In CSV and JSON, a number has as few
+ * digits as needed to restore the value. 64-bit integers and decimals are exact. In JSON, integers beyond 2⁵³ − 1,
+ * decimals of more than 15 digits, NaN and infinities are strings. Dates and times are written as in ISO 8601. In CSV,
+ * an empty string is `""`, which {@link openTable} distinguishes from null. In Arrow, each batch becomes one record
+ * batch.
  *
  * @param fields - The columns to write, in order. Batches may have further columns, which are ignored.
  * @throws ArgumentError if a batch lacks a field; UsageError `output/unwritable`, `output/unknown-format`;
