@@ -23,8 +23,8 @@ export interface Lookup {
   reading(buffer: DeviceBuffer, word: number): DeviceBuffer;
   writing(buffer: DeviceBuffer): DeviceBuffer;
   /**
-   * The part of the replacement that holds the elements of `buffer`, as an offset and a number of elements. Undefined
-   * means the whole replacement.
+   * The part of the replacement buffer that holds the elements of `buffer`, as an offset and a number of elements.
+   * Undefined means the whole replacement buffer.
    */
   range?(buffer: DeviceBuffer): { readonly offset: number; readonly capacity: number } | undefined;
   /** The value that replaces the value of a uniform. If this method is missing, uniforms keep their values. */
@@ -159,8 +159,8 @@ function bindingAt(binding: ArrayBinding, at: Lookup): ArrayBinding {
 }
 
 /**
- * Restricts an array to the part of its buffer that a range describes. The array's length is cut to the length of the
- * range.
+ * Restricts an array to a part of its new buffer: `capacity` elements from `offset`. The array is cut at the end of
+ * this part.
  */
 function within(
   binding: ArrayBinding,
@@ -170,7 +170,7 @@ function within(
   const max = Math.max(0, capacity - binding.offset);
   const bounded =
     typeof length === 'number' ? Math.min(length, max) : { ...length, limit: Math.min(length.limit, max) };
-  // If the array begins past the end of the range, its offset is cut too, which leaves it empty.
+  // An array that begins past the end of the part is empty; its offset is cut to the end of the part.
   return { ...binding, offset: Math.min(binding.offset, capacity) + offset, length: bounded };
 }
 

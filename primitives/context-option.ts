@@ -17,7 +17,9 @@ export interface ContextOption {
 
 const OPTIONS: FieldKinds<ContextOption> = { context: anything };
 
-/** Runs a primitive that has only the option `context` in the context that the caller gave, if any. */
+/**
+ * Runs a primitive whose only option is `context`. If the caller gave a context, the primitive runs in that context.
+ */
 export function inContext<R>(primitive: string, options: ContextOption | undefined, run: () => R): R {
   requireOptions(primitive, OPTIONS, options);
   return inNamedContext(primitive, options, run);

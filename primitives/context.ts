@@ -60,8 +60,8 @@ import {
 import { watchedBackend } from './watched-backend.ts';
 
 /**
- * Maximum number of pipelines in the cache of {@link Context.step}, in which the library keeps pipelines that it
- * prepares itself.
+ * Maximum number of pipelines in the cache of {@link Context.step}. The cache holds pipelines that the library itself
+ * prepares, for steps that it repeats.
  */
 const MAX_STEPS = 64;
 
@@ -72,8 +72,7 @@ const MAX_STEPS = 64;
 export class Context {
   readonly backend: Backend;
   /**
-   * The automatically stored columns: the library stores results of views in them, so that later commands can reuse
-   * the results.
+   * Columns in which the library automatically stores results of views, so that later commands can reuse the results.
    *
    * @internal
    */
@@ -173,8 +172,8 @@ export class Context {
         return isClosed();
       },
     });
-    // The backend of a recording is not watched: while a pipeline is recorded, nothing is read or lent, and no capacity
-    // is checked.
+    // The backend of a recording needs no `watchedBackend`: while a pipeline is recorded, nothing is read or lent, and
+    // no capacity is checked.
     if (recording !== undefined) {
       this.backend = backend;
       return;
@@ -259,19 +258,20 @@ export class Context {
    * - The buffer stays yours: the context never writes to it, and disposing of the column does not destroy the buffer.
    *   The buffer needs the usage `STORAGE`, and also `COPY_SRC` if its elements are read to the host. Do not destroy or
    *   map the buffer before the column is disposed of.
-   * - Commands see the contents at the time they are handed to the queue: {@link Context.submit}, `read`, `count`,
-   *   `sync` and `lend` hand over all commands issued so far before they return. A view is evaluated by the commands
-   *   that read it, so after the buffer changes, a view of it gives other values; `materialize` stores the current
-   *   ones. Calls that you await, and commands that wait for memory, read the buffer later: do not change the buffer
-   *   until they are done.
+   * - A command sees the contents that the buffer has when the command is handed to the queue.
+   *   {@link Context.submit}, `read`, `count`, `sync` and `lend` hand over all commands issued so far before they
+   *   return. A view is evaluated by each command that reads it. So a view of the buffer gives other values after the
+   *   buffer changes; `materialize` stores the current values. Calls that you await, and commands that wait for memory,
+   *   read the buffer later: do not change the buffer until these calls and commands are done.
    * - If the device is lost, everything computed from the buffer is lost too, even with the option `failover`. Reads of
-   *   such columns throw `buffer/lost`, unless they were copied to the host before.
+   *   columns computed from the buffer throw `buffer/lost`, unless the columns were copied to the host before.
    *
-   * @throws {@link ArgumentError} `buffer/no-device` on other contexts, `buffer/usage`, `buffer/range` if the elements
-   * are not all inside the buffer, `buffer/own` for a buffer that the context has lent. The device may also refuse the
-   * buffer later, because the buffer belongs to another device, is destroyed or is mapped. Then reads throw
-   * `buffer/refused`. This affects the results of commands that are submitted together with a command that reads the
-   * buffer, and of commands that are submitted later, until the device has reported the refusal.
+   * @throws {@link ArgumentError} `buffer/no-device` on other contexts, `buffer/usage` if the buffer lacks the usage
+   * `STORAGE`, `buffer/range` if the elements are not all inside the buffer, `buffer/own` for a buffer that the context
+   * has lent. The device may also refuse the buffer later, because the buffer belongs to another device, is
+   * destroyed or is mapped. Then reads throw `buffer/refused`. The refusal affects the results of commands that are
+   * submitted together with a command that reads the buffer. Until the device has reported the refusal, it also affects
+   * the results of commands that are submitted later.
    *
    * @example
    * const adapter = await (await openTestGpu()).requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
@@ -293,8 +293,8 @@ export class Context {
    * been opened with the option `device`.
    *
    * The buffer has the usages `VERTEX`, `INDEX`, `INDIRECT`, `STORAGE` and `COPY_SRC`. Do not write to the buffer. It
-   * stays valid until you release it, even if the column is disposed of or its scope ends earlier. Closing the context
-   * destroys the buffer, even if it is not released.
+   * stays valid until you release it, even if the column is disposed of or the column's scope ends before that.
+   * Closing the context destroys the buffer, even if it is not released.
    *
    * @throws {@link ArgumentError} `buffer/no-device` on other contexts, `buffer/split` if the column spans several
    * buffers, `buffer/spilled` if the column is on the host or waits for memory.
@@ -333,16 +333,16 @@ export class Context {
   }
 
   /**
-   * Lends the elements of a column as a typed array, after all commands issued so far. On the workers backend, the
-   * array is the memory of the column itself; on other backends, it is a copy. Views are stored first. Do not write to
-   * the array.
+   * Lends the elements of a column as a typed array, as they are after all commands issued so far. On the workers
+   * backend, the array is the memory of the column itself; on other backends, it is a copy. If the column is a view,
+   * its elements are computed and stored first. Do not write to the array.
    *
-   * The array stays valid until you release it, even if the column is disposed of earlier. Until then, commands that
-   * write to the column throw `array/lent`, on every backend. To fill memory without a copy, pass a callback to
-   * {@link Context.upload}.
+   * The array stays valid until you release it, even if you dispose of the column before. Until you release the array,
+   * commands that write to the column throw `array/lent`, on every backend. To fill memory without a copy, pass a
+   * callback to {@link Context.upload}.
    *
-   * @throws {@link ArgumentError} `column/type` if the argument is not a single column; {@link CapacityError} as
-   * {@link Context.read}.
+   * @throws {@link ArgumentError} `column/type` if the argument is not a single column.
+   * @throws {@link CapacityError} under the conditions of {@link Context.read}.
    *
    * @example
    * const context = await open({ backend: 'workers', workers: 1 });
@@ -364,7 +364,7 @@ export class Context {
     return (await lending)[0] as LentArray<T>;
   }
 
-  /** A new stored column for the results of a primitive. Its contents are undefined until a command writes them. */
+  /** Returns a new column for the results of a primitive. Its elements are undefined until a command writes them. */
   stored<T extends ScalarType>(type: T, length: number | DeviceLength): Column<T> {
     requireOneOf('stored', 'type', type, SCALAR_TYPES);
     requireLength(length, 'stored');
@@ -376,8 +376,8 @@ export class Context {
   }
 
   /**
-   * Allocates 32-bit words on the device. They are freed with the current scope. If only the device knows how many
-   * rows the words will hold, `count` is the memory of this number.
+   * Allocates 32-bit words on the device. The words are freed at the end of the current scope. If only the device knows
+   * how many rows the words will hold, pass as `count` the memory that holds the number of rows.
    */
   allocate(words: number, count?: Memory): Memory {
     if (!Number.isInteger(words) || words < 0) throw wrongArgument('allocate', 'words', words, 'a whole number from 0');
@@ -404,8 +404,8 @@ export class Context {
   }
 
   /**
-   * Stores the views in a table. Every column of the result is stored, so it can be captured by functors and read at
-   * any index.
+   * Evaluates the views among the columns of a table and stores their elements. Functors can capture every column of
+   * the result, and read it at any index.
    */
   materialize<C extends Table>(table: C): C {
     const columns = columnsOf(table, 'materialize', 'table');
@@ -417,9 +417,9 @@ export class Context {
   }
 
   /**
-   * Stores a view like {@link Context.materialize}, but evaluates it only at the first call. Later calls for the same
-   * view reuse the stored elements, which are kept as long as the view and its inputs live, unless memory runs short.
-   * The caller must dispose of the returned column.
+   * Stores the elements of a view like {@link Context.materialize}, but evaluates the view only at the first call.
+   * Later calls for the same view return a new column over the same elements. The caller must dispose of every returned
+   * column. The elements are kept as long as the view and its inputs live, unless memory runs short.
    *
    * @internal
    */
@@ -441,8 +441,8 @@ export class Context {
    * their scope before the promise settles. If the context is closed before the copy is done, the promise rejects with
    * `device/closed`.
    *
-   * @throws {@link CapacityError} `capacity/outgrown` if a column derives from the result of a primitive whose rows
-   * exceeded its capacity. Every read of such a column throws; other columns of the context are not affected.
+   * @throws {@link CapacityError} `capacity/outgrown` if a column derives from the result of a primitive, and this
+   * result has more rows than its capacity. Every read of such a column throws; other columns are not affected.
    * @throws {@link ArgumentError} `read/into` if `into` is not an array of the column's type, `read/into-length` if the
    * array is too short. If only the device knows the length, `read/into-length` is thrown once the length is known,
    * before anything is written.
@@ -481,7 +481,7 @@ export class Context {
   /**
    * Waits for the number of rows of a table. You may dispose of the table before the promise settles.
    *
-   * @throws {@link CapacityError} as {@link Context.read}.
+   * @throws {@link CapacityError} under the conditions of {@link Context.read}.
    */
   async count(table: Table): Promise<number> {
     const columns = columnsOf(table, 'count', 'table');
@@ -494,10 +494,10 @@ export class Context {
   }
 
   /**
-   * Waits until all commands issued so far are done. If a capacity was exceeded, only columns that derive from it are
-   * affected. `sync` throws if a given table has such a column; otherwise, reading such a column throws.
+   * Waits until all commands issued so far are done. If a result has exceeded its capacity, `sync` throws only if one
+   * of the given tables has a column that derives from this result. Later reads of such columns throw in any case.
    *
-   * @throws {@link CapacityError} as {@link Context.read}, for the columns of the tables.
+   * @throws {@link CapacityError} under the conditions of {@link Context.read}, for the columns of the tables.
    */
   async sync(...tables: readonly Table[]): Promise<void> {
     const columns = tables.flatMap((table) => columnsOf(table, 'sync', 'table'));
@@ -509,11 +509,12 @@ export class Context {
   }
 
   /**
-   * Runs a pipeline (a function that calls primitives) and then frees all memory that it allocated. Only the memory of
-   * its result is kept: the enclosing scope frees it. If the pipeline throws, all memory that it allocated is freed.
-   * The pipeline must not be asynchronous: read its result outside.
+   * Runs a pipeline (a function that calls primitives). Then frees all memory that the pipeline allocated, except the
+   * memory of its result, which the enclosing scope frees. If the pipeline throws, all memory that it allocated is
+   * freed. The pipeline must not be asynchronous: read its result outside the pipeline.
    *
-   * @throws {@link ArgumentError} `context/async-scope` if the pipeline returns a promise, or a value with one inside.
+   * @throws {@link ArgumentError} `context/async-scope` if the pipeline returns a promise, or a value that contains a
+   * promise.
    */
   scope<R>(pipeline: () => R): R {
     requireFunction('scope', 'pipeline', pipeline);
@@ -525,9 +526,9 @@ export class Context {
   /**
    * Frees the memory of the columns in a value. For a stored column or a slice of one, this is the memory of the
    * elements. For a view, it is the memory that was allocated only for that view, but not the memory of its input
-   * columns. Columns of one view are freed together. A device count (a length that only the device knows) is freed with
-   * the last of its columns. Disposing of a column twice is no error, but using a freed column, or a view of one, is an
-   * error.
+   * columns. If several columns are results of one view, their memory is freed together. A device count (a length that
+   * only the device knows) is freed with the last column that has this length. Disposing of a column twice has no
+   * effect, but using a freed column, or a view of a freed column, is an error.
    */
   dispose(...tables: readonly unknown[]): void {
     for (const table of tables) requireNoPromise('dispose', 'tables', table);
@@ -553,15 +554,15 @@ export class Context {
    *   by `uniform(type)`. Columns that the function uses but that are not arguments are read anew at each call.
    * - The arguments of the function are columns whose lengths only the device knows. The function must not wait
    *   (`read`, `count`, `expand` without a capacity). It must not branch in JavaScript on a length or a uniform,
-   *   because these have no values while it is recorded; `capacity` has a value.
+   *   because lengths and uniforms have no values during the recording. It may branch on the `capacity` of a column.
    * - A result stays valid until you dispose of it or its scope ends. Later calls then reuse its memory. Memory for two
    *   results is allocated at the start, and more if more results are in use at the same time.
-   * - Memory for intermediate columns is allocated once and reused by later calls. If memory runs short, it is freed.
+   * - Memory for intermediate columns is allocated once and reused by later calls, but is freed if memory runs short.
    *
    * @throws {@link ArgumentError} `prepare/waits`, `prepare/decision` and `prepare/written` if the function waits,
    * branches, or writes to columns that it did not create. Calls throw `prepare/capacity` if a table has more rows than
    * its declared capacity, `prepare/column` for a column of another type or packing, `prepare/argument` for a missing
-   * or unknown one, and `prepare/disposed` after `dispose`.
+   * or unknown argument, and `prepare/disposed` after `dispose`.
    *
    * @example
    * const above = fn({ x: f32, min: uniform(f32) }, bool, ({ x, min }) => x.gt(min));
@@ -581,10 +582,10 @@ export class Context {
   }
 
   /**
-   * A prepared pipeline for a step that the library repeats. It is prepared at the first request with its key, and kept
-   * in a bounded cache. If memory runs short, the memory of cached pipelines is freed. Results of cached pipelines are
-   * freed like results of ordinary calls. Returns undefined inside a pipeline that is being prepared or explained,
-   * because there each primitive must be called individually.
+   * Returns a prepared pipeline for a step that the library repeats. The first call with a `key` prepares the pipeline
+   * and keeps it in a bounded cache. If memory runs short, the memory of cached pipelines is freed. Results of cached
+   * pipelines are freed like results of ordinary calls. Returns undefined while `prepare` or `explain` runs a pipeline,
+   * because then each primitive must be called individually.
    *
    * @internal
    */
@@ -674,7 +675,10 @@ export class Context {
     await this.close();
   }
 
-  /** Submits all commands issued so far, so that they run before the next submission of the owner of the device. */
+  /**
+   * If the device belongs to the user, submits all commands issued so far. They then run before any work that the user
+   * submits later.
+   */
   #handOver(): void {
     if (this.backend.shared !== undefined) this.backend.submit?.();
   }
@@ -692,7 +696,7 @@ export class Context {
     throw home.recording?.outer === this ? waits() : mixedContexts(primitive);
   }
 
-  /** Stores the views among the columns. Views of the same length are stored by one launch. */
+  /** Returns the columns, with views replaced by stored columns. One launch stores all views of the same length. */
   #materializeAll(columns: readonly Column[], call: 'materialize' | 'read'): Column[] {
     return this.scope(() => {
       const stored = new Map<Column, Column>();
@@ -751,7 +755,7 @@ export class Context {
     const { length, capacity, source } = column;
     if (source.kind === 'stored') alive(source.memory);
     if (typeof length === 'number') return readElements(this.backend, column, length, into);
-    // If the buffer is borrowed, its contents may have changed by the time the count is known.
+    // A borrowed buffer must be read at once, because its owner may change its contents before the count is known.
     const canWait = source.kind === 'view' || !source.memory.borrowed;
     if (canWait && capacity > ROWS_READ_AT_ONCE) return this.#lateReads.read(column, countOnce(length), into);
     const [count, rows] = await Promise.all([countOnce(length), readElements(this.backend, column, capacity)]);
@@ -766,8 +770,8 @@ function requireMemory(call: string, argument: string, given: Memory): void {
 }
 
 /**
- * Maximum capacity at which a read copies the rows together with their number, if only the device knows the number.
- * That saves a second wait.
+ * Maximum capacity of a column whose rows are read before the host knows their number. Such a read copies all rows up
+ * to the capacity at the same time as the number, which saves a second wait.
  */
 const ROWS_READ_AT_ONCE = 65536;
 

@@ -75,7 +75,7 @@ export function removeIf<C extends Table>(table: C, remove: Predicate, options?:
   return inContext('removeIf', options, () => compact('removeIf', table, choiceOf('removeIf', table, remove, false)));
 }
 
-/** A column with one flag for each row, which says whether the predicate holds. */
+/** Returns a column with one flag for each row of the table: whether the predicate holds for the row. */
 export function flagsOf(primitive: string, table: Table, predicate: Predicate): Column<'bool'> {
   const rows = columnsOf(table, primitive, 'table');
   if (!(predicate instanceof Column)) requireFunctor(primitive, 'predicate', predicate);
@@ -178,8 +178,9 @@ function reserve<C extends Table>(table: C, { context, length }: Choice): Chosen
 }
 
 /**
- * Stores that write one result of a program to each column of `rows`, starting with result number `values`. Result
- * number `guard` says whether to write; result number `guard + 1` is the row to write to.
+ * Returns stores (rules that say where a program's results are written). They write one result to each column of
+ * `rows`, starting with result number `values`. Result number `guard` says whether to write; result number `guard + 1`
+ * is the row to write to.
  */
 function storesOf(rows: Table, guard: number, values: number): Store[] {
   return columnsOf(rows).map((column, i) => ({ ...destination(column), guard, index: guard + 1, value: values + i }));

@@ -23,8 +23,8 @@ export interface Automatic {
    */
   readonly sources: Set<Memory>;
   /**
-   * The views that need these columns: views that commands have read and that were computed from the columns. The
-   * columns are freed with the last of these views.
+   * Views that were computed from these columns and that commands have read. The columns are freed with the last of
+   * these views.
    */
   readonly users: Set<WeakRef<View>>;
   /** Serial number of the last program that reads these columns. */
@@ -46,15 +46,15 @@ export class Memory {
   readonly context: Context;
   readonly buffer: DeviceBuffer;
   /**
-   * The memory of the row count, if only the device knows how many rows are stored here. It is freed together with the
-   * last memory that needs the count.
+   * The memory that holds the row count, if only the device knows how many rows are stored here. The memory of the
+   * count is freed together with the last memory that needs the count.
    */
   count: Memory | undefined;
   /** Number of unreleased memories whose row count is stored in this memory. */
   dependents = 0;
   /**
    * True if a column whose row count is stored here was disposed of while other columns still needed the count. This
-   * memory is then freed with the last of these columns.
+   * memory is then freed together with the last column that needs the count.
    */
   goesWithLast = false;
   /**
@@ -86,7 +86,7 @@ export class Memory {
     memoryOfBuffer.set(buffer, this);
   }
 
-  /** The memory object of a buffer. If there have been several, the latest. */
+  /** The memory object of a buffer. If the buffer has had several memory objects, returns the latest. */
   static of(buffer: DeviceBuffer): Memory | undefined {
     return memoryOfBuffer.get(buffer);
   }
@@ -95,7 +95,8 @@ export class Memory {
 const memoryOfBuffer = new WeakMap<DeviceBuffer, Memory>();
 
 /**
- * A length that only the device knows: `min(limit, max(0, cell − minus))`, where the cell is word `word` of `memory`.
+ * A length that only the device knows: `min(limit, max(0, cell − minus))`. Here, `cell` is the value of the 32-bit word
+ * with index `word` in `memory`.
  */
 export interface DeviceLength {
   readonly memory: Memory;
@@ -108,9 +109,9 @@ export interface DeviceLength {
 export type Source =
   | { readonly kind: 'stored'; readonly memory: Memory; readonly storage: Storage; readonly offset: number }
   /**
-   * A view: result number `result` of a functor of the row index. A view takes no memory, and its code is inlined
-   * into the commands that read the view. If the result is u32 but the column has another type, the result is the bit
-   * pattern of the value. So commands that only move values preserve every bit.
+   * A view: the result with index `result` of a functor (a recorded function) of the row index. A view takes no memory,
+   * and its code is inlined into the commands that read the view. If the result is u32 but the column has another type,
+   * the result is the bit pattern of the column's value. So commands that only move values preserve every bit.
    */
   | { readonly kind: 'view'; readonly view: View; readonly result: number };
 
@@ -126,13 +127,13 @@ export interface View {
   /** The line of the caller's code that made the view; known only while `explain` runs. */
   readonly place: ErrorPlace | undefined;
   /**
-   * The code of this view alone. It calls the views that it reads by their names in `inputs`. Their code is linked in
-   * when a command is issued.
+   * The code of this view alone. The code calls other views by their names in `inputs`. The code of those views is
+   * linked in when a command is issued.
    */
   readonly module: Module;
   readonly arrays: ReadonlyMap<string, StoredArray>;
   readonly inputs: readonly ViewInput[];
-  /** Names of the captured arrays and the views read, in the order of their first use. */
+  /** The names of the captured arrays and the input views, in the order in which the code first uses them. */
   readonly reads: readonly (string | ViewInput)[];
   readonly uniforms: ReadonlyMap<string, number | boolean>;
   /** The cost of one element if all views that this view reads are evaluated, not stored. */
@@ -221,9 +222,10 @@ export function shapeOf(table: Table): Shape {
 }
 
 /**
- * The columns of a table, depth first in the order of its fields. Error messages name the call and the argument.
+ * The columns of a table, depth first in the order of its fields. Error messages contain `call`, the name of the called
+ * function, and `argument`, the name of the argument.
  *
- * @throws {@link ArgumentError} if a field is neither a record nor a column, or a column's memory was freed.
+ * @throws {@link ArgumentError} if a field is neither a record nor a column, or if the memory of a column was freed.
  */
 export function columnsOf(table: Table, call = 'A primitive', argument = 'a table'): Column[] {
   const columns: Column[] = [];
@@ -265,7 +267,7 @@ export function requireAlive({ source }: Column, call: string, argument: () => s
   throw releasedColumn(`${call} was given a column whose memory was freed as ${argument()}.`);
 }
 
-/** The error for the use of a column after its memory was freed. */
+/** The error for the use of a column after its memory was freed. `sentence` is the message. */
 export function releasedColumn(sentence: string): ArgumentError {
   return new ArgumentError('column/released', sentence, {
     remedy: 'Dispose of it after its last use. If a scope freed it, return it from the scope.',
@@ -273,8 +275,8 @@ export function releasedColumn(sentence: string): ArgumentError {
 }
 
 /**
- * The columns of a table in the order of a shape's fields, matched by name. If the fields or types of the table differ
- * from those of the shape, throws the error that `refuse` returns.
+ * The columns of a table in the order of a shape's fields, matched by name. If the table and the shape differ in field
+ * names or types, throws the error that `refuse` returns.
  */
 export function columnsAs(
   shape: Shape,
@@ -315,7 +317,8 @@ export function requireType(given: unknown, types: readonly ScalarType[], what: 
 export const NUMBERS: readonly ScalarType[] = ['u32', 'i32', 'f32'];
 
 /**
- * A table with the field names of `table` but new columns. The columns are given in depth-first order of the fields.
+ * A table with the field names of `table` but new columns. `columns` lists the new columns in the depth-first order of
+ * the fields.
  */
 export function withColumns<C extends Table>(table: C, columns: readonly Column[]): C {
   return assemble(shapeOf(table), columns) as C;

@@ -18,8 +18,8 @@ export function currentContext(): Current | undefined {
 }
 
 /**
- * Calls `run` and, until it returns, makes the given context the one for primitives whose columns belong to no
- * context. While a pipeline is prepared for the given context, the context that records the pipeline takes its place.
+ * Calls `run`. Until `run` returns, primitives whose columns belong to no context use the given context. While a
+ * pipeline is being prepared for the given context, these primitives use the context that records the pipeline instead.
  * For an asynchronous `run`, the setting ends at the first await, so two tasks never see each other's context.
  */
 export function runIn<R>(context: Context, isNamed: boolean, run: () => R): R {

@@ -13,8 +13,9 @@ type UniformValue = number | boolean | SymbolicUniform;
  */
 export interface FusionKey {
   /**
-   * Identifies the code that the body records: an object for the place in the source, such as the enclosing function,
-   * and all values that change that code (functors, types, numbers used as literals).
+   * Identifies the code that the body records. Contains an object that stands for the place of the body in the source,
+   * such as the enclosing function, and all values that change the recorded code (functors, types, numbers used as
+   * literals).
    */
   readonly by: readonly (object | string | number | boolean)[];
   /** Every column that the body loads or captures. */
@@ -76,7 +77,8 @@ const scripts = createStructures<Script>(
 const list = new NumberList();
 
 /**
- * The module and the reads of a body, if a body with this name, these types and an equivalent key was recorded before.
+ * The module and the reads of a body, if a body with the given name, parameter types, result types and an equivalent
+ * key was recorded before.
  */
 export function knownFusion(
   name: string,
@@ -122,7 +124,7 @@ function describe(
 }
 
 const TYPES: Readonly<Record<ScalarType, number>> = { u32: 0, i32: 1, f32: 2, bool: 3 };
-/** Added to the number that the cache key `list` holds for a column's type, if the column is a view. */
+/** Marks a view in the cache key `list`: added to the number that stands for the column's type. */
 const VIEW = 4;
 
 function pushTypes(types: readonly ScalarType[]): void {
@@ -137,8 +139,9 @@ function pushPart(part: FusionKey['by'][number]): void {
 }
 
 /**
- * Appends a column to the cache key: its type, the index of the first column with the same array or view and, for a
- * view, its result types.
+ * Appends `columns[at]` to the cache key: its type and the index of the first column in `columns` with the same array
+ * or view. For a view, also appends the index of the result; at the first column of a view, also the result types and
+ * whether the view has loops.
  */
 function pushColumn(columns: readonly Column[], at: number): void {
   const { type, source } = columns[at]!;
@@ -175,8 +178,9 @@ function isOfView({ source }: Column, view: ViewInput['view']): boolean {
 }
 
 /**
- * Appends a length to the cache key: the index of the first equal length. For a device length, also appends the index
- * of the first length computed from the same word, and of the column that consists of this word.
+ * Appends `lengths[at]` to the cache key: the index of the first equal length in `lengths`. For a device length (a
+ * length that only the device knows), also appends two more indices: of the first length that is computed from the same
+ * word of memory, and of the first column that consists of only this word.
  */
 function pushLength(lengths: readonly Length[], at: number, columns: readonly Column[]): void {
   const length = lengths[at]!;
@@ -207,7 +211,10 @@ const numbers = new WeakMap<object, number>();
 const textNumbers = createCache<string, number>({ max: 2 ** 14 });
 let next = 0;
 
-/** A number that is the same for equal texts and for the same object, and differs otherwise. */
+/**
+ * A number that identifies a text or an object. Different texts and objects have different numbers. A text dropped from
+ * the bounded cache gets a new number.
+ */
 function numberOf(each: object | string): number {
   const isText = typeof each === 'string';
   const known = isText ? textNumbers.get(each) : numbers.get(each);
@@ -241,9 +248,9 @@ function scriptOf({ module, reads, uniforms }: FusionTrace, { columns, lengths =
 }
 
 /**
- * Returns an index in the cache key of a body; throws if it is negative, which means that the body requested
- * something that is not in its key. Otherwise a later call with an equal key would read the column or value of an
- * earlier call.
+ * Returns `at`, an index into the cache key of a body. Throws if `at` is negative: the body requested a column, length
+ * or value that is not in the key. Without this check, a later call with an equal key could read a column or value of
+ * an earlier call.
  */
 function known(at: number): number {
   if (at >= 0) return at;
@@ -251,8 +258,8 @@ function known(at: number): number {
 }
 
 /**
- * The reads and uniform values of a cached script, with its indices replaced by the columns, lengths and values of a
- * key.
+ * The reads and uniform values of a cached script. The indices in the script are replaced by the columns, lengths and
+ * values of the given key.
  */
 function readsOf({ module, reads, uniforms }: Script, { columns, lengths = [], values = [] }: FusionKey): FusedReads {
   const arrays = new Map<string, StoredArray>();

@@ -3,13 +3,16 @@ import { entryOf, type Module, moduleNumber, type Operand, oneOf, type ScalarTyp
 import { createStructures, NumberList } from '../structures.ts';
 import { type StoredArray, sameArray, type View, type ViewInput } from './column.ts';
 
-/** A functor of the index in a single module, in which the code of all views that it reads is included. */
+/**
+ * A functor (a recorded function) of the row index in a single module, with its arrays and uniforms. The module
+ * includes the code of all views that the functor evaluates.
+ */
 export type Linked = Pick<View, 'module' | 'arrays' | 'uniforms'>;
 
 /** The memory of a view's stored results, by result index. */
 export type StoredResults = ReadonlyMap<number, StoredArray>;
 
-/** Finds the stored results of an input; undefined if the input must be evaluated. */
+/** Finds the stored results of an input. Returns undefined if the input must be evaluated. */
 export type StoredOf = (input: ViewInput) => StoredResults | undefined;
 
 /**
@@ -40,8 +43,8 @@ interface Node {
   /** Indices of the view's arrays in the linked module, in the view's order. */
   readonly arrayNumbers: number[];
   /**
-   * For every input of the view: the index of the input's node or, if the input is stored, the index of the array of
-   * each result.
+   * For every input of the view, the index of its node. For a stored input, instead a map from the index of each result
+   * to the index of the array that holds the result.
    */
   readonly inputs: (number | ReadonlyMap<number, number>)[];
   next: number;
@@ -68,7 +71,10 @@ function nameOf(array: number): string {
   return `a${array}`;
 }
 
-/** The views that a root reads, directly or indirectly. Each view comes before the views that read it. */
+/**
+ * Nodes for `root` and for the unstored views that `root` reads, directly or indirectly. Each node comes before the
+ * nodes of the views that read it; the root is last.
+ */
 function nodesOf(root: View, arrays: Arrays, storedOf: StoredOf): Node[] {
   const nodes: Node[] = [];
   const numbers = new Map<View, number>();
@@ -133,8 +139,8 @@ function addUniform(uniforms: Map<string, ScalarType>, type: ScalarType): Operan
 const key = new NumberList();
 
 /**
- * Appends an input to the cache key: the index of the input's node or, if the input is stored, the indices of its
- * arrays.
+ * Appends an input to the cache key: the index of its node or, for a stored input, the indices of its results and of
+ * the arrays that hold the results.
  */
 function pushInput(input: Node['inputs'][number]): void {
   if (typeof input === 'number') {

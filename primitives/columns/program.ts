@@ -44,8 +44,8 @@ export interface Loader {
   /** Loads element `index` of every column. Loading the same element again reuses the value. */
   load(columns: readonly Column[], index: U32): Value<ScalarType>[];
   /**
-   * Like `load`, but elements at or past `length` are zero. All columns must have this length. Views with loops are not
-   * evaluated past the length, because such a loop might not end.
+   * Like `load`, but elements at or past `length` are zero. `length` must be the length of all columns. Views with
+   * loops are not evaluated at or past `length`, because a loop might not end for such an index.
    */
   loadWithin(columns: readonly Column[], index: U32, length: number | DeviceLength): Value<ScalarType>[];
   /** The length of a column as a u32 value in the recorded code. */
@@ -65,7 +65,7 @@ type Body = (index: U32, parameters: readonly Value<ScalarType>[], loader: Loade
 interface Reads {
   readonly arrays: Map<string, StoredArray>;
   readonly inputs: (ViewInput & { readonly results: number[] })[];
-  /** Names of the arrays, and the input views, in the order of their first use. */
+  /** The names of the arrays and the input views, in the order in which the body first used them. */
   readonly order: (string | ViewInput)[];
   readonly uniforms: Map<string, number | boolean>;
   /** Which column, length or value each read and uniform came from; {@link rememberFusion} caches this. */
@@ -77,15 +77,15 @@ interface Reads {
 
 let born = 0;
 
-/** The number of views made so far. A view made later has at least this number as its `born`. */
+/** The number of views made so far. Every view made later has a serial number `born` of at least this number. */
 export function viewsBorn(): number {
   return born;
 }
 
 /**
- * Records a functor of the index and of further parameters, whose types are `parameters`. `kind` is the name of the
- * primitive that uses the functor; by default, the functor's name. With a key, an equivalent earlier recording is
- * reused.
+ * Records a functor of the row index and of further parameters, whose types are `parameters`. `kind` is the name of the
+ * primitive that uses the functor; by default, the functor's name. If `key` is given, `fuse` reuses an earlier
+ * recording with an equivalent key.
  */
 export function fuse(
   given: string | { readonly name: string; readonly kind: string },
@@ -144,7 +144,8 @@ function fusionOf(
 }
 
 /**
- * The value to store for a uniform. A placeholder stays as it is; it occurs only while a pipeline is being recorded.
+ * The value to store for a uniform. A placeholder ({@link SymbolicUniform}), which occurs only while a pipeline is
+ * being recorded, is stored unchanged.
  */
 function uniformValue(type: ScalarType, value: UniformValue): number | boolean {
   return value instanceof SymbolicUniform ? (value as never) : literal(type, value).value;
@@ -231,7 +232,9 @@ function createLoader({ arrays, inputs, order, uniforms, origins }: Reads): Load
   return loader;
 }
 
-/** Records how a length follows from the count that the device stored: `min(limit, max(0, count − minus))`. */
+/**
+ * Records the code that computes a length from the count that the device stored: `min(limit, max(0, count − minus))`.
+ */
 export function lengthOfCount(count: U32, minus: U32, limit: U32): U32 {
   return count.max(minus).sub(minus).min(limit);
 }
@@ -247,14 +250,17 @@ function ofWord(value: Value<ScalarType>, type: ScalarType): Value<ScalarType> {
 
 type Values = Value<ScalarType>[];
 
-/** Makes a function that remembers loaded values by index. A value is reused only where its definition is in scope. */
+/**
+ * Makes a function that loads values and remembers them by `what` and `index`. A remembered value is reused only in
+ * code where its definition is in scope.
+ */
 function createMemo(): (what: string | View, index: U32, load: () => Values) => Values {
   const known = new Map<
     string | View,
     { readonly index: Operand; readonly block: unknown; readonly values: Values }[]
   >();
   return (what, index, load) => {
-    // A variable may have been assigned since an earlier load, so the value is loaded again.
+    // If the index is a variable, it may have been assigned since an earlier load, so the value is loaded again.
     if (index instanceof Variable) return load();
     const { blocks } = recorder();
     const entries = known.get(what) ?? [];
@@ -282,8 +288,8 @@ export function storedArray(column: Column): StoredArray {
 
 /**
  * Links a fusion and the views that it reads into a program for the backend. Throws if memory that the program reads
- * was freed. If the context and the number of rows of the command are given, each view that is cheaper to store than
- * to evaluate at every read is stored first.
+ * was freed. With a `context`, the views that are cheaper to store than to evaluate at every read are stored first.
+ * `rows` is the number of rows of the command.
  */
 export function programOf(fusion: Fusion, context?: Context, rows: Column['length'] = 0): Program {
   if (context === undefined || fusion.inputs.length === 0) return linkedProgram(fusion);

@@ -7,15 +7,15 @@ export function columnsIn(value: unknown): Column[] {
 }
 
 /**
- * All memory that the columns and lengths inside a value refer to: their elements, what their views read, and their row
- * counts. Views older than `since` (a serial number of views) are skipped, because all memory that they read is older
- * too.
+ * All memory that the columns inside a value refer to, and the {@link Memory} objects inside the value. A column refers
+ * to the memory of its elements, of its row count, and of everything that its view reads. Views with a serial number
+ * below `since` are skipped, because such views read only memory that is older than they are.
  */
 export function memoriesIn(value: unknown, since = 0): Memory[] {
   return [...memoriesOf(partsIn(value), since)];
 }
 
-/** Like {@link memoriesIn}, but searches columns and memory that the caller has already collected. */
+/** Like {@link memoriesIn}, but for columns and memory that the caller has already collected from a value. */
 export function memoriesOf(parts: readonly (Column | Memory)[], since = 0): Set<Memory> {
   const memories = new Set<Memory>();
   const views: View[] = [];
@@ -32,8 +32,8 @@ export function memoriesOf(parts: readonly (Column | Memory)[], since = 0): Set<
 }
 
 /**
- * All memory that the given views read or own, directly or through the views that they read. Views older than `since`
- * are skipped.
+ * All memory that the given views read or own, directly or through the views that they read. Views with a serial number
+ * below `since` are skipped.
  */
 export function memoriesUnder(views: Iterable<View>, since = 0): Set<Memory> {
   const memories = new Set<Memory>();
@@ -41,7 +41,10 @@ export function memoriesUnder(views: Iterable<View>, since = 0): Set<Memory> {
   return memories;
 }
 
-/** The given views, and all views that they read directly or indirectly. Views older than `since` are skipped. */
+/**
+ * The given views, and all views that they read directly or indirectly. Views with a serial number below `since` are
+ * skipped.
+ */
 export function viewsUnder(views: Iterable<View>, since = 0): Set<View> {
   const found = new Set<View>();
   const open = [...views];

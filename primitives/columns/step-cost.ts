@@ -24,8 +24,8 @@ const NO_CALLS: Calls = { times: 0, places: 0, elsewhere: false };
 /** Cost of an array read, in operations. On one CPU core, a read takes about 1.5 ns and an operation 0.4 ns. */
 export const READ = 4;
 /**
- * Assumed number of rounds of a loop. The number is low, so that a view is stored only if that pays even after few
- * rounds.
+ * Assumed number of rounds of a loop. The number is low, so that a view is stored only if storing it pays even if its
+ * loops run only a few rounds.
  */
 const ROUNDS = 4;
 
@@ -36,7 +36,8 @@ const ROUNDS = 4;
 export const stepCost: (module: Module) => StepCost = memoized(findCost);
 
 /**
- * The cost of a module's entry function, including the views that it reads, if all of them are evaluated at every read.
+ * The cost of a module's entry function and of the views that it reads, assuming that all of these views are evaluated
+ * at every read.
  */
 export function costWithInputs(module: Module, inputs: readonly ViewInput[]): ViewCost {
   const own = stepCost(module);

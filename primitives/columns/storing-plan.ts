@@ -21,8 +21,8 @@ export const STORE = 8;
  */
 export const MIN_SAVING = 112;
 /**
- * Minimum saving for which a view is stored even though it takes more than half of the available memory: without
- * storing it, the command would take intolerably long.
+ * Minimum saving, in operations a row, for which a view is stored even though it takes more than half of the available
+ * memory. Without the stored view, the command would take intolerably long.
  */
 const MIN_SAVING_IF_SHORT = 2 ** 16;
 /**
@@ -40,7 +40,7 @@ export interface PlannedView {
   readonly results: ReadonlySet<number>;
   /** Total number of reads of the view's elements in the command. */
   readonly reads: number;
-  /** Operations for evaluating one element of the view, given which of its inputs are stored. */
+  /** Number of operations to evaluate one element of the view. A stored input counts as reads of memory. */
   readonly operations: number;
   /** Number of operations that storing the view saves for each row. */
   readonly saving: number;
@@ -58,7 +58,7 @@ interface Node extends PlannedView {
   readonly results: Set<number>;
   /** The views that this view reads and that were not stored by an earlier command. */
   readonly inputs: Edge[];
-  /** Number of array reads, for one element of the view, that replace inputs stored by earlier commands. */
+  /** Number of array reads for one element of the view: the reads of inputs that earlier commands stored. */
   storedReads: number;
   reads: number;
   operations: number;
@@ -82,8 +82,8 @@ export type IsStored = (input: ViewInput) => boolean;
 
 /**
  * Plans which views to store before a command with the given number of rows. Returns the views that the command reads
- * and that are not stored yet. Each view comes before its readers, so views can be stored in this order. The last entry
- * is the command itself.
+ * and that are not stored yet, followed by `root`, the view that stands for the command itself. Each view comes before
+ * its readers, so views can be stored in this order.
  */
 export function planStores(root: View, rows: number, isStored: IsStored, roomBytes: number): readonly PlannedView[] {
   const nodes = collectNodes(root, rows, isStored);
@@ -182,8 +182,8 @@ function sumUp(node: Node): void {
 }
 
 /**
- * Counts the reads of every view. A reader that is evaluated more often than it has rows might be stored, so only one
- * evaluation a row is counted. The counts are therefore lower bounds.
+ * Counts how often the command reads elements of each view. A reader that is evaluated more often than once a row might
+ * itself be stored, and would then be evaluated once a row. The count assumes this case, so it is a lower bound.
  */
 function countReads(nodes: readonly Node[]): void {
   for (const { reads, rows, inputs } of nodes.toReversed()) {

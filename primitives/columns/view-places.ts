@@ -4,16 +4,16 @@ import { callerPlace } from '../functors/place.ts';
 let watchers = 0;
 
 /**
- * The current line of the caller's code, or undefined if places are not being watched. Finding the line takes longer
- * than making a view, so it is found only on request.
+ * The line of the caller's code that is being executed. Undefined unless {@link watchPlaces} is active, because finding
+ * the line takes longer than making a view.
  */
 export function viewPlace(): ErrorPlace | undefined {
   return watchers === 0 ? undefined : callerPlace();
 }
 
 /**
- * From now on, records for every new view the line of the caller's code that made it. Returns a function that stops
- * this.
+ * Starts recording, for every new view, the line of the caller's code that made the view. Returns a function that stops
+ * the recording.
  */
 export function watchPlaces(): () => void {
   watchers++;

@@ -20,8 +20,9 @@ export function wordsOf(column: Column): Column<'u32'> {
 }
 
 /**
- * The bit patterns as a column of u32, if that needs no computation. A stored column is read as u32 from the same
- * memory, and a view that already returns words is reused. In all other cases, returns the column itself.
+ * The bit patterns of the column's values as a column of u32, if no computation is needed. A stored column is read as
+ * u32 from the same memory, and a view that already returns u32 words is reused. In all other cases, returns the column
+ * itself.
  */
 export function wordsAtHand(column: Column): Column {
   const { context, length, source, type } = column;
@@ -45,7 +46,10 @@ export function sortableWords(keys: Column, descending = false): Column<'u32'> {
   });
 }
 
-/** Maps the results of {@link sortableWords} back to keys, as a view over stored words. */
+/**
+ * Maps the results of {@link sortableWords} back to keys. The result is a view of `words`, or `words` itself if no
+ * mapping is needed.
+ */
 export function keysOfSortable<T extends ScalarType>(words: Column<'u32'>, type: T, descending = false): Column<T> {
   if (type === 'u32' && !descending) return words as Column as Column<T>;
   const view = fuse(
@@ -71,7 +75,10 @@ function wordOfSortable(word: U32, type: ScalarType): U32 {
   return type === 'f32' ? sortableToF32Bits({ key: word }) : word;
 }
 
-/** A view that maps each value of a column to a u32. `by` identifies the body, so that its recording can be reused. */
+/**
+ * A view that maps each value of a column to a u32. `by` identifies the body in the cache of recordings, so that an
+ * earlier recording of the body can be reused.
+ */
 function wordView(column: Column, by: FusionKey['by'], body: (value: Value<ScalarType>) => U32): Column<'u32'> {
   const view = fuse('words', [], ['u32'], (index, _, loader) => loader.load([column], index).map(body), {
     by,

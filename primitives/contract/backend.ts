@@ -24,16 +24,18 @@ export * from './kernel-commands.ts';
  * A backend owns memory and runs six kernels: `forEach`, `walk`, `reduce`, `scan`, `sort` and `histogram`. Every kernel
  * reads its input through a *program*: a functor (a recorded function) that computes the element at an index. All views
  * (transforms, gathers, slices …) are already fused into the program, so backends never handle views. Kernels are
- * commands: they return immediately and take effect in the order of their calls; only `read` and `sync` wait. All other
- * primitives are written in terms of these kernels, once, in `primitives/`.
+ * commands: they return immediately and take effect in the order of their calls. The host waits for commands only in
+ * `upload`, `read`, `lendWords` and `sync`. The primitives are written in terms of these kernels, once for all
+ * backends, in `primitives/`.
  */
 export interface Backend {
   readonly name: 'reference' | 'workers' | 'webgpu';
   readonly limits: Limits;
   readonly determinism: Determinism;
   /**
-   * Preferred number of rows per index of a walk. The number is small if many indices run in parallel, and large if
-   * few do. It is only for primitives whose results do not depend on it.
+   * Preferred number of rows that one index of a walk (a loop that runs for each index) produces. The number is small
+   * on backends that run many indices in parallel, and large on backends that run few. Only primitives whose results do
+   * not depend on this number may use it.
    */
   readonly walkRows: number;
   readonly counters: Counters;
@@ -43,10 +45,11 @@ export interface Backend {
    * `OutOfMemoryError`.
    */
   allocate(words: number): DeviceBuffer;
-  /** Returns memory to the pool. Commands already issued and pending reads can still use it. */
+  /** Returns a buffer to the pool. Pending reads, and commands issued before, can still use the buffer. */
   release(buffer: DeviceBuffer): void;
   /**
-   * Copies host words into a buffer, after the commands issued before. The caller may change `data` when this returns.
+   * Copies host words into a buffer, after the commands issued before. The caller may change `data` once `write` has
+   * returned.
    */
   write(buffer: DeviceBuffer, word: number, data: Uint32Array): void;
   /**
@@ -62,7 +65,8 @@ export interface Backend {
   read(buffer: DeviceBuffer, word: number, words: number, take?: WordSink): Promise<Uint32Array>;
   /**
    * Waits for all commands issued so far that touch the range of words, and returns the memory itself, without a copy.
-   * Returns undefined if the host cannot access the memory. The range must not be written to until `end` is called.
+   * Returns undefined if the host cannot access the memory. No command may write to the range before the caller calls
+   * `end` of the result.
    */
   lendWords?(buffer: DeviceBuffer, word: number, words: number): Promise<LentWords | undefined>;
   /** Waits until every command issued so far has taken effect. */
@@ -92,21 +96,21 @@ export interface Backend {
    */
   crossReduce?(command: CrossReduceCommand): boolean;
   /**
-   * Adds weights by bin. Returns false, without doing anything, if the backend cannot run this command; the caller then
+   * Sums the weights of each bin. Returns false, without doing anything, if the backend cannot run this command; the caller then
    * uses `forEach` instead (`weightedHistogramByDigits`). Backends without such a kernel lack this method.
    */
   weightedHistogram?(command: WeightedHistogramCommand): boolean;
 
   /**
-   * Runs the recorded commands (the script) of a prepared pipeline, and caches its preparations by script. Returns
-   * false if the backend cannot run this script; the caller then issues the commands one by one. Returns `over` if the
-   * commands have nothing to do, because a gate of the script is already known to be shut (the loop has ended).
-   * Backends that cannot run scripts lack the method.
+   * Runs a script (the recorded commands of a prepared pipeline), and caches what the backend has prepared for this
+   * script. Returns false if the backend cannot run this script; the caller then issues the commands one by one.
+   * Returns `over` if the script is a round of a loop, and the script's gate (a word in memory) already shows that the
+   * loop has ended. Backends that cannot run scripts lack the method.
    */
   play?(script: Script, call: ScriptCall): boolean | 'over';
   /**
-   * Prepares for calls of a script in which the host knows all lengths, so that the first such call is as fast as
-   * later ones.
+   * Prepares a script for calls in which the host knows all lengths, so that the first such call is as fast as later
+   * calls.
    */
   prepareScript?(script: Script): void;
   /** Drops everything cached for a script. */
@@ -128,8 +132,8 @@ export interface Backend {
    */
   submit?(): boolean;
   /**
-   * Operations for a device that the caller of `open` provided, and to which the caller may submit work too; otherwise
-   * undefined.
+   * Operations for a device that the caller of `open` provided and may also submit work to. Undefined for other
+   * backends.
    */
   readonly shared?: SharedDevice | undefined;
 
@@ -150,7 +154,10 @@ export interface WordSource {
    * copy.
    */
   readonly lasting: boolean;
-  /** Whether the source should be read in as few pieces as possible. */
+  /**
+   * Whether a backend should read the source in as few pieces as possible. True if the user gave a `fill` callback,
+   * which writes the elements.
+   */
   readonly whole: boolean;
   /**
    * Fills `into` with the bytes of the source from byte `at` on. Several reads may be pending at the same time. Only
@@ -169,9 +176,10 @@ export type WordSink = (words: Uint32Array, at: number) => void;
 /** Additional operations of a backend whose WebGPU device belongs to the user. */
 export interface SharedDevice {
   /**
-   * Makes `bytes` bytes of a GPU buffer, from byte `byte` on, readable by commands. They start at byte `byte` of the
-   * returned buffer. The backend never writes to these bytes, and `release` does not destroy the GPU buffer. Commands
-   * read the contents that the GPU buffer has when the commands are submitted.
+   * Lets commands read `bytes` bytes of a GPU buffer, from the argument `byte` on. The result is a buffer that contains
+   * these bytes, and the position `byte` of the first of them in that buffer. The backend never writes to these bytes,
+   * and `release` does not destroy the GPU buffer. Commands read the contents that the GPU buffer has when the commands
+   * are submitted.
    */
   borrow(buffer: GpuBuffer, byte: number, bytes: number): { readonly buffer: DeviceBuffer; readonly byte: number };
   /**
@@ -196,8 +204,8 @@ export interface LentMemory {
 }
 
 /**
- * Limits of launches and memory. Each can be lowered when a context is opened, so that tests can exercise the code for
- * larger data.
+ * Limits of launches and memory. Each can be lowered when a context is opened, so that tests with small data can
+ * exercise the code for data that exceeds a limit.
  */
 export interface Limits {
   /** Bytes of a buffer that one binding can cover. Longer columns are split over several buffers. */
@@ -211,8 +219,8 @@ export interface Limits {
 }
 
 /**
- * Whether f32 results are byte-identical to those of all other backends, as measured by test kernels when the device
- * was opened.
+ * How far f32 results of a backend agree with those of all other backends. `level` is `exact` if they are
+ * byte-identical. Test kernels measure this when the device is opened.
  */
 export interface Determinism {
   readonly level: 'exact' | 'within-ulp';

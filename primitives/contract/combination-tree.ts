@@ -1,16 +1,17 @@
 /**
  * The canonical combination tree: the bracketing that all backends use for operators that are associative only in exact
- * arithmetic, such as f32 sums. Its shape depends only on the number of elements, so every backend that follows it
- * returns the same bytes.
+ * arithmetic, such as f32 sums. The shape of the tree depends only on the number of elements, so all backends return
+ * the same bytes.
  *
  * - A *quad* is 4 consecutive elements; its local prefixes are left folds: e0, e0⊕e1, (e0⊕e1)⊕e2, …
  * - A *block* is 1,024 consecutive elements (256 quads). The total of an aligned group of 2^d quads is the total of its
  *   left half ⊕ the total of its right half.
  * - The prefix before quad q of a block combines one aligned group for each set bit of q, from the lowest bit to the
- *   highest. Each new group is the left operand: S(high) ⊕ (… ⊕ (S(mid) ⊕ S(low))). (Sklansky 1960.)
- * - The prefix before a block is the exclusive scan, by these same rules, of the block totals.
- * - An element's inclusive prefix is (block prefix ⊕ quad prefix) ⊕ local prefix. Its exclusive prefix takes the local
- *   prefix of the previous element of its quad instead.
+ *   highest. Each new group is the left operand: S(high) ⊕ (… ⊕ (S(mid) ⊕ S(low))), where S(bit) is the total of the
+ *   group for that bit. (Sklansky 1960.)
+ * - The prefix before a block is an exclusive prefix of the sequence of block totals, computed by these same rules.
+ * - An element's inclusive prefix is (block prefix ⊕ quad prefix) ⊕ local prefix. Its exclusive prefix replaces
+ *   this local prefix by the local prefix of the previous element in the same quad.
  *
  * An operand without elements is skipped, never replaced by the identity: −0 + 0 would lose the sign of zero.
  */

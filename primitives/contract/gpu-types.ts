@@ -1,7 +1,7 @@
 /**
  * The WebGPU types in public signatures. If the user's program has WebGPU types, from TypeScript's library `dom`
- * (TypeScript 6) or from `@webgpu/types`, those are used, so values need no casts. In other programs, the types
- * declared here are used.
+ * (TypeScript 6) or from `@webgpu/types`, the signatures use the types of the program, so values need no casts. In a
+ * program without WebGPU types, the signatures use the types declared here.
  *
  * Exported functions, options and results use `Gpu`, `GpuDevice`, `GpuBuffer` and so on. Modules that no exported
  * declaration imports may use the global WebGPU types instead; property-tests/release/package.test.ts finds violations.
@@ -15,28 +15,29 @@ type InstanceOf<Class extends string, Otherwise> = typeof globalThis extends {
   : Otherwise;
 
 /**
- * The type of `navigator.gpu` and of the result of `openNodeGpu()`: `GPU`, or {@link GpuLike} if the program does not
- * declare it.
+ * The type of `navigator.gpu` and of the result of `openNodeGpu()`: `GPU`, or {@link GpuLike} in a program that does
+ * not declare `GPU`.
  */
 export type Gpu = InstanceOf<'GPU', GpuLike>;
 
-/** A WebGPU adapter: `GPUAdapter`, or {@link GpuAdapterLike} if the program does not declare it. */
+/** A WebGPU adapter: `GPUAdapter`, or {@link GpuAdapterLike} in a program that does not declare `GPUAdapter`. */
 export type GpuAdapter = InstanceOf<'GPUAdapter', GpuAdapterLike>;
 
 /**
- * The description of an adapter: `GPUAdapterInfo`, or {@link GpuAdapterInfoLike} if the program does not declare it.
+ * The description of an adapter: `GPUAdapterInfo`, or {@link GpuAdapterInfoLike} in a program that does not declare
+ * `GPUAdapterInfo`.
  */
 export type GpuAdapterInfo = InstanceOf<'GPUAdapterInfo', GpuAdapterInfoLike>;
 
-/** A WebGPU device: `GPUDevice`, or {@link GpuDeviceLike} if the program does not declare it. */
+/** A WebGPU device: `GPUDevice`, or {@link GpuDeviceLike} in a program that does not declare `GPUDevice`. */
 export type GpuDevice = InstanceOf<'GPUDevice', GpuDeviceLike>;
 
-/** A WebGPU buffer: `GPUBuffer`, or {@link GpuBufferLike} if the program does not declare it. */
+/** A WebGPU buffer: `GPUBuffer`, or {@link GpuBufferLike} in a program that does not declare `GPUBuffer`. */
 export type GpuBuffer = InstanceOf<'GPUBuffer', GpuBufferLike>;
 
 /**
- * The request for a device: `GPUDeviceDescriptor`, or {@link GpuDeviceDescriptorLike} if the program does not declare
- * it.
+ * The request for a device: the parameter of the `requestDevice` method of {@link GpuAdapter}. This is
+ * `GPUDeviceDescriptor`, or {@link GpuDeviceDescriptorLike} in a program without WebGPU types.
  */
 export type GpuDeviceDescriptor = GpuAdapter extends { requestDevice(descriptor?: infer Descriptor): unknown }
   ? NonNullable<Descriptor>

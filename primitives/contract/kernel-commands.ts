@@ -8,8 +8,8 @@ import type { Module, ScalarType } from '../ir/ir.ts';
 export type Boundary = 'clamp' | 'wrap' | 'reflect' | 'constant';
 
 /**
- * Memory of a backend. Other code cannot access its contents. Backends identify a buffer by `id` alone, so a backend
- * that wraps another one can move the contents.
+ * A handle to memory of a backend. Only the backend can access the contents. Backends identify a buffer by `id` alone,
+ * so a backend that wraps another backend can move the contents without changing the handle.
  */
 export interface DeviceBuffer {
   readonly id: number;
@@ -81,15 +81,16 @@ export interface Program {
 }
 
 /**
- * Where to write one result of a program: element `offset + i` of a buffer of 32-bit words. i is the result number
- * `index` (u32) if `index` is given, otherwise the index of the launch. Nothing is written if the result number `guard`
- * (bool) is false, or if i is at least `capacity`. No two rows may write the same element, unless `combine` is given.
+ * Where to write one result of a program: element `offset + i` of a buffer of 32-bit words. `value`, `index` and
+ * `guard` are positions in the list of the program's results. i is the value of result `index` (u32) if `index` is
+ * given, otherwise the index for which the program runs. Nothing is written if result `guard` (bool) is given and
+ * false, or if i is at least `capacity`. No two rows may write the same element, unless `combine` is given.
  */
 export interface Store {
   readonly buffer: DeviceBuffer;
   readonly offset: number;
   readonly capacity: number;
-  /** Number of the result to store. Bools are stored as 0 and 1. */
+  /** Position of the result to store. Bools are stored as 0 and 1. */
   readonly value: number;
   readonly index?: number;
   readonly guard?: number;
@@ -117,7 +118,7 @@ export interface WalkCommand {
   readonly extent: Extent;
   readonly start: Program;
   readonly step: Program;
-  /** Maximum number of steps of an index; undefined if there is no maximum. */
+  /** Maximum number of steps per index; undefined if there is no maximum. */
   readonly steps?: number;
   /** Number of leaves (scalars of the state) that a step changes. */
   readonly changing: number;
@@ -134,8 +135,9 @@ export interface MonoidProgram {
   readonly types: readonly ScalarType[];
   readonly identity: readonly (number | boolean)[];
   /**
-   * True if every bracketing gives the same bytes (integers, bits, minima …), so a backend may fold in any shape. If
-   * false (f32 sums …), a backend must use the bracketing of `combination-tree.ts`, which depends only on the length.
+   * True if every bracketing gives the same bytes (integers, bits, minima …), so a backend may choose any bracketing.
+   * If false (f32 sums …), a backend must use the bracketing of `combination-tree.ts`, which depends only on the
+   * length.
    */
   readonly exact: boolean;
   /**
@@ -146,17 +148,18 @@ export interface MonoidProgram {
 }
 
 /**
- * The purpose of a scan, for which some backends have special kernels. It states a property of the command and does not
- * change its results.
+ * A property of a scan command, for which some backends have a special kernel. The form does not change the results.
  *
- * - `compact`: moves rows together by a flag. Elements are 0 or 1, and the monoid is addition. `selected` and
- *   `rejected` are numbers of results of `emit` that serve as guards. Stores with the guard `selected` write a row
- *   whose element is 1 at its exclusive prefix. Stores with the guard `rejected` write a row whose element is 0 at its
- *   index minus its exclusive prefix. There are no other stores, and none has a `combine`.
- * - `runs`: combines runs of rows. The first leaf is 1 at the first row of each run, including row 0, and 0 elsewhere.
- *   The monoid adds the first leaves. It combines the other leaves by `inner`, and restarts them where a run starts.
- *   All stores share one guard, which is true at the last row of a run. They store at the index `inclusive first leaf −
- *   1`. Guard and values depend neither on the first leaf nor on the exclusive prefix.
+ * - `compact`: selects rows by a flag, or partitions them by it. The element of a row is its flag, 0 or 1, and the
+ *   monoid is addition. `selected` and `rejected` (if given) are the positions of the results of `emit` that serve as
+ *   guards. Stores guarded by `selected` write the rows whose flag is 1. Each such row goes to the index that is its
+ *   exclusive prefix. Stores guarded by `rejected` write the rows whose flag is 0. Each such row goes to the index that
+ *   is its own index minus its exclusive prefix. The command has no other stores, and no store has a `combine`.
+ * - `runs`: combines runs (groups of consecutive rows). The first leaf (scalar of an element) is 1 at the first row of
+ *   each run, including row 0, and 0 elsewhere. The monoid adds the first leaves. It combines the other leaves by
+ *   `inner`, starting anew at each run. All stores share one guard, which is true at the last row of a run. They store
+ *   at the index `inclusive first leaf − 1`. Guard and values depend neither on the first leaf nor on the exclusive
+ *   prefix.
  */
 export type ScanForm =
   | { readonly kind: 'compact'; readonly selected: number; readonly rejected?: number }
@@ -250,7 +253,8 @@ export interface InnerRanks {
  * until a condition holds.
  *
  * `grids(g) = (first, width, height)`, u32: grid g has the cells `first … first + width · height − 1`, row after row.
- * No cell belongs to two grids, all cells are below `cells`, and no grid is larger than `maxWidth` × `maxHeight`.
+ * No cell belongs to two grids, all cell indices are below `cells`, and no grid is wider than `maxWidth` or higher than
+ * `maxHeight`.
  *
  * In every round `step(i, state leaves …, own leaves …, neighbour leaves …)` is evaluated for every cell i of the grid,
  * on the states before the round, and returns `(next state leaves …, change leaves …)`; `own(i)` is evaluated only once
@@ -262,7 +266,7 @@ export interface RelaxCommand {
   /** The number of grids. */
   readonly extent: Extent;
   readonly grids: Program;
-  /** The number of cells in the memory of the states. */
+  /** The number of cells in `state`, including cells that belong to no grid. */
   readonly cells: Extent;
   /**
    * The states of the cells, one array for each leaf (scalar of a state). They are read before the first round, and
@@ -272,13 +276,13 @@ export interface RelaxCommand {
   readonly own: Program;
   readonly step: Program;
   /**
-   * Offsets of the neighbours whose states are passed to `step`, in this order. All leaves of one neighbour come before
-   * the next neighbour.
+   * Offsets of the neighbours whose states are passed to `step`. The arguments follow the order of this list: first all
+   * leaves of the first neighbour, then all leaves of the second neighbour, and so on.
    */
   readonly neighbours: readonly { readonly dx: number; readonly dy: number }[];
   /** What replaces the state of a neighbour that is outside the grid. */
   readonly boundary: { readonly x: Boundary; readonly y: Boundary };
-  /** If the boundary is `constant`, the leaves of the state of every cell outside the grid. */
+  /** The leaves of the state that every cell outside the grid has if the boundary is `constant`. */
   readonly outside: readonly (number | boolean)[];
   /** The monoid that folds the changes of a grid's cells. It must be exact and commutative. */
   readonly change: MonoidProgram;
@@ -291,18 +295,18 @@ export interface RelaxCommand {
 }
 
 /**
- * For every row of a left table, folds the values of its pairs with all rows of a right table.
+ * For every row of a left table, pairs the row with all rows of a right table, and folds the values of these pairs.
  *
  * The rows of both tables may include vectors of `dimensions` elements, stored one after another: element d of row i is
- * at `i · dimensions + d`. For a pair (i, j) of rows, the sums start as `start`, and `step(d, sums …, left elements …,
+ * at `i · dimensions + d`. For a pair (i, j) of rows, the sums are initially `start`. `step(d, sums …, left elements …,
  * right elements …)` returns the next sums, for d = 0 … dimensions − 1 in order. `value(i, sums …, leftOwn(i) …,
  * rightOwn(j) …)` is the value of the pair.
  *
- * The rows of the right table are split into runs of `run` rows. The last run may be shorter. The number of runs
+ * The right table is split into runs of `run` consecutive rows. The last run may be shorter. The number of runs
  * follows from the capacity of the right table, so some runs may be empty. The values of a run are folded from left to
- * right, starting with the identity, so the bytes are the same even if the monoid is not exact. The result of left row
- * i and run r is stored in element `r · capacityOf(extent) + i` of `results[k]`, for each leaf k of the monoid. The
- * programs must not read any word that the command writes.
+ * right, starting with the identity. So all backends return the same bytes, even if the monoid is not exact. The result
+ * of left row i and run r is stored in element `r · capacityOf(extent) + i` of `results[k]`, for each leaf k of the
+ * monoid. The programs must not read any word that the command writes.
  */
 export interface CrossReduceCommand {
   /** The number of rows of the left table. */
@@ -337,7 +341,7 @@ export interface StateLeaf {
   readonly offset: number;
 }
 
-/** A kernel's call as data, so that it can be recorded, and repeated later or on another backend. */
+/** A call of a kernel, as data. So the library can record the call, and repeat it later or on another backend. */
 export type KernelCommand =
   | { readonly kind: 'forEach'; readonly extent: Extent; readonly program: Program; readonly stores: readonly Store[] }
   | {

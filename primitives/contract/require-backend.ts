@@ -2,8 +2,8 @@ import { wrongArgument } from '../arguments.ts';
 import type { Backend } from './backend.ts';
 
 /**
- * Requires an object with the main members of a backend. For JavaScript callers; in TypeScript the compiler checks
- * this.
+ * Throws unless `given` is an object with the main members of a backend. This check is for callers in JavaScript; in
+ * TypeScript the compiler checks the type.
  */
 export function requireBackend(call: string, argument: string, given: Backend): void {
   const { allocate, forEach, limits } = (given ?? {}) as Partial<Backend>;
