@@ -105,16 +105,16 @@ function chooseObject(root: JsonObject, layer: string | undefined, file: string)
 }
 
 /**
- * Bytes of memory per vertex in columns. They include the copies that are made while columns grow and vertices are
- * counted.
+ * Bytes of memory per vertex in the columns of coordinates. The number includes the copies that are made while the
+ * columns grow and the vertices are counted.
  */
 const BYTES_PER_VERTEX = 64;
 /** Bytes of memory per position that topojson-client creates, which is an array of two numbers. */
 const BYTES_PER_POSITION = 128;
 
 /**
- * Throws if expanding the arcs would take too much memory. This is checked before any arc is expanded, because a small
- * file can refer to the same arc many times.
+ * Throws if expanding the arcs would take too much memory. Must be called before any arc is expanded: even a small file
+ * can refer to the same arc many times.
  */
 function requireVertexRoom(
   { arcs }: CheckedTopology,

@@ -4,7 +4,7 @@ import { requireArguments } from '../primitives/arguments.ts';
 import { aRecord, aText, type Kind } from '../primitives/kinds.ts';
 import { inChunks } from './text-chunks.ts';
 
-/** Facts about a zonal run, besides its result. */
+/** Facts about the computation of a zonal histogram that the histogram itself does not contain. */
 export interface ZonalRun {
   /** Path of the file with the zones, as given by the user. `raster` is the path of the raster. */
   readonly zones: string;

@@ -13,12 +13,13 @@ import { statisticsOf } from './zonal-statistics.ts';
 export interface ZonalPlot {
   readonly histogram: ZonalHistogram;
   /**
-   * The polygons of the zones, in the order of the zones in the histogram and in the coordinate system of their file.
+   * The polygons of the zones, in the same order as the zones of the histogram. Their coordinates are those of the file
+   * with the zones.
    */
   readonly polygons: Polygons;
   /**
-   * Grid of the raster. The map shows only the extent of the raster. The longitudes of the raster determine by how many
-   * turns zones are shifted.
+   * Grid of the raster. The map shows only the extent of the raster. The longitudes of the raster and of the zones may
+   * differ by multiples of 360°.
    */
   readonly grid: RasterGrid;
   readonly title: string;
@@ -32,10 +33,12 @@ export interface ZonalPlot {
  *
  * Geographic coordinates are drawn in an equirectangular projection that is true to scale in the middle of the map.
  * Other coordinates are not projected. The map is cropped to zones with cells; a few zones far from all others are
- * drawn in separate frames. Zones without data are grey. With many zones, the colour scale ends at the 2nd and 98th
- * percentile of the means, so that outliers do not make all other zones look alike; the legend then has ≤ and ≥ at the
- * ends. With few zones, or if all means are equal, the scale also covers the bins. If the scale is still a single
- * value, everything has the same colour.
+ * drawn in separate frames. Zones without data are grey.
+ *
+ * The colour scale normally covers the means of all zones. From 50 zones with data on, the scale covers only the range
+ * from the 2nd to the 98th percentile of the means, so that outliers do not make all other zones look alike. If means
+ * lie outside this range, the legend has ≤ or ≥ at that end. If fewer than 5 zones have data, or if all means are
+ * equal, the scale also covers the bins. If the scale is still a single value, all zones and bars have the same colour.
  *
  * @throws ArgumentError `zonal/no-statistics` if the histogram has no statistics.
  * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not

@@ -14,7 +14,7 @@ import { entryOf, type ScalarType } from './ir/ir.ts';
 
 type Values = Value<ScalarType>[];
 
-/** Runs a cross reduction with the backend's own kernel if it has one for this command, otherwise row by row. */
+/** Runs a cross reduction: with the backend's own kernel if the backend has one for `command`, otherwise row by row. */
 export function crossReduceOn(backend: Backend, command: CrossReduceCommand): void {
   if (backend.crossReduce?.(command) !== true) crossReduceByRows(backend, command);
 }
@@ -102,7 +102,10 @@ function runProgram(command: CrossReduceCommand): Program {
   return { ...program, uniforms: new Map<string, number | boolean>([...program.uniforms, ...Object.entries(numbers)]) };
 }
 
-/** The values of the uniforms. Lengths are uniforms, so that a command with other lengths needs no new compilation. */
+/**
+ * The uniforms of the program of {@link runProgram}. Lengths are uniforms, so that a command that differs only in its
+ * lengths needs no new compilation.
+ */
 function numbersOf({ extent, others, run, dimensions }: CrossReduceCommand): { readonly [name: string]: number } {
   const lengths = Object.entries({ rows: extent, others }).flatMap(([name, length]): [string, number][] =>
     typeof length === 'number'

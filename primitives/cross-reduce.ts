@@ -46,15 +46,15 @@ export interface Vectors {
 export type CrossRows = { readonly [name: string]: Table | Vectors };
 
 /**
- * The computation of the value of a pair of rows with vectors: first of sums over the elements of the vectors, in
- * order, then of the value from the sums.
+ * How {@link crossReduce} computes the value of a pair of rows that have vectors. First, `step` updates the sums with
+ * the elements of the vectors, one element of each vector at a time. Then `value` computes the value from the sums.
  */
 export interface Contraction<T extends Shape, S extends Shape> {
   /** The initial sums. */
   readonly start: PlainOf<T>;
-  /** A functor that returns the next sums. Its parameters are `sum` and one element of each vector, by name. */
+  /** A functor that returns the updated sums. Its parameters are `sum` and, under each vector's name, one element. */
   readonly step: FunctorDescription & { readonly result: T };
-  /** A functor that returns the value of the pair. Its parameters are `sum` and columns of both sides, by name. */
+  /** A functor that returns the value of the pair. Its parameters are `sum` and, by name, columns of both sides. */
   readonly value: FunctorDescription & { readonly result: S };
 }
 
@@ -82,23 +82,25 @@ const RUN = 1024;
 
 /**
  * Folds, for every row of one side, a functor of that row and every row of the other side. Examples: the nearest of all
- * points, the number of points within a distance, products of matrices. Tiles of both sides are read once for many
- * pairs, so the speed is limited by arithmetic, not by memory.
+ * points, the number of points within a distance, products of matrices. Tiles (blocks of rows) of both sides are read
+ * once for many pairs, so the speed is limited by arithmetic, not by memory.
  *
- * The value of a pair is a functor whose parameters are columns of both sides, by name. For vectors, pass a
- * {@link Contraction}: it first applies `step` to the elements, one after another, and then `value` to the sums. f32 is
- * rounded after every operation, as in all functors. With `run`, the rows of the right side are split into runs of
- * `run` consecutive rows, and every left row has one result for each run. The result of left row i and run r is row `r
- * · left rows + i` of the output, so the results of one run are adjacent. If only the device knows the number of left
- * rows, `left rows` in this formula is their capacity.
+ * `pair` is a functor that returns the value of a pair; its parameters are named after columns of both sides. For
+ * vectors, pass a {@link Contraction} instead: it first applies `step` to the elements of the vectors, one after
+ * another, and then `value` to the sums. f32 is rounded after every operation, as in all functors.
  *
- * - Work O(left rows · right rows · dimensions), span O(right rows · dimensions), or O(run · dimensions).
+ * With `run`, the rows of the right side are split into runs of `run` consecutive rows, and every left row has one
+ * result for each run. The result of left row i and run r is row `r · left rows + i` of the output, so the results of
+ * one run are adjacent. If only the device knows the number of left rows, `left rows` in this formula is their
+ * capacity.
+ *
+ * - Work O(left rows · right rows · dimensions), span O(right rows · dimensions), or O(run · dimensions) with `run`.
  *   Deterministic: without `run`, the values of each 1,024 consecutive right rows are folded from left to right, and
  *   then the results are folded from left to right.
  * - The monoid must be associative; it need not be commutative.
- * - If there are no right rows, all results are the identity; with `run`, the output has no rows. Accepts device counts
- *   (lengths that only the device knows) on both sides. Runs beyond a device count of right rows, and rows beyond a
- *   device count of left rows, give the identity.
+ * - If there are no right rows, every left row gets the identity without `run`, and no result with `run`. Accepts
+ *   device counts (lengths that only the device knows) on both sides. Runs beyond a device count of right rows, and
+ *   rows beyond a device count of left rows, give the identity.
  * - Equivalent loop: `for (const a of left) out.push(right.map((b) => value(a, b)).reduce(combine, identity))`.
  *
  * Source: Garcia, Debreuve and Barlaud, Fast k Nearest Neighbor Search using GPU, 2008; tiles as in products of
@@ -298,8 +300,8 @@ function storedWords(context: Context, column: Column): Column {
 }
 
 /**
- * Compiles the functors of a contraction to programs. Their parameters are the index, the sums, and the elements or
- * columns of a pair.
+ * Compiles `step` and `value` of a contraction to programs. The parameters of both programs start with an index and the
+ * sums. The elements of the vectors follow for `step`, and the values of both sides' columns for `value`.
  */
 function programsOf(
   context: Context,
@@ -341,7 +343,7 @@ function programsOf(
   };
 }
 
-/** Compiles a functor that uses some of a pair's values, by name, to a program that takes all of them as parameters. */
+/** Compiles a functor whose parameters are some of the names in `shapes` to code that takes values for all of them. */
 function pairProgram(
   part: 'step' | 'value',
   context: Context,
@@ -381,7 +383,7 @@ function doesNotFit(part: 'step' | 'value', functor: FunctorDescription, expecte
   );
 }
 
-/** A program that returns the columns of a side, except its vectors, at a row index. */
+/** Makes a program that takes a row index and returns the side's values in that row, without its vectors. */
 function ownProgram(name: string, context: Context, { tables }: CrossSide, length: Column['length']): Program {
   const columns = Object.values(tables).flatMap((table) => columnsOf(table));
   const types = columns.map(({ type }) => type);

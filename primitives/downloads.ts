@@ -12,8 +12,8 @@ import { requireOptions } from './options.ts';
 export type IntoArray = Uint32Array | Int32Array | Float32Array | Uint8Array | Int8Array | Uint16Array | Int16Array;
 
 /**
- * The arrays into which a table can be read. They have the types that `read` returns, where bools are bytes. A packed
- * column can also be read into an array of its packed type.
+ * The arrays into which a table can be read. They have the types of the arrays that `read` returns; bools are read into
+ * a Uint8Array. A packed column can also be read into an array of its packed type.
  */
 export type IntoTable<C extends Table> =
   C extends Column<infer T>
@@ -94,7 +94,7 @@ export function requireRoom(into: IntoArray, rows: number, path = 'the option in
   });
 }
 
-/** Reads the first `rows` elements of a stored column, into the caller's array if one is given. */
+/** Reads the first `rows` elements of a stored column into `given`, or into a new array if `given` is undefined. */
 export async function readElements(
   backend: Backend,
   { source, type }: Column,
@@ -111,15 +111,15 @@ export async function readElements(
     const words = Math.ceil((offset + rows) / perWord) - first;
     const take = sinkOf(into, storage, offset - first * perWord, rows);
     const rest = await backend.read(memory.buffer, first, words, take);
-    // Backends that do not read in pieces return all words here, instead of passing them to `take`.
+    // A backend that does not read in pieces returns all words instead of passing them to `take`.
     if (rest.length > 0) take(rest, 0);
   }
   return into.length === rows ? into : into.subarray(0, rows);
 }
 
 /**
- * Makes a callback that unpacks the words read and writes the elements into an array. The first `skipped` elements are
- * left out, and at most `rows` are written.
+ * Makes a callback that receives words of a column, unpacks their elements and writes the elements to `into`. Over all
+ * calls, the first `skipped` elements are left out, and at most `rows` elements are written.
  */
 export function sinkOf(into: IntoArray, storage: Storage, skipped: number, rows: number): WordSink {
   const perWord = elementsPerWord(storage);

@@ -36,8 +36,8 @@ export interface ErrorDetails {
  */
 export class QuadrilleError extends Error {
   static {
-    // The name is a literal, because minifiers rename classes. It is set on the prototype, because stack traces read it
-    // from there.
+    // The name is a literal, because minifiers rename classes. The prototype holds the name, because stack traces read
+    // the prototype's name.
     QuadrilleError.prototype.name = 'QuadrilleError';
   }
 
@@ -82,8 +82,8 @@ function show(value: unknown): string {
 }
 
 /**
- * The value as JSON, or the name of the value's class if it has no JSON, as is the case for a circular object. Never
- * throws, because the result describes an error.
+ * Returns the value as JSON. If the value cannot be converted (for example, because it is circular), returns the name
+ * of its class. Never throws, because the result becomes part of an error's message.
  */
 function jsonOf(value: object): string {
   try {
@@ -93,7 +93,7 @@ function jsonOf(value: object): string {
   }
 }
 
-/** A functor whose code does not type-check. `place` is the line in the author's file. */
+/** A functor whose code is invalid, such as one with wrong types. `place` is the line of the code, where known. */
 export class FunctorError extends QuadrilleError {
   static {
     FunctorError.prototype.name = 'FunctorError';
@@ -107,7 +107,7 @@ export class ArgumentError extends QuadrilleError {
   }
 }
 
-/** A file that cannot be read: it is missing, truncated, in another format, or uses an unsupported feature. */
+/** A file that cannot be read: it is missing, truncated or in the wrong format, or it uses an unsupported feature. */
 export class FormatError extends QuadrilleError {
   static {
     FormatError.prototype.name = 'FormatError';

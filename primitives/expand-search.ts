@@ -13,22 +13,23 @@ import { partitionPoint } from './search.ts';
 
 /**
  * Number of output rows between two cuts; a power of two. A cut is an output row whose source row is searched for
- * among all rows. The source row at the start of a piece is then searched for only between the two nearest cuts.
+ * among all rows. For the first output row of each piece (see {@link expandBySearch}), the search then covers only the
+ * source rows between the two cuts around the piece.
  */
 const PART = 1024;
 
 const PART_BITS: number = Math.log2(PART);
 
 /**
- * Maximum number of rows without output that are skipped one by one. After that, the next row with output is found by a
- * search.
+ * Maximum number of rows without output that are skipped one by one. After so many rows, a search finds the next row
+ * with output.
  */
 const TRIES = 4;
 
 /**
  * Computes the output of an expansion in pieces of consecutive output rows. A search finds the source row of the first
  * output row of a piece. From there, a walk goes through the output rows of the piece and their source rows. Unlike
- * {@link expandByScan}, this method neither stores nor scans a mark for every output row.
+ * {@link expandByScan}, this method stores and scans no intermediate value for every output row.
  *
  * Source: the load-balancing search of Baxter, moderngpu, 2013.
  */
@@ -117,7 +118,8 @@ function rowOf(at: U32, low: U32, high: U32, offsets: Column<'u32'>, loader: Loa
 }
 
 /**
- * The index where the output of a row ends. For the last row this is 2³² − 1, because its output extends to the end.
+ * The index after the last output row of `row`. For the last row, the result is 2³² − 1, which is above every output
+ * index.
  */
 function endOf(row: U32, offsets: Column<'u32'>, length: Column['length'], loader: Loader): U32 {
   const after = row.add(1);

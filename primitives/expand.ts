@@ -41,22 +41,23 @@ const OPTIONS: FieldKinds<ExpandOptions> = {
 
 /**
  * Expands every row to `counts[row]` output rows: output row k of a row is `f({ ...row, rank: k })`. The output of a
- * row comes before that of the next row. This is the only primitive whose number of output rows is not bounded by the
+ * row comes before the output of the next row. This is the only primitive whose number of output rows is not bounded by the
  * sizes of its inputs.
  *
  * With `capacity`, the call does not wait. At most `capacity` rows are written. If there are more output rows, every
  * read of the result, and of columns derived from it, throws a {@link CapacityError} with the capacity needed. Without
- * `capacity`, the call returns a promise, because it waits once for the device to learn the number of output rows; the
- * result has exactly this number. With `expected`, an estimate of this number, rows are written before the number is
- * known. This saves time if the estimate is about right.
+ * `capacity`, the call returns a promise, because it waits once until the host has read the number of output rows from
+ * the device; the result has exactly this number of rows. With `expected`, an estimate of this number, rows are written
+ * before the host knows the number. This saves time if the estimate is about right.
  *
  * - Work O(rows + output), span O(log output), balanced over the output even if counts are uneven. Deterministic. On
- *   backends that run many indices in parallel, a search finds the source row of every few output rows, and a walk
- *   continues from there. This method is used only if all its data fits in half of `limits.memoryBytes`. Otherwise, and
- *   on other backends, a scan finds the source rows.
+ *   backends that run many indices in parallel, the output is made in short pieces: a search finds the source row of
+ *   the first output row of a piece, and a walk finds the source rows of the following output rows. This method is used
+ *   only if its inputs and outputs fit in half of `limits.memoryBytes`. Otherwise, and on other backends, a scan finds
+ *   the source rows.
  * - If there are no rows, or all counts are zero, the result is empty. Accepts device counts (lengths that only the
- *   device knows). More than 2³² − 2 output rows are an error; their number never wraps. Captured views are stored
- *   first.
+ *   device knows). More than 2³² − 2 output rows are an error; the count of output rows never wraps around. Captured
+ *   views are stored first.
  * - Equivalent loop: `for (const row of rows) for (let rank = 0; rank < counts[row]; rank++) out.push(f({ ...row, rank
  *   }))`.
  *
@@ -117,14 +118,14 @@ function expansionOf<R extends Shape>(
 }
 
 /**
- * Maximum number of rows per walk that a backend may prefer (`walkRows`) if the output is to be made by a search and a
- * walk. Backends that prefer longer walks run few indices in parallel, so a scan is faster on such backends.
+ * Largest `walkRows` (a backend's preferred number of rows per walk) with which the output is made by searches and
+ * walks. Backends that prefer longer walks run few indices in parallel, so a scan is faster on such backends.
  */
 const MAX_WALKED = 16;
 
 /**
- * Whether all memory that a walk reads and writes fits in half of `limits.memoryBytes`. Backends cannot split a walk
- * into parts, as they do with other commands.
+ * Whether all memory that a walk reads and writes fits in half of `limits.memoryBytes`. Backends can split other
+ * commands into parts that need less memory, but not a walk.
  */
 function fitsTwice(expansion: Expansion<Shape>, { offsets }: Spread, results: readonly Column[]): boolean {
   const { context, fields, captures } = expansion;

@@ -24,7 +24,7 @@ export interface Expansion<R extends Shape> {
   readonly captures: CaptureArguments;
 }
 
-/** The index at which the output of every row starts, and the total number of output rows. */
+/** For every row, the index of its first output row (`offsets`), and the total number of output rows (`length`). */
 export interface Spread {
   readonly offsets: Column<'u32'>;
   readonly length: number | DeviceLength;

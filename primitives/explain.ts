@@ -16,24 +16,27 @@ export interface Explanation<R> {
   readonly result: R;
   /** Reports in the order of the commands. If commands read a view in different ways, each way has its own report. */
   readonly views: readonly ExplainedView[];
-  /** The reports as text, with one line for each view that was stored or is evaluated more than once a row. */
+  /**
+   * The reports as text. There is one line for each report of a view that was stored, or that was evaluated more than
+   * once for each of its rows. A last line counts the other reports.
+   */
   readonly text: string;
 }
 
 /**
- * Runs a pipeline and reports how the library treated the views that its commands read: which views it stored, which it
- * evaluated wherever they are read, and why. For every view, the report contains the source line that made the view,
+ * Runs a pipeline and reports how the library treated the views that its commands read: which views it stored, which
+ * views it evaluated again at every read, and why. For every view, the report contains the source line that made the view,
  * its kind, rows and bytes, and the estimated costs of evaluating the view at every read and of storing it. Results and
  * launches are the same as without `explain`. To find out whether workers run a functor on four rows at a time, use
  * `explainVectorization` of `quadrille/backends/workers`.
  *
  * - Explains all commands of the context until the pipeline returns, or until its promise settles. This includes
  *   commands that other tasks issue on the context meanwhile.
- * - A view made before the call has no source line in its report. Finding the line takes tens of microseconds, so the
- *   library records it only while `explain` runs.
+ * - A view made before the call of `explain` has no source line in its report. Finding the source line of a view takes
+ *   tens of microseconds, so the library does so only while `explain` runs.
  * - Errors of the pipeline are rethrown unchanged.
- * - Costs are estimates, in operations: a read of memory counts as 4, a loop as 4 rounds, a branch as both of its
- *   sides.
+ * - Costs are estimates, in operations. A read of memory counts as 4 operations. Every loop is assumed to run for 4
+ *   rounds, and both sides of a branch are counted.
  *
  * @throws {@link ArgumentError} if `context` is not a context or `pipeline` is not a function.
  * @example
@@ -76,7 +79,7 @@ async function explainLater<R>(
   }
 }
 
-/** Collects the reports of a context's commands from now on. Equal reports are collected once, with their number. */
+/** Collects the reports of a context's commands until `stop` is called. Counts equal reports in `times`. */
 function listenTo({ automatic }: Context): { readonly stop: () => void; readonly views: () => ExplainedView[] } {
   const reports = new Map<string, { readonly report: ViewReport; times: number }>();
   const note = (report: ViewReport): void => {

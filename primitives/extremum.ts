@@ -73,8 +73,8 @@ const minima: Monoids = monoidsOf(minimum, none, below);
 const maxima: Monoids = monoidsOf(maximum, 0, (a, b) => below(b, a));
 
 /**
- * For each type, the monoid that chooses the first value of an order. `last` is the word that comes last in the
- * order.
+ * For each type, the monoid that chooses the value that comes first in the order `before`. `last` is the u32 word that
+ * comes last in this order.
  */
 function monoidsOf(scalar: (type: never) => AnyMonoid, last: number, before: Before): Monoids {
   const of = (type: Scalar<NumericType>): AnyMonoid => firstOf(type, scalar(type as never).identity, last, before);
@@ -106,8 +106,8 @@ function firstOf(shape: Shape, worst: unknown, last: number, before: Before): An
 }
 
 /**
- * A key as u32 words, the most significant first, whose order as u32 is the order of the keys. NaN becomes the word
- * `last`.
+ * Converts a key to u32 words, the most significant first. Comparing the words as u32 compares the keys. NaN becomes
+ * the word `last`.
  */
 function wordsOf(value: Key, last: number): readonly U32[] {
   if (!(value instanceof Value)) return [value.hi, value.lo];

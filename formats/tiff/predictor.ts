@@ -8,7 +8,10 @@ export function undoDifferences(words: Words, rowWords: number, stride: number):
   for (let row = 0; row + rowWords <= words.length; row += rowWords) addUp(words, row, row + rowWords, stride);
 }
 
-/** Adds to every word in the range `from … to − 1` the word that is `stride` positions earlier. */
+/**
+ * Undoes differencing in the range `from … to − 1`, in ascending order: adds to each word the new value of the word
+ * `stride` positions earlier. The first `stride` words are unchanged.
+ */
 function addUp(words: Words, from: number, to: number, stride: number): void {
   for (let first = from; first < from + stride; first++) {
     let sum = 0;
@@ -48,7 +51,10 @@ function undoByBytes(bytes: Uint8Array, rowWords: number, stride: number): Uint3
   return words;
 }
 
-/** Fast variant of `undoFloatDifferences` for one sample per cell, which adds four bytes at a time. */
+/**
+ * Does the same as `undoByBytes` but adds four bytes at a time, which is faster. Requires a little-endian machine, a
+ * stride of 1, a multiple of four floats per row, and a byte offset of `bytes` that is a multiple of four.
+ */
 function undoByWords(bytes: Uint8Array, rowWords: number): Uint32Array {
   const packed = new Uint32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
   const words = new Uint32Array(packed.length);

@@ -47,12 +47,12 @@ export function cellsOver(sample: Sample, buffer: ArrayBufferLike, length: numbe
 }
 
 /**
- * Unsigned words of the same size as the samples of a raster. Copying words instead of floats preserves all bits, such
- * as the payloads of NaN.
+ * An array of unsigned words of 1, 2 or 4 bytes, the size of a sample of the raster. Copying floats as words preserves
+ * all bits, such as the payloads of NaN.
  */
 export type Words = Uint8Array | Uint16Array | Uint32Array;
 
-/** Views bytes as words of 1, 2 or 4 bytes in the machine's byte order. Copies them if they are not aligned. */
+/** Views bytes as words of 1, 2 or 4 bytes in the machine's byte order. Copies the bytes if they are not aligned. */
 export function wordsOver(bytes: Uint8Array, size: 1 | 2 | 4): Words {
   if (size === 1) return bytes;
   const aligned = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes);

@@ -9,7 +9,7 @@ import { groupRuns, listPieces, type Piece, type PieceRun, RUN_DECODED_BYTES } f
 import { blockOf, copyPiece, fillPiece } from './place-cells.ts';
 import { cellsOver, type Words, wordsOver } from './samples.ts';
 
-/** Reads windows of one band. Decodes only blocks that intersect the window. */
+/** Reads windows (rectangles of cells) of one band. Decodes only blocks that intersect the requested window. */
 export interface WindowReader {
   /**
    * Reads a window. Blocks for which `isWanted` returns false are skipped; the cells of these blocks have arbitrary
@@ -41,16 +41,19 @@ export interface WindowReaderOptions {
   readonly fill: number;
   /** Maximum bytes of the cache for decoded blocks. */
   readonly keepBytes: number;
-  /** Number of decoding threads; 0 starts no threads. Default: one thread per core, if a large window is read. */
+  /**
+   * Maximum number of decoding threads; 0 starts no threads. Default: one per core, at most 16, started only for large
+   * windows.
+   */
   readonly threads?: number | undefined;
 }
 
-/** Minimum size of a window in bytes for which decoding threads are started. */
+/** Minimum bytes of a window for which decoding threads are started, if the option `threads` is omitted. */
 const WORTH_THREADS = 4 * 2 ** 20;
 
 /**
- * Maximum decompressed bytes of a run that a thread decodes. The limit is low, so that all threads finish at about the
- * same time.
+ * Maximum decompressed bytes of a run (a group of blocks) that is sent to a decoding thread. The limit is low, so that
+ * all threads finish at about the same time.
  */
 const THREAD_RUN_BYTES = 2 * 2 ** 20;
 
@@ -58,9 +61,12 @@ const THREAD_RUN_BYTES = 2 * 2 ** 20;
 const MAX_SPARE = 2;
 
 /**
- * Creates a reader of windows. Blocks that are adjacent in the file are grouped into runs, and each run is read at
- * once. Several runs are read at the same time, by threads if the source is a file. A block that extends beyond the
- * window is decoded on the calling thread, and cached for the next window within the limit `keepBytes`.
+ * Creates a reader of windows. Blocks that are close together in the file are grouped into runs. Each run is read with
+ * one request, and several runs are read at the same time. Runs of large windows are read and decoded by threads if the
+ * source is a file.
+ *
+ * A compressed block that extends beyond the window is decoded on the calling thread. The block is cached for the next
+ * window; `keepBytes` limits the size of the cache.
  */
 export function windowReader({ source, layout, fill, keepBytes, threads }: WindowReaderOptions): WindowReader {
   const kept = keptBlocks(keepBytes);
@@ -77,8 +83,8 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
     return poolFor(bytes) === undefined ? new ArrayBuffer(bytes) : new SharedArrayBuffer(room);
   };
   /**
-   * Allocates memory for `length` cells. Shared memory is allocated for `room` cells, so that the memory can be reused
-   * for any window of that size. Unused pages take no physical memory.
+   * Returns an array of `length` cells, in reused memory if possible. New shared memory has space for `room` cells, so
+   * that the memory can be reused for any window of up to `room` cells. Unused pages take no physical memory.
    */
   const takeCells = (length: number, room = length): Cells => {
     const size = SAMPLE_BYTES[layout.sample];
@@ -134,8 +140,8 @@ function checkWindow({ column, row, columns, rows }: Window, { width, height }: 
 }
 
 /**
- * Where decoded cells are placed. They are placed row by row in a window or, if `startOf` is given, block by block.
- * `startOf` contains the index of the first cell of each block.
+ * Order of the decoded cells in the result: row by row in `window` or, if `startOf` is given, block by block. `startOf`
+ * maps the number of a block to the index of the block's first cell in the result.
  */
 type PlaceOfCells = { readonly window: Window } | { readonly startOf: ReadonlyMap<number, number> };
 
@@ -148,15 +154,18 @@ interface Reading {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The window or block into which a piece is copied, and the index of its first cell. */
+/**
+ * Returns the window or block into which a piece (a block, or some of its rows) is copied. `start` is the index of the
+ * first cell of this window or block in the result.
+ */
 function placeOf(piece: Piece, place: PlaceOfCells, layout: BandLayout): { start: number; window: Window } {
   if ('window' in place) return { start: 0, window: place.window };
   return { start: place.startOf.get(piece.block)!, window: blockOf(piece, layout) };
 }
 
 /**
- * Assigns consecutive positions to the blocks of some pieces. `starts` contains the position of every block of the
- * window; the position of an unwanted block is 0.
+ * Assigns consecutive positions in the result to the blocks that contain the given pieces. `starts` contains the
+ * position of every block of the window, or 0 for a block without pieces. `startOf` maps block numbers to positions.
  */
 function standBlocks(window: Window, layout: BandLayout, pieces: readonly Piece[]) {
   const { blockColumns, blockRows, blocksAcross } = layout;
@@ -176,7 +185,7 @@ function standBlocks(window: Window, layout: BandLayout, pieces: readonly Piece[
   return { starts, startOf, length };
 }
 
-/** Fills the cells of omitted blocks. Returns the remaining pieces, which must be read. */
+/** Fills the pieces whose blocks are omitted from the file. Returns the other pieces, which must be read. */
 function unfilled({ layout, cells, place }: Reading, pieces: readonly Piece[], fill: number): Piece[] {
   return pieces.filter((piece) => {
     if (layout.byteCounts[piece.block] !== 0) return true;
@@ -186,13 +195,13 @@ function unfilled({ layout, cells, place }: Reading, pieces: readonly Piece[], f
   });
 }
 
-/** The rows and columns of the raster that a piece contains. */
+/** Returns the rectangle of the raster that a piece covers. */
 function partOf({ left, top, bottom }: Piece, { blockColumns }: BandLayout): Window {
   return { column: left, row: top, columns: blockColumns, rows: bottom - top };
 }
 
 /**
- * Number of runs that are processed at the same time if there are no decoding threads: one run is read while another is
+ * Number of runs that the calling thread processes at the same time, so that one run is read while another is
  * decoded.
  */
 const LANES = 2;
@@ -235,8 +244,8 @@ function codingOf(layout: BandLayout): BlockCoding {
 }
 
 /**
- * Processes runs, several at a time, until one fails or the signal is aborted. The promise settles when no read is in
- * progress.
+ * Calls `read` for the runs, `lanes` runs at a time. Starts no more runs after a run has failed or the signal is
+ * aborted. The promise settles only after all started runs have ended.
  */
 async function forEachRun(
   { signal }: Reading,

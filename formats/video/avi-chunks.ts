@@ -42,7 +42,7 @@ export function endOfList({ start, size }: Chunk): number | undefined {
 
 const UNKNOWN_SIZE = 0xffff_ffff;
 
-/** The error for an AVI that violates its format. */
+/** The error for a file that violates the AVI format. */
 export function damagedAvi(reason: string, file: string, byte: number, frame?: number): FormatError {
   return new FormatError('format/damaged-avi', `The AVI is damaged: ${reason}.`, {
     remedy: 'Copy or record the file again.',

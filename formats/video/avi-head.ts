@@ -7,7 +7,7 @@ import { noFrames } from './video-error.ts';
 export interface AviStream {
   /** `vids` (images), `auds` (audio), `txts` (text) or `mids` (MIDI). */
   readonly type: string;
-  /** Number of frames or samples per second, and in total. */
+  /** Number of frames or samples per second; undefined if unknown. `length` is the total number of frames or samples. */
   readonly rate: number | undefined;
   readonly length: number;
   /** Description of the stream's contents. For images, it is a BITMAPINFO structure. */

@@ -141,13 +141,16 @@ async function* frameChunks({ source, head, number, notes }: Walk): AsyncGenerat
 type ChunkKind = 'list' | 'frame' | 'palette' | 'other';
 
 /**
- * Matches the name of a stream's chunk, which consists of two digits and two letters. The digits are the number of the
- * stream. The letters are `db` or `dc` for a frame, `pc` for a palette, `wb` for audio, `tx` for text, or `ix` for an
- * index.
+ * Matches the name of a stream's chunk, such as `00dc`. The two digits are the number of the stream. The letters are
+ * `db` or `dc` for a frame, `pc` for a palette, `wb` for audio, `tx` for text, `sb` for subtitles, and `ix` for an
+ * index. The letters `ix` may also come before the digits.
  */
 const STREAM_CHUNK = /^(?:(\d\d)(db|dc|pc|wb|tx|sb|ix)|ix(\d\d))$/;
 
-/** The kind of a chunk in the list of frames; undefined if the list must not contain such a chunk. */
+/**
+ * Returns the kind of a chunk in the list of frames, or undefined if the chunk is not allowed there. `number` is the
+ * stream to read, and `streams` is the number of streams.
+ */
 function kindOf({ id, list }: Chunk, streams: number, number: number): ChunkKind | undefined {
   if (list !== undefined) return id === 'LIST' && list === 'rec ' ? 'list' : undefined;
   if (id === 'JUNK') return 'other';

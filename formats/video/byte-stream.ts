@@ -21,16 +21,16 @@ export interface ByteStream {
    */
   skip(length: number, signal: AbortSignal): Promise<number>;
   /**
-   * Consumes the next line with its line feed, and returns the line without it. Returns undefined if there is no line
-   * feed within `max` bytes.
+   * Consumes the next line and its line feed, and returns the line without the line feed. Returns undefined if the line
+   * is longer than `max` bytes or the stream ends before a line feed.
    */
   line(max: number, signal: AbortSignal): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
 /**
- * Up to this number of bytes, memory for a request is allocated immediately. For larger requests, the memory grows with
- * the bytes that arrive.
+ * Maximum bytes of memory that `take` allocates before any byte arrives. If more bytes are requested, the memory grows
+ * as bytes arrive.
  */
 const FIRST_BYTES = 2 ** 24;
 const LINE_FEED = 10;

@@ -1,8 +1,8 @@
 import type { Grey, VideoChannel } from './video.ts';
 
 /**
- * Layout of interleaved samples. A pixel has `step` samples; `red`, `green` and `blue` are the indices of these colours
- * among them.
+ * Layout of interleaved samples. A pixel has `step` samples. `red`, `green` and `blue` are the indices, within the
+ * pixel, of the samples of these colours.
  */
 export interface PixelOrder {
   readonly step: number;
@@ -58,7 +58,10 @@ export function takeSamples(samples: Grey, from: number, step: number, to: Grey,
   else for (let pixel = 0, next = from; pixel < count; pixel++, next += step) to[at + pixel] = samples[next]!;
 }
 
-/** Table of the grey value of every palette index. Indices that have no colour in the palette are black. */
+/**
+ * Returns a table that maps each palette index to its value in `channel`. Indices that have no colour in the palette
+ * are mapped to 0 (black).
+ */
 export function paletteTable(colours: Uint8Array, order: PixelOrder, channel: VideoChannel): Uint8Array {
   const table = new Uint8Array(256);
   takeChannel(colours, 0, order, channel, table, 0, Math.min(256, Math.floor(colours.length / order.step)));

@@ -27,24 +27,28 @@ import { openY4m, Y4M_MAGIC } from './y4m.ts';
  * - A folder of PNGs, ordered by the numbers in their names.
  * - Y4M, from a file or a stream: 8 to 16 bits, grey or any chroma.
  *
- * Grey values of the file are used unchanged. For RGB, `channel` selects the value: `grey` is the luma of Rec. 601,
+ * Grey values of the file are used unchanged, with three exceptions: half the range is added to signed samples, values
+ * are inverted if 0 means white, and PNGs of fewer than 8 bits are scaled to 8 bits. Values of 10 or 12 bits are stored
+ * in 16 bits without scaling. Samples of f32 are not supported, because they have no fixed range.
+ *
+ * For coloured videos, the option `channel` selects the value. For RGB, `grey` is the luma of Rec. 601,
  * (19595 R + 38470 G + 7471 B + 2^15) / 2^16 rounded down, which is the same on every JavaScript engine. For YUV and
- * Motion JPEG, `grey` is the stored luma. The other channels are not supported for YUV; for Motion JPEG, they are
- * computed by the formula of JFIF. Signed samples are shifted by half their range. If 0 means white, values are
- * inverted. PNGs of fewer than 8 bits are scaled to 8 bits. Values of 10 or 12 bits are stored in 16 bits without
- * scaling. Samples of f32 are not supported, because they have no fixed range.
+ * Motion JPEG, `grey` is the stored luma. The channels `red`, `green` and `blue` are not supported for YUV; for Motion
+ * JPEG, they are computed by the formula of JFIF.
  *
  * Memory is proportional to a few frames, not to the length of the video. O(pixels) per frame.
  *
- * Noted, not refused: `video/grey` (a channel of a grey video), `video/colour-palette`, `video/transparency-ignored`,
- * `video/bit-depth`, `video/signed-values`, `video/interlaced`, `video/other-streams` (audio), `video/other-pages`,
+ * Irregularities that do not prevent reading are added to `notes`, with these codes: `video/grey` (a colour channel was
+ * requested of a grey video), `video/colour-palette`, `video/transparency-ignored`, `video/bit-depth`,
+ * `video/signed-values`, `video/interlaced`, `video/other-streams` (such as audio), `video/other-pages`,
  * `video/other-samples`, `video/other-files`, `video/missing-numbers`, `video/pixels-not-square`,
- * `video/print-resolution`, `video/frame-rate`, `video/frame-count` (of a TIFF); while frames are read also
- * `video/repeated-frames`, `video/frame-count` (of an AVI), `video/trailing-bytes`, `video/cut-behind-frames`.
+ * `video/print-resolution`, `video/frame-rate`, `video/frame-count` (of a TIFF). The following notes are added while
+ * frames are read: `video/repeated-frames`, `video/frame-count` (of an AVI), `video/trailing-bytes`,
+ * `video/cut-behind-frames`.
  *
  * @param source - Path of a file or of a folder of PNGs, or a stream of Y4M, such as `process.stdin`.
  * @throws FormatError if the file does not exist, is not a supported video, has no frame, or has a damaged or truncated
- * header; codes `format/…`. An aborted signal rejects with its reason.
+ * header; codes `format/…`. If the signal is aborted, the promise is rejected with the signal's reason.
  * @example
  * const video = await openVideo('examples/leukocytes.tif');
  * let frames = 0;

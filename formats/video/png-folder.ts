@@ -42,8 +42,8 @@ function othersNote(count: number): Note[] {
 const LAST_NUMBER = /\d+(?=\D*$)/;
 
 /**
- * A note that numbers are missing in the names of the files, which may mean that frames are missing. Otherwise the list
- * is empty.
+ * Returns a note if numbers are missing in the sequence of file names, because frames may then be missing. Returns an
+ * empty list if no number is missing.
  */
 function missingNote(names: readonly string[]): Note[] {
   const counted = new Set(names.map((name) => name.replace(LAST_NUMBER, ''))).size === 1;

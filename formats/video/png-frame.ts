@@ -92,7 +92,7 @@ async function eachRow(png: PngChunks, file: string, place: PlaceRow): Promise<v
  */
 const SLACK = 64;
 
-/** Decodes an interlaced PNG as a whole, because its rows are not stored in order. */
+/** Decodes an interlaced PNG as a whole, because its rows are not stored in order. Then calls `place` for each row. */
 function eachDecodedRow(
   { width, height, depth, samples: step }: PngChunks,
   bytes: Uint8Array,

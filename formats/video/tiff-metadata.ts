@@ -46,8 +46,8 @@ function positive(value: number | undefined): number | undefined {
 }
 
 /**
- * Parses ImageJ's metadata, which consists of lines `name=value`. A stack with several sections but only one frame is
- * accepted as a video, because ImageJ stores the frames of an imported video as sections.
+ * Parses ImageJ's metadata, which consists of lines `name=value`. A stack with several slices but only one frame is
+ * accepted as a video, because ImageJ stores the frames of an imported video as slices.
  */
 function readImageJ(text: string, resolution: number | undefined, file: string): TiffMetadata {
   const values = new Map(text.split('\n').map((line) => line.trim().split('=', 2) as [string, string | undefined]));
@@ -85,7 +85,7 @@ function readOme(text: string, file: string): TiffMetadata {
   const attribute = (name: string): string | undefined =>
     new RegExp(`\\s${name}\\s*=\\s*["']([^"']*)["']`).exec(pixels)?.[1];
   const number = (name: string): number | undefined => positive(Number(attribute(name)));
-  // A channel of colour pixels counts as several in SizeC.
+  // In SizeC, a channel of colour pixels counts once for each of its samples per pixel, such as three times for RGB.
   const together = Number(/<Channel\s[^>]*SamplesPerPixel\s*=\s*["'](\d+)["']/.exec(text)?.[1] ?? 1);
   const channels = (number('SizeC') ?? 1) / (together > 0 ? together : 1);
   checkStack({ channels, slices: number('SizeZ') ?? 1, frames: number('SizeT') ?? 1 }, file);
@@ -102,8 +102,8 @@ function readOme(text: string, file: string): TiffMetadata {
 const SECONDS: Readonly<Record<string, number>> = { s: 1, ms: 1e-3, min: 60, h: 3600 };
 
 /**
- * Number of micrometres in a unit. `unit` is a name that ImageJ or OME writes, in which the letter µ has several
- * encodings.
+ * Returns the number of micrometres in a unit of length; undefined if the unit is unknown. `unit` is the name that
+ * ImageJ or OME writes. In these names, the letter µ has several encodings.
  */
 function micrometres(unit = ''): number | undefined {
   if (/^(microns?|um|micromet(er|re)s?|(\u00c2?\u00b5|\u00ce\u00bc|\u03bc|\\u00b5)m)$/i.test(unit)) return 1;
@@ -118,7 +118,10 @@ interface StackSizes {
   readonly frames: number;
 }
 
-/** Throws if the pages of a stack are not only the frames of a video, but also channels or sections. */
+/**
+ * Throws if the pages of a stack are not only the frames of a video, but also channels or slices. Several slices are
+ * accepted if there is only one frame.
+ */
 function checkStack({ channels, slices, frames }: StackSizes, file: string): void {
   if (channels === 1 && (slices === 1 || frames === 1)) return;
   throw new FormatError('format/unsupported-stack', 'The pages of the TIFF are not all frames.', {

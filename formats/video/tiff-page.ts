@@ -89,8 +89,8 @@ async function readPalette(directory: TiffDirectory, bits: 8 | 16, file: string)
 }
 
 /**
- * Throws if a block is omitted from the file or if blocks overlap. With this check, the size of the file limits the
- * memory for a frame.
+ * Throws if a block is omitted from the file, or if the blocks together have more bytes than the file. With this check,
+ * the size of the file limits the memory for a frame.
  */
 function checkBlocks({ byteCounts }: BandLayout, { file, size }: ByteSource): void {
   let sum = 0;
@@ -113,7 +113,10 @@ function extraNotes(samples: number, colours: Colours): Note[] {
   return [{ code: 'video/other-samples', message: `The last ${extra} of ${samples} samples per pixel are not read.` }];
 }
 
-/** Reads and decodes a page. `shift` is added to the byte offsets of the page's blocks. */
+/**
+ * Reads and decodes a page. `shift` is added to the byte offsets of the page's blocks. In a stack with a single
+ * directory, this selects a later image, which has no directory of its own.
+ */
 export async function decodePage(
   source: ByteSource,
   page: TiffPage,
@@ -135,7 +138,7 @@ async function decodeBlocks(source: ByteSource, layout: BandLayout, shift: numbe
   const { offsets, byteCounts, blocks } = layout;
   const [start, end] = extentOf(layout);
   const packed = byteCounts.reduce((sum, bytes) => sum + bytes, 0);
-  // If the blocks are adjacent in the file, all of them are read at once.
+  // If the gaps between the blocks are small (at most an eighth of their bytes), all blocks are read with one request.
   const together = end - start <= packed + packed / 8 ? await source.read(start + shift, end - start) : undefined;
   const each = Array.from({ length: blocks }, async (_, block) => {
     const [offset, bytes] = [offsets[block]!, byteCounts[block]!];

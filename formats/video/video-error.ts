@@ -1,13 +1,13 @@
 import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/errors.ts';
 
-/** Maximum number of pixels along a side of a frame, followed by the maximum number of pixels in a frame. */
+/** Maximum width and height of a frame in pixels. `MAX_PIXELS` is the maximum number of pixels in a frame. */
 const MAX_SIDE: number = 2 ** 16 - 1;
 const MAX_PIXELS: number = 2 ** 28;
 
 /** Text of the remedy in errors about unsupported formats. */
 export const CONVERT = 'Convert it, for example with ffmpeg -i INPUT -pix_fmt gray -c:v rawvideo OUTPUT.avi.';
 
-/** Throws if a frame has no pixels, or more than any camera provides. */
+/** Throws if a frame has no pixels, or is larger than `MAX_SIDE` or `MAX_PIXELS` allow. */
 export function checkSize(width: number, height: number, place: ErrorPlace): void {
   const whole = [width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= MAX_SIDE);
   if (whole && width * height <= MAX_PIXELS) return;

@@ -12,8 +12,8 @@ export const PALETTE_NOTE: Note = {
 };
 
 /**
- * The note that a colour channel was requested, but the video is grey, so its grey values are used. No note if no
- * colour channel was requested.
+ * For a grey video, returns the note that its grey values are used as the requested colour channel. Returns an empty
+ * list if no colour channel was requested.
  */
 export function greyChannelNotes(channel: VideoChannel): Note[] {
   if (channel === 'grey') return [];

@@ -37,8 +37,8 @@ export interface Video {
    * an error, or when the caller leaves the loop early. Up to two frames are read ahead. This method can be called only
    * once.
    *
-   * @throws FormatError if a frame cannot be read; the error names its index, and earlier frames are delivered first.
-   * After an abort, the iteration throws the signal's reason.
+   * @throws FormatError if a frame cannot be read. The error contains the frame's index, and is thrown after all
+   * previous frames have been delivered. After an abort, the iteration throws the signal's reason.
    */
   frames(options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<VideoFrame>;
   /** Closes the file. Has no effect if it is already closed. */

@@ -157,9 +157,9 @@ function requireBody(call: string, argument: string, given: unknown): void {
 }
 
 /**
- * Records a {@link While} loop whose body is known to run at most `max` times; generated code does not check the bound.
- * The function is for loops of the library whose bound the analysis cannot find, such as bisections. Without a known
- * bound, a loop never runs on the caller's thread.
+ * Records a {@link While} loop whose body is known to run at most `max` times. Of the generated code, only JavaScript
+ * checks this bound. The function is for loops of the library, such as bisections, for which the analysis of loops
+ * cannot find a bound. A loop without a known bound never runs on the caller's thread.
  */
 export function WhileAtMost(max: number, condition: () => Bool, body: () => void): void {
   appendLoop(
@@ -168,7 +168,7 @@ export function WhileAtMost(max: number, condition: () => Bool, body: () => void
       body();
     },
     () => {},
-    // The last round, in which the condition fails, counts too.
+    // The round in which the condition fails counts too, although it does not run the body.
     { rounds: max + 1 },
   );
 }

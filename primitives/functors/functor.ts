@@ -146,7 +146,7 @@ export type CallArguments<P extends Parameters> = {
           : never;
 };
 
-/** The parts of a functor that do not depend on its types. */
+/** A {@link Functor} without the static types of its parameters and its result. */
 export interface FunctorDescription {
   readonly functorName: string;
   readonly parameters: Parameters;
@@ -189,9 +189,9 @@ export function fn<const P extends Parameters, R extends Shape>(
 /**
  * Makes a functor: a function that is written once and runs on every backend.
  *
- * @param name - its name in errors and in generated code.
+ * @param name - the functor's name in errors and in generated code.
  * @param parameters - scalars, records, `array(…)`, `uniform(…)` and `neighbours(…)`, by name.
- * @param result - the shape it returns.
+ * @param result - the shape of the functor's result.
  * @param body - computes the result from its arguments. It may call plain TypeScript helpers and other functors, whose
  * code becomes part of the functor.
  * @throws FunctorError when the functor is first used, if its types do not fit. The error names the line of the

@@ -95,8 +95,8 @@ export function recordNeighbours<S extends Shape>(
 const offsetsByModule = new WeakMap<Module, readonly NeighbourOffset[]>();
 
 /**
- * Remembers which neighbours a module takes as parameters. They come after its other parameters, leaf by leaf (scalar
- * by scalar).
+ * Stores which neighbours a module takes as parameters. The parameters of the neighbours come after all other
+ * parameters of the module. Each scalar of a neighbour is a parameter of its own.
  */
 export function noteOffsets(module: Module, offsets: readonly NeighbourOffset[]): Module {
   offsetsByModule.set(module, offsets);
@@ -108,7 +108,7 @@ export function offsetsOf(module: Module): readonly NeighbourOffset[] {
   return offsetsByModule.get(module) ?? [];
 }
 
-/** The arguments for the neighbour parameters of a functor, when the calling functor passes its own neighbours on. */
+/** The arguments for a called functor's neighbour parameters, taken from the neighbours of the calling functor. */
 export function passNeighbours(
   name: string,
   module: Module,

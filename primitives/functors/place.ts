@@ -18,8 +18,8 @@ export function callerPlace(): ErrorPlace | undefined {
 }
 
 /**
- * The first place in a stack trace that belongs to the caller. Undefined if a bundler has put the caller's code and
- * this code into one file.
+ * The first place in a stack trace that belongs to the caller's code. Undefined if a bundler has put the caller's code
+ * and the library into one file.
  */
 export function placeIn(stack: string | undefined): ErrorPlace | undefined {
   for (const line of stack?.split('\n') ?? []) {
@@ -47,7 +47,7 @@ function isOwn(file: string): boolean {
   return file === own.file || (own.folder !== undefined && file.startsWith(own.folder));
 }
 
-/** The path of this file as it appears in stack frames, and the folder whose files are never the caller's. */
+/** The path of this file as it appears in stack frames, and the library's folder, which has no files of the caller. */
 interface OwnPlace {
   readonly file: string | undefined;
   readonly folder: string | undefined;
@@ -56,8 +56,8 @@ interface OwnPlace {
 let own: OwnPlace | undefined;
 
 /**
- * Finds the path of this file in a stack trace, because files of a bundle may not know their URLs, and the runtime may
- * map them to their sources.
+ * Finds the path of this file in a stack trace. The file's URL cannot be used instead: a file in a bundle may not know
+ * its URL, and with source maps, stack traces name the source file.
  */
 function ownPlace(): OwnPlace {
   const file = (new Error().stack ?? '')

@@ -24,7 +24,7 @@ import { callerPlace, placeIn } from './place.ts';
 
 /** The state of the recording: the module that is being recorded, and its current function. */
 interface FunctorRecorder extends Linkage {
-  /** The blocks that are open, the innermost last. Statements are appended to the last. */
+  /** The open blocks, the innermost last. Statements are appended to the innermost block. */
   readonly blocks: Statement[][];
   /** The block in which each local was declared. The local is visible only in this block and the blocks inside it. */
   readonly declared: Map<Local, readonly Statement[]>;
@@ -33,8 +33,8 @@ interface FunctorRecorder extends Linkage {
   readonly arrays: Map<string, ScalarType>;
   readonly uniforms: Map<string, ScalarType>;
   /**
-   * Comparisons whose results have not been used yet. An unused one suggests that a JavaScript `if` or `&&` was applied
-   * to a value.
+   * Comparisons whose results have not been used yet: the id of the result, and the place of the comparison if known.
+   * If a result is never used, the author probably applied a JavaScript `if` or `&&` to a value.
    */
   readonly unusedConditions: Map<number, ErrorPlace | undefined>;
   readonly locate: boolean;
@@ -95,8 +95,8 @@ function sentenceOf(given: unknown): string {
 }
 
 /**
- * Runs code that may overflow the stack. An overflow becomes a {@link FunctorError} at the line of the functor's
- * author.
+ * Runs code that may overflow the stack. Replaces an overflow by a {@link FunctorError} whose message names the line of
+ * the caller's code.
  */
 export function withinStack<R>(what: string, run: () => R): R {
   try {
@@ -141,7 +141,7 @@ export interface Signature {
   readonly toOperands?: (values: unknown) => Operand[];
 }
 
-/** Records a module. Its entry function has the given signature, and `body` records its statements. */
+/** Records a module. `signature` describes its entry function, and `body` records the statements of that function. */
 export function record(signature: Signature, body: Body): Module {
   const module = recordOnce(signature, body, false);
   return module ?? recordOnce(signature, body, true)!;
@@ -222,8 +222,8 @@ export function newParameter(type: ScalarType): Local {
 }
 
 /**
- * Maximum number of statements of a function, because compilers limit its locals: WebAssembly allows 50,000, and a
- * stack frame of JavaScript somewhat more.
+ * Maximum number of statements of a function. The maximum exists because compilers limit the locals of a function:
+ * WebAssembly allows 50,000 locals, and a stack frame of JavaScript somewhat more.
  */
 const MAX_STATEMENTS = 2 ** 15;
 /** Maximum number of nested blocks in a functor. WGSL allows 127, and primitives put some blocks around a functor. */
@@ -248,7 +248,7 @@ export function append(statement: Statement): void {
   block.push(statement);
 }
 
-/** Records the statements that `write` appends in a new block, and returns the block. */
+/** Opens a new block, calls `write`, and returns the block with the statements that `write` has appended. */
 export function block(write: () => void): Statement[] {
   const { blocks } = recorder();
   if (blocks.length > MAX_BLOCKS) {
@@ -328,11 +328,11 @@ export function read(array: string, type: ScalarType, index: Operand): Local {
   return local;
 }
 
-/** The names that the arrays, uniforms and inputs of a module have in the module into which it is linked. */
+/** What replaces the arrays, uniforms and inputs of a module when the module is linked into another module. */
 export interface Links {
   readonly arrays: ReadonlyMap<string, string>;
   readonly uniforms: ReadonlyMap<string, Operand>;
-  /** Replacements for functions that the module calls but does not contain, such as the views that it reads. */
+  /** Replacements for functions that the module calls but does not contain, such as views that the module reads. */
   readonly inputs?: ReadonlyMap<string, LinkedInput>;
 }
 
@@ -344,11 +344,11 @@ export type LinkedInput = string | ReadonlyMap<number, string>;
 /** The functions of a module that is being built, in the order in which they were added. */
 export interface Linkage {
   readonly functions: IrFunction[];
-  /** Maps the structure of each linked module or function to its name, so that each one is added only once. */
+  /** Maps a key for the structure of each added module or function to its name, so that no function is added twice. */
   readonly linked: Map<string, string>;
 }
 
-/** Records a call of another module's entry function. The functions of that module are added to the current one. */
+/** Records a call of another module's entry function. Adds the functions of `module` to the module being recorded. */
 export function call(module: Module, links: Links, args: readonly Operand[]): Local[] {
   return callNamed(link(recorder(), module, links), entryOf(module).results, args);
 }
@@ -411,8 +411,9 @@ export function linkEntry(linkage: Linkage, module: Module, links: Links): void 
   const { functions } = linkage;
   const name = link(linkage, module, links);
   const linked = functions.find((fn) => fn.name === name)!;
-  // If the linked function is the last one, no function calls it, so the entry function replaces it. Otherwise, other
-  // functions call it, so the linked function stays, and the entry function is a copy of it.
+  // Functions call only functions that were added before them. If the linked function is the last one, no function
+  // calls it, so the entry function replaces it. Otherwise, later functions may call it, so the linked function stays,
+  // and the entry function is a copy of it.
   if (functions.at(-1) === linked) functions.pop();
   const own = entryOf(module).name;
   const taken = functions.some((fn) => fn.name === own);
@@ -420,8 +421,8 @@ export function linkEntry(linkage: Linkage, module: Module, links: Links): void 
 }
 
 /**
- * Maximum number of cached variants of a function. A helper that is called with many different literals would have
- * one variant for each literal.
+ * Maximum number of cached variants of a function. Without a maximum, a helper that is called with many different
+ * literals would have one variant for each literal.
  */
 const MAX_VARIANTS = 256;
 
@@ -475,8 +476,8 @@ function rename(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links
 }
 
 /**
- * A call with the name that the callee has in the linked module. If the callee is a stored view, reads of its arrays
- * replace the call.
+ * Returns a call with the callee's name in the module into which the call is linked. If the callee is a stored view,
+ * returns reads of the view's arrays instead.
  */
 function linkCall(
   statement: Extract<Statement, { kind: 'call' }>,

@@ -22,7 +22,7 @@ export type Shape = Scalar<ScalarType> | { readonly [name: string]: Shape };
 export type ValuesOf<S extends Shape> =
   S extends Scalar<infer T> ? Value<T> : { readonly [K in keyof S]: S[K] extends Shape ? ValuesOf<S[K]> : never };
 
-/** The inputs accepted for a shape where values are expected; each scalar may also be a JavaScript literal. */
+/** The inputs that can be passed for a shape: each scalar may be a functor value or a JavaScript literal. */
 export type InputsOf<S extends Shape> =
   S extends Scalar<infer T> ? Input<T> : { readonly [K in keyof S]: S[K] extends Shape ? InputsOf<S[K]> : never };
 
@@ -34,7 +34,7 @@ export type PlainOf<S extends Shape> =
       : number
     : { readonly [K in keyof S]: S[K] extends Shape ? PlainOf<S[K]> : never };
 
-/** A leaf of type `L`, or a record of trees. It holds one `L` for each scalar of some shape. */
+/** A tree with one leaf of type `L` for each scalar of a shape: a single leaf, or a record of trees. */
 export type Tree<L> = L | { readonly [name: string]: Tree<L> };
 
 export function isScalar(shape: Shape): shape is Scalar<ScalarType> {
@@ -52,7 +52,8 @@ export function isScalarType(given: unknown): given is Scalar<ScalarType> {
 const DEEPEST_SHAPE = 100;
 
 /**
- * Finds the first part of a value that is not a shape, with its path. Undefined if the whole value is a valid shape.
+ * Finds the first part of a value that is neither a scalar type nor a record, or that is nested too deeply. Returns
+ * this part and the path to it, with at most three field names. Returns undefined if the whole value is a valid shape.
  */
 export function flawOfShape(
   given: unknown,
@@ -75,12 +76,12 @@ export function shapeText(shape: Shape): string {
   return `{ ${fields.map(([name, field]) => `${name}: ${shapeText(field)}`).join(', ')} }`;
 }
 
-/** The scalar types of a shape, in depth-first order of its fields. */
+/** The scalar types of a shape, in depth-first order of the shape's fields. */
 export function leafTypes(shape: Shape): ScalarType[] {
   return isScalar(shape) ? [shape.type] : Object.values(shape).flatMap(leafTypes);
 }
 
-/** The paths of the scalars of a shape, such as `point.x`, in depth-first order of its fields. */
+/** The paths of the scalars of a shape, such as `point.x`, in depth-first order of the shape's fields. */
 export function leafPaths(shape: Shape): string[] {
   if (isScalar(shape)) return [''];
   return Object.entries(shape).flatMap(([name, field]) =>
@@ -88,7 +89,7 @@ export function leafPaths(shape: Shape): string[] {
   );
 }
 
-/** Builds a tree in the form of a shape from its leaves, which are in depth-first order. */
+/** Builds a tree with the fields of a shape. `leaves` holds the tree's leaves in depth-first order of these fields. */
 export function assemble<L>(shape: Shape, leaves: readonly L[]): Tree<L> {
   let next = 0;
   const build = (part: Shape): Tree<L> =>
@@ -113,12 +114,15 @@ export function flatten<L>(shape: Shape, tree: Tree<L>, missing: (path: string) 
   );
 }
 
-/** Reads only own properties, because every object inherits properties such as `constructor`. */
+/**
+ * Returns the field of a record, or undefined if the record has no such field. Reads only own properties, because every
+ * object inherits properties such as `constructor`.
+ */
 function fieldOf<L>(tree: object, name: string): Tree<L> {
   return (Object.hasOwn(tree, name) ? (tree as { readonly [name: string]: Tree<L> })[name] : undefined) as Tree<L>;
 }
 
-/** Requires a shape; throws an error that names the call and the argument otherwise. */
+/** Throws an error that names the call and the argument if the given value is not a shape. */
 export function requireShapeOf(call: string, argument: string, given: unknown): void {
   const flaw = flawOfShape(given, argument);
   if (flaw !== undefined) throw wrongInput(call, flaw.path, flaw.part, 'u32, i32, f32, bool or a record of these');

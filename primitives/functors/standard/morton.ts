@@ -7,7 +7,7 @@ export type MortonPair = { readonly x: U32Shape; readonly y: U32Shape };
 const pair: MortonPair = { x: u32, y: u32 };
 
 /**
- * Puts a zero above each of the low 16 bits of a: bit i goes to bit 2i. The high 16 bits are dropped.
+ * Puts a zero above each of the low 16 bits of `a`: bit i goes to bit 2i. The high 16 bits are dropped.
  *
  * @example
  * await ctx.read(map(spreadBits, { a: ctx.column(Uint32Array.of(1, 2, 3)) })); // Uint32Array [1, 4, 5]
@@ -21,7 +21,7 @@ export const spreadBits: Functor<OneOperand<U32Shape>, U32Shape> = fn('spreadBit
 });
 
 /**
- * Gathers the even bits of a: bit 2i goes to bit i. The odd bits are dropped.
+ * Gathers the even bits of `a`: bit 2i goes to bit i. The odd bits are dropped.
  *
  * @example
  * await ctx.read(map(squeezeBits, { a: ctx.column(Uint32Array.of(1, 4, 7)) })); // Uint32Array [1, 2, 3]

@@ -20,8 +20,9 @@ export type ThreePoints<P> = { readonly a: P; readonly b: P; readonly c: P };
  * Tells on which side of the line from a to b the point c is: 1 if c is to the left (a, b, c are counter-clockwise if y
  * points up), 0 if c is on the line, −1 if c is to the right. The result is exact.
  *
- * Coordinates must differ by less than 2³¹. Then every difference is an i32, and the two products, of magnitude at most
- * 2⁶², are compared as i64; their difference, which would take 65 bits, is never formed.
+ * Any two x coordinates must differ by less than 2³¹, and so must any two y coordinates. Then every difference is an
+ * i32. The result is the sign of (b.x − a.x)(c.y − a.y) − (b.y − a.y)(c.x − a.x). The two products, of magnitude at
+ * most 2⁶², are compared as i64 instead of subtracted, because their difference would take 65 bits.
  *
  * Laws: swapping two points negates the result; translating all three points does not change the result; the result is
  * 0 if two points coincide.

@@ -12,7 +12,7 @@ import { ltI64, maxI64, minI64, type U64 } from './wide.ts';
  * horizontal edge never.) A point is inside if the number of edges that meet its row strictly to its right is odd.
  */
 
-/** The parameters of {@link edgeMeetsRow32}: the y coordinates of an edge's ends, and the y coordinate of a row. */
+/** The parameters of {@link edgeMeetsRow32}: the y coordinates of an edge's ends and of a horizontal line. */
 export type RowOperands<C> = { readonly fromY: C; readonly toY: C; readonly y: C };
 /** The parameters of {@link crossesRightOf32}: the ends of an edge, and a point. */
 export type EdgeAndPoint<P> = { readonly from: P; readonly to: P; readonly point: P };
@@ -20,7 +20,7 @@ export type EdgeAndPoint<P> = { readonly from: P; readonly to: P; readonly point
 export type TwoSegments<P> = { readonly a: P; readonly b: P; readonly c: P; readonly d: P };
 
 /**
- * Whether an edge whose ends have the y coordinates `fromY` and `toY` crosses the horizontal line at y. An edge
+ * Whether an edge whose ends have the y coordinates `fromY` and `toY` crosses the horizontal line at `y`. An edge
  * includes its lower end but not its upper end. Law: reversing the edge does not change the result.
  *
  * @example
@@ -50,10 +50,12 @@ export const edgeMeetsRow64: Functor<RowOperands<U64Shape>, BoolShape> = fn(
 );
 
 /**
- * Whether an edge crosses the horizontal line through a point strictly to the right of that point. The even-odd rule
- * counts such crossings. Coordinates must differ by less than 2³¹.
+ * Whether an edge crosses the horizontal line through `point`, with the crossing strictly to the right of `point`. A
+ * point is inside a polygon by the even-odd rule if the number of such crossings is odd. Any two x coordinates must
+ * differ by less than 2³¹, and so must any two y coordinates.
  *
- * Laws: reversing the edge does not change the result; an even number of the edges of a closed ring cross the line.
+ * Laws: reversing the edge does not change the result; an even number of edges of a closed polygon cross the line,
+ * counted on both sides of the point and at the point.
  *
  * @example
  * const points = { x: ctx.column(Int32Array.of(1, 4)), y: ctx.column(Int32Array.of(2, 2)) };
@@ -97,8 +99,8 @@ function liesLeft(orientation: I32, upwards: Bool): Bool {
 }
 
 /**
- * Whether the segments ab and cd, including their ends, have a point in common. A segment may be a single point.
- * Coordinates must differ by less than 2³¹.
+ * Whether the segments ab and cd, including their ends, have a point in common. A segment may be a single point. Any
+ * two x coordinates must differ by less than 2³¹, and so must any two y coordinates.
  *
  * Laws: reversing or swapping segments does not change the result; the result is true if an end of one segment is on
  * the other segment.
@@ -150,8 +152,8 @@ export const segmentsIntersect64: Functor<TwoSegments<Point64>, BoolShape> = fn(
 );
 
 /**
- * Whether the intervals from a to b and from c to d overlap. For collinear segments, this decides whether they
- * intersect.
+ * Whether the intervals from a to b and from c to d overlap. Collinear segments intersect if both their x intervals and
+ * their y intervals overlap.
  */
 function overlap32(a: I32, b: I32, c: I32, d: I32): Bool {
   return a

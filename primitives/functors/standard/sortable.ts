@@ -6,11 +6,11 @@ import type { F32Shape, I32Shape, U32Shape, U64Shape } from './shapes.ts';
 const signBit = 0x80000000;
 
 /**
- * Maps the bits of an f32 to a u32 key. Keys have the order of the f32 values: −∞ … −0, +0 … +∞. NaNs come first or
- * last, according to their sign. The functor works on bits only. A device may flush subnormals of type f32 to zero;
- * to keep them, read the f32 column as u32.
+ * Maps the bits of an f32 to a u32 key. Keys have the order of the f32 values: −∞ … −0, +0 … +∞. NaNs come first if
+ * their sign bit is set, and last otherwise. A device may flush f32 subnormals to zero; this functor keeps subnormals,
+ * because it takes the bits as u32.
  *
- * Laws: x < y ⇒ key(x) < key(y); {@link sortableToF32Bits} is its inverse.
+ * Laws: x < y ⇒ key(x) < key(y); {@link sortableToF32Bits} is the inverse of this functor.
  *
  * @example
  * await ctx.read(map(f32BitsToSortable, { bits: ctx.column(Uint32Array.of(0x80000000, 0, 0x3f800000)) }));

@@ -39,8 +39,8 @@ export const mulU32: Functor<TwoOperands<U32Shape>, U64Shape> = fn('mulU32', two
 export const mulI32: Functor<TwoOperands<I32Shape>, U64Shape> = fn('mulI32', twoI32, u64, ({ a, b }) => {
   const x = bitsToU32(a);
   const y = bitsToU32(b);
-  // If a is negative as i32, its value as u32 is larger by 2³², so the high word of the product is too large by b. The
-  // same holds if b is negative.
+  // If `a` is negative, its bits read as u32 give a + 2³², so the high word of the product is too large by b. Likewise,
+  // if `b` is negative, the high word is too large by a.
   const excess = bitsToU32(a.shr(31))
     .and(y)
     .add(bitsToU32(b.shr(31)).and(x));
@@ -72,7 +72,8 @@ export const mul64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('mul64', twoU6
 export const mulU64: Functor<TwoOperands<U64Shape>, U128Shape> = fn('mulU64', twoU64, u128, ({ a, b }) => {
   const low = mulU32({ a: a.lo, b: b.lo });
   const high = mulU32({ a: a.hi, b: b.hi });
-  // Neither sum overflows: (2³²−1)² + 2³²−1 is below 2⁶⁴ (Knuth, TAOCP 4.3.1, algorithm M).
+  // `middle` and `both` do not overflow: each is at most (2³²−1)² + 2³²−1, which is below 2⁶⁴ (Knuth, TAOCP 4.3.1,
+  // algorithm M).
   const middle = add64({ a: mulU32({ a: a.lo, b: b.hi }), b: u64OfU32(low.hi) });
   const both = add64({ a: mulU32({ a: a.hi, b: b.lo }), b: u64OfU32(middle.lo) });
   const carried = add64({ a: u64OfU32(middle.hi), b: u64OfU32(both.hi) });

@@ -9,9 +9,9 @@ import type { BoolShape, I32Shape, OneOperand, TwoOperands, U32Shape, U64Shape }
 export type ShiftOperands = { readonly a: U64Shape; readonly count: U32Shape };
 
 /**
- * A 64-bit integer inside a functor, as a pair of 32-bit words. The name of an operation says how the words are read:
- * U64 as an unsigned number, I64 as a two's complement number, 64 if both give the same result. All operations wrap
- * modulo 2⁶⁴ and are exact on every backend.
+ * A 64-bit integer inside a functor, as a pair of 32-bit words. The suffix of an operation's name says how the
+ * operation reads the words: `U64` as an unsigned number, `I64` as a two's complement number. The suffix `64` alone
+ * means that both readings give the same result. All operations wrap modulo 2⁶⁴ and are exact on every backend.
  */
 export type U64 = ValuesOf<U64Shape>;
 

@@ -9,8 +9,8 @@ import { isScalar, isScalarName, type ScalarValue, type Struct, type TextValue, 
 
 /** Records the operations of an expression and returns its value. */
 export function evaluate(context: Context, expression: Expression): TextValue {
-  // The left operands of an expression, such as a long sum, may be nested more deeply than the stack allows. So a
-  // loop processes these operands, instead of recursion.
+  // In a long sum, for example, the left operands may be nested more deeply than the stack allows. So a loop instead of
+  // recursion follows left operands and the objects of field accesses; `spine` lists the nodes on this path.
   const spine: (Binary | Member)[] = [];
   let first = expression;
   while (first.kind === 'binary' || first.kind === 'member') {

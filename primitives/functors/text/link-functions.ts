@@ -20,8 +20,8 @@ export function standIn(name: string): string {
 }
 
 /**
- * Links a function and all functions that it calls into one module, each of them once. The time is linear even for a
- * text in which every function calls the previous one.
+ * Links the function `entry` and all functions that it calls, directly or indirectly, into one module. Each function is
+ * linked only once, so the time is linear in the number of functions even if every function calls the previous one.
  *
  * @param functions - The functions of the text, callees before their callers.
  */
@@ -41,14 +41,14 @@ export function linkFunctions(functions: ReadonlyMap<string, RecordedFunction>, 
 /** Names of a function and of all functions that it calls, directly or indirectly. */
 function neededBy(functions: ReadonlyMap<string, RecordedFunction>, entry: string): ReadonlySet<string> {
   const needed = new Set([entry]);
-  // Iterating over a set also visits elements that are added during the iteration.
+  // Iterating over a set also visits elements added during the iteration, so the loop also finds indirect callees.
   for (const name of needed) for (const callee of functions.get(name)!.callees) needed.add(callee);
   return needed;
 }
 
 /**
- * Arrays and uniforms keep their names. Placeholders of callees are replaced by the names that the callees have in the
- * linked module.
+ * Returns what linking puts in place of the names in a function. Arrays and uniforms keep their names. Placeholders of
+ * callees are replaced by `names`, the names that the callees have in the linked module.
  */
 function linksOf({ module, callees }: RecordedFunction, names: ReadonlyMap<string, string>): Links {
   const uniforms = [...module.uniforms].map(([name, type]): [string, Operand] => [

@@ -17,8 +17,8 @@ const operations: { readonly [operator: string]: OperationName } = {
 };
 
 /**
- * Records an operation and marks its result as used. The check for unused comparisons is meant for functors in
- * TypeScript, not for texts.
+ * Records an operation and marks its result as used. The mark exempts WGSL texts from the check for unused comparisons,
+ * which is meant for functors in TypeScript.
  */
 export function apply(name: OperationName, operands: readonly Operand[], type: ScalarType): ScalarValue {
   return { type, operand: use(operate(name, operands, type)) };

@@ -11,8 +11,8 @@ const products = new Set(['*', '/', '%']);
 const binary = new Set([...bitwise, ...logical, ...relational, ...shifts, ...sums, ...products]);
 
 /**
- * Parses an expression by the grammar of WGSL. The grammar defines no precedence between bitwise, shift or logical
- * operators and other operators, so mixing them requires parentheses.
+ * Parses an expression by the grammar of WGSL. The grammar requires parentheses where it defines no precedence: between
+ * a bitwise operator and any other binary operator, between `&&` and `||`, and between shifts and arithmetic.
  */
 export function parseExpression(reader: Reader): Expression {
   const first = parseUnary(reader);

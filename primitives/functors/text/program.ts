@@ -47,8 +47,8 @@ function compileSource(source: SourceText, fast: boolean): CompiledText {
   const typeOf = (type: TypeName): TextType => namedType(source, structs, type);
   for (const { name, fields, position } of syntax.structs) {
     const struct = { name, fields: fields.map((field) => ({ name: field.name, type: typeOf(field.type) })) };
-    // Each struct is checked before the next is expanded, because nested structs could have more scalars than fit into
-    // memory.
+    // Checks the size of each struct before the next struct can contain it. Otherwise, nested structs could have more
+    // scalars than fit into memory.
     requireAtMost(source, position, MAX_RESULTS, scalarsOf(struct), `The struct ${name} has too many scalars.`);
     structs.set(name, struct);
   }

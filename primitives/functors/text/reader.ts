@@ -25,8 +25,8 @@ export interface Reader {
   name(what: string): Token;
   error(position: Position, sentence: string, remedy?: string): FunctorError;
   /**
-   * Runs a parser for a construct that may contain itself. Throws if the constructs are nested too deeply for the
-   * stack.
+   * Runs a parser for a construct that may contain constructs of the same kind, such as an expression. Throws if the
+   * nesting is too deep for the stack.
    */
   nested<T>(parse: (reader: Reader) => T): T;
 }

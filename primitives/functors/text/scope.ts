@@ -10,7 +10,7 @@ export type Entry =
   /** A `var`. The operands of its value are locals that can be assigned. */
   | { readonly kind: 'var'; readonly value: TextValue }
   | { readonly kind: 'array'; readonly type: ScalarType }
-  /** A variable that `continuing` cannot use, because a `continue` skips its declaration. */
+  /** A name that a `continuing` block cannot use, because a `continue` statement skips the name's declaration. */
   | { readonly kind: 'skipped' };
 
 /** The names that a block declares, and the enclosing scope. */
@@ -52,7 +52,10 @@ export interface TextProgram {
   call(fn: FunctionDeclaration, args: readonly TextValue[], position: Position): TextValue;
 }
 
-/** The innermost loop around a statement, with its `continuing` block, which runs on `continue`. */
+/**
+ * The innermost loop around a statement. The loop's `continuing` block runs after each iteration, even if the iteration
+ * ends with `continue`.
+ */
 export interface LoopContext {
   readonly continuing: Continuing | undefined;
   /** The scope of the loop's body, with the names that the body has declared so far. */
@@ -65,9 +68,9 @@ export interface LoopContext {
 export interface Context {
   readonly program: TextProgram;
   readonly scope: Scope;
-  /** The result type of the function; undefined in a constant outside functions. */
+  /** The result type of the surrounding function; undefined for a constant that is declared outside functions. */
   readonly result: TextType | undefined;
-  /** Locals that can be assigned. An operand that refers to one stands for its current value. */
+  /** The locals that can be assigned, which hold `var` variables. As an operand, such a local has its current value. */
   readonly variables: Set<Local>;
   readonly loop: LoopContext | undefined;
   /** Whether the statement is inside a `continuing` block, which no jump may leave. */

@@ -10,7 +10,7 @@ import { errorAt, type Position } from './source.ts';
 import type { Assignment, Block, Declaration, Expression, For, Loop, Member, TextIf, TextStatement } from './syntax.ts';
 import { isAbstract, leavesOf, type TextType, type TextValue, valueOfLeaves, zeroOf } from './values.ts';
 
-/** Records statements in the scope of the context. Unreachable statements are only checked. */
+/** Records statements in the scope of the context. Unreachable statements are checked but not recorded. */
 export function writeStatements(context: Context, statements: Block): void {
   const end = statements.findIndex((statement) => !fallsThrough(statement)) + 1;
   const reached = end === 0 ? statements.length : end;
@@ -151,7 +151,7 @@ function writeAssignment(context: Context, { target, operator, value, position }
   });
 }
 
-/** The variable to which a statement assigns, or the field of a variable. */
+/** The variable, or the field of a variable, to which a statement assigns. */
 function variableAt(context: Context, target: Expression): TextValue {
   const fields: Member[] = [];
   let base = target;
@@ -230,8 +230,8 @@ function breakUnless(condition: Operand): Statement {
 }
 
 /**
- * Records a `loop` statement. The `continuing` block is recorded wherever a round ends, in the scope that the body has
- * at that point.
+ * Records a `loop` statement. The `continuing` block is recorded at each `continue` and at the end of the loop's body.
+ * At each of these places, the block can use the names that the body has declared so far.
  */
 function writeEndless(context: Context, { body, continuing }: Loop): void {
   const scope = childOf(context.scope);

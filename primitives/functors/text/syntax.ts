@@ -1,8 +1,9 @@
 import type { Position } from './source.ts';
 
 /**
- * The syntax tree of an expression. In all syntax trees of the WGSL subset, the position of a construct is where it
- * starts; for a binary operation, the position is that of the operator.
+ * The syntax tree of an expression. In all syntax trees of the WGSL subset, `position` is the start of a construct,
+ * with these exceptions: the operator of a binary operation or assignment, the `.` or `[` of an access, and the name in
+ * a declaration.
  */
 export type Expression =
   | { readonly kind: 'number'; readonly position: Position; readonly text: string }
