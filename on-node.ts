@@ -10,19 +10,22 @@ const node: Platform = {
 };
 
 /**
- * Opens a context on the best available backend, or on the requested one. The code of a backend is loaded when it is
- * first opened. Close the context, or declare it with `await using`, to free all its memory, threads and devices.
+ * Opens a context on the best available backend, or on the requested one. The code of a backend is loaded when that
+ * backend is first opened. Close the context, or declare it with `await using`, to free all its memory, threads and
+ * devices.
  *
  * In a bundle for a page, `open` uses the browser's WebGPU and web workers.
  *
  * @throws {@link ArgumentError} `open/backend`, `open/adapter`, `open/failover`, `open/limits`, `open/option`,
  * `open/device`, `workers/number` or `device/hang-limit` for an invalid option or combination of options;
- * `device/limits` for a device whose limits are too low for the kernels, with the required limits.
+ * `device/limits` for a device whose limits are too low for the kernels; the error lists the required limits.
  * @throws {@link DeviceLostError} `device/no-threads` if workers were requested but threads cannot be started, because
- * Node's permission model or a page's policy forbids threads, or the process has too many; `workers/not-isolated` on a
- * page that is not cross-origin isolated; `workers/no-webassembly` and `reference/no-text` if a page's policy forbids
- * the code they run; `device/no-adapter` if WebGPU was requested but is not available; `device/lost` if the given
- * device is lost; `device/package-missing` and `device/software-adapter-missing` if their packages are not installed.
+ * Node's permission model or a page's policy forbids threads, or the process has reached a limit on threads or memory;
+ * `workers/not-isolated` on a page that is not cross-origin isolated; `workers/no-webassembly` if WebAssembly, which
+ * the workers run, is forbidden; `reference/no-text` if a page forbids compiling functions from text, which the
+ * reference backend needs; `device/no-adapter` if WebGPU was requested but is not available; `device/lost` if the given
+ * device is lost; `device/package-missing` if the package for WebGPU in Node is not installed;
+ * `device/software-adapter-missing` if the software adapter cannot be started, for example without its package.
  *
  * @example
  * ```ts

@@ -46,20 +46,22 @@ export interface OpenOptions {
   /** Overrides for limits of the backend. A limit can only be lowered, never raised. */
   readonly limits?: Partial<Limits> | undefined;
   /**
-   * Whether columns move to host memory when they exceed `limits.memoryBytes`. Commands that do not fit on the device
-   * then run in windows (parts of their rows). Default true. `context.backend.counters.spilling` counts the bytes moved
-   * and the windows. If `spill` is false, such columns and commands throw an `OutOfMemoryError`.
+   * Whether columns move to host memory when all data on the device would exceed `limits.memoryBytes`. Commands that do
+   * not fit on the device then run in windows (parts of their rows). Default true. `context.backend.counters.spilling`
+   * counts the bytes moved and the windows. If `spill` is false, calls that need more device memory throw an
+   * `OutOfMemoryError`.
    */
   readonly spill?: boolean | undefined;
   /**
-   * Tuning of the WebGPU kernels, which replaces the default tuning for this class of device. Tuning affects speed,
-   * never results. The command `quadrille tune` finds the best tuning of a device. Other backends ignore this option.
+   * Tuning of the WebGPU kernels. Replaces the default tuning for the class of the device. Tuning affects speed, never
+   * results. The command `quadrille tune` finds the best tuning of a device. Other backends ignore this option.
    */
   readonly tuning?: TuningChoice | undefined;
   /**
    * The backend that takes over if the device is lost or a worker thread dies. With `workers`, a new workers backend
-   * opens and recomputes the columns in use, so the context continues with the same bytes. The kept data costs host
-   * memory; see `createFailoverBackend`. Without this option, the context ends with a `DeviceLostError`.
+   * opens and recomputes the columns in use, so the context continues with the same bytes. The data logged for the
+   * recomputation takes host memory; see `createFailoverBackend`. Without this option, the context ends with a
+   * `DeviceLostError`.
    */
   readonly failover?: 'workers' | undefined;
   /**

@@ -15,9 +15,9 @@ import { type Bool, type U32, Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
 
 /**
- * The difference between every row and the row before it: `out[0] = in[0]`, `out[i] = in[i] − in[i − 1]`, for integers
- * modulo 2³². Records are subtracted field by field. Returns a view. The function inverts an inclusive scan with
- * `plus`, exactly for integers and up to rounding for f32.
+ * Returns a view of the differences between every row and the row before: `out[0] = in[0]`,
+ * `out[i] = in[i] − in[i − 1]`. Integers are subtracted modulo 2³², records field by field. The function inverts an
+ * inclusive scan with `plus`, exactly for integers and up to rounding for f32.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. An empty input gives an empty view. Accepts device counts
  *   (lengths that only the device knows).

@@ -103,8 +103,8 @@ export function requireShape(call: string, argument: string, given: unknown): as
 }
 
 /**
- * Checks every argument of a call against its kind. Throws at the first invalid argument, or if the columns and
- * contexts among the arguments do not belong together. Too slow for functions that are called for every row.
+ * Checks every argument of a call against its kind. Throws at the first invalid argument, or if the arguments belong to
+ * different contexts. Too slow for functions that are called for every row.
  */
 export function requireArguments<A>(call: string, given: A, kinds: FieldKinds<A>): void {
   const homes: Homes = new Map();
@@ -122,7 +122,7 @@ export function requireArguments<A>(call: string, given: A, kinds: FieldKinds<A>
   });
 }
 
-/** Requires that the argument is an IR module with at least one function, like the module of a compiled functor. */
+/** Requires that the argument is an IR module with at least one function, such as `functor.module`. */
 export function requireModule(call: string, argument: string, given: Module): void {
   const { functions, arrays, uniforms } = (given ?? {}) as Partial<Module>;
   const isModule = Array.isArray(functions) && functions.length > 0 && arrays instanceof Map && uniforms instanceof Map;

@@ -21,7 +21,7 @@ export interface BoundArray {
   readonly binding: ArrayBinding;
 }
 
-/** A program that the body of another program can call with arguments. */
+/** Records a call of an inner program in the body under construction. Returns the results of the call. */
 export type Called = (args: Values) => Values;
 
 /** The arrays, uniforms and inner programs from which {@link assemble} builds a program. */

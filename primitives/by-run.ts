@@ -6,9 +6,9 @@ import { memoized } from './ir/memo.ts';
 import { type AnyMonoid, type Monoid, monoid } from './monoid.ts';
 
 /**
- * A monoid over pairs: the number of runs (groups of consecutive rows) that have started, and the combined value of
- * the latest run. If a run starts in the right operand, the value of the right operand is the result; otherwise the
- * two values are combined.
+ * Returns a monoid over pairs: the number of runs (groups of consecutive rows) that have started, and the value of the
+ * latest run. If a run starts in the right operand, the result has the value of the right operand; otherwise `inner`
+ * combines the values of both operands.
  */
 export const combinedByRun: (inner: Monoid<Shape>) => AnyMonoid = memoized((inner) => {
   type Operand = { readonly runs: U32; readonly value: ValueTree };

@@ -9,8 +9,8 @@ export interface Cache<K, V> {
 
 export interface CacheOptions<V> {
   /**
-   * Upper bound for the total weight of all values. After its last use, a value stays at least until values with half
-   * of this weight have been added.
+   * Approximate upper bound for the total weight of all values: the total can exceed `max` by the weight of one value.
+   * After its last use, a value stays at least until values with a total weight of `max / 2` have been used or added.
    */
   readonly max: number;
   /** Weight of a value, which counts towards `max`; 1 by default. */
@@ -20,9 +20,10 @@ export interface CacheOptions<V> {
 }
 
 /**
- * Values are kept in two generations. A value that is used moves to the young generation. When the young generation
- * exceeds half of `max`, the old generation is dropped and the young one takes its place. So a hit takes one or two
- * lookups, and the cache needs no list in the order of last use.
+ * Creates a cache that keeps its values in two generations. A value that is used moves to the young generation. When
+ * the weight of the young generation exceeds half of `max`, the cache drops the old generation, and the young
+ * generation becomes the old one. So a hit takes one or two lookups, and the cache needs no list in the order of last
+ * use.
  */
 export function createCache<K, V>({ max, weigh = () => 1, onForget }: CacheOptions<V>): Cache<K, V> {
   let young = new Map<K, V>();

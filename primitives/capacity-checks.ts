@@ -25,8 +25,8 @@ export interface CapacityChecks {
   /** True if no check is pending or failed for any live buffer, so that reads need not wait for checks. */
   readonly idle: boolean;
   /**
-   * Starts to check whether a row count exceeds its limit. Every buffer that a command computes with this count derives
-   * from it.
+   * Starts to check whether the row count `length` exceeds its limit. The check covers the buffer with the count, and
+   * every buffer that `derive` records as computed from a covered buffer.
    */
   expect(length: DeviceLength, primitive: string): void;
   /** Records that a command computes the buffers in `writes` from those in `reads`. */
@@ -34,8 +34,8 @@ export interface CapacityChecks {
   /** Stops tracking a buffer that is freed. */
   forget(buffer: DeviceBuffer): void;
   /**
-   * Waits for the checks from which the buffers derive. Rejects with the {@link CapacityError} of the first one that
-   * failed.
+   * Waits for all checks that concern the buffers. If checks failed, rejects with the {@link CapacityError} of the
+   * failed check that started first.
    */
   ensure(buffers: Iterable<DeviceBuffer>): Promise<void>;
   /** Waits for the outcome of all checks and drops those that passed; never rejects. */

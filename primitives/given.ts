@@ -22,12 +22,18 @@ export function isPromise(given: unknown): given is PromiseLike<unknown> {
   return given instanceof Promise || typeof (given as { readonly then?: unknown }).then === 'function';
 }
 
-/** Whether an object looks like a column. The check cannot use the class, because this file must not import it. */
+/**
+ * Whether an object looks like a column. The check cannot use `instanceof`, because this file must not import the class
+ * `Column`.
+ */
 function isColumn(given: object): given is { readonly type: string } {
   return typeof ownField(given, 'type') === 'string' && typeof ownField(given, 'source') === 'object';
 }
 
-/** Reads only own properties. Some objects, such as the values of functors, throw when an unknown property is read. */
+/**
+ * An object's own property; undefined if the object has none of this name. Some objects, such as the values of
+ * functors, throw when an unknown property is read.
+ */
 function ownField(given: object, name: string): unknown {
   return Object.hasOwn(given, name) ? (given as { readonly [name: string]: unknown })[name] : undefined;
 }
@@ -43,7 +49,8 @@ export function isRecord(given: unknown): given is { readonly [name: string]: un
 /** Whether an object is plain, which excludes arrays and instances of classes. */
 export function isPlain(given: object): boolean {
   const prototype = Object.getPrototypeOf(given);
-  // In another realm, such as an iframe, plain objects have another prototype, which has no prototype itself.
+  // Plain objects of another realm, such as an iframe, have the `Object.prototype` of that realm. Like any
+  // `Object.prototype`, it has no prototype itself.
   return prototype === null || (Object.getPrototypeOf(prototype) === null && !isPromise(given));
 }
 

@@ -75,10 +75,11 @@ type Numbers = Column<'u32'> | Column<'i32'> | Column<'f32'>;
 /**
  * The bin of every value: bin i if `edges[i] ≤ value < edges[i + 1]`, compared exactly. A value below the first edge
  * gives 2³² − 1; a value at or above the last edge gives `edges.length − 1`. {@link histogram} with `edges.length − 1`
- * bins counts neither of these. −0 equals 0, and NaN counts as above the last edge. Edges are f64; the column's type
- * need not be able to represent them. Returns a view.
+ * bins does not count these two results. −0 equals 0, and NaN is treated as a value above the last edge. Edges are f64;
+ * the column's type need not be able to represent them. Returns a view.
  *
- * - Work and span O(log edges) a value, per use of the view. Deterministic, even for subnormal f32 values in memory.
+ * - Work and span O(log edges) for each value, per use of the view. Deterministic, even if the device flushes subnormal
+ *   f32 values to zero in arithmetic.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = edges.filter((edge) => edge <= values[i]).length - 1`.
  *
  * @throws {@link ArgumentError} if the edges are not finite or not strictly increasing.

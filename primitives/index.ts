@@ -1,5 +1,5 @@
 /**
- * Columns, functors and primitives, for authors of spatial algorithms. For authors of backends, the interface that a
+ * For authors of spatial algorithms: columns, functors and primitives. For authors of backends: the interface that a
  * backend implements.
  *
  * @packageDocumentation

@@ -8,11 +8,14 @@ export interface Flaw {
   readonly expected: string;
   readonly code?: string | undefined;
   readonly remedy?: string | undefined;
-  /** Makes the error message if the default one does not fit. */
+  /** Makes the error message. If undefined, the error has the default message. */
   readonly sentence?: ((call: string) => string) | undefined;
 }
 
-/** The columns and contexts found among the arguments, by path. They must all belong to one context. */
+/**
+ * The columns and contexts found among the arguments, by path. All columns must belong to the same context, and every
+ * context found must be this context.
+ */
 export type Homes = Map<string, object>;
 
 /**
@@ -85,7 +88,10 @@ export function optional(kind: Kind): Kind {
   return (given, path, homes) => (given === undefined ? undefined : kind(given, path, homes));
 }
 
-/** Accepts what the given kind of record accepts, except `undefined`, even if all fields of the record are optional. */
+/**
+ * Accepts what the given kind accepts, except `undefined`. For records that the caller must pass even if all of their
+ * fields are optional.
+ */
 export function wanted(kind: Kind): Kind {
   return (part, path, homes) => (part === undefined ? { path, part, expected: 'a record' } : kind(part, path, homes));
 }

@@ -29,14 +29,16 @@ export interface LateReads {
    */
   beforeWrite(buffers: readonly DeviceBuffer[]): void;
   /**
-   * Reads in full all columns that are released but still needed by pending reads, so that their memory can be freed.
-   * Returns whether there were any.
+   * Reads all rows of every released column that pending reads still need, so that the memory of these columns can be
+   * freed. Returns whether any column was read.
    */
   freeReleased(): boolean;
 }
 
 interface Owner {
-  /** Reads the first `rows` rows of a stored column. The column may be released, but its memory is not freed yet. */
+  /**
+   * Reads the first `rows` rows of a stored column. The column may already be released if its memory is not freed yet.
+   */
   readRows(column: Column, rows: number, into?: IntoArray): Promise<IntoArray>;
   /** Copies a stored column to new memory of the device. */
   copy(column: Column): Column;
@@ -88,8 +90,8 @@ export function createLateReads({ readRows, copy, hold, letGo, release }: Owner)
       hold(memoryOf(column));
       try {
         const rows = await count;
-        // The result of `readRows` is not awaited here: the read has been issued, so the memory may be released at
-        // once.
+        // The promise of `readRows` is not awaited, so `finally` releases the memory at once. This is safe, because
+        // `readRows` has already issued the read.
         return late.all === undefined ? readRows(late.column, rows, into) : firstRows(await late.all, rows, into);
       } finally {
         if (late.all === undefined) end(late, column);

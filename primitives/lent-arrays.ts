@@ -28,15 +28,15 @@ export interface LentArray<T extends ScalarType = ScalarType> extends Disposable
    */
   readonly array: LentElements<T>;
   /**
-   * Whether the array is a copy. On the workers backend, it is a copy only if the column was spilled to the host. On
-   * other backends, it is always a copy.
+   * Whether the array is a copy. On the workers backend, the array is a copy only if the column was spilled to the host
+   * or is empty. On other backends, the array is always a copy.
    */
   readonly copied: boolean;
   /** Ends the use of the array, so that the column can be written to again. Releasing twice has no effect. */
   release(): void;
 }
 
-/** The operations of a context that lending arrays needs. */
+/** Those members of a context that are used to lend arrays. */
 export interface LendingContext {
   readonly backend: Backend;
   readonly closed: boolean;
@@ -61,7 +61,10 @@ export interface LentArrays {
 export function createLentArrays(owner: LendingContext): LentArrays {
   const lent = new Map<DeviceBuffer, number>();
 
-  /** Protects memory from being freed or written. Returns a function that ends the protection. */
+  /**
+   * Protects memory from being freed or written. Returns a function that ends the protection. If `isOwn` is true, that
+   * function also releases the memory.
+   */
   const keep = (memory: Memory, isOwn: boolean): (() => void) => {
     const { buffer } = memory;
     owner.hold(memory);

@@ -24,8 +24,8 @@ import { Value } from './functors/value.ts';
 import { entryOf, type Operand, type ScalarType } from './ir/ir.ts';
 
 /**
- * The type of the argument for a functor's parameter in {@link map}: columns for a value, a column for an array, a
- * plain number or boolean for a uniform.
+ * The type of the argument for a functor's parameter in {@link map}: a column for a scalar, a record of columns for a
+ * record, a column for an array, a plain number or boolean for a uniform.
  */
 export type ColumnArgument<P> =
   P extends ArrayParameter<infer T>
@@ -47,8 +47,8 @@ export type ColumnArguments<P extends Parameters> = { readonly [K in keyof P]: C
  * Applies a functor to every row: `out[i] = f(a[i], b[i], …)`.
  *
  * Returns a view. Nothing is computed until a primitive that stores its result, `materialize` or `read` needs the view.
- * The functor is then fused into that command. A functor can read captured arrays at any index, so views among them are
- * stored first.
+ * Then the functor is fused into the command that needs the view. A functor can read captured arrays at any index.
+ * Therefore, views that are passed as captured arrays are stored first.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic.
  * - The columns passed for values must have the same length. An empty input gives an empty view.
@@ -181,8 +181,8 @@ function missing(name: string, path: string): never {
 }
 
 /**
- * Records a call of a functor inside a fusion. `values` are the scalars of its value parameters, followed by those of
- * its neighbours.
+ * Records a call of a functor inside a fusion. `values` are the scalars of the functor's value parameters, followed by
+ * the scalars of its neighbours parameters.
  */
 export function applyFunctor(
   functor: FunctorDescription,
@@ -212,7 +212,10 @@ function needsNeighbours({ functorName }: FunctorDescription): ArgumentError {
   );
 }
 
-/** A functor of a row. Its parameters are fields of a table by name, or a single parameter for a single column. */
+/**
+ * A functor that takes a row of a table. Its parameters have the names of the table's fields. If the table is a single
+ * column, the functor has one parameter, whose name does not matter.
+ */
 export type RowFunctor<R extends Shape> = FunctorDescription & { readonly result: R };
 
 /** Applies a functor to every row of a table, as a view; see {@link map}. */
@@ -221,7 +224,10 @@ export function mapRows<R extends Shape>(functor: RowFunctor<R>, table: Table): 
   return mapOf(functor, args) as ColumnsOf<R>;
 }
 
-/** The name of the only parameter of a functor that takes a single column; throws if it has several. */
+/**
+ * The name of the only value parameter of a functor that is applied to a single column. Throws unless the functor has
+ * exactly one value parameter.
+ */
 function soleParameter({ functorName, parameters }: FunctorDescription): string {
   const names = Object.keys(splitParameters(parameters).values);
   if (names.length === 1) return names[0]!;

@@ -8,13 +8,14 @@ import type { Backend, DeviceBuffer } from './contract/backend.ts';
 import { ArgumentError, OutOfMemoryError } from './errors.ts';
 
 /**
- * The memory of a context, grouped by scopes. When a scope ends, its memory is freed. The outermost scope lives as long
- * as the context. Memory that is released while a pending operation holds it is freed when the last hold ends.
+ * The memory of a context, grouped by scopes. When a scope ends, its memory is freed, except what the result of the
+ * scope needs. The outermost scope lives as long as the context. If memory is released while pending operations hold
+ * the memory, it is freed when the last hold ends.
  */
 export interface MemoryScopes {
   /**
-   * Allocates memory that is freed with the innermost scope. `count` is the memory of the number of rows, if only the
-   * device knows this number.
+   * Allocates memory that is freed with the innermost scope. If only the device knows the number of rows, `count` is
+   * the memory that stores this number.
    */
   allocate(words: number, count?: Memory): Memory;
   /** Allocates memory that lives until it is released or the context is closed. */
@@ -40,7 +41,8 @@ export interface MemoryScopes {
   hold(memory: Memory): void;
   letGo(memory: Memory): void;
   /**
-   * Decreases the number of memories that depend on a row count. If none is left, the memory of the count may be freed.
+   * Decreases `count.dependents`, the number of users of a row count that is stored in `count`. If no user is left and
+   * `count.goesWithLast` is true, releases `count`.
    */
   endDependence(count: Memory): void;
   /**
@@ -173,8 +175,8 @@ export function createMemoryScopes(owner: Owner): MemoryScopes {
 }
 
 /**
- * Makes the returned views the owners of memory that nothing else needs, so that the memory is freed when the views
- * are disposed of.
+ * Makes the returned views the owners of the scope's memory that no other part of the result needs, so that this memory
+ * is freed when the views are disposed of.
  */
 function entrust(
   views: readonly Column[],

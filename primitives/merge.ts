@@ -45,7 +45,7 @@ export type KeyedRows<K extends SortKeys, V extends Table> = {
  * - Both inputs must be sorted in the order given by the options. Otherwise the result still has the same number of
  *   keys, but in an unspecified order, which may differ between backends.
  * - Work O(n), span O(log n). The result is made in pieces of a few keys (the backend chooses how many): a search finds
- *   where a piece starts in both inputs, and its keys are merged one by one. Deterministic, stable.
+ *   where a piece starts in both inputs, and the keys of the piece are merged one by one. Deterministic, stable.
  * - Merging with an empty column gives the other column. Accepts device counts (lengths that only the device knows):
  *   the count of the result is the sum of the inputs' counts.
  * - Equivalent loop: `while (i < a.length || j < b.length) out.push(j === b.length || a[i] <= b[j] ? a[i++] : b[j++])`.
@@ -67,11 +67,10 @@ export function merge<K extends SortKeys>(first: K, second: K, options: MergeOpt
 }
 
 /**
- * Merges the rows of two tables that are sorted by their keys into one sorted table. The values may have any number
- * of columns, which must be the same in both tables. Order, cost, determinism, edge cases and errors are those of
- * {@link merge}.
+ * Merges two tables, each sorted by its keys, into one sorted table. `values` may have any number of columns, but both
+ * tables must have the same columns. Order, cost, determinism, edge cases and errors are those of {@link merge}.
  *
- * - Equivalent loop: as in {@link merge}, pushing rows.
+ * - Equivalent loop: the loop of {@link merge}, which compares keys as before but pushes whole rows.
  *
  * @example
  * const a = { keys: ctx.column(Uint32Array.of(1, 4)), values: ctx.column(Uint32Array.of(10, 11)) };
@@ -147,8 +146,8 @@ interface Path {
 const PART = 2048;
 
 /**
- * Cuts the merge path at the start of every part of the result, and at its end. For each cut, returns the number of
- * earlier result rows that come from the first table.
+ * Cuts the merge path before every part (`PART` rows) of the result, and at the end of the result. For each cut,
+ * returns how many of the result rows before the cut come from the first table.
  */
 function cutPath(primitive: string, context: Context, path: Path): Column<'u32'> {
   const { length } = path;
@@ -190,7 +189,8 @@ function walkTiles(
       const part = start.shr(Math.log2(PART));
       const [low] = loader.load([cuts], part) as [U32];
       const [high] = loader.load([cuts], part.add(1)) as [U32];
-      // If the tables are not sorted, cuts may be out of range, so the results of the search are limited to this range.
+      // If the tables are not sorted, the cuts may lie outside the range from `min` to `max`. So the search is limited
+      // to this range.
       const [min, max] = diagonal(path, start, loader);
       const i = split(path, start, low.max(min), high.min(max), loader);
       return [start.lt(total), i, start.sub(i), start.add(total.sub(start).min(walkRows))];
@@ -222,7 +222,7 @@ function walkTiles(
   });
 }
 
-/** The cache key of a fusion that reads the keys of both tables and further columns. */
+/** The cache key of a fusion that reads the keys of both tables and the columns in `others`. */
 function keyOf(site: object, { first, second, length }: Path, others: readonly Column[] = [], rows = 0): FusionKey {
   return {
     by: [site, first.keys.length, others.length, rows],

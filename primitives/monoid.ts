@@ -33,10 +33,7 @@ export interface AnyMonoid {
   readonly commutative: boolean;
 }
 
-/**
- * An associative operator on values of a shape, with an identity. The operator is commutative only if it is declared
- * so.
- */
+/** An associative operator with an identity, on values of a shape. The operator need not be commutative. */
 export interface Monoid<S extends Shape> extends AnyMonoid {
   readonly shape: S;
   readonly identity: PlainOf<S>;
@@ -69,10 +66,10 @@ const DEFINITION: FieldKinds<MonoidDefinition<Shape>> = {
 };
 
 /**
- * Makes a monoid. If its shape is a record, its fields are matched by name with the columns of tables. `combine` must
- * be associative, and `identity` must be neutral on both sides. If `commutative` is set, swapping the operands must
- * not change the result. If `exact` is set, these laws must hold to the byte; otherwise they must hold in real
- * arithmetic. If a law does not hold, results are unspecified.
+ * Makes a monoid. If the shape of the monoid is a record, the fields of the shape are matched by name with the columns
+ * of tables. `combine` must be associative, and `identity` must be neutral on both sides. If `commutative` is set,
+ * swapping the operands must not change the result. If `exact` is set, these laws must hold to the byte; otherwise the
+ * laws must hold in real arithmetic. If a law does not hold, results are unspecified.
  *
  * @example
  * const affine = monoid({ of: { m: u32, c: u32 }, identity: { m: 1, c: 0 },
@@ -98,8 +95,8 @@ export function monoid<const S extends Shape>(definition: MonoidDefinition<S>): 
 }
 
 /**
- * The scalars of an identity, depth first. Their types are checked later, when the scalars are recorded, so that errors
- * name the line of the author's code.
+ * The scalars of an identity, depth first. Throws if a field is missing, but does not check the types of the scalars;
+ * {@link monoidProgram} checks these types.
  */
 function identityLeaves(shape: Shape, identity: unknown): unknown[] {
   return flatten<unknown>(shape, identity as never, (path) => {
@@ -115,7 +112,7 @@ function neutralValue(type: ScalarType, given: unknown): number | boolean {
   throw wrongInput('monoid', 'identity', given, type === 'f32' ? 'a number' : `a value of ${type}`);
 }
 
-/** Requires a monoid that {@link monoid} has returned. */
+/** Throws if the argument is not a monoid: its `combine` must be a functor. */
 function requireMonoid(call: string, argument: string, given: AnyMonoid): void {
   if (typeof given === 'object' && isFunctor(given?.combine)) return;
   throw wrongArgument(call, argument, given, 'a monoid, such as plus(u32)', { code: 'monoid/none' });
@@ -197,8 +194,8 @@ const addU64: Monoid<typeof u64> = monoid({
 });
 
 /**
- * Addition: for u32 and i32 modulo 2³², for u64 modulo 2⁶⁴; f32 sums are rounded and bracketed as in the canonical
- * combination tree.
+ * Addition: for u32 and i32 modulo 2³², for u64 modulo 2⁶⁴. f32 sums are rounded, and bracketed as in the canonical
+ * combination tree, whose shape depends only on the length.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [6]
@@ -210,7 +207,8 @@ export function plus(type: Scalar<NumericType> | typeof u64): unknown {
 }
 
 /**
- * Multiplication: for integers modulo 2³²; f32 products are rounded and bracketed as in the canonical combination tree.
+ * Multiplication: for integers modulo 2³². f32 products are rounded, and bracketed as in the canonical combination
+ * tree, whose shape depends only on the length.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(2, 3, 4)), times(u32))); // Uint32Array [24]
@@ -353,8 +351,8 @@ export type Segmented<S extends Shape> = Monoid<{ readonly head: Scalar<'bool'>;
 const segmentedOnce = memoized(makeSegmented);
 
 /**
- * Makes a monoid on pairs (head, value) that starts again at every row whose head is true. With this monoid, a scan
- * becomes a segmented scan (Blelloch 1990).
+ * Makes a monoid on pairs (head, value) that starts a new combination at every row whose head is true. With this
+ * monoid, a scan becomes a segmented scan (Blelloch 1990).
  *
  * @example
  * const rows = { head: ctx.column([true, false, true]), value: ctx.column(Uint32Array.of(1, 2, 3)) };

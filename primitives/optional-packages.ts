@@ -1,6 +1,6 @@
 /**
- * The optional packages (optional peers in package.json), which only parts of the library need, and the versions that
- * the tests use.
+ * The versions of the optional packages that the tests use. Only parts of the library need these packages (optional
+ * peers in package.json).
  */
 const VERSIONS = {
   '@observablehq/plot': '0.6.17',
@@ -23,8 +23,8 @@ export function installCommand(names: readonly OptionalPackage[]): string {
 }
 
 /**
- * Whether an import failed because one of the packages is not installed. False if the package is installed but failed
- * to load.
+ * Whether an import failed because one of the named packages is not installed. False if the import failed for another
+ * reason, for example because an installed package failed to load.
  */
 export function isMissing(names: readonly OptionalPackage[], error: unknown): boolean {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };

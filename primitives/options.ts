@@ -2,8 +2,8 @@ import { flawError } from './arguments.ts';
 import { type FieldKinds, flawOfOptions } from './kinds.ts';
 
 /**
- * Requires that options are known and have the right kind. Unknown options are an error, because a misspelt option
- * would be ignored silently. Every option may be omitted.
+ * Requires that all given options are known and have values of the right kind. Unknown options are an error, because a
+ * misspelt option would otherwise be ignored silently. Every option may be omitted.
  */
 export function requireOptions<O extends object>(
   call: string,

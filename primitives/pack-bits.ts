@@ -14,7 +14,7 @@ import { fill } from './sequence.ts';
  * 0.
  *
  * - Work O(n), span O(1). Deterministic. An empty input gives no words. If only the device knows the number of flags,
- *   the number of words follows from the capacity.
+ *   the number of words follows from the capacity of `flags`.
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (flags[i]) words[i >> 5] |= 1 << (i % 32)`.
  *
  * @example
@@ -46,7 +46,7 @@ function bitOf(row: U32): U32 {
   return u32(1).shl(row.and(31));
 }
 
-/** Whether the bit of a row is set. `word` is the word that contains this bit, word `row >> 5`. */
+/** Whether the bit of a row is set. `word` must be the word that contains this bit (word `row >> 5`). */
 export function hasBit(word: U32, row: U32): Bool {
   return word.and(bitOf(row)).ne(0);
 }

@@ -18,26 +18,26 @@ export interface RowsToMake {
   /** The maximum number of rows of the result. If given, the primitive does not wait for the device. */
   readonly capacity?: number | undefined;
   /**
-   * An estimate of the number of rows, for calls without `capacity`. The primitive writes up to this number of rows
-   * before the actual number is known, so the device need not wait for the host. The result is the same as without
-   * the option: if there are more rows than expected, or fewer than half of the expected number, the rows are written
-   * again. This may take memory for twice the number of rows.
+   * An estimate of the number of rows of the result, for calls without `capacity`. The primitive writes up to this
+   * number of rows before the actual number is known, so the device need not wait for the host. The result is the same
+   * as without the option: if there are more rows than expected, or fewer than half of the expected number, all rows
+   * are written again. Writing the rows twice may take memory for both copies.
    */
   readonly expected?: number | undefined;
 }
 
-/** The positions in the output of the rows that each input row produces. */
+/** Where the output rows of each input row are placed in the output. */
 export interface PlacedRows {
   /** For every input row, the index of its first output row. */
   readonly offsets: Column<'u32'>;
-  /** The memory of the total number of output rows; `total` is this number as a column. */
+  /** The memory that holds the total number of output rows. `total` is the same number as a column. */
   readonly count: Memory;
   readonly total: Column<'u32'>;
 }
 
 /**
- * Assigns positions in the output to the `counts[row]` output rows of every input row. The output of one row comes
- * before the output of the next row.
+ * Assigns positions in the output to the `counts[row]` output rows of every input row. The output rows of an input row
+ * come before the output rows of the next input row.
  */
 export function placeRows(primitive: string, context: Context, counts: Column<'u32'>): PlacedRows {
   const { length } = counts;
@@ -60,7 +60,7 @@ export function placeRows(primitive: string, context: Context, counts: Column<'u
 
 /**
  * Assigns positions to the output rows and makes the rows. If `capacity` is given, makes at most that number of rows,
- * without waiting. Otherwise makes all rows, and waits for their number.
+ * without waiting for the device. Otherwise waits until the number of rows is known, and makes all rows.
  */
 export function makePlaced<P extends PlacedRows, R extends Table>(
   primitive: string,
@@ -108,7 +108,8 @@ async function makeExactly<P extends PlacedRows, R extends Table>(
 }
 
 /**
- * Makes up to the expected number of rows, before the actual number is known. Undefined if there is not enough memory.
+ * Makes up to the expected number of rows, before the actual number is known. Returns undefined if there is not enough
+ * memory.
  */
 function makeEarly<P extends PlacedRows, R>(
   placed: P,
@@ -135,7 +136,8 @@ function makeWithin<P extends PlacedRows, R>(
   return context.scope(() => {
     const placed = place();
     const length = countIn(placed.count, 0, capacity);
-    // The check must be registered first, so that all columns made with this length derive from it.
+    // The capacity check must be registered before `make` is called, so that all columns made with this length derive
+    // from the check.
     context.expectCapacity(length, primitive);
     return make(placed, length);
   });

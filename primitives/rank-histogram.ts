@@ -46,9 +46,9 @@ const OPTIONS: FieldKinds<RankHistogramOptions> = {
  * - Equivalent loop: `for (const row of rows) if (row.active) for (let rank = 0; rank < ranks; rank++) count(f({
  *   ...row, rank }))`.
  *
- * @throws {@link ArgumentError} `histogram/result` if the functor does not return `{ bin, histogram }`, `rows/field` if
- * it takes a field that the rows lack, `rows/type` if the field has another type, `rows/rank` if the rows have a field
- * called rank.
+ * @throws {@link ArgumentError} `histogram/result` if the functor does not return `{ bin, histogram }`; `rows/field` if
+ * the functor takes a field that the rows lack; `rows/type` if a field has another type than the functor takes;
+ * `rows/rank` if the rows have a field called rank.
  * @example
  * const rows = { active: ctx.column([true, false]), group: ctx.column(Uint32Array.of(1, 0)) };
  * const parity = fn({ group: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ group, rank }) => ({

@@ -23,7 +23,10 @@ export function fieldsBesideRank(primitive: string, functor: FunctorDescription,
   });
 }
 
-/** Records a call of a functor with the values of the fields of a row and the rank of an element. */
+/**
+ * Records a call of a functor for one element of a row. `values` are the values of the row's `fields`, and `rank` is
+ * the number of the element within the row.
+ */
 export function applyToRank(
   functor: FunctorDescription,
   fields: Fields,

@@ -92,8 +92,8 @@ function reduceRuns<K extends Table, S extends Shape>(
 }
 
 /**
- * The first row of every run of equal keys: its key and its values. Only the device knows the length of the result.
- * Cost, determinism and edge cases are those of {@link reduceByKey}.
+ * The key and the values of the first row of every run of adjacent equal keys. Only the device knows the length of the
+ * result. Cost, determinism and edge cases are those of {@link reduceByKey}.
  *
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (i === 0 || keys[i] !== keys[i - 1]) out.push([keys[i],
  *   values[i]])`.

@@ -29,7 +29,7 @@ export function relaxOn(backend: Backend, command: RelaxCommand): void {
 /**
  * Has the same effect as `Backend.relax`, but uses other kernels and accepts grids of any size. Always issues three
  * launches for each of the `maxRounds` rounds, because the host does not learn which round was the last. Allocates
- * memory for a copy of the states, for the changes and for the grids.
+ * memory for a copy of the states, for the changes and their totals, and for the grid numbers.
  */
 function relaxByRounds(backend: Backend, command: RelaxCommand): void {
   const { cells, extent, state, change, maxRounds } = command;
@@ -83,8 +83,8 @@ function endAtOnce(backend: Backend, { extent, rounds }: RelaxCommand): void {
 }
 
 /**
- * Numbers the cells by their grids: marks the first cell of every grid, then spreads the marks to the following cells
- * by a maximum scan.
+ * Finds the number of the grid of every cell: marks the first cell of every grid with the number of the grid, then
+ * spreads the numbers to the following cells by a maximum scan.
  */
 function numberCells(
   backend: Backend,
@@ -124,8 +124,9 @@ function begin(backend: Backend, { command, isDone }: Rounds): void {
 }
 
 /**
- * One round, which reads the old states of the cells from `from` and writes the new states to `to`. The round steps
- * all cells, folds the changes of every grid, and decides which grids are done.
+ * Returns a function that issues one round. The round computes the new states of all cells from the old states in
+ * `from` and writes the new states to `to`. Then the round folds the changes of every grid and decides which grids are
+ * done.
  */
 function roundOf(
   rounds: Rounds,
@@ -188,7 +189,10 @@ function stepProgram({ command, grid, isDone }: Rounds, from: readonly StateLeaf
   });
 }
 
-/** A scan that folds the changes of every grid. The result of a grid is emitted at the last cell of the grid. */
+/**
+ * Returns the programs and the monoid of a scan that folds the changes of every grid. The scan emits the result of a
+ * grid at the last cell of the grid.
+ */
 function foldOf({ command, grid, changes }: Rounds) {
   const { cells, grids, change } = command;
   const length = capacityOf(cells);
@@ -220,8 +224,8 @@ function foldOf({ command, grid, changes }: Rounds) {
 }
 
 /**
- * A program that decides for every grid, after a round, whether the grid is done. It returns whether the grid took part
- * in the round, the number of the round, and whether the grid is done now.
+ * Returns a program that decides for every grid, after a round, whether the grid is done. The program returns whether
+ * the grid took part in the round, the number of the round, and whether the grid is done now.
  */
 function endProgram({ command, isDone, totals }: Rounds): Program {
   const { extent, grids, until, change } = command;
@@ -265,7 +269,7 @@ interface GridHere {
   readonly first: U32;
   readonly width: U32;
   readonly height: U32;
-  /** Whether the cell belongs to this grid. If not, the cell belongs to no grid. */
+  /** Whether the cell belongs to grid `g`. If not, the cell belongs to no grid. */
   readonly isPart: Bool;
 }
 
@@ -302,7 +306,10 @@ function toU32(flag: Bool): U32 {
   return select(u32Literal(0), u32Literal(1), flag);
 }
 
-/** The maximum of u32, which spreads grid numbers to the cells after the first cell of a grid. */
+/**
+ * The maximum of two u32 values. In a scan, this monoid spreads the number of a grid from its first cell to its other
+ * cells.
+ */
 const MAX_COUNT: MonoidProgram = {
   module: oneOf(
     record({ name: 'max', parameters: ['u32', 'u32'], results: ['u32'] }, ([a, b]) => [
@@ -316,8 +323,9 @@ const MAX_COUNT: MonoidProgram = {
 };
 
 /**
- * A monoid that folds each run (group of consecutive cells) separately. If a run starts in the right operand (the
- * first leaf of the operand is not 0), the value of the left operand is dropped.
+ * Makes a monoid that folds each run (group of consecutive cells) separately. The first value of an operand counts the
+ * runs that start in the operand. If a run starts in the right operand, the other values of the left operand are
+ * dropped.
  */
 function byRun({ module, types, identity }: MonoidProgram): MonoidProgram {
   const leaves: ScalarType[] = ['u32', ...types];

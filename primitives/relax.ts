@@ -42,9 +42,9 @@ import { outsideOf, type StencilArguments } from './stencil.ts';
 import { requireBoundary } from './stencil-axis.ts';
 
 /**
- * The sizes of the grids. The cells of the grids are stored one grid after another, each row by row. If both sizes are
- * numbers, all grids have this size, and their number is the number of cells divided by the cells of a grid, rounded
- * down.
+ * The sizes of the grids. The cells are stored grid after grid, and row by row within a grid. If both sizes are
+ * numbers, all grids have this size; the number of grids is then the number of cells divided by `width * height`,
+ * rounded down.
  */
 export interface GridSizes {
   readonly width: Column<'u32'> | number;
@@ -73,12 +73,16 @@ export interface RelaxOptions<S extends Shape> extends ContextOption {
   /** Maximum number of rounds of a grid. */
   readonly maxRounds: number;
   /**
-   * Maximum width and height of a grid. Not needed for a size that is given as a number. If a grid is larger, every
-   * read of the result throws {@link CapacityError}.
+   * `maxWidth` and `maxHeight` are the maximum width and height of a grid. Either may be omitted if the width or
+   * height, respectively, is given as a number. If a grid is larger, every read of the result throws
+   * {@link CapacityError}.
    */
   readonly maxWidth?: number | undefined;
   readonly maxHeight?: number | undefined;
-  /** What replaces neighbours outside the grid: one rule for both axes, or one for each; `clamp` by default. */
+  /**
+   * The rule that replaces neighbours outside the grid: one rule for both axes, or a rule for each axis; `clamp` by
+   * default.
+   */
   readonly boundary?: Boundary | { readonly x: Boundary; readonly y: Boundary } | undefined;
   /** If the boundary is `constant`, the state of cells outside the grid; zero by default. */
   readonly outside?: PlainOf<S> | undefined;
@@ -88,28 +92,29 @@ export interface RelaxOptions<S extends Shape> extends ContextOption {
 export type Relaxed<S extends Shape> = {
   /** The states of all cells after the last round of the grid to which they belong. */
   readonly state: ColumnsOf<S>;
-  /** For every grid, the number of rounds that it took. */
+  /** For every grid, the number of rounds that the grid took part in. */
   readonly rounds: Column<'u32'>;
 };
 
 /**
- * Replaces the cells of many small grids by a functor of each cell and its neighbours, round after round, until each
+ * Updates the cells of many small grids by a functor of each cell and its neighbours, round after round, until each
  * grid meets its stop rule. Uses are diffusion, level sets, cellular automata and Jacobi's method.
  *
  * The step is a functor that returns the next state of a cell. Its parameters are `neighbours(…)` of the state, as in
  * {@link stencil}, and further columns of the cells. All cells of a grid are updated simultaneously, from the states
  * before the round. After every round, a monoid folds the changes of all cells of a grid, and the grid stops if `until`
- * is true. The resulting states are those of exactly that round, on every backend. `rounds` is the number of rounds of
- * each grid; it is `maxRounds` if `until` was never true.
+ * is true. The resulting states of a grid are those after exactly the round in which the grid stopped, on every
+ * backend. `rounds` is the number of rounds of each grid; it is `maxRounds` if `until` was never true.
  *
  * - If both sizes are numbers, as in `{ width: 20, height: 1 }`, all grids have the same size, and no scan is needed to
  *   find the first cell of each grid.
- * - If a grid is small enough, one workgroup or thread runs all its rounds. On a GPU, this limit is about 3,500 cells
- *   with a state of one word. Larger grids take three launches a round. `explain` does not report on this primitive.
+ * - If a grid is small enough, one workgroup or thread runs all rounds of the grid. On a GPU, the limit is about 3,500
+ *   cells if the state of a cell is one word. Larger grids take three launches a round. `explain` does not report on
+ *   this primitive.
  * - Work O(cells · rounds), span O(rounds · (cells of the largest grid ÷ threads of a workgroup)). Deterministic.
  * - The monoid must be exact and commutative (fold integers: `round(|δ| · 2^20)`, not |δ|).
- * - If there are no grids, the result is the input. A grid without cells has no rounds. Cells after those of the last
- *   grid do not change. If the grids need more cells than the columns have, every read of the result throws
+ * - If there are no grids, the result is the input. A grid without cells has no rounds. Cells after the last grid do
+ *   not change. If the grids need more cells than the columns have, every read of the result throws
  *   {@link CapacityError}.
  * - The numbers of grids and of cells may be device counts (lengths that only the device knows).
  * - Equivalent loop: `for (const grid of grids) for (let r = 0; r < maxRounds; r++) { const next = grid.map(step);
@@ -121,7 +126,7 @@ export type Relaxed<S extends Shape> = {
  * @throws {@link ArgumentError} `relax/step` if the step does not have exactly one `neighbours` parameter, or does not
  * return the shape of that parameter; `relax/rule` if the functors of the stop rule have the wrong parameters or
  * results; `relax/total` if the monoid is not exact; `relax/rounds` or `relax/size` for an invalid number of rounds or
- * size; otherwise as {@link stencil}.
+ * size; for other mistakes, the errors of {@link stencil}.
  * @example
  * const spread = fn({ t: neighbours(f32) }, f32, ({ t }) => t.at(-1).add(t.at(1)).div(2));
  * const change = fn({ before: f32, after: f32 }, u32, ({ before, after }) => u32(round(after.sub(before).abs().mul(1024))));

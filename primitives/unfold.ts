@@ -103,9 +103,9 @@ export function unfold<S extends WalkState, R extends Shape>(
 }
 
 /**
- * Combines the values that walks emit with elements of `onto`, in place: `onto[index] = onto[index] ⊕ value`. The
- * result is that of {@link scatterReduce} with the rows of {@link unfold}, but these rows are never stored. Rows whose
- * index is not below the length of `onto` are ignored.
+ * Combines the values that walks emit with elements of `onto`, in place: `onto[index] = onto[index] ⊕ value`,
+ * where ⊕ is the operation `combine`. The result is that of {@link scatterReduce} with the rows of {@link unfold}, but
+ * these rows are never stored. Rows whose index is not below the length of `onto` are ignored.
  *
  * - Work O(rows + steps), span O(steps of the longest walk), or O(emitted rows) if all rows have the same index; every
  *   walk runs once. Deterministic: the operations are commutative and exact.
@@ -230,8 +230,8 @@ function placeWalks(walk: Walk): PlacedWalks {
 }
 
 /**
- * If output rows have at most this number of columns, the counting run stores the first row of every walk. The number
- * is limited because a kernel can write to few buffers.
+ * If output rows have at most this number of columns, the run that counts rows also stores the first row of every walk.
+ * The number is limited because a kernel can write to only a few buffers.
  */
 const MAX_KEPT = 4;
 
@@ -250,7 +250,7 @@ function saturating(count: U32, another: Bool): U32 {
 
 /**
  * Writes the output rows. Walks whose rows were all stored by the counting run do not run again. Other walks run up to
- * their last row that fits.
+ * their last row that fits in the output.
  */
 function writeWalks<R extends Shape>(
   walk: Walk,
@@ -302,7 +302,7 @@ function writeFirsts(
   context.backend.forEach(extentOf(length), programOf(placed, context, length), stores);
 }
 
-/** What a primitive does at each step of a walk. */
+/** What a primitive does at the start and at each step of a walk. */
 interface Recording {
   /** The types of the state that the primitive itself keeps, besides the state of the walk. */
   readonly own: readonly ScalarType[];
@@ -312,8 +312,8 @@ interface Recording {
   readonly advance: (own: Values, made: Made) => { readonly next: Values; readonly stored: Values };
   readonly stored: readonly ScalarType[];
   /**
-   * The stores of each step. Results 1, 2 … of the step are the state of the primitive; `first` is the number of the
-   * first value returned as `stored`.
+   * Returns the stores of each step. `first` is the index of the first `stored` value among the results of the step
+   * program. The primitive's own state begins at result 1.
    */
   readonly stores: (first: number) => readonly Store[];
   /** The column that the stores change in place, if any. */
@@ -333,7 +333,8 @@ function runWalk(walk: Walk, name: string, recording: Recording): void {
   const { own, stored, stores, changed } = recording;
   const [boundStart, boundStep] = [start, step].map((functor) => bindCaptures(functor, captures, context));
   const changing = [...own, ...leafTypes(start.result)];
-  // Fields that the steps read are computed once for every row. They are kept as further state, which does not change.
+  // The start program computes the fields that `step` takes, once for every row. The values are kept as additional
+  // state, which the steps do not change.
   const kept = columnsOf(stepFields);
   const leaves = [...changing, ...kept.map(({ type }) => type)];
   const begin = fuse({ name: `${name}Start`, kind: name }, [], ['bool', ...leaves], (index, _, loader) => {

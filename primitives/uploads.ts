@@ -10,15 +10,15 @@ import { SourceFailure, uploadTo } from './word-sources.ts';
 
 /**
  * A source for {@link Context.upload} that writes elements directly into memory of the context: mapped staging buffers
- * of the device, or the shared memory of the workers. There is no copy in between.
+ * of the device, or the shared memory of the workers. No intermediate copy is made.
  *
- * `read` fills `into` with the bytes of the elements from byte `byte` on, in the layout of a typed array. Pieces are
- * requested in any order, and several reads may be pending at the same time. Use `into` only until `read` returns or
- * its promise settles, because the memory may then be used for other data. `into` may be shared memory, and must not be
- * transferred. If `read` throws, the upload fails.
+ * `read` fills `into` with the bytes of the elements from byte `byte` on, in the layout of a typed array. The context
+ * may call `read` for byte ranges in any order, and several reads may be pending at the same time. Use `into` only
+ * until `read` returns or its promise settles, because the context may then use the memory for other data. `into` may
+ * be shared memory, and must not be transferred. If `read` throws, the upload fails.
  *
- * With the option `failover`, the reader is called again if another backend takes over. So it must return the same
- * bytes as long as its column is in use.
+ * With the option `failover`, the reader is called again if another backend takes over. So the reader must give the
+ * same bytes as long as the uploaded column is in use.
  *
  * @example
  * const context = await open({ backend: 'workers', workers: 1 });
@@ -97,7 +97,7 @@ export const STORAGE_BYTES: Readonly<Record<Storage, number>> = {
 export interface UploadingContext {
   readonly context: Context;
   readonly backend: Backend;
-  /** Allocates memory that is not freed with a scope. */
+  /** Allocates memory that stays allocated when the current scope ends. */
   allocate(words: number): Memory;
   hold(memory: Memory): void;
   letGo(memory: Memory): void;
@@ -107,7 +107,7 @@ export interface UploadingContext {
 /** Starts uploads, and keeps track of those that are pending. */
 export interface Uploads {
   upload(source: UploadSource, options?: UploadOptions): Promise<Column>;
-  /** Cancels all pending uploads. Their promises reject with the reason. */
+  /** Cancels all pending uploads. The promises of these uploads reject with `reason`. */
   stop(reason: unknown): void;
 }
 
@@ -177,7 +177,7 @@ function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> 
   });
 }
 
-/** The elements of any source, in one form. */
+/** An upload source of any kind, converted to a common form. */
 interface Elements {
   readonly type: 'u32' | 'i32' | 'f32' | 'bool';
   readonly storage: Storage;
@@ -247,7 +247,7 @@ function fillPiece(filler: ElementFiller, into: Uint8Array, byte: number, signal
 }
 
 function elementsOfArray(data: HostArray): Elements {
-  // Typed arrays are read in place. Only their type is needed here, so nothing is encoded.
+  // Typed arrays are read in place, and `encode` is needed only for their type. So it gets an empty subarray.
   const { type, storage, words } = encode(ArrayBuffer.isView(data) ? data.subarray(0, 0) : data);
   const { buffer, byteOffset, byteLength } = ArrayBuffer.isView(data) ? data : words;
   const bytes = new Uint8Array(buffer, byteOffset, byteLength);

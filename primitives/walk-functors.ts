@@ -2,7 +2,7 @@ import { ArgumentError } from './errors.ts';
 import { bool, type FunctorDescription } from './functors/functor.ts';
 import { isScalar, type Scalar, type Shape, shapeText } from './functors/shapes.ts';
 
-/** The state of a walk, which is passed from step to step, as a record of shapes. */
+/** The shapes of the fields of a walk's state. The state is passed from step to step. */
 export type WalkState = { readonly [name: string]: Shape };
 
 /** A functor that returns the initial state of a row's walk. Its parameters are fields of the row. */
@@ -22,8 +22,8 @@ export type WalkStep<S extends WalkState, R extends Shape> = FunctorDescription 
 };
 
 /**
- * Requires functors for the start and the steps of a walk whose states have the same shape. If `value` is given, the
- * step must return a value of this shape.
+ * Throws unless `start` returns a state, and `step` returns the result of a step with a state of the same shape. If
+ * `value` is given, `step` must also return a value of this shape.
  */
 export function requireWalk(start: FunctorDescription, step: FunctorDescription, value: Shape | undefined): void {
   if (isScalar(start.result)) {

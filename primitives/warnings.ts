@@ -11,8 +11,8 @@ export class QuadrilleWarning extends QuadrilleError {
 }
 
 /**
- * A callback that receives warnings. If the callback throws or rejects, its error is printed as a warning of Node or in
- * the console of the browser.
+ * A callback that receives warnings. If the callback throws or rejects, both the warning and the callback's failure are
+ * printed: as warnings of Node, or on the console of the browser.
  */
 export type OnWarning = (warning: QuadrilleWarning) => unknown;
 
@@ -26,8 +26,8 @@ export function warn(warning: QuadrilleWarning, onWarning?: OnWarning): void {
 }
 
 /**
- * Calls a user's callback. If it throws or rejects, the failure is reported as the warning `warning/callback-failed`,
- * and the work continues.
+ * Calls a user's callback. If the callback throws or rejects, the failure is reported as the warning
+ * `warning/callback-failed`, and the work continues.
  */
 export function tell<T>(name: string, callback: (value: T) => unknown, value: T, onWarning?: OnWarning): void {
   const failed = (cause: unknown): void => {

@@ -5,7 +5,8 @@ type Buffers = readonly DeviceBuffer[];
 /** An observer that is informed which buffers every command reads and writes. */
 export interface Watch {
   /**
-   * Whether nothing needs to be observed at the moment. Then the buffers of commands are not listed, which saves time.
+   * Whether nothing needs to be observed at the moment. While `idle` is true, commands are not reported, which saves
+   * the time to list their buffers.
    */
   readonly idle: boolean;
   /** Called before a command or a transfer writes buffers. */
@@ -66,8 +67,8 @@ export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
     relax: (command) => {
       const { extent, cells, grids, own, step, until, state, rounds } = command;
       const run = (): boolean => backend.relax?.(command) === true;
-      // The states are read too, but need not be listed as reads: they are written in place, so they keep the
-      // capacity checks from which they derive.
+      // The command also reads the buffers of `state`, but need not list them as reads. It writes these buffers in
+      // place, so they keep the capacity checks on which their contents depend.
       return issue(extent, [grids, own, step, until], [...state, rounds], () => issue(cells, [], [], run));
     },
     crossReduce: (command) => {

@@ -17,7 +17,9 @@ export function weightedHistogramOn(backend: Backend, command: WeightedHistogram
   if (backend.weightedHistogram?.(command) !== true) weightedHistogramByDigits(backend, command);
 }
 
-/** How weights are split into digits. A digit has so few bits that its sum over all rows fits in 32 bits. */
+/**
+ * How weights are split into digits. A digit has so few bits that the sum of one digit over all rows fits in 32 bits.
+ */
 interface Digits {
   readonly width: number;
   readonly count: number;

@@ -17,7 +17,7 @@ export type WideSums = { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> 
 /**
  * For each of the bins `0 … count − 1`, adds up the weights of the rows in this bin, exactly, in 64 bits. Rows whose
  * bin is at least `count` are ignored. Several weights are added in one pass. For example, with a value and a constant
- * 1 as weights, the quotient of the sums is the mean of a bin.
+ * 1 as weights, the quotient of a bin's two sums is the mean value in this bin.
  *
  * For signed weights, add 2³¹ to each weight (`w xor 0x80000000`), and pass a second weight that is 1 in every row. At
  * the end, subtract 2³¹ times the sum of the second weight.
@@ -28,8 +28,8 @@ export type WideSums = { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> 
  * - An empty input gives zeros. Accepts device counts (lengths that only the device knows).
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (bins[i] < count) sums[bins[i]] += BigInt(weights[i])`.
  *
- * Source: `bincount` with weights of NumPy; `reduce_by_index` of Futhark (Henriksen et al., Compiling Generalized
- * Histograms for GPU, 2020), for sums.
+ * Source: NumPy's `bincount` with weights; Futhark's `reduce_by_index` with addition (Henriksen et al., Compiling
+ * Generalized Histograms for GPU, 2020).
  *
  * @throws {@link ArgumentError} `histogram/size` if `count` is not a positive whole number, `column/type` if bins or
  * weights are not u32, `column/lengths` if their lengths differ.

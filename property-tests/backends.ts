@@ -77,9 +77,9 @@ export function testLaws(laws: readonly Law[], backends: readonly TestBackend[] 
 }
 
 /**
- * Assigns cases to the backends: under `npm run test:thorough`, every backend gets all cases; otherwise each case is
- * tried on one random backend. A software GPU gets `softwareShare` times as many cases as another backend; less than 1
- * where cases take long to compile.
+ * Assigns cases to the backends. Under `npm run test:thorough`, every backend gets all cases; otherwise each case is
+ * tried on one random backend. A software GPU gets `softwareShare` times as many cases as each other backend. If cases
+ * take long to compile, `softwareShare` should be less than 1.
  */
 export function dealToBackends<T>(cases: readonly T[], softwareShare = 1): (backend: TestBackend) => readonly T[] {
   const dealt = dealLaws(
@@ -105,9 +105,9 @@ export async function openWalking(name: 'reference' | 'webgpu', walkRows: number
 }
 
 /**
- * Declares a test of every law in walks of each size, or of one random size per backend unless `npm run test:thorough`
- * runs. The reference gets more cases than WebGPU. Backends choose different sizes, and the bytes must not depend on the
- * choice.
+ * Declares a test of every law with different `sizes` of walks (kernels that visit several rows per index). Under `npm
+ * run test:thorough`, each backend tries all sizes; otherwise each backend tries one random size. The reference gets
+ * more cases than WebGPU. Backends prefer different sizes, and the bytes of results must not depend on the size.
  */
 export function testLawsInWalks(laws: readonly Law[], sizes: readonly number[]): void {
   describe.each(['reference', 'webgpu'] as const)('on %s', (name) => {

@@ -9,13 +9,13 @@ export interface Demand {
   /** Resolves when {@link Demand.hasRoom} may have become true. */
   room(): Promise<void>;
   /**
-   * True while a source delivers an item for which the stage had room. An item that arrives while `asked` is false was
-   * pushed without being requested.
+   * True while a source delivers an item because the stage downstream has room. An item that arrives while `asked` is
+   * false was pushed without being requested.
    */
   asked: boolean;
 }
 
-/** The key under which the observer of a stage stores its {@link Demand}. */
+/** The property key of a stage's {@link Demand} on the RxJS observer of the stage. */
 export const DEMAND: unique symbol = Symbol('quadrille.demand');
 
 interface Link {

@@ -1,4 +1,4 @@
-/** Lets tasks with the indices 0, 1, 2 … proceed in this order, whichever is ready first. */
+/** Lets tasks proceed in the order of their indices 0, 1, 2 …, no matter in which order the tasks become ready. */
 export class InOrder {
   #next = 0;
   #ended = false;
@@ -12,7 +12,7 @@ export class InOrder {
   }
 
   /**
-   * Must be called when the task with this index has proceeded, or will never proceed. The next task may then proceed.
+   * Must be called when the task `index` has proceeded, or will never proceed. The next task may then proceed.
    */
   pass(index: number): void {
     this.#passed.add(index);

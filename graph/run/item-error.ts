@@ -8,7 +8,7 @@ export interface FailedItem {
   readonly index: number;
   /** Name of the item, as returned by `describe`, if any. */
   readonly item: string | undefined;
-  /** Number of attempts to process the item, on both sides together. */
+  /** Number of attempts to process the item, including any on the node's other side (CPU instead of GPU, say). */
   readonly attempts: number;
   /** `skipped`: the item was left out. `stopped`: the item's failure ended the run. */
   readonly outcome: 'skipped' | 'stopped';

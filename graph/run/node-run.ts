@@ -43,11 +43,11 @@ export interface NodeRun {
   readonly inputs: readonly Edge[];
   readonly outputs: readonly Edge[];
   readonly counts: NodeCounts;
-  /** Aborted when the run has ended, or when no node takes the output of this node any more. */
+  /** Aborted when the run has failed or was aborted, or when no node takes the output of this node any more. */
   readonly abort: AbortController;
   /**
-   * Functions to call when the node is cancelled. This set replaces listeners of the signal, because platforms warn if
-   * a signal has many listeners.
+   * Functions to call when the node is cancelled. The functions are not listeners of `abort.signal`, because platforms
+   * warn if a signal has many listeners.
    */
   readonly atAbort: Set<() => void>;
   readonly run: RunServices;
@@ -57,7 +57,8 @@ export interface NodeRun {
 export interface RunServices {
   readonly observer: GraphObserver | undefined;
   /**
-   * Must be called when work on an item begins and ends. In between, the run counts neither as stalled nor as finished.
+   * Must be called when work on an item begins; `ended` must be called when the work ends. In between, the run counts
+   * neither as stalled nor as finished.
    */
   began(): void;
   ended(): void;
@@ -69,19 +70,19 @@ export interface RunServices {
   report(error: ItemError): void;
   /** Ends the run with `error`. Has no effect if the run has failed already. */
   fail(error: unknown): void;
-  /** Registers a function to call if the run fails. It frees items that were collected for the result. */
+  /** Registers a function that frees items collected for the result. The function is called if the run fails. */
   atFailure(release: () => void): void;
   /** Receives the errors of callbacks, such as `discard`, that must not end the run. */
   readonly warn: OnWarning | undefined;
   /**
-   * Must be called when a read of a source begins and ends. In between, the run does not count as stalled. The run can
-   * end before the read does.
+   * Must be called when a read of a source begins; `readEnded` must be called when the read ends. In between, the run
+   * does not count as stalled. The end of the run does not wait for the read.
    */
   readBegan(): void;
   readEnded(): void;
   /**
-   * Must be called when items moved although no node worked on an item, for example by a timer in a pipe. A run in
-   * which items move is not stalled.
+   * Must be called when items moved although no node worked on an item, for example because a timer of an RxJS operator
+   * emitted an item. A run in which items move is not stalled.
    */
   moved(): void;
   /** Adds units of progress, if the items of this node count as progress. */
@@ -106,8 +107,8 @@ export function newEdge(
 }
 
 /**
- * The bounds as options of a channel. An infinite bound in bytes is left out, because a channel with a bound in bytes
- * needs sizes.
+ * Returns the bounds as options of a channel. Leaves out an infinite `bytes`, because a channel with the option `bytes`
+ * requires the option `sizeOf`.
  */
 function bounds({ items, bytes }: Occupancy): { items: number; bytes?: number } {
   return bytes === Number.POSITIVE_INFINITY ? { items } : { items, bytes };
@@ -128,7 +129,10 @@ export async function emit(node: NodeRun, output: number, parcel: Parcel): Promi
   }
 }
 
-/** Adds the name of the item to an error of a channel. A channel does not know the names of its items. */
+/**
+ * Adds the name of the item to a channel's error `graph/bad-size`, because the channel does not know the names of its
+ * items. Returns any other error unchanged.
+ */
 function namingItem(error: unknown, { name }: Parcel): unknown {
   if (!(error instanceof GraphError) || error.code !== 'graph/bad-size' || name === undefined) return error;
   const { expected, got, place, cause } = error;

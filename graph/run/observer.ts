@@ -28,12 +28,15 @@ export interface Surroundings {
   /** Finds the parcel of an item in the pipe, so that a stage can pass the parcel on. */
   readonly passage: Passage;
   readonly warn: OnWarning | undefined;
-  /** Must be called when work on an item begins and ends. In between, the run does not count as stalled. */
+  /**
+   * Must be called when work on an item begins; `ended` must be called when the work ends. In between, the run does not
+   * count as stalled.
+   */
   began(): void;
   ended(): void;
   /** Must be called when all attempts for an item have failed and the stage continues without the item. */
   passedOver(error: GraphError, parcel: Parcel): void;
-  /** Adds the name of the item to an error that ends the stream. */
+  /** Reports an error of an item that ends the stream. Returns the error with the name of the item. */
   named(error: GraphError, parcel: Parcel): GraphError;
 }
 
@@ -69,8 +72,8 @@ interface Link {
 }
 
 /**
- * Finds the services of the graph's run that `subscriber` belongs to, by following the links `destination` as
- * `demandOf` does. Returns `undefined` outside a graph.
+ * Finds the services of the run to which `subscriber` belongs. Like `demandOf`, follows the `destination` fields of the
+ * subscribers. Returns `undefined` outside a graph.
  */
 export function surroundingsOf(subscriber: Subscriber<never>): Surroundings | undefined {
   let link = subscriber as unknown as Link | null | undefined;

@@ -20,8 +20,8 @@ export interface Parcel<A = unknown> {
 }
 
 /**
- * A function that is only called with the item of its own parcel. It is typed as a method, so that every `Parcel<A>`
- * can be assigned to `Parcel`.
+ * The type of a parcel's functions, which are only called with the item of that parcel. The type is that of a method,
+ * because TypeScript checks methods less strictly: every `Parcel<A>` can be assigned to `Parcel`.
  */
 type OwnItems<A, R> = { call(item: A): R }['call'];
 
@@ -33,7 +33,7 @@ export function parcelOf<A>(item: A, { discard, sizeOf, describe }: ItemHandling
   return { item, name: nameOf(describe, item), discard, sizeOf };
 }
 
-/** Returns `parcel` with the functions that are set in `own` in place of its previous functions. */
+/** Returns `parcel` with its functions replaced by the functions that are set in `own`. */
 export function handledBy<A>(own: ItemHandling<A>, parcel: Parcel<A>): Parcel<A> {
   const { discard, sizeOf, describe } = own;
   if (discard === undefined && sizeOf === undefined && describe === undefined) return parcel;

@@ -3,9 +3,10 @@ import type { OnWarning } from '../../primitives/warnings.ts';
 import { discardParcel, type Parcel } from './parcel.ts';
 
 /**
- * Keeps the parcels of items while they pass through the RxJS operators of a pipe, which see only the items.
+ * Remembers the parcel of each item while the item passes through the RxJS operators of a pipe, because the operators
+ * see only the items.
  *
- * A value that the operators emit counts as a known item if an item that entered is the same object. A number or string
+ * If the operators emit an object that entered as an item, the object counts as this known item. A number or string
  * counts as known only while the equal item is being delivered to the operators. Any other value is a new item. A new
  * item is named after the item that is being delivered.
  */
@@ -21,7 +22,10 @@ export class Passage {
     this.#onWarning = onWarning;
   }
 
-  /** Delivers an item to the operators by calling `deliver`. If an operator fails meanwhile, frees the item. */
+  /**
+   * Delivers an item to the operators by calling `deliver`. If an operator fails meanwhile, frees the item, unless the
+   * operators have already emitted the item.
+   */
   enter(parcel: Parcel, deliver: () => void): void {
     const outer = this.#current;
     this.#depth++;
@@ -38,8 +42,8 @@ export class Passage {
   }
 
   /**
-   * Calls `leave` as soon as no item is being delivered. If the stream were unsubscribed during a delivery, the item
-   * would be dropped, and it would not be known whether an operator has freed it.
+   * Calls `leave`, which unsubscribes from the stream, as soon as no item is being delivered. Unsubscribing during a
+   * delivery would drop the delivered item, and nobody would know whether an operator has freed this item.
    */
   afterDelivery(leave: () => void): void {
     if (this.#depth === 0) leave();

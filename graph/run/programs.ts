@@ -97,11 +97,11 @@ export interface StageSteps<A, B> {
   /** Returns the units of progress in an item. */
   readonly units?: ((item: A) => number) | undefined;
   readonly discardResult?: ((result: B) => void) | undefined;
-  /** Called for each item that now belongs to the function, because the function has accepted it. */
+  /** Called for each item that the function has accepted. From then on, the item belongs to the function. */
   readonly taken?: (parcel: Parcel<A>) => void;
 }
 
-/** The program of a stage, which applies a function to each item, in lanes. */
+/** The program of a stage, which applies a function to each item, for up to `meta.lanes` items at the same time. */
 export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>): NodeProgram {
   const { ordered, units, discardResult, taken } = steps;
   return (node) => {
@@ -131,9 +131,9 @@ export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>
 }
 
 /**
- * The program of a fold. Its outcome is the last accumulated value. Without a start value, the first item becomes the
- * first value. In this case no function owns the first item until the second item arrives. If the run fails earlier,
- * the program discards the first item.
+ * The program of a fold. The outcome of the program is the last accumulated value. Without a start value, the first
+ * item becomes the first accumulated value, and `fold` does not own the first item until the second item arrives. If
+ * the run fails before the second item, the program discards the first item.
  */
 export function reduceProgram<A, R>(
   fold: (accumulator: R, item: A, context: NodeContext<never>) => Promise<R> | R,
@@ -190,8 +190,8 @@ export function sinkProgram<A>(workOf: WorkOf<A, unknown>, units: ((item: A) => 
 }
 
 /**
- * The program of a pipe, which applies plain RxJS operators, or one stage, between two edges. If there is only one
- * stage, errors and traces use the name of the node for it.
+ * The program of a pipe, which applies plain RxJS operators, or one stage, between two edges. If the pipe is a single
+ * stage named `stageName`, errors and traces show the name of the node instead.
  */
 export function pipeProgram<A, B>(operator: OperatorFunction<A, B>, stageName?: string): NodeProgram {
   return (node) => {
@@ -227,8 +227,8 @@ export function batchProgram<A>(options: GraphBatchOptions<A>, name: string, isS
 }
 
 /**
- * Makes the parcel of a batch. Discarding the parcel frees the items that the batch contains at that time. They are not
- * the original items if the batch was copied.
+ * Makes one parcel from the parcels of a batch. The `discard` of the new parcel frees the items of the array passed to
+ * `discard`. If the batch was copied, these items may be copies of the original items.
  */
 function inOne<A>(batch: readonly Parcel<A>[], discard: (parcel: Parcel<A>) => void): Parcel<A[]> {
   const free = (items: readonly A[]): void => {
@@ -251,8 +251,8 @@ function surroundings(node: NodeRun, passage: Passage, stageName: string | undef
   const told = (error: GraphError, outcome: ItemError['outcome'], { name }: Parcel): GraphError => {
     const { node: stage, record } = error.place ?? {};
     if (error instanceof ItemError || error.code !== 'graph/item-failed') return error;
-    // The only stage of a pipe has the path of the node. If there are several stages, each appends its name to this
-    // path.
+    // If the pipe is a single stage, the stage has the path of the node. Otherwise, each stage appends its own name to
+    // the path of the node.
     const path = stage === stageName ? node.path : `${node.path}/${stage}`;
     const index = typeof record === 'number' ? record : 0;
     const failed = new ItemError({ path, index, item: name, attempts: 1, outcome }, error.cause);

@@ -60,8 +60,8 @@ export function openReader<A>(source: PullSource<A>, signal: AbortSignal): Reade
       last = turn.catch(() => {});
       return turn;
     },
-    // As in `for await`, an error of the clean-up does not replace the original error. After an unsubscription, nobody
-    // would receive the clean-up's error.
+    // Ignore errors of the source's `return()`. As in `for await`, such an error must not replace the original error.
+    // After an unsubscription, nobody would receive an error of `return()`.
     stop: () => void stop().catch(() => {}),
   };
 }
@@ -75,8 +75,8 @@ function iteratorOf<A>(source: Pullable<A>): AnyIterator<A> {
 }
 
 /**
- * An iterator over a stream. It replaces the stream's own iterator, which Safari lacks and whose `return()` waits for a
- * pending read in other engines.
+ * Returns an iterator over a stream. The stream's own iterator is not used: Safari lacks this iterator, and in other
+ * engines the iterator's `return()` waits for a pending read.
  */
 function streamIterator<A>(stream: ReadableStream<A>): AnyIterator<A> {
   const reader = stream.getReader();

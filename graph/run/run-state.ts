@@ -33,7 +33,10 @@ export class RunState implements RunServices {
   #failure: { readonly error: unknown } | undefined;
   #atRest: (() => void)[] = [];
   readonly #releases: (() => void)[] = [];
-  /** Counts movements of items. If the count has not changed between two checks, nothing has moved. */
+  /**
+   * Number of movements so far: items that moved, nodes that ended, and work or reads that began. If the number has not
+   * changed between two checks, nothing has moved.
+   */
   #moves = 0;
   #look: ReturnType<typeof setTimeout> | undefined;
   #isLooking = false;
@@ -113,8 +116,8 @@ export class RunState implements RunServices {
   }
 
   /**
-   * Checks for a stall in the next turn of the event loop. Items move in microtasks, so by then all items that can move
-   * have done so.
+   * Checks for a stall in the next turn of the event loop. Items move in microtasks, so all items that can move have
+   * moved before the next turn.
    */
   #lookSoon(): void {
     if (this.#isBusy() || this.#isLooking) return;

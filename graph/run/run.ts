@@ -23,9 +23,9 @@ export interface RunOptions {
   /** Minimum time between two progress reports, in milliseconds. Default 100. */
   readonly progressEvery?: number | undefined;
   /**
-   * Milliseconds without movement after which a graph with pipes counts as stalled, if an edge is full. The time is
-   * needed because operators may hold items back by a clock. Default 60,000; `Infinity` means never. A graph without
-   * pipes needs no such time: its stalls are detected immediately.
+   * Milliseconds without movement after which a graph with pipes counts as stalled, if an edge is full. A pipe needs
+   * this time because its RxJS operators may delay items with timers. Default 60,000; `Infinity` means never. The
+   * option has no effect on a graph without pipes, where stalls are detected immediately.
    */
   readonly stallAfter?: number | undefined;
   /**
@@ -212,7 +212,10 @@ function countersOf({ meta, counts, inputs }: NodeRun, { inner }: NodeDefinition
   return { ...counts, ...edge, ...inner?.(), name: meta.name };
 }
 
-/** The counters of the edges into a node. For a stage in a pipe, these are the counters of the stage's own edge. */
+/**
+ * Returns the counters of the edges into a node. If the node is a pipe with a single stage, returns the counters of the
+ * edge inside this stage instead.
+ */
 function edgeCountersOf({ meta, inputs }: NodeRun, { inner }: NodeDefinition): EdgeCounters[] {
   return inputs.map((edge) => {
     const held = inner === undefined ? edge.channel : { capacity: meta.capacity, ...inner() };

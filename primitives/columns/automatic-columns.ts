@@ -23,7 +23,7 @@ type Storing = Pick<Cut, 'view' | 'length' | 'results' | 'operations'>;
 
 /**
  * Maximum share of `limits.memoryBytes` that automatically stored columns may take. Columns that a pending command
- * reads are kept even beyond it.
+ * reads are kept even if they exceed this share.
  */
 const MAX_OF_MEMORY = 1 / 4;
 
@@ -81,7 +81,8 @@ export class AutomaticColumns {
   }
 
   /**
-   * The stored elements of a view. Stores the view first if necessary; later calls for the same view reuse the memory.
+   * Returns the stored elements of `column`, which belongs to a view. If necessary, stores them first. Later calls for
+   * the same view reuse the memory.
    */
   store(column: Column): StoredArray {
     this.#programs++;
@@ -96,8 +97,8 @@ export class AutomaticColumns {
   }
 
   /**
-   * The memory of all automatically stored results of the views among the given columns, and of all views that these
-   * views read. Views with a serial number below `since` are skipped.
+   * Returns the memory of automatically stored results: the results of the views among `columns`, and of all views that
+   * those views read directly or indirectly. Skips views with a serial number below `since`.
    */
   memoriesUnder(columns: readonly Column[], since: number): Memory[] {
     if (this.#kept.size === 0) return [];
@@ -175,7 +176,7 @@ export class AutomaticColumns {
     try {
       for (const [number, cut] of cuts.entries()) {
         made.push(this.#store(cut));
-        // Free the columns that were stored only to compute this view.
+        // Free the new columns that no later view reads, and that the command does not read.
         for (const [earlier, reader] of lastReaders.entries()) if (reader === number) this.release(made[earlier]!);
       }
       this.#shrinkTo(MAX_OF_MEMORY * this.#context.backend.limits.memoryBytes);
@@ -224,7 +225,7 @@ export class AutomaticColumns {
     return [...results].filter((result) => !automatic?.results.has(result));
   }
 
-  /** The stored columns of a view if their length equals the given one; otherwise undefined. */
+  /** Returns the stored columns of a view if their length equals `length`, otherwise undefined. */
   #keptOf({ automatic }: View, length: Column['length']): Automatic | undefined {
     if (automatic === undefined || automatic.hasPassed || !this.#kept.has(automatic)) return undefined;
     return sameLength(automatic.length, length) ? automatic : undefined;
@@ -270,7 +271,10 @@ export class AutomaticColumns {
     return new Map(stored);
   }
 
-  /** For each stored column that a program reads, records which of the program's input views need the column. */
+  /**
+   * Records which input views of a program need which stored columns, and marks these columns as the most recently
+   * used.
+   */
   #noteUsers(fusion: Fusion): void {
     for (const input of fusion.inputs) {
       for (const { automatic } of storedUnder(input, (each) => this.#find(each) !== undefined)) {
@@ -329,7 +333,10 @@ function arrayOf(
   return { memory, storage: storageOf(type), offset: 0, length };
 }
 
-/** The stored views that a program reads, directly or through other views, in order to evaluate one of its inputs. */
+/**
+ * Returns the stored views that are read to evaluate `input`: the view of `input` if this view is stored, otherwise the
+ * nearest stored views that this view reads directly or through other views.
+ */
 function storedUnder(input: ViewInput, isStored: IsStored): View[] {
   const stored = new Set<View>();
   const seen = new Set<View>();
@@ -345,8 +352,8 @@ function storedUnder(input: ViewInput, isStored: IsStored): View[] {
 }
 
 /**
- * For every cut (a view to store), the index of the last cut that reads it. The command, which reads cuts too, has the
- * index `cuts.length`.
+ * Returns, for every cut (a view to store), the index of the last cut that reads this cut. If the command reads the cut
+ * too, the index is `cuts.length`.
  */
 function lastReadersOf(cuts: readonly Storing[], root: View, isStored: IsStored): number[] {
   const numbers = new Map(cuts.map(({ view }, number) => [view, number]));

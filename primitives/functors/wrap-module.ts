@@ -5,7 +5,7 @@ import { call, record } from './recorder.ts';
 /** Maximum number of cached variants of a module. Each monoid that folds the module's results needs one variant. */
 const MAX_VARIANTS = 64;
 
-/** A variant of a module. `make` is called once for each key, and the variant is cached. */
+/** Returns the variant of a module for a key. `make` is called only if the variant is not in the cache. */
 export const variantOf: (module: Module, key: string, make: () => Module) => Module = createVariants(MAX_VARIANTS);
 
 /**

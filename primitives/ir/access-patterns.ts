@@ -5,7 +5,7 @@ import { visitStatements } from './visit.ts';
 /**
  * How a module reads a captured array:
  * - `cells`: only at constant indices, which are listed;
- * - `index`: only at the index of the launch;
+ * - `index`: only at the index of the launch (the index for which a launch calls the module's entry function);
  * - `anywhere`: at any index.
  */
 export type AccessPattern =
@@ -15,17 +15,17 @@ export type AccessPattern =
 
 /**
  * Maximum number of constant indices for the pattern `cells`. Emitters pass the element at each of these indices as a
- * parameter. For more indices, that would not pay.
+ * parameter. With more indices, passing all these elements would not pay.
  */
 const MAX_CELLS = 4;
 
 /**
- * How a module reads each of its arrays. Called functions are included. The first parameter of the entry function is
- * the index of the launch.
+ * How a module reads each of its arrays, in any of its functions. The first parameter of the entry function must be the
+ * index of the launch.
  */
 export const accessPatterns: (module: Module) => ReadonlyMap<string, AccessPattern> = memoized(findPatterns);
 
-/** For every function, the ids of the locals that hold the index of the launch, in all calls of the function. */
+/** For every function, the ids of those parameters that hold the index of the launch in every call of the function. */
 export type IndexLocals = Map<IrFunction, Set<number>>;
 
 function findPatterns(module: Module): ReadonlyMap<string, AccessPattern> {
@@ -52,9 +52,9 @@ function patternOf(places: readonly (number | 'index' | 'anywhere')[]): AccessPa
 }
 
 /**
- * Finds the parameters that hold the index of the launch in every call of their function, and the locals that
- * `derive` finds from these parameters. In a module, callees come before their callers. So one pass from the entry
- * backwards sees all calls of a function before the function.
+ * Finds the parameters that hold the index of the launch in every call of their function. With `derive`, callers may
+ * also pass the locals that `derive` returns for the parameters found in the caller. In a module, callees come before
+ * their callers. So one pass from the entry backwards sees all calls of a function before the function.
  */
 export function indexLocals(
   module: Module,
@@ -94,8 +94,8 @@ function findArraysUpToIndex(module: Module): ReadonlySet<string> {
 }
 
 /**
- * The given locals, and every local that is derived from a given local and cannot be larger than that one: `min(i, …)`
- * and `i − min(i, …)`.
+ * The locals in `some`, and every local that is computed as `min(i, …)` or `i − min(i, …)` from a returned local `i`.
+ * Such a local cannot be larger than `i`.
  */
 function localsUpTo({ body }: IrFunction, some: ReadonlySet<number>): ReadonlySet<number> {
   const upTo = new Set(some);

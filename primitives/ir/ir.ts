@@ -66,8 +66,8 @@ export type Statement =
     }
   /**
    * Repeats `body` and then `step` until a break or return. `continue` jumps to `step`, which contains no break or
-   * return. `rounds` is an upper bound for the number of rounds; the author of a loop gives it if the analysis cannot
-   * find one.
+   * return. `rounds` is an upper bound for the number of rounds. The author of a loop gives this bound if the analysis
+   * cannot find a bound.
    */
   | {
       readonly kind: 'loop';
@@ -228,8 +228,8 @@ function functionText({ name, parameters, results, body, fast }: IrFunction): st
   return `${nameText(name)}(${operandsText(parameters)})${results.join()}${fast ? ' fast' : ''}${blockText(body)}`;
 }
 
-// This code must be fast, because every call of a primitive makes such texts. Loops take a third of the time that
-// `map` and `join` take.
+// This code must be fast, because every call of a primitive makes texts of functions. Therefore it uses loops, which
+// take a third of the time of the array methods `map` and `join`.
 function blockText(statements: readonly Statement[]): string {
   let text = '{';
   for (const statement of statements) text += `${statementText(statement)};`;

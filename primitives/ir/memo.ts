@@ -13,8 +13,8 @@ export function memoized<K extends object, V>(make: (object: K) => V): (object: 
 }
 
 /**
- * Makes a cache for variants of objects. Each variant is made once for its key, and at most `max` variants of an object
- * are kept.
+ * Makes a cache for variants of objects. A variant is made if no variant of the object is cached for its key. At most
+ * `max` variants of each object are kept.
  */
 export function createVariants<K extends object, V extends object>(
   max: number,

@@ -1,8 +1,8 @@
 /**
- * All scalar operations, with the types that each supports, its operand and result types, and its WGSL code. Every
- * emitter covers all operations of a type (`OperationOn`) with a record or an exhaustive switch. So after an operation
- * is added here, the code does not compile until every backend emits the operation. Tests take their list of operations
- * from here; `semantics.ts` defines what each computes.
+ * All scalar operations. The table below lists the supported types, the signature and the WGSL code of each operation.
+ * Every emitter covers all operations of a type (`OperationOn`) with a record or an exhaustive switch. So after an
+ * operation is added here, the code does not compile until every backend emits the operation. Tests take their list of
+ * operations from this file; `semantics.ts` defines what each operation computes.
  */
 
 /** The type of a scalar in a functor. */
@@ -25,8 +25,8 @@ interface OperationFacts {
   readonly on: readonly ScalarType[];
   readonly signature: Signature;
   /**
-   * The operator or function of WGSL, which functors written as WGSL text use too. Undefined if WGSL has none for
-   * this operation.
+   * The WGSL operator or function for this operation, in generated code and in functors written as WGSL text.
+   * Undefined if WGSL has no operator or function for this operation.
    */
   readonly wgsl: string | undefined;
 }

@@ -6,17 +6,17 @@ import type { RecordingBackend } from './recording-backend.ts';
 /** The inputs and capacity checks from which the contents of a buffer derive. */
 export interface Derivation {
   /**
-   * Indices of the inputs of the script. Indices after the last input stand for tables whose lengths the contents
-   * depend on.
+   * Indices of the inputs of the script. The index `inputs.length + word` stands for the length in that word of the
+   * block (the buffer of all lengths and uniforms of a call).
    */
   readonly inputs: ReadonlySet<number>;
-  /** Indices of the capacity checks of those primitives whose result rows the contents depend on. */
+  /** Indices of the capacity checks on whose row counts the contents depend. */
   readonly checks: ReadonlySet<number>;
 }
 
 /**
- * Finds what each buffer of a script derives from, by propagating dependencies through the commands, from the buffers
- * that are read to the buffers that are written.
+ * Finds the inputs and capacity checks from which each buffer of a script derives. Follows the commands in order: what
+ * a command writes derives from everything that the command reads.
  */
 export function derivations(
   { steps, inputs, block }: RecordingBackend,

@@ -9,7 +9,7 @@ import type { ScalarType } from '../ir/ir.ts';
 import { anything, aWhole, type FieldKinds } from '../kinds.ts';
 import { requireOptions } from '../options.ts';
 
-/** The storage formats of packed elements, of which several share a 32-bit word. */
+/** The storage formats of packed elements. Several packed elements share a 32-bit word. */
 export type PackedStorage = 'u8' | 'i8' | 'u16' | 'i16';
 
 export interface InputOptions {
@@ -57,8 +57,8 @@ const OPTIONS: FieldKinds<InputOptions> = { storage: anything };
 const SIGNS: Readonly<Record<PackedStorage, ScalarType>> = { u8: 'u32', u16: 'u32', i8: 'i32', i16: 'i32' };
 
 /**
- * Declares a table argument of a prepared pipeline. `shape` is the shape of its rows, and `capacity` is their maximum
- * number. All columns of one input have the same length, which may change from call to call; see
+ * Declares a table argument of a prepared pipeline. `shape` is the shape of the rows, and `capacity` is the maximum
+ * number of rows. All columns of one input have the same length, which may change from call to call; see
  * {@link Context.prepare}.
  *
  * @throws {@link ArgumentError} `argument/type` if the shape or the capacity is invalid, `prepare/storage` if a field

@@ -30,7 +30,9 @@ export interface IterateOptions {
    * time. The reference backend checks after every round.
    */
   readonly batch?: number | undefined;
-  /** Cancels the loop at the next check. The promise then rejects with the signal's reason. */
+  /**
+   * Cancels the loop at the next check. The promise that `iterate` returned then rejects with the reason of the signal.
+   */
   readonly signal?: AbortSignal | undefined;
   /** Called at every check with the number of rounds that are done. */
   readonly onProgress?: ((rounds: number) => void) | undefined;
@@ -52,15 +54,15 @@ const OPTIONS: FieldKinds<IterateOptions> = {
 };
 const BATCH = 64;
 /**
- * Number of rounds after which commands are submitted, so that the device can work while the host issues further
- * rounds.
+ * Number of rounds after which the commands issued so far are submitted, so that the device can work while the host
+ * issues further rounds.
  */
 const ROUNDS_AT_ONCE = 32;
 /** Milliseconds for which the loop may run before it yields to timers and events of the thread. */
 const TURN = 8;
 /**
- * The lengths of a round's arguments are compared with those of the round this many rounds earlier, to find out whether
- * arguments repeat. Older arguments are dropped.
+ * Number of rounds for which arguments are kept. Before round r, the argument lengths of rounds r − 1 and r −
+ * `LOOKED_BACK` are compared, to find out whether arguments repeat.
  */
 const LOOKED_BACK = 3;
 
@@ -108,8 +110,8 @@ interface Loop extends PreparedParts {
   callOf(round: number): ScriptCall;
   newsOf(round: number): DeviceBuffer;
   /**
-   * Called after a check that found the loop still running after `rounds` rounds; drops arguments that are no longer
-   * needed.
+   * Drops arguments that are no longer needed. Called when a check has found that the loop is still running after
+   * `rounds` rounds.
    */
   wentOn(rounds: number): void;
   finish(rounds: number): Table;
@@ -130,14 +132,14 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
   parts.beginLoop(script);
   for (const each of memories) keepCounts(home, recorded, first, each);
   /**
-   * The arguments of each round, by its number. They are kept as long as the round may turn out to be the last, or
-   * will be compared with a later round. `calls` contains the calls of the last two rounds.
+   * Maps the number of a round to the arguments of the round. Arguments are kept as long as their round may turn out to
+   * be the last, or will be compared with a later round. `calls` contains the calls of the last two rounds.
    */
   const given = new Map([[0, first]]);
   const calls: ScriptCall[] = [];
   let oldest = 0;
 
-  /** The arguments of a round. They are made from the arguments of the previous round and its results. */
+  /** Makes the arguments of a round from the arguments and results of the previous round. */
   const next = (round: number): GivenArguments => {
     const before = given.get(round - 1)!;
     const from = memories[(round - 1) % 2]!;
@@ -182,8 +184,8 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       const last = (rounds - 1) % 2;
       for (const memory of memories[last]!) home.own(memory);
       keepCounts(home, recorded, given.get(rounds - 1)!, memories[last]!);
-      // The row counts of the last round's results may be stored in memory of the previous round, so that memory must
-      // be kept.
+      // The row counts of the last round's results may be stored in memory of the previous round. Such memory must be
+      // kept.
       const counts = new Set(memories[last]!.map(({ count }) => count));
       for (const memory of memories[1 - last]!) {
         memory.goesWithLast = true;
@@ -232,8 +234,8 @@ function takeMemory(
 }
 
 /**
- * Whether the previous round used the same lengths as the round two rounds before the previous one. If so, this round
- * has the same arguments as the round two rounds before it, and the call of that earlier round can be reused.
+ * Whether the argument lengths of rounds `round − 1` and `round − 3` are equal. If so, round `round` has the same
+ * arguments as round `round − 2`, and the call of round `round − 2` can be reused.
  */
 function stays(
   state: LoopScript['state'],
@@ -306,8 +308,8 @@ async function issueRounds(
         return last.rounds;
       }
       if (!played) {
-        // If the backend cannot play the script, the commands of a round run even if the loop has ended. So the host
-        // checks before each round.
+        // If the backend does not accept the script for `play`, the commands of a round run even if the loop has ended.
+        // So the host checks before each round.
         if (loop.hasNews && issued > 0) {
           const before = await lookAt(issued);
           if (before.isOver) return before.rounds;

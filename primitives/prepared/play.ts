@@ -6,8 +6,8 @@ import { array, fn, u32, uniform } from '../functors/functor.ts';
 import type { Script, ScriptBuffer, ScriptCall, ScriptInput } from './script.ts';
 
 /**
- * Runs the commands of a script: by the backend's `play` if this method exists and accepts the script, otherwise one by
- * one.
+ * Runs the commands of a script. Uses the `play` method of the backend if the method exists and accepts the script;
+ * otherwise issues the commands one by one.
  */
 export function playScript(backend: Backend, script: Script, call: ScriptCall): void {
   if (!backend.play?.(script, call)) playCommands(backend, script, call);

@@ -223,7 +223,10 @@ export interface GivenArguments {
   /** For every argument, the length of its table; undefined for uniforms. */
   readonly lengths: readonly (number | DeviceLength | undefined)[];
   readonly block: Uint32Array;
-  /** Memory of argument views that were stored for this call. It is released after the call. */
+  /**
+   * Memory that was allocated for this call to store argument views (columns that have no memory of their own). This
+   * memory is released after the call.
+   */
   readonly stored: readonly Memory[];
 }
 
@@ -364,8 +367,8 @@ export function keepCounts(
 }
 
 /**
- * The buffers that a call reads, by input index of the script. Indices after the last input stand for tables whose
- * lengths are read from the device.
+ * The buffers that a call reads, by input index of the script. The index `inputs.length + word` stands for the buffer
+ * of a table length that only the device knows.
  */
 export function buffersRead(
   { script, constants }: RecordedPipeline,

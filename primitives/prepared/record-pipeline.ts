@@ -29,7 +29,7 @@ export interface RecordedPipeline {
   readonly script: Script;
   readonly shape: Shape;
   readonly results: readonly ResultColumn[];
-  /** The memory of captured columns, and for each the index of the script input through which it is passed. */
+  /** The memory of captured columns, each with the index of the script input that stands for the memory. */
   readonly constants: readonly { readonly memory: Memory; readonly input: number }[];
   /** Capacity checks of the primitives that were recorded with a capacity. */
   readonly checks: readonly RecordedCheck[];
@@ -37,7 +37,7 @@ export interface RecordedPipeline {
   readonly sources: readonly ReadonlySet<number>[];
 }
 
-/** Where a column of the pipeline's result is stored: in a result buffer or in an input, and with which length. */
+/** The buffer and the length of one column of the result. The buffer is a result buffer or an input. */
 export interface ResultColumn {
   readonly from: 'result' | 'input';
   readonly at: number;
@@ -48,8 +48,8 @@ export interface ResultColumn {
 }
 
 /**
- * The length of a result column: a number, the length of a table argument, a word of a result buffer, or a device
- * length outside the pipeline.
+ * The length of a result column: a number, the length of a table argument, a row count in a word of a result buffer, or
+ * a device length outside the pipeline.
  */
 export type ResultLength =
   | number
@@ -92,8 +92,8 @@ export function recordPipeline(
   const recording = createContext(backend, {
     outer,
     expectCapacity(length, primitive) {
-      // The hold keeps the memory of the count allocated to the end of a call, because the count is checked after the
-      // call.
+      // The hold keeps the row count's memory allocated until the end of each call, because the row count is checked
+      // after the call.
       length.memory.holds++;
       expected.push({ length, primitive, step: backend.steps.length });
     },
@@ -162,8 +162,8 @@ function symbolicArguments(
 }
 
 /**
- * Completes a recording: finds the buffers that outlive a call, which are the results, their row counts, and the counts
- * to check.
+ * Completes a recording. Finds the buffers that must outlive a call: the results, the row counts of the results, and
+ * the row counts of capacity checks.
  */
 function finish(
   backend: RecordingBackend,
@@ -229,7 +229,8 @@ function withoutMemoryOf({ steps }: RecordingBackend, results: readonly DeviceBu
 function requireSynchronous(returned: unknown): void {
   const promises = promisesIn(returned);
   if (promises.size === 0) return;
-  // The promises reject too, for the reason that the error below explains. Their rejections are ignored.
+  // The promises reject as well, because they cannot wait for the device. These rejections are ignored: the error below
+  // reports the mistake.
   for (const promise of promises.values()) promise.then(undefined, () => {});
   const [path] = promises.keys();
   throw new ArgumentError('prepare/waits', 'The function given to prepare must not be asynchronous.', {

@@ -22,8 +22,8 @@ export interface RecordingBackend extends Backend {
 }
 
 /**
- * Creates a backend that records commands. Its limits and optional kernels are those of `model`, the backend that will
- * run them.
+ * Creates a backend that records commands. `model` is the backend that will run the commands; the limits and optional
+ * kernels are those of `model`.
  */
 export function createRecordingBackend(model: Backend, blockWords: number): RecordingBackend {
   const steps: ScriptStep[] = [];

@@ -1,7 +1,7 @@
 import type { DeviceLength } from '../columns/column.ts';
 import type { Context } from '../context-type.ts';
 
-/** Present in a context in which a pipeline is being recorded. */
+/** What a context has in addition while a pipeline is being recorded in the context. */
 export interface Recording {
   /** The context for which the pipeline is being prepared. The pipeline may read columns of this context. */
   readonly outer: Context;

@@ -8,7 +8,7 @@ export interface ResultSet {
   readonly buffers: readonly DeviceBuffer[];
   /** Number of buffers of this set that are still in use. */
   inUse: number;
-  /** True until the set returns to the ring for the first time. */
+  /** True until the set returns to the ring (the pool of sets) for the first time. */
   isNew: boolean;
   /** Whether the set is freed after use instead of being reused. */
   isGivenUp: boolean;
@@ -22,7 +22,7 @@ export interface ResultRing {
   drop(set: ResultSet): void;
   /**
    * Wraps the buffers of a set as memory for the results of a call. Once all this memory is released, the set returns
-   * to the ring.
+   * to the pool.
    */
   hand(set: ResultSet): Memory[];
   dispose(): void;
@@ -36,7 +36,10 @@ interface RingOwner {
   allocate(words: number): DeviceBuffer;
 }
 
-/** Creates a ring that allocates `kept` sets at the start and reuses them. If `kept` is 0, no set is reused. */
+/**
+ * Creates a pool of result sets and allocates `kept` sets for the pool. If `kept` is 0, no set is reused; otherwise all
+ * sets are reused, including sets that are allocated later.
+ */
 export function createRing(
   { context, backend, allocate }: RingOwner,
   { script, results }: RecordedPipeline,

@@ -18,7 +18,10 @@ export const NEWS_WORDS = 4;
 
 /** A table that a round passes to the next round, because a result field has the name of an input. */
 export interface StateTable {
-  /** Index of the word with the table's length in the block (the buffer of all lengths and uniforms of a call). */
+  /**
+   * Index of the word of the block that contains the table's length. The block is the buffer of all lengths and
+   * uniforms of a call.
+   */
   readonly word: number;
   readonly inputs: readonly number[];
   readonly results: readonly number[];
@@ -102,8 +105,9 @@ function stateOf(
 }
 
 /**
- * Requires that no table uses the row count of another table of an earlier round. Each round overwrites the counts of
- * the round two rounds earlier, so the table would get a wrong length.
+ * Requires that no table takes its row count from another table of the previous round, if the step counts the rows of
+ * that other table. Each round overwrites the counts of the round two rounds earlier, so the table would get a wrong
+ * length.
  */
 function requireOwnCounts(
   state: readonly StateTable[],

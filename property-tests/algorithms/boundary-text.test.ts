@@ -152,7 +152,7 @@ const CASES: readonly (readonly [name: string, text: string])[] = [
   ['one line of many rings', `a ${`${square};`.repeat(3000)}`],
 ];
 
-/** The backends on which texts of more than a megabyte are tried. The reference takes long for them. */
+/** The backends on which texts of more than a megabyte are tried. The reference backend is slow for such texts. */
 const forLarge = someOf(
   testBackends.filter(({ name }) => THOROUGH || name !== 'reference'),
   1,

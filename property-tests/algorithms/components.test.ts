@@ -161,8 +161,8 @@ describe('connected components', () => {
   test.each(someOf(connectivities, 1))(
     'match a union-find for the grids of 4 by 4 cells, %i-connected',
     async (connectivity) => {
-      // Grids that are stacked on top of each other, with an empty row in between. By default, every 16th grid is used,
-      // beginning at a random one, so that all grids are tried over time.
+      // All 2^16 grids are stacked into one, with an empty row after each. By default, only every 16th grid is used,
+      // beginning at a random one, so that repeated test runs try all grids.
       const step = THOROUGH ? 1 : 16;
       const [first] = fc.sample(fc.nat({ max: step - 1 }), 1) as [number];
       const cells = Array.from({ length: 2 ** 16 / step }, (_, i) => first + step * i).flatMap((bits) =>

@@ -38,8 +38,8 @@ function cloud(kind: number, count: number, dimensions: number, seed: number): H
 }
 
 /**
- * Points near the corners of a cube. From the middle of the cube, all corners are equally far away, except for the
- * rounding of a few coordinates.
+ * Points near the corners of a cube, so that all points are almost equally far from the middle of the cube. The
+ * absolute values of the coordinates range from 600 to 600 + `steps` · 2⁻¹⁴.
  */
 function nearlyEquallyFar(count: number, dimensions: number, steps: number, seed: number): HostPoints {
   const { elements } = cloud(0, count * dimensions, 1, seed);

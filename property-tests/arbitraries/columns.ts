@@ -13,7 +13,7 @@ export const rowCount: fc.Arbitrary<number> = fc.oneof(
   { arbitrary: fc.constantFrom(65535, 65536, 65537), weight: 1 },
 );
 
-/** Smaller numbers of rows, for laws whose plain loop takes long per row. */
+/** Numbers of rows up to 4097, for laws whose plain loop takes long per row. */
 export const fewRows: fc.Arbitrary<number> = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 40 }), weight: 8 },
   { arbitrary: fc.constantFrom(63, 64, 65, 255, 256, 257, 1023, 1024, 1025), weight: 7 },
@@ -140,7 +140,10 @@ function withoutSubnormals(bits: number): number {
   return isSubnormal ? (bits | 0x00800000) >>> 0 : bits;
 }
 
-/** Derives from a random word the bits of an f32 that is zero, or of either sign and between 2⁻²⁰ and 2²⁰. */
+/**
+ * Derives the bits of an f32 from a random word. The f32 is zero, or of either sign with a magnitude between 2⁻²⁰ and
+ * 2²⁰.
+ */
 function calmBits(word: number): number {
   return word % 7 === 0 ? 0 : ((word & 0x80000000) | (((word % 40) + 107) << 23) | ((word >>> 8) & 0x7fffff)) >>> 0;
 }

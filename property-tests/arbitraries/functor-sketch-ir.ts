@@ -11,7 +11,7 @@ import type { Sketch, SketchExpression, SketchFunction, SketchStatement } from '
 
 /**
  * Writes a sketch (a random program) as an IR module, operation by operation. Constants are not folded, and literals
- * stay where they were drawn.
+ * are not moved.
  */
 export function moduleOfSketch(sketch: Sketch): Module {
   return {

@@ -1,7 +1,7 @@
 import { OPERATIONS, type OperationName, type ScalarType } from '../../primitives/ir/operations.ts';
 import type { Sketch, SketchExpression, SketchFunction, SketchStatement } from './functor-sketch.ts';
 
-/** Computes the high word of a product from 16-bit halves, because WGSL has no such operation. */
+/** Computes the high word of a product from 16-bit halves, because WGSL has no operation for the high word. */
 const mulhi = `fn mulhi(a: u32, b: u32) -> u32 {
   let low = (a & 0xffffu) * (b & 0xffffu);
   let one = (a >> 16u) * (b & 0xffffu) + (low >> 16u);

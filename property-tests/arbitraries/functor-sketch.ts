@@ -142,7 +142,8 @@ function productionsOf(type: ScalarType, options: SketchOptions): Production[] {
   if (type === 'f32') {
     const arithmetic = of([...operationsOn('f32', 'binary'), 'add', 'sub', 'mul', 'div'], 'f32', 'f32');
     const conversions = [...of(['convert'], 'u32'), ...of(['convert'], 'i32'), ...of(['convert'], 'bool')];
-    // With random bits as an f32, arithmetic rarely stays within range. So `bits` is only used for `some` floats.
+    // `bits` turns the bits of a u32 into an f32. With random bits, arithmetic rarely stays within range, so `bits` is
+    // left out if `floats` is `mostly`.
     const bits = options.floats === 'some' ? of(['bits'], 'u32') : [];
     return [...arithmetic, ...of(operationsOn('f32', 'unary'), 'f32'), ...conversions, ...bits, ...selection];
   }

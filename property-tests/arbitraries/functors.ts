@@ -47,7 +47,7 @@ const edges: Record<ScalarType, readonly (number | boolean)[]> = {
   bool: [false, true],
 };
 
-/** Numbers that keep arithmetic within range and that compilers simplify. */
+/** Edge cases of f32 that keep arithmetic within range. Compilers simplify operations on these numbers. */
 const calmEdges: readonly number[] = [0, -0, 1, -1, 0.5, 2];
 
 /**

@@ -26,7 +26,7 @@ const KINDS: readonly HostKind[] = [
   ...(['u32', 'tiny', 'i32', 'f32', 'normal', 'calm', 'sign', 'u8', 'i8', 'u16', 'i16', 'bool'] as const),
 ];
 export const aHostKind: Kind = aWord(KINDS);
-/** Validator of kinds of columns, given as a record with a name for each column. */
+/** Validator of a record that maps the name of every column to the kind of the column. */
 export const someFields: Kind = (given, path, homes) =>
   someRecord(given, path, homes) ??
   Object.entries(given as object).reduce<Flaw | undefined>(

@@ -21,7 +21,7 @@ import {
 import { type HostRows, rowsOf } from './columns.ts';
 import { type HostKind, someFields } from './host-kinds.ts';
 
-/** A value as a flat list of numbers, in the order of its shape; bools are 0 and 1. */
+/** The scalars of a value as a flat list of numbers, in the order of the shape of the value; bools are 0 and 1. */
 export type Leaves = readonly number[];
 
 /**
@@ -93,7 +93,7 @@ const bicyclic = monoid({
   },
 });
 
-/** The greatest common divisor, computed in a loop; it commutes. */
+/** The greatest common divisor, computed in a loop. The operator commutes. */
 const commonDivisor = monoid({
   of: u32,
   identity: 0,

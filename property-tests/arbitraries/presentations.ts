@@ -37,7 +37,8 @@ const someColumns: Kind = (given, path, homes) =>
 
 /**
  * Makes a table of host rows in one of several forms: stored unchanged; transformed on the host and restored by a view;
- * or placed between rows that must not be visible, with a length that only the device knows.
+ * or placed among rows that must not be visible. In the forms with a device count, only the device knows the length of
+ * the table.
  *
  * @example
  * const { x } = present(ctx, { x: Uint32Array.of(1, 2) }, 'device count');

@@ -92,9 +92,9 @@ describe('close() resolves within five seconds', () => {
   });
 
   test.concurrent('on WebGPU during a kernel that does not end, with a warning that the device is abandoned', async () => {
-    // The kernel runs in a separate process, which ends together with this process; on a fast GPU, the kernel would
-    // otherwise run for about 20 s. While `close` waits for the kernel, a software GPU uses every core, so the limit is
-    // short by default.
+    // The kernel runs in a separate process, so that the kernel ends when the separate process exits. On a fast GPU,
+    // the kernel would otherwise run for about 20 s. A software GPU uses every core while `close` waits for the kernel,
+    // so the limit is short by default.
     const closeLimit = THOROUGH ? CLOSE_LIMIT : 500;
     const program = `
         import { createWebGpuBackend } from './dist/backends/webgpu/index.js';

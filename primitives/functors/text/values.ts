@@ -63,7 +63,7 @@ export function leafTypesOf(type: TextType): ScalarType[] {
   return typeof type === 'string' ? [type] : type.fields.flatMap((field) => leafTypesOf(field.type));
 }
 
-/** The operands of a value with a type, in the order of {@link leafTypesOf}. */
+/** The operands of a value's scalars, in the order of {@link leafTypesOf}. Throws for an abstract number. */
 export function leavesOf(value: TextValue): Operand[] {
   if ('operand' in value) return [value.operand];
   if ('fields' in value) return value.fields.flatMap(leavesOf);

@@ -37,7 +37,7 @@ export interface TextOptions<P extends Parameters, R extends Shape> extends Func
  * arrayLength and bitcast. Outside the functions, `var<storage> name: array<u32>;` captures a column and `var<uniform>
  * name: u32;` a uniform; structs become records. There are no vectors, pointers or side effects, so `&&` and `||`
  * evaluate both sides. Whatever WGSL leaves undefined (overflow of constants, division by zero, shifts by 32 or more,
- * indices out of range) follows the rules of the builder's operations.
+ * indices out of range) has the same result as in a functor that is made by {@link fn}.
  *
  * If `wgsl` is used as a template tag, errors name the line in the author's file. If it is called as a function, errors
  * name `options.name` and the line in the text. The whole text is checked immediately.

@@ -21,8 +21,8 @@ export interface PlainScores {
 }
 
 /**
- * Twice the slopes of the grey values along x and y: central differences inside the frame, and one-sided differences,
- * doubled once more, at the edges.
+ * Twice the slopes of the grey values along x and y. Inside the frame, these are the differences between the two
+ * neighbours of a pixel; at the edges, they are one-sided differences times 2.
  */
 export function doubledSlopes({ width, height, grey }: PlainFrame): [Float64Array, Float64Array] {
   const [x, y] = [new Float64Array(width * height), new Float64Array(width * height)];

@@ -16,9 +16,10 @@ const [POINTS, PER_POINT] = [9, 4];
 const SAMPLES = POINTS * PER_POINT;
 
 /**
- * Computes the points of a contour after some rounds of refinement, in f64. Control points climb the gradient of the
- * outer minus the inner grey values. The gradient is numerical: each control point is moved a little to both sides
- * along each axis. Points and normals are computed anew for each such move; the slopes of the grey values are not.
+ * Computes the points of a contour after some rounds of refinement, in f64. Control points climb the gradient of a
+ * difference: the grey values just outside the contour minus those just inside. The gradient is numerical: each control
+ * point is moved a little to both sides along each axis. Points and normals are computed anew for each such move; the
+ * slopes of the grey values are not.
  */
 export function contourByHand(
   picture: PlainPicture,

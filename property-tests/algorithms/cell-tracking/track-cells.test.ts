@@ -29,7 +29,7 @@ function drawDiscs(width: number, height: number, discs: readonly (readonly [x: 
   return { width, height, grey };
 }
 
-/** Options for small cells, with few circles to search for, and few rounds. */
+/** Options for small cells. To save time, detection tries few radii, and tracking runs few rounds. */
 const SMALL: TrackCellsOptions = {
   detection: { radii: [3, 4, 5], points: 24, dilation: 4 },
   tracking: { maxRadius: 4, maxRounds: 12 },
@@ -164,7 +164,7 @@ describe('tracks', () => {
 });
 
 describe('cells', () => {
-  /** One disc that moves to the right by three pixels per frame. */
+  /** Four frames of one disc, which moves to the right by three pixels per frame. */
   const discOf = (radius: number) =>
     Array.from({ length: 4 }, (_, t) => ({
       ...{ width: 240, height: 160 },
@@ -215,7 +215,7 @@ describe('cells', () => {
 });
 
 describe('frames', () => {
-  /** Opens a context that counts uploads of frames, which it recognises by their length. */
+  /** Opens a context that counts uploads of frames. Every write of the length of a frame counts as an upload. */
   async function openCounting({ width, height }: { readonly width: number; readonly height: number }) {
     const backend = await createWorkersBackend({ workers: 1 });
     let uploads = 0;

@@ -27,8 +27,8 @@ export interface PlainOptions {
 }
 
 /**
- * A cell that was found in this frame, with its window and its field. `rounds` counts the rounds of the field,
- * `snakeRounds` those of the snake.
+ * The result of tracking a cell in one frame. `window` is the rectangle of pixels that is searched, `field` has a value
+ * for each of these pixels. `rounds` counts the iterations that compute the field, `snakeRounds` those of the snake.
  */
 export interface PlainResult {
   readonly window: PlainWindow;
@@ -115,7 +115,7 @@ const SIDES: readonly (readonly [number, number])[] = [
 /** The value that represents 1 in images and fields, which range from 0 to 1. */
 const UNITS = 2 ** 20;
 
-/** Computes the field of a window. Images and fields are integers; weighted terms are rounded to integers. */
+/** Computes the field from the image of a window. Both consist of integers; weighted terms are rounded to integers. */
 function flowByHand(image: readonly number[], { width, height }: PlainWindow, { flow, maxRounds }: PlainOptions) {
   let field = [...image];
   let rounds = 0;
@@ -162,7 +162,7 @@ function snakeByHand(
     const size = f(Math.sqrt(f(f(x * x) + f(y * y))));
     return size > 0 ? [f(x / size), f(y / size)] : [0, 0];
   });
-  /** Samples the field and its two normals at a point, as integers. Undefined outside of the window. */
+  /** Samples the field and the x and y of its normal at a point, as integers. Undefined outside of the window. */
   const seenAt = (x: number, y: number): [number, number, number] | undefined => {
     const inside = !isFlat && width >= 2 && height >= 2 && x >= 0 && x <= width - 1 && y >= 0 && y <= height - 1;
     if (!inside) return undefined;

@@ -77,7 +77,7 @@ const direction = fc
   .tuple(fc.integer({ min: -4, max: 4 }), fc.integer({ min: -4, max: 4 }))
   .filter(([x, y]) => x !== 0 || y !== 0)
   .map(([x, y]) => ({ x, y }));
-/** Coordinates in a frame of 40 × 30, some of them at its edges, outside of it, or NaN. */
+/** Coordinates along an axis of `size` pixels. Some are at an edge of the frame, outside of the frame, or NaN. */
 const coordinate = (size: number) =>
   fc.oneof(
     { arbitrary: fc.integer({ min: 0, max: 8 * size }).map((eighths) => eighths / 8), weight: 9 },

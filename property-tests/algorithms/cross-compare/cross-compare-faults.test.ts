@@ -28,7 +28,7 @@ import { openTestBackend, slow } from '../../support/webgpu-support.ts';
 
 const TILES = THOROUGH ? 200 : 60;
 const BROKEN = Math.floor(0.6 * TILES) - 3;
-/** The error code of a text file that ends within a vertex. */
+/** The code of the error that a text file causes if it ends within a vertex. */
 const CODE = 'geometry/not-finite';
 
 let shop: Workshop;
@@ -63,8 +63,8 @@ afterAll(async () => {
 });
 
 /**
- * Writes the boxes of one tile as text. The boxes of different tiles have different positions and sizes; the boxes of
- * both sides differ slightly.
+ * Writes the boxes of one tile as text. The boxes of different tiles have different positions and sizes. The boxes of
+ * the two sides (the result sets that are compared) differ slightly.
  */
 function boxes(tile: number, side: number): string {
   const line = (_: unknown, i: number): string => {
@@ -123,8 +123,8 @@ function codesOf(error: unknown): unknown[] {
 const failing = (run: Promise<unknown>): Promise<unknown[]> => run.then(() => ['it ended'], codesOf);
 
 /**
- * The number of a call of `parse`, given as a multiple of the number of tiles. Each tile needs two calls, so the last
- * call is at 2.
+ * Converts a multiple of the number of tiles to the number of a call of `parse`. Each tile needs two calls, so 2 gives
+ * the last call.
  */
 const callAt = (tiles: number): number => Math.round(tiles * TILES);
 

@@ -26,8 +26,8 @@ const parse = async (tile: TileSource) =>
   tileSide(parseTile(await tile.load(), tile.parameters), { place: tile.place });
 
 /**
- * Areas of regions and of pairs, and numbers of missing regions, sorted so that the numbering of regions does not
- * matter.
+ * For each pair, the areas of its two regions and of their intersection; for each image, the number of missing regions.
+ * The pairs are sorted, so that the numbering of regions does not matter.
  */
 interface Figures {
   readonly pairs: readonly string[];

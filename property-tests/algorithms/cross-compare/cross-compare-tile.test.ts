@@ -126,7 +126,7 @@ describe('totalsOf', () => {
     expect(histogram.reduce((sum, count) => sum + count, 0)).toBe(pairs);
     expect(candidates).toBeGreaterThanOrEqual(pairs);
     expect(meeting).toBeGreaterThanOrEqual(candidates);
-    // If the polygons of a side do not overlap each other, every pair with a ratio above ½ is a match.
+    // If polygons of the same set do not overlap each other, every pair with a ratio above ½ is a match.
     expect(matching.matches).toBeGreaterThanOrEqual(ratios.filter((ratio) => ratio > 0.5).length);
   });
 

@@ -112,7 +112,7 @@ describe('crossCompare', () => {
       const good = images.flatMap((pair, index) => (index === broken ? [] : [{ name: nameAt(index), pair }]));
       const without = await compared({
         ...jobOf([]),
-        // If both sets had a single tile, these two tiles would be paired regardless of their names. So both sides have
+        // If both sets had a single tile, these two tiles would be paired regardless of their names. So each set gets
         // an additional tile.
         p: {
           path: 'a',

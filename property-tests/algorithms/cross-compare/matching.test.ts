@@ -14,7 +14,7 @@ const columns = (pairs: readonly Pair[]): RatedPairs => {
   };
 };
 
-/** Ratios that are multiples of 2⁻¹⁰, so that their sums are exact. */
+/** Pairs of polygons with ratios that are multiples of 2⁻¹⁰, so that sums of ratios are exact. */
 const ratedPairs = (polygons: number, maxLength: number): fc.Arbitrary<RatedPairs> =>
   fc
     .uniqueArray(

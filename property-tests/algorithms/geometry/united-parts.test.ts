@@ -136,7 +136,10 @@ describe('polygons on the pixel grid', () => {
 describe('the same polygons in zones, point queries and comparisons', () => {
   const DOMAIN: Domain = { left: 0, bottom: 0, size: 64 };
 
-  /** Counts every polygon in three ways: as cells of a zone, as points of a tree, and by its area. */
+  /**
+   * Measures polygons in three ways: by the raster cells of each zone, by the pixel centres that a tree finds in each
+   * polygon, and by the areas of all pairs of polygons.
+   */
   async function counted(all: readonly Parts[], fill: FillRule) {
     const polygons = partedPolygons(all);
     const zones = { names: all.map((_, zone) => `${zone}`), polygons, crs: undefined };

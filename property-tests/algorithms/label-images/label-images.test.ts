@@ -170,7 +170,7 @@ describe('a comparison of label images', () => {
       });
       return { result: await run.result, tiles };
     };
-    // Sets with several tiles each must share a tile name.
+    // Two sets with several tiles each must have at least one tile name in common.
     fc.pre(images.some(([, sides]) => sides === 'both'));
     const byPixels = await compared((image, parameters) => parseLabels(Uint8Array.from(image.labels), parameters));
     const byOutlines = await compared((image, parameters) =>

@@ -28,8 +28,8 @@ const LIMIT = 2 ** 30;
  * the inner side of all four sides of the box.
  */
 function entersBox([[ax, ay], [bx, by]]: [Vertex, Vertex], { left, bottom, right, top }: Box): boolean {
-  // For each side of the box, two numbers for the start and the end of the segment. A number is positive if the point
-  // is on the inner side.
+  // For each side of the box, one number for the start of the segment and one for the end. A number is positive if this
+  // end point is on the inner side.
   const sides = [
     [ax - left, bx - left],
     [right - ax, right - bx],

@@ -11,7 +11,7 @@ import { rectilinearPairs } from '../../support/arbitrary-rectilinear.ts';
 
 const geos = await Geos.open();
 
-/** Areas by GEOS of polygon i of the first side and polygon i of the second side, for every i. */
+/** For every i, the areas that GEOS computes for polygon i of `first` and polygon i of `second`. */
 function areasByGeos(first: Polygons, second: Polygons): ReturnType<Geos['areas']>[] {
   return Array.from({ length: first.polygonRings.length - 1 }, (_, i) => geos.areas(first, i, second, i));
 }

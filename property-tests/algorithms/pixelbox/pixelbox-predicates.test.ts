@@ -64,7 +64,7 @@ describe('relations of rectilinear polygons', () => {
         rectilinearRings(SIZE),
         rectilinearRings(SIZE).map((all) => all.slice(0, 1)),
       );
-      // Launches of many pairs. Many are needed to cover all relations, because most random pairs overlap.
+      // Up to 40 pairs per launch. Most random pairs overlap, so many pairs are needed to cover all relations.
       const pairs = fc.array(fc.tuple(rings, rings), { minLength: 1, maxLength: 40 });
       await fc.assert(
         fc.asyncProperty(pairs, async (all) => {
@@ -98,7 +98,7 @@ describe('predicates compared with GEOS', () => {
     geos = await (await import(specifier)).default();
   });
 
-  /** A GEOS geometry that is the union of pixels. */
+  /** Makes a GEOS geometry that is the union of pixels, and returns its pointer. */
   function unionOf(pixels: readonly Vertex[]): number {
     const square = ([x, y]: Vertex): string =>
       `POLYGON ((${x} ${y}, ${x + 1} ${y}, ${x + 1} ${y + 1}, ${x} ${y + 1}, ${x} ${y}))`;

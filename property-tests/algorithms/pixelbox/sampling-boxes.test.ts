@@ -353,11 +353,11 @@ test('the host waits as often as documented, and no memory leaks', async () => {
   const { counters } = context.backend;
   const [live, before] = [counters.liveBuffers, counters.readbacks];
   const areas = await pixelBox(context, edges, edges, pairs);
-  // Four readbacks find the largest MBR (minimum bounding rectangle). Two more are for the window of pairs, and two for
-  // its 64 sub-boxes.
+  // Four readbacks find the largest MBR (minimum bounding rectangle). Two more are for the batch of pairs that is
+  // processed at once, and two for the 64 sub-boxes of this batch.
   expect(counters.readbacks - before).toBe(8);
   context.dispose(areas);
-  // The row count of `expand` stays in memory until the next wait.
+  // The row count of `expand` stays in memory until the host next waits for the device, here in `sync`.
   await context.sync();
   expect(counters.liveBuffers).toBe(live);
   await context.close();

@@ -111,7 +111,7 @@ describe('no memory leaks, wherever the backend fails', () => {
         failing.left = ENOUGH;
         if (made instanceof Error) expect(made).toEqual(new Error('planted'));
         else context.dispose(made);
-        // Some counts are still to be checked. They are freed at this wait.
+        // Some row counts still wait for a check by the host. `sync` completes the checks, and the counts are freed.
         await context.sync();
         expect(context.backend.counters.liveBytes, `after ${left} commands`).toBe(liveBytes);
         return made instanceof Error ? made : commands;

@@ -127,7 +127,7 @@ onEveryBackend((opened, { runs }) => {
         ];
         expect('edges' in inParts).toBe(keepsEdges);
         expect(await readMaqTree(context, inParts)).toEqual(await readMaqTree(context, inOne));
-        // The other inputs were freed earlier, by `frees`.
+        // The option `frees` has already freed the inputs `other` and `parts`.
         context.dispose(inOne, inParts, whole);
         expect(context.backend.counters.liveBytes).toBe(liveBytes);
       }),

@@ -56,8 +56,8 @@ function enclosingLevel(rings: readonly Ring[], levels: number): number {
 }
 
 /**
- * Splits inside quadrants down to the next level at which a depth-first decomposition stops, because it descends
- * `perSplit` levels at a time.
+ * Splits inside quadrants to the size that a depth-first decomposition gives them. The decomposition descends
+ * `perSplit` levels at a time, so it may pass the level at which a quadrant is first known to be inside.
  */
 function cutDown(
   quadrants: readonly QuadrantByHand[],

@@ -69,8 +69,8 @@ const startOf = ({ level, code }: Row): bigint => code << BigInt(60 - 2 * level)
 const endOf = ({ level, code }: Row): bigint => (code + 1n) << BigInt(60 - 2 * level);
 
 /**
- * For each pair of polygons, the minimum and maximum of the area that both share, in square grid steps. Boundary
- * quadrants count only for the maximum.
+ * For each pair of polygons, the minimum and maximum of the area that they share, in square grid steps. An area shared
+ * with a boundary quadrant counts only for the maximum.
  */
 function sharedByRows(regions: readonly Row[], polygons: readonly Row[]): Map<string, [min: bigint, max: bigint]> {
   const shared = new Map<string, [bigint, bigint]>();
@@ -161,7 +161,7 @@ onEveryBackend((opened, { runs }) => {
         const [covered, possible] = [cellsOf(rows), cellsOf(byHand)];
         expect([...covered].filter((cell) => !possible.has(cell))).toEqual([]);
         // A part without area may cross another part of the same sheet (parts that do not overlap). A quadrant inside
-        // the other part then becomes a boundary quadrant.
+        // the other part then becomes a boundary quadrant. So boundary quadrants may cover these cells, too.
         for (const cell of cellsOf(byHand.filter(({ boundary }) => !boundary))) expect(covered.has(cell)).toBe(true);
       }),
       { numRuns: scaledCount(runs, 1, 1 / 2) },

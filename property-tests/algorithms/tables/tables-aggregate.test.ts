@@ -155,7 +155,7 @@ describe('aggregate', () => {
   });
 });
 
-/** The example set of Govindaraju et al., in whose paper its maximum is found bit by bit. */
+/** An example of Govindaraju et al., whose paper finds the maximum of this set bit by bit. */
 const SET = Uint32Array.of(10, 24, 37, 99, 192, 200, 200, 232);
 
 test('of {10 … 232} the maximum and the largest value with k = 1 are 232', async () => {

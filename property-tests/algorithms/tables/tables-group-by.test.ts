@@ -123,7 +123,7 @@ function exactSum(values: readonly number[]): number {
   return Number(units) / 2 ** 149;
 }
 
-/** Zeros, and f32 whose exponents are in a limited range that begins at `first`. */
+/** Rows whose values are zeros, or f32 values with exponents from `first` to `first + range`. */
 const narrowFloats = fc
   .tuple(fc.integer({ min: -149, max: 60 }), fc.constantFrom(0, 1, 7, 8, 9, 31, 39))
   .chain(([first, range]) => {

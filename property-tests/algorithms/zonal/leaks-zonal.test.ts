@@ -17,7 +17,7 @@ const distinct = rasterOf(
   'f32',
   { blockRows: 32 },
 );
-/** Limits that make windows of a few tiles. */
+/** Limits so small that each window (the cells that are read at once) has only a few tiles. */
 const small = { tile: 32, memoryBytes: 32_000 } as const;
 const zones = zonesOf([[box(3, 3, 90, 90)], [box(50, 50, 150, 85), box(60, 55, 70, 65)]]);
 const edges = { kind: 'edges', edges: [0, 10, 100] } as const;
@@ -34,7 +34,7 @@ const job = (signal: AbortSignal, changes: Partial<ZonalJob> = {}): ZonalJob => 
   ...changes,
 });
 
-/** The raster, with an action that runs before its nth window is read. */
+/** A copy of `raster` that runs `what` before the nth window of cells is read. */
 const atWindow = (nth: number, what: (signal?: AbortSignal) => void | Promise<never>): RasterSource => {
   let windows = 0;
   return {
@@ -94,7 +94,7 @@ const endings: { readonly [ending: string]: Ending } = {
   },
 };
 
-/** The expected result of a job on the context, after each way in which an earlier job can end. */
+/** The result of the job on a new context. The job must give the same result after each of the `endings`. */
 const expected = plain(await zonalHistogram(new Context(createReferenceBackend()), job(new AbortController().signal)));
 
 const endingsOn = dealToBackends(Object.entries(endings));

@@ -155,7 +155,7 @@ describe('even bins', () => {
       const strays = lower.filter((edge, i) => {
         const sum = low + i * width;
         const isNear = Math.abs(edge - sum) <= 2 ** -51 * Math.max(Math.abs(low), Math.abs(sum));
-        // An edge of a bin must not have more decimals than the given numbers.
+        // An edge of a bin must not have more decimals than `low` and `width`.
         return !isNear || (decimals <= 100 ? Number(edge.toFixed(decimals)) : sum) !== edge;
       });
       expect(strays).toHaveLength(0);

@@ -92,7 +92,7 @@ describe.each(testBackends)('blocks on $name', ({ name, runs }) => {
       const zones = zonesOf(
         corners.map(([x, y, right, top]) => [box(x, y, Math.max(x + 1, right), Math.max(y + 1, top))]),
       );
-      // With this memory limit, a window has several rows of blocks, but not all rows.
+      // With this memory limit, a window has several rows of blocks, but not all block rows of the raster.
       const job = { zones, binning, tile: 32, memoryBytes: 600_000 };
       const blocks = inBlocks(rows);
       expect(plain(await zonalHistogram(context, { ...job, raster: blocks }))).toBe(

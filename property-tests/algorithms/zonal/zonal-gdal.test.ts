@@ -45,7 +45,7 @@ interface Job {
   readonly bins: number;
 }
 
-/** A cell whose centre is within `about.tolerance` cells of an edge of a zone. */
+/** A cell whose centre is at most `about.tolerance` (in cell widths) away from an edge of a zone. */
 interface NearCell {
   readonly zone: number;
   readonly column: number;
@@ -55,7 +55,7 @@ interface NearCell {
 /** Positions of the special counts in a zone's list of counts. The counts of the bins begin at `bins`. */
 const SLOTS = { nodata: 0, below: 1, above: 2, bins: 3 };
 
-/** The counts of every zone by GDAL, which are read from the fixture. */
+/** Reads the counts that GDAL gave for every zone from the fixture. */
 function countsByGdal({ name, bins }: Job): { names: string[]; counts: number[][] } {
   const [, ...lines] = readFileSync(join(fixtures, `${name}.csv`), 'utf8')
     .trim()
@@ -116,8 +116,8 @@ function cellsNearEdges(zones: Zones, grid: RasterGrid): NearCell[] {
       const columns = [start[0]!, end[0]!].sort((a, b) => a - b);
       const slope = (end[0]! - start[0]!) / (end[1]! - start[1]!);
       for (let row = Math.ceil(rows[0]! - tolerance); row <= rows[1]! + tolerance; row++) {
-        // Near a steep edge, the candidates of a row are close to one column. Near a flat edge, they may be anywhere
-        // along the edge.
+        // Near a steep edge, only cells close to one column of a row can be within the tolerance. Near a flat edge,
+        // cells within the tolerance may be anywhere along the edge.
         const steep = Math.abs(slope) < 1;
         const at = start[0]! + (row - start[1]!) * slope;
         const first = steep ? Math.round(at) : Math.ceil(columns[0]! - tolerance);
@@ -133,7 +133,10 @@ function cellsNearEdges(zones: Zones, grid: RasterGrid): NearCell[] {
   });
 }
 
-/** Even-odd test in integers of a cell's centre by this library's rule: left and bottom edges belong to the zone. */
+/**
+ * Whether the centre of a cell is inside the zone, by an even-odd test in integers. By this library's rule, left and
+ * bottom edges belong to the zone.
+ */
 function holds(zones: Zones, grid: RasterGrid, { zone, column, row }: NearCell): boolean {
   const snapped = snapToGrid(zones.polygons, grid);
   const centre = (cell: number): bigint => BigInt(cell) * 2n ** 20n + 2n ** 19n;
@@ -155,8 +158,8 @@ function holds(zones: Zones, grid: RasterGrid, { zone, column, row }: NearCell):
 }
 
 /**
- * A cell near an edge, as stored in the fixture: zone, column, row, distance, slot, and whether GDAL counts the cell as
- * inside.
+ * A cell near an edge, as stored in the fixture: zone, column, row, distance, slot (index into the zone's counts), and
+ * whether GDAL counts the cell as inside.
  */
 type StoredCell = readonly [number, number, number, number, number, boolean];
 

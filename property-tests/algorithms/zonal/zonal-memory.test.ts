@@ -11,7 +11,7 @@ import { box, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
 const reference = openReference();
 
-/** Counts of one window, keyed by the text of their (zone, value) pair. */
+/** Counts of one window. A key is the text `zone,value`, in which `zone` is an index into the window's `members`. */
 const pairs = fc.dictionary(fc.tuple(fc.nat(3), fc.nat(6)).map(String), fc.integer({ min: 1, max: 2 ** 32 - 1 }));
 
 interface Window {
@@ -82,7 +82,7 @@ describe('pairs of zone and value', () => {
   });
 
   test('are merged in the time of a few sorts: many rows in 64 windows', () => {
-    // A thorough run has a million rows.
+    // Number of rows per window. In a thorough run, the 64 windows have a million rows in total.
     const rows = THOROUGH ? 2 ** 14 : 2 ** 12;
     const totals = createUniqueTotals('u32', 2 ** 30);
     for (let window = 0; window < 64; window++) {

@@ -52,12 +52,12 @@ function cellsWhere({ width, height }: RasterSource, rule: (x: number, y: number
   return all.filter((i) => rule((i % width) + 0.5, height - Math.floor(i / width) - 0.5));
 }
 
-/** The values of the cells in every zone. All cells have different values, so the values identify the cells. */
+/** For each zone, the values of the cells inside. All cells have different values, so the values identify the cells. */
 function valuesOf({ bins, names }: ZonalHistogram): number[][] {
   return names.map((_, zone) => [...bins.lower].filter((_, row) => bins.zone[row] === zone));
 }
 
-/** A raster in which the value of every cell is its number. */
+/** A raster in which the value of every cell is the cell's number. */
 const numbered = (width: number, height: number, grid: Partial<RasterSource> = {}): RasterSource =>
   rasterOf(
     Uint16Array.from({ length: width * height }, (_, i) => i),
@@ -86,7 +86,7 @@ describe('a zone of several parts', () => {
     const job = { zones: zonesWith(all), raster, binning: unique, tile, memoryBytes, statistics: false };
     const united = await zonalHistogram(reference, job).catch((error: Error) => error);
     if (united instanceof Error) {
-      // With the smaller memory limit, a single tile may have more unique values than fit.
+      // With the memory limit of 60,000 bytes, the unique values of a single tile may not fit.
       expect([memoryBytes, (united as { code?: string }).code]).toEqual([
         60_000,
         expect.stringMatching(/^zonal\/.*memory-bytes$/),
@@ -169,8 +169,8 @@ describe('a zone of several parts', () => {
 describe('a zone compared with GEOS', () => {
   test('has the area of the union of its parts', async () => {
     const geos = await Geos.open();
-    // Parts are drawn ten times as large, so that the number of cells equals the area of rectangles, and approximates
-    // the area of other shapes well.
+    // Parts are enlarged ten times. So the number of cells equals the area of rectilinear parts, and approximates the
+    // area of all other parts well.
     const pairs = fc
       .sample(fc.tuple(simplePart, simplePart), { numRuns: THOROUGH ? 200 : 60, seed: 3 })
       .map((pair) => movedParts(pair, (x, y) => [x * 10, y * 10]));

@@ -220,8 +220,8 @@ describe('progress', () => {
       expect(JSON.parse(all.at(-1)!)).toMatchObject({ passedCells: large.width * large.height });
       const some = windowsFor(boxesOf(columns.map((first) => [first, first + 1])));
       expect(some.length).toBeLessThan(all.length);
-      // A window without zones is not split into halves. The second half of a split window ends where the whole window
-      // would end.
+      // With `halved`, the windows in `some` and `all` may differ: a window without zones is not split into halves. The
+      // second half of a split window ends where the whole window would end.
       if (!halved) expect(all).toEqual(expect.arrayContaining(some));
       const ends = some.map((window) => JSON.parse(window));
       for (const { row, column, rows, columns, passedCells } of ends) {

@@ -10,7 +10,10 @@ import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
-/** Words of f32. Their exponents are in one group, in two neighbouring groups, or anywhere. */
+/**
+ * Ranges of the biased exponents of f32: a narrow range, a wider range, all finite numbers, the smallest numbers, and
+ * the largest numbers.
+ */
 const exponents = fc.oneof(
   fc.constant({ min: 112, max: 140 }),
   fc.constant({ min: 100, max: 140 }),

@@ -43,8 +43,8 @@ const storedOf = (sample: Sample): fc.Arbitrary<number[]> => {
 };
 
 /**
- * Scale and offset of stored values. With scalings of the first kind, products and sums are exact. With all other
- * scalings, they are rounded.
+ * Scale and offset of stored values. With the scalings of the first record, products and sums are exact. With the
+ * scalings of the other two records, products and sums are rounded.
  */
 const scalings = fc.oneof(
   fc.record({ scale: fc.constantFrom(0.25, -0.5, 2, -1), offset: fc.constantFrom(0, -40, 0.5) }),

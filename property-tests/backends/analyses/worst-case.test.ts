@@ -49,7 +49,7 @@ interface CountingLoop {
   readonly mirrored: boolean;
   readonly negated: boolean;
   readonly alone: boolean;
-  /** Index at which the guard of the loop (the test that ends it) is among the steps. */
+  /** Position of the guard (the test that ends the loop) among the steps. */
   readonly guardAt: number;
   readonly steps: readonly {
     readonly by: number;

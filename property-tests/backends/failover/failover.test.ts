@@ -32,7 +32,10 @@ const onReference = async (): Promise<Backend> => createReferenceBackend();
 
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 const point = fc.integer({ min: 1, max: 60 });
-/** Small numbers of calls, so that two backends can fail, one after the other, within one sequence of steps. */
+/**
+ * Number of the call at which a backend fails. The number is small, so that two backends can fail, one after the other,
+ * within one sequence of steps.
+ */
 const soon = fc.integer({ min: 1, max: 30 });
 
 describe.each(testBackends)('a pipeline on $name whose backend is lost', ({ name, open: openBackend, runs }) => {

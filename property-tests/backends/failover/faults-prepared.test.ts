@@ -34,9 +34,9 @@ const plusTable = fn({ x: u32, table: q.array(u32) }, u32, ({ x, table }) => x.a
 const DATA = Uint32Array.from({ length: 90 }, (_, i) => Math.imul(i, 2654435761) >>> 22);
 
 /**
- * Calls a prepared pipeline with two calls in flight, with a view, and with a row count that only the device knows.
- * Also runs a loop with a stop rule, and a loop that exceeds a capacity. An error ends only the part in which it
- * occurs, and is recorded as an outcome.
+ * Runs three test parts. The first calls a prepared pipeline with two calls in flight, with a view, and with a row
+ * count that only the device knows. The second runs loops with a stop rule. The third runs a loop that exceeds a
+ * capacity. An error ends only the part in which the error occurs, and is recorded as the outcome of the part.
  */
 async function runPrepared(context: Context): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
@@ -165,7 +165,7 @@ describe.each(opened)('on $name', ({ name, open }) => {
           }),
         );
         for (const reason of reasonsIn(await runPrepared(context), undisturbed)) expect(reason).toBe(error);
-        // An aborted read keeps its buffer until the device has finished it.
+        // An aborted read keeps its buffer until the device has finished the read.
         await vi.waitFor(() => expect(backend.counters, `call ${at}`).toMatchObject(nothingHeld), { interval: 1 });
         if (thrown && at % 5 === 0) expect(await runPrepared(context)).toEqual(undisturbed);
         return thrown;
@@ -179,7 +179,8 @@ describe.each(opened)('on $name', ({ name, open }) => {
     'with any memory limit they fail with one clear error or give the same result, and leak nothing',
     async () => {
       let short = 0;
-      // Each limit needs a new backend, which compiles all kernels again, so limits grow fast.
+      // Each memory limit needs a new backend, which compiles all kernels again. So the limit grows fast from round to
+      // round.
       const growth = THOROUGH ? (name === 'reference' ? 1.1 : 1.7) : 5;
       for (let memoryBytes = 256; memoryBytes < 16_384; memoryBytes = Math.ceil(memoryBytes * growth)) {
         const context = new Context(await open(memoryBytes));
@@ -382,7 +383,7 @@ test(
       const x = context.column(DATA);
       await context.sync();
       const allowBuffers = refuseBuffer(faulty, at);
-      // The upload and the commands of the calls are put into one submission.
+      // The upload and the commands of both calls of `step` are put into one submission.
       const made = context.scope(() => {
         const results = [step({ x }), step({ x })];
         context.column(DATA);

@@ -17,7 +17,7 @@ const ROWS = 12_000;
 
 const odd = fn({ x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 
-/** A chain of commands of all kinds that can run in windows. */
+/** A chain of commands of all kinds that can run in windows (ranges of rows that fit in memory). */
 function longPipeline(context: Context): q.Table {
   const x = context.column(randomWords(ROWS, 1));
   const kept = q.copyIf(q.sort(x), odd);
@@ -127,7 +127,7 @@ describe.each(testBackends)('spilling on $name', ({ open, runs }) => {
 });
 
 describe('a backend that fails', () => {
-  /** A backend whose nth command throws. */
+  /** A backend that throws `reason` at the command with index `number`, counted from 0. */
   function failing(inner: q.Backend, number: number, reason: unknown): q.Backend {
     let commands = 0;
     const through =

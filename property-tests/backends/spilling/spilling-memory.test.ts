@@ -16,8 +16,8 @@ const SLOW = 120_000;
 const KIB = 1024;
 
 /**
- * The input columns of a pipeline: u32, keys of which neighbouring ones are often equal, f32 of many magnitudes, and
- * bytes.
+ * Length and random seed of the input columns of a pipeline. The columns are u32, keys (neighbouring keys are often
+ * equal), f32 of many magnitudes, and bytes.
  */
 interface Input {
   readonly rows: number;

@@ -238,7 +238,10 @@ test(
   slow,
 );
 
-/** Every row walks `count` steps. Each step flips some bits of the element that the walk visits. */
+/**
+ * The start of a walk around a ring of elements. Each row walks `count` steps. Each step flips one bit of the element
+ * that the walk visits.
+ */
 const ringStart = fn({ from: u32 }, { at: u32, left: u32 }, ({ from }) => ({ at: from, left: 0 }));
 const ringStep = fn(
   { count: u32, by: u32, at: u32, left: u32, length: q.uniform(u32) },

@@ -31,8 +31,8 @@ const programOf = (buffer: ReturnType<typeof memory>, uniform: number): Program 
 });
 
 /**
- * Returns a function that issues a command from one buffer to another. The argument `run` of this function is the
- * command's kernel.
+ * Returns a function that issues a command. The command reads the buffer with number `from` and stores to the buffer
+ * with number `to`; `run` is the kernel of the command.
  */
 function issuer(): (from: number, to: number, rows: number, uniform: number, run: TracedRun) => void {
   const plans = createCommandPlans();

@@ -30,14 +30,14 @@ async function openBackend(options?: WebGpuOptions, gpu?: GPU): Promise<{ faulty
   return { faulty, backend: await openOnFaulty(faulty, options) };
 }
 
-/** Milliseconds without an answer after which a device counts as hung. An answer after that is ignored. */
+/** A device without an answer for this many milliseconds counts as hung. Later answers of the device are ignored. */
 const HANG = 250;
 
 const call = fc.integer({ min: 1, max: 400 });
 
 const openWorkers = (): Promise<Backend> => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
 
-/** A fault that is injected at one of a device's calls. */
+/** Injects a fault at one of a device's calls. */
 type Disturb = (faulty: FaultyGpu, calls: number) => void;
 
 /**

@@ -195,7 +195,7 @@ describe('a borrowed buffer', () => {
     });
   });
 
-  // By default, a random one of these numbers, because a software GPU takes seconds to compile costly functors.
+  // By default, the test tries one random number, because a software GPU takes seconds to compile costly functors.
   test.each(someOf([1, 2, 3, 4096], 1))(
     'is read by stored views when commands are submitted after every %i of them',
     async (commandsPerSubmission) => {
@@ -250,7 +250,7 @@ describe('a borrowed buffer', () => {
     slow,
   );
 
-  // By default, the empty buffer and a random one of the other sizes.
+  // By default, the test tries the empty buffer and one random other size.
   test.each([0, ...someOf([4, 256, 1024], 1)])('of %i bytes has no elements at its end', async (size) => {
     await withShared(async (context, device) => {
       const buffer = device.createBuffer({ size, usage: STORAGE | COPY_SRC });

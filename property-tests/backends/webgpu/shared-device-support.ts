@@ -14,8 +14,8 @@ export const INDIRECT = 0x100;
 const USUAL: number = STORAGE | COPY_SRC | COPY_DST;
 
 /**
- * Requests a device as a user would. `best` requests the same device as `open()`, `plain` a device without features or
- * raised limits.
+ * Requests a device as a user would. `best` requests the same device as `open()`. `plain` requests a device without
+ * optional features or raised limits.
  */
 export async function requestTestDevice(kind: 'best' | 'plain' = 'best'): Promise<GPUDevice> {
   const gpu = await openTestGpu();
@@ -58,7 +58,10 @@ export function upload(device: GPUDevice, data: ArrayBufferView, usage: number =
   return buffer;
 }
 
-/** Copies words of a buffer into a caller's buffer, in queue order. */
+/**
+ * Copies a range of bytes into a new buffer that can be mapped. The copy runs in queue order: after all work that was
+ * submitted before.
+ */
 export function copyOut(device: GPUDevice, buffer: GPUBuffer, byte: number, bytes: number): GPUBuffer {
   const copy = device.createBuffer({ size: Math.max(4, bytes), usage: MAP_READ | COPY_DST });
   const encoder = device.createCommandEncoder();

@@ -21,7 +21,7 @@ async function sumOn(context: Context): Promise<number> {
 }
 const SUM = (4999 * 5000) / 2;
 
-/** Wraps a device so that it reports other values for some properties. */
+/** Wraps a device so that the properties in `claims` have the claimed values. */
 function claiming(device: GPUDevice, claims: { readonly [member: string]: unknown }): GPUDevice {
   return new Proxy(device, {
     get(_, key) {
@@ -186,7 +186,7 @@ describe('errors on a shared device', () => {
         const scopes: { mistakes: number }[] = [];
         const popped: { mistakes: number; error: Promise<GPUError | null> }[] = [];
         const sums: Promise<number>[] = [];
-        // The commands of this part are recorded but not submitted yet.
+        // Columns whose commands may be recorded but not yet submitted.
         const recorded: q.Column[] = [];
         let expectedUncaptured = 0;
         for (const step of steps) {

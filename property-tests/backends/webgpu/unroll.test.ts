@@ -35,7 +35,7 @@ const names: readonly OperationName[] = [
 
 /**
  * Straight-line programs with an index and other values as parameters. The programs read elements near the index, and
- * compare the index.
+ * use the index in arithmetic and comparisons.
  */
 function lines(parameters: readonly ScalarType[], results: readonly ScalarType[]): fc.Arbitrary<Module> {
   return fc.array(fc.nat(0x7fffffff), { minLength: 20, maxLength: 160, size: 'max' }).map((tape) => {
@@ -205,8 +205,8 @@ describe('programs unrolled for a run of indices', () => {
         statement.kind === 'let' ? statement.operation.name : statement.kind,
       );
     expect(operationsOf(unrolled.element.module)).toEqual(['ne', 'ne', 'ne', 'ne', 'return']);
-    // A run of equal keys ends where the next element is a head. So only the last of the four elements has to be
-    // compared with its successor.
+    // A run of equal keys ends where the next element is a head (the first element of a run). So only the last of the
+    // four elements has to be compared with its successor.
     expect(unrolled.emit.heads).toEqual([1, 2, 3]);
     expect(operationsOf(unrolled.emit.module).sort()).toEqual(['ne', 'return', 'sub', 'sub', 'sub', 'sub']);
   });

@@ -24,8 +24,9 @@ const typeOf = (storage: Storage): ScalarType => (storage.startsWith('i') ? 'i32
 const perWord = (storage: Storage): number => 32 / Number(storage.slice(1));
 
 /**
- * A program that reads every array at the index and at its mirror image, and the first array also at a constant. It
- * returns the sums, the mirrored index, and whether this index is even.
+ * A program that reads every array at the index, at the mirrored index (`mirror` − index), and at the constant index 2.
+ * The program returns the sum of these three elements for every array, the mirrored index, and whether the index is
+ * even.
  */
 function mixingProgram(arrays: ReadonlyMap<string, ArrayBinding>, mirror: number): Program {
   const index = local('u32', 0);

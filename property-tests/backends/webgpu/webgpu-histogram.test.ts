@@ -179,7 +179,7 @@ const binOfElement = fn(element, u32, ({ rank, from, even, cells }) =>
   cells.at(from.add(rank).add(u32(even)).rem(1000)),
 );
 
-/** A function of one element of a row. It assigns a few elements of the row to another histogram than the rest. */
+/** A functor of one element of a row. If the row is `even`, the element of rank 1 is counted in the next histogram. */
 const keyedElement = fn(element, { bin: u32, histogram: u32 }, ({ rank, from, histogram, even, cells }) => ({
   bin: cells.at(from.add(rank).rem(1000)),
   histogram: histogram.add(u32(even.and(rank.eq(1)))),

@@ -48,7 +48,7 @@ const sumOfRun = q.fn('sumOfRun', { i: u32, n: u32 }, u32, ({ i, n }) =>
   below(i.mul(16).add(16).min(n)).sub(below(i.mul(16))),
 );
 
-// By default, a random one of the cases.
+// By default, one random case is tried.
 describe.each(someOf(cases, 1))('columns of %i elements in %s on WebGPU', (N, _, limits) => {
   let context: Context;
   let index: Column<'u32'>;

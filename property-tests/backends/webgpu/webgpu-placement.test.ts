@@ -21,7 +21,7 @@ const cases: readonly (readonly [name: string, options: WebGpuOptions, variant: 
 const laws = [...gatherLaws, ...scatterLaws];
 /** By default, half of the laws, because a software GPU takes seconds to compile the kernels of each. */
 const dealt = dealLaws(someOf(laws, Math.ceil(laws.length / 2)), [1, 1, 1]);
-/** Variants in which the cases that are not laws are tried: by default, a random one. */
+/** Numbers of the variants that also run the tests other than laws: by default, one random variant. */
 const others = someOf([0, 1, 2], 1);
 
 describe.each(cases)('gathers in windows and scatters by parts, %s', (_, options, variant) => {

@@ -32,7 +32,10 @@ function calledAgain(context: Context, reference: Context): LawRun {
   };
 }
 
-/** Allocates buffers of the sizes that small cases need, so that each run gets other buffers. */
+/**
+ * Allocates buffers of the sizes that small cases need. While these buffers are in use, a run of the pipeline gets
+ * other buffers than the run before.
+ */
 function occupied({ backend }: Context, count: number): DeviceBuffer[] {
   return Array.from({ length: 3 * count }, (_, i) => backend.allocate(1 << (2 * (i % 3) + 6)));
 }
@@ -45,11 +48,12 @@ function occupied({ backend }: Context, count: number): DeviceBuffer[] {
 const cases = configurations.flatMap(([name, options]) => {
   return name.includes('without') ? [] : [{ name, options, isOfPrimitives: name.startsWith('looking back past') }];
 });
-/** By default, each law of kernels is tried in one random configuration, and a twentieth of the laws of primitives. */
+/** By default, each law of kernels is tried in one random configuration. */
 const dealt = dealLaws(
   kernelLaws,
   cases.map(() => 1),
 );
+/** By default, a random twentieth of the laws of primitives. */
 const ofPrimitives = someOf(primitiveLaws, Math.ceil(primitiveLaws.length / 20));
 
 describe.each(cases.map((each, variant) => ({ ...each, variant })))(

@@ -43,7 +43,9 @@ import {
   upload,
 } from '../../support/webgpu-support.ts';
 
-/** Column sizes around the ends of subgroups and tiles, and of tiles that have neighbours on both sides. */
+/**
+ * Column sizes around the ends of subgroups and tiles. In the larger columns, some tiles have neighbours on both sides.
+ */
 const sizes = [1, 4, 1023, 1025, 2047, 2048, 2049, 2052, 3071, 3072, 3073, 3076, 4095, 4097, 5000, 6145];
 
 /** Lengths of runs of equal keys. A run is within one thread, or goes across threads, subgroups or tiles. */
@@ -173,8 +175,8 @@ const tunings: { readonly [name: string]: LookBackTuning & Silence } = {
 };
 
 /**
- * A module that returns both prefixes, the difference of neighbouring values, whether this difference is odd, and the
- * index counted from the end.
+ * A module that returns the exclusive and the inclusive prefix, the difference from the value two elements before,
+ * whether this difference is odd, and the index counted from the end.
  */
 function emitMirrored(types: readonly ScalarType[]): Module {
   const leaves = [...types, ...types];
@@ -207,7 +209,7 @@ function emitMirrored(types: readonly ScalarType[]): Module {
 const names = Object.keys(tunings);
 /** By default, one random sample per tuning, because a software GPU takes seconds to compile the kernels of each. */
 const dealt = dealLaws(someOf(Object.keys(samples), names.length), [1, 1, 1]);
-/** By default, the columns have only one of the two starts. */
+/** By default, one of the two cases of `wellInside`, which differ in the start of their columns. */
 const inside = someOf(wellInside, 1);
 /** The tunings in which matrix products are tried: by default, a random one. */
 const ofMatrices = someOf(names, 1);

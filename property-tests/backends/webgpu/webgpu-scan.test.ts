@@ -33,7 +33,10 @@ const monoids: readonly (readonly [name: string, monoid: MonoidProgram])[] = [
   ['products of matrices', matrixMonoid()],
 ];
 
-/** A module that returns both prefixes. For every third element, it also returns a target index and `true`. */
+/**
+ * A module that returns the exclusive and the inclusive prefix, a flag that is true for every third element, and a
+ * target index.
+ */
 function emitEverything(types: readonly ScalarType[]): Module {
   const leaves = [...types, ...types];
   const index = local('u32', 0);
