@@ -25,8 +25,9 @@ import { isTopoJson, topoJsonFeatures } from './topojson.ts';
 /** Options for reading zones. */
 export interface ZoneOptions {
   /**
-   * Name of the object to read from a TopoJSON file. It may be omitted if there is only one object. For a GeoJSON file,
-   * only the `name` of its FeatureCollection is accepted, and has no effect.
+   * Name of the object to read from a TopoJSON file. The option may be omitted if there is only one object. A
+   * GeoJSON file has no layers to choose from; if the option is given, it must equal the `name` of the
+   * FeatureCollection.
    */
   readonly layer?: string | undefined;
   /** Property whose values name the zones. Default: the features' `id`. */
@@ -34,9 +35,9 @@ export interface ZoneOptions {
   /** Coordinate system of the zones, instead of the system that the file states. */
   readonly crs?: string | undefined;
   /**
-   * How to read a ring whose longitudes jump by more than 180°. `as-written` (default) keeps the long edge; `unwrap`
-   * assumes that the ring crosses the antimeridian, so its longitudes may pass 180. Other coordinates are always read
-   * as written.
+   * How to read a ring whose longitudes jump by more than 180°. `as-written` (default) keeps the coordinates; `unwrap`
+   * assumes that the ring crosses the antimeridian, and makes its longitudes continuous, so they may exceed 180°.
+   * Coordinates that are not longitudes and latitudes are always read as written.
    */
   readonly antimeridian?: 'as-written' | 'unwrap' | undefined;
   /** Maximum bytes of memory for reading. Default: unlimited. */
@@ -71,14 +72,15 @@ export interface ReadZones {
  * Every feature (in TopoJSON: every member of the layer) becomes one zone, in the file's order. The name of a zone is
  * the value of the property `options.id` if the option is given, else the feature's `id`, else its index. Zones with
  * equal names stay separate. The polygons of a multipolygon or a collection become parts of one zone. Rings may have
- * any direction and nesting. Open rings are closed, and closing vertices are not stored. The coordinate system is
- * `options.crs`, else the system that the file's member `crs` states (an old style of GeoJSON), else OGC:CRS84 unless a
- * latitude is out of range. Points and lines are left out. A feature that has only points and lines is not a zone.
+ * any direction and nesting. An open ring counts as closed. If the last vertex of a ring repeats the first vertex, the
+ * last vertex is not stored. The coordinate system is `options.crs`, else the system that the file's member `crs`
+ * states (an old style of GeoJSON), else OGC:CRS84. If a file without a stated system has a latitude out of range, the
+ * coordinate system is unknown. Points and lines are left out. A feature that has only points and lines is not a zone.
  *
- * Noted, not refused: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are
- * left out), `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`, `zones/duplicate-names`,
- * `zones/crs-unknown`, for longitudes `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped`,
- * `zones/antimeridian-kept`.
+ * These flaws cause notes instead of errors: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`,
+ * `zones/empty-rings` (left out), `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`,
+ * `zones/duplicate-names`, `zones/crs-unknown`. Jumps of longitudes cause the notes `zones/antimeridian-jumps`,
+ * `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`.
  *
  * @throws FormatError if the file is missing, is not JSON (the error has line and column), or is neither GeoJSON nor
  * TopoJSON; also if it has points or lines but no polygons (`format/not-polygon`), or if a feature lacks the property
@@ -198,7 +200,7 @@ function readPolygons(columns: Columns, feature: RawFeature, rules: RingRules, a
       if (outer === undefined) outer = longitudeRange(columns.vertices, start);
       else followOuterRing(columns.vertices, start, outer);
     }
-    // A part without rings gets no number.
+    // A polygon whose rings are all empty is not counted as a part.
     if (columns.ringParts.length > columns.polygonRings.at(-1)! && columns.ringParts.at(-1) === part) part++;
   }
 }

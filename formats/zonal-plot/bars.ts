@@ -5,7 +5,7 @@ export interface Bars {
   readonly zone: number;
   readonly lower: readonly number[];
   readonly upper: readonly number[];
-  /** For each bar, the fraction of the zone's cells with data that the bar represents. */
+  /** For each bar, the number of cells in the bar divided by the number of cells of the zone that have data. */
   readonly share: readonly number[];
 }
 

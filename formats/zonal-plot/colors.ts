@@ -38,12 +38,12 @@ const ONE_COLOR = '#64809c';
 
 /**
  * Chooses a colour scale for the means of zones (NaN for a zone without data) and for the bars of histograms. The
- * palette is viridis, which is perceptually uniform and stays ordered for readers with common kinds of colour
- * blindness. Its palest end is omitted, because it would be invisible on white.
+ * palette is viridis, which is perceptually uniform. Readers with common kinds of colour blindness also see its colours
+ * as an ordered sequence. The palest end of the palette is omitted, because it would be invisible on white.
  *
- * The scale normally covers the means. If there are only a few means or all means are equal, such a scale would
- * exaggerate small differences, and would give nearly all bars the colours of the two ends. In this case, the scale
- * also covers all bins with cells.
+ * The scale normally covers the means. If there are many means, the lowest 2% and the highest 2% lie outside the scale.
+ * If there are only a few means or all means are equal, a scale of the means would exaggerate small differences, and
+ * would give nearly all bars the colours of the two ends. In this case, the scale also covers all bins with cells.
  */
 export function chooseColors(means: Float64Array, bins: BinEnds, { scale }: Scales): Colors {
   const sorted = means.filter((mean) => Number.isFinite(mean)).sort();

@@ -22,8 +22,8 @@ const TICK_WIDTH = 80;
 const TICK_HEIGHT = 40;
 
 /**
- * Draws the histograms of the zones with the most cells. The histograms are side by side and have the same axes.
- * Undefined if no zone has data.
+ * Draws the histograms of the `facets` zones with the most cells. The histograms are side by side and have the same
+ * axes. Returns undefined if no zone has cells in bins.
  */
 export function drawHistograms(
   histogram: ZonalHistogram,
@@ -44,7 +44,7 @@ export function drawHistograms(
   };
 }
 
-/** The zones that have cells in bins, in descending order of the number of these cells. */
+/** The zones that have cells in bins, in descending order of `cells`, which also counts cells outside the bins. */
 function rankZones({ bins, cells }: ZonalHistogram): number[] {
   const zones = [...new Set(bins.zone)];
   return zones.sort((a, b) => Number(cells[b]! - cells[a]!) || a - b);
@@ -138,7 +138,7 @@ interface Label {
   readonly mean: number | undefined;
   readonly name: string;
   readonly figures: string;
-  /** Text that states which percentage of the cells lies outside the bins; empty if all cells are in bins. */
+  /** Text that states which percentage of the cells with data lies outside the bins; empty if hardly any does. */
   readonly outside: string;
 }
 

@@ -1,13 +1,13 @@
 import type { MapExtent } from './extent.ts';
 
 /**
- * For each ring, the multiple of 360° by which it is moved, so that the map is as narrow as possible. The circle of
- * longitudes is cut in the middle of the widest gap between the rings that are shown. For example, a map of the United
- * States shows those Aleutian islands that lie beyond 180° in the west, next to the other islands.
+ * Returns, for each ring, the multiple of 360° to add to the longitudes of the ring. The map is then as narrow as
+ * possible: the circle of longitudes is cut in the middle of the widest gap between the rings on the map. For example,
+ * a map of the United States shows the Aleutian islands beyond 180° in the west, next to the other islands.
  *
  * @param rings - Bounds of all rings, in the coordinates of the file.
- * @param shown - Whether a ring is shown on the map. Only such rings determine where the circle is cut. All other rings
- * are moved by the same rule.
+ * @param shown - Whether a ring is shown on the map. Only the rings on the map determine where the circle is cut, but
+ * all rings are moved.
  */
 export function unrollLongitudes(rings: readonly MapExtent[], shown: (ring: number) => boolean): Float64Array {
   const cut = widestGap(rings.filter((extent, ring) => shown(ring) && extent.left <= extent.right));
@@ -31,7 +31,7 @@ function widestGap(intervals: readonly MapExtent[]): number {
   return cut;
 }
 
-/** Adds full turns to a longitude, so that it lies in [−180, 180). */
+/** Moves a longitude by full turns into [−180, 180). */
 function wrap(longitude: number): number {
   return longitude - 360 * Math.floor((longitude + 180) / 360);
 }

@@ -61,10 +61,7 @@ export function drawMap(
   };
 }
 
-/**
- * The zones with the positions at which they are drawn. `shifts` contains, for each ring, the number that is added to
- * its x coordinates.
- */
+/** The zones, and where to draw them. `shifts[ring]` is added to all x coordinates of a ring. */
 interface Layer {
   readonly polygons: Polygons;
   readonly shifts: Float64Array;
@@ -94,8 +91,8 @@ function layOut(polygons: Polygons, grid: RasterGrid, cells: BigUint64Array): La
 }
 
 /**
- * The part of a region that the raster covers. The longitudes of the raster and of the region may differ by full turns,
- * so the raster is moved first.
+ * The part of a region that the raster covers. The longitudes of the raster and of the region may differ by full turns.
+ * So the raster is first moved by full turns to the region.
  */
 function clipToRaster(region: MapExtent, grid: RasterGrid): MapExtent {
   const raster = rasterExtent(grid);

@@ -34,7 +34,10 @@ export function escapeXml(content: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** Replaces line breaks, control characters and unpaired surrogates, which an SVG cannot display. */
+/**
+ * Replaces runs of white space by single spaces. Control characters and unpaired surrogates, which an SVG cannot
+ * display, become U+FFFD.
+ */
 export function printable(content: string): string {
   return content.replaceAll(/\s+/gu, ' ').replaceAll(/[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu, '\uFFFD');
 }
@@ -55,7 +58,10 @@ export function countText(count: number | bigint): string {
   return count.toLocaleString('en-US');
 }
 
-/** Formats a value with as many digits as are needed to distinguish values that differ by `step`. */
+/**
+ * Formats a value with as many digits as are needed to distinguish values that differ by `step`. Very large and very
+ * small values are rounded to three significant digits.
+ */
 export function valueText(value: number, step: number): string {
   const magnitude = Math.max(Math.abs(value), step);
   const text =
@@ -69,7 +75,7 @@ function fixed(value: number, decimals: number): string {
   return value.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
-/** Returns about `count` positions of ticks within a range. They are the multiples of a round step. */
+/** Returns about `count` positions of ticks: the multiples of a round step within a range. */
 export function niceTicks(low: number, high: number, count: number): number[] {
   const step = niceStep((high - low) / count);
   const first = Math.ceil(low / step - 1e-9);

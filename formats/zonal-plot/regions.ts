@@ -1,11 +1,8 @@
 import { type MapExtent, unionOf } from './extent.ts';
 
-/**
- * Minimum fraction of all zones that must be in the main region. If fewer zones are in it, outlying zones are not drawn
- * separately.
- */
+/** Outlying zones are drawn separately only if at least this fraction of all zones is in the main region. */
 const MAX_ZONES = 0.95;
-/** Outlying zones are drawn separately only if the main region becomes larger by at least this factor. */
+/** Outlying zones are drawn separately only if the scale of the main map grows by at least this factor. */
 const GAIN = 1.4;
 /** Minimum distance between two regions, as a fraction of the longer side of the whole map. */
 const APART = 0.03;
@@ -72,8 +69,8 @@ function connected(zones: readonly MapExtent[], whole: MapExtent): Cluster[] {
 }
 
 /**
- * Finds the groups of occupied squares that touch at a side or a corner. Returns the group of every square, numbered
- * from 1.
+ * Finds the groups of occupied squares that touch at a side or a corner. Returns, for every square, the number of its
+ * group from 1, or 0 if the square is not occupied.
  */
 function labelComponents(occupied: Uint8Array): Uint16Array {
   const labels = new Uint16Array(occupied.length);
@@ -102,12 +99,12 @@ function neighbours(square: number): number[] {
   return found;
 }
 
-/** Maximum number of clusters. With more clusters, zones are scattered, so there is no main region. */
+/** If there are more clusters than this number, the zones are scattered, and no region counts as the main region. */
 const MAX_CLUSTERS = 200;
 
 /**
- * Merges the two nearest clusters, again and again, until all clusters are at least `near` apart and there are few
- * enough of them to draw each in a separate frame.
+ * Repeatedly merges the two nearest clusters, until all clusters are at least `near` apart and few enough to draw each
+ * in a separate frame. More than MAX_CLUSTERS clusters become a single cluster at once.
  */
 function mergeNear(clusters: readonly Cluster[], near: number): Cluster[] {
   if (clusters.length > MAX_CLUSTERS) return [{ extent: unionOf(clusters.map(({ extent }) => extent))!, zones: 0 }];

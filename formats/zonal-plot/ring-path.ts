@@ -20,8 +20,8 @@ export function fitFrame(shown: MapExtent, geographic: boolean, width: number, h
     bottom: shown.bottom - pad,
     top: shown.top + pad,
   };
-  // Latitude at which the map is true to scale. The latitude is limited, because a degree of longitude is too short
-  // near the poles.
+  // Latitude at which both axes have the same scale in metres. The latitude is at most 80°, because the map would be
+  // stretched extremely near the poles, where a degree of longitude is very short.
   const middle = Math.min(80, Math.abs(extent.bottom + extent.top) / 2);
   const aspect = geographic ? Math.cos((middle * Math.PI) / 180) : 1;
   const [spanX, spanY] = [extent.right - extent.left, extent.top - extent.bottom];

@@ -41,13 +41,15 @@ export const BATCH_OPTIONS: FieldKinds<BatchOptions<never>> = {
  * Groups small items into batches that are large enough for a device. A batch is closed when the next item would exceed
  * the bound in items (as `weight` counts them) or the bound in bytes (as `sizeOf` counts them).
  *
- * - Concatenated, the batches contain the input in its order. No batch is empty. Only a batch of a single item can
- *   exceed a bound. No two neighbouring batches would fit into one.
+ * - The batches, concatenated, are the input in its original order. No batch is empty. Only a batch of a single item
+ *   can exceed a bound. Two neighbouring batches never fit into one batch.
  * - A batch is emitted when it reaches its bound in items, when the next item does not fit, or when the source
  *   completes. An empty source gives no batch. No clock is involved: the same input gives the same batches.
- * - One batch is open at a time, and an item causes at most one batch to be emitted. {@link pull}, {@link pullMap} and
- *   stages upstream read on only while the next stage downstream has room for a batch. The last batch also waits for
- *   room. A source that pushes its items, such as a `Subject`, cannot be made to wait.
+ * - One batch is open at a time, and an item causes at most one batch to be emitted. If an item closes a batch and
+ *   fills the next batch by itself, the next batch is emitted later.
+ * - {@link pull}, {@link pullMap} and stages upstream read their next item only while the next stage downstream has
+ *   room for a batch. The last batch also waits for room. A source that pushes its items, such as a `Subject`, cannot
+ *   be made to wait.
  * - If the source, `sizeOf` or `weight` fails, or the subscriber unsubscribes, the items of the open batch are given to
  *   `discard`. The subscriber must free the batches that it receives.
  *
@@ -67,7 +69,7 @@ export function batchBy<A>(options: BatchOptions<A>): OperatorFunction<A, A[]> {
   return namedBatches(options, (_, index) => index);
 }
 
-/** Same as {@link batchBy}, but names an item in errors by the result of `recordOf`. */
+/** Like {@link batchBy}, but an error names its item by the result of `recordOf` instead of by the index. */
 export function namedBatches<A>(
   options: BatchOptions<A>,
   recordOf: (item: A, index: number) => string | number,
@@ -99,8 +101,8 @@ export function namedBatches<A>(
         if (closed !== undefined) out.next(closed);
         else if (open.items >= bound.items) out.next(takeOpen());
       };
-      // Delivers the last batch when the next stage has room for it. `deliver` marks the batch as requested, so that it
-      // does not count as overflow.
+      // `deliver` marks the last batch as requested. So the next stage keeps the batch until there is room, instead of
+      // treating the batch as overflow.
       const complete = (): void => {
         if (open.members.length > 0) deliver(out, demand, takeOpen());
         out.complete();

@@ -55,8 +55,8 @@ import type { NodeMeta } from './shape.ts';
 import type { Stage } from './stage.ts';
 
 /**
- * Adds nodes to a graph. The function given to `graph()` receives the builder. A node takes its input from ports of
- * nodes that were added before. So graphs have no cycles.
+ * Adds nodes to a graph. The function given to `graph()` receives the builder. A node takes its input only from
+ * ports (outputs) of nodes that were added earlier. So graphs have no cycles.
  *
  * Every method throws `GraphError` with the node's path and one of these codes: `graph/bad-name`,
  * `graph/duplicate-name`, `graph/foreign-port` for a port of another graph, `graph/port-taken` for a port that already
@@ -206,9 +206,10 @@ export class GraphBuilder<C> {
 
   /**
    * Pairs items of two ports that have equal keys. Among items with equal keys, the oldest are paired first. The order
-   * of the pairs is not fixed. Each side keeps at most `hold` items that wait for a partner; a side with `hold` waiting
-   * items is not read. When one side has ended, items of the other side without a partner are sent to the port
-   * `leftOnly` or `rightOnly`. If both sides have `hold` waiting items, the run fails with `graph/stalled`.
+   * of the pairs is not fixed. Each side (`left` or `right`) keeps at most `hold` items that wait for a partner. A side
+   * with `hold` waiting items is not read until the other side takes an item or ends. When the left side has ended,
+   * right items without a partner are sent to the port `rightOnly`; left items are sent to `leftOnly` when the right
+   * side has ended. If both sides have `hold` waiting items, the run fails with `graph/stalled`.
    *
    * @throws `GraphError` `graph/bad-hold`.
    */
@@ -310,7 +311,7 @@ export class GraphBuilder<C> {
     return this.#nodes.outcome(meta.name);
   }
 
-  /** Combines `fn` with its error policy: the policy of the node, or of the run if the node has none. */
+  /** Combines `fn` with an error policy: the policy of the node, or the policy of the run if the node has none. */
   #work<A, B>(
     name: string,
     { onError }: { readonly onError?: ErrorPolicy | undefined },
@@ -325,7 +326,7 @@ export class GraphBuilder<C> {
   }
 }
 
-/** Validator of the type of a port. `NodeList` checks that the port belongs to this graph. */
+/** Rejects an array given as a port. `NodeList` checks that the port belongs to this graph. */
 const aPort: Kind = where('a port of a node of this graph', (port) => !Array.isArray(port));
 const bothPorts: Kind = aRecord<{ left: unknown; right: unknown }>({ left: aPort, right: aPort });
 const someRules: Kind = where(

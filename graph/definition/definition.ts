@@ -48,7 +48,11 @@ export interface EdgeOptions {
   readonly isSized: boolean;
 }
 
-/** @throws `GraphError` if the bounds admit no item, or if a bound in bytes is given but sizes are not known. */
+/**
+ * Returns the capacity of an edge, by default one item per lane of the node.
+ *
+ * @throws `GraphError` if the bounds admit no item, or if a bound in bytes is given but item sizes are not known.
+ */
 export function capacityOf(path: string, { capacity, isSized }: EdgeOptions, lanes: number): Required<Occupancy> {
   const bounds =
     capacity === undefined ? { items: lanes } : typeof capacity === 'number' ? { items: capacity } : capacity;
@@ -56,7 +60,7 @@ export function capacityOf(path: string, { capacity, isSized }: EdgeOptions, lan
 }
 
 export function shapeOf({ name, nodes }: GraphDefinition): GraphShape {
-  // A stage in a pipe has an edge of its own. The shape shows the capacity of this edge.
+  // A stage in a pipe has an inner edge of its own. The shape shows the capacity of this inner edge.
   const edges = nodes.flatMap(({ meta, inputs, inner }) =>
     inputs.flatMap(({ port, from, capacity }) =>
       from.map((output) => edgeShape(output, meta.name, port, inner === undefined ? capacity : meta.capacity)),
@@ -75,6 +79,8 @@ function edgeShape(
 }
 
 /**
+ * Checks that a graph is complete.
+ *
  * @throws `GraphError` `graph/unused-output` for the first output that no node takes, and `graph/empty` if there are
  * no nodes.
  */

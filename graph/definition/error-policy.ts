@@ -15,7 +15,7 @@ export interface ErrorPolicySteps {
    * have the option `elsewhere`. Default false.
    */
   readonly migrate?: boolean | undefined;
-  /** What to do with an item when all attempts have failed. A function decides by the last error. Default `stop`. */
+  /** What to do with an item when all attempts have failed. A function is given the last error. Default `stop`. */
   readonly orElse?: 'stop' | 'skip' | ((cause: unknown) => 'stop' | 'skip') | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface ErrorPolicySteps {
  */
 export type ErrorPolicy = 'stop' | 'skip' | 'migrate' | ErrorPolicySteps;
 
-/** Validator of the types in an error policy. {@link fullPolicy} checks the values. */
+/** Checks only that an error policy is a text or an object. {@link fullPolicy} checks the values. */
 export const anErrorPolicy: Kind = eitherOf('the name of an error policy, or its steps', aText, someRecord);
 
 /** An error policy with all defaults filled in. */
@@ -40,7 +40,11 @@ export interface FullPolicy {
   readonly orElse: (cause: unknown) => 'stop' | 'skip';
 }
 
-/** @throws `GraphError` `graph/bad-policy` for an invalid count or an unknown step. */
+/**
+ * Fills in the defaults of an error policy.
+ *
+ * @throws `GraphError` `graph/bad-policy` for an unknown policy or step, or an invalid value of a step.
+ */
 export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
   const steps = typeof policy === 'string' ? named[policy] : policy;
   const { retry = 0, backoff = 0, migrate = false, orElse = 'stop' } = steps ?? {};
@@ -68,7 +72,7 @@ export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
   };
 }
 
-/** Milliseconds to wait before the next attempt. Returns an error if `backoff` gave no valid number. */
+/** Milliseconds to wait before the next attempt. Returns an error if `backoff` throws or gives no valid number. */
 export function delayBefore(
   { backoff }: FullPolicy,
   attempt: number,
@@ -85,7 +89,7 @@ export function delayBefore(
 
 /**
  * The outcome for an item when all attempts have failed. If `orElse` throws, the run ends with an error whose cause
- * contains both errors.
+ * contains the error of the item and the error of `orElse`.
  */
 export function lastResort(
   { orElse }: FullPolicy,

@@ -18,21 +18,21 @@ export interface Graph<R, C> {
 }
 
 /**
- * Defines a graph of bounded stages. The program, its drawings, its counters and its progress all follow from this
- * definition.
+ * Defines a dataflow graph. The program, drawings, counters and progress of the graph all follow from this definition.
  *
- * - A bounded edge leads into every node. While its output edge is full, a node takes no items from its input edge. So
- *   the bounds hold across branches and joins, and a source is read only while there is room.
+ * - A bounded edge (a queue) leads into every node except sources. While an output edge of a node is full, the node
+ *   takes no items from its input edge. So the bounds hold across branches and joins, and a source is read only while
+ *   the edge after it has room.
  * - A node with several lanes emits results in any order unless it is `ordered`. All other nodes keep the order of
  *   items on each port. If all stages are ordered and there is no merge or join, results do not depend on timing.
  * - The option `onError` of a node decides what happens to an item that fails. By default the run ends, with an {@link
  *   ItemError} that names the node, the item and the cause. No item is dropped silently.
- * - A node may stop taking items, for example after a `take` in a pipe. Then nodes that feed only this node end too, up
- *   to the source.
+ * - A node may stop taking items, for example after a `take` in a pipe. Then all nodes upstream
+ *   that feed only this node end too, including sources.
  * - Paths that separate and meet again can block each other. For example, each side of a join may be full of items
  *   whose partners wait in an edge of the other path. Then the run fails with `graph/stalled` instead of hanging. To
- *   prevent this, give the edges, and the `hold` of the join, room for as many items as one path can be ahead of the
- *   other.
+ *   prevent this, find by how many items one path can be ahead of the other. The capacities of the edges and the `hold`
+ *   of the join must allow this number.
  *
  * @throws `GraphError` at definition: see {@link GraphBuilder}, and `graph/unused-output` for a port that no node
  * takes, `graph/empty` for a graph without nodes, `graph/foreign-outcome` if `define` does not return outcomes of this

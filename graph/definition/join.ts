@@ -9,7 +9,7 @@ export interface Pair<L, R> {
   readonly right: R;
 }
 
-/** Returns the work (a function with its error policy) that computes the keys for one side of a join. */
+/** Returns the function, with its error policy, that computes the keys for one side of a join. */
 export type KeyOf = (node: NodeRun) => Work<unknown, unknown>;
 
 /** Indices of the outputs of a join. */
@@ -33,15 +33,16 @@ interface JoinSide {
   readonly waiting: Set<Waiting>;
   readonly byKey: Map<unknown, Waiting[]>;
   ended: boolean;
-  /** Resolves when this side has ended and the other side's waiting items have been emitted without a partner. */
+  /** Set when this side ends. Resolves when the items that then wait on the other side have been emitted. */
   flushed: Promise<void>;
   /** Wakes the reader of this side, which waits until the side has room for an item. */
   wake: () => void;
 }
 
 /**
- * Pairs items of two edges that have equal keys. Among items with equal keys, the oldest are paired first. Each side
- * keeps at most `hold` items that wait for a partner; a side with `hold` waiting items is not read.
+ * Returns the program of a join node, which pairs items of two edges that have equal keys. Among items with equal keys,
+ * the oldest are paired first. Each side keeps at most `hold` items that wait for a partner. While the other side has
+ * not ended, a side with `hold` waiting items is not read.
  */
 export function joinProgram(keyOf: { readonly left: KeyOf; readonly right: KeyOf }, hold: number): NodeProgram {
   return async (node) => {
@@ -120,8 +121,8 @@ async function place(node: NodeRun, mine: JoinSide, other: JoinSide, entry: Wait
 }
 
 function paired(node: NodeRun, { left, right }: Pair<Parcel, Parcel>): Parcel {
-  // Frees the items that the pair contains now: after a `broadcast` has copied the pair, it contains other items than
-  // at first.
+  // Frees the items of the given pair, not `left.item` and `right.item`: a `broadcast` may have replaced the pair by a
+  // copy that contains other items.
   const free = (pair: Pair<unknown, unknown>): void => {
     discard(node, { ...left, item: pair.left });
     discard(node, { ...right, item: pair.right });

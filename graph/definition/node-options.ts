@@ -31,7 +31,10 @@ export interface InputOptions<A> extends ItemHandling<A> {
    * number of lanes.
    */
   readonly capacity?: number | Capacity | undefined;
-  /** Returns the bytes of an item. Required if `bytes` is bounded. Default: the `sizeOf` of the source of the item. */
+  /**
+   * Returns the bytes of an item. Default: the `sizeOf` of the item's source. Required if `capacity` bounds bytes and
+   * there is no default, as for the results of a stage.
+   */
   readonly sizeOf?: ((item: A) => number) | undefined;
   /**
    * Frees an item that is not processed further, because the run ended early or all attempts failed. An error thrown by
@@ -52,8 +55,8 @@ export interface PolicyOptions<A> extends InputOptions<A> {
   /** What happens to an item that fails. Default: the error policy of the run. */
   readonly onError?: ErrorPolicy | undefined;
   /**
-   * Returns the units of progress in a finished item. If any node has this option, progress counts items finished by
-   * such nodes, instead of items read from sources.
+   * Returns the units of progress in a finished item. If any node has this option, progress counts the items that
+   * nodes with this option finish, instead of the items read from sources.
    */
   readonly progress?: ((item: A) => number) | undefined;
 }
@@ -69,7 +72,8 @@ export interface GraphStageOptions<A, B, C> extends SinkOptions<A> {
   /** Whether results have the order of the inputs. Default false. */
   readonly ordered?: boolean | undefined;
   /**
-   * The function for the other side (CPU instead of GPU, say). It must do the same work. The policy `migrate` needs it.
+   * Function that does the same work on the node's other side (CPU instead of GPU, say). The error policy `migrate`
+   * requires this option.
    */
   readonly elsewhere?: NodeFunction<A, B, C> | undefined;
   /** Frees a result that is not processed further because the run ended early. */
@@ -132,7 +136,7 @@ const SINK: FieldKinds<SinkOptions<never>> = {
   runsOn: optional(aWord(['cpu', 'gpu', 'either'])),
 };
 
-/** The options of each kind of node, for argument checks. */
+/** Validators of the options of each kind of node. */
 export const NODE_OPTIONS: { readonly [node: string]: Kind } = {
   source: someOptions<SourceOptions<never>>({
     total: optional(aNumber),

@@ -14,7 +14,10 @@ export interface Port<out A> {
 /** The type of a port's items. */
 export type ItemOf<P extends Port<unknown>> = P extends Port<infer A> ? A : never;
 
-/** The result of a node that ends a graph, such as a reduction. Its value is known when the run has succeeded. */
+/**
+ * Stands for the result of a node that ends a graph, such as a reduction. The value is known only after a successful
+ * run.
+ */
 export interface Outcome<out R> {
   readonly node: string;
   /** Never set. Only makes TypeScript keep the type of the result. */

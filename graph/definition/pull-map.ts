@@ -52,8 +52,8 @@ const OPTIONS: FieldKinds<PullMapOptions<never, never>> = {
 
 /**
  * Like `mergeMap`, but reads its source only on demand. There are `lanes` loops, which share one iterator. A loop reads
- * its next item only after its last result was delivered, and only while the next stage downstream has room. Nothing is
- * queued here, so at most `lanes` items are between the source and the subscriber.
+ * its next item only after its previous result was delivered, and only while the next stage downstream has room. There
+ * is no queue, so at most `lanes` items are between the source and the subscriber.
  *
  * - When the subscriber unsubscribes (for example by `take(n)`), or after any error, the signal is aborted and
  *   `iterator.return()` is called once. Results of items in progress are discarded. A source that has ended or failed
@@ -62,8 +62,8 @@ const OPTIONS: FieldKinds<PullMapOptions<never, never>> = {
  *   `graph/source-failed` or `graph/item-failed` with node, item and cause. A `GraphError` or an `AbortError` is passed
  *   on unchanged.
  * - Each subscription iterates from the start. To subscribe to a generator twice, give a function that creates it.
- * - An idle Node `Readable` ends only after its next chunk. To end it at once, give `(signal) => addAbortSignal(signal,
- *   readable)`.
+ * - When the stream ends early, an idle Node `Readable` is closed only after its next chunk. To close the `Readable` at
+ *   once, give `(signal) => addAbortSignal(signal, readable)` as the source.
  *
  * @example
  * ```ts
@@ -155,8 +155,9 @@ export function pullMap<A, B>(
 }
 
 /**
- * Emits the items of `source`, as the start of a pipeline of stages. Reads an item only when the next stage downstream
- * has room for it. The options are those of {@link pullMap} without `lanes`: a single lane keeps the order.
+ * Emits the items of `source` in order, as the start of a pipeline of stages. Reads an item only when the next stage
+ * downstream has room for the item. `name` and `discard` have the same meaning as in {@link pullMap}; `discard` also
+ * frees an item that could not be delivered.
  *
  * @example
  * ```ts

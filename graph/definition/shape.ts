@@ -14,7 +14,7 @@ import type { Occupancy } from '../run/channel.ts';
 
 /**
  * How a node changes the stream, for drawings. A `pipe` applies plain RxJS operators. In the list below, the kinds from
- * `branch` to `join` have several ports.
+ * `branch` to `join` can have several inputs or several outputs.
  */
 export type NodeKind =
   | 'source'
@@ -67,7 +67,10 @@ export interface StageCounters {
 export interface EdgeShape {
   readonly from: string;
   readonly to: string;
-  /** Name of the port at each end of the edge, if the node there has several ports. */
+  /**
+   * Output of the node `from`, if `from` has several outputs. `toPort` is the input of the node `to`, if `to` has
+   * several inputs.
+   */
   readonly fromPort?: string | undefined;
   readonly toPort?: string | undefined;
   readonly capacity: Required<Occupancy>;
@@ -123,7 +126,7 @@ export interface WorkSpan {
 
 /**
  * The number of items and bytes on an edge from `time` on, for traces. `edge` is the name of the node that the edge
- * leads to.
+ * leads to, or `node.port` if the node has several inputs.
  */
 export interface OccupancySample extends Occupancy {
   readonly edge: string;
@@ -207,7 +210,7 @@ const someCounters: Kind = anArrayOf(
 
 /** Options of drawings of a graph. */
 export interface DrawOptions {
-  /** Counters of nodes, identified by their names. If given, the drawing shows them. */
+  /** Counters to show in the drawing. Each element belongs to the node with the same `name`. */
   readonly counters?: readonly NodeCounters[] | undefined;
 }
 

@@ -18,7 +18,7 @@ import type { NodeKind, NodeMeta, StageCounters, WorkSpan } from './shape.ts';
 export type Overflow = 'fail' | 'drop-oldest' | 'drop-newest';
 
 export interface StageOptions<A, B> {
-  /** Maximum number of items that are processed at the same time, from 1. Default 1. */
+  /** Maximum number of items that are processed at the same time, at least 1. Default 1. */
   readonly lanes?: number | undefined;
   /**
    * Capacity of the edge into the stage: a number of items, or an object with bounds in items and bytes. Default: the
@@ -72,8 +72,8 @@ export interface Stage<A, B> extends OperatorFunction<A, B> {
   /** Returns the current counters of the latest subscription. */
   counters(): StageCounters;
   /**
-   * Emits the number of items and bytes on the edge into the stage: at once, and after every change. Follows the latest
-   * subscription.
+   * Emits the number of items and bytes on the edge into the stage, on subscription and after every change. If the
+   * stage is subscribed to again, switches to the edge of the latest subscription.
    */
   readonly occupancy$: Observable<Occupancy>;
 }
@@ -82,14 +82,15 @@ export interface Stage<A, B> extends OperatorFunction<A, B> {
  * A node of a pipeline, as an operator for `.pipe()`. Items wait on a bounded edge until one of `lanes` workers takes
  * them.
  *
- * Upstream, {@link pull}, {@link pullMap} and other stages read on only while the edge of this stage has room. This
- * also works if plain operators in between map, filter or expand items. If an operator turns one item into k items, up
- * to k - 1 of them exceed the bound. They wait outside the edge while upstream pauses. Items that operators hold back
- * (`delay`, `mergeMap` with a promise) count towards no bound, so make such work a stage.
+ * While the edge of this stage is full, the sources upstream ({@link pull}, {@link pullMap} and other stages) read no
+ * more items. Plain operators that map, filter or expand items may stand between a source and this stage. If an
+ * operator turns one item into k items, up to k - 1 items exceed the bound of the edge and wait outside it. Items that
+ * an operator holds back (`delay`, `mergeMap` with a promise) count towards no bound. Write such an operation as a
+ * stage instead.
  *
- * A source that pushes its items (`Subject`, `fromEvent`, `interval`, `from(array)`) cannot be made to wait. If it
- * pushes an item while the edge is full, `overflow` decides. Errors and cancellation work as in {@link pullMap}. An
- * error from upstream is passed on immediately, and the items on the edge are discarded.
+ * A source that pushes its items (`Subject`, `fromEvent`, `interval`, `from(array)`) cannot be made to wait. If such a
+ * source pushes an item while the edge is full, `overflow` decides what happens. Errors and cancellation work as in
+ * {@link pullMap}. An error from upstream is passed on immediately, and the items on the edge are discarded.
  *
  * @example
  * ```ts

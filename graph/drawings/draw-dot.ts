@@ -7,8 +7,8 @@ const COLOURS = { cpu: '#dbe7f6', gpu: '#dcefd9', either: '#efe3f5' };
 
 /**
  * Draws a graph in the DOT language of Graphviz. The colour of a node shows its side (CPU or GPU), and the label of an
- * edge shows its capacity. If `counters` are given, nodes show them too. Names are escaped. Equal graphs give equal
- * texts.
+ * edge shows its capacity. If `counters` are given, the labels of nodes show the counters. Names are escaped. Equal
+ * graphs give equal texts.
  *
  * @example
  * ```ts

@@ -19,7 +19,7 @@ const LINE = 16;
 const GAP_X = 66;
 const GAP_Y = 22;
 
-/** Colours of nodes for each side: `fill` of the box, and `line` of its border. */
+/** Colours of a node by the side on which it runs (CPU, GPU or either): `fill` of the box, and `line` of its border. */
 export const SIDE_COLOURS = {
   cpu: { fill: '#e3edf9', line: '#3f6fa8' },
   gpu: { fill: '#e2f2df', line: '#4b8a43' },
@@ -144,8 +144,8 @@ function portLabel(port: string, x: number, y: number, anchor: 'start' | 'end'):
 }
 
 /**
- * A point on the curve from `a` to `b`, which is horizontal at both ends. `part` is the fraction of the way, from 0 to
- * 1.
+ * Returns a point on the curve from `a` to `b`. The curve is horizontal at both ends. `part` is the fraction of the way
+ * from `a` to `b`, from 0 to 1.
  */
 function pointBetween(a: Point, b: Point, part: number): Point {
   const eased = part * part * (3 - 2 * part);

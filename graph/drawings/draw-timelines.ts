@@ -90,7 +90,10 @@ function area(values: Float64Array, max: number, top: number, fill: string, line
   return `<path d="${path}${fill === 'none' ? '' : 'Z'}" fill="${fill}" stroke="${line}" stroke-width="1"/>`;
 }
 
-/** Draws a tick for each event of a node. If there are more than `MARKS` events, draws an evenly spaced selection. */
+/**
+ * Draws a tick for each mark of a node (a named event in the trace). If there are more than `MARKS` marks, draws ticks
+ * for an evenly spaced selection.
+ */
 function markTicks({ marks, started, ended }: Trace, node: string, top: number): string[] {
   const own = marks.filter((mark) => mark.node === node);
   const step = Math.max(1, own.length / MARKS);

@@ -2,7 +2,7 @@
 export interface LayoutInput {
   readonly boxes: readonly { readonly width: number; readonly height: number }[];
   readonly edges: readonly { readonly from: number; readonly to: number }[];
-  /** Horizontal distance between layers, and vertical distance between boxes of one layer. */
+  /** Horizontal distance between layers (`gapX`), and vertical distance between the boxes of one layer (`gapY`). */
   readonly gapX: number;
   readonly gapY: number;
 }
@@ -18,8 +18,8 @@ export interface Layout {
   /** Upper left corners of the boxes. */
   readonly boxes: readonly Point[];
   /**
-   * For each edge, the points on its way. The edge starts at the right side of a box, passes between other boxes, and
-   * ends at the left side of its target.
+   * For each edge, the points of its line. The line starts at the right side of the source box, passes between other
+   * boxes, and ends at the left side of the target box.
    */
   readonly edges: readonly (readonly Point[])[];
 }
@@ -36,9 +36,9 @@ interface LayoutCell {
 
 /**
  * Lays out a graph in layers from left to right, after Sugiyama, Tagawa and Toda, Methods for visual understanding of
- * hierarchical system structures, 1981. Longest paths determine the layers, and barycentres the order of boxes in a
- * layer. The y positions keep edges straight without overlapping boxes. Edges that close a cycle run from right to
- * left. The same input gives the same layout.
+ * hierarchical system structures, 1981. The longest path to a box determines its layer. Barycentres determine the order
+ * of boxes within a layer. The y positions keep edges as straight as possible without overlapping boxes. Edges that
+ * close a cycle run from right to left. The same input gives the same layout.
  */
 export function layeredLayout({ boxes, edges, gapX, gapY }: LayoutInput): Layout {
   if (boxes.length === 0) return { width: 0, height: 0, boxes: [], edges: [] };
@@ -95,8 +95,8 @@ export function layeredLayout({ boxes, edges, gapX, gapY }: LayoutInput): Layout
 }
 
 /**
- * The layer of each box: the length of the longest path that leads to the box. A box without predecessors is placed
- * in the layer before its first successor. Edges that close a cycle are ignored.
+ * Returns the layer of each box: the length of the longest path that leads to the box. A box without predecessors is
+ * placed in the layer before its leftmost successor. Edges that close a cycle are ignored.
  */
 function layersOf(count: number, edges: LayoutInput['edges']): number[] {
   const out = Array.from({ length: count }, (_, box) => edges.filter(({ from }) => from === box).map(({ to }) => to));
@@ -248,8 +248,8 @@ function settle(layer: readonly LayoutCell[], wanted: readonly number[], gap: nu
 }
 
 /**
- * For each edge, the y coordinate at which the edge leaves its first box, and the y coordinate at which the edge enters
- * its last box. The edges at one side of a box are spread over the side, in the order of the boxes at their other ends.
+ * Returns, for each edge, the y coordinates at which the edge leaves its first box and enters its last box. Edges at
+ * the same side of a box are evenly spaced, ordered by the y coordinate of the next cell on each route.
  */
 function endHeights(cells: readonly LayoutCell[], routes: readonly (readonly LayoutCell[])[]): [number, number][] {
   const heights = routes.map((): [number, number] => [0, 0]);

@@ -20,11 +20,11 @@ export interface MigratorOptions {
 
 /** Counters of a stage that a migrator has made. */
 export interface MigratedCounters extends StageCounters {
-  /** Number of items that failed on both sides and were skipped. */
+  /** Number of items that failed and were skipped. */
   readonly skipped: number;
-  /** Number of items that ran on the other side because they had failed. */
+  /** Number of items that ran again, on the other side (CPU or GPU), after a failure. */
   readonly retried: number;
-  /** Number of items that ran on another side than the stage's home side. */
+  /** Number of items that were moved from the home side of the stage to the other side. */
   readonly migrated: number;
 }
 
@@ -34,7 +34,8 @@ export interface MigratedStage<A, B> extends Stage<A, B> {
 }
 
 /**
- * Balances load between two stages of a pipeline: one on the CPU, and a later one on the GPU. Either may be omitted.
+ * Balances load between two stages of a pipeline: a stage on the CPU, and a later stage on the GPU. Either stage may be
+ * omitted.
  */
 export interface Migrator {
   /** Makes the earlier stage. Its home side is the CPU. Its items move to the GPU while the GPU has nothing to do. */
@@ -47,16 +48,17 @@ export interface Migrator {
 
 /**
  * Balances a pipeline between GPU and CPU. The decisions depend on the contents of the edge into the GPU stage, and on
- * rates that are measured during the run. While the edge is full, its smallest items run on the CPU instead. While the
- * edge is empty and the GPU idle, items of an earlier CPU stage run on the GPU.
+ * rates that are measured during the run. While this edge is full, its smallest items run on the CPU. While the edge is
+ * empty and the GPU is idle, items of an earlier CPU stage run on the GPU.
  *
- * - Every item is processed once, on one side. If the two functions of a stage agree, results are the same as without
- *   migration. Only timing decides on which side an item runs.
- * - At most `gpuLanes + cpuLanes` items of a stage are in progress, and the bound of its edge holds.
+ * - Every item that does not fail is processed once, on one side. If the two functions of a stage agree, results are
+ *   the same as without migration. Only timing decides on which side an item runs.
+ * - At most `gpuLanes + cpuLanes` items of a stage are in progress. The edge into the stage keeps within `capacity`.
  * - An item that fails on one side runs again on the other side (`onError`). After a `DeviceLostError`, the GPU is not
  *   used again in this run, and the lanes of both sides work on the CPU.
- * - Cancellation, errors and demand work as in `stage`. In traces, moves are marks `migrate/gpu-to-cpu` and
- *   `migrate/cpu-to-gpu`, and changes of mode are marks `migrate/full`, `migrate/starved` and `migrate/balanced`.
+ * - Cancellation, errors and demand work as in `stage`. A trace shows each move as a mark `migrate/gpu-to-cpu` or
+ *   `migrate/cpu-to-gpu`. It shows each change of mode as a mark `migrate/full`, `migrate/starved` or
+ *   `migrate/balanced`.
  * - A migrator may be used for several runs, one after another. The runs share no state.
  *
  * @throws `GraphError` `graph/bad-migration-policy`, `graph/bad-lanes`, `graph/bad-capacity` or `graph/no-size` at the
@@ -87,8 +89,9 @@ function createMigrator({ policy = {}, enabled = true }: MigratorOptions): Migra
   const checked = checkedPolicy(policy, 'migrator');
   let current: MigrationSession | undefined;
   /**
-   * Adds a stage to the current session if the session has no stage with this role yet. Otherwise begins a new session.
-   * RxJS subscribes the whole chain of a run at once, so both stages of a run are in one session.
+   * Returns the session for a new stage with this role: the current session if it has other stages but none with this
+   * role, else a new session. RxJS subscribes the whole chain of a run at once, so both stages of a run are in one
+   * session.
    */
   const join = (role: MigrationRole): MigrationSession => {
     if (current === undefined || current.isOver() || current.has(role)) {
@@ -118,7 +121,9 @@ export function migrate<A, B>(name: string, options: MigratedOptions<A, B> & Mig
   return createMigrator(options).downstream(name, options);
 }
 
-/** Options of a migrated stage. {@link migrate} also accepts the options of the migrator. */
+/**
+ * Validator of the options of a migrated stage. It also accepts migrator options, because {@link migrate} takes both.
+ */
 const MIGRATED: Kind = someOptions<MigratedOptions<never, never> & MigratorOptions>({
   gpu: aFunction,
   cpu: aFunction,

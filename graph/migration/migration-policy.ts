@@ -25,7 +25,9 @@ export interface MigrationInput {
   /** Contents of the edge into the GPU stage, and its capacity. */
   readonly occupancy: Occupancy;
   readonly capacity: Required<Occupancy>;
-  /** Whether an item waits to enter the edge into the GPU stage. If so, the edge counts as full. */
+  /**
+   * Whether the edge into the GPU stage is full, or an item waits to enter the edge. If true, the level counts as 1.
+   */
   readonly blocked: boolean;
   /** Whether no more items will arrive at the edge into the GPU stage. */
   readonly ending: boolean;
@@ -40,7 +42,7 @@ export interface MigrationInput {
   readonly supply?: number | undefined;
   /** Throughput of the GPU lanes of the GPU stage, in size per millisecond. Undefined if unknown. */
   readonly demand?: number | undefined;
-  /** Number of items that both stages have finished since the start, on either side. */
+  /** Total number of items that the two stages have finished since the start, on either side. */
   readonly finished: number;
 }
 
@@ -102,16 +104,17 @@ export const initialMigrationState: MigrationState = { mode: 'balanced', since: 
  * - The mode depends on the level of the edge into the GPU stage. There are separate thresholds for entering and for
  *   leaving a mode. At least `dwell` items must finish between two changes of mode.
  * - In mode `full`, waiting items of the GPU stage move to idle CPU lanes. In mode `starved`, waiting items of the
- *   upstream stage move to idle GPU lanes, if the speed of the GPU stage is known. So a pipeline that is still filling
- *   does not starve.
- * - An item moves only if it would finish sooner on the other side, by the measured rates. The smallest such items move
- *   first. So a move delays neither the moved item nor the items that stay.
+ *   upstream stage move to idle GPU lanes. The mode becomes `starved` only once the speed of the GPU stage is known, so
+ *   a pipeline that is still filling does not count as starved.
+ * - If the rates of both sides are known, an item moves only if it would finish sooner on the other side. Of these
+ *   items, the smallest move first. So a move delays neither the moved item nor the items that stay.
  * - Moving items from a congested GPU gains at most `supply / demand - 1`. Moving items to a starving GPU gains at most
  *   `demand / supply - 1`. Nothing moves if the gain would not exceed `margin`.
- * - While a rate is unknown, only the smallest item moves, so that the rate can be measured.
+ * - While a rate is unknown, items move one at a time, the smallest first, so that the rate can be measured.
  * - When no more items will arrive, items that would finish sooner on the CPU move there in any mode, if the rates are
  *   known.
- * - If the GPU is lost (has no lanes), all its items move to the CPU in any mode, the oldest first.
+ * - If the GPU is lost (has no lanes), the waiting items of the GPU stage move to idle CPU lanes in any mode, the
+ *   oldest first.
  *
  * Work is O(moves · waiting · lanes), where the edge bounds the number of waiting items.
  *
@@ -201,8 +204,8 @@ function movesThatPay(waiting: readonly number[], home: SideLoad, away: SideLoad
 }
 
 /**
- * For each waiting item that stays, the time at which it would finish on its home side. Each item starts on the lane
- * that is free first.
+ * Returns, for each waiting item, the time in milliseconds until the item would finish on its home side. Items in
+ * `moved` get `-Infinity`. Each of the other items starts on the lane that is free first.
  */
 function finishTimes(waiting: readonly number[], moved: ReadonlySet<number>, home: SideLoad): number[] {
   const rate = home.rate!;

@@ -8,13 +8,16 @@ import {
   type StageLoad,
 } from './migration-policy.ts';
 
-/** The role of a stage in migration. The home side of `upstream` is the CPU, and that of `downstream` is the GPU. */
+/**
+ * The role of a stage in migration. The home side, on which a stage normally runs, is the CPU for `upstream` and the
+ * GPU for `downstream`.
+ */
 export type MigrationRole = 'upstream' | 'downstream';
 
 /** A stage as its migration session sees it. The session decides which items the stage moves. */
 export interface Migratable {
   readonly edge: { readonly depth: number; readonly bytes: number; readonly capacity: Required<Occupancy> };
-  /** Whether an item waits to enter the edge into the stage. */
+  /** Whether the edge into the stage is full, or an item waits to enter the edge. */
   readonly blocked: boolean;
   /** Whether no more items will arrive at the stage. */
   readonly ending: boolean;
@@ -33,7 +36,7 @@ export interface Migratable {
  * What the stages of a migrator share during one run: the state of the migration policy, and whether the GPU is lost.
  */
 export class MigrationSession {
-  /** Number of items that both stages have finished. */
+  /** Total number of attempts to process an item that the two stages have finished, failed attempts included. */
   finished = 0;
   gpuLost = false;
 
@@ -116,7 +119,8 @@ export class MigrationSession {
 }
 
 /**
- * Size per millisecond that the home lanes of `upstream` deliver, in item sizes of `downstream`; undefined if unknown.
+ * Returns the rate at which the home lanes of `upstream` deliver work to `downstream`, or `undefined` if it is unknown.
+ * The unit is size per millisecond, in item sizes of `downstream`.
  */
 function supplyOf(upstream: Migratable, downstream: Migratable): number | undefined {
   const rate = throughput(upstream);

@@ -21,12 +21,15 @@ export const unmeasured: RateEstimate = { recent: [], cold: true };
 const WINDOW = 24;
 
 /**
- * An estimate expires when this many items have finished elsewhere since its latest item. The rate then counts as
- * unknown, so one item is moved to measure the rate again.
+ * An estimate expires when more than this many items, of all stages and sides, have finished since its latest item. The
+ * rate then counts as unknown, so one item is moved to measure the rate again.
  */
 const LIFETIME = 256;
 
-/** Minimum duration in milliseconds. Shorter durations cannot be told apart with the resolution of the clock. */
+/**
+ * Minimum duration of a measurement in milliseconds. Shorter durations are raised to this minimum, because the clock
+ * cannot resolve them.
+ */
 const SHORTEST_MS = 0.001;
 
 /** Returns the estimate with one more item. The very first item is dropped when the second item is added. */

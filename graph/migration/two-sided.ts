@@ -19,14 +19,17 @@ export type Side = 'gpu' | 'cpu';
 export interface MigratedOptions<A, B> {
   readonly gpu: ItemFunction<A, B>;
   readonly cpu: ItemFunction<A, B>;
-  /** Maximum number of items that each side processes at the same time, from 1. Default 1. */
+  /**
+   * Maximum number of items that run at the same time on the GPU (`gpuLanes`) or the CPU (`cpuLanes`), at least 1.
+   * Default 1.
+   */
   readonly gpuLanes?: number | undefined;
   readonly cpuLanes?: number | undefined;
   /** Capacity of the edge into the stage. Default: the number of lanes of both sides together. */
   readonly capacity?: number | Capacity | undefined;
   /**
-   * Returns the size of an item, above 0. A bound in bytes limits the total size of the items on the edge, and
-   * migration takes sizes as amounts of work. By default all items have the same size.
+   * Returns the size of an item, above 0. A bound of `capacity` in bytes limits the total size of the items on the
+   * edge. Migration treats the size of an item as its amount of work. By default all items have the same size.
    */
   readonly sizeOf?: ((item: A) => number) | undefined;
   /** Whether results have the order of the inputs, whichever side processed them. Default false. */
@@ -36,14 +39,20 @@ export interface MigratedOptions<A, B> {
   /**
    * What to do with an item that fails.
    *
-   * - `migrate`: the item runs again on the other side, so a function that fails must not change the item. If it fails
-   *   there too, it is given to `discard`. This is the default.
-   * - `stop`: the stream ends. The function owns the item and must free it.
+   * - `migrate`: the item runs again on the other side, so a function that fails must not change the item. If the item
+   *   fails on the other side too, it is given to `discard`. This is the default.
+   * - `stop`: the item does not run again. The function owns the item and must free it.
    */
   readonly onError?: 'migrate' | 'stop' | undefined;
-  /** Called with the error of an item that failed on both sides. The stream then continues without this item. */
+  /**
+   * Called with the error of an item that failed and does not run again. The stream then continues without the item. If
+   * `onFailed` is missing, the stream ends with the error.
+   */
   readonly onFailed?: ((error: GraphError) => void) | undefined;
-  /** Frees an input that no function was given. An error thrown by `discard` becomes a warning. */
+  /**
+   * Frees an input that was given to no function, or that failed while `onError` is `migrate`. An error thrown by
+   * `discard` becomes a warning.
+   */
   readonly discard?: ((item: A) => void) | undefined;
   /**
    * Frees a result that cannot be delivered, because the run ended early. An error thrown by `discardResult` becomes a
@@ -64,8 +73,8 @@ export interface MigratingTask<A> {
   readonly index: number;
   size: number;
   /**
-   * The side that processes the task now. Undefined when the work is done and only the delivery of the result is
-   * pending.
+   * The side that processes the task now. Undefined while the task waits for a lane, and while its result waits for
+   * delivery.
    */
   side?: Side | undefined;
   started: number;
@@ -78,7 +87,10 @@ interface Outcome<A, B> {
   readonly done?: { readonly result: B };
 }
 
-/** Numbers of items that were skipped, that ran again after a failure, and that ran on the other side. */
+/**
+ * Numbers of items that were skipped, that ran again after a failure, and that were moved from the home side to the
+ * other side.
+ */
 interface Migrations {
   skipped: number;
   retried: number;
@@ -86,8 +98,8 @@ interface Migrations {
 }
 
 /**
- * One subscription of a stage with two sides. It has an edge, lanes for the home side, and lanes for items that were
- * moved to the other side.
+ * One subscription of a stage with two sides (CPU and GPU). It has an edge, lanes for the home side (where items
+ * normally run), and lanes for items that were moved to the other side.
  */
 export class TwoSidedRun<A, B> implements Migratable {
   readonly edge: Channel<MigratingTask<A>>;
@@ -108,8 +120,8 @@ export class TwoSidedRun<A, B> implements Migratable {
   readonly #now: () => number;
   readonly #order: InOrder | undefined;
   /**
-   * Tasks that lanes have taken and whose results are not delivered yet: on the home side (`#atHome`), and on the other
-   * side (`#taken`).
+   * Tasks whose results are not delivered yet. `#atHome` contains tasks that lanes of the home side have taken.
+   * `#taken` contains tasks of the other side, including moved tasks that still wait for a lane.
    */
   readonly #atHome: Set<MigratingTask<A>> = new Set();
   readonly #taken: Set<MigratingTask<A>> = new Set();
@@ -217,8 +229,8 @@ export class TwoSidedRun<A, B> implements Migratable {
     const now = this.#now();
     const waiting = this.edge.held().map(({ size }) => size);
     const home = this.#sideLoad(this.#home, this.#atHome, this.homeLanes, now);
-    // If no lane waits for a task, the next stage holds up all lanes. In that case no task should be moved to these
-    // lanes.
+    // If no lane of the other side asks for a task, all these lanes are busy or are held up by the next stage. No task
+    // should move to them, so only the lanes in use are counted.
     const lanes = this.#asking === undefined ? this.#taken.size : lanesOf(this.#options, this.#away);
     const away = this.#sideLoad(this.#away, this.#taken, lanes, now);
     return this.#home === 'gpu' ? { waiting, gpu: home, cpu: away } : { waiting, gpu: away, cpu: home };
@@ -241,8 +253,8 @@ export class TwoSidedRun<A, B> implements Migratable {
   }
 
   /**
-   * Measures a task. The channel calls this function once per item, when the item arrives. Without `sizeOf`, every item
-   * counts 0 bytes on the edge.
+   * Measures a task. The channel calls this function whenever a task is pushed. Without `sizeOf`, every item counts 0
+   * bytes on the edge.
    */
   readonly #measure = (task: MigratingTask<A>): number => {
     const { sizeOf } = this.#options;

@@ -19,8 +19,8 @@ const PROCESS_NAMES = { cpu: 'CPU', gpu: 'GPU', either: 'CPU or GPU', edges: 'Ed
 /**
  * Writes a trace in Chrome's trace-event format, for `chrome://tracing` and Perfetto. Each side (CPU or GPU) is a
  * process, each lane of a node is a thread, and the contents of each edge are a counter track. Marks are instant
- * events. For a migrated item, an arrow leads from the decision to the item's work on the other side. Equal traces give
- * equal texts.
+ * events. For a migrated item, an arrow leads from the migration mark to the item's work on the other side. Equal
+ * traces give equal texts.
  *
  * Work is O(spans + samples + marks); each takes about 150 bytes of text.
  *
@@ -113,8 +113,8 @@ function spansByItem(spans: readonly WorkSpan[]): Map<string, WorkSpan[]> {
 }
 
 /**
- * The span of the work that followed a migration mark: work on the mark's item on the other side. Undefined for other
- * marks.
+ * Returns the first span after a migration mark in which the mark's item ran on the new side. Returns `undefined` if
+ * there is no such span, and for all other marks.
  */
 function targetOf({ node, time, name, detail }: TraceMark, spans: Map<string, WorkSpan[]>): WorkSpan | undefined {
   const side = /^migrate\/.*-to-(cpu|gpu)$/.exec(name)?.[1];
@@ -124,8 +124,9 @@ function targetOf({ node, time, name, detail }: TraceMark, spans: Map<string, Wo
 }
 
 /**
- * The events of an arrow from a mark to a span. An arrow must start and end inside slices, so the mark also becomes a
- * short slice. The slice starts on a whole microsecond, so that slices nest.
+ * Returns the events that draw an arrow from a mark to a span. An arrow must start and end inside slices (events with a
+ * duration), so the mark also becomes a slice of 1 µs. Such slices start on whole microseconds, so two of them never
+ * overlap in part.
  */
 function arrow(
   mark: TraceMark,
@@ -154,7 +155,10 @@ interface Thread {
   readonly tid: number;
 }
 
-/** Assigns numbers to threads by name: first the lanes of nodes, in the order of nodes in the graph. */
+/**
+ * Assigns numbers to threads by name. The lanes of nodes come first, in the order of nodes in the graph. Other threads
+ * get their numbers on first use.
+ */
 class Threads {
   readonly #tids: Map<string, { readonly side: keyof typeof PROCESSES; readonly name: string; readonly tid: number }> =
     new Map();

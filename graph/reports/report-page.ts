@@ -2,7 +2,10 @@ import { requireArguments } from '../../primitives/arguments.ts';
 import { aNumber, anArrayOf, aRecord, aText, eitherOf, type Kind, optional } from '../../primitives/kinds.ts';
 import { escapeMarkup, formatCount } from '../drawings/markup.ts';
 
-/** A section of a report. Text, table and drawing are optional, and are shown in this order. Texts are escaped. */
+/**
+ * A section of a report. `text`, `table` and `svg` are optional, and are shown in this order. All contents except `svg`
+ * are escaped.
+ */
 export interface ReportSection {
   readonly title: string;
   readonly text?: string | undefined;
@@ -17,7 +20,7 @@ export interface ReportTable {
   readonly rows: readonly (readonly (string | number)[])[];
 }
 
-/** Maximum number of rows of a table that the page shows. The page says how many rows are left out. */
+/** Maximum number of rows that the page shows of each table. The page says how many rows are left out. */
 const ROWS = 200;
 
 /** A page with a heading and sections. */

@@ -106,7 +106,10 @@ function edgesOf({ shape, counters }: Trace): EdgeCounters[] {
     });
 }
 
-/** A table with one row per node and kind of mark: how often such marks occurred, and when. */
+/**
+ * Returns a table with one row for each pair of a node and a mark name. A row shows how often the mark occurred, the
+ * times of its first and last occurrence, and the details of the first.
+ */
 function markTable({ marks, started }: Trace): ReportTable {
   const groups = new Map<string, TraceMark[]>();
   for (const mark of marks) {

@@ -1,8 +1,8 @@
 import type { Trace } from '../definition/shape.ts';
 
 /**
- * How busy a node was in each time slice, for each side: the time that the lanes were busy, as a fraction of the slice
- * (from 0 to 1, the mean of all lanes).
+ * How busy a node was, for each side (CPU and GPU) and each time slice. A value is the busy fraction of the slice, from
+ * 0 to 1, averaged over the lanes of the node.
  */
 export interface Utilisation {
   readonly cpu: Float64Array;
@@ -17,8 +17,8 @@ export interface Fullness {
 }
 
 /**
- * Computes the utilisation of `node` for `slices` equal parts of the trace. Work of the side `either` counts as CPU
- * work.
+ * Computes the utilisation of `node` in each of `slices` equal time slices of the trace. Spans whose `runsOn` is
+ * `either` count as CPU work.
  */
 export function utilisationOf({ started, ended, spans, shape }: Trace, node: string, slices: number): Utilisation {
   const own = spans.filter((span) => span.node === node);
@@ -34,7 +34,7 @@ export function utilisationOf({ started, ended, spans, shape }: Trace, node: str
   return busy;
 }
 
-/** Computes the number of items on `edge` for `slices` equal parts of the trace. */
+/** Computes the number of items on `edge` in each of `slices` equal time slices of the trace. */
 export function fullnessOf({ started, ended, occupancy }: Trace, edge: string, slices: number): Fullness {
   const samples = occupancy.filter((sample) => sample.edge === edge);
   const width = (ended - started) / slices;

@@ -5,11 +5,13 @@ import type { GraphObserver } from '../run/observer.ts';
 
 export interface TraceOptions {
   /**
-   * Maximum number of events of each kind: spans, samples and marks. The latest ones are kept. Default 200,000, which
-   * takes about 20 MB for each of the three kinds.
+   * Maximum number of events of each kind (spans, samples and marks). If there are more, the oldest events are dropped.
+   * Default 200,000, which takes about 20 MB for each of the three kinds.
    */
   readonly limit?: number | undefined;
-  /** Returns the time in milliseconds, for the start of the trace. Default `performance.now`. */
+  /**
+   * Returns the current time in milliseconds. Called once, for the start time of the trace. Default `performance.now`.
+   */
   readonly now?: (() => number) | undefined;
 }
 

@@ -9,15 +9,15 @@ import type { Parcel } from './parcel.ts';
 export interface NodeContext<C> extends ItemContext {
   /** The context given to `run()`. Reading it throws `GraphError` `graph/no-context` if no context was given. */
   readonly ctx: C;
-  /** Number of the attempt to process the item, from 1. A retry increases it by 1. */
+  /** Number of the current attempt to process the item, starting at 1. Each retry increases the number by 1. */
   readonly attempt: number;
   /** Adds a mark with the current time to the trace of the run. */
   mark(name: string, detail?: Readonly<Record<string, unknown>>): void;
 }
 
 /**
- * Processes one item. If the function succeeds, it owns the item and must free it. If it fails, the graph still owns
- * the item: it can retry the item, and in the end discards it.
+ * Processes one item. A function that succeeds owns the item and must free it. If the function fails, the graph still
+ * owns the item: the graph can retry the item, and in the end discards it.
  */
 export type NodeFunction<A, B, C> = (item: A, context: NodeContext<C>) => Promise<B> | B;
 
@@ -33,8 +33,8 @@ export const SKIPPED: unique symbol = Symbol('quadrille.skipped');
 export type Skipped = typeof SKIPPED;
 
 /**
- * Wraps `work` in its error policy, which counts, retries, skips and reports items. The wrapped function rejects only
- * if the run must end.
+ * Returns a function that runs `work` under its error policy: it counts, retries, skips and reports items. The returned
+ * function rejects only if the run must end.
  */
 export function underPolicy<A, B>(
   node: NodeRun,
@@ -166,7 +166,10 @@ export function passOver<A>(
   return error;
 }
 
-/** Discards an item after the run has ended. Throws, because there is no result; nobody receives the error. */
+/**
+ * Discards an item after the run has ended. Then throws, because there is no result to return. The run has ended, so
+ * nobody receives the error.
+ */
 function abandonItem<A>(node: NodeRun, parcel: Parcel<A>, { signal }: ItemContext): never {
   discard(node, parcel);
   throw signal.reason;

@@ -37,17 +37,14 @@ export interface Occupancy {
 }
 
 export interface ChannelOptions<T> extends Capacity {
-  /**
-   * Returns the bytes of an item, 0 or more. Called once per item, when the item is pushed. Required if `bytes` is
-   * bounded.
-   */
+  /** Returns the bytes of an item, 0 or more. Called at every `push` and `tryPush`. Required if `bytes` is given. */
   readonly sizeOf?: ((item: T) => number) | undefined;
   /**
    * Frees an item that will never be taken. Called once for each such item. An error thrown by `onDiscard` becomes a
    * warning.
    */
   readonly onDiscard?: ((item: T) => void) | undefined;
-  /** If aborted, closes the channel with the signal's reason. */
+  /** When this signal is aborted, the channel closes with the signal's reason as the error. */
   readonly signal?: AbortSignal | undefined;
   /** Name of the channel in errors. */
   readonly name?: string | undefined;
@@ -70,8 +67,8 @@ const CHANNEL: Kind = someOptions<ChannelOptions<never>>({
  *   once. This holds even if the channel is closed or aborted while the push waits.
  * - An item larger than the byte bound enters when the channel is empty; otherwise it would wait for ever. So
  *   `peakBytes` is at most the larger of the byte bound and the largest item.
- * - After `close()`, queued items can still be taken. `close(error)` discards them, and all pending and later calls
- *   reject.
+ * - After `close()`, queued items can still be taken. `close(error)` discards the queued items, and all pending and
+ *   later calls of `push` and `take` reject.
  *
  * @example
  * ```ts
@@ -89,11 +86,11 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
   /** The bounds. A missing bound is `Infinity`. */
   readonly capacity: Required<Occupancy>;
   /**
-   * Emits the number of items and bytes in the channel: at once, and after every change. Completes when the channel is
-   * closed and empty.
+   * Emits the number of items and bytes in the channel, on subscription and after every change. Completes when the
+   * channel is closed and empty.
    */
   readonly occupancy$: Observable<Occupancy>;
-  /** Number of items in the channel, without those whose push still waits for room. */
+  /** Number of items in the channel. Items whose `push` still waits for room are not counted. */
   depth = 0;
   /** Bytes of the items in the channel. */
   bytes = 0;
@@ -155,7 +152,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     });
   }
 
-  /** The items in the channel, oldest first, without those whose push still waits for room. */
+  /** Returns the items in the channel, oldest first. Items whose `push` still waits for room are not included. */
   held(): readonly T[] {
     return this.#queue.slice(0, this.depth).map(({ item }) => item);
   }
@@ -195,7 +192,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
 
   /**
    * Closes the channel to new items. Queued items can still be taken. If `error` is given, discards the queued items
-   * and rejects all waiting calls with the error.
+   * and rejects all waiting calls of `push` and `take` with the error.
    */
   close(error?: unknown): void {
     const over = this.#closed !== undefined && (this.#closed.error !== undefined || this.#queue.length === 0);
@@ -334,7 +331,8 @@ interface Taker<T> {
 }
 
 /**
- * The bounds as numbers, with `Infinity` for a missing bound. Throws if no item could enter, or if `sizeOf` is missing.
+ * Returns the bounds as numbers, with `Infinity` for a missing bound. Throws if a bound is invalid, if neither bound is
+ * finite, or if `bytes` is given without `sizeOf`.
  */
 export function checkedCapacity<T>({ items, bytes, sizeOf, name }: ChannelOptions<T>): Required<Occupancy> {
   const capacity = { items: items ?? Number.POSITIVE_INFINITY, bytes: bytes ?? Number.POSITIVE_INFINITY };

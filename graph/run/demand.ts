@@ -1,8 +1,8 @@
 import type { Subscriber } from 'rxjs';
 
 /**
- * Tells a source upstream whether the next stage downstream has room at the moment. Demand is a current level, not a
- * credit per item. So if a `filter` on the way drops an item, no credit is lost.
+ * Tells a source upstream whether the next stage downstream has room at the moment. Demand is not a number of items
+ * that the source may still send. So no demand is lost if a `filter` on the way drops an item.
  */
 export interface Demand {
   hasRoom(): boolean;
