@@ -39,7 +39,7 @@ export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {
   readonly crs?: string | undefined;
   /**
    * Whether the coordinates of `crs` are longitudes and latitudes. Default: true for the systems that
-   * {@link isGeographicCrs} recognizes, else false.
+   * `isGeographicCrs` recognizes, else false.
    */
   readonly geographic?: boolean | undefined;
   /**

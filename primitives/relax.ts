@@ -321,8 +321,8 @@ interface PlacedGrids {
   /** Three words: the total number of cells of all grids, the maximum width and the maximum height. */
   readonly total: Memory;
   /**
-   * A word that is 0 if there are enough cells for the grids, and otherwise is so large that the capacity check on it
-   * fails. Only needed if only the device knows the number of cells.
+   * A word that is 0 if the grids have enough cells. Otherwise the word is 2³² − 1, so the capacity check on the word
+   * fails. Undefined if the host knows the number of cells, because the check then uses `total`.
    */
   readonly missing: Memory | undefined;
 }
@@ -344,7 +344,10 @@ function saturatingSum(a: U32, b: U32): U32 {
   return select(sum, u32(2 ** 32 - 1), sum.lt(a));
 }
 
-/** A program that returns the first cell, width and height of a grid, for sizes that are given as columns. */
+/**
+ * Makes a program that returns the first cell, the width and the height of a grid. The widths, the heights or both are
+ * columns.
+ */
 function gridsOfSizes(common: Common, sizes: GridSizes, length: Column['length']): Program {
   const column = (size: Column<'u32'> | number) => (typeof size === 'number' ? constant(u32, size, length) : size);
   const columns = { width: column(sizes.width), height: column(sizes.height) };
@@ -357,7 +360,8 @@ interface SizeColumns {
 }
 
 /**
- * Places the cells of the grids one after another, and starts the checks that the grids are not too many or too large.
+ * Places the cells of the grids one after another. Starts the checks that the total number of cells, the maximum width
+ * and the maximum height are within their limits.
  */
 function placeGrids(
   { context, cells, maxWidth, maxHeight }: Common,
@@ -389,15 +393,15 @@ function placeGrids(
   return { first, total, missing };
 }
 
-/** The number of cells of a grid. If the product overflows, the largest u32. */
+/** The number of cells of a grid, or 2³² − 1 if the product of width and height overflows. */
 function cellsOf(width: U32, height: U32): U32 {
   const isTooLarge = height.gt(u32(2 ** 32 - 1).div(width.max(1)));
   return select(width.mul(height), u32(2 ** 32 - 1), isTooLarge);
 }
 
 /**
- * Compares the number of cells that the grids need with the number of available cells, which only the device knows. The
- * result is 0 if there are enough cells.
+ * Compares the number of cells that the grids need with the number of available cells, which only the device knows.
+ * Returns the memory of a word that is 0 if there are enough cells, and 2³² − 1 otherwise.
  */
 function findMissing(context: Context, cells: DeviceLength, total: Memory): Memory {
   const missing = context.allocate(1);
@@ -409,7 +413,10 @@ function findMissing(context: Context, cells: DeviceLength, total: Memory): Memo
   return missing;
 }
 
-/** A program that returns the first cell, width and height of a grid. Grids that do not fit have no cells. */
+/**
+ * Makes a program that returns the first cell, the width and the height of a grid. If a grid does not fit, the program
+ * returns 0 as its width and height.
+ */
 function gridsProgram(
   { context, cells, maxWidth, maxHeight }: Common,
   { width, height }: SizeColumns,
@@ -421,8 +428,8 @@ function gridsProgram(
     const count = cellsOf(wide, high);
     const room = loader.length(cells);
     const [widest, highest] = [loader.length(countIn(total, 1, maxWidth)), loader.length(countIn(total, 2, maxHeight))];
-    // These words are read, although they change nothing if the checks pass, so that the result derives from the
-    // checks.
+    // If the capacity checks pass, `all` and `none` do not change the result. The program reads them only so that the
+    // result derives from the checks.
     const all = missing === undefined ? loader.length(countIn(total, 0, cells as number)) : room;
     const none = missing === undefined ? u32(0) : (loader.load([cellColumn(missing, 'u32', 0)], u32(0))[0] as U32);
     const fits = wide
@@ -461,8 +468,8 @@ function around(step: FunctorDescription): readonly NeighbourOffset[] {
 }
 
 /**
- * A program that computes the next state and the change of a cell, from its state, its other columns and the states of
- * its neighbours.
+ * Makes a program that computes the next state of a cell and the change of this state. The program takes the state of
+ * the cell, the further columns at the cell, and the states of the neighbours.
  */
 function stepProgram(
   context: Context,

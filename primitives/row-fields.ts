@@ -5,7 +5,7 @@ import { assemble, flatten, leafTypes, type Scalar, type Shape, type Tree } from
 import type { Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
 
-/** Fields of a row: a column or table for each name. */
+/** The fields of the rows of a table, by name. A field is a column, or a table with fields of its own. */
 export type Fields = { readonly [name: string]: Table };
 
 type Values = readonly Value<ScalarType>[];
@@ -51,8 +51,8 @@ function mapFields<A, B>(fields: { readonly [name: string]: A }, change: (field:
 }
 
 /**
- * The arguments of a functor, in the order of its parameters. They are chosen from the scalars of the state and of the
- * fields.
+ * The arguments of a functor, in the order of its parameters. For each parameter, the scalars of the state or of the
+ * row's fields with the parameter's name are taken.
  */
 export function argumentsOf(
   { parameters }: FunctorDescription,
@@ -66,7 +66,10 @@ export function argumentsOf(
   return leavesOf(splitParameters(parameters).values, given as Tree<Value<ScalarType>>);
 }
 
-/** The leaves of a tree, in depth-first order of a shape. Throws if the tree lacks a field of the shape. */
+/**
+ * The leaves of a tree that belong to a shape, in the depth-first order of the shape. Throws if the tree lacks a field
+ * of the shape.
+ */
 export function leavesOf<L>(shape: Shape, tree: Tree<L>): L[] {
   return flatten<L>(shape, tree, (path) => {
     throw new RangeError(`no ${path}`);

@@ -8,19 +8,21 @@ import { type AnyMonoid, monoidProgram } from './monoid.ts';
 import { type FusedScan, fusedScan } from './scan.ts';
 
 /**
- * Commands for algorithms that need a launch which no combination of primitives makes. One launch computes several
- * results for each row and writes each result to any element of a column. Algorithms that use these commands need not
- * depend on backends.
+ * Commands for algorithms whose launches cannot be built from primitives. One launch computes several results for each
+ * row, and writes each result to any element of a column. With these commands, algorithms need not depend on backends.
  */
 
-/** The place in a stored column where one result of every row is written. */
+/** Says which result of a row is written, and to which element of a stored column. */
 export interface ResultStore {
   readonly to: Column;
-  /** Number of the result to store. */
+  /** The position of the stored result among the results of the row. */
   readonly value: number;
-  /** Number of the result that is the index of the element to write. By default, the index of the row. */
+  /**
+   * The position of the result that holds the index of the element to write. By default, the element has the index of
+   * the row.
+   */
   readonly index?: number;
-  /** Number of the result that says whether to write. By default, the result is always written. */
+  /** The position of the bool result that says whether to write. By default, every row writes. */
   readonly guard?: number;
   /** A constant that is added to the index of the element; 0 by default. */
   readonly shift?: number;
@@ -45,8 +47,8 @@ export function storeResults(
 }
 
 /**
- * Folds the results of all rows, which are operands of a monoid, and writes the combination to memory, starting at a
- * given word.
+ * Combines the results of all rows with a monoid: the results of a row are one operand. Writes the combination to
+ * `into`, starting at word `word`.
  */
 export function foldResults(
   name: string,
@@ -79,8 +81,8 @@ function storesOf(stores: readonly ResultStore[]): Store[] {
 }
 
 /**
- * Copies 32-bit words of the host into a stored column, starting at an element. The caller may change the words
- * afterwards.
+ * Copies 32-bit words of the host into a stored column, starting at element `from`. The caller may change `words` after
+ * the call.
  */
 export function writeWords(context: Context, column: Column, from: number, words: Uint32Array): void {
   const { buffer, offset } = destination(column);

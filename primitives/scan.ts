@@ -34,14 +34,17 @@ export interface FusedScan {
   readonly monoid: AnyMonoid;
   /** Computes the element at an index, as the scalars of the monoid's shape. */
   readonly element: (index: U32, loader: Loader) => Values;
-  /** Computes the results at an index from the exclusive and the inclusive prefix. */
+  /** Computes the results at an index from the exclusive and the inclusive prefix at this index. */
   readonly emit: (index: U32, exclusive: Values, inclusive: Values, loader: Loader) => Values;
   readonly emitted: readonly ScalarType[];
   readonly stores: readonly Store[];
   /** Where to write the combination of all elements: one word for each scalar of the monoid's shape. */
   readonly total?: Memory;
   readonly form?: ScanForm;
-  /** Cache keys for the code of `element` and `emit`. If given, the functions need not run again for equal keys. */
+  /**
+   * Cache keys for the code that `element` and `emit` generate. If the cache already has code for a key, the function
+   * is not called again.
+   */
   readonly keys?: { readonly element: FusionKey; readonly emit: FusionKey };
 }
 

@@ -27,7 +27,7 @@ import { constant, sequence } from './sequence.ts';
 /** Options of {@link scatter} and {@link scatterIf}. */
 export interface ScatterOptions extends ContextOption {
   /**
-   * Initial values of the result: row j starts as row j of this table, or as zero past the table's length. Rows that
+   * Initial values of the result: row j starts as row j of this table, or as zero if this table has no row j. Rows that
    * are written replace these values. Without `onto`, the initial values are zero. The table itself is not changed.
    */
   readonly onto?: Table;
@@ -139,16 +139,16 @@ function columnsUnder(primitive: string, rows: Table, onto: Table): Column[] {
 }
 
 /**
- * Combines row i with row `indices[i]` of `onto`, in place: `onto[indices[i]] = onto[indices[i]] ⊕ values[i]`. Records
- * are combined field by field. Any number of rows may have the same index. Rows whose index is not below the length of
- * `onto` are ignored.
+ * Combines row i of `values` with row `indices[i]` of `onto`, in place:
+ * `onto[indices[i]] = onto[indices[i]] ⊕ values[i]`. Records are combined field by field. Any number of rows of
+ * `values` may have the same index. Rows whose index is not below the length of `onto` are ignored.
  *
  * - Work O(n), span O(n) if all indices are equal. Deterministic: the operations are commutative and exact.
  * - `add` is modulo 2³². Accepts device counts (lengths that only the device knows).
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (indices[i] < onto.length) onto[indices[i]] ^= values[i]`.
  *
- * @throws {@link ArgumentError} if `onto` is a view or packed, has other columns than the values or the same column
- * twice, or if the rows read a column that is written.
+ * @throws {@link ArgumentError} if `onto` is a view or packed, if the columns of `onto` do not match those of `values`,
+ * if `onto` contains a column twice, or if `values` or `indices` read a column of `onto`.
  * @example
  * const bits = ctx.column(Uint32Array.of(0, 0));
  * scatterReduce(ctx.column(Uint32Array.of(1, 2, 4)), ctx.column(Uint32Array.of(1, 1, 0)), 'xor', bits);

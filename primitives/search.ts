@@ -10,7 +10,10 @@ import { requireOptions } from './options.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
 export interface SearchOptions {
-  /** Whether the keys are in descending order. If so, a key comes before a needle if the key is greater. */
+  /**
+   * Whether the keys are in descending order. If so, the keys before a needle are those that are greater than the
+   * needle.
+   */
   readonly descending?: boolean;
 }
 
@@ -76,12 +79,15 @@ function bound<K extends SortKeys>(
   return viewColumn(context, 'u32', commonLength(needleWords, primitive), view);
 }
 
-/** Maximum number of rounds of a bisection among 2³² − 1 numbers, because every round halves their number. */
+/**
+ * A bisection among 2³² − 1 numbers takes at most this many rounds, because every round halves the range that is left.
+ */
 const BISECTIONS = 32;
 
 /**
- * Finds the first number in `[from, to)` for which `isBefore` is false, by bisection; `to` if there is none. `isBefore`
- * must be true for all smaller numbers and false for all larger ones.
+ * Finds the first number in `[from, to)` for which `isBefore` is false, by bisection. Returns `to` if `isBefore` is
+ * true for all of these numbers. `isBefore` must be true for all numbers below the returned number, and false for the
+ * others.
  */
 export function partitionPoint(from: U32, to: U32, isBefore: (number: U32) => Bool): U32 {
   const first = Var(from);

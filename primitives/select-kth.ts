@@ -44,14 +44,14 @@ const OPTIONS: FieldKinds<SelectOptions> = { descending: aFlag, context: anythin
 
 /**
  * The key at position `k` of the sorted keys, counted from 0, or one key for each of several positions. The result is
- * `sort(keys)[k]`, found without sorting. It is a column on the device, and the call does not wait. The order and the
- * types of keys are those of {@link sort}.
+ * `sort(keys)[k]`, found without sorting. The result is a column on the device, and the call does not wait. The order
+ * and the types of keys are those of {@link sort}.
  *
- * The sought key is determined 8 bits at a time, the most significant bits first. A histogram counts the next 8 bits
- * of all keys that start with the bits known so far. The prefix sums of these counts show which 8 bits the sought key
- * has. For a single position, every 8 bits take one pass over the keys and a scan of 256 counts. For several
- * positions, a trie finds for each key the positions whose sought keys have known bits equal to the first bits of the
- * key.
+ * The sought key is determined 8 bits at a time, the most significant bits first. A histogram counts the next 8 bits of
+ * all keys that start with the bits known so far. The prefix sums of these counts show which 8 bits the sought key has.
+ * For a single position, every 8 bits take one pass over the keys and a scan of 256 counts. For several positions, the
+ * known bits of all sought keys form a trie. In the trie, each key looks up the sought keys with which it shares the
+ * known bits.
  *
  * - Work O(n · bits / 8), span O(bits / 8 · log n). The keys are read once for every 8 bits, so materialize a costly
  *   view first. Memory is taken only for counts. For more than 256 positions in one call, the keys are sorted instead.
@@ -82,12 +82,15 @@ export function selectKth<K extends SortKeys>(keys: K, k: number | Column<'u32'>
 }
 
 /**
- * Maximum number of keys for which a prepared pipeline is used, in order to save host time. For more keys, the host
- * issues the passes faster than the device runs them, so saving host time would not help.
+ * Up to this number of keys, a prepared pipeline is used to save host time. For more keys, the host issues the passes
+ * faster than the device runs them, so saving host time would not help.
  */
 const MAX_KEYS_OF_STEP = 2 ** 20;
 
-/** A prepared pipeline that finds the key at a single position. It serves all stored keys up to a capacity. */
+/**
+ * A prepared pipeline that finds the key at a single position. It works for any number of stored keys up to a capacity.
+ * Undefined if the keys are views or their capacity is too large.
+ */
 function selectingStep(context: Context, keys: SortKeys, { descending = false }: SelectOptions) {
   const columns = columnsOf(keys as Table);
   const max = capacityFor(columns[0]!);
@@ -164,7 +167,7 @@ function requirePlace(k: number, length: Length): number {
   throw wrongArgument('selectKth', 'k, a position among the sorted keys', k, expected, { code: 'select/place' });
 }
 
-/** Maximum number of positions that are selected. For more positions, the keys are sorted. */
+/** Up to this number of positions, keys are selected without sorting. For more positions, the keys are sorted. */
 const MAX_PLACES = 256;
 
 function selectPlaces<K extends SortKeys>(
@@ -200,8 +203,8 @@ function lastOr(places: Column<'u32'>, length: Length): Column<'u32'> {
 }
 
 /**
- * For every position, the row of its key in the results; an invalid row for a position past the last key, so that its
- * result is zero.
+ * For every position, the row of the results that contains its key. For a position past the last key, the row is
+ * `NONE`. No result has this row, so reading it gives zero.
  */
 function rowOfPlace(places: Column<'u32'>, length: Length): Column<'u32'> {
   const view = fuse(
@@ -228,7 +231,7 @@ interface SoughtKey {
   readonly words: readonly Column<'u32'>[];
 }
 
-/** The words of the key at one position; `rank` is a column of one row that contains this position. */
+/** Finds the words of the key at one position. `rank` is a column of one row that contains this position. */
 function findOne(context: Context, words: readonly Column<'u32'>[], rank: Column<'u32'>): readonly Column<'u32'>[] {
   let sought: SoughtKey = { rank, words: words.map(() => constant(u32, 0, 1)) };
   for (let level = 0; level < 4 * words.length; level++) sought = learnDigit(context, words, sought, level);
@@ -258,7 +261,7 @@ function learnDigit(
       emit: (digit, exclusive, inclusive, loader) => {
         const [before, upTo] = [...exclusive, ...inclusive] as [U32, U32];
         const [place, bits] = loader.load([rank, known[word]!], u32(0)) as [U32, U32];
-        // If there are no keys, no count exceeds the position, and the last digit is taken.
+        // If there are no keys, no count exceeds the rank, and the last digit is taken.
         const isFound = before.le(place).and(place.lt(upTo).or(digit.eq(DIGITS - 1)));
         return [isFound, u32(0), place.sub(before), bits.or(digit.shl(loader.uniform('u32', shift)))];
       },
@@ -278,7 +281,8 @@ function learnDigit(
 }
 
 /**
- * The digit (8 bits) of every key at a level; `NONE` for keys that do not start with the known bits above the level.
+ * For every key, the digit (8 bits) at `level`, where level 0 is the most significant digit. `NONE` for keys whose
+ * digits before `level` differ from the known bits.
  */
 function digitsOf(words: readonly Column<'u32'>[], known: readonly Column<'u32'>[], level: number): Column<'u32'> {
   const view = fuse(
@@ -299,7 +303,7 @@ function digitAt(key: readonly U32[], level: number): U32 {
   return key[level >> 2]!.shr(shiftAt(level)).and(DIGITS - 1);
 }
 
-/** The search state for the keys at several positions. */
+/** The search state for the keys at several positions, with one row for each position. */
 interface Sought {
   /** The group of each position. Positions whose sought keys have the same known bits are in the same group. */
   readonly group: Column<'u32'>;
@@ -309,7 +313,7 @@ interface Sought {
   readonly words: readonly Column<'u32'>[];
 }
 
-/** The words of the keys at the positions in `rank`. */
+/** Finds the words of the keys at the positions in `rank`. */
 function findAll(context: Context, words: readonly Column<'u32'>[], rank: Column<'u32'>): readonly Column<'u32'>[] {
   const tries = fill(context, u32, 0, 4 * words.length * DIGITS * rank.capacity);
   const zero = constant(u32, 0, rank.length);
@@ -319,8 +323,8 @@ function findAll(context: Context, words: readonly Column<'u32'>[], rank: Column
 }
 
 /**
- * Finds the next digit (8 bits) of all sought keys. Counts the digits of the keys in every group, and records in
- * `tries` to which group of the next level the keys with each digit belong.
+ * Finds the next digit (8 bits) of all sought keys by counting the digits of the keys in every group. For each group
+ * and each digit that a sought key has, `tries` records the group at the next level.
  */
 function narrow(
   context: Context,
@@ -339,7 +343,7 @@ function narrow(
     const next = context.materialize(map(nextOf, { group, target, bin, word: known[word]!, upTo, shift }));
     const first = level * bins;
     const branch = map(plusUniform, { x: next.bin, by: first });
-    // After the last level, groups are no longer needed.
+    // At the last level, `tries` is not written, because no further level reads the groups.
     if (level < 4 * words.length - 1) scatterReduce(sequence(rank.length, 1), branch, 'max', tries);
     return {
       group: map(groupOf, { branch, tries }),
@@ -352,8 +356,8 @@ function narrow(
 const shiftAt = (level: number): number => 24 - 8 * (level & 3);
 
 /**
- * The bin in which a key is counted at a level, which depends on its group and on its digit at this level. The
- * preceding digits of the key determine its group. `NONE` if the key is in no group.
+ * For every key, the bin in which it is counted at a level. The group of the key and the digit of the key at this level
+ * determine the bin. The digits before this level determine the group. `NONE` if the key is in no group.
  */
 function binsAt(words: readonly Column<'u32'>[], tries: Column<'u32'>, bins: number, level: number): Column<'u32'> {
   const firsts = Array.from({ length: level }, (_, above) => above * bins);
@@ -384,7 +388,7 @@ function binsAt(words: readonly Column<'u32'>[], tries: Column<'u32'>, bins: num
   return viewColumn(tries.context, 'u32', words[0]!.length, view);
 }
 
-/** Whether two keys have the same digits at all levels before the given one. */
+/** Whether two keys have the same digits at all levels before `level`. */
 function agree(key: readonly U32[], other: readonly U32[], level: number): Bool {
   const last = level >> 2;
   const whole = key.slice(0, last).map((word, i) => word.eq(other[i]!));
@@ -393,8 +397,8 @@ function agree(key: readonly U32[], other: readonly U32[], level: number): Bool 
 }
 
 /**
- * The number of counted keys before a sought key: all keys of earlier groups, and `rank` keys of the sought key's own
- * group.
+ * The number of counted keys before a sought key: all keys of the groups with smaller numbers, and `rank` keys of the
+ * sought key's own group.
  */
 const targetOf = fn('targetOf', { group: u32, rank: u32, upTo: array(u32) }, u32, ({ group, rank, upTo }) =>
   upTo.at(group.mul(DIGITS).sub(1)).add(rank),

@@ -39,7 +39,8 @@ export function sequence(length: Length, start = 0, step = 1): Column<'u32'> {
 }
 
 /**
- * The sequence 0, 1, 2 … as the index itself. Without arithmetic on the index, backends can recognize sequential reads.
+ * The sequence 0, 1, 2 …, for which every row returns its own index. The index is returned without arithmetic, so
+ * backends can recognize sequential reads.
  */
 function indices(length: Length): Column<'u32'> {
   const view = fuse('sequence', [], ['u32'], (index) => [index], { by: [indices], columns: [], values: [] });
@@ -52,7 +53,8 @@ function requireWhole(name: string, value: number): void {
 }
 
 /**
- * The same value of a shape in every row, as a view that belongs to no context. Another value needs no new compilation.
+ * A view that has the same value in every row and belongs to no context. Another value of the same shape needs no new
+ * compilation.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. The length may be a device count (a length that only the
  *   device knows).
@@ -67,7 +69,7 @@ export function constant<S extends Shape>(shape: S, value: PlainOf<S>, length: L
 }
 
 /**
- * A stored table with the same value of a shape in every row. {@link constant} returns such a table as a view.
+ * A stored table that has the same value in every row. {@link constant} returns a view with the same contents.
  *
  * - Work O(n), span O(1). Deterministic. The length may be a device count (a length that only the device knows).
  * - Equivalent loop: `out.fill(value)`.

@@ -42,8 +42,8 @@ export interface BorrowOptions<E extends BufferElements> {
   readonly bytes?: number | undefined;
   /**
    * The number of elements. By default, as many as fit into the bytes. If only the device knows the number, pass the
-   * buffer word in which it is stored. The word is read at this call, in the order of the queue, and limited to the
-   * number of elements that fit.
+   * buffer word in which it is stored. The call queues a copy of the word, so later changes of the word have no effect.
+   * The number is limited to the number of elements that fit.
    */
   readonly count?: number | BufferCount | undefined;
 }
@@ -58,7 +58,9 @@ export interface LendOptions {
   readonly alignment?: number | undefined;
 }
 
-/** The elements of a column in a GPU buffer, which the owner of the device may read until `release` is called. */
+/**
+ * A GPU buffer with the elements of a column. The owner of the device may read the elements until `release` is called.
+ */
 export interface LentColumn extends Disposable {
   /**
    * The GPU buffer. Reading this property after the device was lost throws the reason of the loss. After the release,
@@ -67,24 +69,21 @@ export interface LentColumn extends Disposable {
   readonly buffer: GpuBuffer;
   /** The byte of the buffer at which the elements start. */
   readonly offset: number;
-  /**
-   * The number of bytes of all elements. If only the device knows how many elements there are, the bytes of the
-   * capacity.
-   */
+  /** The size of all elements in bytes. If only the device knows the number of elements, the size of the capacity. */
   readonly bytes: number;
   /** How the elements are stored. */
   readonly type: BufferElements;
   /**
-   * The number of elements, or the buffer word in which this number is stored, if only the device knows it. The next
-   * four words are 1, 0, 0 and 0. So the five words are a record for `drawIndirect` and `drawIndexedIndirect`, with the
-   * number of elements as the number of vertices, and one instance.
+   * The number of elements. If only the device knows this number, `count` is the buffer word in which it is stored. The
+   * four words after this word are then 1, 0, 0 and 0. So the five words are a record for `drawIndirect` and
+   * `drawIndexedIndirect`, with the number of elements as the number of vertices, and one instance.
    */
   readonly count: number | BufferCount;
   /** Aborted if the buffer is lost before its release. The reason is the error that caused the loss. */
   readonly lost: AbortSignal;
   /**
-   * Ends the use of the buffer, whose memory may then be used for other columns. Releasing twice has no effect. Work
-   * that was submitted before still reads the elements.
+   * Ends the use of the buffer, whose memory may then be used for other columns. Releasing twice has no effect. GPU
+   * work that was submitted before the release still reads the elements.
    */
   release(): void;
 }
@@ -144,7 +143,10 @@ export function borrowColumn<E extends BufferElements>(
   return (type === 'bool' ? truths(column, memory) : column) as Column as Column<ElementsType<E>>;
 }
 
-/** A bool view that is true where a word is not 0, because the library expects bools as 0 and 1. */
+/**
+ * A bool view that is true where a word is not 0. The library stores bools as 0 and 1, but the user's words may have
+ * other values.
+ */
 function truths(words: Column, memory: Memory): Column<'bool'> {
   const { context, length } = words;
   const view = fuse('borrow', [], ['bool'], (index, _, loader) => [(loader.load([words], index)[0] as U32).ne(0)]);
@@ -183,7 +185,7 @@ export function lendColumn(sharing: SharingContext, column: Column, options: Len
   const letGo = (): void => held.splice(0).forEach(sharing.letGo);
   const lost = new AbortController();
   const onLost = (reason: unknown): void => lost.abort(reason);
-  /** Holds memory that nothing else uses, so that the memory is freed when the hold ends. */
+  /** Holds memory and gives up all other use of it, so that the memory is freed when the hold ends. */
   const holdAlone = (memory: Memory): Memory => {
     hold(memory);
     sharing.release(memory);
@@ -236,8 +238,8 @@ function isAligned({ source, type }: Column, alignment: number): boolean {
 }
 
 /**
- * The record for `drawIndirect` and `drawIndexedIndirect`: the count as the number of vertices, one instance, and
- * zeros.
+ * Makes the record for `drawIndirect` and `drawIndexedIndirect`: `length` as the number of vertices, 1 as the number of
+ * instances, and zeros.
  */
 function drawRecord({ context, backend, allocate }: SharingContext, length: DeviceLength): Memory {
   const words = 5;

@@ -14,8 +14,8 @@ import { fuse } from './columns/program.ts';
 import { wordsAtHand } from './columns/words.ts';
 
 /**
- * Rows `from` to `to − 1` of a table. Both bounds are limited to the table's length. Returns a view. A slice of stored
- * columns takes no time, even when it is read, because it only changes the offset in memory.
+ * Rows `from` to `to − 1` of a table. Both bounds are limited to the table's length. Returns a view. Slicing stored
+ * columns takes no time and copies nothing, because the slice refers to the same memory at another offset.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. If only the device knows the length of the table, only
  *   the device knows the length of the slice.

@@ -165,7 +165,7 @@ function sortRows<K extends SortKeys, V extends Table>(
 
 /**
  * Sorts 64-bit keys without values: first by the low word with the high word as payload, then by the high word with the
- * low word as payload.
+ * low word as payload. A word that contains no bits to sort by is skipped.
  */
 function sortPairsOfWords(
   context: Context,
@@ -200,8 +200,8 @@ function sortWords(
 }
 
 /**
- * The row indices in the order of the keys. Sorts by the least significant word first, then by the other words. Each
- * sort is stable.
+ * The row indices in the order of the keys. Sorts by one word after another, from the least to the most significant.
+ * Each sort is stable.
  */
 function permutationOf(
   context: Context,
@@ -222,8 +222,8 @@ function permutationOf(
 }
 
 /**
- * The words of the keys that contain bits to sort by, the least significant first, each with its range of bits. If no
- * word contains such bits, only the first word is returned.
+ * The words of the keys that contain bits to sort by, the least significant word first. Each word comes with its range
+ * of these bits. If no word contains such bits, only the least significant word is returned, with an empty range.
  */
 function sortedWords(columns: readonly Column[], { from, to }: BitRange): [Column, BitRange][] {
   const within = (bit: number): number => Math.min(32, Math.max(0, bit));

@@ -11,7 +11,7 @@ export function requireBoundary(boundary: Boundary, primitive = 'stencil'): void
   throw wrongArgument(primitive, 'the option boundary', boundary, boundaries.join(', '), { code: 'stencil/boundary' });
 }
 
-/** The position `at` of a cell in a line of `size` cells. */
+/** A line of `size` cells, and the position `at` of one cell in this line. */
 export interface Axis {
   readonly at: U32;
   readonly size: U32;
@@ -20,8 +20,8 @@ export interface Axis {
 }
 
 /**
- * The cell that a step reaches, and whether the step stayed inside the line. `inside` is undefined if the boundary does
- * not need it.
+ * The cell `place` to which a step leads, and whether the step stayed inside the line. `inside` is undefined if the
+ * boundary rule does not need it.
  */
 export interface AxisStep {
   readonly place: U32;
@@ -29,8 +29,8 @@ export interface AxisStep {
 }
 
 /**
- * The cell to read for the neighbour at distance `offset`, even if this neighbour is outside the line. No intermediate
- * sum exceeds 2³² − 1.
+ * The cell to read for the neighbour at distance `offset`. If the neighbour is outside the line, the boundary rule
+ * chooses another cell. No intermediate sum exceeds 2³² − 1.
  */
 export function stepAlong(axis: Axis, offset: number, boundary: Boundary): AxisStep {
   if (offset === 0) return { place: axis.at };
@@ -64,8 +64,8 @@ function wrapped(axis: Axis, offset: number): U32 {
 }
 
 /**
- * Steps in a line that is reflected at both ends. The cells at the ends are not repeated, so the period is 2 · (size −
- * 1).
+ * The cell that a step reaches if the line is reflected at both ends. The cells at the ends are not repeated, so the
+ * period is 2 · (`size` − 1).
  */
 function reflected(axis: Axis, offset: number): U32 {
   const far = u32(Math.abs(offset));
@@ -73,13 +73,13 @@ function reflected(axis: Axis, offset: number): U32 {
   const last = axis.size.sub(1);
   if (isShort(axis, offset)) return folded(axis.at, far, last, isForward);
   const period = last.shl(1);
-  // If the period overflows 2³², `far` is shorter than the line, so the remainder is not needed.
+  // If the period overflows 2³² − 1, `far` is at most `last`, so the remainder is not used.
   const step = select(far.rem(period), far, far.le(last));
   const back = period.sub(step);
   return select(folded(axis.at, step, last, isForward), folded(axis.at, back, last, !isForward), step.gt(last));
 }
 
-/** Takes a step of at most `last` cells, and turns back at the end of the line. */
+/** The cell that a step of at most `last` cells reaches if the step turns back at the end of the line. */
 function folded(at: U32, step: U32, last: U32, isForward: boolean): U32 {
   if (!isForward) return select(at.sub(step), step.sub(at), step.gt(at));
   const room = last.sub(at);

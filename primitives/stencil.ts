@@ -50,9 +50,9 @@ export interface StencilOptions<P extends Parameters = Parameters> {
  * - `boundary` says how neighbours outside the grid are replaced: by the nearest cell of the edge (`clamp`), by cells
  *   from the opposite end (`wrap`), by the mirror image without repeating the edge cell (`reflect`), or by the values
  *   in `outside` (`constant`).
- * - Work O(n · neighbours), span O(1), per use of the view. Deterministic. If the neighbours are a view, such as
- *   another stencil, they are computed anew for every cell, unless storing that view is cheaper. {@link explain}
- *   reports what was chosen.
+ * - Work O(n · neighbours), span O(1), per use of the view. Deterministic. If the neighbours are read from a view, such
+ *   as another stencil, their values are computed anew for every cell, unless storing that view is cheaper.
+ *   {@link explain} reports whether the view is stored.
  * - If there are no cells, the result is empty. Accepts device counts (lengths that only the device knows). If a device
  *   count ends within the last row of a grid, neighbours in the missing part of that row are zero. Offsets may be
  *   larger than the grid.
@@ -114,8 +114,8 @@ interface Around {
 }
 
 /**
- * The scalars of a parameter's values outside the grid, depth first. They are zero if `outside` does not have the
- * parameter.
+ * The scalars of a parameter's values outside the grid, depth first. They are zero if `given`, the entry of `outside`
+ * for the parameter, is undefined.
  */
 export function outsideOf(key: string, shape: Shape, given: unknown): (number | boolean)[] {
   const types = leafTypes(shape);

@@ -9,8 +9,8 @@ export interface LoneStore {
 
 /**
  * Splits a command with several stores into one program for each store, so that each program reads fewer arrays.
- * Undefined if the programs cannot run one after another: if one program writes an array that another program reads,
- * or if a store has a `combine`.
+ * Returns undefined if there are fewer than two stores. Also returns undefined if the programs cannot run one after
+ * another, because the command reads an array that a store writes, or because a store has a `combine`.
  */
 export function storesAlone(program: Program, stores: readonly Store[]): LoneStore[] | undefined {
   const read = new Set([...program.arrays.values()].map(({ buffer }) => buffer));

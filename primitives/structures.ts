@@ -19,7 +19,7 @@ export class NumberList {
     this.#numbers[this.#count++] = number;
   }
 
-  /** A hash of 30 bits, because JavaScript engines store such numbers without boxing. */
+  /** A hash of 30 bits. JavaScript engines store integers of this size without boxing. */
   hash(): number {
     const bits = this.#bits;
     const end = 2 * this.#count;
@@ -66,13 +66,13 @@ interface Entry<V> {
   readonly value: V;
 }
 
-/** Additional weight of each list, in 32-bit words, for its entry in the map. */
+/** Weight of the map entry of one list, in 32-bit words. It is added to the weight of the list and its value. */
 const LIST_WORDS = 32;
 
 /**
- * Makes a bounded map. Its weight is the sum of `weigh` over all values, plus the words of all lists, two for each
- * number. The weight is at most `max`; recently used values are kept. If two lists have the same hash, the later one
- * replaces the earlier one.
+ * Makes a bounded map. The weight of an entry is `LIST_WORDS`, plus two for each number of the list, plus `weigh` of
+ * the value. The total weight is at most `max`; recently used values are kept. If two lists have the same hash, the
+ * list that is set later replaces the other list.
  */
 export function createStructures<V>(max: number, weigh: (value: V) => number = () => 0): Structures<V> {
   const entries = createCache<number, Entry<V>>({

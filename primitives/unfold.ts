@@ -44,18 +44,19 @@ const OPTIONS: FieldKinds<UnfoldOptions> = {
 /**
  * For every row, a walk (a loop with a state) emits any number of output rows. `start` returns the initial state.
  * `step` returns the next state and emits one row or none; the walk ends after a step that returns `more: false`. The
- * output has the order of the input rows and, for each of them, the order of the steps. Use `unfold` if every output
- * row would otherwise need a walk of its own, such as all hits of a query in a tree, or all crossings of a ring.
+ * output has the order of the input rows. The output rows of one input row have the order of the steps. `unfold` suits
+ * output rows that are costly to compute separately, because each would need a walk of its own. Examples are all hits
+ * of a query in a tree, or all crossings of a ring.
  *
- * Every walk runs once to count its rows. Walks that emit several rows run a second time to write them, up to the last
- * emitted row. With `capacity`, the call does not wait. At most `capacity` rows are written. If there are more output
- * rows, every read of the result, and of columns derived from it, throws a {@link CapacityError} with the capacity
- * needed. Without `capacity`, the call returns a promise, because it waits once for the device to learn the number of
- * output rows; the result has exactly this number. With `expected`, an estimate of this number, rows are written before
- * the number is known. This saves time if the estimate is about right.
+ * Every walk runs once to count its rows. Walks that emit several rows run a second time to write them; this second run
+ * ends at the last emitted row. With `capacity`, the call does not wait. At most `capacity` rows are written. If there
+ * are more output rows, every read of the result, and of columns derived from it, throws a {@link CapacityError} with
+ * the capacity needed. Without `capacity`, the call returns a promise, because it waits once for the device to learn
+ * the number of output rows; the result has exactly this number. With `expected`, an estimate of this number, rows are
+ * written before the number is known. This saves time if the estimate is about right.
  *
  * - Work O(rows + steps), span O(steps of the longest walk + log rows): a walk is never split. Deterministic.
- * - Every walk must end, and within the time that the device allows for a kernel.
+ * - Every walk must end within the time that the device allows for a kernel.
  * - If there are no rows, the result is empty. A walk has at least one step. Fields that are views are computed once
  *   for every row in each of the two runs. Accepts device counts (lengths that only the device knows). More than 2³² −
  *   2 output rows are an error; their number never wraps. Captured views are stored first.
