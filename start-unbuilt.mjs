@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /**
- * Runs the TypeScript source of a worker thread, when the package runs unbuilt. The tests start thousands of threads,
+ * Runs the TypeScript source of a worker thread if the package is not built. The tests start thousands of threads,
  * so property-tests/compile-workers.mjs compiles the sources once beforehand. Loading a source that is not compiled
  * takes eight times as long.
  */

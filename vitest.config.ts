@@ -7,8 +7,8 @@ const config: ViteUserConfig = defineConfig({
     globalSetup: ['property-tests/compile-workers.mjs'],
     setupFiles: ['property-tests/setup.ts'],
     // Vitest's default pool runs tests in processes. The tests need processes: a test of the workers backend or of Dawn
-    // must not share its process with another test at the same time. run.mjs selects its own form of the pool, which a
-    // setting in this file would override, so no pool is set here. Test files that run one after another in a process
+    // must not share its process with another test at the same time. property-tests/run.mjs sets `pool` to an extension
+    // of the default pool, so this file must not set `pool`. Test files that run one after another in a process
     // share their imports, because loading the imports for each file took a fifth of the time.
     isolate: false,
     // The number of processes is limited, because test files start worker threads and a software GPU uses every core.

@@ -8,8 +8,8 @@ interface LateRead {
   /** The column to read. If the column is about to be overwritten, a copy takes the place of this column. */
   column: Column;
   /**
-   * The result of reading all rows up to the column's capacity. Set if the rows were read before their number was
-   * known, in order to free the column's memory.
+   * The result of reading all rows up to the column's capacity. This is set if the memory of the column had to be freed
+   * before the number of rows was known.
    */
   all: Promise<IntoArray> | undefined;
 }

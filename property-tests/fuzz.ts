@@ -7,8 +7,9 @@ import { checkBackend } from './check-backend.ts';
 import { configurations, openTestBackend, placing } from './support/webgpu-support.ts';
 
 /**
- * Tries all laws on all backends with one seed after another until the time is up. Every seed is printed before it is
- * tried. If a seed breaks a law, `checkBackend(…, { seed })` tries the same cases again, for example in a new test.
+ * Tries all laws on one backend after another until the time is up, each time with a new seed unless `--seed` is given.
+ * Prints every seed before trying it. If a seed breaks a law, `checkBackend(…, { seed })` tries the same cases again,
+ * for example in a new test.
  *
  * node --import tsx property-tests/fuzz.ts [--minutes 10] [--runs 20] [--seed N] [--only workers,webgpu]
  */

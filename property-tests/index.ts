@@ -1,6 +1,6 @@
 /**
- * For authors of backends: the laws of the kernels and primitives as property tests that run on any backend, and the
- * arbitraries that generate their inputs.
+ * For authors of backends: the laws of the kernels and primitives, as property tests that run on any backend. Also
+ * exports the arbitraries that generate the inputs of the laws.
  *
  * @packageDocumentation
  */

@@ -1,8 +1,8 @@
 import { BaseSequencer } from 'vitest/node';
 
 /**
- * Slow files. If such a file started late, it would delay the end of the run. `npm test` lists the slowest files at its
- * end.
+ * Slow test files. A slow file that started late would delay the end of the run. `npm test` finally lists the slowest
+ * files.
  */
 const LONGEST = [
   'package',
@@ -31,10 +31,7 @@ const LONGEST = [
   'webgpu-placement',
 ].map((name) => `/${name}.test.ts`);
 
-/**
- * Runs the slowest files first. All other files are ordered by Vitest, which knows the durations only from earlier
- * runs.
- */
+/** Runs the slowest files first, even if no earlier run has recorded their durations. Vitest orders all other files. */
 export class LongestFirst extends BaseSequencer {
   async sort(files) {
     const sorted = await super.sort(files);

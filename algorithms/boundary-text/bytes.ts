@@ -1,6 +1,6 @@
 import { type Bool, type Functor, fn, type U32, u32 } from '../../primitives/index.ts';
 
-/** The bytes with a meaning in boundary texts, by name. */
+/** The bytes that have a special meaning in texts of boundaries (polygons, one per line), by name. */
 export const BYTE = {
   tab: 9,
   newline: 10,

@@ -12,8 +12,8 @@ import {
  * Zones (polygons with a name) as columns, in the coordinates of their file. Zones, rings and vertices are nested in
  * CSR form.
  *
- * A zone may have any number of rings: parts, holes, islands in holes. The inside of a part follows the even-odd rule
- * over its rings, so neither the direction nor the nesting of rings matters. A zone is the union of its parts. A ring's
+ * A zone has one or more parts, and a part has any number of rings: outlines, holes, and islands in holes. The inside
+ * of a part follows the even-odd rule over its rings, so neither the direction nor the nesting of rings matters. A zone is the union of its parts. A ring's
  * closing vertex is not stored twice: the edge from its last vertex to its first is implied.
  */
 export interface Polygons {

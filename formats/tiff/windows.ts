@@ -155,8 +155,8 @@ interface Reading {
 }
 
 /**
- * Returns the window or block into which a piece (a block, or some of its rows) is copied. `start` is the index of the
- * first cell of this window or block in the result.
+ * Returns the part of the result into which a piece (a block of the file, or some rows of a block) is copied: a window
+ * or a block. `start` is the index of the first cell of this part in the result.
  */
 function placeOf(piece: Piece, place: PlaceOfCells, layout: BandLayout): { start: number; window: Window } {
   if ('window' in place) return { start: 0, window: place.window };

@@ -241,7 +241,8 @@ export class TwoSidedRun<A, B> implements Migratable {
     for (const task of moves.map((position) => held[position]!)) {
       this.#taken.add(task);
       this.#moved.push(task);
-      // The task must be in `#moved` already: taking the last item of a closed edge ends the source of moved tasks.
+      // The task must be in `#moved` before it leaves the edge, because the stream of moved tasks ends when the edge is
+      // closed and empty and `#moved` is empty too.
       this.edge.takeAt(this.edge.held().indexOf(task));
       this.#migrating(task, this.#away, { reason, waiting: held.length });
     }

@@ -62,7 +62,7 @@ describe('a callback that must not end the work', () => {
   });
 });
 
-/** Makes a graph `g` with one source. Its items go to the node that `define` adds. */
+/** Makes a graph `g` with one source. The items of the source go to the node that `define` adds. */
 const under = (
   define: (g: GraphBuilder<never>, port: Port<number>) => Outcome<unknown>,
   source: SourceOptions<number> = {},

@@ -217,8 +217,8 @@ describe('the end of a channel', () => {
 
 describe('marbles: occupancy$', () => {
   /**
-   * Runs a diagram of actions, and expects the given diagram of levels. An action is one letter for push, take, close
-   * or abandon.
+   * Runs a marble diagram of actions on a channel, and expects the given marble diagram of item counts in the channel.
+   * The actions are `p` for push, `t` for take, `c` for close and `a` for abandon.
    */
   const shown = (actions: string, levels: string, subscription?: string): void => {
     new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(

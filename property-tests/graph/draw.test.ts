@@ -12,7 +12,7 @@ const drawn: fc.Arbitrary<{ shape: GraphShape; counters: NodeCounters[] }> = any
   }),
 );
 
-/** The text without characters that XML does not allow. */
+/** Replaces the characters of a text that XML does not allow by U+FFFD. */
 const printable = (text: string): string => text.replaceAll(/(?![\t\n\r])\p{Cc}|[\p{Cs}\uFFFE\uFFFF]/gu, '\uFFFD');
 
 const boxes = fc.array(

@@ -6,7 +6,7 @@ import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { delayAt, delays, MANY, meteredSource, settled, turns } from './graph-harness.ts';
 
-/** A buffer whose ownership must end in exactly one way. */
+/** A buffer whose ownership must end exactly once. Each end adds an entry to `fates`. */
 interface Buffer {
   readonly id: number;
   readonly bytes: number;
@@ -112,7 +112,10 @@ describe('a pipeline, for every way to end', () => {
         capacity: { items, bytes },
       });
       const passing = map((buffer: Buffer) => buffer);
-      /** An operator that fails at some item. The operator owns this item, so it ends its ownership before it fails. */
+      /**
+       * An operator that fails at some item. It owns this item, so it records the end of the ownership before it
+       * throws.
+       */
       const breaking = (name: string) =>
         tap((buffer: Buffer) => {
           if (way === name && buffer.id >= at) {
@@ -189,8 +192,8 @@ describe('a fast producer and a slow consumer', () => {
         .subscribe({ next: (length) => (total += length), complete, error });
     });
     await settled();
-    // Nine chunks are in flight: one in the lane, three on the edge (which have 30 of its 35 bytes), one waiting before
-    // the edge, and four in the channel.
+    // Nine chunks are in flight. One is in the lane, and three are on the edge, where they take 30 of 35 bytes. One
+    // waits before the edge, and four are in the channel.
     expect(pushed).toBe(9);
     expect(slow.counters()).toMatchObject({ active: 1, depth: 3, bytes: 30, peakBytes: 30 });
     openGate();

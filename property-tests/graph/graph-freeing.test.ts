@@ -43,7 +43,10 @@ const nameOf = (thing: Thing): string => {
   return [...parts.slice(0, 3).map(nameOf), ...more].join(', ');
 };
 
-/** Makes items, and records mistakes: items that are freed twice, by the wrong node, or never. */
+/**
+ * Makes items, and records as mistakes the items that are freed twice or by the wrong node. Items that are never freed
+ * stay in `alive`.
+ */
 class Ledger {
   readonly alive: Map<number, Item> = new Map();
   readonly mistakes: string[] = [];
@@ -85,8 +88,8 @@ class Ledger {
 const KINDS = ['stage', 'merge', 'join', 'batch', 'branch', 'broadcast', 'filter', 'map', 'inner', 'migrate'] as const;
 
 /**
- * A plan of a random graph. Each node takes its inputs from open ports, which are chosen by number. Ports that are
- * still open at the end get a sink.
+ * A plan of a random graph. Each node takes its inputs from open ports, which are outputs without a consumer. The
+ * numbers in `ports` choose among the open ports. Ports that are still open at the end get a sink.
  */
 const plans = fc.record({
   sources: fc.array(fc.nat({ max: 10 }), { minLength: 1, maxLength: 3 }),
@@ -227,7 +230,8 @@ function grow(plan: Plan, ledger: Ledger, step: (thing: Thing) => void): Graph<R
         ledger.deliver(thing);
       });
     }
-    // The first item is the seed, so it is taken over together with the second item.
+    // The first item becomes the accumulator without a call. So the first call takes over the first and the second
+    // item.
     return g.reduce(name, g.merge(`${name}-ahead`, [port]), (first: Thing, thing: Thing): Thing => {
       step(thing);
       for (const each of [first, thing]) ledger.deliver(each);

@@ -19,7 +19,7 @@ export const delayAt = (table: readonly number[], index: number): number => tabl
 
 /** An async source of numbers that records how it is used. */
 export interface MeteredSource extends AsyncIterable<number> {
-  /** Number of items that it has made. */
+  /** Number of items that the source has made. */
   made: number;
   /** Number of calls of `return()`. */
   returns: number;
@@ -30,8 +30,8 @@ export interface MeteredSource extends AsyncIterable<number> {
 }
 
 /**
- * Gives the numbers from 0 to length − 1. Item i takes `table[i]` turns of the event loop; item `failAt` is an error
- * instead.
+ * Makes a source of the numbers from 0 to length − 1. Item i takes `table[i]` turns of the event loop; the table
+ * repeats at its end. At item `failAt`, the source throws an error.
  */
 export function meteredSource(length: number, table: readonly number[] = [0], failAt = -1): MeteredSource {
   let nexts = 0;

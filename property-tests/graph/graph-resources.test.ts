@@ -10,7 +10,7 @@ interface Resource {
   readonly value: number;
 }
 
-/** Makes resources, and counts how their ownership ends. */
+/** Makes resources. Records which resources are not yet freed, and which ones were freed twice. */
 class Resources {
   readonly alive: Set<number> = new Set<number>();
   readonly freedTwice: number[] = [];
@@ -44,7 +44,8 @@ const plans: fc.Arbitrary<Plan> = fc.record({
 });
 
 /**
- * A graph with a node of every kind. Every function calls `step` first, and frees its input only if `step` succeeds.
+ * A graph with many kinds of nodes. All functions except the filter call `step` first. If `step` throws, the function
+ * has not freed its input.
  */
 function everything(resources: Resources, plan: Plan, step: (node: string) => void): Graph<number, never> {
   const { length, lanes, capacity, ordered, table } = plan;

@@ -6,7 +6,7 @@ import { delayAt, delays, MANY, meteredSource, range, settled, sorted, turns } f
 
 const oneTo = (max: number): fc.Arbitrary<number> => fc.integer({ min: 1, max });
 
-/** A chain of two stages between a source and an array. */
+/** Parameters of a chain: a source, two stages, and a reduction that appends the results to an array. */
 const chains = fc.record({
   length: fc.nat({ max: 40 }),
   lanes: fc.tuple(oneTo(4), oneTo(4)),

@@ -67,8 +67,8 @@ describe('throughput in virtual time with migration, relative to none', () => {
     expect(result.parsed).toBeGreaterThan(0);
   });
 
-  // Both stages are equally fast on their own processors. On the other processor, a stage takes half as long, as long,
-  // or twice as long.
+  // On their own processors, both stages have the same throughput. On the other processor, a stage takes 2 · `slower`
+  // milliseconds per unit of size.
   test.prop({ sizes: tiles, slower: fc.constantFrom(0.5, 1, 2) }, runs)(
     'a balanced load: at least 0.97',
     async ({ sizes, slower }) => {

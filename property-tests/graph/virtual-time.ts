@@ -10,7 +10,7 @@ export class VirtualTime {
     return new Promise((wake) => this.#waiting.push({ at: this.now + ms, order: this.#made++, wake }));
   }
 
-  /** Runs until `promise` settles. Returns the virtual time that has passed meanwhile. */
+  /** Runs until `promise` settles. Returns the time that the simulated clock then shows. */
   async run(promise: Promise<unknown>): Promise<number> {
     let over = false;
     const end = (): void => {

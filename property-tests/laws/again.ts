@@ -18,7 +18,7 @@ import { sort } from '../../primitives/sort.ts';
 import { assertSameBytes, type HostTable } from './compare.ts';
 import { type Law, law } from './law.ts';
 
-/** Parameters of several functors. The first and the last of these functors compute the same function. */
+/** Parameters of all `functors`. The first and the last functor compute the same function. */
 const parameters = { x: u32, y: u32, z: u32, table: array(u32), by: uniform(u32) };
 const functors = [
   fn('first', parameters, u32, ({ x, y, z, table, by }) => x.mul(by).add(y).sub(z.mul(5)).add(table.at(x))),
@@ -40,7 +40,7 @@ interface Given {
   readonly host: Uint32Array;
 }
 
-/** Columns with the same rows in many forms: in one buffer or several, packed, sliced, and computed. */
+/** Columns of equal length in many forms: in one buffer or several, packed, sliced, and computed. */
 function columnsOf(context: Context, words: Uint32Array): readonly Given[] {
   const n = words.length;
   const other = words.map((word, i) => (word + i) % 7);

@@ -3,9 +3,9 @@ import { BLOCK, QUAD } from '../../primitives/contract/combination-tree.ts';
 type Combine<S> = (left: S, right: S) => S;
 
 /**
- * The total by the canonical tree, which is the prescribed bracketing for inexact monoids. Reductions and scans are
- * compared with this recursive implementation, which is independent of them, because it was written only from the
- * description of the tree.
+ * The total by the canonical tree, which is the prescribed bracketing for inexact monoids. The laws compare reductions
+ * and scans with this recursive implementation. It was written only from the description of the tree, so it is
+ * independent of the code under test.
  */
 export function canonicalTotal<S>(elements: readonly S[], combine: Combine<S>): S | undefined {
   if (elements.length > BLOCK) return canonicalTotal(totalsOfBlocks(elements, combine), combine);
@@ -54,8 +54,8 @@ function chunks<S>(elements: readonly S[], size: number): S[][] {
 }
 
 /**
- * The total of all elements of a block before a quad: S(high) ⊕ (… ⊕ S(low)) over aligned groups of quads. There is one
- * group for each bit that is set in the number of the quad.
+ * Returns the total of the elements of a block that precede a quad. These elements form aligned groups of quads, one
+ * group for each bit that is set in `quad`. The total is S(high) ⊕ (… ⊕ S(low)), where S is the total of a group.
  */
 function totalBeforeQuad<S>(block: readonly S[], quad: number, combine: Combine<S>): S | undefined {
   const groups: (S | undefined)[] = [];

@@ -59,7 +59,7 @@ export function assertSameBytes(actual: HostTable, expected: HostTable, what: st
   compare(words(actual, nanBits), words(expected, nanBits), what);
 }
 
-/** Converts every array of a table to an array of its words. */
+/** Converts the f32 arrays of a table to their bits. Unless `nanBits` is set, all NaNs get the same bits. */
 export function words(table: HostTable, nanBits = true): HostTable {
   if (!isArray(table)) {
     return Object.fromEntries(Object.entries(table).map(([name, field]) => [name, words(field, nanBits)]));

@@ -9,8 +9,8 @@ import { assertSame } from './compare.ts';
 import { type Law, law } from './law.ts';
 
 /**
- * Numbers of rows on a side: none, one, several lanes, several tiles, and more than one run (consecutive rows that are
- * reduced together).
+ * Numbers of rows of the left or right table. They cover no rows, one row, several lanes, several tiles, and more than
+ * one run (consecutive rows that are reduced together).
  */
 const rows = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 13 }), weight: 6 },
@@ -29,8 +29,9 @@ function numbers(length: number, seed: number, max: number): number[] {
 }
 
 /**
- * Combines the values of all pairs, for each row of the left table and each run (consecutive rows) of the right table.
- * Row r · left + i of the result belongs to run r and left row i.
+ * For each row of the left table, combines the values of its pairs with each run (consecutive rows) of the right table.
+ * Row r · left + i of the result belongs to run r and left row i. Without `run`, each left row has one result, which
+ * combines all runs.
  */
 function folded<T>(
   [left, right]: readonly [number, number],
@@ -70,8 +71,8 @@ export const crossReduceLaws: readonly Law[] = [
       const step = fn({ sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => sum.add(a.sub(b).mul(a.sub(b))));
       const value = fn({ sum: f32, id: u32 }, { distance: f32, id: u32 }, ({ sum, id }) => ({ distance: sum, id }));
       const result = await run((context) => {
-        // Results per run are stored at positions that follow from the capacity of the left rows, so this capacity must
-        // equal their number.
+        // With `size`, the positions of results depend on the capacity of the left column. So this capacity must equal
+        // the number of left rows.
         const elements = present(context, { a }, size === undefined ? how : 'slice');
         const id = Uint32Array.from({ length: right }, (_, j) => j);
         return crossReduce(
@@ -158,7 +159,7 @@ export const crossReduceLaws: readonly Law[] = [
         return { kept, elements, own, numbers: [...kept.keys()].filter((row) => kept[row]) };
       };
       const [a, b] = [sideOf(left, eachLeft, 0), sideOf(right, eachRight, 2)];
-      // Sums of integers are exact in any order.
+      // All elements are small integers, so the sum of their products is exact in any order.
       const step = fn({ sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => sum.add(a.mul(b)), { fast: true });
       const value = fn({ sum: f32, from: u32, to: u32 }, u32, ({ sum, from, to }) => u32(sum.abs()).add(from).xor(to));
       const result = await run((context) => {

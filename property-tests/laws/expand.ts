@@ -16,7 +16,7 @@ function flatMap(counts: ArrayLike<number>): { readonly row: number; readonly ra
   return Array.from(counts, (count, row) => Array.from({ length: count }, (_, rank) => ({ row, rank }))).flat();
 }
 
-/** A functor that reads from a captured column. The first `size` numbers of the column are used as a ring. */
+/** A functor that reads the first `size` numbers of a captured column as a ring: the first number follows the last. */
 const fromRing = fn(
   { start: u32, rank: u32, ring: array(u32), size: uniform(u32) },
   u32,

@@ -17,7 +17,10 @@ function bestRow(values: ArrayLike<number>, isBetter: (candidate: number, best: 
 
 const isBelow = (a: number, b: number): boolean => a < b || (a === b && Object.is(a, -0) && Object.is(b, 0));
 
-/** The expected extreme value and its row. For an empty column, the value is the identity of the monoid. */
+/**
+ * The expected result: the value in `row`, and `row` itself. For an empty column, the value is the identity of the
+ * monoid.
+ */
 function extremum<A extends Uint32Array | Int32Array | Float32Array>(
   values: A,
   row: number,

@@ -17,7 +17,9 @@ import { rowsIn } from './rows.ts';
 
 const combine = fn('combine', { x: u32, y: u32 }, u32, ({ x, y }) => x.mul(y).add(1));
 
-/** A step that derives a column from two earlier columns. A step has a kind, and the numbers of both operands. */
+/**
+ * A step that derives a column from two earlier columns. `kind` is the operation; `a` and `b` select the two columns.
+ */
 export const step: fc.Arbitrary<Step> = fc.record({
   kind: fc.constantFrom('map', 'mixed', 'f32', 'stencil', 'gather', 'reverse', 'slice', 'difference', 'zip'),
   a: fc.nat({ max: 30 }),
@@ -73,7 +75,10 @@ function viewOf({ kind }: Step, x: Words, y: Words): Words {
   }
 }
 
-/** Carries out all steps. Each takes its operands from `first` and the results of earlier steps. */
+/**
+ * Carries out all steps. Each step takes its operands from the last four columns: `first` and the results of earlier
+ * steps. Returns all columns.
+ */
 export function takeSteps(first: Words, steps: readonly Step[], finish: (view: Words) => Words): Words[] {
   const columns = [first];
   for (const each of steps) {

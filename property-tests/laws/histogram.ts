@@ -15,7 +15,10 @@ function countInto(length: number, bins: Iterable<number>): Uint32Array {
   return counts;
 }
 
-/** The bin of a value by the definition of bins, in f64. NaN is above all edges. */
+/**
+ * Returns the bin of a value: the index of the last edge that is not above the value, or −1 if all edges are above it.
+ * Compares in f64. NaN counts as above all edges.
+ */
 function binByRule(value: number, edges: readonly number[]): number {
   if (Number.isNaN(value)) return edges.length - 1;
   return edges.filter((edge) => edge <= value).length - 1;
@@ -61,8 +64,8 @@ const binsByRule = (host: Numbers, edges: readonly number[]): { [K in keyof Numb
 const rowOfRanks = rowsOf({ active: 'bool', group: 'tiny', start: 'u32' }, fewRows);
 
 /**
- * A functor for element `rank` of a row. It reads the bin of the element from a captured ring of numbers. The histogram
- * of the element is that of the row's group.
+ * Computes the bin and the histogram for element `rank` of a row. The bin comes from a captured column, which is read
+ * as a ring: the first number follows the last. The number of the histogram is the group of the row.
  */
 const element = fn(
   { group: u32, start: u32, rank: u32, ring: array(u32), size: uniform(u32) },

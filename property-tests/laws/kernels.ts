@@ -14,14 +14,17 @@ import { type Law, law } from './law.ts';
 
 const BLANK = 0xabababab;
 
-/** A stored column, filled with a pattern that shows where a kernel wrote. */
+/** A stored column, filled with a fixed word. Any other word in the column was written by a kernel. */
 function canvas(context: Context, length: number): Column<'u32'> {
   return context.column(new Uint32Array(length).fill(BLANK));
 }
 
 const blank = (length: number): Uint32Array => new Uint32Array(length).fill(BLANK);
 
-/** A sample of an extent, which says which rows a kernel processes. The number of rows may be stored on the device. */
+/**
+ * Parameters of an extent, which is the number of rows that a kernel processes. This number may be stored on the
+ * device.
+ */
 interface ExtentSample {
   readonly count: number;
   readonly minus: number;

@@ -9,7 +9,7 @@ import { assertSameBytes, type HostTable } from './compare.ts';
 
 /**
  * Runs a pipeline on the backend under test and on the reference, compares the results byte for byte, and checks that
- * no memory leaked. It resolves to the result of the backend under test.
+ * no memory leaked. Resolves to the result of the backend under test.
  */
 export type LawRun = <C extends Table>(pipeline: (context: Context) => C) => Promise<HostTableOf<C>>;
 
@@ -46,8 +46,8 @@ export function law<Ts extends [unknown, ...unknown[]]>(
 }
 
 /**
- * Creates a {@link LawRun} on the context under test. If `reference` is another context, results are compared with
- * results on it.
+ * Creates a {@link LawRun} on the context under test. If `reference` is another context, the run also compares each
+ * result with the result on `reference`.
  *
  * @example
  * const run = createRun(ctx, ctx);

@@ -15,8 +15,8 @@ import { backwards, rowsIn, take } from './rows.ts';
 import { type KeyColumns, type KeyKind, type KeyRows, keyOf, keysOf } from './sort-keys.ts';
 
 /**
- * Columns that can be merged along with the keys. A case has some or all of these columns; with all of them, it needs
- * more bindings than a kernel may have.
+ * Columns that can be merged along with the keys. A case has some or all of these columns. A case with all of them
+ * needs more bindings than a kernel may have.
  */
 const payloads = { float: 'f32', byte: 'i8', flag: 'bool', row: 'u32' } as const;
 

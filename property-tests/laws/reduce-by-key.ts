@@ -31,8 +31,8 @@ const sequentialTotals: RunTotals = (rows, starts, { identity, combine }) =>
   starts.map((start, run) => rows.slice(start, starts[run + 1]).reduce(combine, identity));
 
 /**
- * Totals of runs of equal keys, by the canonical tree over pairs of a head flag and a value. The total of a run is read
- * at the end of the run.
+ * Returns the total of each run of equal keys, by the canonical tree over pairs of a head flag and a value. The total
+ * of a run is the inclusive prefix of its last row.
  */
 const treeTotals: RunTotals = (rows, starts, { combine }) => {
   const heads = new Set(starts);

@@ -13,8 +13,8 @@ const payload = rowsOf({ number: 'u32', float: 'f32', flag: 'bool', byte: 'i8' }
 type Payload = HostRows<{ number: 'u32'; float: 'f32'; flag: 'bool'; byte: 'i8' }>;
 
 /**
- * An index below `length` for each row. The indices are distinct. When none is left, rows get an index past the end;
- * some other rows get one too.
+ * Random target indices, one per row. Most are distinct indices below `length`. Some rows get an index past the end,
+ * and so do all rows for which no distinct index is left.
  */
 function places(rows: number, length: number, seed: number): Uint32Array {
   const next = randomWords(seed);
@@ -47,7 +47,7 @@ function rowsByPlace(indices: Uint32Array, length: number, placed: (row: number)
   return rows;
 }
 
-/** Appends a row with the initial contents, which are expected wherever no row is stored. */
+/** Appends a row with the initial contents of the result. Laws expect this row wherever no other row is stored. */
 function withRow(host: Payload, byte: number): Payload {
   const { number, float, flag } = host;
   return {

@@ -31,7 +31,7 @@ const searchCase: fc.Arbitrary<Case> = fc.constantFrom<KeyKind[]>('u32', 'i32', 
   });
 });
 
-/** Converts keys to numbers. The numbers are in the same order as the keys. */
+/** Converts keys to numbers that compare like the keys. */
 function ordered(kind: KeyKind, host: Case['keys']): number[] {
   if (kind === 'u64') {
     const [lo, hi] = [host.lo, host.hi] as [Uint32Array, Uint32Array];

@@ -13,7 +13,7 @@ export function keysOf(kind: KeyKind, table: KeyColumns): SortKeys {
   return (kind === 'u64' ? { lo: table.lo, hi: table.hi } : table.key) as SortKeys;
 }
 
-/** Converts the key of a row to a number. The numbers are in the same order as the keys. */
+/** Converts the key of a row to a number. Such numbers compare like the keys. */
 export function keyOf(kind: KeyKind, rows: KeyRows, row: number): number {
   if (kind === 'u64') return Number(rows.hi![row]) * 2 ** 32 + Number(rows.lo![row]);
   if (kind !== 'f32') return Number(rows.key![row]);

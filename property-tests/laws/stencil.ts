@@ -25,7 +25,8 @@ const offsets = fc.array(fc.tuple(offset, offset), { minLength: 1, maxLength: 4 
 const OUTSIDE = { value: -5, flag: true };
 
 /**
- * Maps a position to a position inside the line, as the boundary rule says. Undefined if the rule gives no position.
+ * Maps a position to a position inside a row or column of `size` cells, as the boundary rule says. Returns undefined if
+ * the rule gives no position.
  */
 function placeOn(size: number, place: number, rule: Boundary): number | undefined {
   if (place >= 0 && place < size) return place;
@@ -61,8 +62,8 @@ function seen(cells: Cells, width: number, rule: Rule, cell: number, [dx, dy]: r
 }
 
 /**
- * The expected results. A result is the cell's own value plus the values at all offsets, each multiplied by the
- * position of its offset in the list.
+ * The expected results. A result is the cell's own value plus the weighted values at all offsets. The weight of offset
+ * i in the list is i + `scale`.
  */
 function expected(
   cells: Cells,

@@ -10,7 +10,7 @@ import { assertSame, assertSameBytes } from './compare.ts';
 import { type Law, law } from './law.ts';
 import { rowsIn, takeArray } from './rows.ts';
 
-/** A walk over the ranks of a row's outputs. The ranks are the same as in `expand`. */
+/** The start of a walk that emits one row for each rank, like `expand`. The first rank is 0. */
 const fromZero = fn({}, { rank: u32 }, () => ({ rank: 0 }));
 const ranks = fn(
   { id: u32, float: f32, count: u32, rank: u32 },
@@ -31,7 +31,10 @@ const pair = fn({ id: u32, float: f32, rank: u32 }, { id: u32, rank: u32, float:
 
 const RING = Uint32Array.of(5, 70, 1100, 13000, 17, 0, 9);
 
-/** A pseudorandom walk of up to `max` steps, only some of which emit a row. Its state has a field of every type. */
+/**
+ * The start of a pseudorandom walk of up to `max` steps, only some of which emit a row. The state of the walk has a
+ * field of every type.
+ */
 const begin = fn(
   { seed: u32, steps: u32, max: uniform(u32) },
   { word: u32, left: i32, sum: f32, flag: bool },
@@ -91,7 +94,8 @@ const maxSteps = fc.constantFrom(1, 2, 7, 40);
 const rareness = fc.constantFrom(1, 2, 5, 70000);
 
 /**
- * A walk over the multiples of the number in its row. The multiples serve as target indices and as values to combine.
+ * The start of a walk over the multiples of the number in its row. Target indices and values to combine are computed
+ * from the multiples.
  */
 const multiplesFrom = fn({ by: u32 }, { at: u32 }, ({ by }) => ({ at: by }));
 const multiples = fn(
@@ -106,7 +110,7 @@ const multiples = fn(
 );
 const combinations: readonly AtomicCombination[] = ['add', 'and', 'or', 'xor', 'min', 'max'];
 
-/** A walk that counts from 1 to the number in its row. Its state is a single column. */
+/** The start of a walk that counts from 1 to the number in its row. The state of the walk is a single column. */
 const fromOne = fn({}, { k: u32 }, () => ({ k: 1 }));
 const upTo = fn({ last: u32, k: u32 }, { more: bool, emits: bool, state: { k: u32 }, value: u32 }, ({ last, k }) => ({
   more: k.lt(last),

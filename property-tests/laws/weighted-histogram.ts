@@ -9,7 +9,7 @@ import { type Law, law } from './law.ts';
 
 type Named<T> = { readonly [name: string]: T };
 
-/** The expected sums for each bin, which are computed in 64 bits. */
+/** The expected sums of every weight column, one sum per bin, computed in 64 bits. */
 function sumsByBin(bins: ArrayLike<number>, count: number, weights: Named<ArrayLike<number>>) {
   const sumsOf = (weight: ArrayLike<number>) => {
     const sums = new BigUint64Array(count);
@@ -24,7 +24,10 @@ function sumsByBin(bins: ArrayLike<number>, count: number, weights: Named<ArrayL
 
 const binCount = fc.constantFrom(1, 2, 7, 256, 1365, 4096, 4097, 70000);
 
-/** Functions that map a row to its bin: always the same bin, neighbouring bins, or the last bin and bins past it. */
+/**
+ * Functions that map a row to its bin. They give a random bin, always the same bin, neighbouring bins, or bins past the
+ * last one.
+ */
 const binOfRow = fc.constantFrom<(row: number, given: number, count: number) => number>(
   (_row, given, count) => given % count,
   () => 0,

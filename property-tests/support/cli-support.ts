@@ -13,26 +13,26 @@ export interface Ending {
   readonly stderr: string;
 }
 
-/** A folder for a test's files, in which command lines run. */
+/** A folder for the files of a test. Tests run command lines on these files. */
 export interface Workshop {
   readonly folder: string;
   /** The path of a file in the folder. */
   path(name: string): string;
   write(name: string, content: string | Uint8Array | object): Promise<void>;
   /**
-   * Writes a GeoTIFF of 4 × 3 cells of one degree from 0°, 3° N, with u8 values from 0 to 11. `changes` replaces some
-   * of these properties.
+   * Writes a GeoTIFF of 4 × 3 cells of one degree, whose upper left corner is at longitude 0°, latitude 3° N. `changes`
+   * replaces some of its properties. By default, the cells are u8 values from 0 to 11.
    */
   writeRaster(name: string, changes?: Partial<GeoTiffRaster>, cells?: ArrayLike<number>): Promise<void>;
   /**
-   * Runs a command line in this process. `@name` stands for the path of a file; in messages, this path is replaced by
-   * the name.
+   * Runs a command line in this process. An argument `@name` stands for the path of the file `name`. In the text that
+   * the command writes to stderr, the name replaces the path.
    */
   quadrille(args: readonly string[]): Promise<Ending>;
   remove(): Promise<void>;
 }
 
-/** Makes an empty folder in which command lines can run. */
+/** Makes an empty folder for the files of a test. */
 export async function openWorkshop(): Promise<Workshop> {
   const folder = await mkdtemp(join(tmpdir(), 'quadrille-cli-'));
   const path = (name: string): string => join(folder, name);

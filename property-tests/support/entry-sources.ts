@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** The built files of an entry point in package.json: `node` is for Node, `default` for everything else. */
+/** The built files of an entry point in package.json. Node uses `node`; if it is absent, Node uses `default` too. */
 type Conditions = { readonly types: string; readonly node?: string; readonly default?: string };
 
 /** An entry point of the package, with its source files. */
@@ -12,7 +12,7 @@ export interface Entry {
   readonly name: string;
   /** The TypeScript file that Node uses. */
   readonly source: string;
-  /** The TypeScript file that bundles for pages use; undefined if there is none. */
+  /** The TypeScript file for bundles that run in web pages; undefined if the entry point is only for Node. */
   readonly pageSource: string | undefined;
 }
 

@@ -31,7 +31,10 @@ const edges: readonly number[] = [
   ...[4294967296, 4294967040, 2147483648, 2147483520, -2147483648, -2147483904, -1, -0.999, 1e30, -1e30].map(bitsOfF32),
 ];
 
-/** Operands as words: all pairs of edge cases, then random pairs. In some random pairs, both words are equal. */
+/**
+ * The words of the first, second and third operands. The first two are all pairs of edge cases, then random pairs. In
+ * some random pairs, both words are equal. The third operand is a random bit.
+ */
 const inputs: readonly Uint32Array[] = (() => {
   const a = edges.flatMap((x) => edges.map(() => x));
   const b = edges.flatMap(() => edges);
@@ -49,8 +52,8 @@ const length = inputs[0]!.length;
 const arrays = ['a', 'b', 'c'];
 
 /**
- * A module that computes out[i] = operation(a[i], b[i], c[i]). If `scattered` is true, the elements are read at indices
- * that vector code cannot handle.
+ * A module that computes out[i] = operation(a[i], b[i], c[i]). If `scattered` is true, the elements are read at
+ * `i xor 0` instead of `i`, because vector code cannot handle such an index.
  */
 export function moduleOfCase({ name, operands, to }: Case, scattered: boolean): Module {
   const index: Local = { kind: 'local', type: 'u32', id: 0 };
@@ -75,7 +78,7 @@ export function moduleOfCase({ name, operands, to }: Case, scattered: boolean): 
   };
 }
 
-/** Converts a word to the value of a type that it represents. */
+/** Interprets a word as a value of a type. */
 export function valueOfWord(type: ScalarType, word: number): number | boolean {
   if (type === 'bool') return word !== 0;
   return type === 'f32' ? f32OfBits(word) : type === 'i32' ? word | 0 : word;
@@ -88,7 +91,7 @@ export function describeCase({ name, operands, to }: Case): string {
 /** Runs the module of a case on all inputs; returns the words of the results. */
 export async function runCase(backend: Backend, one: Case, module: Module): Promise<Uint32Array> {
   const captures = one.operands.map((type, i) => {
-    // In memory, every word except 0 means true. So some of these words are neither 0 nor 1.
+    // In memory, every word except 0 means true. To test this, some words of bool operands are neither 0 nor 1.
     const words = type === 'bool' ? inputs[i]!.map((word) => (word % 3 === 0 ? 0 : word)) : inputs[i]!;
     return [arrays[i]!, { words, length, storage: type === 'bool' ? ('u32' as const) : type }] as const;
   });
@@ -101,7 +104,7 @@ export async function runCase(backend: Backend, one: Case, module: Module): Prom
   return got;
 }
 
-/** Describes the first results that differ from the results of semantics.ts. Empty if no result differs. */
+/** Describes the first results that semantics.ts does not allow. Returns an empty list if all are correct. */
 export function wrongAt(one: Case, got: Uint32Array): string[] {
   const { name, operands, to } = one;
   const wrong: string[] = [];
@@ -112,7 +115,7 @@ export function wrongAt(one: Case, got: Uint32Array): string[] {
     const expected = evaluate(name, operands[0]!, to, args);
     const value = valueOfWord(to, got[i]!);
     const same = to === 'f32' && Number.isNaN(expected) ? Number.isNaN(value) : Object.is(value, expected);
-    // The bits of a NaN are not specified, so any result is accepted for the bits of a NaN.
+    // `bits` of a NaN may return any word, because the bits of a NaN are not specified.
     const unspecified = name === 'bits' && operands[0] === 'f32' && Number.isNaN(args[0] as number);
     if (!same && !unspecified) wrong.push(`${args.join(', ')} gave ${value}, not ${expected}`);
     if (to === 'bool' && got[i]! > 1) wrong.push(`a bool is stored as ${got[i]}`);

@@ -15,7 +15,7 @@ import {
 } from '../../primitives/functors/index.ts';
 import { f32OfBits, f32ToI32, f32ToU32, fmax, fmin, roundEven, toF32 } from '../../primitives/ir/semantics.ts';
 
-/** The words of up to three operands. */
+/** The words of up to three operands; unused operands are 0. */
 export interface Operands {
   readonly a: U32;
   readonly b: U32;
@@ -23,8 +23,8 @@ export interface Operands {
 }
 
 /**
- * An operation, with its operands for each index and two ways to compute its result: as bits on the device, and as a
- * number on the host.
+ * A test case: an operation, and its operands for each index. `device` computes the bits of the result, and `host`
+ * computes the expected result as a number.
  */
 export interface F32Case {
   readonly name: string;
@@ -69,8 +69,8 @@ function neighbours(index: U32): Operands {
 }
 
 /**
- * The factors of a product, and a summand that is about as large as the product. So a fused multiply-add gives another
- * result than two separate roundings.
+ * The factors of a product, and a summand that is about as large as the product. With such operands, a fused
+ * multiply-add often gives another result than a multiplication and an addition that are rounded separately.
  */
 function productAndSummand(index: U32): Operands {
   const [a, b] = [normal(index, 0, 80, 94), normal(index, 1, 80, 94)];
@@ -79,7 +79,7 @@ function productAndSummand(index: U32): Operands {
   return { a, b, c: random(index, 2).and(0x807fffff).or(size.shl(23)) };
 }
 
-/** Numbers that are close to the limits of the range of 32-bit integers, or within it. */
+/** Numbers with magnitudes from 2⁻¹² to 2³⁶: inside the range of 32-bit integers and just outside this range. */
 const aboutInteger = (index: U32): Operands => ({ a: normal(index, 0, 115, 48), b: u32(0), c: u32(0) });
 
 const words = (index: U32): Operands => {

@@ -9,14 +9,17 @@ import { isNormalOrZero } from './ir-interpreter.ts';
 export interface Tally {
   readonly name: string;
   readonly evaluated: number;
-  /** Number of results that are normal numbers or zero. Every backend must give exactly the bytes of these results. */
+  /**
+   * Number of results that were compared. Results of type f32 are compared only if every backend must give exactly the
+   * expected bytes: if they are zero or normal, but not the smallest normal number.
+   */
   compared: number;
   different: number;
   largest: number;
   first: string;
 }
 
-/** Number of elements per launch and read. */
+/** Maximum number of results that one launch computes and one read returns. */
 const chunk = 2 ** 22;
 
 /** Runs a case on a backend, for at most `max` operands, and compares every word of the results. */
@@ -49,7 +52,7 @@ function deviceModule(test: F32Case, fast: boolean): Module {
   return functor.module;
 }
 
-/** Returns a function that computes the words of a case's operands for an index in JavaScript. */
+/** Returns a JavaScript function from an index to the words of a case's operands. */
 function hostOperands(test: F32Case): (index: number) => readonly number[] {
   const shape = { a: u32, b: u32, c: u32 };
   const functor = fn('operands', { index: u32 }, shape, ({ index }) => test.operands(index));
@@ -60,8 +63,8 @@ function hostOperands(test: F32Case): (index: number) => readonly number[] {
 function compareWord(tally: Tally, test: F32Case, words: readonly number[], got: number): void {
   const expected = test.host(words);
   if (test.result === 'f32') {
-    // A result that rounds up to the smallest normal number is left out too, because a device may flush the unrounded
-    // result to zero.
+    // The smallest normal number is left out too: a device may flush the unrounded result to zero before the result
+    // is rounded up to this number.
     if (!isNormalOrZero(expected) || Math.abs(expected) === 2 ** -126) return;
   }
   tally.compared++;

@@ -29,7 +29,7 @@ export function interrupted(backend: Backend, at: number, fault: (backend: Backe
       },
     ];
   });
-  // The spread keeps the counters of the wrapped backend.
+  // The other members, such as the memory counters, are those of the wrapped backend.
   return { ...backend, ...Object.fromEntries(counted) } as Backend;
 }
 
@@ -44,8 +44,9 @@ export function lostBefore(backend: Backend, call: number): Backend {
 }
 
 /**
- * A backend that delays reads by different numbers of turns of the event loop, so that reads complete in any order. A
- * read returns the data of the moment at which it was issued. Reads that are pending at an abort reject.
+ * A backend that delays the results of reads, so that reads complete in any order. Read number i, counted from 0, is
+ * delayed by `turns[i]` turns of the event loop; the list repeats. A read returns the data that the buffer contained
+ * when the read was issued. If the backend is aborted, delayed reads reject.
  */
 export function answeringLate(backend: Backend, turns: readonly number[]): Backend {
   let reads = 0;

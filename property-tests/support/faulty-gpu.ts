@@ -23,8 +23,8 @@ export interface FaultyGpu {
 type Methods = Record<PropertyKey, (...args: unknown[]) => unknown>;
 
 /**
- * Wraps a GPU so that tests can inject faults; by default, the GPU on which tests run. A test that does not lose its
- * device can pass a GPU with pooled devices.
+ * Wraps a GPU so that tests can inject faults. If `given` is undefined, opens and wraps the GPU on which tests run. A
+ * test that does not lose its device can pass a GPU with pooled devices.
  */
 export async function openFaultyGpu(given?: GPU): Promise<FaultyGpu> {
   const real = given ?? (await openTestGpu());
@@ -68,23 +68,23 @@ export async function openFaultyGpu(given?: GPU): Promise<FaultyGpu> {
   return faulty;
 }
 
-/** Opens a backend on a GPU of {@link openFaultyGpu}. */
+/** Opens a backend on a GPU that {@link openFaultyGpu} returned. */
 export function openOnFaulty({ gpu }: FaultyGpu, options: WebGpuOptions = {}): Promise<WebGpuBackend> {
   const staging = { buffers: 2, bytes: 1024 };
   // `closeLimit` is short, because waiting for a device that does not answer is pointless.
   return createWebGpuBackend({ gpu, adapter: testAdapter(), staging, closeLimit: 50, onWarning: () => {}, ...options });
 }
 
-/** Destroys the device before one of its next calls. The next call has the number 1. */
+/** Destroys the device before call number `calls` from now, counted from 1. */
 export function destroyBefore(faulty: FaultyGpu, calls: number): void {
   const at = faulty.calls + calls;
   faulty.onCall = ({ number }) => (number === at ? faulty.device.destroy() : undefined);
 }
 
 /**
- * Simulates that the device has no memory for one of the next buffers. The next buffer has the number 1. On some
- * devices, such a buffer can be mapped at creation; `isMapped` says whether this is one of them. The returned function
- * ends the fault.
+ * Simulates that the device has no memory for buffer number `at` from now, counted from 1. On some devices, a buffer
+ * without memory can still be mapped at creation. If `isMapped` is true, the device simulates this too. The returned
+ * function ends the fault.
  */
 export function refuseBuffer(faulty: FaultyGpu, at: number, isMapped = true): () => void {
   let refused = at;
@@ -98,7 +98,7 @@ export function refuseBuffer(faulty: FaultyGpu, at: number, isMapped = true): ()
     }
     if (name !== 'createBuffer' || ++buffers !== refused) return undefined;
     scopes.findLast(({ filter }) => filter === 'out-of-memory')!.short = true;
-    // Without memory, a device returns an invalid buffer. Incompatible usages also give an invalid buffer.
+    // A device without memory returns an invalid buffer. Incompatible usages are a simple way to make such a buffer.
     device.pushErrorScope('validation');
     const { size, mappedAtCreation = false } = args[0] as GPUBufferDescriptor;
     const usage = MAP_READ | STORAGE;
@@ -116,7 +116,7 @@ export function fallSilent(faulty: FaultyGpu): void {
   silentFrom(faulty, 1);
 }
 
-/** Makes the device silent from one of its next calls on. The next call has the number 1. */
+/** Makes the device silent from call number `calls` on, counted from 1: its promises no longer settle. */
 export function silentFrom(faulty: FaultyGpu, calls: number): void {
   const at = faulty.calls + calls;
   faulty.onCall = ({ name, number }) =>

@@ -20,8 +20,9 @@ export async function expectAsSpecified(
 }
 
 /**
- * Runs a module's entry on a backend, for every row of the inputs. The kernel reads the arguments from columns, at the
- * index for which it runs. All inputs share one buffer and all results another, so that few bindings are needed.
+ * Runs a module's entry on a backend, for every row of the inputs. For row i, the kernel reads the arguments from
+ * element i of the input columns. All input columns share one buffer, and all result columns share a second buffer, so
+ * that few bindings are needed.
  */
 export async function runOnBackend(backend: Backend, module: Module, inputs: Inputs): Promise<(number | boolean)[][]> {
   const { parameters, results } = entryOf(module);

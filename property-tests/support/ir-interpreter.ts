@@ -28,8 +28,9 @@ export interface Evaluated {
 }
 
 /**
- * `PROMISED`: every backend gives exactly these bytes, because every f32 on the way is a normal number or zero.
- * `SPECIFIED`: semantics.ts defines the value, but a device may flush a subnormal, an infinity or a NaN on the way.
+ * `PROMISED`: every backend gives exactly these bytes, because every f32 in the computation is a normal number or zero.
+ * `SPECIFIED`: semantics.ts defines the value, but its computation has a subnormal, an infinity or a NaN, for which
+ * devices may differ.
  * `OPEN`: the value depends on the bits of a NaN, which are not specified.
  */
 export type Reliance = 0 | 1 | 2;
@@ -42,7 +43,7 @@ export interface Bindings {
   readonly uniforms?: { readonly [name: string]: number | boolean };
 }
 
-/** Maximum number of loop iterations of an evaluation; a program that needs more is assumed never to end. */
+/** Maximum number of loop iterations of a program run; a program that needs more is assumed never to end. */
 const maximumRounds = 100_000;
 
 interface Machine {

@@ -9,8 +9,8 @@ export interface HostPoints {
 }
 
 /**
- * The distance by the documented formula, one dimension after another. Every operation is rounded to f32. NaN becomes
- * +∞.
+ * The distance of two points by the documented formula of the metric. Sums are accumulated in the order of the
+ * dimensions, and every operation is rounded to f32. If the result is NaN, the distance is +∞.
  */
 function distanceByHand(metric: Metric, a: Float32Array, b: Float32Array): number {
   let [sum, dot, aa, bb] = [0, 0, 0, 0];
@@ -57,8 +57,8 @@ export function rowOf({ elements, dimensions }: HostPoints, row: number): Float3
 }
 
 /**
- * Makes lists of exactly k entries: cuts longer lists, and pads shorter ones with entries of the id 2³² − 1 and the
- * distance +∞.
+ * Makes every list exactly k entries long: cuts longer lists, and pads shorter lists with entries that have the id
+ * 2³² − 1 and the distance +∞.
  */
 export function listsOf(k: number, lists: readonly (readonly Near[])[]): { ids: Uint32Array; distances: Float32Array } {
   const none: Near = { id: 2 ** 32 - 1, distance: Number.POSITIVE_INFINITY };

@@ -14,8 +14,8 @@ export type Edge = readonly [ax: bigint, ay: bigint, bx: bigint, by: bigint];
 /** The part of a region that is inside a cell. */
 export interface PartByHand {
   /**
-   * Whether the region contains the lowest trapezoid at the left side of the cell. This trapezoid touches the lower
-   * left corner.
+   * Whether the region covers the cell's interior next to the lower left corner. `overlapByHand` cuts the cell into
+   * trapezoids, and tests the trapezoid at this corner.
    */
   readonly corner: boolean;
   /** The edges that have a point strictly inside the cell. */
@@ -109,8 +109,8 @@ function slabsOf(edges: readonly Edge[], left: bigint, right: bigint): Fraction[
 }
 
 /**
- * The x coordinate at which the lines through two edges cross; empty if there is none. The edges themselves need not
- * cross, because additional cuts do no harm.
+ * A list of the x coordinate at which the lines through two edges cross; empty if the lines are parallel. The edges
+ * themselves need not cross there: additional cuts between slabs do no harm.
  */
 function crossingOf([ax, ay, bx, by]: Edge, [cx, cy, dx, dy]: Edge): Fraction[] {
   const [ux, uy, vx, vy] = [bx - ax, by - ay, dx - cx, dy - cy];

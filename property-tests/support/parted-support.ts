@@ -17,9 +17,9 @@ export function movedParts(parts: Parts, move: (x: number, y: number) => readonl
 }
 
 /**
- * Whether two parts share area, in floating point. No edges cross between two consecutive y values at which an edge
- * starts, ends or crosses another edge. So a single row between two such values decides. The result is reliable for
- * coordinates below 100, because their crossings are further apart than rounding errors.
+ * Tests in floating point whether two parts share area. Horizontal lines through all ends and crossings of edges cut
+ * the plane into strips, in which no edges cross. So one horizontal line in the middle of each strip suffices.
+ * The result is reliable for coordinates below 100, because their crossings are further apart than rounding errors.
  */
 export function shareArea(a: Rings, b: Rings): boolean {
   const [ofA, ofB] = [edgesOf(a), edgesOf(b)];

@@ -9,7 +9,7 @@ import type { Parts, Ring } from '../fixtures/random-zones.ts';
 
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** Sizes of the blocks in which a reader receives a file. The list repeats at its end. */
+/** Sizes in bytes of the blocks in which a reader receives a file. After the last size, the list starts again. */
 export type BlockSizes = readonly number[];
 
 /** A file in memory. Its companion files (such as .dbf) are given by their extensions. */
@@ -27,7 +27,7 @@ export function memoryInput(
       for (let block = 0; at < bytes.length; block++) {
         signal?.throwIfAborted();
         const size = sizes[block % sizes.length]!;
-        // A block is valid only until the next block is read. To test this, the copy is overwritten at that moment.
+        // A block is valid only until the reader requests the next block. To test this, the copy is then overwritten.
         const copy = Uint8Array.from(bytes.subarray(at, at + size));
         yield copy;
         copy.fill(0xff);
@@ -167,7 +167,8 @@ function shapeRecord(parts: Parts, index: number, type: 5 | 15 | 25): Uint8Array
   const rings = parts.flat();
   const points = rings.flat();
   const start = 52 + 4 * rings.length;
-  // Heights and measures follow the points. Each of the two takes two numbers for its range, and one value per point.
+  // After the points, a record has the z values and measures that its shape type requires. Each of these lists has two
+  // numbers for the range of its values, then one value per point.
   const length = rings.length === 0 ? 12 : start + 16 * points.length + MORE[type]! * (16 + 8 * points.length);
   const bytes = new Uint8Array(length);
   const view = new DataView(bytes.buffer);
@@ -189,7 +190,10 @@ function shapeRecord(parts: Parts, index: number, type: 5 | 15 | 25): Uint8Array
   return bytes;
 }
 
-/** Writes a dBASE file with a column of text. Another column comes first. */
+/**
+ * Writes a dBASE file with the text column `column`, preceded by a numeric column. `deleted` gives the rows that are
+ * marked as deleted.
+ */
 export function dbaseOf(column: string, values: readonly string[], deleted: readonly number[] = []): Uint8Array {
   const [other, width] = [3, 48];
   const head = 32 + 2 * 32 + 1;

@@ -14,9 +14,9 @@ const REUSABLE = [
 
 type Methods = Record<PropertyKey, (...args: unknown[]) => unknown>;
 
-/** A device that several users have one after another. */
+/** A device that several users (backends or tests) have one after another. */
 interface PooledDevice {
-  /** Dawn requires that the adapter exists as long as the device. */
+  /** The adapter of the device. It is kept because Dawn requires that the adapter exists as long as the device. */
   readonly adapter: GPUAdapter;
   readonly device: GPUDevice;
   /** The adapter options and the device descriptor with which the device was requested, as text. */
@@ -95,7 +95,7 @@ async function open(adapter: GPUAdapter, descriptor: GPUDeviceDescriptor, key: s
   return pooled;
 }
 
-/** Wraps a device so that it looks new to its next user. Its `destroy` returns the device to the pool. */
+/** Wraps a device so that it looks new to its next user. The wrapper's `destroy` returns the device to the pool. */
 function lend(pooled: PooledDevice): GPUDevice {
   const { device } = pooled;
   const buffers = new Set<GPUBuffer>();
@@ -151,7 +151,7 @@ function giveBack(pooled: PooledDevice): void {
   else pooled.ready.then(() => pooled.device.destroy());
 }
 
-/** Returns the earlier result of a method for an equal descriptor, or calls the method. */
+/** Returns the result of an earlier call with an equal descriptor. If there is none, calls the method. */
 function reuse({ device, made }: PooledDevice, name: (typeof REUSABLE)[number], descriptor: object): object {
   const key = name + JSON.stringify(descriptor, (_, value) => idOf.get(value) ?? value);
   const result = made.get(key) ?? ((device as unknown as Methods)[name]!(descriptor) as object);
@@ -166,7 +166,7 @@ function reuse({ device, made }: PooledDevice, name: (typeof REUSABLE)[number], 
 const idOf = new WeakMap<object, string>();
 let ids = 0;
 
-/** Wraps an object of the GPU, with some members replaced. Its users can replace members too. */
+/** Wraps a WebGPU object, and replaces some members. Assignments to members change the wrapper, not the object. */
 function replacing<T extends object>(target: T, members: Record<PropertyKey, unknown>): T {
   return new Proxy(target, {
     get(_, key) {

@@ -28,7 +28,8 @@ const edgesOfRings = (rings: readonly Ring[]): Edge[] =>
     .filter(([ax, ay, bx, by]) => ax !== bx || ay !== by);
 
 /**
- * For a quadrant, returns whether the rings contain its lower left corner, and which edges pass through its interior.
+ * Returns whether the rings contain a quadrant's lower left corner, and which edges pass through the quadrant's
+ * interior.
  */
 export function edgesByHand(rings: readonly Ring[], place: Place): { corner: boolean; edges: Edge[] } {
   const edges = edgesOfRings(rings);
@@ -95,8 +96,8 @@ function holdsCorner(edges: readonly Edge[], place: Place): boolean {
 }
 
 /**
- * Even-odd test with a ray to the left. A point on an edge counts as right of the edge. A point at the height of an
- * edge's end counts as above this end.
+ * Tests by the even-odd rule whether edges enclose a point, with a ray from the point to the left. A point on an edge
+ * counts as right of the edge. A point at the same height as an end of an edge counts as above this end.
  */
 function holdsPoint(edges: readonly Edge[], x: bigint, y: bigint): boolean {
   let holds = false;

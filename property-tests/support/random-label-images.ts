@@ -40,7 +40,7 @@ function labelImage(width: number, height: number): fc.Arbitrary<LabelImage> {
     );
 }
 
-/** Traces the outlines of all polygons of a label image. Coordinates are those of the image. */
+/** Traces the outlines of all polygons of a label image, in pixel coordinates. */
 function outlines({ width, height, labels, polygons }: LabelImage): Polygons {
   const masks = Array.from({ length: polygons }, (_, polygon) => ({
     width,
@@ -62,7 +62,10 @@ function outlines({ width, height, labels, polygons }: LabelImage): Polygons {
 
 const PLAIN = { seed: 1, collinear: false, repeated: false, crossing: false, spikes: false };
 
-/** One side of a tile for the cross-comparison. The id of polygon `k` is its label, k + 1. */
+/**
+ * Converts a label image to one of the two polygon sets that the cross-comparison compares. The id of polygon `k` is
+ * its label, k + 1.
+ */
 export function sideOf(image: LabelImage): PolygonSide {
   return {
     ids: texts(Array.from({ length: image.polygons }, (_, polygon) => String(polygon + 1))),

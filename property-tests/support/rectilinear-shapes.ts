@@ -37,7 +37,8 @@ export interface RingStyle {
   /** If true, a ring may continue straight at a corner that it shares with itself or another ring, and so cross it. */
   readonly crossing: boolean;
   /**
-   * If true, some vertices are followed by a spike: an edge to the grid's first line and back, which encloses no area.
+   * If true, some vertices are followed by a spike: an edge to the grid's first vertical line and an edge back. A spike
+   * encloses no area.
    */
   readonly spikes: boolean;
 }
@@ -74,9 +75,9 @@ export function combineMasks(a: CellMask, b: CellMask, combine: (a: number, b: n
 /**
  * Traces the boundary of a mask as rings, along the edges that separate cells in the mask from other cells.
  *
- * Where two cells meet only in a corner, four edges meet. The style's seed joins them in one of the three possible
- * pairings, so that a ring touches another ring or itself, or crosses itself. By the even-odd rule, all three pairings
- * give the same region.
+ * Where two cells meet only in a corner, four edges meet, which can be paired in three ways. With two pairings, rings
+ * touch at the corner. With the third pairing, which requires `style.crossing`, they cross. The style's seed selects
+ * the pairing. By the even-odd rule, all three pairings give the same region.
  */
 export function traceMask(mask: CellMask, style: RingStyle): [number, number][][] {
   const lattice = boundaryEdges(mask);
@@ -193,8 +194,8 @@ function leave(lattice: Lattice, x: number, y: number, arrived: number, style: R
 }
 
 /**
- * The direction in which a ring leaves a point with four edges. The seed selects one of the three ways to pair these
- * edges.
+ * The direction in which a ring leaves a point with four edges. The style's seed selects one of the ways to pair these
+ * edges: two ways in which the ring turns and, if `crossing` is true, a third way in which it goes straight on.
  */
 function turnAtCorner(arrived: number, style: RingStyle, x: number, y: number): number {
   const way = hash(style.seed, x, y) % (style.crossing ? 3 : 2);
@@ -203,7 +204,7 @@ function turnAtCorner(arrived: number, style: RingStyle, x: number, y: number): 
   return pairs[(arrived + 2) % 4]!;
 }
 
-/** Makes the final form of a ring in a style: with the additional vertices, start and direction of this style. */
+/** Applies a style to a ring: adds vertices, and chooses the first vertex and the direction. */
 function styleRing(points: readonly [number, number][], style: RingStyle, ring: number): [number, number][] {
   const styled = points.flatMap((point, i): [number, number][] => {
     const [before, after] = [points.at(i - 1)!, points[(i + 1) % points.length]!];
@@ -218,7 +219,7 @@ function styleRing(points: readonly [number, number][], style: RingStyle, ring: 
   return hash(style.seed, ring, 3000) % 2 === 1 ? turned.reverse() : turned;
 }
 
-/** A hash of its arguments, which is 0 for seed 0. */
+/** A hash of the three arguments. The hash is 0 if `seed` is 0. */
 function hash(seed: number, a: number, b: number): number {
   let h = Math.imul(seed, 0x9e3779b1);
   for (const value of [a, b]) {

@@ -33,7 +33,7 @@ export const polygons: fc.Arbitrary<readonly WrittenPolygon[]> = fc.array(
   { maxLength: 12 },
 );
 
-/** Parses a text or bytes as one tile of a format. */
+/** Parses the content of a file, given as text or bytes, as one tile of polygons. */
 export function read(
   format: ResultSetFormat,
   text: string | Uint8Array,
@@ -56,7 +56,7 @@ export function written({ ids, polygons: { polygonRings, ringVertices, x, y } }:
   });
 }
 
-/** For each code of the notes of a tile, the count that the note states. */
+/** The counts that the notes of a tile state, by the codes of the notes. */
 export function noted({ notes }: PolygonTile): Record<string, number | undefined> {
   return Object.fromEntries(notes.map(({ code, count }) => [code, count]));
 }
@@ -66,7 +66,7 @@ export function numberText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-/** Even-odd test of a pixel's centre, over all rings together. */
+/** Tests by the even-odd rule whether the rings, taken together, contain the centre of a pixel. */
 export function coversPixel(rings: WrittenPolygon['rings'], column: number, row: number): boolean {
   let inside = false;
   for (const vertices of rings) {

@@ -1,6 +1,6 @@
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 
-/** The vertices of a ring. An edge from the last vertex to the first closes it. */
+/** The vertices of a ring. An edge from the last vertex to the first closes the ring. */
 export type Ring = readonly (readonly [x: number, y: number])[];
 
 /**

@@ -1,12 +1,13 @@
 import { randomWords } from './webgpu-support.ts';
 
-/** Functions that return the length of a run of equal keys for a random word. */
+/** Named functions, each of which converts a random word to the length of a run of equal keys. */
 export interface RunLengths {
   readonly [name: string]: (random: number) => number;
 }
 
 /**
- * Lengths of runs of equal keys: within a vector, across vectors, and over all rows. Long runs have up to `long` rows.
+ * Ways to choose the lengths of runs of equal keys. Some runs are shorter than a vector, some span several vectors, and
+ * some cover all rows. The runs of `of long and short` have up to `long` rows.
  */
 export function runLengths(long: number): RunLengths {
   return {

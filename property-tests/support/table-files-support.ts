@@ -90,7 +90,7 @@ const KINDS: readonly Kind[] = [
   [{ type: 'u64' }, fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })],
   [{ type: 'i64' }, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })],
   [{ type: 'bool' }, fc.integer({ min: 0, max: 1 })],
-  // Limits dates to years of four digits.
+  // Dates from 0000-01-01 to 9999-12-31, whose years have four digits.
   [{ type: 'date' }, fc.integer({ min: -719_528, max: 2_932_896 })],
   [{ type: 'string' }, text],
   [{ type: 'decimal', scale: 3 }, fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n })],

@@ -4,7 +4,7 @@ import type { Condition, Expression, HostColumn, HostTable, LiteralValue } from 
 /** A cell of the expected result: floats are numbers, integers are bigints, and decimals are bigints in hundredths. */
 export type Cell = number | bigint | boolean | string | null;
 
-/** Random rows with nulls, and the same rows as a table. */
+/** Random rows with nulls in two forms: `rows` as records, and `host` as columns. */
 export interface SampleTable {
   readonly host: HostTable;
   readonly rows: readonly { readonly [name: string]: Cell }[];
@@ -71,7 +71,7 @@ function hostOf(rows: SampleTable['rows'], nullable: readonly string[]): HostTab
   return Object.fromEntries(NAMES.map((name) => [name, columnOf(name, rows, nullable.includes(name))]));
 }
 
-/** Converts a column to a host column. Null rows have arbitrary values, which must not matter. */
+/** Collects the cells of a column from rows. The values stored for nulls are arbitrary and must not matter. */
 function columnOf(name: string, rows: SampleTable['rows'], isNullable: boolean): HostColumn {
   const validity = isNullable ? new Uint32Array(Math.ceil(rows.length / 32)) : undefined;
   if (validity) for (const [i, row] of rows.entries()) if (row[name] !== null) validity[i >> 5]! |= 1 << (i & 31);
@@ -214,7 +214,7 @@ function exact(cell: Cell): bigint | undefined {
 
 interface Evaluated {
   readonly value: Cell;
-  /** Number of decimal places that the bigint includes. */
+  /** Number of decimal places if `value` is a bigint: the exact value is `value` / 10^`scale`. */
   readonly scale: number;
 }
 
@@ -274,7 +274,7 @@ function orderWithNumber(units: bigint, scale: number, number: number): number {
   return left < right ? -1 : Number(left > right);
 }
 
-/** The truth of a condition in a row; null if it is unknown. */
+/** Whether a condition is true for a row; null if its truth is unknown because of nulls. */
 export function truthAt(row: Row, condition: Condition, isHeld?: (x: number, y: number) => boolean): boolean | null {
   switch (condition.kind) {
     case 'always':

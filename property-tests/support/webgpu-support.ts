@@ -34,8 +34,8 @@ export async function withBackend<R>(options: WebGpuOptions, body: (backend: Web
 }
 
 /**
- * Number of threads that makes a workgroup of few subgroups. A subgroup has 4 lanes on the software adapter, and up to
- * 64 lanes on others.
+ * Number of threads per workgroup with which a workgroup has only a few subgroups. A subgroup has 4 lanes on the
+ * software adapter, and up to 64 lanes on other adapters.
  */
 export const FEW_THREADS: number = testAdapter() === 'software' ? 16 : 64;
 
@@ -69,8 +69,9 @@ function byWorkgroups(): Partial<Tuning> {
 }
 
 /**
- * A tuning for scans with look-back. On the software adapter, subgroups have 4 lanes; so workgroups must be small,
- * because the counts of all subgroups must fit in workgroup memory.
+ * A tuning with look-back (a tile reads the results that earlier tiles publish) and small workgroups. Workgroups must
+ * be small, because the counts of all subgroups must fit in workgroup memory, and subgroups have only 4 lanes on
+ * the software adapter. If `mute` is given, every `mute`-th tile publishes no result.
  */
 export function lookingBack({ threads = 64, ...silence }: { threads?: number; mute?: number }): Tuning {
   const { scan, sort } = defaultTuning;
@@ -98,7 +99,10 @@ export function lookingBack({ threads = 64, ...silence }: { threads?: number; mu
   };
 }
 
-/** A tuning that gathers in windows and scatters by parts even for columns that fit in a cache. */
+/**
+ * A tuning for testing, on small columns, the gather and scatter that are meant for columns larger than a cache. The
+ * gather reads an array in `windows` slices. The scatter first groups rows by target. Both start at `min` rows.
+ */
 export function placing(min: number, items: number, windows: number): Partial<Tuning> {
   const { sort } = defaultTuning;
   const sweep = { ...sort.sweep, on: true, threads: 64, keys: 4, few: { rows: 300, keys: 3, parts: 1 }, minTiles: 1 };

@@ -52,7 +52,7 @@ function gpuBuffer(): object {
   return opaque({ size: 16, usage: 0xff, mapAsync: async () => {} });
 }
 
-/** The backend of a context that pretends to share a device with its caller. */
+/** The backend to which `sharing` adds functions that pretend to share a GPU device with the caller. */
 const alone = createReferenceBackend();
 const sortingStep = context.prepare({ x: q.input(q.u32, 3) }, ({ x: rows }) => ({ x: q.sort(rows) }));
 const sharing = new q.Context(

@@ -2,8 +2,8 @@ import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { Column, Context, fn, u32 } from '../../primitives/index.ts';
 
 /**
- * The arguments of a valid call, by name and in order; the same rules hold for fields of records. If a name ends with
- * `?`, the argument is optional. If it ends with `*`, columns of any type and context are accepted.
+ * The arguments of a valid call, by name and in order. If a name ends with `?`, the argument is optional. If a name
+ * ends with `*`, columns of any type and context are accepted. Both endings can also mark the fields of records.
  */
 export type Arguments = { readonly [name: string]: unknown };
 
@@ -13,11 +13,11 @@ export interface ValidCall {
   readonly args: () => Arguments;
   /** The function to call; the exported function by default. */
   readonly call?: (...args: unknown[]) => unknown;
-  /** The reason why errors of this call do not have to name the argument. */
+  /** If given, errors of this call do not have to name the wrong argument. The text is the reason. */
   readonly unnamed?: string;
   /**
-   * Values that are accepted although they look wrong: the key is `path: garbage` or `path: *`, the value is the
-   * reason.
+   * Garbage that the call accepts. A key is `path: kind` for one kind of garbage at a path, `path` for all kinds at
+   * this path, or `*` for all garbage. The value is the reason why the garbage is accepted.
    */
   readonly takes?: { readonly [given: string]: string };
 }

@@ -6,8 +6,8 @@ import type { ParameterSlot } from './recorder.ts';
 import { type Guard, TracedUniform, type UniformWord } from './traced-uniform.ts';
 
 /**
- * A part (GPU buffer) that a command uses. `memory` is an index into a list of the command's buffers, followed by its
- * temporary memory in the order of allocation. For the spine (the memory in which workgroups communicate), `memory` is
+ * A part (GPU buffer) that a command uses. `memory` is an index into a list. The list contains the buffers of
+ * the command, and then the command's temporary memory in the order of allocation. For the spine (the memory in which workgroups communicate), `memory` is
  * {@link SPINE}.
  */
 export interface PartPlace {
@@ -19,8 +19,8 @@ export interface PartPlace {
 export const SPINE = -1;
 
 /**
- * A step of a plan. It contains all numbers that a repetition needs, except the values of uniforms and the epochs
- * (dispatch numbers) of the spine.
+ * A step of a plan. The step contains all numbers that are needed to repeat it, except the values of uniforms and the
+ * epochs (dispatch numbers) of the spine (the memory in which workgroups communicate).
  */
 export type TraceStep =
   | { readonly kind: 'allocate'; readonly words: number }

@@ -195,7 +195,7 @@ function playTape(host: TapesHost, playable: Playable, call: ScriptCall, arena: 
   if (isKept) playable.pooled = createPlayed(tape, tape.pooled);
 }
 
-/** Sets the values of a call and of the sources (numbered addresses, lengths and uniforms) of its tape. */
+/** Stores a call's values in its tape: the addresses, lengths and uniforms to which the tape refers by number. */
 function fill(
   memory: SharedMemory,
   tape: Tape,

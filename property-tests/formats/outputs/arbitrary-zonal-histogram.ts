@@ -29,8 +29,8 @@ const draft: fc.Arbitrary<ZoneDraft> = fc.record({
 });
 
 /**
- * Valid results of zonal histograms. The bins are in order and not empty, and the counts of all bins add up to the
- * number of cells.
+ * Valid results of zonal histograms. The bins of a zone are in order and not empty. The counts of its bins and its
+ * cells below, above and without data add up to its number of cells.
  */
 export const zonalHistogram: fc.Arbitrary<WithStatistics> = fc.array(draft, { maxLength: 8 }).map(toHistogram);
 

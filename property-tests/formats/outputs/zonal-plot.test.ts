@@ -27,7 +27,7 @@ const GRID: RasterGrid = {
   geographic: true,
 };
 
-/** One square per zone. The squares are side by side, beginning at the corner of the raster. */
+/** One square per zone. By default, the squares are side by side, beginning at longitude −120. */
 function squares(zones: number, longitudeOf = (zone: number): number => -120 + zone): Polygons {
   const corners = Array.from({ length: zones }, (_, zone) => [longitudeOf(zone), 40] as const);
   return {

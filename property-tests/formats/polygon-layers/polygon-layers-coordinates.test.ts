@@ -62,7 +62,8 @@ describe('coordinates', () => {
   const nested = fc.oneof(rings, fc.array(rings, { minLength: 1, maxLength: 3 }), deep);
 
   /**
-   * The nesting depth of a Polygon's or a MultiPolygon's coordinates; undefined for other arrays and for empty ones.
+   * The nesting depth of an array of positions: 1 for a position, 3 for the coordinates of a Polygon, 4 for those of a
+   * MultiPolygon. Undefined for empty arrays, and for arrays whose elements differ in depth or are not positions.
    */
   const depthOf = (value: unknown): number | undefined => {
     if (!Array.isArray(value) || value.length === 0) return undefined;

@@ -43,7 +43,7 @@ const VALID: Readonly<Record<PolygonLayerFormat, Uint8Array>> = {
 };
 const FORMATS = Object.keys(VALID) as PolygonLayerFormat[];
 
-/** A change of a file: replaces some bytes by other bytes, or by another part of the file. */
+/** A change of a file: replaces bytes, inserts a copy of another part of the file, or truncates the file. */
 type Change = (bytes: Uint8Array) => Uint8Array;
 const piece = fc.tuple(fc.nat({ max: 3000 }), fc.oneof(fc.constantFrom(0, 1, 4), fc.nat({ max: 40 })));
 const word = (value: number, low: boolean): Uint8Array => {

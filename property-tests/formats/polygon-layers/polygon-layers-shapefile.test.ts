@@ -18,7 +18,9 @@ import {
 
 const fixture = (name: string) => join(import.meta.dirname, '..', '..', 'fixtures', 'polygon-layers', name);
 
-/** Sorts rings, because readers nest rings differently. */
+/**
+ * Converts rings to text and sorts the texts, because readers that nest rings differently also order them differently.
+ */
 const sorted = (rings: readonly Ring[]) => rings.map((ring) => JSON.stringify(ring)).sort();
 
 describe('a Shapefile', () => {

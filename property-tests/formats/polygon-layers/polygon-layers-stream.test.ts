@@ -21,7 +21,7 @@ const featureAt = (index: number): string => {
   return `{"type":"Feature","properties":{"name":"n${index}"},"geometry":{"type":"Polygon","coordinates":[[[${ring.join('],[')}]]]}}`;
 };
 
-/** Writes features until the file has its intended length. Returns the number of features. */
+/** Writes features until the file has at least `MEGABYTES` megabytes. Returns the number of features. */
 async function writeLarge(path: string, head: string, separator: string, tail: string): Promise<number> {
   const features = Array.from({ length: 500 }, (_, index) => featureAt(index));
   const piece = Buffer.from(features.join(separator));

@@ -38,7 +38,7 @@ const VALID: Readonly<Record<Exclude<ResultSetFormat, 'nifti'>, Uint8Array>> = {
 };
 const FORMATS = Object.keys(VALID) as (keyof typeof VALID)[];
 
-/** A change of a file: replaces some bytes by other bytes, or by another part of the file. */
+/** A change of a file: replaces bytes, or inserts a copy of another part of the file. */
 type Change = (bytes: Uint8Array) => Uint8Array;
 const piece = fc.tuple(fc.nat({ max: 1000 }), fc.oneof(fc.constantFrom(0, 1), fc.nat({ max: 40 })));
 const replacement = fc.oneof(

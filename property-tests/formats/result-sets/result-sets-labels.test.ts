@@ -218,7 +218,9 @@ describe('a PNG of labels', () => {
   });
 });
 
-/** Lengths of runs of equal pixels, column by column from top to bottom. The first run is one of the background. */
+/**
+ * Lengths of runs of equal pixels, column by column from top to bottom. The first run is background and may be empty.
+ */
 function runsOf({ width, height, labels }: LabelImage): number[] {
   const counts = [0];
   let value = 0;
@@ -231,7 +233,10 @@ function runsOf({ width, height, labels }: LabelImage): number[] {
   return counts;
 }
 
-/** Run lengths in the text format of COCO: five bits per character, lowest bits first. */
+/**
+ * Encodes run lengths in the text format of COCO: five bits per character, lowest bits first. From the fourth run on,
+ * the text stores the difference from the length two runs before.
+ */
 function compress(counts: readonly number[]): string {
   let text = '';
   for (const [index, count] of counts.entries()) {

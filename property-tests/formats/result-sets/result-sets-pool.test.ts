@@ -194,7 +194,6 @@ test('close waits for a thread that answers while it is being terminated', async
   const aborted = pool.close();
   await answer.catch(() => undefined);
   await aborted;
-  // The pool must not call `unref`: a process with nothing else to do would exit with code 13 while it waits for an
-  // answer.
+  // The pool must not call `unref`: otherwise a process that only waits for an answer would exit with code 13.
   expect(calls).toEqual(['ref', 'post', 'terminate']);
 });

@@ -6,7 +6,7 @@ import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { type Cell, cellsOf, hostOf, someColumns, tableOf } from '../../support/table-files-support.ts';
 
-/** 64-bit integers, most of which fit in 32 bits. */
+/** 64-bit integers. Most are below 2^31; a few are taken from `strangers`. */
 function mostlyNarrow(...strangers: bigint[]): fc.Arbitrary<bigint> {
   return fc.oneof(
     { weight: 20, arbitrary: fc.bigInt({ min: 0n, max: 2n ** 31n - 1n }) },
@@ -22,7 +22,7 @@ const columnsOfIntegers = someColumns(60, [
   [{ type: 'string' }, fc.constantFrom('', 'a', 'ü')],
 ]);
 
-/** Yields chunks of a table. All chunks use the same memory, which is overwritten before the next chunk. */
+/** Yields chunks of a table. The memory of a chunk is overwritten when the next chunk is requested. */
 async function* lent(table: Chunk, rowsPerChunk: number): AsyncGenerator<Chunk> {
   for (let at = 0; at < table.rows; at += rowsPerChunk) {
     const { rows, columns } = sliceOf(table, at, Math.min(rowsPerChunk, table.rows - at));

@@ -21,7 +21,7 @@ function packed(values: readonly bigint[], width: number): number[] {
   return Array.from({ length: (values.length * width) / 8 }, (_, i) => Number((bits >> BigInt(8 * i)) & 255n));
 }
 
-/** Encodes values as DELTA_BINARY_PACKED, in the way of a writer of 64-bit integers. */
+/** Encodes values as DELTA_BINARY_PACKED, as a writer of 64-bit integers does. */
 function deltas(values: readonly bigint[]): Buffer {
   const bytes = [BLOCK, MINIBLOCKS, values.length].flatMap((number) => varint(BigInt(number)));
   bytes.push(...zigzag(values[0]!));

@@ -20,7 +20,7 @@ function fare(row: number): Cell {
   return row % 6 === 0 ? null : BigInt(row * 101 - 5000);
 }
 
-/** Converts an expected cell to a number: 32-bit decimals are read as numbers, wider ones as bigints. */
+/** Converts an expected cell of a 32-bit decimal to a number, because only wider decimals are read as bigints. */
 function narrowed(cell: Cell): Cell {
   return cell === null ? null : Number(cell);
 }

@@ -161,7 +161,8 @@ describe('files refused on opening', () => {
       () => Buffer.from('PAR1\0\0\0\0\xff\xff\xff\x7fPAR1', 'latin1'),
       { code: 'format/damaged-table' },
     ],
-    // These metadata could use up all memory or take hours: a list with a huge length, and a number that never ends.
+    // The next two files could use up all memory or take hours: one has a list with a huge length, the other a number
+    // that never ends.
     [
       'metadata with an oversized list',
       () => parquetOf([0x29, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0]),

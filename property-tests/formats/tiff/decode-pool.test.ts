@@ -58,7 +58,7 @@ describe('decoder threads', () => {
         for (const [index, window] of windows.entries()) {
           const read = await source.read(window);
           expect(bytesOf(read)).toEqual(expected[index]);
-          // The array is overwritten, because its old content must not reappear when its memory is reused.
+          // Overwrites the cells before their memory is reused, so that stale cells in a later result would be noticed.
           read.fill(77);
           source.reuse!(read);
         }

@@ -4,8 +4,8 @@ import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 
 /**
- * Rows of words, with `stride` samples per cell. The number of words per row is a multiple of a vector's length, or
- * odd.
+ * Rows of words, with `stride` samples per cell. The row lengths include odd numbers of words, and multiples of a
+ * vector's length.
  */
 const rows = fc
   .record({

@@ -38,8 +38,8 @@ export function roomBytes({ types }: MonoidProgram): number {
 }
 
 /**
- * The address of the current worker's scratch memory. Kernel-specific argument word `word` contains the address for
- * worker 0.
+ * Emits code for the address of the current worker's scratch memory. The kernel's argument with index `word` is the
+ * address of the scratch memory of worker 0.
  */
 export function emitWorkerRoom(code: Code, monoid: MonoidProgram, word: number): Int32 {
   const room = emitOwnWord(code, word);
