@@ -10,7 +10,8 @@ import { statisticsOf } from './zonal-statistics.ts';
  * Zones are in input order. For each zone, its non-empty bins are listed in ascending order. Up to three rows follow:
  * one for cells without data (`zone,nodata,,n`), one for cells below the first edge (`zone,below,,n`) and one for cells
  * above the last edge (`zone,above,,n`). A row whose count would be 0 is left out. The counts of a zone add up to the
- * number of its cells. A zone without cells has no row in this table, but it has a row in the table of {@link statisticsCsv}.
+ * number of its cells. A zone without cells has no row in this table, but it has a row in the table of
+ * {@link statisticsCsv}.
  *
  * Fields are quoted as in RFC 4180. Lines end with a line feed, which `sort`, `diff` and `awk` require. Numbers have as
  * few digits as needed to restore the f64. The text is generated in chunks of about 64 KiB, so that a large result is

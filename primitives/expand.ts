@@ -41,8 +41,8 @@ const OPTIONS: FieldKinds<ExpandOptions> = {
 
 /**
  * Expands every row to `counts[row]` output rows: output row k of a row is `f({ ...row, rank: k })`. The output of a
- * row comes before the output of the next row. This is the only primitive whose number of output rows is not bounded by the
- * sizes of its inputs.
+ * row comes before the output of the next row. This is the only primitive whose number of output rows is not bounded by
+ * the sizes of its inputs.
  *
  * With `capacity`, the call does not wait. At most `capacity` rows are written. If there are more output rows, every
  * read of the result, and of columns derived from it, throws a {@link CapacityError} with the capacity needed. Without

@@ -13,8 +13,9 @@ import {
  * CSR form.
  *
  * A zone has one or more parts, and a part has any number of rings: outlines, holes, and islands in holes. The inside
- * of a part follows the even-odd rule over its rings, so neither the direction nor the nesting of rings matters. A zone is the union of its parts. A ring's
- * closing vertex is not stored twice: the edge from its last vertex to its first is implied.
+ * of a part follows the even-odd rule over its rings, so neither the direction nor the nesting of rings matters. A zone
+ * is the union of its parts. A ring's closing vertex is not stored twice: the edge from its last vertex to its first is
+ * implied.
  */
 export interface Polygons {
   /** Rings of zone `z` are `polygonRings[z] … polygonRings[z + 1] − 1`; length is zones + 1. */

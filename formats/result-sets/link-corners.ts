@@ -20,9 +20,10 @@ export interface Corners {
  *
  * The first and second corner in a row are the ends of a horizontal edge, so are the third and fourth, and so on. The
  * corners in a column are paired likewise into vertical edges. So each corner is the end of one horizontal and one
- * vertical edge. A ring follows horizontal and vertical edges alternately. At a corner that is listed twice, the two diagonal pixels stay separate, so each ring bounds 4-connected
- * pixels. A ring begins at its uppermost corner (if there are several, at the leftmost of them) and goes right. Rings
- * are ordered by their first corners. All vertices are corners.
+ * vertical edge. A ring follows horizontal and vertical edges alternately. At a corner that is listed twice, the two
+ * diagonal pixels stay separate, so each ring bounds 4-connected pixels. A ring begins at its uppermost corner (if
+ * there are several, at the leftmost of them) and goes right. Rings are ordered by their first corners. All vertices
+ * are corners.
  *
  * O(corners). `open` is scratch memory with one entry per column; all entries are −1 before and after the call.
  */

@@ -96,8 +96,8 @@ export interface Backend {
    */
   crossReduce?(command: CrossReduceCommand): boolean;
   /**
-   * Sums the weights of each bin. Returns false, without doing anything, if the backend cannot run this command; the caller then
-   * uses `forEach` instead (`weightedHistogramByDigits`). Backends without such a kernel lack this method.
+   * Sums the weights of each bin. Returns false, without doing anything, if the backend cannot run this command; the
+   * caller then uses `forEach` instead (`weightedHistogramByDigits`). Backends without such a kernel lack this method.
    */
   weightedHistogram?(command: WeightedHistogramCommand): boolean;
 

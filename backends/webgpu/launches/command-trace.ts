@@ -6,9 +6,9 @@ import type { ParameterSlot } from './recorder.ts';
 import { type Guard, TracedUniform, type UniformWord } from './traced-uniform.ts';
 
 /**
- * A part (GPU buffer) that a command uses. `memory` is an index into a list. The list contains the buffers of
- * the command, and then the command's temporary memory in the order of allocation. For the spine (the memory in which workgroups communicate), `memory` is
- * {@link SPINE}.
+ * A part (GPU buffer) that a command uses. `memory` is an index into a list. The list contains the buffers of the
+ * command, and then the command's temporary memory in the order of allocation. For the spine (the memory in which
+ * workgroups communicate), `memory` is {@link SPINE}.
  */
 export interface PartPlace {
   readonly memory: number;
