@@ -1,5 +1,6 @@
 import { deltaBinaryUnpack } from 'hyparquet/src/delta.js';
 import { type PlainColumn, requireBytes, storeBytes, type Values } from './plain.ts';
+import { numberAt, skipNumber } from './varint.ts';
 
 /** Decodes DELTA_BINARY_PACKED: integers of type INT32 or INT64, stored as differences. */
 export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
@@ -23,8 +24,8 @@ export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, in
 
 /** The number of values in a miniblock must be a multiple of this number. */
 const MINIBLOCK_UNIT = 32;
-/** Bytes of the longest varint that holds a number of 32 bits. */
-const LONGEST_NUMBER = 5;
+/** The numbers of the header must be below this number, because hyparquet reads them as signed 32-bit integers. */
+const NUMBER_LIMIT = 2 ** 31;
 
 /**
  * Checks the header of encoded differences before it is passed to hyparquet, which trusts all numbers and may not end
@@ -33,9 +34,15 @@ const LONGEST_NUMBER = 5;
  * @returns The position of the first value, which follows the header.
  */
 function checkedHeader(bytes: Buffer, start: number, count: number): number {
-  const [blockSize, afterBlockSize] = numberAt(bytes, start);
-  const [miniblocks, afterMiniblocks] = numberAt(bytes, afterBlockSize);
-  const [, firstValue] = numberAt(bytes, afterMiniblocks);
+  const region = { bytes, end: bytes.length };
+  const afterBlockSize = skipNumber(region, start);
+  const afterMiniblocks = skipNumber(region, afterBlockSize);
+  const firstValue = skipNumber(region, afterMiniblocks);
+  const numbers = [start, afterBlockSize, afterMiniblocks].map((at) => numberAt(region, at));
+  const [blockSize, miniblocks] = numbers as [number, number];
+  if (numbers.some((number) => number >= NUMBER_LIMIT)) {
+    throw new RangeError('a number in the header of its differences is too large');
+  }
   const perMiniblock = blockSize / miniblocks;
   if (!(perMiniblock > 0 && perMiniblock % MINIBLOCK_UNIT === 0)) {
     throw new RangeError(`it has ${miniblocks} miniblocks in blocks of ${blockSize} values`);
@@ -43,18 +50,6 @@ function checkedHeader(bytes: Buffer, start: number, count: number): number {
   // A block has a byte for every miniblock. The first value is not in a block.
   if (count > 1) requireBytes(bytes, firstValue, miniblocks);
   return firstValue;
-}
-
-/** Reads an unsigned varint of at most 32 bits. Returns the number and the position after it. */
-function numberAt(bytes: Buffer, start: number): [number: number, end: number] {
-  let number = 0;
-  for (let i = 0; i < LONGEST_NUMBER; i++) {
-    requireBytes(bytes, start + i, 1);
-    const byte = bytes[start + i]!;
-    number += (byte & 127) * 2 ** (7 * i);
-    if (byte < 128 && number < 2 ** 31) return [number, start + i + 1];
-  }
-  throw new RangeError('a number in the header of its differences is too large');
 }
 
 /**

@@ -1,3 +1,5 @@
+import { byteAt, numberAt, type Region, skipNumber } from './varint.ts';
+
 /**
  * Checks a struct in Thrift's compact protocol before it is passed to a library, because the library trusts all
  * lengths. Lists must have as many elements as they state, numbers must have at most ten bytes, and structs must not be
@@ -12,11 +14,6 @@ export function checkedStruct(bytes: Uint8Array, start: number, end: number): nu
   return skipStruct({ bytes, end }, start, 0);
 }
 
-interface Region {
-  readonly bytes: Uint8Array;
-  readonly end: number;
-}
-
 const STOP = 0;
 const TRUE = 1;
 const FALSE = 2;
@@ -28,7 +25,6 @@ const LIST = 9;
 const STRUCT = 12;
 
 const DEEPEST = 16;
-const LONGEST_NUMBER = 10;
 
 function skipStruct(region: Region, start: number, depth: number): number {
   if (depth > DEEPEST) throw new RangeError('its metadata are nested too deeply');
@@ -67,25 +63,6 @@ function skipList(region: Region, start: number, depth: number): number {
   const element = type === TRUE || type === FALSE ? BYTE : type;
   for (let i = 0; i < length; i++) at = skipValue(region, at, element, depth);
   return at;
-}
-
-function skipNumber(region: Region, start: number): number {
-  for (let at = start; at < start + LONGEST_NUMBER; at++) if (byteAt(region, at) < 128) return at + 1;
-  throw new RangeError('its metadata have a number of more than 64 bits');
-}
-
-function numberAt(region: Region, start: number): number {
-  let number = 0;
-  for (let at = start, scale = 1; ; at++, scale *= 128) {
-    const byte = byteAt(region, at);
-    number += (byte & 127) * scale;
-    if (byte < 128) return number;
-  }
-}
-
-function byteAt({ bytes, end }: Region, at: number): number {
-  if (at >= end) throw new RangeError('its metadata are cut off');
-  return bytes[at]!;
 }
 
 function checked({ end }: Region, at: number, length: number): number {
