@@ -6,10 +6,11 @@ import { DeviceLostError } from '../../primitives/errors.ts';
 import { aFunction, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { playScript } from '../../primitives/prepared/play.ts';
-import { type OnWarning, QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
+import { type OnWarning, tell, warn } from '../../primitives/warnings.ts';
 import { copyOf, SourceFailure, uploadTo } from '../../primitives/word-sources.ts';
 import { CLOSE_LIMIT, endsWithin } from '../common/close-limit.ts';
 import { inRange, usedAfterRelease } from '../common/memory-errors.ts';
+import { bufferLost, noStandby, sourceLost, standbyLeft } from './errors.ts';
 import {
   type Answer,
   bytesKept,
@@ -574,32 +575,4 @@ function buffersOf(entry: Entry): readonly Held[] {
 
 function isAwaited(entry: Entry): entry is WaitEntry {
   return entry.kind !== 'write' && entry.kind !== 'command' && !entry.answer.settled;
-}
-
-function sourceLost(cause: unknown): DeviceLostError {
-  const sentence = 'The standby could not read a source again, so its data is lost.';
-  return new DeviceLostError('upload/source-lost', sentence, {
-    remedy: 'Keep the data behind a reader unchanged while its column is in use, or upload arrays.',
-    cause,
-  });
-}
-
-function bufferLost(cause: DeviceLostError | undefined): DeviceLostError {
-  const sentence = 'A borrowed buffer was lost with its device, and so was everything computed from it.';
-  return new DeviceLostError('buffer/lost', sentence, {
-    remedy: 'Open a new context on a new device, upload the data there and compute it again.',
-    cause,
-  });
-}
-
-function standbyLeft(): QuadrilleWarning {
-  const sentence = `The standby did not open within ${CLOSE_LIMIT} ms of closing, so closing no longer waits for it.`;
-  return new QuadrilleWarning('warning/standby-left', sentence, { remedy: 'It is closed as soon as it has opened.' });
-}
-
-function noStandby(reason: DeviceLostError, cause: unknown): DeviceLostError {
-  return new DeviceLostError('device/standby', `No standby could take over after: ${reason.message}`, {
-    remedy: 'Open a new context; the data on the device is gone. The cause says why the standby failed.',
-    cause,
-  });
 }
