@@ -25,8 +25,8 @@ export function costlyCaseCount(thorough: number, examples = 0): number {
 }
 
 /**
- * Number of cases of a law that needs more or fewer than the `runs` of its backend: `runs` times `thorough` under
- * `npm run test:thorough`, otherwise `runs` times `usual`. Fractions are rounded up.
+ * Number of cases of a law that needs more or fewer cases than `runs`, the number for its backend: `runs` times
+ * `thorough` under `npm run test:thorough`, otherwise `runs` times `usual`. Fractions are rounded up.
  */
 export function scaledCount(runs: number, thorough: number, usual: number): number {
   return Math.ceil(runs * (THOROUGH ? thorough : usual));

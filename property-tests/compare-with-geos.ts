@@ -9,9 +9,10 @@ import { open } from '../on-node.ts';
 import { pairColumns, rectilinearPair } from './support/arbitrary-rectilinear.ts';
 
 /**
- * Compares the areas of intersections and unions with the areas by GEOS (geos-wasm), for random pairs of rectilinear
- * polygons. The pairs include holes, touching corners, shared edges, containment, contact without area, and crossing
- * rings. The program does not stop at a difference; it counts all of them.
+ * Computes the areas of intersections and unions with this library and with GEOS (geos-wasm), and compares them. The
+ * operands are random pairs of rectilinear polygons. The pairs include holes, touching corners, shared edges,
+ * containment, contact without area, and crossing rings. The program does not stop at a difference; it counts all of
+ * them.
  *
  * node --import tsx property-tests/compare-with-geos.ts [--pairs 100000] [--seed 1]
  *   [--backend workers|webgpu|reference] [--adapter hardware|software]

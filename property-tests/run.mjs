@@ -2,8 +2,8 @@
 // The command behind `npm test`. It runs the named test files, or by default all tests except the release tests. Only
 // Node is needed. QUADRILLE_ADAPTER chooses the adapter: `software` (the default) or `hardware`.
 //
-// `--thorough` tries each law on all of its cases, and by default runs only the files that contain laws. The last line
-// of the output states how many tests passed and failed.
+// `--thorough` tries each law on all of its cases. If no files are named, `--thorough` runs only the files that
+// `filesOfLaws` returns. The last line of the output states how many tests passed and failed.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -71,7 +71,7 @@ function filesOfLaws() {
   const names = readdirSync(folder, { recursive: true })
     .map((name) => name.replaceAll('\\', '/'))
     .filter((name) => name.endsWith('.test.ts') && !name.startsWith('release/'));
-  // The name alone is not enough, because Vitest selects all files whose path contains it.
+  // The folder is included, because Vitest selects all files whose path contains the given text.
   return names.filter((name) => !isLeftOut(name) && isOfLaws(name)).map((name) => `property-tests/${name}`);
 }
 

@@ -73,8 +73,8 @@ describe('inputs', () => {
 
 describe('a run', () => {
   /**
-   * A fake candidate whose nth round takes n times its `time`. `order` records the names of candidates in the order of
-   * their turns.
+   * A fake candidate that reports a time of n · `time` for its nth round. `order` records the name of a candidate at
+   * each of its rounds, and when it is closed.
    */
   function pretender(
     name: string,

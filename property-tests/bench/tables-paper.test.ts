@@ -7,9 +7,10 @@ import { onEveryBackend } from '../backends.ts';
 import { fc, test } from '../law-test.ts';
 
 /**
- * The values of an example from the first of three papers whose examples are tested here: Govindaraju, Lloyd, Wang, Lin
- * and Manocha, Fast Computation of Database Operations using Graphics Processors, 2004; Ziegler, Tevs, Theobalt and
- * Seidel, GPU Point List Generation through Histogram Pyramids, 2006; Purcell, Sorting and Searching, 2005.
+ * The values of an example by Govindaraju et al. The tests in this file are examples from three papers: Govindaraju,
+ * Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using Graphics Processors, 2004; Ziegler, Tevs,
+ * Theobalt and Seidel, GPU Point List Generation through Histogram Pyramids, 2006; Purcell, Sorting and Searching,
+ * 2005.
  */
 const SET = [10, 24, 37, 99, 192, 200, 200, 232];
 const { column } = t;

@@ -25,8 +25,8 @@ export async function launchChromium(): Promise<Browser> {
 }
 
 /**
- * Returns the folder of the unpacked browser. Several processes may unpack concurrently: each unpacks into a folder
- * with its own name and then renames the folder.
+ * Returns the folder of the unpacked browser. Several processes may unpack concurrently: each process unpacks into a
+ * new folder, and then renames this folder.
  */
 async function unpackedChromium(): Promise<string> {
   const target = join(tmpdir(), `quadrille-chromium-${version}`);
@@ -44,7 +44,10 @@ async function unpackedChromium(): Promise<string> {
   return target;
 }
 
-/** Unpacks the browser. Its package unpacks into the temporary folder, and reuses files that are already there. */
+/**
+ * Unpacks the browser into `folder`. The package of the browser unpacks into the temporary folder, and reuses files
+ * that are already there. So `folder` is the temporary folder meanwhile.
+ */
 async function unpackBrowser(folder: string): Promise<void> {
   const before = process.env.TMPDIR;
   process.env.TMPDIR = folder;

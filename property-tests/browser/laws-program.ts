@@ -13,8 +13,8 @@ export interface Trial {
 }
 
 /**
- * Tries laws on a backend; returns a digest of the result bytes for each law. If the cases and their results are equal,
- * digests are equal on all machines.
+ * Tries laws on a backend; returns a digest of the result bytes for each law. Equal cases with equal results have equal
+ * digests on all machines.
  */
 export async function digestsOf(backend: Backend, reference: Backend, trial: Trial): Promise<Record<string, string>> {
   const contexts = [new Context(backend), new Context(reference)] as const;

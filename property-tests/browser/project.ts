@@ -12,7 +12,9 @@ export interface Project {
   remove(): Promise<void>;
 }
 
-/** Makes a new project with the built package. It is inside the repository, so that imports of packages resolve. */
+/**
+ * Makes a new project with the built package. The folder is inside the repository, so that imports of packages resolve.
+ */
 export async function createProject(): Promise<Project> {
   await mkdir(join(root, '.cache'), { recursive: true });
   const folder = await mkdtemp(join(root, '.cache', 'project-'));

@@ -30,7 +30,8 @@ const INPUTS: Readonly<Record<string, string | Uint8Array | object>> = {
   'zones.json': collection(square, zone('b', rectangle(2, 0, 4, 3))),
   'jpeg.tif': craftedTiff({ compression: [7] }),
   'doubles.tif': craftedTiff({ bitsPerSample: [64], sampleFormat: [3] }),
-  // A strip of zeros. A careless LZW decoder would expand it to the full 900 MB of the strip.
+  // A strip whose compressed bytes are all zeros. A careless LZW decoder would expand them to the full 900 MB of the
+  // strip.
   'strip.tif': craftedTiff(
     { imageWidth: [30_000], imageLength: [30_000], rowsPerStrip: [30_000], compression: [5] },
     new Uint8Array(220_000),

@@ -8,7 +8,8 @@ import { parseCsv } from '../support/parse-csv.ts';
 let shop: Workshop;
 
 /**
- * Three tiles per side. In tile n, polygon x of `human` has four rows, n of which it shares with polygon p of `model`.
+ * Three tiles (files) in each of the folders `human` and `model`. In tile n, polygon x of `human` has four rows of
+ * pixels, n of which it shares with polygon p of `model`.
  */
 beforeAll(async () => {
   shop = await openWorkshop();

@@ -88,8 +88,8 @@ describe('temporary files', () => {
     const mine = temporaryName();
     const kept = [
       mine,
-      // Folders with these names must not be removed either: one from another machine, one without a process id, two
-      // similar names, and one of an older version.
+      // Files with these names must not be removed either: one from another machine, one without a process id, two with
+      // similar names, and one from an older version.
       killed!.replace(host!, 'f'.repeat(12)),
       killed!.replace(`-${child.pid}-`, '--'),
       `${killed}.tmp`,

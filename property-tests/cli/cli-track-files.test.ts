@@ -21,8 +21,8 @@ function drawDiscsAt(centres: readonly (readonly [x: number, y: number])[], grou
 }
 
 /**
- * Draws two discs that move to the right by one pixel per frame, and differ by `contrast` from a background of
- * `ground`.
+ * Draws frame `index` of a video of two discs. The discs move to the right by one pixel per frame, and differ by
+ * `contrast` from a background of `ground`.
  */
 function drawDiscs(index: number, ground: number, contrast: number): Float64Array {
   return drawDiscsAt(

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
 
 /**
- * The option --memory of all runs. The input files are small, or sparse on disk, but would fill the memory. Each file
- * must be refused with a coded error before a bound on memory is exceeded.
+ * The option --memory of all runs for which no other is given. The input files are small, or sparse on disk, but would
+ * fill the memory. Each file must be refused with a coded error before memory grows by `MAX_BYTES`.
  */
 const MEMORY = '48MB';
 /** The number of threads is fixed, because each thread takes about 20 MB besides its data. */
@@ -120,9 +120,7 @@ interface Hostile {
   readonly make: () => Promise<unknown>;
   readonly words: readonly string[];
   readonly code: string;
-  /**
-   * The option --memory of this run, if it is smaller than that of other runs because filling the memory takes long.
-   */
+  /** The option --memory of this run; `MEMORY` by default. It is smaller where filling the memory takes long. */
   readonly memory?: string;
   /** Texts that the error message must contain. */
   readonly says?: readonly string[];
@@ -352,7 +350,8 @@ test('deeply nested valid GeoJSON is read', async () => {
 });
 
 test('a large single-colour PNG takes no memory for its pixels', async () => {
-  // The image has 128 MB of pixels. For everything else, resident memory grows by about 110 MB.
+  // The pixels of the image would take 128 MB. Everything else takes about 110 MB, so the limit of 220 MB has no room
+  // for the pixels.
   await shop.write('plain.png', png(16_000, 8000, 8));
   resetPeak();
   const before = status('VmRSS');

@@ -20,7 +20,7 @@ export interface Batches {
   readonly rows?: number | undefined;
   /** Number of queries per batch of the search. */
   readonly queries?: number | undefined;
-  /** Called before each search, with the number of its batch of queries. */
+  /** Called before each batch of queries is searched, with the number of the batch. */
   readonly onSearch?: (batch: number) => void;
 }
 
@@ -140,8 +140,8 @@ export interface Question {
 export type Row = readonly [query: number, id: number, distance: number];
 
 /**
- * The expected output of the command, computed by comparing all points with each other. Points that are not finite are
- * left out.
+ * The expected output of the command, computed by comparing every query with every point. Points and queries that are
+ * not finite are left out.
  */
 export function answerByHand({ points, queries, metric, withSelf, asked }: Question): Row[] {
   const rows: Row[] = [];

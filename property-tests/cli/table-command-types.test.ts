@@ -16,7 +16,10 @@ import {
 } from '../support/table-files-support.ts';
 import { tableAnswer } from './table-command-support.ts';
 
-/** Maps −0 to 0, because groups treat both zeros, and all NaNs, as one value. */
+/**
+ * Maps −0 to 0, because groups treat both zeros as one value. For NaNs, which groups also treat as one value, nothing
+ * is needed: a `Map` does the same.
+ */
 const canonical = (cell: Cell): Cell => (Object.is(cell, -0) ? 0 : cell);
 
 /** Compares cells: ascending, with NaN as the greatest number and nulls last. */
@@ -53,7 +56,7 @@ async function arrowOf(columns: readonly Written[]): Promise<string> {
 
 onEveryBackend((opened, { name }) => {
   const thorough = name === 'reference' ? 160 : name === 'workers' ? 60 : 4;
-  // Every table needs kernels of its own, so `npm test` tries only a twentieth of the cases.
+  // Every table needs kernels of its own, so `npm test` tries only about a fortieth of the cases.
   const numRuns = costlyCaseCount(THOROUGH ? thorough : Math.ceil(thorough / 2));
 
   test('columns of every type work as keys and values, and keep their values', async () => {

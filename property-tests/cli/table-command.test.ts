@@ -31,7 +31,8 @@ const someStored: fc.Arbitrary<readonly [rides: readonly Ride[], place: Place]> 
 describe('quadrille table', () => {
   onEveryBackend((opened, { name }) => {
     const numRuns = name === 'reference' ? caseCount(80) : costlyCaseCount(name === 'workers' ? 40 : 4);
-    // Maximum number of queries. It is small on a software GPU, which compiles many kernels per query.
+    // Maximum number of aggregates in a query. By default, it is small on WebGPU, because a software GPU takes long to
+    // compile the many kernels.
     const mostQuestions = THOROUGH || name === 'reference' || name === 'workers' ? Number.POSITIVE_INFINITY : 2;
 
     /** Returns the output of the command for a file in which rides (rows) are stored. */

@@ -94,8 +94,8 @@ describe('MAQ-tree files', () => {
   test.prop([maqFile, fc.nat()])('are refused when all bits of a word are inverted', (written, at) => {
     const words = new Uint32Array(encodeMaq(written));
     const places = [...words.keys()].slice(3);
-    // Simulates a storage medium that lost a word. The medium returns all ones for a word of zeros, or all zeros for a
-    // word of ones.
+    // Simulates a storage medium that lost a word, if there is a word of all zeros or all ones. For a word of zeros,
+    // the medium returns all ones; for a word of ones, all zeros.
     const uniform = places.filter((place) => words[place] === 0 || words[place] === 2 ** 32 - 1);
     const place = uniform.length === 0 ? places[at % places.length]! : uniform[at % uniform.length]!;
     words[place] = ~words[place]!;

@@ -99,8 +99,8 @@ const EXEMPT: { readonly [name: string]: string } = {
 const GARBAGE_PER_ARGUMENT = 4;
 const OTHERS_MEMORY = 'gives back memory that is not its own';
 /**
- * Number of times that a call is tried. During a call, garbage collection may free stored views of earlier calls, but
- * not each time.
+ * Maximum number of times that a call is tried. Garbage collection may free stored views of earlier calls during a
+ * call, which then seems to free memory that is not its own. This seldom happens repeatedly.
  */
 const TRIES = 5;
 

@@ -16,8 +16,8 @@ const isWanted = fn({ value: u32 }, bool, ({ value }) => value.rem(3).ne(0));
 const isOften = fn({ total: u32 }, bool, ({ total }) => total.and(1).eq(0));
 
 /**
- * For every key of the wanted rows, the start and the total of the key's group, in descending order of keys. Only the
- * device knows the lengths of the columns.
+ * For every key of the wanted rows, the total of the values with this key, and the sum of the totals of all smaller
+ * keys (`start`). Keys are in descending order. Only the device knows the lengths of the columns.
  */
 function groupStarts(rows: Rows): {
   readonly key: Column<'u32'>;

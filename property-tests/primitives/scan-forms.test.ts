@@ -30,7 +30,10 @@ interface Inputs {
   readonly keys: Column<'u32'>;
 }
 
-/** All primitives that tell their backend the form of a scan. For some forms, some backends have faster kernels. */
+/**
+ * Calls of all primitives that declare the `form` of their scan (such as `compact` or `runs`) to the backend. For some
+ * forms, some backends have faster kernels.
+ */
 const primitives: { readonly [name: string]: (inputs: Inputs) => unknown } = {
   copyIf: ({ x }) => q.copyIf(x, odd),
   removeIf: ({ x }) => q.removeIf(x, odd),
@@ -176,7 +179,8 @@ const rewritten: { readonly [name: string]: (context: Context, inputs: Inputs) =
 };
 
 /**
- * The bytes of a WebAssembly instruction that loads from a table. Only vectorized code for one form uses this table.
+ * The bytes of a WebAssembly instruction that loads from the lookup table at the address `table`. Only the vectorized
+ * code for one form of scans uses this table.
  */
 const tableLoad = (table: number): readonly number[] => [0xfd, simd.load, 0, ...unsigned(table)];
 

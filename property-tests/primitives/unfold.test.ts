@@ -20,7 +20,7 @@ const below = fn({ count: u32, k: u32 }, step(u32), ({ count, k }) => ({
   state: { k: k.add(1) },
   value: k,
 }));
-/** Walks of `count` steps. Each step emits its own number modulo 4. */
+/** Walks that end when `k` reaches `count`. Each step emits the index `k` modulo 4 with the value 1. */
 const steps = fn({ count: u32, k: u32 }, step({ index: u32, value: u32 }), ({ count, k }) => ({
   more: k.lt(count),
   emits: true,

@@ -24,7 +24,7 @@ afterAll(async () => {
   await site.close();
 });
 
-/** Opens a page with the program. On the page, the script `before` runs first. */
+/** Opens a page that runs the program. Before the program, the page runs the script `before`. */
 async function openPage(options: Omit<PageOptions, 'script'> = {}, before = ''): Promise<Page> {
   const page = await browser.newPage();
   onTestFinished(() => page.close());

@@ -23,7 +23,7 @@ const NOT_CLONED = new Set(['node_modules', 'dist', '.git', '.device', '.cache',
 
 /** The result of `npm pack` in a fresh clone. */
 export interface Packed {
-  /** A folder for tests that use the package; these tests must remove the folder. */
+  /** A temporary folder in which tests may install the package. The tests must remove this folder. */
   readonly folder: string;
   readonly tarball: Uint8Array;
   /** The files of the package, by their paths from its root. */
@@ -51,8 +51,8 @@ export async function pack(): Promise<Packed> {
 let projects = 0;
 
 /**
- * Makes an empty project in which the package, its dependencies and the named packages are installed. Dependencies are
- * linked from the clone, so that no registry is needed.
+ * Makes an empty project in which the package, its dependencies and the named packages are installed. Dependencies and
+ * named packages are links into the repository's node_modules, so that no registry is needed.
  */
 export function installIn({ folder, files }: Packed, packages: readonly string[] = []): string {
   const project = join(folder, `project-${++projects}`);
@@ -72,7 +72,9 @@ export function installIn({ folder, files }: Packed, packages: readonly string[]
   return project;
 }
 
-/** Links commands as npm does, so that scripts of a package.json find them. */
+/**
+ * Links the commands of the package `name` into the project's `.bin` folder, where scripts of a package.json find them.
+ */
 function linkCommands(modules: string, name: string): void {
   const { bin = {} } = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8'));
   const commands = Object.entries<string>(typeof bin === 'string' ? { [basename(name)]: bin } : bin);
@@ -106,7 +108,7 @@ export function quadrille(project: string, ...args: readonly string[]): Promise<
   return node(project, [join('node_modules', 'quadrille', manifest.bin.quadrille), ...args]);
 }
 
-/** Runs the text of a module in a folder. */
+/** Runs Node in a folder. Node executes `text` as a module. */
 export function script(folder: string, text: string): Promise<Said> {
   return node(folder, ['--input-type=module', '-e', text]);
 }
@@ -119,8 +121,8 @@ async function runToEnd(command: string, args: readonly string[], cwd: string): 
 }
 
 function run(command: string, args: readonly string[], cwd: string): Promise<{ stdout: string; stderr: string }> {
-  // The environment of a user, without the variables that npm and vitest set for this process: npm's settings, loaders,
-  // colours.
+  // The environment of a user, without the variables that npm and vitest set for this process. Such variables set
+  // options of npm, loaders of Node, and colours.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_OPTIONS$|VITEST|FORCE_COLOR$)/i.test(name)),
   );

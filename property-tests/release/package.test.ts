@@ -146,8 +146,8 @@ describe('programs that use the package', () => {
   });
 
   /**
-   * The library has WebGPU types of its own. The ambient types must equal these, and must be assignable to the
-   * library's `Like` types.
+   * The library defines its own WebGPU types. The ambient types (such as `GPU`) must equal the types of the library,
+   * and must be assignable to its `Like` types.
    */
   const ambient = [
     "import { createWebGpuBackend, type Gpu, type GpuAdapter, type GpuAdapterInfo } from 'quadrille/backends/webgpu';",

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 const algorithms = fileURLToPath(new URL('../../algorithms', import.meta.url));
 
-/** A pattern that matches uses of a backend, except uses of its limits, its `walkRows` and its name. */
+/** A pattern that matches uses of a backend, except uses of the backend's `limits`, `walkRows` and `name`. */
 const COMMAND = /\.backend\b(?!\.(limits|walkRows|name)\b)|\{[^{}]*\bbackend\b[^{}]*\} = /;
 
 // `npm run check:imports` cannot find commands to a backend, because a context gives access to its backend without an

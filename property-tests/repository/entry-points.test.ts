@@ -51,7 +51,7 @@ const args = fc
 
 /** Entry points whose functions validate their arguments. */
 const ENTRY_POINTS = /^\.$|^\.\/(primitives|graph|backends\/.*)$/;
-/** Functions that are left out. They take no arguments, and would look for devices. */
+/** Functions that are not tested, because they take no arguments and would look for devices. */
 const TAKE_NOTHING = ['listDevices', 'openTestGpu', 'testAdapter', 'useSoftwareVulkan'];
 
 async function exportedFunctions(): Promise<[name: string, call: Call][]> {

@@ -6,8 +6,8 @@ import type { Ring } from './ring-columns.ts';
 export const LEVELS = 5;
 
 /**
- * Coordinates on the sides of quadrants of the level {@link LEVELS}, on the sides of smaller quadrants, one step next
- * to a side, or anywhere.
+ * Coordinates on the sides of quadrants of the level {@link LEVELS}, on the sides of smaller quadrants, one step away
+ * from a side of a quadrant of this level, or anywhere in the domain.
  */
 const coordinate = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 2 ** LEVELS }).map((side) => side * (DOMAIN_STEPS / 2 ** LEVELS)) },

@@ -29,7 +29,7 @@ export interface PairAreas {
   readonly intersection: bigint;
 }
 
-/** Pairs of polygons as columns: pair `i` consists of polygon `i` of each side. */
+/** Pairs of polygons as columns: pair `i` consists of polygon `i` of `first` and polygon `i` of `second`. */
 export interface RectilinearPairs {
   readonly first: Polygons;
   readonly second: Polygons;
@@ -146,8 +146,8 @@ function drawing(width: number, height: number, tangled: boolean): fc.Arbitrary<
 }
 
 /**
- * Ascending positions of the lines of a grid. Their distances are one unit, a few units, equal, or one unit except for
- * one wide gap.
+ * Ascending positions of the lines of a grid. The distances between adjacent lines are one unit each, a few units each,
+ * all equal, or one unit each except for one wide gap.
  */
 function gridLines(
   cells: number,

@@ -6,8 +6,8 @@ import { Context } from '../../primitives/context.ts';
 import * as q from '../../primitives/index.ts';
 
 /**
- * A step of a random pipeline on u32 columns. A step selects a column by a number, modulo the number of remaining
- * columns. Older columns have lower numbers.
+ * A step of a random pipeline on u32 columns. A step selects a column by a number (`of` or `and`), modulo the number of
+ * columns that have not been disposed of. Older columns have lower numbers.
  */
 export type Step =
   | { readonly kind: 'upload'; readonly rows: number; readonly seed: number }
@@ -29,8 +29,8 @@ const whole = fn({ x: f32 }, u32, ({ x }) => u32(x));
 const sum = fn({ x: u32, other: q.array(u32) }, u32, ({ x, other }) => x.add(other.at(x.rem(64))));
 
 /**
- * For each derivation, a function that derives a column from another. Together they use every kernel, and lengths that
- * only the device knows.
+ * For each derivation, a function that derives a column from another column. Together, these functions use every
+ * kernel, and columns whose lengths only the device knows.
  */
 const derivations: Readonly<Record<Derivation, (x: Column<'u32'>) => Column<'u32'>>> = {
   map: (x) => q.map(mixed, { x }),
@@ -116,7 +116,10 @@ export async function undisturbed(steps: readonly Step[]): Promise<Outcomes> {
   return outcomes;
 }
 
-/** The reasons of all failures, in order. Checks that all other outcomes equal the expected ones. */
+/**
+ * The reasons of all failures, in the order of the outcomes. Checks that every successful outcome equals the expected
+ * outcome at the same index.
+ */
 export function reasonsIn(outcomes: Outcomes, expected: Outcomes): unknown[] {
   const reasons: unknown[] = [];
   for (const [i, outcome] of outcomes.entries()) {

@@ -6,7 +6,7 @@ import { main } from '../../cli/main.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../../formats/geotiff-writer.ts';
 import { CELL_ARRAYS } from '../../formats/tiff/samples.ts';
 
-/** What a command line printed, and how it ended. */
+/** What a command line printed, and its exit code. */
 export interface Ending {
   readonly exitCode: number;
   readonly stdout: string;

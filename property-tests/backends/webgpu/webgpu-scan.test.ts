@@ -136,7 +136,8 @@ describeConfigurations((backend) => {
     });
   });
 
-  // For indices beyond the extent, both prefixes are equal, and the loop of `walkToNext` would take very long.
+  // Beyond the extent, the exclusive and the inclusive prefix are equal. There, the loop of `walkToNext`, which counts
+  // from the exclusive prefix plus 1 up to the inclusive prefix, would take very long.
   test('the consumer of prefixes is evaluated only for indices within the extent', async () => {
     const n = 1025;
     await expectAgreement(backend(), async (one, keep) => {

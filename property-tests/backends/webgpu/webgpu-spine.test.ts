@@ -6,14 +6,14 @@ import type { Counters } from '../../../primitives/contract/backend.ts';
 import { fc, test } from '../../law-test.ts';
 
 /**
- * Number of epochs that a word of the spine can represent. The spine is the memory with which the workgroups of
- * single-pass kernels communicate.
+ * Number of epochs (numbers of kernel runs) that a word of the spine can represent. The spine is the memory with which
+ * the workgroups of single-pass kernels communicate.
  */
 const EPOCHS = 2 ** 14;
 
 /**
- * Sequences of kernels. Each kernel has the number of words that it needs, and the number of times that it runs in a
- * row.
+ * Sequences of kernels. Each kernel has the number of words of the spine that it needs, and the number of its
+ * consecutive runs.
  */
 const uses = fc.array(
   fc.record({ words: fc.integer({ min: 1, max: 5000 }), runs: fc.integer({ min: 1, max: EPOCHS / 4 }) }),

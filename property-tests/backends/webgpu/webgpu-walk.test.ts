@@ -21,7 +21,8 @@ import {
 } from '../../support/webgpu-support.ts';
 
 /**
- * Starts a walk of up to six steps; most rows have fewer steps or none. The state only records whether the row is odd.
+ * Starts a walk of up to six steps; most rows have fewer steps or none. Every step changes `left`, `word` and `sum`.
+ * The state `odd` says whether the index of the row is odd, and never changes.
  */
 const start = fn(
   { i: u32, seeds: array(u32), mirror: uniform(u32) },
@@ -76,8 +77,7 @@ describeConfigurations((backend) => {
             const seeds = bindingOf(keep(upload(one, randomWords(n + 3))), n, 'u32', 2);
             const table = bindingOf(keep(upload(one, randomFloats(650))), 650, 'f32');
             const count = keep(upload(one, Uint32Array.of(n)));
-            // Makes a buffer with arbitrary contents. The size is at least one word, because an empty buffer also has
-            // one word.
+            // Makes a buffer in which every word is 77. Even a buffer for no words has one word, which is filled too.
             const blank = (words: number): DeviceBuffer =>
               keep(upload(one, new Uint32Array(Math.max(1, words)).fill(77)));
             const [own, placed, bins] = [blank(2 * n + offset), blank(6 * n + offset), blank(80)];

@@ -68,7 +68,7 @@ describe.runIf(process.platform === 'linux')('under ulimit -v', () => {
       packages: 'external',
       logLevel: 'error',
     });
-    // The backend starts its threads from the file name that the package uses.
+    // The backend starts its threads from `worker.js`, which is the name of the file in the package.
     await run('cp', [join(folder, 'worker.mjs'), join(folder, 'worker.js')]);
     await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   }, 60_000);

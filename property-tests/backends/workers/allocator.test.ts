@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constant({ kind: 'complete' as const }),
 );
 
-/** All blocks of the heap, in the order in which the allocator links them. Begins at any block. */
+/** All blocks of a heap, in the order in which the allocator links them. `any` is an arbitrary block of the heap. */
 function chain(any: HeapBlock): HeapBlock[] {
   let block = any;
   while (block.before !== undefined) block = block.before;

@@ -30,14 +30,15 @@ async function threadsOf<R>(work: () => Promise<R>): Promise<{ result: R; thread
 }
 
 /**
- * A fault that a test causes in a thread. If the fault always ends the thread, it returns a promise that settles when
- * the thread has ended.
+ * A function that causes a fault in a thread. The function returns a promise that settles when the thread has ended, or
+ * undefined if the fault does not always end the thread.
  */
 type Fault = (thread: Worker) => Promise<unknown> | undefined;
 
 const faults: readonly (readonly [name: string, fault: Fault])[] = [
   ['that is killed', (thread) => thread.terminate()],
-  // This message is invalid, because its `module` is not a module. The thread throws when it looks up a function there.
+  // This message is invalid, because its `module` is not a module. The thread throws when it looks up a function of the
+  // module.
   [
     'that throws',
     (thread) => {
@@ -52,8 +53,8 @@ const count = fc.integer({ min: 1, max: 3 });
 
 describe.each(faults)('a worker %s', (_, fault) => {
   /**
-   * Opens a backend with a fault at one of its calls. `ended` waits for the end of the thread, and returns whether the
-   * fault occurred.
+   * Opens a backend with a fault in one of its threads before call number `at`. `ended` waits for the end of the
+   * thread. The result of `ended` is false if the fault did not occur, or does not always end the thread.
    */
   const openFaulty = async (
     workers: number,
@@ -80,7 +81,7 @@ describe.each(faults)('a worker %s', (_, fault) => {
         const { backend, ended } = await openFaulty(workers, at, which);
         const context = new Context(backend);
         const reasons = reasonsIn(await runSteps(context, steps), await undisturbed(steps));
-        // Steps may finish before the thread ends. Work after the thread's end always fails.
+        // The steps may have finished before the thread ended. After the end of the thread, `sync` always fails.
         if (await ended()) reasons.push(await context.sync().catch((reason: unknown) => reason));
         for (const reason of reasons) {
           expect(reason).toBe(reasons[0]);
@@ -90,7 +91,8 @@ describe.each(faults)('a worker %s', (_, fault) => {
         lost += Number(reasons.length > 0);
         await context.close();
       });
-      // A single thread takes part in all work. With two threads, one may do everything before the other wakes up.
+      // The example has a single thread, which takes part in all work. Of two threads, one may do everything before the
+      // other wakes up.
       await fc.assert(property, { numRuns: costlyCaseCount(15, 1), examples: [[manySteps, 1, 1, 0]] });
       expect(lost).toBeGreaterThan(0);
     },

@@ -11,8 +11,8 @@ import type {
 import { operationNames, typeOf } from '../../../primitives/ir/operations.ts';
 
 /**
- * The kinds of loops that a functor may have. An `even` loop has equally many iterations for all indices; a functor
- * with such loops returns only at its end.
+ * The kinds of loops that a functor may have. An `even` loop has equally many iterations for all indices. A functor
+ * with `even` loops has no early returns.
  */
 export type Loops = 'none' | 'any' | 'even';
 
@@ -133,7 +133,8 @@ function statement(body: Body, scope: Scope, depth: number, inLoop: boolean): St
   }
   if (kind <= 8 && depth > 0) {
     const condition = operandOf(body, scope, 'bool');
-    // Only some indices may take this branch. So the branch has no jumps if it is in an even loop.
+    // Some indices may take this branch while others do not. So the branch must not contain jumps out of an `even`
+    // loop.
     const jumps = inLoop && body.loops !== 'even';
     const consequent = block(body, scope, depth - 1, jumps);
     const alternative = draw(2) === 0 ? [] : block(body, scope, depth - 1, jumps);

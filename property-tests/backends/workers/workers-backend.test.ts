@@ -283,7 +283,8 @@ describe('abort and close', () => {
       const reason = new Error('the user went away');
       const reading = backend.read(b, 0, n);
       const syncing = backend.sync();
-      // The timer that would terminate the threads never fires, so the threads must exit by themselves.
+      // With fake timers, the timer that would terminate the threads never fires. So the threads must exit by
+      // themselves.
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       onTestFinished(() => void vi.useRealTimers());
       backend.abort(reason);

@@ -64,7 +64,10 @@ describe.each([
     await backend.close();
   });
 
-  /** Scans flags, and stores both sides of the partition. Each side is between guard words, which must not change. */
+  /**
+   * Scans flags, and stores both sides of the partition (the chosen elements and the others). Every stored column is
+   * between guard words, which must not change.
+   */
   const partition = async (
     n: number,
     flags: { readonly module: Module },

@@ -18,7 +18,7 @@ import { randomWords } from '../../support/workers-programs.ts';
 const mixed = fn('mixed', { x: u32, y: u32 }, u32, ({ x, y }) => x.mul(2654435761).xor(y.shr(3)));
 const odd = fn('odd', { x: u32 }, bool, ({ x }) => x.and(1).eq(1));
 
-/** A replacement for the class WebAssembly.Module, which refuses every module. */
+/** A replacement for the class WebAssembly.Module. Its constructor refuses every module. */
 class Refused {
   constructor() {
     throw new Error('no such opcode');
@@ -31,7 +31,10 @@ interface Known {
   readonly numbers: Uint32Array;
 }
 
-/** Steps that derive a column from two others, each as a primitive and as a plain loop. */
+/**
+ * Steps that derive a column from one or two others. Each step runs a primitive, and computes the expected numbers with
+ * a plain loop.
+ */
 const steps: {
   readonly [name: string]: (a: Known, b: Known, context: Context) => Known;
 } = {

@@ -11,8 +11,8 @@ import { THOROUGH } from '../../cases.ts';
 import { bind, randomWords, upload } from '../../support/workers-programs.ts';
 
 /**
- * The backends on which these tests run. The tests are about programs that divide their index by the width of a grid;
- * if rows are wide, workers run such programs row by row.
+ * The backends on which these tests run. The tests are about programs that divide the index of a cell by the width of a
+ * grid. If the rows of the grid are wide, workers run such programs row by row.
  */
 
 const backends: { readonly name: string; readonly backend: Backend }[] = [];
@@ -31,7 +31,7 @@ afterAll(async () => {
   for (const { backend } of backends) await backend.close();
 });
 
-/** A cell's row and column as values of a program. */
+/** The row and the column of a cell, and the width of the grid, as values of a program. */
 interface Place {
   readonly column: U32;
   readonly row: U32;
@@ -52,7 +52,10 @@ const along: { readonly [name: string]: (place: Place) => U32 } = {
 
 const limit = fc.oneof(fc.integer({ min: 0, max: 70 }), fc.constantFrom(1000, 2 ** 32 - 1));
 
-/** A comparison, minimum or maximum of numbers that depend on a cell's position. */
+/**
+ * A comparison, a minimum or a maximum of two numbers: a number from `along`, and a limit, which may be counted from
+ * the end of the row.
+ */
 const question = fc.record({
   of: fc.constantFrom(...Object.keys(along)),
   how: fc.constantFrom<(Comparison | 'min' | 'max')[]>(...comparisons, 'min', 'max'),
@@ -79,8 +82,8 @@ const program = fc.record({
 type Sketch = typeof program extends fc.Arbitrary<infer S> ? S : never;
 
 /**
- * A functor with two results. The first combines the results of all comparisons (`questions`); the second reads
- * elements at offsets, which may be out of range.
+ * A functor of a cell with two results. The first combines the results of all `questions` (comparisons, minima and
+ * maxima). The second combines elements at offsets from the cell, which may be out of range.
  */
 function functorOf({ questions, reads, form, isKnown }: Sketch, known: number): FunctorDescription {
   return fn('cell', { i: u32, xs: array(u32), size: uniform(u32) }, { sum: u32, near: u32 }, ({ i, xs, size }) => {

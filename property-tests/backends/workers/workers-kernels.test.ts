@@ -308,10 +308,13 @@ test('a monoid wrongly declared commutative does not affect other monoids', asyn
   });
 });
 
-/** Sizes that take long. Each reduction is tried on one of them, or on all under `npm run test:thorough`. */
+/**
+ * Sizes that take long. Each fold (a monoid and its input) is tried on one of these sizes by default, and on all under
+ * `npm run test:thorough`.
+ */
 const largeSizes = sizes.filter((n) => n >= 65535);
 const smallSizes = sizes.filter((n) => n < 65535);
-/** Number of small sizes per fold by default. Different folds try different sizes. */
+/** Number of small sizes on which each fold (a monoid and its input) is tried by default. The sizes are random. */
 const SMALL_SIZES = 7;
 
 describe.each(folds)('$name', (fold) => {

@@ -110,7 +110,10 @@ interface Scope {
   readonly xs: ArrayValue<'u32'>;
   readonly table: ArrayValue<'u32'>;
   readonly k: U32;
-  /** The counter of the loop around the statement. Undefined unless all indices are in this loop. */
+  /**
+   * The counter of the loop around the statement. Undefined inside a branch that only some indices may take, because
+   * jumps must not occur there.
+   */
   readonly round: U32 | undefined;
 }
 

@@ -51,7 +51,7 @@ function prepare(context: Context) {
   return context.prepare({ x: input(u32, ROWS), by: uniform(u32) }, ({ x, by }) => pipeline(x, by));
 }
 
-/** The expected results of sliced calls, for each value of `by`. All backends share these results. */
+/** The expected results of calls with slices of the data, for each value of `by`. All backends share these results. */
 const expectedResults = new Map<number, Promise<unknown>>();
 const reference = new Context(createReferenceBackend());
 const start = reference.column(data);
@@ -62,7 +62,7 @@ function expectedOf(by: number): Promise<unknown> {
   return known;
 }
 
-/** Memory limits in bytes. They are between a limit that is too small and one that is large enough. */
+/** Memory limits in bytes, between a limit that is too small (8000) and a limit that is large enough (72,000). */
 const MIDDLE_LIMITS = [16_000, 24_000, 32_000, 40_000, 48_000, 56_000, 64_000];
 
 describe.each(ways)('a prepared pipeline that runs %s', (_, options) => {

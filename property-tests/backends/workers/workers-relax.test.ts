@@ -47,7 +47,7 @@ describe('one launch', () => {
     await context.sync();
     const { dispatches } = context.backend.counters;
     const { state, rounds } = q.relax(grids, step, { x }, rule, options);
-    // The remaining launches compute where the grids start, and copy the states.
+    // One launch runs all rounds. The few other launches compute where the grids start, and copy the states.
     expect(context.backend.counters.dispatches - dispatches).toBeLessThan(10);
     expect(await context.read({ state, rounds })).toEqual({
       state: new Uint32Array(306),
@@ -69,8 +69,8 @@ describe('one launch', () => {
       return performance.now() - from;
     };
     await relaxMany(8);
-    // The number of grids is derived from the measured time, so that the grids take several times the limit on any
-    // machine.
+    // The number of grids is derived from the measured time of 8 grids, so that all grids together take about four
+    // times `hangLimit` on any machine.
     await relaxMany(Math.ceil((8 * 4 * hangLimit) / (await relaxMany(8))));
     await context.close();
   });

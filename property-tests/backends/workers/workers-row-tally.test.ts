@@ -7,12 +7,12 @@ import { fc, test } from '../../law-test.ts';
 import { bind, randomWords, upload } from '../../support/workers-programs.ts';
 
 const ABSENT = 2 ** 32 - 1;
-/** Rows with this mask are inactive. */
+/** The mask of rows that are inactive, and so are not counted. */
 const INACTIVE = 7;
 
 /**
- * A functor of a row of consecutive cells. A table gives the bin of each cell, and each bit of a mask says whether a
- * cell counts.
+ * A functor that describes row `i` of consecutive cells: whether the row is active, the index of its first cell, its
+ * mask, and its histogram (`group`). Each bit of the mask says whether a cell of the row counts.
  */
 const row = fn(
   'row',
@@ -79,7 +79,7 @@ const rows: fc.Arbitrary<Rows> = fc.record({
 
 const CELLS = 500;
 
-/** Generates cells, the table of bins, and rows; most rows are within the cells. */
+/** Generates cells, the table of bins, and rows. Most rows start within the range of the cells. */
 function materialOf({ storage, bins, entries, together, masks, repeat, seed }: Rows) {
   const words = randomWords(CELLS, seed);
   const n = masks.length * repeat;

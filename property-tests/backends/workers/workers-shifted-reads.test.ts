@@ -9,8 +9,8 @@ import { caseCount } from '../../cases.ts';
 import { bind, randomWords, upload } from '../../support/workers-programs.ts';
 
 /**
- * The backends on which these tests run. The tests are about reads at a fixed offset from the index: except near the
- * ends, workers read four such elements at a time.
+ * The backends on which these tests run. The tests are about reads of elements at a fixed offset from the index. Except
+ * near the ends of the array, workers read these elements for four indices at a time.
  */
 
 let backends: readonly Backend[];

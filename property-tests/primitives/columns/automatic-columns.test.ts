@@ -33,7 +33,7 @@ function steps(column: U32, count: number, step: (column: U32) => U32): U32 {
   return last;
 }
 
-/** Chains of steps. For each of its elements, a step reads once, twice or five times from the previous step. */
+/** Chains of steps. To compute one element, a step reads one, two or five elements of the previous step. */
 const chains: readonly (readonly [string, number, (column: U32) => U32])[] = [
   ['maps', THOROUGH ? 2000 : 1200, (x) => q.map(affine, { x })],
   ['sums of a view with itself', 40, (x) => q.map(add, { a: x, b: x })],
@@ -252,7 +252,7 @@ function sizeOf({ functions }: Module): number {
   return total(functions.map(({ body }) => body.length));
 }
 
-/** A reference backend that is lost at the launch with the number `last`. */
+/** A reference backend whose device is lost from launch number `last` on. */
 function lostAt(last: number): Backend {
   const inner = createReferenceBackend();
   let launches = 0;

@@ -175,8 +175,8 @@ function dotByLoop(rows: number): number {
 }
 
 /**
- * The bindings of a shader, and its functions that compute an element. The index guards in functions that read arrays
- * are removed.
+ * Extracts from a shader the bindings and the functions that compute an element. Removes the index guards from
+ * functions that read arrays.
  */
 function bindingsAndProgram(shader: string): string {
   const buffers = shader.match(/^@group\(1\).*$/gm) ?? [];

@@ -33,9 +33,7 @@ const ROWS = 300;
 
 type Primitive = (x: U32, options?: q.ContextOption) => q.Table | Promise<q.Table>;
 
-/**
- * All primitives that store a result, called with a column that may be generated (a view without memory or context).
- */
+/** Calls of all primitives that store a result. The column `x` may be generated (a view without memory or context). */
 const primitives: { readonly [name: string]: Primitive } = {
   reduce: (x, options) => q.reduce(x, q.plus(u32), options),
   count: (x, options) => q.count(x, isOdd, options),

@@ -17,7 +17,7 @@ const twice = fn({ x: u32 }, u32, ({ x }) => x.mul(2));
 const isRare = fn({ x: u32 }, bool, ({ x }) => x.rem(1000).eq(7));
 const upTo = (rows: number, of: (i: number) => number = (i) => i): Uint32Array =>
   Uint32Array.from({ length: rows }, (_, i) => of(i));
-/** A column of the numbers below `rows` that are multiples of a thousand. Only the device knows the column's length. */
+/** A column of the numbers below `rows` that are 7 modulo 1000. Only the device knows the length of the column. */
 const rare = (context: Context, rows: number): q.Column<'u32'> =>
   context.scope(() => q.copyIf(context.materialize(q.sequence(rows)), isRare));
 const chosen = (rows: number): Uint32Array => upTo(Math.ceil((rows - 7) / 1000), (i) => 1000 * i + 7);

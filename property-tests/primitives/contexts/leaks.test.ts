@@ -83,7 +83,9 @@ const held = ({ backend: { counters } }: Context): { readonly buffers: number; r
 
 const numbers = Uint32Array.from({ length: 100 }, (_, i) => (i * 7) % 8);
 
-/** Columns with the same numbers. Their length is known to the host, or only to the device. */
+/**
+ * Columns of small numbers. The host knows the length of the first column; only the device knows that of the second.
+ */
 const inputs: readonly [string, (context: Context) => U32][] = [
   ['a host length', (context) => context.column(numbers)],
   ['a device count', (context) => context.scope(() => q.copyIf(context.column(numbers), isOdd))],
@@ -108,7 +110,10 @@ onEveryBackend((opened) => {
 describe.each(Object.entries(primitives))('%s', (_, primitive) => {
   const calls = ['allocate', 'forEach', 'walk', 'reduce', 'scan', 'sort', 'histogram'] as const;
 
-  /** A backend that fails at call number `last`. Only calls that allocate memory or launch a kernel are counted. */
+  /**
+   * Makes a context whose backend throws an error at one call. After `arm` is called, `last` calls succeed, and the
+   * next call throws. Only calls that allocate memory or launch a kernel are counted.
+   */
   function failingAt(last: number): {
     readonly context: Context;
     readonly arm: () => void;
@@ -261,7 +266,7 @@ describe.each(testBackends)('$name', ({ open }) => {
       const sorted = q.sort(context.column(new Uint32Array(100_000)));
       const read = context.read(sorted);
       context.abort(new Error('enough'));
-      // The backend may have finished the read before the abort.
+      // The read may succeed, because the backend may have finished the read before the abort.
       const ending = await read.then(
         ({ length }) => length,
         (error: Error) => error.message,

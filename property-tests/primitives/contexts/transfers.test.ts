@@ -162,8 +162,8 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
   test('sync waits for pending reads, and for the memory of columns released during them', async () => {
     const { counters } = context.backend;
     const before = [counters.liveBuffers, counters.liveBytes];
-    // A number of words that workers copy in several slices. On WebGPU, the staging buffers of 256 bytes need many
-    // rounds in any case.
+    // Workers copy this many words in several slices. On WebGPU, fewer words suffice, because the staging buffers of
+    // 256 bytes need many rounds in any case.
     const data = new Uint32Array(name.includes('webgpu') ? 2 ** 16 + 1 : 3 * 2 ** 20 + 1).fill(7);
     for (const length of [4, data.length]) {
       const column = await context.upload(data.subarray(0, length));
@@ -213,7 +213,7 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
         };
         const others = context.upload(data);
         const aborted = context.upload({ ...reader, read }, { signal: abort.signal });
-        // If all data were read at once, there were perhaps fewer than `at` reads.
+        // If fewer than `at` reads supply all data, nothing aborts the upload, and the upload succeeds.
         const outcome = await aborted.then(
           (column) => context.dispose(column),
           (reason: unknown) => reason,

@@ -190,7 +190,8 @@ describe('texts of many functions', () => {
     };
     time(300);
     const [few, many] = [Math.min(time(300), time(300)), time(2400)];
-    // There are eight times as many functions. If the time were quadratic, it would be 64 times as long.
+    // The second text has eight times as many functions as the first. Linear time grows by a factor of 8, and quadratic
+    // time by a factor of 64.
     expect(many).toBeLessThan(24 * few + 50);
   });
 

@@ -20,7 +20,8 @@ describe('modules', () => {
       fn('f', Object.fromEntries(arrays.map((each) => [each, array(u32)])), u32, (given) =>
         Object.values(given).reduce((sum, each) => sum.add(each.at(0)), u32(0)),
       ).module;
-    // JavaScript records have names that look like numbers first, in ascending order.
+    // A JavaScript record lists names that look like integers first, in ascending order. So different lists of names
+    // may give the same order of parameters.
     const order = (arrays: readonly string[]): string => JSON.stringify([...taking(arrays).arrays]);
     expect(moduleKey(taking(some)) === moduleKey(taking(others))).toBe(order(some) === order(others));
   });

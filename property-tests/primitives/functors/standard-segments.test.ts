@@ -17,10 +17,7 @@ interface Point {
   readonly y: bigint;
 }
 
-/**
- * Points with 32-bit coordinates, for functors of both widths. For functors of 64 bits, the coordinates are scaled up
- * to the limits of 64 bits.
- */
+/** Points whose coordinates fit in 32 bits, as bigints. */
 const point32 = fc.record({ x: coordinate32, y: coordinate32 }).map(({ x, y }) => ({ x: BigInt(x), y: BigInt(y) }));
 const coordinate64 = fc.oneof(
   coordinate32.map(BigInt),
@@ -39,7 +36,9 @@ function orientation(a: Point, b: Point, c: Point): number {
 
 const meetsRow = (from: bigint, to: bigint, y: bigint): boolean => (from <= y && y < to) || (to <= y && y < from);
 
-/** Whether the edge crosses the row of the point to the right of the point. The test uses exact fractions. */
+/**
+ * Whether the edge crosses the horizontal line through the point, to the right of the point. The arithmetic is exact.
+ */
 function crossesRight(from: Point, to: Point, point: Point): boolean {
   if (!meetsRow(from.y, to.y, point.y)) return false;
   const [low, high] = from.y < to.y ? [from, to] : [to, from];

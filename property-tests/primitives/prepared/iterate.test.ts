@@ -27,8 +27,8 @@ const isOdd = fn({ x: u32 }, u32, ({ x }) => x.and(1));
 const one = fn({ x: u32 }, u32, () => 1);
 
 /**
- * Variants of WebGPU backends. By default, the tests run on one of them, because a software GPU takes seconds to
- * compile the kernels of each.
+ * Variants of WebGPU backends. By default, the tests run on one variant, because a software GPU takes seconds to
+ * compile the kernels of each variant.
  */
 const webgpus = [
   ...testBackends.filter(({ name }) => name.startsWith('webgpu')),

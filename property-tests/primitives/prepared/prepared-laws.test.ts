@@ -10,7 +10,7 @@ import { createPreparedRun, type Tally } from './prepared-run.ts';
 /** By default, half of the laws. A software GPU gets few of them, because it takes long to compile their kernels. */
 const lawsOn = dealToBackends(someOf(primitiveLaws, Math.ceil(primitiveLaws.length / 2)), 1 / 4);
 
-/** Numbers of pipelines that were prepared and refused, on all backends together. */
+/** Number of prepared pipelines and number of refused pipelines, each summed over all backends. */
 const all = { prepared: 0, refused: 0 };
 
 describe.each(testBackends)('on $name, the pipelines of all laws', (backend) => {
@@ -22,7 +22,7 @@ describe.each(testBackends)('on $name, the pipelines of all laws', (backend) => 
     for (const { property } of lawsOn(backend)) await fc.assert(property(run), { numRuns: Math.ceil(runs / 8) });
     await context.close();
     const refused = [...tally.refused.values()].reduce((sum, count) => sum + count, 0);
-    // Of few laws, most may be refused.
+    // By default, a backend gets few laws, and most of their pipelines may be refused.
     expect(tally.prepared).toBeGreaterThan(THOROUGH ? refused : 0);
     all.prepared += tally.prepared;
     all.refused += refused;

@@ -81,7 +81,7 @@ function pipelineOf(
   };
 }
 
-/** The arguments of a call, and the form in which its rows are given. */
+/** The arguments of a call. `how` is the form in which the call receives the rows `x` and `y`. */
 interface Call extends Uniforms {
   readonly x: Uint32Array;
   readonly y: Uint32Array;
@@ -139,8 +139,8 @@ async function comparePipeline(context: Context, list: readonly Step[], calls: r
 }
 
 /**
- * Makes a column of the rows in the given form. If the form with a device count would have more capacity than the input
- * allows, uses a view instead.
+ * Makes a column of `data` in the form `how`. In the form with a device count, the capacity of the column is seven rows
+ * more than its length. If this capacity exceeds that of the input, makes a view instead.
  */
 function capped(context: Context, data: Uint32Array, how: Call['how']): Words {
   return present(context, data, how === 'device count' && data.length + 7 > CAPACITY ? 'view' : how);
@@ -157,8 +157,8 @@ const smallBindings = {
   open: () => openTestBackend({ limits: { bindingBytes: 4096, workgroups: 4, storageBuffers: 8 } }),
 };
 /**
- * Variants of WebGPU backends. By default, the tests run on one of them, because a software GPU takes seconds to
- * compile the kernels of each.
+ * Variants of WebGPU backends. By default, the tests run on one variant, because a software GPU takes seconds to
+ * compile the kernels of each variant.
  */
 const webgpus = [...testBackends.filter(({ name }) => name.startsWith('webgpu')), looking, smallBindings];
 const opened: readonly { readonly name: string; readonly runs: number; open(): Promise<Backend> }[] = [
@@ -198,8 +198,8 @@ const opened: readonly { readonly name: string; readonly runs: number; open(): P
 ];
 
 describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) => {
-  // Only these backends record a prepared pipeline as a tape (a list of commands). The other backends issue its
-  // commands one by one.
+  // Only these backends record a prepared pipeline as a tape (a list of commands). All other backends issue the
+  // commands of the pipeline one by one.
   const isTaped = /^(webgpu|workers)/.test(name) && !/small bindings|few cached kernels/.test(name);
   let context: Context;
   beforeAll(async () => {
@@ -620,8 +620,9 @@ test('two prepared pipelines and plain calls share the spine', async () => {
   const read = (): Promise<unknown> =>
     context.read(context.scope(() => ({ a: sorting({ x }), b: scanning({ x }), c: plain() })));
   const expected = await read();
-  // Few rounds by default, because a software GPU takes a millisecond per kernel. All epochs are covered by
-  // replays.test, and without a GPU by webgpu-spine.test.
+  // By default, few rounds, because a software GPU takes a millisecond per kernel. Few rounds do not reach all epochs
+  // of the spine (the memory of single-pass kernels). On a GPU, replays.test covers all epochs; without a GPU,
+  // webgpu-spine.test does.
   for (let round = 0; round < (THOROUGH ? 40 : 2); round++) {
     for (let i = 0; i < (THOROUGH ? 70 : 20); i++) context.dispose(sorting({ x }), scanning({ x }), plain());
     expect(await read()).toEqual(expected);
