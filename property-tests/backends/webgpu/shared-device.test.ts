@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createWebGpuBackend } from '../../../backends/webgpu/backend.ts';
+import { deviceDescriptor } from '../../../backends/webgpu/device/device-descriptor.ts';
 import { openTestGpu, testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
 import * as q from '../../../index.ts';
 import { Context, fn, type OpenOptions, open, u32 } from '../../../index.ts';
@@ -326,4 +327,14 @@ describe('a caller’s device that is lost', () => {
     },
     slow,
   );
+});
+
+test('deviceDescriptor requests no more than the adapter has', async () => {
+  const device = await requestTestDevice();
+  const adapter = { limits: device.limits, features: device.features, requestDevice: async () => device };
+  expect(deviceDescriptor(adapter as never).requiredLimits).toMatchObject({
+    maxBufferSize: device.limits.maxBufferSize,
+  });
+  expect(() => deviceDescriptor(null as never)).toThrow(expect.objectContaining({ code: 'argument/type' }));
+  device.destroy();
 });
