@@ -8,8 +8,10 @@ import type { RunContext, Surroundings } from '../../cli/run-support.ts';
 import { runTrack } from '../../cli/track.ts';
 import { parseTrackArguments } from '../../cli/track-arguments.ts';
 import type { TrackParts } from '../../cli/track-video.ts';
+import { openVideo } from '../../formats/video/open-video.ts';
 import type { Video } from '../../formats/video/video.ts';
 import { CapacityError, FormatError } from '../../primitives/errors.ts';
+import { tiffBytes } from '../formats/video/video-support.ts';
 import { type CellRow, trackedFrame } from '../support/cell-tracks-support.ts';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
 
@@ -138,6 +140,36 @@ describe('runTrack', () => {
     );
     expect(JSON.parse(recorded.stdout())).toMatchObject({ frames: 3, partial: false, tracks: 2, cells: 6 });
     expect(events.slice(-3)).toEqual(['close tracker', 'close context', 'close video']);
+  });
+
+  test('of ImageJ scales speeds and times by the unit of its frame interval, and by --frame-rate before it', async () => {
+    const described = async (lines: string, ...words: string[]) => {
+      const fields = [
+        { tag: 'imageDescription', type: 'ascii', text: `ImageJ=1.54f\nunit=micron\n${lines}\n` },
+        { tag: 'xResolution', type: 'rational', values: [1 / 0.432] },
+      ] as const;
+      const frames = [new Uint8Array(WIDTH * HEIGHT)];
+      await shop.write('v.tif', tiffBytes({ width: WIDTH, height: HEIGHT, frames }, { fields }));
+      const video = await openVideo(shop.path('v.tif'));
+      await video.close();
+      const { frameRate, pixelSize, notes } = video;
+      const recorded = surroundings();
+      const made = parts([], { frames: 2, video: { frameRate, pixelSize, notes } });
+      await runTrack(options('--out', '@t.csv', '--json', ...words), made, recorded.surroundings);
+      const [, , , row] = (await readFile(shop.path('t.csv'), 'utf8')).split('\n');
+      const [, , time, , , , , speed] = row!.split(',').map(Number);
+      const { speeds, ...figures } = JSON.parse(recorded.stdout());
+      const codes = notes.map(({ code }) => code);
+      return { time: time!, speed: speed!, unit: speeds.unit, max: speeds.max, rate: figures.frameRate, codes };
+    };
+    for (const lines of ['finterval=40\ntunit=ms', 'finterval=0.000667\ntunit=min']) {
+      const { time, speed, unit, max } = await described(lines);
+      expect([time.toFixed(3), speed.toFixed(1), max.toFixed(1), unit]).toEqual(['0.040', '10.8', '10.8', 'µm/s']);
+    }
+    const unknown = { time: 1, speed: 1, unit: 'px/frame', rate: null, codes: ['video/unknown-time-unit'] };
+    expect(await described('finterval=40\ntunit=frame')).toMatchObject(unknown);
+    for (const lines of ['finterval=40\ntunit=ms', 'finterval=40\ntunit=frame'])
+      expect(await described(lines, '--frame-rate', '10')).toMatchObject({ time: 0.1, rate: 10, unit: 'µm/s' });
   });
 
   test('prints rows to stdout when no output is given', async () => {
