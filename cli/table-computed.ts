@@ -45,7 +45,7 @@ async function computeColumn(table: DeviceTable, { of, field }: TypedExpression)
   const [low, high] = viewsOf(context, rows, ['u32', 'u32'], words) as [Column<'u32'>, Column<'u32'>];
   const valid = flagsOf(table, countsWhere(undefined, operand));
   const read = await context.read({ low, high, valid });
-  const kind = field.type as 'i64' | 'decimal' | 'f32';
+  const kind = field.type as 'i64' | 'decimal' | 'f32' | 'f64';
   const scale = field.type === 'decimal' ? field.scale : 0;
   return hostColumn(
     { kind, dictionary: [], scale },

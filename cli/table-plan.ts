@@ -167,7 +167,7 @@ function outputOf(
 function fieldOf(operand: ValueOperand, of: Expression, fields: Question['fields'], name: string): TableField {
   const field = of.kind === 'column' ? fields.get(of.name) : undefined;
   if (field !== undefined) return field;
-  if (operand.family === 'f32') return { name, type: 'f32', nullable: true };
+  if (operand.family === 'f32' || operand.family === 'f64') return { name, type: operand.family, nullable: true };
   const { scale } = operand as { scale: number };
   return scale > 0 ? { name, type: 'decimal', scale, nullable: true } : { name, type: 'i64', nullable: true };
 }

@@ -18,7 +18,7 @@ import {
   rescaled,
   sameInteger,
 } from './integers.ts';
-import { describeOperand, type Operand } from './operands.ts';
+import { describeOperand, doublesOfOperand, type Operand } from './operands.ts';
 import { combineParts, mapPart, type QuestionPart } from './part.ts';
 import { keyOfF32, keyOfF64 } from './sortable.ts';
 
@@ -53,8 +53,15 @@ export function compareOperands(operator: ComparisonOperator, left: Operand, rig
   if (left.family === 'f32' && right.family === 'f32') {
     return compareNumbers(operator, keyNumbers(left), keyNumbers(right));
   }
-  if (left.family !== right.family) throw notComparable(left, right);
+  if (left.family === 'f64' || left.family !== right.family) return compareDoubles(operator, left, right);
   return compareColumns(operator, left, right);
+}
+
+/** Compares numbers of different types as f64. Integers and decimals stand for the nearest f64, as literals do. */
+function compareDoubles(operator: ComparisonOperator, left: Operand, right: Operand): Comparison {
+  const [a, b] = [doublesOfOperand(left), doublesOfOperand(right)];
+  if (a === undefined || b === undefined) throw notComparable(left, right);
+  return compareNumbers(operator, a.keys, b.keys);
 }
 
 function notComparable(left: Operand, right: Operand): Error {
@@ -124,7 +131,13 @@ function comparisonPart(
 function compareWithLiteral(operator: ComparisonOperator, left: Operand, value: LiteralValue): Comparison {
   if (left.family === 'literal') throw new RangeError('a literal on the left');
   const integers =
-    left.family === 'integer' ? left : left.family === 'f32' ? keyNumbers(left) : integersOf(left.column);
+    left.family === 'integer'
+      ? left
+      : left.family === 'f32'
+        ? keyNumbers(left)
+        : left.family === 'f64'
+          ? left.keys
+          : integersOf(left.column);
   const { validity } = integers;
   if (value === null) return { holds: 'unknown', validity: [] };
   const cut = cutOf(left, integers.scale, value);

@@ -8,8 +8,12 @@ import type { Decimal } from './host-table.ts';
 
 /**
  * A value computed for every row. It is a tree of plain objects, so that a parser can build it. Arithmetic on integers
- * and decimals is exact in 64 bits, and overflow is an error. Arithmetic on f32 is rounded after every operation. Other
- * types allow only columns and literals.
+ * and decimals is exact in 64 bits, and overflow is an error. Arithmetic on f32, and on f32 and a literal, is rounded to
+ * f32 after every operation. If one operand is an f64, or an f32 and the other is an integer or a decimal, both are
+ * converted to f64, integers and decimals to the nearest one, and the result is rounded to f64. Subnormal results are
+ * kept on every backend. Other types allow only columns and literals.
+ *
+ * Arithmetic on f64 runs on the integer units of a device and takes some hundred operations each.
  */
 export type Expression =
   | { readonly kind: 'column'; readonly name: string }

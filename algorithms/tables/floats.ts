@@ -1,38 +1,84 @@
 import type { Column } from '../../primitives/columns/column.ts';
 import { i32 } from '../../primitives/functors/functor.ts';
-import { bitsToF32, bitsToI32 } from '../../primitives/functors/standard/bits.ts';
+import { bitsToF32, bitsToI32, bitsToU32 } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import type { F32, I32 } from '../../primitives/functors/value.ts';
+import type { F32, I32, U32 } from '../../primitives/functors/value.ts';
+import { addF64, f32OfF64, f64OfF32, mulF64, negF64 } from './f64-arithmetic.ts';
 import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
+import { f32OfKey, keyOfF32 } from './sortable.ts';
 import type { TableColumn } from './table.ts';
 
 /** An expression whose value in every row is an f32, as code that computes the value. */
 export interface FloatPart {
   readonly part: QuestionPart<F32>;
-  /** Integer keys in the order of the values, if the expression is just a column; otherwise undefined. */
+  /** Integer keys in the order of the values, if the values come from keys; otherwise undefined. */
   readonly keys: QuestionPart<I32> | undefined;
+  /** All values that are not 0 have at least this magnitude; 0 if unknown. */
+  readonly smallest: number;
   readonly validity: readonly (Column<'u32'> | undefined)[];
 }
 
-export function floatsOf({ words, validity }: TableColumn): FloatPart {
+export function floatsOf({ words, validity, smallestMagnitude = 0 }: TableColumn): FloatPart {
   return floatsOfKeys(
     mapPart('', columnsPart(words), ([key]) => key as I32),
+    f32OfKey(smallestMagnitude),
     [validity],
   );
 }
 
-export function floatsOfKeys(keys: QuestionPart<I32>, validity: FloatPart['validity']): FloatPart {
-  return { part: mapPart('f', keys, floatOfKey), keys, validity };
+export function floatsOfKeys(keys: QuestionPart<I32>, smallest: number, validity: FloatPart['validity']): FloatPart {
+  return { part: mapPart('f', keys, floatOfKey), keys, smallest, validity };
 }
 
 export function floatConstant(value: number): FloatPart {
-  return { part: constantPart('f32', Math.fround(value)), keys: undefined, validity: [] };
+  const smallest = value === 0 ? Infinity : Math.abs(Math.fround(value));
+  if (smallest >= MIN_NORMAL) {
+    return { part: constantPart('f32', Math.fround(value)), keys: undefined, smallest, validity: [] };
+  }
+  return floatsOfKeys(constantPart('i32', keyOfF32(value)), smallest, []);
 }
 
-/** Adds, subtracts or multiplies two f32 values, with rounding to f32. */
+/** Smallest f32 that is not subnormal. Devices may flush smaller numbers to 0. */
+const MIN_NORMAL = 2 ** -126;
+
+/**
+ * Adds, subtracts or multiplies two f32 values, with rounding to f32. Subnormal results are kept on every backend: if the
+ * magnitudes allow one, the result is computed in f64 and then rounded. That gives the same number as rounding the exact
+ * result once, because f64 has more than twice the digits of f32 (Figueroa, When is double rounding innocuous?, 1995).
+ */
 export function computeFloats(kind: 'add' | 'sub' | 'mul', left: FloatPart, right: FloatPart): FloatPart {
-  const part = combineParts(kind, [left.part, right.part], ([a, b]) => a![kind](b!));
-  return { part, keys: undefined, validity: [...left.validity, ...right.validity] };
+  const validity = [...left.validity, ...right.validity];
+  const smallest = smallestResult(kind, left.smallest, right.smallest);
+  if (smallest >= MIN_NORMAL) {
+    const part = combineParts(kind, [left.part, right.part], ([a, b]) => a![kind](b!));
+    return { part, keys: undefined, smallest, validity };
+  }
+  const bits = combineParts(`${kind} exact`, [f32Bits(left), f32Bits(right)], ([a, b]) => {
+    const [x, y] = [f64OfF32({ a: a! }), f64OfF32({ a: b! })];
+    if (kind === 'mul') return f32OfF64({ a: mulF64({ a: x, b: y }) });
+    return f32OfF64({ a: addF64({ a: x, b: kind === 'add' ? y : negF64(y) }) });
+  });
+  return floatsOfKeys(
+    mapPart('key', bits, (made) => keyOfBits(bitsToI32(made))),
+    smallest,
+    validity,
+  );
+}
+
+/**
+ * A lower bound of the magnitude of all results that are not 0. A sum is a multiple of the last place of its smaller
+ * operand, which is at least 2^-24 of that operand.
+ */
+function smallestResult(kind: 'add' | 'sub' | 'mul', a: number, b: number): number {
+  if (a < MIN_NORMAL || b < MIN_NORMAL) return 0;
+  if (kind !== 'mul') return Math.min(a, b) * 2 ** -24;
+  return a === Infinity || b === Infinity ? Infinity : a * b;
+}
+
+/** The bits of f32 values. */
+export function f32Bits({ part, keys }: FloatPart): QuestionPart<U32> {
+  if (keys === undefined) return mapPart('b', part, (value) => bitsToU32(value));
+  return mapPart('m', keys, (key) => bitsToU32(mirrored(key)));
 }
 
 /** The integer keys by which f32 values are compared. */
@@ -57,7 +103,10 @@ function mirrored(bits: I32): I32 {
 
 /** The key of an f32. All NaNs have the same key, which is the largest, and −0 has the key of 0. */
 function keyOfFloat(value: F32): I32 {
-  const bits = bitsToI32(value);
+  return keyOfBits(bitsToI32(value));
+}
+
+function keyOfBits(bits: I32): I32 {
   const magnitude = bits.and(MAGNITUDE);
   const key = select(mirrored(bits), i32(0), magnitude.eq(0));
   return select(key, i32(MAGNITUDE), magnitude.gt(INFINITY_BITS));

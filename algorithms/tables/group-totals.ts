@@ -154,6 +154,7 @@ function columnLike(
   if (operand.column !== undefined) return { ...operand.column, isSigned };
   const none = { dictionary: [], isSigned };
   if (operand.family === 'f32') return { ...none, kind: 'f32', key: 'i32', scale: 0 };
+  if (operand.family === 'f64') return { ...none, kind: 'f64', key: 'i64', scale: 0 };
   const { scale, bounds } = operand as ValueOperand & { readonly family: 'integer' };
   const isWide = !isWithin(bounds, I64);
   return { ...none, kind: scale > 0 ? 'decimal' : isWide ? 'u64' : 'i64', key: isWide ? 'u64' : 'i64', scale };

@@ -1,4 +1,12 @@
 import { computeDecimals, decimalOf, numberOf } from './decimals.ts';
+import {
+  computeDoubles,
+  type DoublePart,
+  doubleConstant,
+  doublesOf,
+  doublesOfFloats,
+  doublesOfIntegers,
+} from './doubles.ts';
 import { tableError } from './errors.ts';
 import type { Expression, LiteralValue } from './expressions.ts';
 import { computeFloats, type FloatPart, floatConstant, floatsOf } from './floats.ts';
@@ -10,7 +18,8 @@ export type Operand =
   | { readonly family: 'literal'; readonly value: LiteralValue }
   | ({ readonly family: 'integer'; readonly column: TableColumn | undefined } & IntegerPart)
   | ({ readonly family: 'f32'; readonly column: TableColumn | undefined } & FloatPart)
-  | { readonly family: 'f64' | 'string' | 'bool' | 'date'; readonly column: TableColumn };
+  | ({ readonly family: 'f64'; readonly column: TableColumn | undefined } & DoublePart)
+  | { readonly family: 'string' | 'bool' | 'date'; readonly column: TableColumn };
 
 /**
  * Returns an expression as an operand, which has a type (`family`) and code. Throws if the expression cannot be
@@ -46,6 +55,8 @@ function ofColumn(column: TableColumn): Operand {
       return { family: 'integer', column, ...integersOf(column) };
     case 'f32':
       return { family: 'f32', column, ...floatsOf(column) };
+    case 'f64':
+      return { family: 'f64', column, ...doublesOf(column) };
     default:
       return { family: column.kind, column };
   }
@@ -58,7 +69,11 @@ function compute(kind: 'add' | 'sub' | 'mul', left: Operand, right: Operand): Op
   if (left.family === 'literal' && right.family === 'literal') {
     return { family: 'literal', value: computeLiterals(kind, left.value, right.value) };
   }
-  if (left.family === 'f32' || right.family === 'f32') {
+  const families = [left.family, right.family];
+  if (families.includes('f64') || (families.includes('f32') && families.includes('integer'))) {
+    return { family: 'f64', column: undefined, ...computeDoubles(kind, asDouble(kind, left), asDouble(kind, right)) };
+  }
+  if (families.includes('f32')) {
     return { family: 'f32', column: undefined, ...computeFloats(kind, asFloat(kind, left), asFloat(kind, right)) };
   }
   const [a, b] = [asInteger(kind, left), asInteger(kind, right)];
@@ -81,10 +96,33 @@ function asFloat(kind: keyof typeof SYMBOLS, operand: Operand): FloatPart {
   if (operand.family === 'literal' && typeof operand.value === 'number') return floatConstant(operand.value);
   const decimal = operand.family === 'literal' ? decimalOf(operand.value) : undefined;
   if (decimal !== undefined) return floatConstant(numberOf(decimal));
-  throw tableError('type', `${SYMBOLS[kind]} of f32 needs f32 or a number on the other side.`, {
-    expected: 'a column of f32 or a number',
-    got: describeOperand(operand),
-  });
+  throw notNumbers(kind, describeOperand(operand));
+}
+
+/** The values of an operand as f64: exact for f32, otherwise the nearest f64. */
+function asDouble(kind: keyof typeof SYMBOLS, operand: Operand): DoublePart {
+  const doubles = doublesOfOperand(operand);
+  if (doubles !== undefined) return doubles;
+  throw notNumbers(kind, describeOperand(operand));
+}
+
+/** The values of an operand as f64, or undefined if they are no numbers. */
+export function doublesOfOperand(operand: Operand): DoublePart | undefined {
+  switch (operand.family) {
+    case 'f64':
+      return operand;
+    case 'f32':
+      return doublesOfFloats(operand);
+    case 'integer':
+      return doublesOfIntegers(operand);
+    case 'literal': {
+      if (typeof operand.value === 'number') return doubleConstant(operand.value);
+      const decimal = decimalOf(operand.value);
+      return decimal && doubleConstant(numberOf(decimal));
+    }
+    default:
+      return undefined;
+  }
 }
 
 function asInteger(kind: keyof typeof SYMBOLS, operand: Operand): IntegerPart {
@@ -96,9 +134,9 @@ function asInteger(kind: keyof typeof SYMBOLS, operand: Operand): IntegerPart {
 
 function notNumbers(kind: keyof typeof SYMBOLS, got: unknown): Error {
   return tableError('type', `${SYMBOLS[kind]} does not support these types.`, {
-    expected: 'integers, decimals or f32',
+    expected: 'integers, decimals, f32 or f64',
     got,
-    remedy: 'Use f64, dates, strings and bools only as columns and literals, without arithmetic.',
+    remedy: 'Use dates, strings and bools only as columns and literals, without arithmetic.',
   });
 }
 

@@ -63,6 +63,8 @@ export function orderedValues(operand: ValueOperand): Ordered {
         cellOf: (key) => f32OfKey(Number(key)),
       };
     }
+    case 'f64':
+      return { integers: operand.keys, cellOf: f64OfKey };
     default: {
       const { column } = operand;
       return { integers: integersOf(column), cellOf: (key) => cellOfKey(operand.family, column.dictionary, key) };
@@ -70,10 +72,8 @@ export function orderedValues(operand: ValueOperand): Ordered {
   }
 }
 
-function cellOfKey(family: 'f64' | 'string' | 'bool' | 'date', dictionary: readonly string[], key: bigint): CellValue {
+function cellOfKey(family: 'string' | 'bool' | 'date', dictionary: readonly string[], key: bigint): CellValue {
   switch (family) {
-    case 'f64':
-      return f64OfKey(key);
     case 'string':
       return dictionary[Number(key)]!;
     case 'bool':

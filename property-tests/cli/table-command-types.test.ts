@@ -107,6 +107,18 @@ onEveryBackend((opened, { name }) => {
     expect(await answer('--where', 'a < 18446744073709551615')).toBe('a\n18446744073709551614\n');
   });
 
+  test('arithmetic of f64 is that of IEEE 754, also beside integers and decimals', async () => {
+    const path = await fileOf('a,b,x,y\n30,1,12.5,1e-200\n40,12,2.25,1e-150\n40,10,0.1,-0.5\n50,1,,0.5\n', '.csv');
+    const answer = async (...words: string[]): Promise<string> =>
+      (await tableAnswer(opened().context, [path, ...words, '--quiet'], { rowsPerBatch: 2 })).stdout.toString();
+    expect(await answer('--where', '3 * a - 2 * b + x > 100', '--columns', 'a,x')).toBe('a,x\n30,12.5\n40,0.1\n');
+    expect(await answer('--where', 'y * y > 0 and y * y < 1e-299', '--columns', 'y')).toBe('y\n1e-150\n');
+    expect(await answer('--where', 'x > b', '--columns', 'x')).toBe('x\n12.5\n');
+    expect(
+      await answer('--aggregate', 'sum(a + x) as s, max(x * y) as m, median(0.5 * a - x) as d, min(-x) as n'),
+    ).toBe(`s,m,d,n\n${30 + 12.5 + (40 + 2.25) + (40 + 0.1)},2.25e-150,17.75,-12.5\n`);
+  });
+
   test('sums of 64 bits are exact and do not depend on batches', async () => {
     const edges = fc.constantFrom(2n ** 62n, -(2n ** 62n), 2n ** 63n - 1n, -(2n ** 63n), 0n, 2n ** 32n, -1n);
     const row = fc.tuple(
