@@ -19,10 +19,13 @@ Questions:
                column of bools by itself; and, or, not, parentheses. Names that are not plain words stand in "double quotes".
                Comparisons with null are unknown, and rows whose condition is unknown are left out, as in SQL.
   --aggregate  count, count(x), count(distinct x), sum(x), avg(x), min(x), max(x), variance(x), median(x),
-               quantile(x, 0.9), smallest(x, k), largest(x, k), of columns and of + - * of them; … as NAME.
+               quantile(x, 0.9), quantile_cont(x, 0.9), smallest(x, k), largest(x, k), of columns and of + - * of them;
+               … as NAME.
                Sums of integers and decimals are exact. Sums of floats are added in f64, in the order of the file, with
                compensation for rounding. The median of an even number of numbers is the mean of the middle two; of dates,
-               times and strings it is the lower of the two.
+               times and strings it is the lower of the two. quantile(x, p) does not interpolate: it is one of the values,
+               the smallest for which at least a fraction p of the values is at most as large. quantile_cont(x, p), for
+               numbers, interpolates between the two values around the place p · (n − 1), as percentile_cont of SQL does.
 
 Output:
   --out        Without --aggregate and --group-by: the rows, in the order of the file. With --order-by and --top: the rows

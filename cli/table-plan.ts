@@ -1,3 +1,4 @@
+import { requireInterpolable } from '../algorithms/tables/aggregate-plans.ts';
 import { truthOf } from '../algorithms/tables/conditions.ts';
 import {
   createTable,
@@ -47,7 +48,7 @@ export type Recipe =
  */
 export type Rank =
   | { readonly kind: 'countDistinct' | 'median' | 'min' | 'max' }
-  | { readonly kind: 'quantile'; readonly fraction: number }
+  | { readonly kind: 'quantile' | 'quantileCont'; readonly fraction: number }
   | { readonly kind: 'smallest' | 'largest'; readonly k: number };
 
 /**
@@ -158,6 +159,10 @@ function outputOf(
       return ranked({ kind }, isNumber(typed.field) ? asF64 : same);
     case 'quantile':
       return ranked({ kind, fraction: aggregate.fraction }, same);
+    case 'quantileCont':
+      if (typed.field.type === 'timestamp') throw notInterpolated(typed.field);
+      requireInterpolable(operand);
+      return ranked({ kind, fraction: aggregate.fraction }, asF64);
     default:
       return ranked({ kind, k: aggregate.k }, same);
   }
@@ -199,6 +204,12 @@ function sumOutput(
   const type = values.type === 'u64' ? 'u64' : 'i64';
   const sums: TableField = scale > 0 ? { ...field, type: 'decimal', scale } : ({ ...field, type } as TableField);
   return { field: kind === 'sum' ? sums : field, recipe: { kind, sum, count, scale } };
+}
+
+function notInterpolated({ name }: TableField): UsageError {
+  return new UsageError('tables/type', `--aggregate: "${name}", a column of times, is not interpolated.`, {
+    remedy: 'Write quantile(x, 0.9), which is one of the times.',
+  });
 }
 
 function noSum(kind: string, values: TableField, operand: ValueOperand): UsageError {

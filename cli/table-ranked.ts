@@ -1,4 +1,7 @@
-import type { HostColumn } from '../algorithms/tables/index.ts';
+import { middleOf } from '../algorithms/tables/aggregate-plans.ts';
+import { numberOf } from '../algorithms/tables/decimals.ts';
+import type { CellValue, HostColumn } from '../algorithms/tables/index.ts';
+import { interpolated, placeBetween } from '../algorithms/tables/interpolation.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 import { columnAt, columnOfCells, sortedRows, validityOf } from './table-columns.ts';
 import { groupStore } from './table-groups.ts';
@@ -64,16 +67,30 @@ export function rankedValues(field: TableField): RankedValues {
     return order[at]!;
   }
 
+  /** The value of a pair, of a column of numbers. */
+  function cellAt(pair: number): CellValue {
+    const cell = (values as { values: ArrayLike<number | bigint> }).values[pair]!;
+    return field.type === 'decimal' ? { units: BigInt(cell), scale: field.scale } : cell;
+  }
+
   function medians(out: TableField): HostColumn {
     const number = (pair: number): number => {
-      const cell = Number((values as { values: ArrayLike<number | bigint> }).values[pair]!);
-      return field.type === 'decimal' ? Number(`${cell}e-${field.scale}`) : cell;
+      const cell = cellAt(pair);
+      return typeof cell === 'object' ? numberOf(cell!) : Number(cell);
     };
     return columnOfCells(out, rows.length, (group) => {
       const count = rows[group]!;
       if (count === 0) return undefined;
       const [low, high] = [Math.floor((count - 1) / 2), Math.floor(count / 2)].map((place) => pairAt(group, place));
-      return low === high ? number(low!) : (number(low!) + number(high!)) / 2;
+      return low === high ? number(low!) : middleOf(number(low!), number(high!));
+    });
+  }
+
+  function interpolations(out: TableField, fraction: number): HostColumn {
+    return columnOfCells(out, rows.length, (group) => {
+      if (rows[group] === 0) return undefined;
+      const { low, high, part } = placeBetween(fraction, rows[group]!);
+      return interpolated(cellAt(pairAt(group, low)), cellAt(pairAt(group, high)), part);
     });
   }
 
@@ -93,6 +110,7 @@ export function rankedValues(field: TableField): RankedValues {
       if (rank.kind === 'countDistinct')
         return columnOfCells(out, rows.length, (group) => ends[group]! - starts[group]!);
       if (rank.kind === 'median' && isNumber(field)) return medians(out);
+      if (rank.kind === 'quantileCont') return interpolations(out, rank.fraction);
       const found = Int32Array.from(rows, (count, group) => pairAt(group, placeOf(rank, count)));
       const column = columnAt(
         values,

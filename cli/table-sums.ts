@@ -107,11 +107,15 @@ export function realSums(): RealSums {
     Float64Array<ArrayBuffer>,
     Float64Array<ArrayBuffer>,
   ];
+  /** 1 for groups whose sum has exceeded the largest f64. From then on, it is kept divided by `LARGE_SUM`. */
+  let isLarge = new Uint8Array(16);
   const makeRoom = (group: number): void => {
     count = roomy(count, group);
+    isLarge = copied(isLarge, new Uint8Array(count.length));
     [sum, lost, mean, squares] = [roomy(sum, group), roomy(lost, group), roomy(mean, group), roomy(squares, group)];
   };
   const sumOf = (group: number): number => (Number.isFinite(sum[group]!) ? sum[group]! + lost[group]! : sum[group]!);
+  const unitOf = (group: number): number => (isLarge[group] === 1 ? LARGE_SUM : 1);
   return {
     add({ validity, ...column }, groups, places) {
       const { values } = column as { values: Float64Array };
@@ -120,9 +124,14 @@ export function realSums(): RealSums {
         if (validity !== undefined && !isSet(validity, row)) continue;
         const [group, value] = [groups[i]!, values[row]!];
         if (group >= count.length) makeRoom(group);
-        const before = sum[group]!;
-        const total = before + value;
-        lost[group]! += Math.abs(before) >= Math.abs(value) ? before - total + value : value - total + before;
+        let [before, own] = [sum[group]!, isLarge[group] === 1 ? value / LARGE_SUM : value];
+        let total = before + own;
+        if (!Number.isFinite(total) && Number.isFinite(before) && Number.isFinite(value)) {
+          [before, own, isLarge[group]] = [before / LARGE_SUM, value / LARGE_SUM, 1];
+          lost[group]! /= LARGE_SUM;
+          total = before + own;
+        }
+        lost[group]! += Math.abs(before) >= Math.abs(own) ? before - total + own : own - total + before;
         sum[group] = total;
         const n = ++count[group]!;
         const apart = value - mean[group]!;
@@ -130,20 +139,31 @@ export function realSums(): RealSums {
         squares[group]! += apart * (value - mean[group]!);
       }
     },
-    sum: (group) => ((count[group] ?? 0) === 0 ? undefined : sumOf(group)),
-    average: (group) => ((count[group] ?? 0) === 0 ? undefined : sumOf(group) / count[group]!),
-    variance: (group) => ((count[group] ?? 0) < 2 ? undefined : squares[group]! / (count[group]! - 1)),
+    sum: (group) => ((count[group] ?? 0) === 0 ? undefined : sumOf(group) * unitOf(group)),
+    average: (group) => ((count[group] ?? 0) === 0 ? undefined : (sumOf(group) / count[group]!) * unitOf(group)),
+    variance(group) {
+      if ((count[group] ?? 0) < 2) return undefined;
+      // If all values are finite, only a variance beyond the largest f64 makes a step of the method undefined.
+      const isUndefined = Number.isNaN(squares[group]!) && Number.isFinite(sum[group]!);
+      return isUndefined ? Infinity : squares[group]! / (count[group]! - 1);
+    },
     get bytes() {
-      return 5 * count.byteLength;
+      return 5 * count.byteLength + isLarge.byteLength;
     },
   };
 }
 
+/** Dividing by this power of two is exact, except for subnormal results, and keeps sums of 2^64 numbers finite. */
+const LARGE_SUM = 2 ** 64;
+
 /** Copies an array to a longer array, which is at least twice as long and contains the index `place`. */
-function roomy(numbers: Float64Array, place: number): Float64Array<ArrayBuffer> {
-  const copy = new Float64Array(Math.max(2 * numbers.length, place + 1));
-  copy.set(numbers);
-  return copy;
+function roomy(numbers: Float64Array<ArrayBuffer>, place: number): Float64Array<ArrayBuffer> {
+  return copied(numbers, new Float64Array(Math.max(2 * numbers.length, place + 1)));
+}
+
+function copied<A extends Float64Array | Uint8Array>(numbers: A, into: A): A {
+  into.set(numbers);
+  return into;
 }
 
 /** Adds integers to the sums of their groups: the integers of all rows, or only of the rows in `places`. */

@@ -7,6 +7,7 @@ import { tableError } from './errors.ts';
 import type { Expression } from './expressions.ts';
 import type { CellValue, Decimal } from './host-table.ts';
 import { computeIntegers, domainOf } from './integers.ts';
+import { interpolated, type PlaceBetween, placeBetween, ranksOf } from './interpolation.ts';
 import { describeOperand } from './operands.ts';
 import { integersAt } from './order-statistics.ts';
 import type { QuestionPart } from './part.ts';
@@ -34,6 +35,11 @@ export type Aggregate =
     }
   /** The smallest value v for which at least `fraction` of the values of `of` are at most v. */
   | { readonly kind: 'quantile'; readonly of: Expression; readonly fraction: number }
+  /**
+   * The number at the place `fraction · (n − 1)` among the n sorted values of `of`, interpolated between the two values
+   * around this place. SQL calls it `percentile_cont`.
+   */
+  | { readonly kind: 'quantileCont'; readonly of: Expression; readonly fraction: number }
   /** The k-th smallest or largest value, with k from 1. */
   | { readonly kind: 'smallest' | 'largest'; readonly of: Expression; readonly k: number };
 
@@ -79,9 +85,11 @@ export function planOf(
       return planMedian(table, operand, counts);
     case 'quantile': {
       const { fraction } = aggregate;
-      if (!(fraction >= 0 && fraction <= 1)) throw wrongAggregate('fraction', fraction, 'a number from 0 to 1');
+      requireFraction(fraction);
       return { find: () => findAt(table, operand, counts, (count) => Math.max(0, Math.ceil(fraction * count) - 1)) };
     }
+    case 'quantileCont':
+      return planInterpolated(table, operand, counts, aggregate.fraction);
     case 'smallest':
     case 'largest': {
       const { k, kind } = aggregate;
@@ -93,6 +101,10 @@ export function planOf(
     default:
       throw wrongAggregate('kind', (aggregate as { kind: unknown }).kind, 'count, sum, avg, min, max …');
   }
+}
+
+function requireFraction(fraction: number): void {
+  if (!(fraction >= 0 && fraction <= 1)) throw wrongAggregate('fraction', fraction, 'a number from 0 to 1');
 }
 
 function wrongAggregate(what: string, got: unknown, expected: string): Error {
@@ -132,7 +144,7 @@ function planSum(
   key: string,
 ): AggregatePlan {
   if (operand.family === 'f32') {
-    const totals = [...counting(counts, key), named(floatSumTotal(operand, counts), key)];
+    const totals = [...counting(counts, key), named(floatSumTotal(operand, counts, table.rows), key)];
     return {
       totals,
       finish: (words) => {
@@ -242,6 +254,37 @@ async function findAt(
   return found === undefined ? null : cellOf(found);
 }
 
+function planInterpolated(
+  table: DeviceTable,
+  operand: ValueOperand,
+  counts: QuestionPart<Bool>,
+  fraction: number,
+): AggregatePlan {
+  requireFraction(fraction);
+  requireInterpolable(operand);
+  const { integers, cellOf } = orderedValues(operand);
+  return {
+    async find() {
+      let place: PlaceBetween | undefined;
+      const found = await integersAt(table, integers, counts, (count) => {
+        place = count === 0 ? undefined : placeBetween(fraction, count);
+        return place === undefined ? [] : ranksOf(place);
+      });
+      return place === undefined ? null : interpolated(cellOf(found[0]!), cellOf(found.at(-1)!), place.part);
+    },
+  };
+}
+
+/** Throws if values of an operand are not numbers. */
+export function requireInterpolable(operand: ValueOperand): void {
+  if (['integer', 'f32', 'f64'].includes(operand.family)) return;
+  throw tableError('type', 'Only numbers can be interpolated.', {
+    expected: 'integers, decimals, f32 or f64',
+    got: describeOperand(operand),
+    remedy: 'Ask for the quantile without interpolation, which is one of the values.',
+  });
+}
+
 function planPlace(
   table: DeviceTable,
   operand: ValueOperand,
@@ -262,7 +305,7 @@ function planMedian(table: DeviceTable, operand: ValueOperand, counts: QuestionP
   const finish = (found: readonly bigint[]): CellValue => {
     const [low, high] = found.slice(0, isNumber ? 2 : 1).map(cellOf);
     if (low === undefined) return null;
-    return high === undefined || found[0] === found[1] ? asMean(low) : (toNumber(low) + toNumber(high)) / 2;
+    return high === undefined || found[0] === found[1] ? asMean(low) : middleOf(toNumber(low), toNumber(high));
   };
   const placesOf = (count: number): number[] => {
     const [low, high] = [(count - 1) >> 1, count >> 1];
@@ -272,6 +315,12 @@ function planMedian(table: DeviceTable, operand: ValueOperand, counts: QuestionP
     find: async () => finish(await integersAt(table, integers, counts, placesOf)),
     sought: { integers, counts, place: { kind: 'median' }, finish },
   };
+}
+
+/** The number in the middle of two numbers. Halves them first only if their sum is beyond the largest f64. */
+export function middleOf(low: number, high: number): number {
+  const sum = low + high;
+  return Number.isFinite(sum) ? sum / 2 : low / 2 + high / 2;
 }
 
 /** Converts a numeric cell to a JavaScript number, for results that are means. */

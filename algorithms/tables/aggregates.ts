@@ -14,12 +14,16 @@ import { reducedTotals, wordsOfTotals } from './totals.ts';
  * highest digit first, with one counting pass per digit.
  *
  * - Sums of integers and decimals are exact; a sum that does not fit in 64 bits is an error. Sums of f32 use
- *   compensated summation in a fixed order, and about 48 bits are correct. Every backend gives the same bits, except
- *   that a GPU may treat subnormal numbers as 0. Sums beyond the largest f32 are infinite.
+ *   compensated summation in a fixed order, and about 48 bits are correct. They are f64, so a sum may exceed the
+ *   largest f32. Every backend gives the same bits, except that a GPU may treat subnormal numbers as 0.
  * - Averages are the exact sum (for f32 the compensated sum) divided by the count, rounded once. Variances are sample
  *   variances. Variances of integers are computed exactly and then rounded; variances of f32 are computed in f32.
  * - With an even number of rows, the median of numbers is the mean of the middle two; the median of other values is the
  *   lower of the middle two.
+ * - `quantile` is always one of the values, the smallest v for which at least `fraction` of the values are at most v.
+ *   `quantileCont` interpolates: it is the number at the place `fraction · (n − 1)` among the n sorted values, on the
+ *   straight line between the values before and after this place. It is computed exactly and rounded once to f64; the
+ *   fraction stands for the decimal number that JavaScript prints. It is for integers, decimals, f32 and f64.
  * - Over no rows, counts are 0 and all other aggregates are null. The variance of one row is null.
  * - Work O(rows) per pass, span O(log rows). Deterministic.
  *

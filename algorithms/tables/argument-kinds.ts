@@ -178,6 +178,7 @@ export const someAggregates: Kind = aRecordOf(
     ...groupKinds,
     ...{ variance: of, median: of, countDistinct: of },
     quantile: { of: anExpression, fraction: aNumber },
+    quantileCont: { of: anExpression, fraction: aNumber },
     smallest: { of: anExpression, k: aNumber },
     largest: { of: anExpression, k: aNumber },
   }),

@@ -4,6 +4,7 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import { sub64, type U64 } from '../../primitives/functors/standard/wide.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { weightedHistogram } from '../../primitives/weighted-histogram.ts';
+import { ratio } from '../exact-ratio.ts';
 import { I64, isWithin } from './bounds.ts';
 import { tableError } from './errors.ts';
 import { scaledIntegers } from './float-integers.ts';
@@ -290,9 +291,15 @@ function fitting(sums: readonly bigint[]): BigInt64Array {
 }
 
 function averageColumn({ integers: { scale }, exponent }: Summand, { counts, sums }: Found): HostColumn {
-  const by = 2 ** exponent;
-  const tens = 10 ** scale;
-  const values = numbersOf(sums).map((sum, i) => (sum * by) / (counts[i]! * tens));
+  const [by, tens] = [2 ** exponent, 10 ** scale];
+  const values = Float64Array.from(counts, (count, i) => {
+    const sum = sums[i]!;
+    if (count === 0) return 0;
+    if (typeof sum === 'number' && count * tens <= MAX_EXACT) return (sum * by) / (count * tens);
+    // Rounding the sum or the divisor to f64 would round the average twice.
+    const average = [BigInt(sum) << BigInt(Math.max(0, exponent)), BigInt(count) << BigInt(Math.max(0, -exponent))];
+    return ratio(average[0]!, average[1]! * 10n ** BigInt(scale));
+  });
   return { type: 'f64', values, ...validityOf(counts) };
 }
 

@@ -1,3 +1,4 @@
+import { ratio } from '../exact-ratio.ts';
 import { I64, isWithin } from './bounds.ts';
 import { tableError } from './errors.ts';
 import type { Expression } from './expressions.ts';
@@ -82,7 +83,7 @@ function totalOf(
 ): Total {
   if (kind === 'min' || kind === 'max') return extremumTotal(kind, orderedValues(operand).integers, counts);
   if (kind === 'sum' || kind === 'avg') {
-    if (operand.family === 'f32') return floatSumTotal(operand, counts);
+    if (operand.family === 'f32') return floatSumTotal(operand, counts, rows);
     if (operand.family === 'integer') return sumTotal(operand, counts, rows);
     throw tableError('type', `${kind} does not support this type.`, {
       expected: 'integers, decimals or f32',
@@ -99,13 +100,18 @@ function sumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | und
   if (operand.family === 'f32') {
     return {
       type: 'f64',
-      values: Float64Array.from(words[0]!, (sum, i) => floatSum([sum, words[1]![i]!])),
+      values: Float64Array.from(words[0]!, (_, i) => floatSum(wordsAt(words, i))),
       ...validityOf(valid),
     };
   }
   const [low, high] = wideWords(words);
   const pair = { key: 'i64', dictionary: [], scale: 'scale' in operand ? operand.scale : 0 } as const;
   return hostColumn({ ...pair, kind: pair.scale > 0 ? 'decimal' : 'i64' }, [low, high], valid);
+}
+
+/** The words of one group. */
+function wordsAt(words: Arrays, group: number): number[] {
+  return words.map((each) => each[group]!);
 }
 
 /** Converts sums of up to three words to two words each. Throws if a sum does not fit. */
@@ -123,16 +129,17 @@ function wideWords([low, high, top]: Arrays): readonly [Uint32Array, Int32Array]
 
 function averageColumn(operand: ValueOperand, words: Arrays, counts: Uint32Array, valid: Uint8Array): HostColumn {
   if (operand.family === 'f32') {
-    const values = Float64Array.from(words[0]!, (sum, i) => floatSum([sum, words[1]![i]!]) / counts[i]!);
+    const values = Float64Array.from(words[0]!, (_, i) => floatSum(wordsAt(words, i)) / counts[i]!);
     return { type: 'f64', values, ...validityOf(valid) };
   }
   const [low, high, top] = words;
-  const tens = 10 ** ('scale' in operand ? operand.scale : 0);
+  const scale = 'scale' in operand ? operand.scale : 0;
   const values = Float64Array.from(low!, (lo, i) => {
     const hi = high === undefined ? lo >> 31 : high[i]! | 0;
-    const isExact = top === undefined && Math.abs(hi) < 2 ** 20;
-    const sum = isExact ? hi * 2 ** 32 + (lo >>> 0) : Number(sumOfWords(words.map((each) => each[i]!)));
-    return sum / (counts[i]! * tens);
+    const divisor = counts[i]! * 10 ** scale;
+    const isExact = top === undefined && Math.abs(hi) < 2 ** 20 && divisor <= Number.MAX_SAFE_INTEGER;
+    if (isExact || divisor === 0) return (hi * 2 ** 32 + (lo >>> 0)) / divisor;
+    return ratio(sumOfWords(wordsAt(words, i)), BigInt(counts[i]!) * 10n ** BigInt(scale));
   });
   return { type: 'f64', values, ...validityOf(valid) };
 }

@@ -11,7 +11,8 @@ import { type Bounds, I32, I64, isWithin } from './bounds.ts';
 import type { FloatPart } from './floats.ts';
 import { asI32, type Domain, domainOf, type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
 import { combineParts, mapPart, type QuestionPart, viewsOf } from './part.ts';
-import type { DeviceTable } from './table.ts';
+import { f32OfKey } from './sortable.ts';
+import type { DeviceTable, TableColumn } from './table.ts';
 
 type Values = readonly Value<ScalarType>[];
 
@@ -155,18 +156,47 @@ const compensated = monoid({
   name: 'compensatedSum',
 });
 
-/** Compensated sum of f32. Rows are combined in a fixed order, so the bits are the same on every backend. */
-export function floatSumTotal({ part }: FloatPart, counts: QuestionPart<Bool>): Total {
-  const element = combineParts<F32 | Bool, Values>('float sum', [part, counts], ([value, holds]) => [
-    select(f32(0), value as F32, holds as Bool),
-    f32(0),
-  ]);
-  return { name: 'sum', element, monoid: compensated };
+/** Two compensated sums: one of magnitudes below {@link LARGE}, and one of the other values, divided by `LARGE`. */
+const compensatedHalves = product({ small: compensated, large: compensated });
+
+/**
+ * Limit of the magnitudes of small values. A sum of 2^32 smaller values is finite in f32, and so is a sum of 2^32 larger
+ * values if each is divided by this power of two, which is exact.
+ */
+const LARGE = 2 ** 64;
+
+/** An f32 operand, and the column if the operand is just a column. */
+type FloatOperand = FloatPart & { readonly column?: TableColumn | undefined };
+
+/**
+ * Compensated sum of f32. Rows are combined in a fixed order, so the bits are the same on every backend. If the sum of
+ * some rows may exceed the largest f32, large values are added separately.
+ */
+export function floatSumTotal({ part, column }: FloatOperand, counts: QuestionPart<Bool>, rows: number): Total {
+  const isNarrow = column !== undefined && rows * largestMagnitude(column) < 2 ** 127;
+  const element = combineParts<F32 | Bool, Values>(
+    `float sum${isNarrow ? '' : ' in halves'}`,
+    [part, counts],
+    ([made, holds]) => {
+      const value = select(f32(0), made as F32, holds as Bool);
+      if (isNarrow) return [value, f32(0)];
+      const isSmall = value.abs().lt(LARGE);
+      return [select(f32(0), value, isSmall), f32(0), select(value.mul(1 / LARGE), f32(0), isSmall), f32(0)];
+    },
+  );
+  return { name: 'sum', element, monoid: isNarrow ? compensated : compensatedHalves };
 }
 
-/** The value of a compensated sum, in f64. */
-export function floatSum([sum, lost]: readonly number[]): number {
-  return Number.isFinite(sum) ? sum! + lost! : sum!;
+/** The largest magnitude of a column of f32. Infinite or NaN if the column may hold such values. */
+function largestMagnitude({ bounds }: TableColumn): number {
+  return Math.max(Math.abs(f32OfKey(Number(bounds.min))), Math.abs(f32OfKey(Number(bounds.max))));
+}
+
+/** The value of a compensated sum, in f64, where it is finite even if it exceeds the largest f32. */
+export function floatSum([sum, lost, large, lostOfLarge]: readonly number[]): number {
+  const small = Number.isFinite(sum) ? sum! + lost! : sum!;
+  if (large === undefined) return small;
+  return small + (Number.isFinite(large) ? large + lostOfLarge! : large) * LARGE;
 }
 
 /**

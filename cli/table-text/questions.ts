@@ -50,7 +50,8 @@ const PLAIN: { readonly [name: string]: 'sum' | 'avg' | 'min' | 'max' | 'varianc
   variance: 'variance',
   median: 'median',
 };
-const FUNCTIONS = [...Object.keys(PLAIN), 'count', 'quantile', 'smallest', 'largest'];
+const QUANTILES = { quantile: 'quantile', quantile_cont: 'quantileCont' } as const;
+const FUNCTIONS = [...Object.keys(PLAIN), 'count', ...Object.keys(QUANTILES), 'smallest', 'largest'];
 
 /**
  * Parses aggregates such as
@@ -94,11 +95,12 @@ function argumentsOf(parser: Parser, name: string): Aggregate {
   const of = parser.value();
   const kind = PLAIN[name];
   if (kind !== undefined) return { kind, of };
-  parser.wants(',', `A comma is missing here: write ${name}(x, ${name === 'quantile' ? 0.9 : 3})`);
+  const quantile = Object.hasOwn(QUANTILES, name) ? QUANTILES[name as keyof typeof QUANTILES] : undefined;
+  parser.wants(',', `A comma is missing here: write ${name}(x, ${quantile === undefined ? 3 : 0.9})`);
   const token = parser.peek();
   const number = parser.number();
-  if (name === 'quantile') {
-    if (number <= 1) return { kind: 'quantile', of, fraction: number };
+  if (quantile !== undefined) {
+    if (number <= 1) return { kind: quantile, of, fraction: number };
     throw parser.wrong(token, 'A quantile is a fraction from 0 to 1.');
   }
   if (Number.isInteger(number) && number >= 1) return { kind: name as 'smallest' | 'largest', of, k: number };

@@ -1,0 +1,70 @@
+import { ratio } from '../exact-ratio.ts';
+import { decimalOf } from './decimals.ts';
+import type { CellValue } from './host-table.ts';
+
+/** A fraction with a positive denominator. */
+interface Fraction {
+  readonly numerator: bigint;
+  readonly denominator: bigint;
+}
+
+/**
+ * A place between two neighbours among sorted values: `part` of the way from rank `low` to rank `high`, both from 0. If
+ * the place is that of a value, both ranks are the same.
+ */
+export interface PlaceBetween {
+  readonly low: number;
+  readonly high: number;
+  readonly part: Fraction;
+}
+
+/**
+ * The place `fraction · (count − 1)` among `count` sorted values, computed exactly. The fraction is the decimal number
+ * that JavaScript prints for it: 0.1 is exactly a tenth.
+ */
+export function placeBetween(fraction: number, count: number): PlaceBetween {
+  const { units, scale } = decimalOf(fraction)!;
+  const denominator = 10n ** BigInt(scale);
+  const place = units * BigInt(count - 1);
+  const whole = place / denominator;
+  const numerator = place - whole * denominator;
+  const low = Number(whole);
+  return { low, high: numerator === 0n ? low : low + 1, part: { numerator, denominator } };
+}
+
+/** The ranks that a place needs. */
+export function ranksOf({ low, high }: PlaceBetween): number[] {
+  return low === high ? [low] : [low, high];
+}
+
+/**
+ * The number that is `part` of the way from `low` to `high`, computed exactly and rounded once to f64. Between two
+ * infinities of different signs, and below NaN, it is NaN.
+ */
+export function interpolated(low: CellValue, high: CellValue, { numerator, denominator }: Fraction): number {
+  const [a, b] = [exactOf(low), exactOf(high)];
+  if (typeof a === 'number' || typeof b === 'number') {
+    if (numerator === 0n || Object.is(a, b)) return typeof a === 'number' ? a : ratio(a.numerator, a.denominator);
+    return (typeof a === 'number' ? a : 0) + (typeof b === 'number' ? b : 0);
+  }
+  const sum = a.numerator * b.denominator * (denominator - numerator) + b.numerator * a.denominator * numerator;
+  return ratio(sum, a.denominator * b.denominator * denominator);
+}
+
+/** A number as a fraction. Infinities and NaN are returned unchanged. */
+function exactOf(cell: CellValue): Fraction | number {
+  if (typeof cell === 'bigint') return { numerator: cell, denominator: 1n };
+  if (typeof cell === 'number') return Number.isFinite(cell) ? fractionOf(cell) : cell;
+  const { units, scale } = cell as { readonly units: bigint; readonly scale: number };
+  return { numerator: units, denominator: 10n ** BigInt(scale) };
+}
+
+/** A finite f64 as a fraction whose denominator is a power of two. */
+export function fractionOf(value: number): Fraction {
+  let exponent = 0;
+  let rest = value;
+  // A power of two changes only the exponent, except for subnormal numbers, which become normal first.
+  if (Math.abs(rest) < 2 ** -960) [rest, exponent] = [rest * 2 ** 100, -100];
+  while (!Number.isInteger(rest)) [rest, exponent] = [rest * 2 ** 53, exponent - 53];
+  return { numerator: BigInt(rest), denominator: 1n << BigInt(-exponent) };
+}
