@@ -22,7 +22,8 @@ Output:
            above. A zone without cells has no row.
   --stats  zone,cells,nodata,min,max,mean,sum: a row for every zone, even without cells. min, max, mean and sum are over all
            cells with data, including those below and above the bins; they are blank if there are none.
-  Without --id, a zone without an id is named by its index in the file, from 0.
+  Without --id, a zone without an id is named by its index in the file, from 0. Names are strings in JSON. The name of a whole
+  number has all its digits, as those of H3 and S2 cells.
 
 Example:
   quadrille zonal --zones counties.json --layer counties --raster ndvi.tif --bins 0:1:0.05 \\

@@ -5,6 +5,7 @@ import { FormatError, OutOfMemoryError } from '../primitives/errors.ts';
 import { fileError } from './file-error.ts';
 import { unpacked } from './gzip.ts';
 import { findJsonFault } from './json-syntax.ts';
+import { jsonValueOf } from './json-value.ts';
 import { requireJsonRoom } from './memory.ts';
 import { readBounded } from './read-bounded.ts';
 
@@ -59,10 +60,10 @@ function tooLarge(file: string, size?: number): FormatError {
   });
 }
 
-/** Parses JSON. A syntax error becomes a `FormatError` with its line and column. */
+/** Parses JSON with {@link jsonValueOf}. A syntax error becomes a `FormatError` with its line and column. */
 export function parseJson(text: string, file: string): unknown {
   try {
-    return JSON.parse(text);
+    return jsonValueOf(text);
   } catch (cause) {
     const fault = findJsonFault(text);
     throw new FormatError('format/json-syntax', `The file is not valid JSON: ${fault?.reason ?? String(cause)}.`, {

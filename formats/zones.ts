@@ -70,8 +70,8 @@ export interface ReadZones {
  * Reads zones from a GeoJSON or TopoJSON file. The format is detected from the content.
  *
  * Every feature (in TopoJSON: every member of the layer) becomes one zone, in the file's order. The name of a zone is
- * the value of the property `options.id` if the option is given, else the feature's `id`, else its index. Zones with
- * equal names stay separate. The polygons of a multipolygon or a collection become parts of one zone. Rings may have
+ * the value of the property `options.id` if the option is given, else the feature's `id`, else its index. Of a whole
+ * number, the name has all digits that the text has, beyond 2^53 too. Zones with equal names stay separate. The polygons of a multipolygon or a collection become parts of one zone. Rings may have
  * any direction and nesting. An open ring counts as closed. If the last vertex of a ring repeats the first vertex, the
  * last vertex is not stored. The coordinate system is `options.crs`, else the system that the file's member `crs`
  * states (an old style of GeoJSON), else OGC:CRS84. If a file without a stated system has a latitude out of range, the

@@ -57,9 +57,12 @@ export class QuadrilleError extends Error {
   }
 }
 
-function compose(sentence: string, { place, expected, got, remedy }: ErrorDetails): string {
+function compose(sentence: string, details: ErrorDetails): string {
+  const { place, expected, got, remedy } = details;
   const where = describePlace(place);
-  const difference = expected === undefined ? '' : ` Expected ${show(expected)}, got ${show(got)}.`;
+  // Where the sentence says what was given, an error has no `got`, which is not the same as having got `undefined`.
+  const given = 'got' in details ? `, got ${show(got)}` : '';
+  const difference = expected === undefined ? '' : ` Expected ${show(expected)}${given}.`;
   return `${where}${sentence}${difference}${remedy === undefined ? '' : ` ${remedy}`}`;
 }
 

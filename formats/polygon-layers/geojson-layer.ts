@@ -1,4 +1,5 @@
 import { statedCrs } from '../feature.ts';
+import { jsonValueOf } from '../json-value.ts';
 import { membersOf, skipJsonSpace } from '../result-sets/json-spans.ts';
 import { closeWindow, need, openWindow } from './byte-window.ts';
 import { readCollection, readSingle } from './geojson-collection.ts';
@@ -31,7 +32,7 @@ function crsIn(head: Buffer, start: number): string | null | undefined {
     if (key === 'features') return undefined;
     if (key !== 'crs') continue;
     try {
-      return statedCrs({ crs: JSON.parse(head.toString('utf8', from, end)) });
+      return statedCrs({ crs: jsonValueOf(head.toString('utf8', from, end)) });
     } catch {
       return undefined;
     }

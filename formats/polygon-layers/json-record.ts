@@ -1,3 +1,4 @@
+import { jsonValueOf } from '../json-value.ts';
 import { skipJsonSpace } from '../result-sets/json-spans.ts';
 import {
   type CoordinateColumns,
@@ -216,9 +217,9 @@ function reserveText(record: JsonRecord, length: number): void {
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Parses the text of a record. If the text is not UTF-8, throws the error of `TextDecoder`; if it is not JSON, throws
+ * Parses the text of a record with {@link jsonValueOf}. If the text is not UTF-8, throws the error of `TextDecoder`; if it is not JSON, throws
  * the error of `JSON.parse`.
  */
 export function parseRecord({ text, textLength }: JsonRecord): unknown {
-  return JSON.parse(decoder.decode(text.subarray(0, textLength)));
+  return jsonValueOf(decoder.decode(text.subarray(0, textLength)));
 }

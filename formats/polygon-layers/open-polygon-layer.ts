@@ -38,7 +38,7 @@ import { readWktLines } from './wkt-lines.ts';
  * their direction, and closing vertices are not stored. The polygons of a multipolygon or a collection become parts of
  * one polygon. A Shapefile does not state which rings form a part. So a clockwise ring begins a part, and any other
  * ring is a hole in the smallest part that contains the ring. A polygon is named by its `id`, by the property
- * `options.id`, or by its index among the file's records. Only the first two numbers of a position are used.
+ * `options.id`, or by its index among the file's records. Of a whole number, the name has all digits that the text has. Only the first two numbers of a position are used.
  *
  * Polygons are returned in batches of about 2^20 vertices. Memory depends on the size of a batch and of the longest
  * record, but not on the size of the file. Only a TopoJSON file is held in memory as a whole. O(bytes).

@@ -4,6 +4,7 @@ import { FormatError } from '../../primitives/errors.ts';
 import { isJsonObject } from '../feature.ts';
 import { fileError } from '../file-error.ts';
 import { unpacked } from '../gzip.ts';
+import { memberValueOf } from '../json-value.ts';
 import { readBounded } from '../read-bounded.ts';
 import { stemOf } from './file-kind.ts';
 import { decodeJson, jsonFaultAt, parseJsonBytes } from './json-bytes.ts';
@@ -168,7 +169,7 @@ function idText(id: unknown): string | undefined {
 
 function parsedSpan(bytes: Uint8Array, { start, end }: JsonSpan, file: string): unknown {
   try {
-    return JSON.parse(decodeJson(bytes.subarray(start, end), file));
+    return memberValueOf(decodeJson(bytes.subarray(start, end), file));
   } catch {
     // The value cannot be parsed. Parse the whole text, to throw an error with the line and column in the file.
     return parseJsonBytes(bytes, file);
@@ -234,6 +235,7 @@ function malformed(sentence: string, record: number, file: string): FormatError 
 function duplicateImage(id: string, record: number, file: string): FormatError {
   return new FormatError('format/duplicate-image', `Two images have the id ${quoteName(id)}.`, {
     expected: 'one image per id; the number 1 and the text "1" are the same id',
+    got: 'a second image with it',
     remedy: 'Give every image its own id, and change the annotations with it.',
     place: { file, record },
   });

@@ -1,5 +1,6 @@
 import { FormatError } from '../../primitives/errors.ts';
 import { findJsonFault } from '../json-syntax.ts';
+import { jsonValueOf } from '../json-value.ts';
 import { requireJsonRoom } from '../memory.ts';
 import { placeIn } from './byte-cursor.ts';
 
@@ -17,7 +18,7 @@ export function decodeJson(bytes: Uint8Array, file: string): string {
 }
 
 /**
- * Parses JSON; a syntax error becomes a `FormatError` with line and column.
+ * Parses JSON with {@link jsonValueOf}; a syntax error becomes a `FormatError` with line and column.
  *
  * @throws OutOfMemoryError `memory/limit` if the parsed values would take more than `memoryBytes`.
  */
@@ -25,7 +26,7 @@ export function parseJsonBytes(bytes: Uint8Array, file: string, memoryBytes?: nu
   requireJsonRoom(bytes, file, memoryBytes);
   const text = decodeJson(bytes, file);
   try {
-    return JSON.parse(text);
+    return jsonValueOf(text);
   } catch (cause) {
     const fault = findJsonFault(text);
     throw new FormatError('format/json-syntax', `The text is not valid JSON: ${fault?.reason ?? String(cause)}.`, {
