@@ -40,7 +40,7 @@ export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<Gpu> {
   if (adapter === 'software') await useSoftwareVulkan();
   else {
     useSystemVulkan();
-    const missing = missingForVulkan();
+    const missing = missingForVulkan(adapter);
     if (missing !== undefined) throw noAdapter(missing);
   }
   const drivers = adapter === 'software' ? 'software' : 'system';

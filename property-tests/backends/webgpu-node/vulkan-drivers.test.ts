@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { vulkanDrivers } from '../../../backends/webgpu-node/vulkan-drivers.ts';
+import { hasGpuNode, vulkanDrivers } from '../../../backends/webgpu-node/vulkan-drivers.ts';
 
 let folder = '';
 const path = (...parts: readonly string[]): string => join(folder, ...parts);
@@ -72,4 +72,20 @@ test.each<[string, unknown, boolean]>([
 test('a manifest that is not JSON is ignored', async () => {
   await writeFile(path('broken.json'), '{');
   expect(vulkanDrivers({ ...bare(), VK_DRIVER_FILES: path('broken.json') }, system())).toEqual([]);
+});
+
+test.each([
+  ['dri/renderD128', true],
+  ['nvidia0', true],
+  ['nvidiactl', true],
+  ['dxg', true],
+  ['mali0', true],
+  ['dri/card0', false],
+  ['null', false],
+])('a GPU is told by its device node: %s', async (node, isGpu) => {
+  const devices = path(`dev-${node.replace('/', '-')}`);
+  expect(hasGpuNode(devices)).toBe(false);
+  await mkdir(dirname(join(devices, node)), { recursive: true });
+  await writeFile(join(devices, node), '');
+  expect(hasGpuNode(devices)).toBe(isGpu);
 });
