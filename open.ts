@@ -86,16 +86,21 @@ export interface OpenOptions {
 
 /** Opens a context on the best backend of a platform, or on the requested one. */
 export async function openOn(platform: Platform, options: OpenOptions = {}): Promise<Context> {
+  return new Context(await openBackendOn(platform, options));
+}
+
+/** The backend of {@link openOn}, with the wrappers that its options ask for. */
+export async function openBackendOn(platform: Platform, options: OpenOptions): Promise<Backend> {
   requireOptions('open()', OPTIONS, options, UNKNOWN);
   requireLimits(options.limits);
   requireHangLimit(options.hangLimit);
   const { failover, onFailover, onWarning } = options;
-  if (failover === undefined) return new Context(await openRoomy(platform, options));
+  if (failover === undefined) return openRoomy(platform, options);
   requireOneOf('failover', FAILOVERS, failover);
   const { createFailoverBackend } = await import('./backends/failover/index.ts');
   const standby = (): Promise<Backend> =>
     openRoomy(platform, { ...options, backend: failover, adapter: 'auto', device: undefined });
-  return new Context(createFailoverBackend(await openRoomy(platform, options), { standby, onFailover, onWarning }));
+  return createFailoverBackend(await openRoomy(platform, options), { standby, onFailover, onWarning });
 }
 
 /**

@@ -8,6 +8,7 @@ import { Context } from '../primitives/context.ts';
 import type { Backend, Limits } from '../primitives/contract/backend.ts';
 import { caseCount, costlyCaseCount, dealLaws, someOf, THOROUGH } from './cases.ts';
 import { createRun, type Law, type LawRun } from './laws/law.ts';
+import { openMortalBackend } from './support/mortal-backend.ts';
 import { openPooledGpu } from './support/pooled-gpu.ts';
 
 /** A backend on which tests run. */
@@ -19,8 +20,14 @@ export interface TestBackend {
   open(limits?: Partial<Limits>): Promise<Backend>;
 }
 
-/** All backends that are tested. This is the only list of them. */
-export const testBackends: readonly TestBackend[] = [
+/** What `open()` builds with the options `limits` and `failover`. Its workers are lost again and again. */
+export const mortalBackend: TestBackend = {
+  name: 'open() with failover',
+  runs: costlyCaseCount(15),
+  open: openMortalBackend,
+};
+/** The backends that `open()` takes without failover. */
+export const plainBackends: readonly TestBackend[] = [
   { name: 'reference', runs: THOROUGH ? 30 : 2, open: async (limits) => createReferenceBackend({ limits }) },
   {
     name: 'workers',
@@ -34,6 +41,20 @@ export const testBackends: readonly TestBackend[] = [
     open: async (limits) => createWebGpuBackend({ gpu: await openPooledGpu(), adapter: testAdapter(), limits }),
   },
 ];
+/** All backends that are tested. This is the only list of them. */
+export const testBackends: readonly TestBackend[] = [...plainBackends, mortalBackend];
+/** By default, the mortal backend joins the backends of one list of tests in this number. */
+const MORTAL_LISTS = 12;
+
+/**
+ * The backends on which the same tests run. Opening the mortal backend takes as long as its laws. So by default, only
+ * some lists of tests run on it, and each time others.
+ */
+export function dealtBackends(): readonly TestBackend[] {
+  const lists = Array.from({ length: MORTAL_LISTS }, (_, list) => list);
+  return THOROUGH || someOf(lists, 1)[0] === 0 ? testBackends : plainBackends;
+}
+
 /** Timeout of a test, which is long enough for a software GPU on a busy machine. */
 const TIMEOUT_MS = 120_000;
 
@@ -48,7 +69,7 @@ interface Opened {
 /** Declares the same tests for every backend. Both contexts are open while the tests run. */
 export function onEveryBackend(
   declare: (opened: () => Opened, backend: TestBackend) => void,
-  backends: readonly TestBackend[] = testBackends,
+  backends: readonly TestBackend[] = dealtBackends(),
 ): void {
   for (const backend of backends) {
     describe(backend.name, () => {
@@ -68,7 +89,7 @@ export function onEveryBackend(
 }
 
 /** Declares a test of every law on every backend. */
-export function testLaws(laws: readonly Law[], backends: readonly TestBackend[] = testBackends): void {
+export function testLaws(laws: readonly Law[], backends: readonly TestBackend[] = dealtBackends()): void {
   onEveryBackend((opened, { runs }) => {
     for (const { name, property } of laws) {
       test(name, async () => fc.assert(property(opened().run), { numRuns: runs }), TIMEOUT_MS);
@@ -78,20 +99,27 @@ export function testLaws(laws: readonly Law[], backends: readonly TestBackend[] 
 
 /**
  * Assigns cases to the backends. Under `npm run test:thorough`, every backend gets all cases; otherwise each case is
- * tried on one random backend. A software GPU gets `softwareShare` times as many cases as each other backend. If cases
- * take long to compile, `softwareShare` should be less than 1.
+ * tried on one random backend, and the mortal backend gets one case, if it is not among `backends`. A software GPU gets
+ * `softwareShare` times as many cases as each other backend. If cases take long to compile, `softwareShare` should be
+ * less than 1.
  */
-export function dealToBackends<T>(cases: readonly T[], softwareShare = 1): (backend: TestBackend) => readonly T[] {
+export function dealToBackends<T>(
+  cases: readonly T[],
+  softwareShare = 1,
+  backends: readonly TestBackend[] = plainBackends,
+): (backend: TestBackend) => readonly T[] {
   const dealt = dealLaws(
     cases,
-    testBackends.map(({ name }) => (name === 'webgpu (software)' ? softwareShare : 1)),
+    backends.map((backend) =>
+      backend.name === 'webgpu (software)' ? softwareShare : backend === mortalBackend ? 1 / 4 : 1,
+    ),
   );
-  return (backend) => dealt[testBackends.indexOf(backend)]!;
+  return (backend) => dealt[backends.indexOf(backend)] ?? someOf(cases, 1);
 }
 
 /** The backends with an optional kernel removed. The library then derives the kernel's results from other kernels. */
 export function backendsWithout(kernel: 'weightedHistogram'): TestBackend[] {
-  return testBackends.map(({ name, runs, open }) => ({
+  return plainBackends.map(({ name, runs, open }) => ({
     name: `${name} without ${kernel}`,
     runs,
     open: async (limits) => ({ ...(await open(limits)), [kernel]: () => false }),

@@ -533,6 +533,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     forgetScript: (script) => current.forgetScript?.(script),
     scriptBytes: (script) => current.scriptBytes?.(script) ?? 0,
     isLost(buffer) {
+      // During a failover, `current` is closed, and the standby will compute all buffers again.
+      if (takingOver !== undefined) return false;
       const { physical: held } = byId.get(buffer.id) ?? {};
       return held !== undefined && (current.isLost?.(held) ?? false);
     },

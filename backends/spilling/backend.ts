@@ -453,8 +453,8 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     forgetScript: (script) => inner.forgetScript?.(script),
     scriptBytes: (script) => inner.scriptBytes?.(script) ?? 0,
     isLost(buffer) {
-      queue.guard();
-      const { failure, resident } = places.resolve(buffer);
+      // Unlike commands, this question is also answered after the backend was stopped or closed.
+      const { failure, resident } = buffer as Spillable;
       return failure !== undefined || (resident && (inner.isLost?.(buffer) ?? false));
     },
     submit: () => queue.idle && (inner.submit?.() ?? true),

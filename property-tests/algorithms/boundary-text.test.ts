@@ -5,7 +5,7 @@ import { parseBoundariesOn } from '../../formats/result-sets/boundaries-on-devic
 import { parseBoundaries } from '../../formats/result-sets/boundaries-text.ts';
 import type { PolygonTile } from '../../formats/result-sets/result-set.ts';
 import type { Context } from '../../primitives/index.ts';
-import { onEveryBackend, testBackends } from '../backends.ts';
+import { onEveryBackend, plainBackends } from '../backends.ts';
 import { scaledCount, someOf, THOROUGH } from '../cases.ts';
 import { numberText, polygons, type WrittenPolygon } from '../support/result-sets-support.ts';
 
@@ -154,7 +154,7 @@ const CASES: readonly (readonly [name: string, text: string])[] = [
 
 /** The backends on which texts of more than a megabyte are tried. The reference backend is slow for such texts. */
 const forLarge = someOf(
-  testBackends.filter(({ name }) => THOROUGH || name !== 'reference'),
+  plainBackends.filter(({ name }) => THOROUGH || name !== 'reference'),
   1,
 );
 

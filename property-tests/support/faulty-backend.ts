@@ -7,6 +7,7 @@ const CALLS = [
   'write',
   'upload',
   'read',
+  'lendWords',
   'sync',
   'forEach',
   'walk',
@@ -14,23 +15,37 @@ const CALLS = [
   'scan',
   'sort',
   'histogram',
+  'relax',
+  'crossReduce',
+  'weightedHistogram',
+  'play',
 ] as const;
+
+/** A backend that runs `before` at the start of every call. */
+export function watchedCalls(backend: Backend, before: () => void): Backend {
+  const watched = CALLS.flatMap((name) => {
+    const call = backend[name] as ((...args: unknown[]) => unknown) | undefined;
+    if (call === undefined) return [];
+    return [
+      [
+        name,
+        (...args: unknown[]) => {
+          before();
+          return call(...args);
+        },
+      ],
+    ];
+  });
+  // The other members, such as the memory counters, are those of the wrapped backend.
+  return { ...backend, ...Object.fromEntries(watched) } as Backend;
+}
 
 /** A backend that runs `fault` before call number `at`, counted from 1. */
 export function interrupted(backend: Backend, at: number, fault: (backend: Backend) => void): Backend {
   let calls = 0;
-  const counted = CALLS.map((name) => {
-    const call = backend[name] as (...args: unknown[]) => unknown;
-    return [
-      name,
-      (...args: unknown[]) => {
-        if (++calls === at) fault(backend);
-        return call(...args);
-      },
-    ];
+  return watchedCalls(backend, () => {
+    if (++calls === at) fault(backend);
   });
-  // The other members, such as the memory counters, are those of the wrapped backend.
-  return { ...backend, ...Object.fromEntries(counted) } as Backend;
 }
 
 /** The error code of a simulated loss of the device. */

@@ -4,7 +4,7 @@ import { decomposeDepthFirst } from '../../../algorithms/quadrants/depth-first.t
 import { DOMAIN_BITS, DOMAIN_STEPS, decompose, type Quadrants } from '../../../algorithms/quadrants/index.ts';
 import type { Context } from '../../../primitives/context.ts';
 import { ArgumentError } from '../../../primitives/errors.ts';
-import { onEveryBackend, testBackends } from '../../backends.ts';
+import { onEveryBackend, plainBackends } from '../../backends.ts';
 import { scaledCount, someOf } from '../../cases.ts';
 import { polygons as anyPolygons } from '../../support/arbitrary-domain-polygons.ts';
 import type { QuadrantByHand } from '../../support/quadrants-by-hand.ts';
@@ -152,5 +152,5 @@ onEveryBackend(
       expect(waits).toBeLessThan(boundary / 4 / 5);
     });
   },
-  someOf(testBackends, 1),
+  someOf(plainBackends, 1),
 );

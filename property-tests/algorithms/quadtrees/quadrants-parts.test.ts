@@ -20,7 +20,7 @@ import {
   queryPolygons,
 } from '../../../algorithms/queries/index.ts';
 import type { Context } from '../../../primitives/context.ts';
-import { onEveryBackend, testBackends } from '../../backends.ts';
+import { onEveryBackend, plainBackends } from '../../backends.ts';
 import { scaledCount, someOf } from '../../cases.ts';
 import { LEVELS, polygons as ringSets, vertex } from '../../support/arbitrary-domain-polygons.ts';
 import { overlapByHand } from '../../support/overlaps-by-hand.ts';
@@ -235,5 +235,5 @@ onEveryBackend(
       );
     });
   },
-  someOf(testBackends, 1),
+  someOf(plainBackends, 1),
 );

@@ -4,7 +4,7 @@ import { binCount, binEdges } from '../../../algorithms/zonal/binning.ts';
 import { type ZonalHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import { Context } from '../../../index.ts';
-import { testBackends } from '../../backends.ts';
+import { plainBackends } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { openReference } from '../../support/reference-context.ts';
@@ -82,7 +82,7 @@ function slotsOf({ cells, edges, nodata }: Draft): object {
   return { bins: rows.map(([bin, n]) => [edges[bin], edges[bin + 1], n]), outside };
 }
 
-describe.each(testBackends)('on $name', ({ runs, open }) => {
+describe.each(plainBackends)('on $name', ({ runs, open }) => {
   let context: Context;
   beforeAll(async () => {
     context = new Context(await open());

@@ -4,7 +4,7 @@ import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts
 import { openGeoTiff } from '../../../formats/geotiff.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import { type Context, open } from '../../../index.ts';
-import { testBackends } from '../../backends.ts';
+import { plainBackends } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { geoTiffBytes, randomRaster, sliceBytes } from '../../fixtures/random-raster.ts';
 import { fc, test } from '../../law-test.ts';
@@ -61,7 +61,7 @@ const binnings = fc.constantFrom<Binning>(
 );
 const masks = fc.option(fc.array(fc.boolean(), { minLength: 1, maxLength: 9 }), { nil: undefined });
 
-describe.each(testBackends)('blocks on $name', ({ name, runs }) => {
+describe.each(plainBackends)('blocks on $name', ({ name, runs }) => {
   let context: Context;
   beforeAll(async () => {
     const backend = name.startsWith('webgpu') ? 'webgpu' : name === 'workers' ? 'workers' : 'reference';

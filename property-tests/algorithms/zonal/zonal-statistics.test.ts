@@ -5,7 +5,7 @@ import { homeGroup } from '../../../algorithms/zonal/exact-sums.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import { type Context, open } from '../../../index.ts';
-import { testBackends } from '../../backends.ts';
+import { plainBackends } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
@@ -62,7 +62,7 @@ function expected(values: readonly number[]): number[] {
   return [...bounds, ratio(sum, 1n << 149n), ratio(sum, BigInt(values.length) << 149n)];
 }
 
-describe.each(testBackends)('on $name', ({ name, runs }) => {
+describe.each(plainBackends)('on $name', ({ name, runs }) => {
   let context: Context;
   beforeAll(async () => {
     const backend = name.startsWith('webgpu') ? 'webgpu' : name === 'workers' ? 'workers' : 'reference';

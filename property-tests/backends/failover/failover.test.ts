@@ -10,7 +10,7 @@ import { Context } from '../../../primitives/context.ts';
 import type { Backend, DeviceBuffer } from '../../../primitives/contract/backend.ts';
 import { DeviceLostError, OutOfMemoryError } from '../../../primitives/errors.ts';
 import * as q from '../../../primitives/index.ts';
-import { testBackends } from '../../backends.ts';
+import { plainBackends } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { arbitrarySteps, manySteps, runSteps, undisturbed } from '../../support/arbitrary-steps.ts';
 import { answeringLate, LOST, lostBefore } from '../../support/faulty-backend.ts';
@@ -38,7 +38,7 @@ const point = fc.integer({ min: 1, max: 60 });
  */
 const soon = fc.integer({ min: 1, max: 30 });
 
-describe.each(testBackends)('a pipeline on $name whose backend is lost', ({ name, open: openBackend, runs }) => {
+describe.each(plainBackends)('a pipeline on $name whose backend is lost', ({ name, open: openBackend, runs }) => {
   // Workers get fewer cases, because their threads start slowly.
   const cases = name === 'workers' ? runs : 4 * runs;
 

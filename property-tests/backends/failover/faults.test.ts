@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Context } from '../../../primitives/context.ts';
 import { OutOfMemoryError } from '../../../primitives/errors.ts';
 import * as q from '../../../primitives/index.ts';
-import { testBackends } from '../../backends.ts';
+import { plainBackends } from '../../backends.ts';
 import { arbitrarySteps, manySteps, reasonsIn, runSteps, undisturbed } from '../../support/arbitrary-steps.ts';
 import { interrupted } from '../../support/faulty-backend.ts';
 import { slow } from '../../support/webgpu-support.ts';
@@ -11,7 +11,7 @@ import { slow } from '../../support/webgpu-support.ts';
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 const point = fc.integer({ min: 1, max: 120 });
 
-describe.each(testBackends)('on $name', ({ name, open, runs }) => {
+describe.each(plainBackends)('on $name', ({ name, open, runs }) => {
   // Workers get fewer cases, because their threads start slowly.
   const cases = name === 'workers' ? runs : 4 * runs;
 

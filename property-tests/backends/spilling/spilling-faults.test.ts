@@ -5,7 +5,7 @@ import { createSpillingBackend } from '../../../backends/spilling/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import { OutOfMemoryError } from '../../../primitives/errors.ts';
 import * as q from '../../../primitives/index.ts';
-import { testBackends } from '../../backends.ts';
+import { plainBackends } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { randomWords } from '../../support/webgpu-support.ts';
 
@@ -42,7 +42,7 @@ async function wait(turns: number): Promise<void> {
   for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe.each(testBackends)('spilling on $name', ({ open, runs }) => {
+describe.each(plainBackends)('spilling on $name', ({ open, runs }) => {
   const opened = async (): Promise<{ inner: q.Backend; context: Context }> => {
     const inner = await open({ memoryBytes });
     return { inner, context: new Context(createSpillingBackend(inner)) };

@@ -5,7 +5,7 @@ import { createSpillingBackend } from '../../../backends/spilling/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Limits } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
-import { dealToBackends, testBackends } from '../../backends.ts';
+import { dealToBackends, plainBackends } from '../../backends.ts';
 import { costlyCaseCount, dealLaws, someOf } from '../../cases.ts';
 import { createRun } from '../../laws/law.ts';
 import { randomFloats, randomWords } from '../../support/webgpu-support.ts';
@@ -128,7 +128,7 @@ const manyWindows = pipelines['scan, inclusive f32 with counts']!;
 /** A software GPU gets few pipelines, because it takes long to compile their kernels. */
 const pipelinesOn = dealToBackends(Object.entries(pipelines), 1 / 3);
 
-describe.each(testBackends)('data larger than memory on $name', (backend) => {
+describe.each(plainBackends)('data larger than memory on $name', (backend) => {
   const { open, runs } = backend;
   const limits = [64 * KIB, 128 * KIB];
   let contexts: Context[];
@@ -185,7 +185,7 @@ describe.each<[string, Partial<Limits>, number]>([
   let context: Context;
   const reference = new Context(createReferenceBackend());
   beforeAll(async () => {
-    context = new Context(createSpillingBackend(await testBackends.at(-1)!.open(limits)));
+    context = new Context(createSpillingBackend(await plainBackends.at(-1)!.open(limits)));
   }, SLOW);
   afterAll(async () => {
     for (const each of [context, reference]) await each.close();

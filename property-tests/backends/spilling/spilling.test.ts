@@ -4,7 +4,7 @@ import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createSpillingBackend } from '../../../backends/spilling/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import { inclusiveScan, plus, u32 } from '../../../primitives/index.ts';
-import { dealToBackends, testBackends } from '../../backends.ts';
+import { dealToBackends, plainBackends } from '../../backends.ts';
 import { someOf, THOROUGH } from '../../cases.ts';
 import { allLaws } from '../../laws/all.ts';
 import { createRun } from '../../laws/law.ts';
@@ -17,7 +17,7 @@ const SLOW = 120_000;
  */
 const lawsOn = dealToBackends(someOf(allLaws, Math.ceil(allLaws.length / 2)), 1 / 4);
 
-describe.each(testBackends)('laws in windows of few rows on $name', (backend) => {
+describe.each(plainBackends)('laws in windows of few rows on $name', (backend) => {
   const { name, open, runs } = backend;
   // In a default run, the reference uses windows of 64 rows. All other backends use windows of 512 rows, because a
   // software GPU needs half a minute for a single law with windows of 64 rows.

@@ -10,7 +10,7 @@ import { createDecodePool, startDecoder } from '../../../formats/tiff/decode-poo
 import type { RunRequest } from '../../../formats/tiff/decode-run.ts';
 import type { BlockCoding } from '../../../formats/tiff/layout.ts';
 import { Context } from '../../../index.ts';
-import { testBackends } from '../../backends.ts';
+import { plainBackends } from '../../backends.ts';
 import { caseCount, someOf } from '../../cases.ts';
 import {
   bytesOf,
@@ -107,7 +107,7 @@ describe('decoder threads', () => {
     await expect(source.read(whole)).rejects.toMatchObject({ code: 'device/closed' });
   });
 
-  test.each(someOf(testBackends, 1))('decode into the memory that $name counts', async (backend) => {
+  test.each(someOf(plainBackends, 1))('decode into the memory that $name counts', async (backend) => {
     const file = await writeTiles('counted.tif');
     const job = {
       zones: zonesOf([[box(3, 3, 290, 190)], [box(100, 50, 230, 170)]]),

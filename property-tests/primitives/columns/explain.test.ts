@@ -7,7 +7,7 @@ import { createSpillingBackend } from '../../../backends/spilling/index.ts';
 import { graph } from '../../../graph/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import * as q from '../../../primitives/index.ts';
-import { onEveryBackend } from '../../backends.ts';
+import { onEveryBackend, plainBackends } from '../../backends.ts';
 import { someOf } from '../../cases.ts';
 import { step, takeSteps } from '../../laws/fusion.ts';
 
@@ -149,7 +149,7 @@ onEveryBackend((opened, { runs }) => {
     context.dispose(view, column);
     expect(context.backend.counters.liveBytes).toBe(before - 4 * ROWS);
   });
-});
+}, plainBackends);
 
 describe('reasons', () => {
   const reasonsOf = (context: Context, pipeline: () => U32): string[] =>

@@ -9,7 +9,7 @@ import { memoriesIn } from '../../../primitives/columns/reachable.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
-import { testBackends, testOnEveryBackend } from '../../backends.ts';
+import { plainBackends, testOnEveryBackend } from '../../backends.ts';
 import { caseCount, costlyCaseCount } from '../../cases.ts';
 import { lostBefore } from '../../support/faulty-backend.ts';
 import { slow } from '../../support/webgpu-support.ts';
@@ -205,7 +205,7 @@ async function carryOut(context: Context, elsewhere: Context, steps: readonly St
 }
 
 const opened: readonly { readonly name: string; readonly runs: number; open(): Promise<Backend> }[] = [
-  ...testBackends,
+  ...plainBackends,
   {
     name: 'spilling',
     runs: caseCount(60),

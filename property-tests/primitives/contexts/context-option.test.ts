@@ -4,7 +4,7 @@ import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { columnsIn } from '../../../primitives/columns/reachable.ts';
 import { Context } from '../../../primitives/context.ts';
 import * as q from '../../../primitives/index.ts';
-import { dealToBackends, onEveryBackend, testBackends } from '../../backends.ts';
+import { dealToBackends, onEveryBackend, plainBackends } from '../../backends.ts';
 
 const { bool, fn, u32 } = q;
 
@@ -243,7 +243,7 @@ describe.each(Object.entries(primitives))('%s', (name, primitive) => {
   });
 });
 
-test.each(testBackends)('a closed context is refused: $name', async ({ open }) => {
+test.each(plainBackends)('a closed context is refused: $name', async ({ open }) => {
   const context = new Context(await open());
   await context.close();
   for (const [name, primitive] of Object.entries(primitives)) {

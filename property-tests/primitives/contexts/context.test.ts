@@ -3,7 +3,7 @@ import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import { CapacityError, DeviceLostError, OutOfMemoryError } from '../../../primitives/errors.ts';
 import * as q from '../../../primitives/index.ts';
-import { onEveryBackend, testBackends, testOnEveryBackend } from '../../backends.ts';
+import { onEveryBackend, plainBackends, testOnEveryBackend } from '../../backends.ts';
 
 const { bool, fn, u32 } = q;
 
@@ -345,7 +345,7 @@ describe('a capacity', () => {
 });
 
 describe('abort and close', () => {
-  test.each(testBackends)(
+  test.each(plainBackends)(
     'on $name: pending reads reject with the reason, and the context can be closed',
     async (each) => {
       const context = new Context(await each.open());
@@ -360,7 +360,7 @@ describe('abort and close', () => {
     },
   );
 
-  test.each(testBackends)('on $name: no allocation or command succeeds afterwards', async (each) => {
+  test.each(plainBackends)('on $name: no allocation or command succeeds afterwards', async (each) => {
     for (const end of ['abort', 'close'] as const) {
       const context = new Context(await each.open());
       if (end === 'abort') context.abort(new DeviceLostError('device/mine', 'enough'));
@@ -389,7 +389,7 @@ describe('abort and close', () => {
 });
 
 describe('a memory limit', () => {
-  test.each(testBackends)('on $name is respected', async (each) => {
+  test.each(plainBackends)('on $name is respected', async (each) => {
     const context = new Context(await each.open({ memoryBytes: 400 }));
     const x = context.column(new Uint32Array(64));
     expect(() => q.sort(x)).toThrow(OutOfMemoryError);

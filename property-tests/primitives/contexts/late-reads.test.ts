@@ -7,7 +7,7 @@ import { createWorkersBackend } from '../../../backends/workers/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
-import { onEveryBackend, testBackends } from '../../backends.ts';
+import { onEveryBackend, plainBackends } from '../../backends.ts';
 import { caseCount, someOf } from '../../cases.ts';
 import { answeringLate } from '../../support/faulty-backend.ts';
 
@@ -86,7 +86,7 @@ onEveryBackend((opened) => {
 
 describe('during a pending read', () => {
   const wrapped: readonly { readonly name: string; open(): Promise<Backend> }[] = [
-    ...testBackends,
+    ...plainBackends,
     {
       name: 'late answers',
       open: async () => answeringLate(createReferenceBackend(), [3, 0, 1]),
@@ -128,23 +128,26 @@ describe('during a pending read', () => {
     expect(context.backend.counters).toMatchObject({ liveBuffers: 0, liveBytes: 0 });
   });
 
-  test.each(testBackends)('on $name: memory it holds of released columns does not count as allocated', async (each) => {
-    // The memory has room for three columns, or for two while another column is being read. The row count takes a
-    // little more.
-    const rows = 70_000;
-    const context = new Context(await each.open({ memoryBytes: 3 * 4 * rows }));
-    const counted = q.copyIf(context.column(upTo(rows)), isRare);
-    const reads = [context.read(counted)];
-    context.dispose(counted);
-    const plain = context.column(upTo(rows));
-    reads.push(context.read(plain));
-    context.dispose(plain);
-    const others = [q.fill(context, u32, 1, rows), q.fill(context, u32, 2, rows / 2)];
-    expect(await Promise.all(reads)).toEqual([chosen(rows), upTo(rows)]);
-    await context.sync();
-    context.dispose(others);
-    await context.close();
-  });
+  test.each(plainBackends)(
+    'on $name: memory it holds of released columns does not count as allocated',
+    async (each) => {
+      // The memory has room for three columns, or for two while another column is being read. The row count takes a
+      // little more.
+      const rows = 70_000;
+      const context = new Context(await each.open({ memoryBytes: 3 * 4 * rows }));
+      const counted = q.copyIf(context.column(upTo(rows)), isRare);
+      const reads = [context.read(counted)];
+      context.dispose(counted);
+      const plain = context.column(upTo(rows));
+      reads.push(context.read(plain));
+      context.dispose(plain);
+      const others = [q.fill(context, u32, 1, rows), q.fill(context, u32, 2, rows / 2)];
+      expect(await Promise.all(reads)).toEqual([chosen(rows), upTo(rows)]);
+      await context.sync();
+      context.dispose(others);
+      await context.close();
+    },
+  );
 });
 
 test('reads, writes and releases in any order: every read returns the contents at its call', async () => {

@@ -4,7 +4,7 @@ import type { Column } from '../../../primitives/columns/column.ts';
 import { Context } from '../../../primitives/context.ts';
 import { OutOfMemoryError } from '../../../primitives/errors.ts';
 import * as q from '../../../primitives/index.ts';
-import { onEveryBackend, testBackends } from '../../backends.ts';
+import { onEveryBackend, plainBackends } from '../../backends.ts';
 import { someOf } from '../../cases.ts';
 
 const { bool, fn, u32 } = q;
@@ -228,7 +228,7 @@ onEveryBackend((opened) => {
   });
 });
 
-describe.each(testBackends)('$name', ({ open }) => {
+describe.each(plainBackends)('$name', ({ open }) => {
   const events = [
     'exit',
     'beforeExit',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createSpillingBackend } from '../../../backends/spilling/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import * as q from '../../../primitives/index.ts';
-import { testBackends } from '../../backends.ts';
+import { plainBackends } from '../../backends.ts';
 import { someOf, THOROUGH } from '../../cases.ts';
 import { randomWords } from '../../support/webgpu-support.ts';
 
@@ -102,7 +102,7 @@ function made({ backend: { counters } }: Context): Record<string, number> {
   return { allocations, bindGroups, compilations };
 }
 
-describe.each(testBackends.filter(({ name }) => name !== 'reference'))('a loop on $name', ({ open }) => {
+describe.each(plainBackends.filter(({ name }) => name !== 'reference'))('a loop on $name', ({ open }) => {
   test.each(someOf(Object.entries(turns), Math.ceil(Object.keys(turns).length / 2)))(
     'of %s allocates nothing after its second round',
     async (_, turn) => {

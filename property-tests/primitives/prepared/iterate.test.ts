@@ -7,7 +7,7 @@ import { createWorkersBackend } from '../../../backends/workers/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
-import { testBackends } from '../../backends.ts';
+import { dealtBackends, plainBackends } from '../../backends.ts';
 import { caseCount, costlyCaseCount, someOf, THOROUGH } from '../../cases.ts';
 import { lostBefore } from '../../support/faulty-backend.ts';
 import { lookingBack, openTestBackend } from '../../support/webgpu-support.ts';
@@ -31,7 +31,7 @@ const one = fn({ x: u32 }, u32, () => 1);
  * compile the kernels of each variant.
  */
 const webgpus = [
-  ...testBackends.filter(({ name }) => name.startsWith('webgpu')),
+  ...plainBackends.filter(({ name }) => name.startsWith('webgpu')),
   {
     name: 'webgpu with look-back scans',
     runs: costlyCaseCount(8),
@@ -44,7 +44,7 @@ const webgpus = [
   },
 ];
 const opened: readonly { readonly name: string; readonly runs: number; open(): Promise<Backend> }[] = [
-  ...testBackends.filter(({ name }) => !name.startsWith('webgpu')),
+  ...dealtBackends().filter(({ name }) => !name.startsWith('webgpu')),
   ...someOf(webgpus, 1),
   {
     name: 'workers without inline commands',

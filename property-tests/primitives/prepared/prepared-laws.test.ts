@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Context } from '../../../primitives/context.ts';
 import * as q from '../../../primitives/index.ts';
-import { dealToBackends, testBackends } from '../../backends.ts';
+import { dealToBackends, plainBackends, testBackends } from '../../backends.ts';
 import { someOf, THOROUGH } from '../../cases.ts';
 import { primitiveLaws } from '../../laws/all.ts';
 import { createPreparedRun, type Tally } from './prepared-run.ts';
 
 /** By default, half of the laws. A software GPU gets few of them, because it takes long to compile their kernels. */
-const lawsOn = dealToBackends(someOf(primitiveLaws, Math.ceil(primitiveLaws.length / 2)), 1 / 4);
+const lawsOn = dealToBackends(someOf(primitiveLaws, Math.ceil(primitiveLaws.length / 2)), 1 / 4, testBackends);
 
 /** Number of prepared pipelines and number of refused pipelines, each summed over all backends. */
 const all = { prepared: 0, refused: 0 };
@@ -33,7 +33,7 @@ test('most pipelines of laws can be prepared', () => {
   expect(all.prepared).toBeGreaterThan(all.refused);
 });
 
-describe.each(testBackends)('on $name, a functor', ({ open }) => {
+describe.each(plainBackends)('on $name, a functor', ({ open }) => {
   test('may read the same value of a call through any of its uniforms', async () => {
     const context = new Context(await open());
     const digits = q.fn(

@@ -7,7 +7,7 @@ import { createWorkersBackend } from '../../../backends/workers/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
-import { testBackends } from '../../backends.ts';
+import { dealtBackends, plainBackends } from '../../backends.ts';
 import { caseCount, costlyCaseCount, someOf, THOROUGH } from '../../cases.ts';
 import { lostBefore } from '../../support/faulty-backend.ts';
 import { lookingBack, openTestBackend } from '../../support/webgpu-support.ts';
@@ -158,9 +158,9 @@ const smallBindings = {
  * Variants of WebGPU backends. By default, the tests run on one variant, because a software GPU takes seconds to
  * compile the kernels of each variant.
  */
-const webgpus = [...testBackends.filter(({ name }) => name.startsWith('webgpu')), looking, smallBindings];
+const webgpus = [...plainBackends.filter(({ name }) => name.startsWith('webgpu')), looking, smallBindings];
 const opened: readonly { readonly name: string; readonly runs: number; open(): Promise<Backend> }[] = [
-  ...testBackends.filter(({ name }) => !name.startsWith('webgpu')),
+  ...dealtBackends().filter(({ name }) => !name.startsWith('webgpu')),
   ...someOf(webgpus, 1),
   {
     name: 'spilling',

@@ -5,7 +5,7 @@ import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
-import { testBackends } from '../../backends.ts';
+import { plainBackends } from '../../backends.ts';
 import { THOROUGH } from '../../cases.ts';
 import { lookingBack, openTestBackend, slow } from '../../support/webgpu-support.ts';
 
@@ -25,7 +25,7 @@ const WARM_UP = THOROUGH ? 4 * AT_ONCE : 2 * AT_ONCE;
 const HEAP_BYTES = 2 ** 21;
 
 const opened: readonly { readonly name: string; readonly replays: number; open(): Promise<Backend> }[] =
-  testBackends.map((backend) =>
+  plainBackends.map((backend) =>
     backend.name.startsWith('webgpu')
       ? { name: backend.name, replays: ON_WEBGPU, open: () => openTestBackend({ tuning: lookingBack({}) }) }
       : { name: backend.name, replays: MANY, open: backend.open },
