@@ -11,7 +11,14 @@ import {
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { suggest } from './suggest.ts';
-import { type RowsFormat, rowsFormat, rowsOutSpecs } from './table-files.ts';
+import {
+  CSV_SPECS,
+  type CsvReading,
+  parseCsvReading,
+  type RowsFormat,
+  rowsFormat,
+  rowsOutSpecs,
+} from './table-files.ts';
 import { checkNoStdin, checkPlotName, parseCount, parseNumber } from './values.ts';
 
 /** Which neighbours of a query to find: the k nearest points, or all points within a distance. */
@@ -41,6 +48,9 @@ export interface NeighboursOptions extends BackendOptions, MemoryOptions, VoiceO
   /** Path of the table of neighbours, or `-` for stdout; undefined if the table is not written. */
   readonly out: string | undefined;
   readonly format: RowsFormat;
+  /** Whether CSV disarms texts that a spreadsheet would take for formulas. */
+  readonly quoteFormulas: boolean;
+  readonly csv: CsvReading;
   /** Path of the histogram of distances, or `-` for stdout; undefined if the histogram is not drawn. */
   readonly plot: string | undefined;
   /** Whether statistics of the run are written to stdout as JSON. */
@@ -76,6 +86,7 @@ export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
     choices: ['stop', 'skip'],
   },
   ...rowsOutSpecs('the neighbours'),
+  ...CSV_SPECS,
   { name: 'plot', value: 'FILE.svg', help: 'a histogram of the distances as SVG (see below)' },
   { name: 'json', help: 'the figures as one JSON object on stdout' },
   ...BACKEND_SPECS,
@@ -105,6 +116,8 @@ export function parseNeighboursArguments(args: readonly string[]): NeighboursOpt
     onBadRecord: (text(values, 'on-bad-record') as 'stop' | 'skip' | undefined) ?? 'stop',
     out,
     format: rowsFormat(out ?? '-', text(values, 'format')),
+    quoteFormulas: values.has('csv-quote-formulas'),
+    csv: parseCsvReading(values),
     plot,
     json,
     ...parseBackend(values),

@@ -28,6 +28,7 @@ export interface SinkOptions {
   /** Whether the table has a column `rank`. */
   readonly isRanked: boolean;
   readonly format: RowsFormat;
+  readonly quoteFormulas: boolean;
   /** For each point, its row number in the file. */
   readonly pointRows: Uint32Array;
   /** Names of the points; undefined if points are named by row numbers. */
@@ -45,9 +46,9 @@ const CHUNK_ROWS = 2 ** 16;
 
 /** Opens the table of neighbours for writing. */
 export async function neighbourSink(options: SinkOptions): Promise<NeighbourSink> {
-  const { format, write } = options;
+  const { write } = options;
   const fields = fieldsOf(options);
-  const writer = write && (await rowsWriterOf(format, fields));
+  const writer = write && (await rowsWriterOf(options, fields));
   const tally = distanceTally();
   const totals = { queries: 0, alone: 0, rows: 0 };
   const chunks = writer && chunkWriter(writer, write!);

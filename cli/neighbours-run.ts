@@ -34,10 +34,11 @@ import {
   type Surroundings,
   watchRun,
 } from './run-support.ts';
+import type { CsvReading } from './table-files.ts';
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
 export interface NeighboursParts<C extends RunContext> {
-  openTable(path: string, signal: AbortSignal): Promise<TableFile>;
+  openTable(path: string, signal: AbortSignal, csv: CsvReading): Promise<TableFile>;
   /** Opens a context whose columns take at most `memoryBytes`. */
   openContext(options: BackendOptions, memoryBytes: number): Promise<C>;
   neighbourIndex(context: C, job: NeighbourJob): Promise<NeighbourIndex>;
@@ -112,6 +113,7 @@ export async function searchNeighbours<C extends RunContext>(
     });
     const figures = sink.figures();
     await sink.end();
+    notes.take([...table.table.notes, ...(asking?.table.notes ?? [])]);
     notes.take(placeNotes(table, asking));
     notes.take(valueNotes(points, isRounded, table.columns));
     const answered = total !== undefined && figures.queries + (asking?.leftOut.count ?? 0) === total;
@@ -154,13 +156,13 @@ interface OpenPoints extends AsyncDisposable {
 }
 
 async function openPoints<C extends RunContext>(
-  { onBadRecord }: NeighboursOptions,
+  { onBadRecord, csv }: NeighboursOptions,
   { path, columns: given, id }: PointsRequest,
   option: ColumnsOption['option'],
   parts: NeighboursParts<C>,
   signal: AbortSignal,
 ): Promise<OpenPoints> {
-  const table = await parts.openTable(path, signal);
+  const table = await parts.openTable(path, signal, csv);
   try {
     const columns = coordinateColumns(table, { option, given });
     if (id !== undefined) requireIdColumn(table, option === '--columns' ? '--id' : '--query-id', id);
@@ -210,7 +212,7 @@ async function readPoints({ memoryBytes, metric }: NeighboursOptions, points: Op
 }
 
 function sinkOptions(
-  { asked, format, out }: NeighboursOptions,
+  { asked, format, quoteFormulas, out }: NeighboursOptions,
   table: OpenPoints,
   asking: OpenPoints | undefined,
   { rows, names }: HostPoints,
@@ -219,6 +221,7 @@ function sinkOptions(
   return {
     isRanked: asked.kind === 'nearest',
     format,
+    quoteFormulas,
     pointRows: rows,
     pointNames: names,
     pointField: table.idField,

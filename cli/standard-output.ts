@@ -37,13 +37,22 @@ function writeChunk(
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
-    stdout.write(chunk, (error: NodeJS.ErrnoException | null | undefined) => {
+    stdout.write(shown(stdout, chunk), (error: NodeJS.ErrnoException | null | undefined) => {
       signal.removeEventListener('abort', stop);
       if (error == null) resolve('written');
       else if (error.code === 'EPIPE') resolve('reader-gone');
       else reject(writeFailed(error));
     });
   });
+}
+
+/**
+ * Replaces control characters except line feeds and tabs by escapes such as `\x1b`, if the chunk is text for a terminal.
+ * Otherwise a cell or a name in a file could change the terminal's state.
+ */
+function shown(stdout: NodeJS.WritableStream, chunk: string | Uint8Array): string | Uint8Array {
+  if (typeof chunk !== 'string' || (stdout as { readonly isTTY?: boolean }).isTTY !== true) return chunk;
+  return chunk.replaceAll(/[^\P{Cc}\n\t]/gu, (each) => `\\x${each.codePointAt(0)!.toString(16).padStart(2, '0')}`);
 }
 
 const ACCESS = 0o3;

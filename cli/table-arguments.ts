@@ -9,7 +9,14 @@ import {
 } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import { type RowsFormat, rowsFormat, rowsOutSpecs } from './table-files.ts';
+import {
+  CSV_SPECS,
+  type CsvReading,
+  parseCsvReading,
+  type RowsFormat,
+  rowsFormat,
+  rowsOutSpecs,
+} from './table-files.ts';
 import { checkEnding, checkNoStdin, checkPlotName, parseCount } from './values.ts';
 
 /**
@@ -30,6 +37,9 @@ export interface TableOptions extends BackendOptions, MemoryOptions, VoiceOption
    */
   readonly out: string | undefined;
   readonly format: RowsFormat;
+  /** Whether CSV disarms texts that a spreadsheet would take for formulas. */
+  readonly quoteFormulas: boolean;
+  readonly csv: CsvReading;
   readonly plot: string | undefined;
   readonly trace: string | undefined;
   /** Whether statistics of the run are written to stdout as JSON. */
@@ -56,6 +66,7 @@ export const TABLE_SPECS: readonly OptionSpec[] = [
   },
   { name: 'top', value: 'K', help: 'only the first K rows or groups, in the order of --order-by' },
   ...rowsOutSpecs('the answer'),
+  ...CSV_SPECS,
   {
     name: 'plot',
     value: 'FILE.svg',
@@ -89,6 +100,8 @@ export function parseTableArguments(args: readonly string[]): TableOptions {
     top: parsed(values, 'top', parseCount),
     out,
     format: rowsFormat(out ?? '-', text(values, 'format')),
+    quoteFormulas: values.has('csv-quote-formulas'),
+    csv: parseCsvReading(values),
     plot,
     trace,
     json,

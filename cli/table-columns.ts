@@ -4,6 +4,7 @@ import { keysOfF32, keysOfF64, pairsOf } from '../algorithms/tables/sortable.ts'
 import { bitWords, isSet, setBits } from '../formats/tables/bits.ts';
 import { isWide, narrowInto } from '../formats/tables/narrow.ts';
 import { gather, newValues, type Values } from '../formats/tables/parquet/plain.ts';
+import { storedType } from '../formats/tables/stored-type.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 
 /**
@@ -135,7 +136,7 @@ export function columnOfCells(
   for (const [row, cell] of cells.entries()) {
     if (cell !== undefined) values[row] = (isBig ? BigInt(cell) : Number(cell)) as never;
   }
-  const type = field.type === 'timestamp' ? 'i64' : field.type;
+  const type = storedType(field);
   const scale = field.type === 'decimal' ? { scale: field.scale } : {};
   return { type, ...scale, values, ...validityOf(rows, (row) => cells[row] !== undefined) } as HostColumn;
 }

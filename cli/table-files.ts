@@ -1,12 +1,18 @@
-import type { TableField, TableFile } from '../formats/tables/table-file.ts';
+import type { TableField, TableFile, TableOptions } from '../formats/tables/table-file.ts';
 import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
-import type { OptionSpec } from './command-line.ts';
+import { type OptionSpec, type OptionValues, text } from './command-line.ts';
 import { checkEnding, formatOfName } from './values.ts';
 
 /** Formats in which commands write tables. */
 export type RowsFormat = 'csv' | 'json' | 'arrow';
 
 const ROWS_FORMATS: readonly RowsFormat[] = ['csv', 'json', 'arrow'];
+
+/** The option that disarms texts which a spreadsheet would take for formulas. */
+const QUOTE_FORMULAS_SPEC: OptionSpec = {
+  name: 'csv-quote-formulas',
+  help: 'CSV: put an apostrophe before texts that begin with = + - @, a tab or CR, which spreadsheets take for formulas',
+};
 
 /** Descriptions of the options `--out` and `--format` for a table. `what` describes the table. */
 export function rowsOutSpecs(what: string): readonly OptionSpec[] {
@@ -23,7 +29,29 @@ export function rowsOutSpecs(what: string): readonly OptionSpec[] {
       help: 'format of --out, if its name does not show it (default csv)',
       choices: ROWS_FORMATS,
     },
+    QUOTE_FORMULAS_SPEC,
   ];
+}
+
+/** How CSV files are read: what their content does not say. */
+export type CsvReading = Pick<TableOptions, 'header' | 'decimal'>;
+
+/** Options of commands that read CSV. */
+export const CSV_SPECS: readonly OptionSpec[] = [
+  { name: 'no-header', help: 'CSV: the first line is a row; columns are called column1, column2, …' },
+  {
+    name: 'decimal',
+    value: '.|,',
+    help: 'CSV: the decimal separator of numbers (default .)',
+    choices: ['.', ','],
+  },
+];
+
+export function parseCsvReading(values: OptionValues): CsvReading {
+  return {
+    header: values.has('no-header') ? false : undefined,
+    decimal: text(values, 'decimal') as CsvReading['decimal'],
+  };
 }
 
 /**
@@ -39,14 +67,17 @@ export function rowsFormat(path: string, given: string | undefined): RowsFormat 
 }
 
 /** Opens a table in Parquet, Arrow IPC or CSV. The format is detected from the content. */
-export async function openTableFile(path: string, signal: AbortSignal): Promise<TableFile> {
+export async function openTableFile(path: string, signal: AbortSignal, csv: CsvReading): Promise<TableFile> {
   const { openTable } = await import('../formats/tables/open-table.ts');
-  return openTable(path, { signal });
+  return openTable(path, { ...csv, signal });
 }
 
 /** Creates the writer of a format. The code of each writer is imported when first needed. */
-export async function rowsWriterOf(format: RowsFormat, fields: readonly TableField[]): Promise<RowsWriter> {
+export async function rowsWriterOf(
+  { format, quoteFormulas }: { readonly format: RowsFormat; readonly quoteFormulas: boolean },
+  fields: readonly TableField[],
+): Promise<RowsWriter> {
   if (format === 'arrow') return (await import('../formats/tables/write/arrow-rows.ts')).arrowRows(fields);
   const { csvRows, jsonRows } = await import('../formats/tables/write/text-writers.ts');
-  return format === 'csv' ? csvRows(fields) : jsonRows(fields);
+  return format === 'csv' ? csvRows(fields, { quoteFormulas }) : jsonRows(fields);
 }

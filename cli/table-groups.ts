@@ -1,6 +1,7 @@
 import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import { hostColumn } from '../algorithms/tables/rows.ts';
 import { isSet } from '../formats/tables/bits.ts';
+import { storedType } from '../formats/tables/stored-type.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 import { type KeyWords, keyWords } from './table-columns.ts';
 
@@ -127,8 +128,8 @@ function singleGroup(): GroupStore {
   };
 }
 
-function isWide({ type }: TableField): boolean {
-  return type === 'i64' || type === 'u64' || type === 'f64' || type === 'decimal' || type === 'timestamp';
+function isWide(field: TableField): boolean {
+  return ['i64', 'u64', 'f64', 'decimal'].includes(storedType(field));
 }
 
 interface GivenKey extends KeyWords {
@@ -182,7 +183,7 @@ function put({ low, high, isNull }: StoredKey, index: number, key: GivenKey, row
 }
 
 function columnOf(field: TableField, { low, high, isNull, dictionary }: StoredKey, size: number): HostColumn {
-  const kind = field.type === 'timestamp' ? 'i64' : field.type;
+  const kind = storedType(field);
   const scale = field.type === 'decimal' ? field.scale : 0;
   const isSigned = kind === 'i32' || kind === 'date' || kind === 'f32';
   const some = low.slice(0, size);

@@ -43,7 +43,7 @@ export async function openTableOutputs(
   { write, isRead }: OutputWriter,
 ): Promise<TableOutputs> {
   const { out, plot, trace, json } = options;
-  const writer: RowsWriter | undefined = out === undefined ? undefined : await rowsWriterOf(options.format, fields);
+  const writer: RowsWriter | undefined = out === undefined ? undefined : await rowsWriterOf(options, fields);
   const picture = plot === undefined ? undefined : await pictureOf(options, fields, keys);
   const recorder = trace === undefined ? undefined : (await import('../graph/reports/trace.ts')).recordTrace();
   // Writing an empty text reports an unwritable output before any work is done. The header is written later, because

@@ -178,7 +178,7 @@ function fieldOf(operand: ValueOperand, of: Expression, fields: Question['fields
 }
 
 export function isNumber({ type }: TableField): boolean {
-  return type !== 'string' && type !== 'bool' && type !== 'date' && type !== 'timestamp';
+  return type !== 'string' && type !== 'bool' && type !== 'date' && type !== 'timestamp' && type !== 'time';
 }
 
 function sumOutput(
@@ -213,7 +213,8 @@ function notInterpolated({ name }: TableField): UsageError {
 }
 
 function noSum(kind: string, values: TableField, operand: ValueOperand): UsageError {
-  const got = values.type === 'timestamp' ? `"${values.name}", a column of times` : describeOperand(operand);
+  const isTime = values.type === 'timestamp' || values.type === 'time';
+  const got = isTime ? `"${values.name}", a column of times` : describeOperand(operand);
   return new UsageError('tables/type', `--aggregate: There is no ${kind} of ${got}.`, {
     remedy: 'Use a column of integers, decimals or floats.',
   });

@@ -2,6 +2,7 @@ import type { Aggregate, Condition, Expression } from '../algorithms/tables/inde
 import { chosenFields } from '../formats/tables/table-errors.ts';
 import type { TableField, TableFile } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
+import { FormatError } from '../primitives/errors.ts';
 import { suggest } from './suggest.ts';
 import type { TableOptions } from './table-arguments.ts';
 import { parseAggregates, parseColumns, parseCondition } from './table-text/questions.ts';
@@ -14,6 +15,8 @@ export interface Question {
   readonly groups: GroupQuestion | undefined;
   /** The columns to write. */
   readonly columns: readonly TableField[];
+  /** Whether the answer has all columns of the file that can be read, because none are named. */
+  readonly takesAll: boolean;
   readonly order: Order | undefined;
   readonly top: number | undefined;
   /** The fields to read, by name. */
@@ -57,6 +60,7 @@ export function questionOf(options: TableOptions, file: TableFile): Question {
   const named = Object.entries(aggregates ?? {}).map(([name, each]) => ({ name, aggregate: each }));
   const written = columns === undefined ? undefined : parseColumns({ option: '--columns', text: columns }, names);
   const outputs = aggregates === undefined ? (written ?? file.fields.map(({ name }) => name)) : [];
+  if (aggregates === undefined && outputs.length === 0) throw noColumns(file);
   const order =
     orderBy === undefined
       ? undefined
@@ -76,11 +80,21 @@ export function questionOf(options: TableOptions, file: TableFile): Question {
   return {
     where: parsedWhere && timesInCondition(parsedWhere, fields),
     groups: aggregates === undefined ? undefined : { keys: keys.map((name) => fields.get(name)!), aggregates: named },
+    takesAll: aggregates === undefined && written === undefined,
     columns: outputs.map((name) => fields.get(name)!),
     order,
     top: options.top,
     fields,
   };
+}
+
+function noColumns({ file, unread }: TableFile): FormatError {
+  return new FormatError('table/no-columns', 'The table has no column that is read.', {
+    expected: 'a column of numbers, times, strings or bools',
+    got: unread.length === 0 ? 'no columns' : unread.map(({ name, what }) => `${name} (${what})`).join(', '),
+    remedy: 'Convert its columns first, or count its rows with --aggregate count.',
+    place: { file },
+  });
 }
 
 /**

@@ -1,14 +1,16 @@
 import type { Condition, Expression, LiteralValue } from '../algorithms/tables/index.ts';
-import { parseTime } from '../formats/tables/csv/times.ts';
+import { parseClock, parseTime } from '../formats/tables/csv/times.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
 
 type Fields = ReadonlyMap<string, TableField>;
-type TimeField = TableField & { readonly type: 'timestamp' };
+type TimeField = TableField & { readonly type: 'timestamp' | 'time' };
 
 const DAY_MICROS = 86_400_000_000n;
 /** The exponent e for each unit: the unit is 10^e microseconds. */
 const DIGITS = { s: 6, ms: 3, us: 0 } as const;
+/** The exponent e for each unit: the unit is 10^e nanoseconds. */
+const CLOCK_DIGITS = { s: 9, ms: 6, us: 3, ns: 0 } as const;
 
 /**
  * Converts times written as strings to integers, in the unit of the column with which they are compared.
@@ -50,7 +52,7 @@ function together(all: readonly Expression[], fields: Fields): Expression[] {
   const times = all.map((each) => timeField(each, fields)).filter((field) => field !== undefined);
   const [first, ...others] = times;
   if (first === undefined) return [...all];
-  const other = others.find(({ unit, utc }) => unit !== first.unit || utc !== first.utc);
+  const other = others.find((each) => kindOf(each) !== kindOf(first));
   if (other !== undefined) throw notTogether(first, `"${other.name}", a column of ${kindOf(other)}`);
   return all.map((each): Expression => {
     if (timeField(each, fields) !== undefined) return each;
@@ -63,7 +65,7 @@ function together(all: readonly Expression[], fields: Fields): Expression[] {
 
 function timeField(expression: Expression, fields: Fields): TimeField | undefined {
   const field = expression.kind === 'column' ? fields.get(expression.name) : undefined;
-  return field?.type === 'timestamp' ? (field as TimeField) : undefined;
+  return field?.type === 'timestamp' || field?.type === 'time' ? (field as TimeField) : undefined;
 }
 
 /**
@@ -88,7 +90,10 @@ export function requireNoTimeInside(expression: Expression, fields: Fields, opti
   }
 }
 
-function kindOf({ unit, utc }: TimeField): string {
+function kindOf(field: TimeField): string {
+  const { unit } = field;
+  if (field.type === 'time') return `times of day in ${unit}`;
+  const { utc } = field;
   return utc ? `UTC times in ${unit}` : `times in ${unit} without a time zone`;
 }
 
@@ -107,6 +112,13 @@ const EXAMPLE = "Write times as '2001-01-31' or '2001-01-31 09:30:00'.";
 /** Converts a time to an integer in the unit of a column. Digits that are finer than the unit are kept as decimals. */
 function timeLiteral(text: string, field: TimeField): LiteralValue {
   const bytes = Buffer.from(text);
+  if (field.type === 'time') {
+    const nanos = parseClock(text);
+    if (nanos !== undefined) return { units: nanos, scale: CLOCK_DIGITS[field.unit] };
+    throw new UsageError('table/time', `--where: '${text}' is not a time of day, and "${field.name}" holds these.`, {
+      remedy: "Write times of day as '09:30' or '09:30:00.25'.",
+    });
+  }
   const time = parseTime(bytes, 0, bytes.length);
   if (time === undefined) {
     throw new UsageError('table/time', `--where: '${text}' is not a time, and "${field.name}" holds times.`, {

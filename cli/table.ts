@@ -15,10 +15,11 @@ import {
   writeBetween,
 } from './run-support.ts';
 import type { TableOptions } from './table-arguments.ts';
+import type { CsvReading } from './table-files.ts';
 import type { TableJob } from './table-graph.ts';
 import { openTableOutputs, type TableOutputs } from './table-outputs.ts';
 import { type Question, questionOf } from './table-question.ts';
-import { type TableFigures, tableSummary } from './table-summary.ts';
+import { skippedColumns, skippedNotes, type TableFigures, tableSummary } from './table-summary.ts';
 
 /** A query of the command line whose types have been checked, so that it can run on a context. */
 export interface TableSession {
@@ -51,7 +52,7 @@ export type OpenSession<C> = (context: C, question: Question, options: TableOpti
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
 export interface TableParts<C extends RunContext> {
-  openTable(path: string, signal: AbortSignal): Promise<TableFile>;
+  openTable(path: string, signal: AbortSignal, csv: CsvReading): Promise<TableFile>;
   openContext(options: BackendOptions): Promise<C>;
   /** Imports the code that answers queries. The import runs while a context is being opened. */
   loadSession(): Promise<OpenSession<C>>;
@@ -95,9 +96,11 @@ async function askFile<C extends RunContext>(
   { log, signal }: Surroundings,
   writer: OutputWriter,
 ): Promise<TableFigures> {
-  const file = await parts.openTable(options.file, signal);
+  const file = await parts.openTable(options.file, signal, options.csv);
   try {
     const question = questionOf(options, file);
+    const notes = [...file.notes, ...skippedNotes(file, question)];
+    for (const note of notes) log.note(note);
     const [context, openSession] = await openAll(options, parts);
     const stop = (): void => context.abort(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
@@ -127,6 +130,8 @@ async function askFile<C extends RunContext>(
         grouped: question.groups !== undefined,
         groups: groups(),
         backend: context.backend.name,
+        skippedColumns: skippedColumns(file),
+        notes,
       };
       await outputs.end(figures, running);
       return figures;

@@ -5,7 +5,7 @@ import { isSet } from './tables/bits.ts';
 import type { TableField } from './tables/table-file.ts';
 import { cellText } from './tables/write/cell-text.ts';
 import { UsageError } from './usage-error.ts';
-import { countText, escapeXml, HAIRLINE, INK, MUTED, shorten, text } from './zonal-plot/page.ts';
+import { countText, escapeXml, HAIRLINE, INK, MUTED, printable, shorten, text } from './zonal-plot/page.ts';
 
 /** Collects the rows of a table for a chart. */
 export interface TablePicture {
@@ -78,7 +78,7 @@ function barsOf(title: string, field: TableField, keys: readonly TableField[]): 
         rows++;
         if (!Number.isFinite(numbers[row]!)) missing++;
         else if (bars.length < MAX_BARS) {
-          bars.push({ name: shorten(texts.map((of) => of(row)).join(', '), 28), value: numbers[row]! });
+          bars.push({ name: shorten(printable(texts.map((of) => of(row)).join(', ')), 28), value: numbers[row]! });
         }
       }
     },
@@ -86,7 +86,7 @@ function barsOf(title: string, field: TableField, keys: readonly TableField[]): 
       const shown = bars.length < rows - missing ? `the first ${bars.length} of ${countText(rows)}` : countText(rows);
       const subtitle = `${field.name} by ${keys.map(({ name }) => name).join(', ')}: ${shown} ${rows === 1 ? 'group' : 'groups'}${left(missing)}`;
       const height = Math.max(1, bars.length) * BAR_HEIGHT + 50;
-      return page(title, subtitle, height, await barChart(bars, field.name, height));
+      return page(title, subtitle, height, await barChart(bars, printable(field.name), height));
     },
   };
 }
@@ -182,7 +182,7 @@ function histogramOf(title: string, field: TableField): TablePicture {
         bars,
         start: bars[0]?.lower ?? 0,
         end: bars.at(-1)?.upper ?? 1,
-        label: field.name,
+        label: printable(field.name),
         ticks: { x: 8, y: 5 },
         named: { x: Number.NaN, name: '' },
       });

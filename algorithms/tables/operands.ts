@@ -144,5 +144,7 @@ function notNumbers(kind: keyof typeof SYMBOLS, got: unknown): Error {
 export function describeOperand(operand: Operand): string {
   if (operand.family === 'literal') return `the literal ${String(operand.value)}`;
   const { column } = operand;
-  return column === undefined ? `an expression of ${operand.family}` : `'${column.name}', a column of ${column.kind}`;
+  if (column === undefined) return `an expression of ${operand.family}`;
+  // The column may have fewer bits here than in its file, so the number of bits would mislead.
+  return `'${column.name}', a column of ${/^[iu]\d+$/.test(column.kind) ? 'integers' : column.kind}`;
 }

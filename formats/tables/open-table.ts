@@ -9,25 +9,32 @@ import type { TableFile, TableFormat, TableOptions } from './table-file.ts';
 /**
  * Opens a table in a file, to be read batch by batch. The format is detected from the content:
  *
- * - Parquet: flat columns in all encodings, and all compressions except LZO. Each row group is one batch.
+ * - Parquet: flat columns in all encodings, and all compressions except LZO. Each row group is one batch. Byte arrays
+ *   without an annotation are text if those of the first row group are; 96-bit timestamps have nanoseconds, or
+ *   microseconds if one of them does not fit nanoseconds. To tell, opening reads such columns.
  * - Arrow IPC, the file format and the stream format, also with buffers compressed by LZ4 or Zstandard. Each record
  *   batch is one batch.
- * - CSV according to RFC 4180, also gzipped; lines end with LF or CR LF. Opening reads the whole file once, to find the
+ * - CSV according to RFC 4180, also gzipped; lines end with LF, CR LF or CR. A first line such as `sep=;` states the
+ *   delimiter. Opening reads the whole file once, to find the
  *   number of rows and the types of the columns. A column has the first of these types that fits all its cells: bool,
  *   i32, i64, u64, f64, date, timestamp, string. An empty field is null; a quoted empty field is an empty string in a
- *   column of strings. Digits with a leading zero are a string, and so are integers that no type holds exactly.
+ *   column of strings. Digits with a leading zero are a string, and so are integers that no type holds exactly. Numbers
+ *   beyond f64, such as 1e400, are infinities. A first line of numbers, and a column of which half of the cells or more
+ *   are numbers but not all, are listed in `notes`.
  *
  * Strings become codes of a dictionary. Each column of strings has one dictionary for the whole file. Nulls become
- * validity bits, which are omitted if a batch has no nulls in the column. Decimals of up to 18 digits are integers with
- * a scale, dates are days, and timestamps are i64 in the unit of the field. Columns of other types (lists, records,
- * bytes, intervals, times of day) are not read, but listed in `unread`.
+ * validity bits, which are omitted if a batch has no nulls in the column. Decimals are integers of 64 bits with a scale,
+ * dates are days, and timestamps and times of day are i64 in the unit of the field. UUIDs are strings. A column that has
+ * no type because it has only nulls is i32. Columns of other types (lists, records, bytes, intervals) are not read, but
+ * listed in `unread`.
  *
  * Memory is proportional to a row group, a record batch or a block of a CSV, plus the distinct strings. O(bytes of the
  * columns read).
  *
  * @param path - Path of a file on disk.
  * @throws FormatError if the file does not exist, or is damaged, truncated or not supported; codes `format/…` and
- * `csv/…`, with the position if known. If `options.signal` is aborted, the promise rejects with the signal's reason.
+ * `csv/…`, with the position if known; `format/unreadable-value` names the row of a value that its column cannot hold, such as a
+ * decimal beyond 64 bits. If `options.signal` is aborted, the promise rejects with the signal's reason.
  * @example
  * const path = join(await mkdtemp(join(tmpdir(), 'example-')), 'rides.csv');
  * await writeFile(path, 'zone,fare\nsouth,12.5\nnorth,\n');
@@ -80,6 +87,7 @@ const ARGUMENTS = {
       ),
     ),
     header: optional(aFlag),
+    decimal: optional(aWord(['.', ','])),
     signal: optional(aSignal),
   }),
 };

@@ -30,6 +30,57 @@ export function unsupported(sentence: string, got: string, file: string, remedy:
   });
 }
 
+/**
+ * A value that its format allows, but that the column's type in memory cannot hold. Thrown while a column is decoded;
+ * {@link valueError} names the file and the column.
+ */
+export class ValueFault extends RangeError {
+  /** Index of the value. At first an index among the values being decoded, in the end a row. */
+  readonly index: number;
+  readonly expected: string;
+  readonly got: unknown;
+
+  constructor(index: number, { expected, got }: { readonly expected: string; readonly got: unknown }) {
+    super('a value cannot be read');
+    this.index = index;
+    this.expected = expected;
+    this.got = got;
+  }
+
+  at(index: number): ValueFault {
+    return new ValueFault(index, this);
+  }
+}
+
+/** The error for a value that cannot be read. `first` is the index of the first row of the group or batch. */
+export function valueError(file: string, name: string, first: number, fault: ValueFault): FormatError {
+  const row = first + fault.index;
+  return new FormatError(
+    'format/unreadable-value',
+    `The column "${name}" has a value in row ${row} (counted from 0) that is not read.`,
+    {
+      expected: fault.expected,
+      got: fault.got,
+      remedy: 'Leave the column out (name others with --columns), or write it as another type.',
+      place: { file, record: row },
+      cause: fault,
+    },
+  );
+}
+
+const WIDEST = 2n ** 63n - 1n;
+
+/** The fault of a decimal, given in units of its last digit, that does not fit 64 bits. */
+export function wideDecimal(index: number, units: bigint, scale: number): ValueFault {
+  const digits = scale === 0 ? '' : ` × 10^−${scale}`;
+  return new ValueFault(index, { expected: `at most ${WIDEST}${digits} (64 bits)`, got: `${units}${digits}` });
+}
+
+/** The fault of bytes that are not UTF-8, in a column of strings. */
+export function noText(index: number, bytes: Buffer): ValueFault {
+  return new ValueFault(index, { expected: 'text in UTF-8', got: `the bytes ${bytes.toString('hex', 0, 12)}` });
+}
+
 /** The fields with the given names, in the order of the names. Without names, all fields. */
 export function chosenFields(
   file: string,
@@ -63,12 +114,12 @@ function unreadColumn(file: string, { name, what }: UnreadField): FormatError {
 }
 
 /** Throws if two columns have the same name, because a table is a record with column names as keys. */
-export function checkNames(file: string, names: readonly string[]): void {
+export function checkNames(file: string, names: readonly string[], hint?: string): void {
   const seen = new Set<string>();
   for (const name of names) {
     if (seen.has(name)) {
       throw new FormatError('format/repeated-column', `Several columns are called "${name}".`, {
-        remedy: 'Give every column a name of its own.',
+        remedy: hint ?? 'Give every column a name of its own.',
         place: { file },
       });
     }

@@ -1,14 +1,17 @@
+import type { Note } from '../../algorithms/notes.ts';
 import type { HostTable } from '../../algorithms/tables/host-table.ts';
 
 /** Type of the cells of a column. */
 export type FieldType =
   | { readonly type: 'u32' | 'i32' | 'f32' | 'u64' | 'i64' | 'f64' | 'bool' | 'date' | 'string' }
-  /** Decimal numbers of up to 18 digits, stored as integers: the value is the integer times 10^−scale. */
+  /** Decimal numbers, stored as integers of 64 bits: the value is the integer times 10^−scale. The scale is 0 to 38. */
   | { readonly type: 'decimal'; readonly scale: number }
   /**
    * Times since 1970-01-01, stored as i64. If `utc` is true, they are points in time; otherwise they are local times.
    */
-  | { readonly type: 'timestamp'; readonly unit: TimestampUnit; readonly utc: boolean };
+  | { readonly type: 'timestamp'; readonly unit: TimestampUnit; readonly utc: boolean }
+  /** Times of day, stored as i64: the time since midnight. */
+  | { readonly type: 'time'; readonly unit: TimestampUnit };
 
 export type TimestampUnit = 's' | 'ms' | 'us' | 'ns';
 
@@ -22,6 +25,8 @@ export type TableField = FieldType & {
 /** A column that cannot be read, because its type is not supported. */
 export interface UnreadField {
   readonly name: string;
+  /** Type of the column in the terms of its format, such as `BYTE_ARRAY (BSON)` of Parquet. */
+  readonly type: string;
   /** Description of the column's contents, such as `lists`. */
   readonly what: string;
 }
@@ -38,6 +43,8 @@ export interface TableFile {
   readonly fields: readonly TableField[];
   /** The columns that cannot be read, with a description of their contents. */
   readonly unread: readonly UnreadField[];
+  /** What the reader accepted but the user should know, such as numbers that are taken for the names of columns. */
+  readonly notes: readonly Note[];
   /** Number of rows; undefined if it is unknown before the end of the file is reached. */
   readonly rows: number | undefined;
   /** Reads the rows in order. Can be called several times; strings have the same codes each time. */
@@ -66,7 +73,7 @@ export interface TableBatch {
   readonly first: number;
   readonly rows: number;
   /**
-   * Columns by name, in the requested order. Timestamps are columns of i64. The dictionary of a string column is the
+   * Columns by name, in the requested order. Timestamps and times of day are columns of i64. The dictionary of a string column is the
    * same object in all batches. Strings may be appended to the dictionary while further batches are read; existing
    * codes stay valid.
    */
@@ -74,7 +81,10 @@ export interface TableBatch {
 }
 
 /** A type that the user can declare for a CSV column. The declared type replaces the detected type. */
-export type DeclaredType = Exclude<FieldType['type'], 'decimal' | 'timestamp'> | `decimal(${number})` | 'timestamp';
+export type DeclaredType =
+  | Exclude<FieldType['type'], 'decimal' | 'timestamp' | 'time'>
+  | `decimal(${number})`
+  | 'timestamp';
 
 /** Options for opening a table. */
 export interface TableOptions {
@@ -89,5 +99,7 @@ export interface TableOptions {
    * `column1`, `column2`, …
    */
   readonly header?: boolean | undefined;
+  /** For CSV: the decimal separator of numbers. Default: a point. */
+  readonly decimal?: '.' | ',' | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -29,7 +29,7 @@ function tableFile(file: string, columns: HostTable, rowsPerBatch: number | unde
   const [first] = Object.values(columns);
   const rows = first === undefined ? 0 : first.type === 'string' ? first.codes.length : first.values.length;
   return {
-    ...{ file, format: 'arrow', fields, unread: [], rows },
+    ...{ file, format: 'arrow', fields, unread: [], notes: [], rows },
     batches({ columns: names = Object.keys(columns) } = {}) {
       const chosen = Object.fromEntries(names.map((name) => [name, columns[name]!]));
       async function* all() {

@@ -34,8 +34,8 @@ export async function tableAnswer(
   await runTable<typeof lent>(
     parseTableArguments(words),
     {
-      async openTable(path) {
-        const file = await openTable(path);
+      async openTable(path, _, csv) {
+        const file = await openTable(path, csv);
         return {
           ...file,
           async *batches(options) {

@@ -101,6 +101,17 @@ const KINDS: readonly Kind[] = [
   ],
 ];
 
+const DAY = 86_400n;
+
+/** The kinds of columns of Arrow: also those whose type a CSV cannot declare. */
+export const ARROW_KINDS: readonly Kind[] = [
+  ...KINDS,
+  [{ type: 'decimal', scale: 30 }, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })],
+  ...(['s', 'ms', 'us', 'ns'] as const).map(
+    (unit, i): Kind => [{ type: 'time', unit }, fc.bigInt({ min: 0n, max: DAY * 1000n ** BigInt(i) - 1n })],
+  ),
+];
+
 /** Columns of any types, all with the same number of rows. */
 export function someColumns(max = 100, kinds: readonly Kind[] = KINDS): fc.Arbitrary<readonly Written[]> {
   const size = fc.oneof(fc.constantFrom(0, 1, 31, 32, 33), fc.integer({ min: 0, max }));
@@ -132,6 +143,7 @@ const ARRAYS = {
   date: Int32Array,
   decimal: BigInt64Array,
   timestamp: BigInt64Array,
+  time: BigInt64Array,
 };
 
 /** Converts cells to a host column. */
@@ -146,7 +158,7 @@ export function hostOf({ field, cells }: Written): HostColumn {
   }
   const values = new ARRAYS[field.type](cells.length);
   for (const [row, cell] of cells.entries()) if (cell !== null) values[row] = cell as never;
-  const type = field.type === 'timestamp' ? 'i64' : field.type;
+  const type = field.type === 'timestamp' || field.type === 'time' ? 'i64' : field.type;
   return { ...(field.type === 'decimal' ? { scale: field.scale } : {}), type, values, ...valid } as HostColumn;
 }
 

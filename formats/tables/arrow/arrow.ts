@@ -4,12 +4,12 @@ import { isSet } from '../bits.ts';
 import { unpackLz4Frame } from '../lz4.ts';
 import { type Chunk, rebatched } from '../rebatch.ts';
 import { type StringDictionary, stringDictionary } from '../string-dictionary.ts';
-import { asDamage, checkNames, chosenFields } from '../table-errors.ts';
+import { asDamage, checkNames, chosenFields, ValueFault, valueError } from '../table-errors.ts';
 import type { BatchOptions, TableField, TableFile } from '../table-file.ts';
 import { loadZstd, type Unpack } from '../zstd.ts';
 import { type CodeMap, type ColumnData, hostColumn, textCodes } from './columns.ts';
 import { type Message, type Region, readIndex } from './messages.ts';
-import { type ArrowField, Type, tableFieldOf } from './schema.ts';
+import { type ArrowField, Type, tableFieldOf, unreadOf } from './schema.ts';
 
 /** Maximum size of a decompressed buffer. A larger size indicates a damaged file. */
 const MAX_BUFFER_BYTES = 2 ** 31 - 1;
@@ -23,7 +23,7 @@ export async function openArrow(source: ByteSource): Promise<TableFile> {
     fields.map(({ name }) => name),
   );
   const read = fields.map(tableFieldOf).filter((field): field is TableField => field !== undefined);
-  const unread = fields.flatMap(({ name, type }) => (typeof type === 'string' ? [{ name, what: type }] : []));
+  const unread = fields.filter(({ type }) => typeof type === 'string').map(unreadOf);
   const dictionaries = new Map<string, StringDictionary>();
 
   function dictionaryOf({ name, type }: ArrowField): StringDictionary | undefined {
@@ -35,12 +35,13 @@ export async function openArrow(source: ByteSource): Promise<TableFile> {
 
   async function* batchesOf(chosen: readonly ArrowField[], signal: AbortSignal | undefined): AsyncGenerator<Chunk> {
     const maps = new Map<ArrowField, CodeMap>();
+    let first = 0;
     for (const message of messages) {
       signal?.throwIfAborted();
       if (message.dictionary !== undefined) {
         const { id, isDelta } = message.dictionary;
         for (const field of chosen.filter(({ dictionary }) => dictionary?.id === id)) {
-          const map = await told(field, message, () => codeMap(field, message));
+          const map = await told(field, message, first, () => codeMap(field, message));
           maps.set(field, isDelta ? joined(maps.get(field) ?? new Int32Array(0), map) : map);
         }
         continue;
@@ -48,7 +49,7 @@ export async function openArrow(source: ByteSource): Promise<TableFile> {
       const columns: [string, HostColumn][] = [];
       for (const field of chosen) {
         signal?.throwIfAborted();
-        const column = await told(field, message, async () => {
+        const column = await told(field, message, first, async () => {
           const data = await dataOf(source, message, places(fields, isRecent, message), field);
           if (data.node.length !== message.rows)
             throw new RangeError(`it has ${data.node.length} of ${message.rows} rows`);
@@ -57,13 +58,15 @@ export async function openArrow(source: ByteSource): Promise<TableFile> {
         columns.push([field.name, column]);
       }
       yield { rows: message.rows, columns: Object.fromEntries(columns) };
+      first += message.rows;
     }
   }
 
-  async function told<A>({ name }: ArrowField, { at }: Message, work: () => Promise<A>): Promise<A> {
+  async function told<A>({ name }: ArrowField, { at }: Message, first: number, work: () => Promise<A>): Promise<A> {
     try {
       return await work();
     } catch (error) {
+      if (error instanceof ValueFault) throw valueError(file, name, first, error);
       throw asDamage(error, `The column "${name}"`, { file, byte: at });
     }
   }
@@ -88,6 +91,7 @@ export async function openArrow(source: ByteSource): Promise<TableFile> {
     format: 'arrow',
     fields: read,
     unread,
+    notes: [],
     rows: messages.reduce((sum, { dictionary, rows }) => sum + (dictionary === undefined ? rows : 0), 0),
     batches({ columns, rowsPerBatch, signal }: BatchOptions = {}) {
       const chosen = chosenFields(file, read, unread, columns);
@@ -168,7 +172,8 @@ async function dataOf(
   const own = message.nodes[node];
   const regions = message.regions.slice(buffer, buffer + buffers);
   const isSound = own !== undefined && own.length >= 0 && own.nulls >= 0 && own.length <= message.rows;
-  if (!isSound || regions.length < buffers || buffers < 2) throw new RangeError('its buffers are missing');
+  if (!isSound || regions.length < buffers || (buffers < 2 && field.typeId !== Type.null))
+    throw new RangeError('its buffers are missing');
   const unpack = await unpackOf(message);
   return { node: own, buffers: await Promise.all(regions.map((region) => bytesOf(source, region, unpack))) };
 }

@@ -1,10 +1,13 @@
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import { bitWords, copyByteBits, countBits, isSet } from '../bits.ts';
 import { halfFloat } from '../half-float.ts';
+import { storedType } from '../stored-type.ts';
 import type { StringDictionary } from '../string-dictionary.ts';
+import { noText, ValueFault, wideDecimal } from '../table-errors.ts';
 import type { FieldType } from '../table-file.ts';
+import { uuidText } from '../uuid.ts';
 import type { Node } from './messages.ts';
-import { type ArrowField, Type } from './schema.ts';
+import { type ArrowField, isUuid, Type } from './schema.ts';
 
 /** The data of a column in a record batch: the column's buffers, and its node (its length and number of nulls). */
 export interface ColumnData {
@@ -30,6 +33,7 @@ export function hostColumn(
   codes: CodeMap | undefined,
 ): HostColumn {
   const { node } = data;
+  if (field.typeId === Type.null) return allNull(node.length);
   const validity = validityOf(data);
   const valid = validity === undefined ? {} : { validity };
   const rest = data.buffers.slice(1);
@@ -46,7 +50,7 @@ export function hostColumn(
   }
   const values = valuesOf(field, rest[0]!, node.length, validity);
   if (type.type === 'decimal') return { type: 'decimal', scale: type.scale, values, ...valid } as HostColumn;
-  return { type: type.type === 'timestamp' ? 'i64' : type.type, values, ...valid } as HostColumn;
+  return { type: storedType(type), values, ...valid } as HostColumn;
 }
 
 function validityOf({ node, buffers }: ColumnData): Uint32Array | undefined {
@@ -78,9 +82,14 @@ function valuesOf(
   }
   if (typeId === Type.date)
     return unit === 0 ? typed(Int32Array, bytes, length) : daysOf(typed(BigInt64Array, bytes, length), validity);
-  if (typeId === Type.timestamp) return typed(BigInt64Array, bytes, length);
+  if (typeId === Type.time && bits === 32) return BigInt64Array.from(typed(Int32Array, bytes, length), BigInt);
+  if (typeId === Type.timestamp || typeId === Type.time) return typed(BigInt64Array, bytes, length);
   if (bits === 32) return typed(Int32Array, bytes, length);
-  return bits === 64 ? typed(BigInt64Array, bytes, length) : narrowed(bytes, bits / 64, length, validity);
+  return bits === 64 ? typed(BigInt64Array, bytes, length) : narrowed(field, bytes, length, validity);
+}
+
+function allNull(length: number): HostColumn {
+  return { type: 'i32', values: new Int32Array(length), validity: bitWords(length) };
 }
 
 interface TypedClass<A> {
@@ -117,26 +126,29 @@ function flagsOf(bytes: Uint8Array, length: number): Uint8Array {
 
 const MILLISECONDS = 86_400_000n;
 
-/** Converts dates stored in milliseconds to days. */
+/** Converts dates stored in milliseconds to days. A time of day, which some writers leave in, is dropped. */
 function daysOf(times: BigInt64Array, validity: Uint32Array | undefined): Int32Array {
   const days = new Int32Array(times.length);
   for (let row = 0; row < days.length; row++) {
     if (validity !== undefined && !isSet(validity, row)) continue;
-    const day = times[row]! / MILLISECONDS;
-    if (day * MILLISECONDS !== times[row] || BigInt.asIntN(32, day) !== day)
-      throw new RangeError('a date is no whole day');
+    const time = times[row]!;
+    const day = (time - (((time % MILLISECONDS) + MILLISECONDS) % MILLISECONDS)) / MILLISECONDS;
     days[row] = Number(day);
+    if (BigInt(days[row]!) !== day) {
+      throw new ValueFault(row, { expected: 'a date within 32 bits of days', got: `${time} ms since 1970` });
+    }
   }
   return days;
 }
 
 /** Converts decimals of several 64-bit words to decimals of one word. Throws if a value does not fit. */
 function narrowed(
+  { bits, type }: ArrowField,
   bytes: Uint8Array<ArrayBuffer>,
-  words: number,
   length: number,
   validity: Uint32Array | undefined,
 ): BigInt64Array {
+  const words = bits / 64;
   const wide = typed(BigInt64Array, bytes, length * words);
   const values = new BigInt64Array(length);
   for (let row = 0; row < length; row++) {
@@ -144,7 +156,10 @@ function narrowed(
     const value = wide[row * words]!;
     const sign = value < 0n ? -1n : 0n;
     for (let word = 1; word < words; word++) {
-      if (wide[row * words + word] !== sign) throw new RangeError('a decimal does not fit 64 bits');
+      if (wide[row * words + word] === sign) continue;
+      const parts = [...wide.subarray(row * words, (row + 1) * words)];
+      const units = parts.reduceRight((high, part) => (high << 64n) | BigInt.asUintN(64, part), 0n);
+      throw wideDecimal(row, BigInt.asIntN(bits, units), (type as { readonly scale: number }).scale);
     }
     values[row] = value;
   }
@@ -153,25 +168,35 @@ function narrowed(
 
 /** The dictionary codes of the strings in a column. The code is 0 for nulls. */
 export function textCodes(
-  { typeId }: ArrowField,
+  field: ArrowField,
   buffers: readonly Uint8Array<ArrayBuffer>[],
   length: number,
   validity: Uint32Array | undefined,
   dictionary: StringDictionary,
 ): Uint32Array {
   const codes = new Uint32Array(length);
-  const rangeOf =
-    typeId === Type.utf8View ? viewsOf(buffers, length) : offsetsOf(buffers, length, typeId === Type.largeUtf8);
+  const rangeOf = rangesOf(field, buffers, length);
   for (let row = 0; row < length; row++) {
     if (validity !== undefined && !isSet(validity, row)) continue;
     const [bytes, from, to] = rangeOf(row);
     if (!(from >= 0 && from <= to && to <= bytes.length)) throw new RangeError('a string lies beyond its buffer');
     const code = dictionary.codeOf(bytes, from, to);
-    if (code < 0) throw new RangeError('a string is no UTF-8');
+    if (code < 0) throw noText(row, bytes.subarray(from, to));
     codes[row] = code;
   }
   return codes;
 }
+
+function rangesOf(field: ArrowField, buffers: readonly Uint8Array<ArrayBuffer>[], length: number): TextRange {
+  if (field.typeId === Type.utf8View) return viewsOf(buffers, length);
+  if (!isUuid(field)) return offsetsOf(buffers, length, field.typeId === Type.largeUtf8);
+  const bytes = bufferOf(buffers[0] ?? new Uint8Array(0));
+  if (bytes.length < length * UUID_BYTES) throw new RangeError('its values are cut off');
+  return (row) => [uuidText(bytes, row * UUID_BYTES), 0, UUID_TEXT];
+}
+
+const UUID_BYTES = 16;
+const UUID_TEXT = 36;
 
 type TextRange = (row: number) => readonly [bytes: Buffer, from: number, to: number];
 

@@ -9,7 +9,7 @@ import {
   u64Field,
   vectorField,
 } from '../../polygon-layers/flatbuffer.ts';
-import type { FieldType, TableField, TimestampUnit } from '../table-file.ts';
+import type { FieldType, TableField, TimestampUnit, UnreadField } from '../table-file.ts';
 
 /** Numbers of data types in Arrow's Schema.fbs. */
 export const Type = {
@@ -46,13 +46,15 @@ export interface ArrowField {
   readonly name: string;
   readonly nullable: boolean;
   readonly typeId: number;
-  /** Number of bits of an integer, a float or a decimal. */
+  /** Number of bits of an integer, a float, a decimal, a time of day or a fixed number of bytes. */
   readonly bits: number;
   readonly isSigned: boolean;
-  /** Unit of dates and timestamps, numbered as in Schema.fbs; 0 is the coarsest. */
+  /** Unit of dates and times, numbered as in Schema.fbs; 0 is the coarsest. */
   readonly unit: number;
   /** How the column refers to a dictionary; undefined if the column does not contain codes of a dictionary. */
   readonly dictionary: DictionaryEncoding | undefined;
+  /** Name of the extension type; undefined if the column has a type of Arrow itself. */
+  readonly extension: string | undefined;
   /** Type of the host column; a description such as `lists` if the type is not supported. */
   readonly type: FieldType | string;
   readonly children: readonly ArrowField[];
@@ -94,6 +96,7 @@ function fieldOf(field: FlatTable, budget: { left: number }, depth: number): Arr
     typeId,
     ...partsOf(typeId, type),
     dictionary: encoding && encodingOf(encoding),
+    extension: extensionOf(field),
     children: tablesOf(field, 5).map((child) => fieldOf(child, budget, depth + 1)),
   };
   return { ...base, type: hostType(base, type) };
@@ -110,8 +113,17 @@ function partsOf(
   if (typeId === Type.decimal) return { ...parts, bits: i32Field(type, 2, 128) };
   if (typeId === Type.date) return { ...parts, unit: u16Field(type, 0, 1) };
   if (typeId === Type.timestamp) return { ...parts, unit: u16Field(type, 0, 0) };
+  if (typeId === Type.time) return { ...parts, unit: u16Field(type, 0, 1), bits: i32Field(type, 1, 32) };
+  if (typeId === Type.fixedBinary) return { ...parts, bits: 8 * i32Field(type, 0, 0) };
   if (typeId === Type.union) return { ...parts, isDense: u16Field(type, 0, 0) === 1 };
   return parts;
+}
+
+const EXTENSION_NAME = 'ARROW:extension:name';
+
+function extensionOf(field: FlatTable): string | undefined {
+  const entry = tablesOf(field, 6).find((each) => textField(each, 0) === EXTENSION_NAME);
+  return entry && textField(entry, 1);
 }
 
 function encodingOf(encoding: FlatTable): DictionaryEncoding {
@@ -121,17 +133,16 @@ function encodingOf(encoding: FlatTable): DictionaryEncoding {
   return { id: u64Field(encoding, 0, 0), bits, isSigned };
 }
 
-const MAX_DIGITS = 18;
+/** Maximum number of digits after the point of a decimal. Digits before it are limited by the values only. */
+const MAX_SCALE = 38;
 const UNITS: readonly TimestampUnit[] = ['s', 'ms', 'us', 'ns'];
 
 /** Descriptions of unsupported types, by type number. */
 const OTHERS: { readonly [typeId: number]: string } = {
-  [Type.null]: 'nulls without a type',
   [Type.binary]: 'bytes',
   [Type.largeBinary]: 'bytes',
   [Type.fixedBinary]: 'bytes',
   [Type.binaryView]: 'bytes',
-  [Type.time]: 'times of day',
   [Type.interval]: 'intervals',
   [Type.duration]: 'durations',
   [Type.list]: 'lists',
@@ -154,6 +165,12 @@ function hostType(field: Omit<ArrowField, 'type'>, type: FlatTable | undefined):
   if (typeId === Type.int && bits === 64) return { type: isSigned ? 'i64' : 'u64' };
   if (typeId === Type.float && [16, 32, 64].includes(bits)) return { type: bits === 64 ? 'f64' : 'f32' };
   if (typeId === Type.decimal) return decimalOf(i32Field(type!, 0, 0), i32Field(type!, 1, 0), bits);
+  // A column of nulls only has no type of its own; it is read as integers.
+  if (typeId === Type.null) return { type: 'i32' };
+  if (typeId === Type.time && (bits === 32 || bits === 64) && unit < UNITS.length) {
+    return { type: 'time', unit: UNITS[unit]! };
+  }
+  if (isUuid(field)) return { type: 'string' };
   if (typeId === Type.date && unit <= 1) return { type: 'date' };
   if (typeId === Type.timestamp && unit < UNITS.length) {
     return { type: 'timestamp', unit: UNITS[unit]!, utc: Boolean(textField(type!, 1)) };
@@ -162,9 +179,20 @@ function hostType(field: Omit<ArrowField, 'type'>, type: FlatTable | undefined):
 }
 
 function decimalOf(precision: number, scale: number, bits: number): FieldType | string {
-  if (precision > MAX_DIGITS) return `decimals of ${precision} digits, more than ${MAX_DIGITS}`;
+  if (scale > MAX_SCALE) return `decimals of ${scale} digits after the point, more than ${MAX_SCALE}`;
   const isSound = [32, 64, 128, 256].includes(bits) && scale >= 0 && scale <= precision;
   return isSound ? { type: 'decimal', scale } : 'decimals with an invalid precision or scale';
+}
+
+/** Whether a column has Arrow's extension type of UUIDs, which are stored as 16 bytes. */
+export function isUuid({ typeId, bits, extension }: Pick<ArrowField, 'typeId' | 'bits' | 'extension'>): boolean {
+  return typeId === Type.fixedBinary && bits === 128 && extension === 'arrow.uuid';
+}
+
+/** Describes a column that is not read. */
+export function unreadOf({ name, typeId, extension, type }: ArrowField): UnreadField {
+  const own = Object.entries(Type).find(([, id]) => id === typeId)?.[0] ?? String(typeId);
+  return { name, type: extension === undefined ? own : `${own} (${extension})`, what: String(type) };
 }
 
 /** Converts a column of the schema to a field of the table; undefined if its type is not supported. */

@@ -3,7 +3,7 @@ import { numberEnd, readJsonNumber } from '../../polygon-layers/json-number.ts';
 import { bitWords, setBits } from '../bits.ts';
 import type { StringDictionary } from '../string-dictionary.ts';
 import type { TableField } from '../table-file.ts';
-import { dropBlanks, NO_NUMBER, skipBlanks } from './infer.ts';
+import { commaAsPoint, dropBlanks, NO_NUMBER, skipBlanks } from './infer.ts';
 import { ESCAPED, type Fields, PLAIN, unescaped } from './scan.ts';
 import { parseTime } from './times.ts';
 
@@ -11,6 +11,8 @@ import { parseTime } from './times.ts';
 export interface CsvColumn {
   readonly field: TableField;
   readonly index: number;
+  /** Whether numbers have a decimal comma. */
+  readonly hasComma: boolean;
   readonly dictionary: StringDictionary | undefined;
 }
 
@@ -57,11 +59,12 @@ function textCells(
 
 function typedCells(
   { bytes, rows, columns, starts, ends }: Fields,
-  { index }: CsvColumn,
+  { index, field, hasComma }: CsvColumn,
   store: Store,
   validity: Uint32Array,
   fault: (row: number) => Error,
 ): number {
+  const isSwapped = hasComma && field.type !== 'date' && field.type !== 'timestamp';
   let nulls = 0;
   for (let row = 0, at = index; row < rows; row++, at += columns) {
     const from = skipBlanks(bytes, starts[at]!, ends[at]!);
@@ -69,7 +72,11 @@ function typedCells(
     if (from === to) {
       clear(validity, row);
       nulls++;
-    } else if (!store(bytes, from, to, row)) throw fault(row);
+      continue;
+    }
+    const swapped = isSwapped ? commaAsPoint(bytes, from, to) : undefined;
+    const isStored = swapped === undefined ? store(bytes, from, to, row) : store(swapped, 0, swapped.length, row);
+    if (!isStored) throw fault(row);
   }
   return nulls;
 }
@@ -123,6 +130,7 @@ function columnOf(
       const { scale } = field;
       return { host: { type: 'decimal', values, scale }, store: (...cell) => storeWide(values, scale, ...cell) };
     }
+    case 'time':
     case 'timestamp': {
       const values = new BigInt64Array(rows);
       return { host: { type: 'i64', values }, store: (...cell) => storeTime(values, ...cell) };
@@ -167,8 +175,9 @@ function storeReal(values: Float64Array | Float32Array, bytes: Buffer, from: num
     return true;
   }
   const number = Number(text);
+  // A number beyond f64 becomes an infinity, as IEEE 754 rounds it.
   values[row] = number;
-  return Number.isFinite(number) && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
 }
 
 function storeNarrow(values: Int32Array | Uint32Array, bytes: Buffer, from: number, to: number, row: number): boolean {

@@ -13,10 +13,14 @@ export const DATE: number = 32;
 export const WALL_TIME: number = 64;
 export const UTC_TIME: number = 128;
 export const ANYTHING: number = 255;
+/** The types of numbers. */
+export const NUMBER: number = I32 | I64 | U64 | F64;
 
 const ZERO = 48;
 const SPACE = 32;
 const TAB = 9;
+const COMMA = 44;
+const POINT = 46;
 
 /** Position of the first byte at or after `from` that is not a blank; `to` if there is none. */
 export function skipBlanks(bytes: Buffer, from: number, to: number): number {
@@ -36,10 +40,38 @@ export function dropBlanks(bytes: Buffer, from: number, to: number): number {
  * Returns a mask of those types in the mask `possible` to which a cell can be converted. The cell must not have
  * surrounding blanks.
  */
-export function typesOf(bytes: Buffer, from: number, to: number, possible: number): number {
+export function typesOf(bytes: Buffer, from: number, to: number, possible: number, decimal: string): number {
+  const swapped = decimal === ',' ? commaAsPoint(bytes, from, to) : undefined;
+  if (swapped === undefined) return ownTypes(bytes, from, to, possible);
+  const numbers = ownTypes(swapped, 0, swapped.length, possible) & NUMBER;
+  return numbers | (ownTypes(bytes, from, to, possible) & ~NUMBER);
+}
+
+/**
+ * A copy of a cell in which commas are points and points are commas, so that a number with a decimal comma is one with a
+ * decimal point, and the other way round. Returns undefined if the cell has neither.
+ */
+export function commaAsPoint(bytes: Buffer, from: number, to: number): Buffer | undefined {
+  let copy: Buffer | undefined;
+  for (let at = from; at < to; at++) {
+    if (bytes[at] !== COMMA && bytes[at] !== POINT) continue;
+    copy ??= Buffer.from(bytes.subarray(from, to));
+    copy[at - from] = bytes[at] === COMMA ? POINT : COMMA;
+  }
+  return copy;
+}
+
+/** Whether a cell, which may have surrounding blanks, is a number in decimal digits. */
+export function isNumber(bytes: Buffer, start: number, end: number, decimal: string): boolean {
+  const from = skipBlanks(bytes, start, end);
+  const to = dropBlanks(bytes, from, end);
+  return from < to && bytes[from]! <= 57 && (typesOf(bytes, from, to, NUMBER, decimal) & NUMBER) !== 0;
+}
+
+function ownTypes(bytes: Buffer, from: number, to: number, possible: number): number {
   const first = bytes[from]!;
   if (first <= 57) {
-    const number = possible & (I32 | I64 | U64 | F64) ? numberTypes(bytes, from, to) : 0;
+    const number = possible & NUMBER ? numberTypes(bytes, from, to) : 0;
     return possible & (number | (possible & (DATE | WALL_TIME | UTC_TIME) ? timeTypes(bytes, from, to) : 0));
   }
   const text = bytes.toString('latin1', from, Math.min(to, from + 10));
@@ -99,7 +131,7 @@ function wideTypes(text: string): number {
  * at `start`, after its sign.
  */
 function isFraction(bytes: Buffer, start: number, from: number, to: number): boolean {
-  const hasPoint = bytes[from] === 46;
+  const hasPoint = bytes[from] === POINT;
   let at = hasPoint ? skipDigits(bytes, from + 1, to) : from;
   if (at - start === (hasPoint ? 1 : 0)) return false;
   if (at < to && (bytes[at]! | 32) === 101) {

@@ -39,7 +39,7 @@ const FIRST_ROWS = 1024;
 
 /**
  * Finds the fields of all complete rows in the bytes, according to RFC 4180. Quoted fields may contain line ends and
- * doubled quotes. Lines end with LF or CR LF. The last line may have no line end. Empty lines are skipped, unless there
+ * doubled quotes. Lines end with LF, CR LF or CR alone. The last line may have no line end. Empty lines are skipped, unless there
  * is only one column.
  *
  * @param last - Whether these are the last bytes of the file.
@@ -71,7 +71,7 @@ export function scanRows(
         kind = QUOTED;
         from = ++at;
         for (;;) {
-          while (at < end && bytes[at] !== QUOTE) if (bytes[at++] === LINE_FEED) line++;
+          while (at < end && bytes[at] !== QUOTE) if (endsLine(bytes, at++)) line++;
           if (at + 1 >= end || bytes[at + 1] !== QUOTE) break;
           kind = ESCAPED;
           at += 2;
@@ -81,15 +81,14 @@ export function scanRows(
           return { fields, next };
         }
         to = at++;
-        if (at < end && bytes[at] === RETURN && (at + 1 === end || bytes[at + 1] === LINE_FEED)) at++;
-        if (at < end && bytes[at] !== delimiter && bytes[at] !== LINE_FEED) throw badQuote(reading);
+        if (at < end && bytes[at] !== delimiter && !isLineEnd(bytes[at]!)) throw badQuote(reading);
       } else {
         let byte = bytes[at]!;
-        while (at < end && byte !== delimiter && byte !== LINE_FEED) byte = bytes[++at]!;
+        while (at < end && byte !== delimiter && (byte > RETURN || !isLineEnd(byte))) byte = bytes[++at]!;
         to = at;
-        if (to > from && byte === LINE_FEED && bytes[to - 1] === RETURN) to--;
       }
-      if (at >= end && !last) return { fields, next };
+      // A CR may be the first half of a line end, whose second half is in the next block.
+      if (!last && (at >= end || (at + 1 === end && bytes[at] === RETURN))) return { fields, next };
       if (field < columns) {
         starts[base + field] = from;
         ends[base + field] = to;
@@ -101,7 +100,7 @@ export function scanRows(
         continue;
       }
       isWhole = field > 1 || to > from || kind !== PLAIN || columns === 1;
-      at++;
+      at += lineEndBytes(bytes, at);
       break;
     }
     if (at - next > LONGEST_RECORD) throw longRecord(reading);
@@ -115,17 +114,50 @@ export function scanRows(
   return { fields, next };
 }
 
+function isLineEnd(byte: number): boolean {
+  return byte === LINE_FEED || byte === RETURN;
+}
+
+/** Number of bytes of the line end at a position: 1 for LF and CR, 2 for CR LF. */
+function lineEndBytes(bytes: Buffer, at: number): number {
+  return bytes[at] === RETURN && bytes[at + 1] === LINE_FEED ? 2 : 1;
+}
+
+/** Whether a line ends with the byte at a position. Of CR LF, it is the second. */
+function endsLine(bytes: Buffer, at: number): boolean {
+  return bytes[at] === LINE_FEED || (bytes[at] === RETURN && bytes[at + 1] !== LINE_FEED);
+}
+
+/** Skips empty lines. Returns the position after them, and their number. */
+export function skipEmptyLines(bytes: Buffer, start: number): { readonly at: number; readonly lines: number } {
+  let [at, lines] = [start, 0];
+  for (; at < bytes.length && isLineEnd(bytes[at]!); at += lineEndBytes(bytes, at)) lines++;
+  return { at, lines };
+}
+
+/** Position of the end of the first line, outside quotes. */
+export function firstLineEnd(bytes: Buffer, start: number): number {
+  let isQuoted = false;
+  for (let at = start; at < bytes.length; at++) {
+    if (bytes[at] === QUOTE) isQuoted = !isQuoted;
+    else if (!isQuoted && isLineEnd(bytes[at]!)) return at;
+  }
+  return bytes.length;
+}
+
 /** Number of fields in the first row. */
 function headWidth(bytes: Buffer, start: number, { delimiter }: Reading): number {
-  let [width, isQuoted] = [1, false];
-  for (let at = start; at < bytes.length; at++) {
-    const byte = bytes[at];
+  return 1 + countOutsideQuotes(bytes.subarray(start, firstLineEnd(bytes, start)), delimiter);
+}
+
+/** Number of occurrences of a byte outside quotes. */
+export function countOutsideQuotes(bytes: Buffer, wanted: number): number {
+  let [count, isQuoted] = [0, false];
+  for (const byte of bytes) {
     if (byte === QUOTE) isQuoted = !isQuoted;
-    else if (isQuoted) continue;
-    else if (byte === delimiter) width++;
-    else if (byte === LINE_FEED) break;
+    else if (!isQuoted && byte === wanted) count++;
   }
-  return width;
+  return count;
 }
 
 function newFields(bytes: Buffer, columns: number): Fields {

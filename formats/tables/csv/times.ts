@@ -48,6 +48,16 @@ export function parseTime(bytes: Buffer, from: number, to: number): Time | undef
   return { days, micros, isDate: false, isUtc: at < to };
 }
 
+const CLOCK = /^([01]\d|2[0-4]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,9}))?)?$/;
+
+/** Parses a time of day `HH:MM`, `HH:MM:SS` or `HH:MM:SS.f` as nanoseconds since midnight; undefined if it is none. */
+export function parseClock(text: string): bigint | undefined {
+  const [, hour, minute, second = '0', fraction = ''] = CLOCK.exec(text) ?? [];
+  if (hour === undefined) return undefined;
+  const seconds = (Number(hour) * 60 + Number(minute)) * 60 + Number(second);
+  return BigInt(seconds) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
+}
+
 /**
  * Parses an offset from UTC such as `+01:00` or `Z`. Returns the offset in minutes, which is positive if local time is
  * ahead of UTC. Returns undefined if the text is not an offset.

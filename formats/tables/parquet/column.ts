@@ -3,6 +3,8 @@ import { parquetHeader } from 'hyparquet/src/column.js';
 import type { PageHeader, ParquetType } from 'hyparquet/src/types.js';
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import { bitWords, countBits, isSet } from '../bits.ts';
+import { storedType } from '../stored-type.ts';
+import { ValueFault } from '../table-errors.ts';
 import type { TableField } from '../table-file.ts';
 import type { Unpack } from '../zstd.ts';
 import { readDeltaLengths, readDeltaPrefixes, readDeltas } from './delta.ts';
@@ -58,6 +60,8 @@ interface Reading {
    * page has been read.
    */
   dictionary: Values | undefined;
+  /** Faults of values of the dictionary, by their index. Such a value may be in the dictionary but in no row. */
+  readonly faults: Map<number, ValueFault>;
   /** Number of rows read so far. */
   row: number;
 }
@@ -65,7 +69,8 @@ interface Reading {
 /**
  * Decodes the pages of a column in a row group.
  *
- * @throws RangeError, or an error of a library, if a page is damaged.
+ * @throws ValueFault with a row of the row group, if the column cannot hold its value; RangeError, or an error of a
+ * library, if a page is damaged.
  */
 export function readColumn(
   column: PlainColumn,
@@ -83,6 +88,7 @@ export function readColumn(
     values: memory.values(field, rows),
     validity: field.nullable ? bitWords(rows) : undefined,
     dictionary: undefined,
+    faults: new Map(),
     row: 0,
   };
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -118,6 +124,8 @@ function readPage(reading: Reading, header: PageHeader, page: Buffer): void {
 }
 
 function unpacked({ unpack }: Reading, page: Uint8Array, length: number): Buffer {
+  // Some writers store nothing where there is nothing to compress, as in a page of nulls. No codec can read that.
+  if (page.length === 0 && length === 0) return Buffer.alloc(0);
   const bytes = unpack(page, length);
   if (bytes.length !== length) throw new RangeError('one of its pages does not unpack to the stated size');
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -133,7 +141,9 @@ function readDictionary(reading: Reading, header: PageHeader, page: Buffer): voi
   if (!(isCount(count) && count * min <= bytes.length))
     throw new RangeError(`its dictionary would have ${count} values`);
   reading.dictionary = newValues(column.field, count);
-  readPlain(column, bytes, 0, reading.dictionary);
+  reading.faults.clear();
+  const onFault = (fault: ValueFault): unknown => reading.faults.set(fault.index, fault);
+  readPlain({ ...column, onFault }, bytes, 0, reading.dictionary);
 }
 
 function rowsOfPage(reading: Reading, count: number | undefined): number {
@@ -182,17 +192,33 @@ function readSecondVersion(reading: Reading, header: PageHeader, page: Buffer): 
 function readValues(reading: Reading, encoding: string, bytes: Buffer, at: number, rows: number, valid: number): void {
   const { row, values, validity } = reading;
   const into = values.subarray(row, row + rows) as Values;
-  if (valid === rows) decode(reading, encoding, bytes, at, into);
+  if (valid === 0) new Uint8Array(into.buffer, into.byteOffset, into.byteLength).fill(0);
+  else if (valid === rows)
+    located(
+      (index) => row + index,
+      () => decode(reading, encoding, bytes, at, into),
+    );
   else {
     const dense = newValues(reading.column.field, valid);
-    decode(reading, encoding, bytes, at, dense);
     const places = new Uint32Array(rows);
     for (let i = 0, next = 0; i < rows; i++) if (isSet(validity!, row + i)) places[i] = next++;
+    located(
+      (index) => row + places.findIndex((place, i) => place === index && isSet(validity!, row + i)),
+      () => decode(reading, encoding, bytes, at, dense),
+    );
     // A null row gets an arbitrary value, which is never used.
-    if (valid > 0) gather(dense, places, into);
-    else new Uint8Array(into.buffer, into.byteOffset, into.byteLength).fill(0);
+    gather(dense, places, into);
   }
   reading.row += rows;
+}
+
+/** Calls a function that decodes values. If it throws the fault of a value, finds the row of that value. */
+function located(rowOf: (index: number) => number, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    throw error instanceof ValueFault ? error.at(rowOf(error.index)) : error;
+  }
 }
 
 function decode(reading: Reading, encoding: string, bytes: Buffer, at: number, into: Values): void {
@@ -211,11 +237,13 @@ function readerOf(encoding: string, type: ParquetType | undefined): ReadValues |
   if (encoding === 'RLE' && type === 'BOOLEAN') return readRuns;
   if (encoding === 'DELTA_BINARY_PACKED' && isWhole) return readDeltas;
   if (encoding === 'DELTA_LENGTH_BYTE_ARRAY' && type === 'BYTE_ARRAY') return readDeltaLengths;
-  if (encoding === 'DELTA_BYTE_ARRAY' && type === 'BYTE_ARRAY') return readDeltaPrefixes;
+  if (encoding === 'DELTA_BYTE_ARRAY' && (type === 'BYTE_ARRAY' || type === 'FIXED_LEN_BYTE_ARRAY')) {
+    return readDeltaPrefixes;
+  }
   return encoding === 'BYTE_STREAM_SPLIT' ? readStreams : undefined;
 }
 
-function readCodes({ dictionary, memory }: Reading, bytes: Buffer, at: number, into: Values): void {
+function readCodes({ dictionary, faults, memory }: Reading, bytes: Buffer, at: number, into: Values): void {
   if (into.length === 0) return;
   if (dictionary === undefined) throw new RangeError('its dictionary is missing');
   requireBytes(bytes, at, 1);
@@ -224,6 +252,10 @@ function readCodes({ dictionary, memory }: Reading, bytes: Buffer, at: number, i
   let highest = 0;
   for (let i = 0; i < codes.length; i++) highest = Math.max(highest, codes[i]!);
   if (highest >= dictionary.length) throw new RangeError('a value is not in its dictionary');
+  if (faults.size > 0) {
+    const wrong = codes.findIndex((code) => faults.has(code));
+    if (wrong >= 0) throw faults.get(codes[wrong]!)!.at(wrong);
+  }
   gather(dictionary, codes, into);
 }
 
@@ -262,5 +294,5 @@ function hostColumn({ column, values, validity, rows }: Reading): HostColumn {
 function cellsOf(field: TableField, values: Values, dictionary: readonly string[]): object {
   if (field.type === 'string') return { type: 'string', codes: values, dictionary };
   if (field.type === 'decimal') return { type: 'decimal', scale: field.scale, values };
-  return { type: field.type === 'timestamp' ? 'i64' : field.type, values };
+  return { type: storedType(field), values };
 }

@@ -30,7 +30,12 @@ export interface ParquetField {
   readonly index: number;
 }
 
+/** A row group that has rows. */
 export interface RowGroup {
+  /** Index of the row group in the file. */
+  readonly index: number;
+  /** Index of its first row in the file. */
+  readonly first: number;
   readonly rows: number;
   readonly chunks: readonly ColumnChunk[];
 }
@@ -75,7 +80,7 @@ function footerOf(metadata: FileMetaData, file: string, end: number): ParquetFoo
     const next = behind(schema, at);
     const type = fieldTypeOf(element);
     const { name } = element;
-    if (typeof type === 'string') unread.push({ name, what: type });
+    if (typeof type === 'string') unread.push(unreadOf(element, type));
     else {
       const nullable = element.repetition_type !== 'REQUIRED';
       fields.push({ field: { ...type, name, nullable }, element, index: leaves });
@@ -83,17 +88,28 @@ function footerOf(metadata: FileMetaData, file: string, end: number): ParquetFoo
     for (; at < next; at++) if (isLeaf(schema[at]!)) leaves++;
   }
   checkNames(file, [...fields.map(({ field }) => field.name), ...unread.map(({ name }) => name)]);
-  const groups = metadata.row_groups.map((group, i): RowGroup => {
+  let total = 0;
+  const groups = metadata.row_groups.flatMap((group, i): RowGroup[] => {
     const rows = Number(group.num_rows);
     if (!(Number.isInteger(rows) && rows >= 0 && rows <= MAX_ROWS)) throw tooManyRows(rows, i, file);
     if (group.columns.length !== leaves) throw new RangeError(`row group ${i} does not have the columns of the schema`);
-    return { rows, chunks: group.columns.map((column) => chunkOf(column, file, end)) };
+    // The columns of a row group without rows may have no pages. Arrow writes the position 0 for them.
+    if (rows === 0) return [];
+    const first = total;
+    total += rows;
+    return [{ index: i, first, rows, chunks: group.columns.map((column) => chunkOf(column, file, end)) }];
   });
-  const total = groups.reduce((sum, { rows }) => sum + rows, 0);
   if (total !== Number(metadata.num_rows)) {
     throw new RangeError(`it has ${total} rows in its row groups, and ${metadata.num_rows} in all`);
   }
   return { fields, unread, groups };
+}
+
+/** Describes a column that is not read. */
+export function unreadOf(element: SchemaElement, what: string): UnreadField {
+  const { name, type = 'group', converted_type: converted, logical_type: logical } = element;
+  const annotation = logical?.type ?? converted;
+  return { name, type: annotation === undefined ? type : `${type} (${annotation})`, what };
 }
 
 function isLeaf(element: SchemaElement): boolean {
@@ -146,7 +162,6 @@ function fieldTypeOf(element: SchemaElement): FieldType | string {
   if (converted === 'MAP' || converted === 'MAP_KEY_VALUE' || logical?.type === 'MAP') return 'maps';
   if (!isLeaf(element)) return 'records';
   if (converted === 'DECIMAL' || logical?.type === 'DECIMAL') return decimalOf(element);
-  if (logical?.type === 'NULL') return 'nulls without a type';
   switch (type) {
     case 'BOOLEAN':
       return { type: 'bool' };
@@ -158,28 +173,40 @@ function fieldTypeOf(element: SchemaElement): FieldType | string {
       return { type: 'timestamp', unit: 'ns', utc: false };
     case 'INT32':
       if (converted === 'DATE' || logical?.type === 'DATE') return { type: 'date' };
-      if (isTime(element)) return 'times of day';
-      return { type: isUnsigned(element) ? 'u32' : 'i32' };
+      return timeOf(element) ?? { type: isUnsigned(element) ? 'u32' : 'i32' };
     case 'INT64':
-      if (isTime(element)) return 'times of day';
-      return timestampOf(element) ?? { type: isUnsigned(element) ? 'u64' : 'i64' };
-    case 'BYTE_ARRAY': {
-      const isText = ['UTF8', 'ENUM', 'JSON'].includes(converted ?? '') || isTextual(logical?.type);
-      return isText ? { type: 'string' } : 'bytes that are not marked as text';
-    }
+      return timeOf(element) ?? timestampOf(element) ?? { type: isUnsigned(element) ? 'u64' : 'i64' };
+    case 'BYTE_ARRAY':
+      return isUnmarked(element) || isText(element)
+        ? { type: 'string' }
+        : (OTHER_BYTES[logical?.type ?? ''] ?? 'bytes');
     default:
       if (converted === 'INTERVAL') return 'intervals';
       if (logical?.type === 'FLOAT16' && element.type_length === 2) return { type: 'f32' };
-      return logical?.type === 'UUID' ? 'UUIDs' : 'bytes';
+      return logical?.type === 'UUID' && element.type_length === UUID_BYTES ? { type: 'string' } : 'bytes';
   }
 }
 
-function isTextual(type: string | undefined): boolean {
-  return type === 'STRING' || type === 'ENUM' || type === 'JSON';
+const UUID_BYTES = 16;
+
+const OTHER_BYTES: { readonly [type: string]: string } = { GEOMETRY: 'geometries', GEOGRAPHY: 'geometries' };
+
+function isText({ converted_type: converted, logical_type: logical }: SchemaElement): boolean {
+  const [old, type] = [converted ?? '', logical?.type ?? ''];
+  return ['UTF8', 'ENUM', 'JSON'].includes(old) || ['STRING', 'ENUM', 'JSON', 'NULL'].includes(type);
 }
 
-function isTime({ converted_type: converted, logical_type: logical }: SchemaElement): boolean {
-  return converted === 'TIME_MILLIS' || converted === 'TIME_MICROS' || logical?.type === 'TIME';
+/** Whether a column of byte arrays does not say what the bytes are. Old writers store text in this way. */
+export function isUnmarked({ type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
+  return type === 'BYTE_ARRAY' && converted === undefined && logical === undefined;
+}
+
+const UNITS: { readonly [unit: string]: TimestampUnit } = { MILLIS: 'ms', MICROS: 'us', NANOS: 'ns' };
+
+function timeOf({ converted_type: converted, logical_type: logical }: SchemaElement): FieldType | undefined {
+  if (logical?.type === 'TIME') return { type: 'time', unit: UNITS[logical.unit]! };
+  if (converted === 'TIME_MILLIS') return { type: 'time', unit: 'ms' };
+  return converted === 'TIME_MICROS' ? { type: 'time', unit: 'us' } : undefined;
 }
 
 function isUnsigned({ converted_type: converted, logical_type: logical }: SchemaElement): boolean {
@@ -187,16 +214,16 @@ function isUnsigned({ converted_type: converted, logical_type: logical }: Schema
 }
 
 function timestampOf({ converted_type: converted, logical_type: logical }: SchemaElement): FieldType | undefined {
-  const units: { readonly [unit: string]: TimestampUnit } = { MILLIS: 'ms', MICROS: 'us', NANOS: 'ns' };
   if (logical?.type === 'TIMESTAMP') {
-    return { type: 'timestamp', unit: units[logical.unit]!, utc: logical.isAdjustedToUTC };
+    return { type: 'timestamp', unit: UNITS[logical.unit]!, utc: logical.isAdjustedToUTC };
   }
   if (converted === 'TIMESTAMP_MILLIS') return { type: 'timestamp', unit: 'ms', utc: true };
   if (converted === 'TIMESTAMP_MICROS') return { type: 'timestamp', unit: 'us', utc: true };
   return undefined;
 }
 
-const MAX_DIGITS = 18;
+/** Maximum number of digits after the point of a decimal. Digits before it are limited by the values only. */
+export const MAX_SCALE = 38;
 
 function decimalOf({
   type,
@@ -206,7 +233,7 @@ function decimalOf({
   logical_type: logical,
 }: SchemaElement): FieldType | string {
   const exact = logical?.type === 'DECIMAL' ? logical : { scale: scale ?? 0, precision: precision ?? 0 };
-  if (exact.precision > MAX_DIGITS) return `decimals of ${exact.precision} digits, more than ${MAX_DIGITS}`;
+  if (exact.scale > MAX_SCALE) return `decimals of ${exact.scale} digits after the point, more than ${MAX_SCALE}`;
   const isSound =
     Number.isInteger(exact.scale) &&
     exact.scale >= 0 &&

@@ -3,23 +3,28 @@ import type { ByteSource } from '../../tiff/byte-source.ts';
 import { copiedBatches } from '../copied-batches.ts';
 import { type Chunk, type ReadOptions, rebatched } from '../rebatch.ts';
 import { type StringDictionary, stringDictionary } from '../string-dictionary.ts';
-import { asDamage, chosenFields } from '../table-errors.ts';
+import { chosenFields } from '../table-errors.ts';
 import type { TableFile } from '../table-file.ts';
-import { type ReadingMemory, readColumn, readingMemory } from './column.ts';
-import { codecOf, type ParquetField, type RowGroup, readFooter } from './footer.ts';
+import { type ReadingMemory, readingMemory } from './column.ts';
+import { type ParquetField, readFooter } from './footer.ts';
 import type { PlainColumn } from './plain.ts';
+import { bytesOf, decodedColumn } from './row-group.ts';
+import { settledFields } from './settle.ts';
 
-/** Opens a Parquet file. Reads only the metadata at its end. */
+/**
+ * Opens a Parquet file. Reads the metadata at its end, and what {@link settledFields} needs to know of columns whose
+ * type the metadata leave open.
+ */
 export async function openParquet(source: ByteSource): Promise<TableFile> {
   const { file } = source;
-  const { fields, unread, groups } = await readFooter(source);
+  const { fields, unread, groups } = await settledFields(source, await readFooter(source));
   const dictionaries = new Map<string, StringDictionary>();
 
-  function columnOf({ field, element }: ParquetField): PlainColumn {
-    if (field.type !== 'string') return { field, element, dictionary: undefined };
+  function columnOf({ field, element, index }: ParquetField): PlainColumn {
+    if (field.type !== 'string') return { field, element, index, dictionary: undefined };
     const dictionary = dictionaries.get(field.name) ?? stringDictionary(file, field.name);
     dictionaries.set(field.name, dictionary);
-    return { field, element, dictionary };
+    return { field, element, index, dictionary };
   }
 
   async function* groupsOf(
@@ -36,26 +41,9 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
       const columns: [string, HostColumn][] = [];
       for (const [at, field] of chosen.entries()) {
         signal?.throwIfAborted();
-        columns.push([field.field.name, await decoded(columnOf(field), field, group, i, bytes[at]!, memory)]);
+        columns.push([field.field.name, await decodedColumn(file, columnOf(field), group, bytes[at]!, memory)]);
       }
       yield { rows: group.rows, columns: Object.fromEntries(columns) };
-    }
-  }
-
-  async function decoded(
-    column: PlainColumn,
-    { field, index }: ParquetField,
-    { rows, chunks }: RowGroup,
-    group: number,
-    bytes: Buffer,
-    memory: ReadingMemory,
-  ): Promise<HostColumn> {
-    const { codec, start } = chunks[index]!;
-    const unpack = await codecOf(codec, field.name, file);
-    try {
-      return readColumn(column, unpack, bytes, rows, memory);
-    } catch (error) {
-      throw asDamage(error, `The column "${field.name}" of row group ${group}`, { file, byte: start });
     }
   }
 
@@ -65,6 +53,7 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
     format: 'parquet',
     fields: fields.map(({ field }) => field),
     unread,
+    notes: [],
     rows,
     batches({ columns, rowsPerBatch, signal, narrow = false }: ReadOptions = {}) {
       const names = chosenFields(
@@ -83,19 +72,4 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
     },
     close: () => source.close(),
   };
-}
-
-/** Reads the bytes of the chosen columns of a row group. */
-async function bytesOf(
-  source: ByteSource,
-  group: RowGroup | undefined,
-  chosen: readonly ParquetField[],
-): Promise<readonly Buffer[]> {
-  if (group === undefined) return [];
-  const reading = chosen.map(({ index }) => source.read(group.chunks[index]!.start, group.chunks[index]!.length));
-  const all = Promise.all(reading);
-  // If reading fails, the error is thrown where the bytes are awaited. If the consumer stops before the bytes are
-  // awaited, this handler prevents an unhandled rejection.
-  all.catch(() => {});
-  return (await all).map((bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 }

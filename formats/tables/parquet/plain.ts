@@ -1,8 +1,11 @@
 import type { SchemaElement } from 'hyparquet/src/types.js';
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import { halfFloat } from '../half-float.ts';
+import { storedType } from '../stored-type.ts';
 import type { StringDictionary } from '../string-dictionary.ts';
+import { noText, ValueFault, wideDecimal } from '../table-errors.ts';
 import type { TableField } from '../table-file.ts';
+import { uuidText } from '../uuid.ts';
 
 /** Array types for the values of a column. */
 export type Values =
@@ -24,6 +27,7 @@ const ARRAYS: { readonly [type in TableField['type']]: new (length: number) => V
   u64: BigUint64Array,
   i64: BigInt64Array,
   timestamp: BigInt64Array,
+  time: BigInt64Array,
   decimal: BigInt64Array,
   string: Uint32Array,
 };
@@ -37,7 +41,7 @@ export function newValues({ type }: TableField, length: number): Values {
 export function emptyColumn(field: TableField): HostColumn {
   if (field.type === 'string') return { type: 'string', codes: new Uint32Array(0), dictionary: [] };
   const values = newValues(field, 0);
-  return { ...field, type: field.type === 'timestamp' ? 'i64' : field.type, values } as HostColumn;
+  return { ...field, type: storedType(field), values } as HostColumn;
 }
 
 /**
@@ -72,7 +76,16 @@ function wordsOf({ buffer, byteOffset, byteLength }: Values): Uint32Array {
 export interface PlainColumn {
   readonly field: TableField;
   readonly element: SchemaElement;
+  /** Index of the column in every row group. */
+  readonly index: number;
   readonly dictionary: StringDictionary | undefined;
+  /** Called with the fault of each value that the column cannot hold. Default: the fault is thrown. */
+  readonly onFault?: ((fault: ValueFault) => void) | undefined;
+}
+
+function refuse({ onFault }: PlainColumn, fault: ValueFault): void {
+  if (onFault === undefined) throw fault;
+  onFault(fault);
 }
 
 /** Size of a value in bytes; undefined if values have different lengths or take less than a byte. */
@@ -89,15 +102,16 @@ const BYTES: { readonly [type: string]: number | undefined } = { INT32: 4, FLOAT
  * @throws RangeError if the bytes contain fewer values.
  */
 export function readPlain(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
-  const { field, element } = column;
+  const { element } = column;
   const width = valueBytes(element);
   if (element.type === 'BOOLEAN') readBits(bytes, start, into as Uint8Array);
   else if (width === undefined) readByteArrays(column, bytes, start, into);
   else {
     requireBytes(bytes, start, width * into.length);
-    if (element.type === 'INT96') readInt96(bytes, start, into as BigInt64Array);
-    else if (element.type === 'FIXED_LEN_BYTE_ARRAY') readFixed(field, bytes, start, width, into);
-    else if (width !== into.BYTES_PER_ELEMENT) widen(bytes, start, into as BigInt64Array);
+    if (element.type === 'INT96') readInt96(column, bytes, start, into as BigInt64Array);
+    else if (element.type === 'FIXED_LEN_BYTE_ARRAY') {
+      for (let i = 0, at = start; i < into.length; i++, at += width) storeBytes(column, bytes, at, at + width, into, i);
+    } else if (width !== into.BYTES_PER_ELEMENT) widen(bytes, start, into as BigInt64Array);
     else {
       const target = new Uint8Array(into.buffer, into.byteOffset, into.byteLength);
       target.set(bytes.subarray(start, start + into.byteLength));
@@ -114,43 +128,54 @@ function readBits(bytes: Buffer, start: number, into: Uint8Array): void {
   for (let i = 0; i < into.length; i++) into[i] = (bytes[start + (i >> 3)]! >> (i & 7)) & 1;
 }
 
-/** Converts decimals of 32 bits to 64 bits. */
+/** Converts decimals and times of 32 bits to 64 bits. */
 function widen(bytes: Buffer, start: number, into: BigInt64Array): void {
   for (let i = 0; i < into.length; i++) into[i] = BigInt(bytes.readInt32LE(start + 4 * i));
 }
 
 const DAY_OF_1970 = 2_440_588n;
 const NANOSECONDS = 86_400_000_000_000n;
+const MICROSECONDS = 86_400_000_000n;
 
 /**
- * Converts INT96 timestamps to nanoseconds since 1970. Such a timestamp consists of the nanoseconds since midnight and
- * the number of the Julian day.
+ * Converts INT96 timestamps to nanoseconds since 1970 or, in a column of microseconds, to microseconds, rounded down.
+ * Such a timestamp consists of the nanoseconds since midnight and the number of the Julian day.
  */
-function readInt96(bytes: Buffer, start: number, into: BigInt64Array): void {
+function readInt96(column: PlainColumn, bytes: Buffer, start: number, into: BigInt64Array): void {
+  const isCoarse = column.field.type === 'timestamp' && column.field.unit === 'us';
   for (let i = 0; i < into.length; i++) {
     const at = start + 12 * i;
-    const time = (BigInt(bytes.readUInt32LE(at + 8)) - DAY_OF_1970) * NANOSECONDS + bytes.readBigInt64LE(at);
-    if (BigInt.asIntN(64, time) !== time) throw new RangeError('a time does not fit 64 bits of nanoseconds');
+    const day = BigInt(bytes.readUInt32LE(at + 8)) - DAY_OF_1970;
+    const ofDay = bytes.readBigInt64LE(at);
+    const time = isCoarse ? day * MICROSECONDS + floorThousand(ofDay) : day * NANOSECONDS + ofDay;
     into[i] = time;
+    if (into[i] === time) continue;
+    const unit = isCoarse ? 'microseconds' : 'nanoseconds';
+    refuse(column, new ValueFault(i, { expected: `a time within 64 bits of ${unit}`, got: `day ${day} since 1970` }));
   }
 }
 
-function readFixed(field: TableField, bytes: Buffer, start: number, width: number, into: Values): void {
-  for (let i = 0; i < into.length; i++) {
-    const at = start + width * i;
-    if (field.type === 'decimal') (into as BigInt64Array)[i] = bigEndian(bytes, at, at + width);
-    else into[i] = halfFloat(bytes.readUInt16LE(at));
-  }
+function floorThousand(value: bigint): bigint {
+  return (value - (((value % 1000n) + 1000n) % 1000n)) / 1000n;
 }
 
 /** Converts the bytes `from … to − 1`, a big-endian integer in two's complement, to a bigint. */
 function bigEndian(bytes: Buffer, from: number, to: number): bigint {
   if (from === to) throw new RangeError('a decimal has no bytes');
+  if (to - from >= WORD_BYTES) {
+    // Most decimals of many bytes fit in the last eight; the bytes before them repeat the sign.
+    const low = bytes.readBigInt64BE(to - WORD_BYTES);
+    const sign = low < 0n ? 0xff : 0;
+    let at = from;
+    while (at < to - WORD_BYTES && bytes[at] === sign) at++;
+    if (at === to - WORD_BYTES) return low;
+  }
   let value = BigInt(bytes.readInt8(from));
   for (let at = from + 1; at < to; at++) value = (value << 8n) | BigInt(bytes[at]!);
-  if (BigInt.asIntN(64, value) !== value) throw new RangeError('a decimal does not fit 64 bits');
   return value;
 }
+
+const WORD_BYTES = 8;
 
 function readByteArrays(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
   let at = start;
@@ -166,21 +191,28 @@ function readByteArrays(column: PlainColumn, bytes: Buffer, start: number, into:
 
 /**
  * Converts the byte array `from … to − 1` to a value of a column, and stores the value in `into[at]`. The value is a
- * decimal or the dictionary code of a string.
+ * decimal, a 16-bit float, or the dictionary code of a string or UUID.
  */
 export function storeBytes(
-  { dictionary }: PlainColumn,
+  column: PlainColumn,
   bytes: Buffer,
   from: number,
   to: number,
   into: Values,
   at: number,
 ): void {
-  if (dictionary === undefined) {
-    (into as BigInt64Array)[at] = bigEndian(bytes, from, to);
-    return;
+  const { field, element, dictionary } = column;
+  const isFixed = element.type === 'FIXED_LEN_BYTE_ARRAY';
+  if (isFixed && to - from !== element.type_length) throw new RangeError('a value does not have the stated length');
+  if (field.type === 'decimal') {
+    const value = bigEndian(bytes, from, to);
+    (into as BigInt64Array)[at] = value;
+    if (into[at] !== value) refuse(column, wideDecimal(at, value, field.scale));
+  } else if (dictionary === undefined) into[at] = halfFloat(bytes.readUInt16LE(from));
+  else if (isFixed) into[at] = dictionary.codeOf(uuidText(bytes, from), 0, 36);
+  else {
+    const code = dictionary.codeOf(bytes, from, to);
+    into[at] = Math.max(0, code);
+    if (code < 0) refuse(column, noText(at, bytes.subarray(from, to)));
   }
-  const code = dictionary.codeOf(bytes, from, to);
-  if (code < 0) throw new RangeError('a string is no UTF-8');
-  into[at] = code;
 }

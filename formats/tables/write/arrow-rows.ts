@@ -11,6 +11,7 @@ import {
   int32,
   int64,
   TimeUnit,
+  time,
   timestamp,
   uint32,
   uint64,
@@ -45,7 +46,8 @@ export function arrowRows(fields: readonly TableField[]): RowsWriter {
 }
 
 const UNITS = { s: TimeUnit.SECOND, ms: TimeUnit.MILLISECOND, us: TimeUnit.MICROSECOND, ns: TimeUnit.NANOSECOND };
-const MAX_DIGITS = 18;
+/** Digits of the largest 64-bit integer. */
+const MAX_DIGITS = 19;
 
 function arrowType(field: TableField): DataType {
   switch (field.type) {
@@ -68,9 +70,11 @@ function arrowType(field: TableField): DataType {
     case 'string':
       return utf8();
     case 'decimal':
-      return decimal(MAX_DIGITS, field.scale);
+      return decimal(Math.max(MAX_DIGITS, field.scale), field.scale);
     case 'timestamp':
       return timestamp(UNITS[field.unit], field.utc ? 'UTC' : null);
+    case 'time':
+      return time(UNITS[field.unit]);
   }
 }
 
@@ -79,10 +83,10 @@ function batchOf(length: number, column: HostColumn, type: DataType): Batch<unkn
   const { validity } = column;
   const nullCount = validity === undefined ? 0 : length - countBits(validity, 0, length);
   const bits = nullCount === 0 ? new Uint8Array(0) : bitsOf(length, (row) => isSet(validity!, row));
-  return new Kind({ length, nullCount, type, validity: bits, ...buffersOf(column, length) });
+  return new Kind({ length, nullCount, type, validity: bits, ...buffersOf(column, length, type) });
 }
 
-function buffersOf(column: HostColumn, length: number): object {
+function buffersOf(column: HostColumn, length: number, type: DataType): object {
   switch (column.type) {
     case 'string':
       return textsOf(column.codes, column.dictionary, column.validity, length);
@@ -95,7 +99,10 @@ function buffersOf(column: HostColumn, length: number): object {
     case 'u32':
       return { values: Uint32Array.from(column.values) };
     default:
-      return { values: column.values };
+      // Times of day in seconds or milliseconds have 32 bits in Arrow.
+      return {
+        values: 'bitWidth' in type && type.bitWidth === 32 ? Int32Array.from(column.values, Number) : column.values,
+      };
   }
 }
 

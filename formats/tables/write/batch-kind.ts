@@ -12,6 +12,7 @@ import {
   optional,
   where,
 } from '../../../primitives/kinds.ts';
+import { storedType } from '../stored-type.ts';
 import type { TableField } from '../table-file.ts';
 
 const validity: Kind = optional(anInstance(Uint32Array));
@@ -37,7 +38,7 @@ export function rowsOf(fields: readonly TableField[]): Kind {
 }
 
 function columnOf(field: TableField, rows: number): Kind {
-  const type = field.type === 'timestamp' ? 'i64' : field.type;
+  const type = storedType(field);
   const long =
     (values: Kind): Kind =>
     (part, path, homes) =>
@@ -55,14 +56,15 @@ function longEnough(rows: number): Kind {
   return where(`${rows} rows`, (given) => (given as Uint8Array).length === rows);
 }
 
-const TYPES = [...Object.keys(hostValues), 'string', 'timestamp'];
+const TYPES = [...Object.keys(hostValues), 'string', 'timestamp', 'time'];
 
 /** Validator of a field of a table, which consists of a name and a type. */
 export const aField: Kind = (part, path, homes) => {
   const flaw = aRecord({ name: aText, type: aWord(TYPES), nullable: aFlag })(part, path, homes);
   if (flaw !== undefined) return flaw;
   const { type } = part as { readonly type: string };
-  if (type === 'decimal') return aRecord({ scale: aWhole(0, 18) })(part, path, homes);
-  if (type !== 'timestamp') return undefined;
-  return aRecord({ unit: aWord(['s', 'ms', 'us', 'ns']), utc: aFlag })(part, path, homes);
+  if (type === 'decimal') return aRecord({ scale: aWhole(0, 38) })(part, path, homes);
+  const unit = aWord(['s', 'ms', 'us', 'ns']);
+  if (type === 'time') return aRecord({ unit })(part, path, homes);
+  return type === 'timestamp' ? aRecord({ unit, utc: aFlag })(part, path, homes) : undefined;
 };

@@ -23,6 +23,7 @@ export function cellText(field: TableField, column: HostColumn): CellText {
   if (column.type === 'f32') return (row) => shortF32(Number(values[row]));
   if (column.type === 'f64') return (row) => realText(Number(values[row]));
   if (field.type === 'timestamp') return (row) => timeText(BigInt(values[row]!), field.unit, field.utc);
+  if (field.type === 'time') return (row) => clockText(BigInt(values[row]!), field.unit);
   return (row) => String(values[row]);
 }
 
@@ -78,15 +79,18 @@ function padded(value: number | bigint, digits: number): string {
 const DIGITS: { readonly [unit in TimestampUnit]: number } = { s: 0, ms: 3, us: 6, ns: 9 };
 
 function timeText(time: bigint, unit: TimestampUnit, utc: boolean): string {
+  const perDay = 86_400n * 10n ** BigInt(DIGITS[unit]);
+  const day = (time - (((time % perDay) + perDay) % perDay)) / perDay;
+  return `${dateText(Number(day))}T${clockText(time - day * perDay, unit)}${utc ? 'Z' : ''}`;
+}
+
+/** Formats a time since midnight as `HH:MM:SS`, with as many decimals as it has. */
+function clockText(time: bigint, unit: TimestampUnit): string {
+  if (time < 0n) return `-${clockText(-time, unit)}`;
   const digits = DIGITS[unit];
   const perSecond = 10n ** BigInt(digits);
-  const perDay = 86_400n * perSecond;
-  const day = (time - (((time % perDay) + perDay) % perDay)) / perDay;
-  const ofDay = time - day * perDay;
-  const seconds = Number(ofDay / perSecond);
-  const fraction = digits === 0 ? '' : padded(ofDay % perSecond, digits).replace(/0+$/, '');
-  const clock = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60].map((part) =>
-    padded(part, 2),
-  );
-  return `${dateText(Number(day))}T${clock.join(':')}${fraction === '' ? '' : `.${fraction}`}${utc ? 'Z' : ''}`;
+  const seconds = time / perSecond;
+  const fraction = digits === 0 ? '' : padded(time % perSecond, digits).replace(/0+$/, '');
+  const clock = [seconds / 3600n, (seconds / 60n) % 60n, seconds % 60n].map((part) => padded(part, 2));
+  return `${clock.join(':')}${fraction === '' ? '' : `.${fraction}`}`;
 }

@@ -1,4 +1,5 @@
 import type { HostColumn, HostTable } from '../../../algorithms/tables/host-table.ts';
+import { disarmed } from '../../csv-quote.ts';
 import type { TableField } from '../table-file.ts';
 import { type CellText, cellText, nullsOf } from './cell-text.ts';
 
@@ -17,18 +18,22 @@ export interface RowsWriter {
 
 /**
  * Returns a writer of CSV according to RFC 4180, except that lines end with a line feed. Null is an empty field, and an
- * empty string is `""`.
+ * empty string is `""`. With `quoteFormulas`, an apostrophe precedes texts that a spreadsheet would take for formulas.
  */
-export function csvRows(fields: readonly TableField[]): RowsWriter {
+export function csvRows(
+  fields: readonly TableField[],
+  { quoteFormulas = false }: { readonly quoteFormulas?: boolean } = {},
+): RowsWriter {
+  const quoted = quoteFormulas ? (text: string) => quotedField(disarmed(text)) : quotedField;
   const line = (cells: readonly string[]): string => `${cells.join(',')}\n`;
   return {
     begin: () => line(fields.map(({ name }) => quoted(name))),
-    add: (rows) => linesOf(fields, rows, csvCell, line),
+    add: (rows) => linesOf(fields, rows, (field, column) => csvCell(field, column, quoted), line),
     end: () => '',
   };
 }
 
-function csvCell(field: TableField, column: HostColumn): CellText {
+function csvCell(field: TableField, column: HostColumn, quoted: (text: string) => string): CellText {
   const [text, isNull] = [cellText(field, column), nullsOf(column)];
   if (column.type === 'string') return (row) => (isNull(row) ? '' : quoted(text(row)));
   return (row) => (isNull(row) ? '' : text(row));
@@ -38,7 +43,7 @@ function csvCell(field: TableField, column: HostColumn): CellText {
  * Puts a string in quotes in three cases: RFC 4180 requires quotes, the string is empty, or the string begins or ends
  * with a blank, which some readers would strip.
  */
-function quoted(text: string): string {
+function quotedField(text: string): string {
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
@@ -82,7 +87,7 @@ function jsonCell(field: TableField, column: HostColumn): CellText {
 
 function jsonValue(field: TableField, column: HostColumn, text: CellText): CellText {
   if (column.type === 'string') return (row) => JSON.stringify(text(row));
-  if (column.type === 'date' || field.type === 'timestamp') return (row) => `"${text(row)}"`;
+  if (column.type === 'date' || field.type === 'timestamp' || field.type === 'time') return (row) => `"${text(row)}"`;
   const { type, values } = column;
   if (type === 'f32' || type === 'f64') return (row) => (Number.isFinite(values[row]) ? text(row) : `"${text(row)}"`);
   if (type === 'i64' || type === 'u64' || type === 'decimal') {

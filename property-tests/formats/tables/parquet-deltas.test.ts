@@ -42,6 +42,7 @@ function column(type: 'INT32' | 'INT64', field: 'u32' | 'i32' | 'i64'): PlainCol
   return {
     field: { name: 'x', type: field, nullable: false },
     element: { name: 'x', type },
+    index: 0,
     dictionary: undefined,
   };
 }

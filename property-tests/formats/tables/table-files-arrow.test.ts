@@ -62,8 +62,8 @@ describe('Arrow of pyarrow', () => {
     });
     expect([format, fields.length]).toEqual(['arrow', 13]);
     expect(unread).toEqual([
-      { name: 'record', what: 'records' },
-      { name: 'bytes', what: 'bytes' },
+      { name: 'record', type: 'struct', what: 'records' },
+      { name: 'bytes', type: 'binaryView', what: 'bytes' },
     ]);
   });
 

@@ -69,16 +69,19 @@ describe('Parquet', () => {
   test('lists unsupported columns, and reads the others', async () => {
     const table = await openTable(join(folder, 'duckdb-others.parquet'));
     expect(table.unread).toEqual([
-      { name: 'list', what: 'lists' },
-      { name: 'record', what: 'records' },
-      { name: 'map', what: 'maps' },
-      { name: 'bytes', what: 'bytes that are not marked as text' },
-      { name: 'span', what: 'intervals' },
-      { name: 'clock', what: 'times of day' },
-      { name: 'id', what: 'UUIDs' },
-      { name: 'wide', what: 'decimals of 30 digits, more than 18' },
+      { name: 'list', type: 'group (LIST)', what: 'lists' },
+      { name: 'record', type: 'group', what: 'records' },
+      { name: 'map', type: 'group (MAP)', what: 'maps' },
+      { name: 'span', type: 'FIXED_LEN_BYTE_ARRAY (INTERVAL)', what: 'intervals' },
     ]);
-    expect((await readAll(table)).cells).toEqual({ a: [1], last: ['z'] });
+    expect((await readAll(table)).cells).toEqual({
+      a: [1],
+      bytes: ['ab'],
+      clock: [43_200_000_000n],
+      id: [expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)],
+      wide: [150n],
+      last: ['z'],
+    });
     expect(() => table.batches({ columns: ['map'] })).toThrow(
       expect.objectContaining({
         code: 'format/unsupported-column',

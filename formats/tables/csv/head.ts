@@ -1,0 +1,146 @@
+import type { Note } from '../../../algorithms/notes.ts';
+import { FormatError } from '../../../primitives/errors.ts';
+import type { LayerInput } from '../../polygon-layers/layer-input.ts';
+import { checkNames } from '../table-errors.ts';
+import type { TableOptions } from '../table-file.ts';
+import { blocksOf, checkLength } from './blocks.ts';
+import { isNumber } from './infer.ts';
+import {
+  countOutsideQuotes,
+  ESCAPED,
+  type Fields,
+  firstLineEnd,
+  type Reading,
+  scanRows,
+  skipEmptyLines,
+  unescaped,
+} from './scan.ts';
+
+/** What the first lines of a CSV say: the names of the columns, the delimiter, and where rows begin. */
+export interface Head {
+  readonly names: readonly string[];
+  readonly delimiter: number;
+  /** Whether the first record at `start` has the names of the columns. */
+  readonly hasHeader: boolean;
+  /** Position of the first record, after a byte-order mark, a line `sep=;` and empty lines. */
+  readonly start: number;
+  /** Number of the line of the first record, from 1. */
+  readonly line: number;
+  readonly notes: readonly Note[];
+}
+
+export async function readHead(input: LayerInput, options: TableOptions): Promise<Head> {
+  const { file } = input;
+  const { delimiter, decimal = '.', header, signal } = options;
+  for await (const block of blocksOf(input, signal)) {
+    const { bytes } = block;
+    const stated = separatorLine(bytes, startOf(bytes, file));
+    const { at: start, lines } = skipEmptyLines(bytes, stated.at);
+    const line = stated.lines + lines + 1;
+    const first = bytes.subarray(start, firstLineEnd(bytes, start));
+    const chosen = delimiter?.charCodeAt(0) ?? stated.delimiter ?? likelyDelimiter(first, decimal);
+    const reading: Reading = { file, delimiter: chosen, columns: undefined, line };
+    const { fields } = scanRows(bytes, start, block.last, reading, 1);
+    if (fields.rows === 0) {
+      if (block.last) throw noRows(file);
+      checkLength(block, 0, reading);
+      continue;
+    }
+    const hasHeader = header ?? true;
+    const names = Array.from(
+      { length: fields.columns },
+      (_, i) => (hasHeader && textOf(fields, i, file)) || `column${i + 1}`,
+    );
+    const isNumbers = header === undefined && areNumbers(fields, decimal);
+    checkNames(file, names, isNumbers ? NO_HEADER : undefined);
+    const notes = isNumbers ? [numbersNote(file, names)] : [];
+    return { names, delimiter: chosen, hasHeader, start, line, notes };
+  }
+  throw noRows(file);
+}
+
+const NO_HEADER = 'If the first line is a row, read the file with --no-header (header: false).';
+
+function numbersNote(file: string, names: readonly string[]): Note {
+  const message = `The first line of ${file} has only numbers, and was taken for the names of columns (${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}). ${NO_HEADER}`;
+  return { code: 'csv/header-of-numbers', message };
+}
+
+/** Whether all fields of the first record that are not empty are numbers, and there is one. */
+function areNumbers({ bytes, columns, starts, ends }: Fields, decimal: string): boolean {
+  const indices = Array.from({ length: columns }, (_, i) => i).filter((i) => starts[i] !== ends[i]);
+  return indices.length > 0 && indices.every((i) => isNumber(bytes, starts[i]!, ends[i]!, decimal));
+}
+
+function textOf({ bytes, starts, ends, kinds }: Fields, at: number, file: string): string {
+  const text = kinds[at] === ESCAPED ? unescaped(bytes, starts[at]!, ends[at]!) : bytes.subarray(starts[at], ends[at]);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(text).trim();
+  } catch (cause) {
+    throw notUtf8(file, 1, cause);
+  }
+}
+
+/**
+ * Position after the byte-order mark of UTF-8, or 0 if there is none. Throws if the bytes begin with a byte-order mark
+ * of UTF-16, or if one of the first 4096 bytes is 0.
+ */
+function startOf(bytes: Buffer, file: string): number {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 3;
+  const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+  if (isWide) throw notUtf8(file, 1);
+  if (bytes.subarray(0, 4096).includes(0)) {
+    throw new FormatError('format/not-table', 'This is not a supported table.', {
+      expected: 'Parquet, Arrow IPC, or CSV',
+      got: 'bytes that are no text',
+      remedy: 'Convert it to one of these.',
+      place: { file },
+    });
+  }
+  return 0;
+}
+
+/**
+ * Reads a first line such as `sep=;`, by which spreadsheets state the delimiter. Without such a line, the position is
+ * returned unchanged.
+ */
+export function separatorLine(
+  bytes: Buffer,
+  start: number,
+): { readonly at: number; readonly lines: number; readonly delimiter: number | undefined } {
+  const text = bytes.toString('latin1', start, start + 10);
+  const [line, , delimiter] = /^("?)sep=([\t -~])\1(?:\r\n|\r|\n)/i.exec(text) ?? [];
+  if (line === undefined) return { at: start, lines: 0, delimiter: undefined };
+  return { at: start + line.length, lines: 1, delimiter: delimiter!.charCodeAt(0) };
+}
+
+const DELIMITERS = [',', ';', '\t', '|'];
+
+/**
+ * The delimiter that occurs most often in the first line, outside quotes. Where a comma is the decimal separator, it is
+ * the delimiter only if none of the others occurs.
+ */
+function likelyDelimiter(line: Buffer, decimal: string): number {
+  const counts = DELIMITERS.map((each) => [each.charCodeAt(0), countOutsideQuotes(line, each.charCodeAt(0))] as const);
+  const most = (all: typeof counts) => all.reduce((best, each) => (each[1] > best[1] ? each : best));
+  if (decimal !== ',') return most(counts)[0];
+  const [delimiter, count] = most(counts.slice(1));
+  return count === 0 && counts[0]![1] > 0 ? counts[0]![0] : delimiter;
+}
+
+function noRows(file: string): FormatError {
+  return new FormatError('csv/empty', 'The CSV has no line.', {
+    expected: 'a line with the names of the columns',
+    got: 'nothing',
+    remedy: 'Write the names of the columns into the first line.',
+    place: { file },
+  });
+}
+
+export function notUtf8(file: string, line: number, cause?: unknown): FormatError {
+  return new FormatError('format/not-utf8', 'The text is not UTF-8.', {
+    remedy: 'Write it as UTF-8.',
+    place: { file, line },
+    cause,
+  });
+}
