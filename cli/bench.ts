@@ -16,6 +16,7 @@ import { progress } from '../graph/index.ts';
 import { open } from '../on-node.ts';
 import type { Context } from '../primitives/context.ts';
 import { DeviceLostError, QuadrilleError } from '../primitives/errors.ts';
+import { largestOf } from '../primitives/extremes.ts';
 import type { BenchBackend, BenchOptions } from './bench-arguments.ts';
 import { chooseExperiments, loadExperiments } from './bench-experiments.ts';
 import { counted } from './grouped.ts';
@@ -41,7 +42,7 @@ export async function runBench(options: BenchOptions, surroundings: Surroundings
   if (options.list) return list(experiments, surroundings);
   const plan: MeasurementPlan = { ...options, experiments };
   requireCases(plan);
-  requireRoomForElements(Math.max(...plan.sizes), options.memoryBytes);
+  requireRoomForElements(largestOf(plan.sizes), options.memoryBytes);
   if (drawsCharts(options)) requirePlot();
   const paths = await outputPaths(options);
   const outputs = await stageOutputs([...paths.values()]);
@@ -58,7 +59,7 @@ export async function runBench(options: BenchOptions, surroundings: Surroundings
 }
 
 async function list(experiments: readonly Experiment[], { stdout, signal }: Surroundings): Promise<void> {
-  const width = Math.max(...experiments.map(({ name }) => name.length));
+  const width = largestOf(experiments.map(({ name }) => name.length));
   const lines = experiments.map((one) => `${one.name.padEnd(width)}  ${typesOf(one).join(', ')}\n`);
   await writeToStdout(stdout, lines, signal);
 }
@@ -112,7 +113,9 @@ async function find(plan: MeasurementPlan, options: BenchOptions, surroundings: 
       await measure(plan, candidates, {
         signal,
         advance,
-        rows: (found) => rows.push(...found),
+        rows: (found) => {
+          for (const row of found) rows.push(row);
+        },
         omitted(omission) {
           omissions.push(omission);
           log.note({ code: omission.wrong ? 'bench/wrong' : 'bench/left-out', message: sentenceOf(omission) });
@@ -158,7 +161,7 @@ async function openCandidates(
       if (found.length === 0 && options.peersAsked) {
         log.note({ code: 'bench/no-peer', message: `The peer ${name} is not installed.` });
       }
-      candidates.push(...found);
+      for (const candidate of found) candidates.push(candidate);
     } catch (error) {
       if (!(error instanceof QuadrilleError)) throw error;
       log.note({ code: 'bench/no-peer', message: error.message });

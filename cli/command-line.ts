@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { UsageError } from '../formats/usage-error.ts';
+import { largestOf } from '../primitives/extremes.ts';
 import { suggest } from './suggest.ts';
 
 /** An option of a command. The parser and the help text use this description. */
@@ -164,6 +165,6 @@ export function describe(specs: readonly OptionSpec[]): string {
     const long = value === undefined ? `--${name}` : `--${name} ${value}`;
     return short === undefined ? long : `-${short}, ${long}`;
   });
-  const width = Math.max(...heads.map((head) => head.length));
+  const width = largestOf(heads.map((head) => head.length));
   return specs.map(({ help }, index) => `  ${heads[index]!.padEnd(width)}  ${help}`).join('\n');
 }

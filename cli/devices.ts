@@ -1,5 +1,6 @@
 import type { DeviceEntry, DeviceReport } from '../devices.ts';
 import type { Determinism } from '../primitives/contract/backend.ts';
+import { largestOf } from '../primitives/extremes.ts';
 
 /**
  * Formats the report of `quadrille devices`: a table of devices, explanations of its columns, and remarks on devices.
@@ -64,7 +65,7 @@ function amount(value: number | undefined): string {
 }
 
 function table(rows: readonly (readonly string[])[]): string {
-  const widths = HEADER.map((_, column) => Math.max(...rows.map((cells) => cells[column]!.length)));
+  const widths = HEADER.map((_, column) => largestOf(rows.map((cells) => cells[column]!.length)));
   return rows
     .map((cells) =>
       cells

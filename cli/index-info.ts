@@ -1,5 +1,6 @@
 import { stageOutputs } from '../formats/atomic-write.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
+import { largestOf } from '../primitives/extremes.ts';
 import { grouped } from './grouped.ts';
 import type { InfoOptions } from './index-arguments.ts';
 import { type DrawParts, drawTo } from './index-outputs.ts';
@@ -131,6 +132,6 @@ function textOf(path: string, facts: TreeFacts): string {
         .join(', '),
     ],
   ];
-  const width = Math.max(...rows.map(([what]) => what.length));
+  const width = largestOf(rows.map(([what]) => what.length));
   return rows.map(([what, told]) => `${what.padEnd(width)}  ${told}\n`).join('');
 }

@@ -243,8 +243,10 @@ function noteTaker(log: Log): { readonly all: Note[]; take(notes: readonly Note[
   return {
     all,
     take(notes) {
-      for (const note of notes) log.note(note);
-      all.push(...notes);
+      for (const note of notes) {
+        log.note(note);
+        all.push(note);
+      }
     },
   };
 }

@@ -108,8 +108,10 @@ async function compute<C extends RunContext>(
 ): Promise<ZonalResult> {
   const notes: Note[] = [];
   const take = (met: readonly Note[]): void => {
-    notes.push(...met);
-    for (const note of met) log.note(note);
+    for (const note of met) {
+      notes.push(note);
+      log.note(note);
+    }
   };
   take(unwrittenHistograms(options));
   const reading = parts.readZones(options.zones, {

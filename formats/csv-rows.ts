@@ -1,5 +1,6 @@
 import { quoteName } from '../algorithms/notes.ts';
 import { FormatError, type QuadrilleError } from '../primitives/errors.ts';
+import { largestOf } from '../primitives/extremes.ts';
 import { fileInput, type LayerInput } from './polygon-layers/layer-input.ts';
 
 /** Selects the columns to read from a CSV file, and the handling of unreadable rows. */
@@ -200,7 +201,7 @@ function columnsOf(header: string, reading: Reading): Columns {
   if (missing >= 0) throw missingColumn(reading, numbers[missing]!.join(' or '), names);
   const idAt = find([id ?? 'id']);
   if (id !== undefined && idAt < 0) throw missingColumn(reading, id, names);
-  return { delimiter, numbers: at, id: idAt, min: Math.max(...at, idAt) + 1 };
+  return { delimiter, numbers: at, id: idAt, min: largestOf(at, idAt) + 1 };
 }
 
 function fieldsOf(record: string, delimiter: string): string[] {

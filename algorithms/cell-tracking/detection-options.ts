@@ -1,3 +1,4 @@
+import { largestOf } from '../../primitives/extremes.ts';
 import { anArrayOf, aWhole, aWord, type FieldKinds, optional, where } from '../../primitives/kinds.ts';
 
 export interface GicovOptions {
@@ -58,5 +59,5 @@ export const DEFAULT_RADII: readonly number[] = [8, 10, 12, 14, 16, 18, 20];
 
 /** The smallest margin at which circles, and the neighbours of their pixels, stay inside the frame. */
 export function marginOf(radii: readonly number[]): number {
-  return Math.ceil(Math.max(...radii)) + 2;
+  return Math.ceil(largestOf(radii)) + 2;
 }

@@ -173,8 +173,10 @@ export function createTracks(settings: LinkingSettings): Tracks {
   function end(isOver: (track: Track) => boolean): void {
     const over = live.filter(isOver);
     live = live.filter((track) => !over.includes(track));
-    for (const { row } of over) rows.free(row);
-    lost.push(...over.filter(({ recent }) => recent.length > 0));
+    for (const track of over) {
+      rows.free(track.row);
+      if (track.recent.length > 0) lost.push(track);
+    }
   }
 
   return {
@@ -200,7 +202,9 @@ function createRows() {
     count: () => count,
     take: () => free.pop() ?? count++,
     free: (row: number) => void freed.push(row),
-    settle: () => void free.push(...freed.splice(0).reverse()),
+    settle: () => {
+      while (freed.length > 0) free.push(freed.pop()!);
+    },
   };
 }
 

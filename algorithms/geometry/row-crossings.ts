@@ -64,7 +64,7 @@ export interface RowCrossingsOptions {
 export function rowCrossings(polygons: SnappedPolygons, grid: RasterGrid, options: RowCrossingsOptions): RowCrossings {
   const { shifts, ringSheets } = options;
   const orientation = { northUp: grid.stepY < 0, westward: grid.stepX < 0 };
-  const crossings = createColumns(polygons.column.length * Math.max(1, ...shifts.map(({ length }) => length)));
+  const crossings = createColumns(edgesOfCopies(polygons, shifts));
   for (let zone = 0; zone + 1 < polygons.polygonRings.length; zone++) {
     for (const shift of shifts[zone]!) {
       for (let ring = polygons.polygonRings[zone]!; ring < polygons.polygonRings[zone + 1]!; ring++) {
@@ -73,6 +73,16 @@ export function rowCrossings(polygons: SnappedPolygons, grid: RasterGrid, option
     }
   }
   return trim(crossings);
+}
+
+/** The number of edges of all copies of all zones, including edges that cross no row. */
+function edgesOfCopies({ polygonRings, ringVertices }: SnappedPolygons, shifts: RowCrossingsOptions['shifts']): number {
+  let edges = 0;
+  for (let zone = 0; zone + 1 < polygonRings.length; zone++) {
+    const vertices = ringVertices[polygonRings[zone + 1]!]! - ringVertices[polygonRings[zone]!]!;
+    edges += vertices * shifts[zone]!.length;
+  }
+  return edges;
 }
 
 interface GrowingColumns extends RowCrossings {

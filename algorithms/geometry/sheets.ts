@@ -1,4 +1,5 @@
 import { requireArguments } from '../../primitives/arguments.ts';
+import { largestOf } from '../../primitives/extremes.ts';
 import { anInstance, aPositive, aRecord, type Kind, numbers, optional, someOptions } from '../../primitives/kinds.ts';
 import { type Bounds, boundsOfRings, edgesOfPart, movedEdges, type PartEdges } from './part-edges.ts';
 import { partsOverlap } from './parts-overlap.ts';
@@ -78,7 +79,7 @@ export function sheetsOf(polygons: PartedPolygons, options: SheetOptions = {}): 
       const sheet = sheetOfPart[part]!;
       for (const ring of rings) ringSheets[ring] = sheet === 0 ? polygon : further + sheet;
     }
-    for (let sheets = Math.max(...sheetOfPart); sheets > 0; sheets--) furtherOf.push(polygon);
+    for (let sheets = largestOf(sheetOfPart); sheets > 0; sheets--) furtherOf.push(polygon);
     overlapping.push(polygon);
   }
   if (ringSheets === undefined) return undefined;

@@ -216,7 +216,7 @@ async function sumsByGroup(
       const named = Object.fromEntries(columns.map((column, i) => [`w${pass * width + i}`, column]));
       return weightedHistogram(bin!, count, named, { context });
     });
-    return Object.assign({}, ...passes) as { readonly [name: string]: { lo: Column<'u32'>; hi: Column<'u32'> } };
+    return Object.fromEntries(passes.flatMap((pass) => Object.entries(pass)));
   });
   const read = await context.read(sums).finally(() => context.dispose(sums));
   return weights.map((_, i) => read[`w${i}`] as Sums);

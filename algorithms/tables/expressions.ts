@@ -287,7 +287,7 @@ export function inBox(bounds: { readonly [name: string]: readonly [low: Given, h
     { bounds },
     { bounds: aRecordOf(anArrayOf(anOperand, 'two bounds'), 'a record of bounds') },
   );
-  return and(...Object.entries(bounds).map(([name, [low, high]]) => between(column(name), low, high)));
+  return { kind: 'and', of: Object.entries(bounds).map(([name, [low, high]]) => between(column(name), low, high)) };
 }
 
 /**

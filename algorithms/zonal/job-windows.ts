@@ -12,6 +12,13 @@ const WINDOW_CELLS = 2 ** 24;
  */
 const WINDOW_BYTES = 3 * 2 ** 24;
 
+/**
+ * Windows are halved until counting one takes at most this many bytes of device memory, even if more is allowed. Larger
+ * windows are not faster. A zone takes the bitmap of a whole tile at least, so a window with a million small zones
+ * would take more than a gigabyte.
+ */
+const AMPLE_BYTES = 2 ** 29;
+
 /** Limits on the size of a window. */
 export interface WindowLimits {
   /** Side of a tile in cells. */
@@ -33,7 +40,7 @@ export interface PlannedWindow {
 
 /**
  * Yields the windows of a raster that contain part of a zone, in file order. A window starts as one or more whole
- * blocks. It is halved until it is small enough and counting it takes at most `memoryBytes`. Parts of one block follow
+ * blocks. It is halved until it is small enough. Counting it takes at most `memoryBytes`. Parts of one block follow
  * each other, so that the block is decoded once.
  *
  * @throws OutOfMemoryError `zonal/window-memory-bytes` while iterating, if counting a single tile takes more than
@@ -69,12 +76,12 @@ function* cutLarge(window: Window, max: number, tile: number): Generator<Window>
 function* fitWindow(window: Window, boxes: ZoneBoxes, zones: number, limits: WindowLimits): Generator<WindowPlan> {
   const plan = planWindow(window, boxes, zones, limits.tile);
   const bytes = plan.zones.length === 0 ? 0 : limits.bytesOf(plan);
-  if (bytes <= limits.memoryBytes) {
+  const halves = bytes <= Math.min(AMPLE_BYTES, limits.memoryBytes) ? undefined : halve(window, limits.tile);
+  if (halves === undefined) {
+    if (bytes > limits.memoryBytes) throw tooSmall(limits.memoryBytes, bytes, plan.zones.length);
     yield plan;
     return;
   }
-  const halves = halve(window, limits.tile);
-  if (halves === undefined) throw tooSmall(limits.memoryBytes, bytes, plan.zones.length);
   for (const half of halves) yield* fitWindow(half, boxes, zones, limits);
 }
 

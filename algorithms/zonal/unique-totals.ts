@@ -76,6 +76,7 @@ function mergeRows(a: UniqueRows, b: UniqueRows): UniqueRows {
     count[out] = (order <= 0 ? a.count[i++]! : 0) + (order >= 0 ? b.count[j++]! : 0);
     out++;
   }
+  if (out === max) return { zone, value, count };
   return { zone: zone.slice(0, out), value: value.slice(0, out), count: count.slice(0, out) };
 }
 

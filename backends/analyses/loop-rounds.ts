@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import type { IrFunction, Local, Operand, OperationName, Statement } from '../../primitives/ir/ir.ts';
 import { type ValueRange, wholeRange } from './value-ranges.ts';
 
@@ -29,7 +30,7 @@ export function maxRounds(loop: Loop, fn: IrFunction, locals: Locals): number {
     comparisons.map((comparison) => passes(loop, fn, locals, place, comparison)),
   );
   // The 1 counts the last round, which starts before its comparison fails.
-  const max = Math.min(loop.rounds ?? Number.POSITIVE_INFINITY, 1 + Math.min(Number.POSITIVE_INFINITY, ...counted));
+  const max = Math.min(loop.rounds ?? Number.POSITIVE_INFINITY, 1 + smallestOf(counted));
   return max < NO_BOUND ? max : Number.POSITIVE_INFINITY;
 }
 
@@ -135,12 +136,12 @@ function passesOf(
   if (steps.every((step) => step > 0) && (name === 'lt' || name === 'le')) {
     const end = bound.max + (name === 'le' ? 1 : 0);
     const wraps = end - 1 + all > whole.max;
-    return wraps ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil((end - start.min) / Math.min(...steps)));
+    return wraps ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil((end - start.min) / smallestOf(steps)));
   }
   if (steps.every((step) => step < 0) && (name === 'gt' || name === 'ge')) {
     const end = bound.min - (name === 'ge' ? 1 : 0);
     const wraps = end + 1 + all < whole.min;
-    return wraps ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil((start.max - end) / -Math.max(...steps)));
+    return wraps ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil((start.max - end) / -largestOf(steps)));
   }
   return Number.POSITIVE_INFINITY;
 }

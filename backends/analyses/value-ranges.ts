@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import type { Literal, Operand, Operation, ScalarType } from '../../primitives/ir/ir.ts';
 
 /** An interval that contains all possible values of an integer. Its bounds are plain numbers, never wrapped. */
@@ -97,5 +98,5 @@ function rangeOfUnsigned(name: Operation['name'], a: ValueRange, b: ValueRange):
 
 function products(a: ValueRange, b: ValueRange): ValueRange {
   const corners = [a.min * b.min, a.min * b.max, a.max * b.min, a.max * b.max];
-  return { min: Math.min(...corners), max: Math.max(...corners) };
+  return { min: smallestOf(corners), max: largestOf(corners) };
 }

@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import { entryOf, type IrFunction, type Module, type Operand, type Statement } from '../../primitives/ir/ir.ts';
 import { variablesSet } from '../../primitives/ir/visit.ts';
 
@@ -183,7 +184,7 @@ function remainders(a: IndexInterval, by: IndexInterval): IndexInterval {
 
 function products(a: IndexInterval, b: IndexInterval): IndexInterval {
   const corners = [a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi];
-  return wrapped(Math.min(...corners), Math.max(...corners));
+  return wrapped(smallestOf(corners), largestOf(corners));
 }
 
 function either(a: IndexInterval, b: IndexInterval): IndexInterval {

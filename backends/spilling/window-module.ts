@@ -1,3 +1,4 @@
+import { largestOf } from '../../primitives/extremes.ts';
 import { accessPatterns, indexLocals } from '../../primitives/ir/access-patterns.ts';
 import type { IrFunction, Local, Module, Operand, OperationName, Statement, Uniform } from '../../primitives/ir/ir.ts';
 import { createVariants } from '../../primitives/ir/memo.ts';
@@ -149,10 +150,17 @@ function createShifter(
 }
 
 function largestId({ parameters, body }: IrFunction): number {
-  let largest = Math.max(-1, ...parameters.map(({ id }) => id));
+  let largest = largestOf(
+    parameters.map(({ id }) => id),
+    -1,
+  );
   visitStatements(body, (statement) => {
     if ('local' in statement) largest = Math.max(largest, statement.local.id);
-    if (statement.kind === 'call') largest = Math.max(largest, ...statement.results.map(({ id }) => id));
+    if (statement.kind === 'call')
+      largest = largestOf(
+        statement.results.map(({ id }) => id),
+        largest,
+      );
   });
   return largest;
 }

@@ -151,7 +151,7 @@ function createBackend(
     max: keptKernels,
     onForget: (values) => {
       forgettings++;
-      for (const { functions } of values) forgotten.push(...functions);
+      for (const { functions } of values) for (const each of functions) forgotten.push(each);
     },
   });
   const counters: Counters = {

@@ -1,3 +1,4 @@
+import { smallestOf } from '../../primitives/extremes.ts';
 import type { Row } from './bench.ts';
 
 /** Prints one Markdown table for each kind of work and timing, with a row per library and a column per size. */
@@ -25,7 +26,7 @@ function cellOf(row: Row, rows: readonly Row[]): string {
   const { n, ms, bytes } = row;
   const rate = bytes === undefined || n === 1 ? '' : `, ${(bytes / ms / 1e6).toFixed(1)} GB/s`;
   const ours = rows.filter((each) => each.n === n && isOurs(each)).map((each) => each.ms);
-  const ratio = isOurs(row) || ours.length === 0 ? '' : ` (${(ms / Math.min(...ours)).toFixed(2)})`;
+  const ratio = isOurs(row) || ours.length === 0 ? '' : ` (${(ms / smallestOf(ours)).toFixed(2)})`;
   return `${ms.toFixed(ms < 10 ? 4 : 1)}${rate}${ratio}`;
 }
 

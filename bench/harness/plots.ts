@@ -1,5 +1,6 @@
 import { loadPlot } from '../../formats/plot-packages.ts';
 import { escapeXml, HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/page.ts';
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import { drawPanels, type Panel, type PanelPoint } from '../shared/panels.ts';
 import { type Row, rateOf } from './row.ts';
 import { byCase, digits, sizeText } from './tables.ts';
@@ -112,7 +113,7 @@ export async function ratioPlot(rows: readonly Row[]): Promise<string> {
   const { axisX, axisY, text: label, plot, rect, ruleX } = Plot;
   const height = bars.length * BAR_HEIGHT + 50;
   const ends = bars.flatMap(({ low, high }) => [low, high]);
-  const [low, high] = [Math.min(0.5, ...ends) / 1.3, Math.max(2, ...ends) * 1.3];
+  const [low, high] = [smallestOf(ends, 0.5) / 1.3, largestOf(ends, 2) * 1.3];
   const chart = plot({
     document,
     width: WIDTH - 2 * MARGIN,

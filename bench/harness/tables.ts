@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import type { MachineFacts } from './machine.ts';
 import type { Omission } from './measure.ts';
 import { type Row, rateOf, type Spread } from './row.ts';
@@ -97,7 +98,7 @@ export function byCase(rows: readonly Row[]): CaseRows[] {
 /** A row's time divided by the time of the fastest backend in the same case; undefined without a backend. */
 export function timesOurs(row: Row, alike: readonly Row[]): number | undefined {
   const ours = alike.filter(({ kind }) => kind === 'backend').map(({ time }) => time.median);
-  return ours.length === 0 ? undefined : row.time.median / Math.min(...ours);
+  return ours.length === 0 ? undefined : row.time.median / smallestOf(ours);
 }
 
 /** A time with its unit and three significant digits, such as `1.25 ms`. */
@@ -154,7 +155,7 @@ export function tableCells(rows: readonly Row[]): string[][] {
 /** The rows as a Markdown table. */
 export function resultsTable(rows: readonly Row[]): string {
   const cells = tableCells(rows);
-  const widths = HEADER.map((_, column) => Math.max(...cells.map((line) => line[column]!.length)));
+  const widths = HEADER.map((_, column) => largestOf(cells.map((line) => line[column]!.length)));
   const line = (values: readonly string[]): string =>
     `| ${values.map((value, column) => value.padEnd(widths[column]!)).join(' | ')} |\n`;
   const [head, ...body] = cells;

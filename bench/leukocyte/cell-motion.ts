@@ -205,7 +205,8 @@ function replaceLeavers(lanes: Lane[], count: number, gap: number, make: () => L
   let present = 0;
   for (const lane of lanes) {
     const staying = lane.cells.filter((cell) => cell.at <= lane.length);
-    lane.cells.splice(0, Infinity, ...staying);
+    lane.cells.length = 0;
+    for (const cell of staying) lane.cells.push(cell);
     present += staying.length;
   }
   const open = lanes.filter(({ cells }) => cells.every((cell) => cell.at >= gap));

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { type TrackingOptions, trackFrame } from '../../algorithms/cell-tracking/index.ts';
 import { open } from '../../on-node.ts';
 import type { OpenOptions } from '../../open.ts';
+import { largestOf } from '../../primitives/extremes.ts';
 import { type PeerCell, type PeerWindow, runLeukocyte } from '../peers/leukocyte.ts';
 import { machine } from '../shared/compare-input.ts';
 import { type CellWindow, columnsOfCells, type GivenCells, givenCells, windowsOf } from './tracked-cells.ts';
@@ -57,7 +58,7 @@ async function compare(seed: number, folder: string): Promise<void> {
   }, 0);
   const snakes = snakeDifferences(same, ours, windows);
   const [roundApart, atSameRound] = await stopsApart(given, same, ours, windows);
-  const snaxel = Math.max(...snakes);
+  const snaxel = largestOf(snakes);
   worst.field = Math.max(worst.field, field);
   worst.rounds = Math.max(worst.rounds, rounds);
   worst.snake = Math.max(worst.snake, snaxel);
@@ -67,7 +68,7 @@ async function compare(seed: number, folder: string): Promise<void> {
   const row = [
     ...[seed, windows.length, scientific(field)],
     ...[mean(ours.rounds), mean(own.map(({ rounds }) => rounds)), `${(100 * rounds).toFixed(2)} %`],
-    ...[snaxel, Math.max(...snakeDifferences(own, ours, windows))].map(scientific),
+    ...[snaxel, largestOf(snakeDifferences(own, ours, windows))].map(scientific),
     ...[roundApart, scientific(atSameRound)],
   ];
   console.log(`| ${row.join(' | ')} |`);
@@ -99,7 +100,7 @@ function snakeDifferences(theirs: readonly PeerCell[], ours: OurCells, windows: 
   return theirs.map(({ x, y, radii }, c) => {
     const { left, top } = windows[c]!;
     const snaxels = Array.from(radii, (radius, k) => Math.abs(radius - ours.radii[c * radii.length + k]!));
-    return Math.max(Math.hypot(ours.x[c]! - left - x, ours.y[c]! - top - y), ...snaxels);
+    return largestOf(snaxels, Math.hypot(ours.x[c]! - left - x, ours.y[c]! - top - y));
   });
 }
 
@@ -123,7 +124,7 @@ async function stopsApart(
       differences[c] = Math.min(differences[c]!, snakeDifferences(theirs, there, windows)[c]!);
     }
   }
-  return [apart.length, Math.max(...differences)];
+  return [apart.length, largestOf(differences)];
 }
 
 /**

@@ -4,6 +4,7 @@ import { isWithin, spreadOf } from '../../algorithms/cell-tracking/gicov.ts';
 import { detectPeaks, type Frame, gicov } from '../../algorithms/cell-tracking/index.ts';
 import { disc, MIDDLE, peakAt } from '../../algorithms/cell-tracking/peaks.ts';
 import { packSlopes } from '../../algorithms/cell-tracking/slopes.ts';
+import { largestOf } from '../../primitives/extremes.ts';
 import {
   array,
   bool,
@@ -49,7 +50,7 @@ export function detectionLadder(context: Context, host: CellVideoFrame['frame'])
   const grey = context.column(host.grey) as Column<'u32'>;
   const frame: Frame = { width, height, grey };
   const tables = circleTables(DEFAULT_RADII, POINTS, width);
-  const margin = Math.ceil(Math.max(...DEFAULT_RADII)) + 2;
+  const margin = Math.ceil(largestOf(DEFAULT_RADII)) + 2;
   const place = { width, height, margin };
   const expected = plainPeaks(host, { radii: DEFAULT_RADII, points: POINTS, dilation: DILATION, threshold: THRESHOLD });
 

@@ -1,4 +1,5 @@
 import { circleTables, WEIGHT_BITS } from '../../algorithms/cell-tracking/circles.ts';
+import { largestOf } from '../../primitives/extremes.ts';
 import type { CellVideoFrame } from './cell-video.ts';
 
 /**
@@ -44,7 +45,7 @@ function plainScores(frame: CellVideoFrame['frame'], { radii, points, threshold 
   ) as [Int32Array, Int32Array];
   const min = f((threshold ** 2 * points ** 2) / (points - 1));
   const [inverse, unit] = [f(1 / points), f((points - 1) / points ** 2)];
-  const margin = Math.ceil(Math.max(...radii)) + 2;
+  const margin = Math.ceil(largestOf(radii)) + 2;
   const [score, radius] = [new Float32Array(width * height), new Float32Array(width * height)];
   for (let y = margin; y < height - margin; y++) {
     for (let cell = y * width + margin; cell < (y + 1) * width - margin; cell++) {

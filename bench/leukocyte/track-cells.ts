@@ -5,6 +5,7 @@ import {
   type TrackedFrame,
   trackCells,
 } from '../../algorithms/cell-tracking/index.ts';
+import { smallestOf } from '../../primitives/extremes.ts';
 import { machine } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
@@ -113,7 +114,7 @@ async function reportAccuracy(): Promise<void> {
     const column = (of: (one: (typeof found)[number]) => number, digits: number) => {
       const all = found.map(of);
       const mean = all.reduce((a, b) => a + b) / all.length;
-      return `${mean.toFixed(digits)} (${Math.min(...all).toFixed(digits)})`;
+      return `${mean.toFixed(digits)} (${smallestOf(all).toFixed(digits)})`;
     };
     const off = spread(found.map(({ error }) => error)).median.toFixed(2);
     const shares = [column(({ f1 }) => f1, 3), off, column(({ whole }) => whole, 3), column(({ recall }) => recall, 3)];

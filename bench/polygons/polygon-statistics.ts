@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
@@ -59,7 +60,7 @@ function addPolygons(tally: Tally, { polygonRings, ringVertices, x, y }: GridPol
     tally.polygons++;
     tally.vertices += end - start;
     tally.holes += polygonRings[polygon + 1]! - polygonRings[polygon]! - 1;
-    tally.wide += Math.max(...columns) - Math.min(...columns) > 32 ? 1 : 0;
+    tally.wide += largestOf(columns) - smallestOf(columns) > 32 ? 1 : 0;
     tally.area += area;
     tally.squares += area * area;
   }

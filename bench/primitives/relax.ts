@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { FIELD_BITS } from '../../algorithms/cell-tracking/field-units.ts';
 import { flowChange, flowStep } from '../../algorithms/cell-tracking/flow.ts';
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import {
   bool,
   type Column,
@@ -205,7 +206,7 @@ async function compare(name: string, task: Task, grids: number): Promise<void> {
   const expected = plain(task, state, image, grids);
   const alone = performance.now() - from;
   requireSame(name, bytes as Cells, expected.state, rounds as Uint32Array, expected.rounds);
-  const max = Math.max(...expected.rounds);
+  const max = largestOf(expected.rounds);
   const mean = expected.rounds.reduce((sum, each) => sum + each, 0) / grids;
   const device = await deviceTime(replay);
   const fastest = device ?? played;
@@ -289,7 +290,7 @@ function windows(grids: number): { readonly state: Float32Array; readonly image:
         seen[Math.min(HEIGHT - 1, Math.max(0, y + dy)) * WIDTH + Math.min(WIDTH - 1, Math.max(0, x + dx))]!;
       return Math.hypot(at(1, 0) - at(-1, 0), at(0, 1) - at(0, -1)) / 2;
     });
-    const [min, max] = [Math.min(...steep), Math.max(...steep)];
+    const [min, max] = [smallestOf(steep), largestOf(steep)];
     image.set(
       steep.map((value) => (value - min) / (max - min)),
       g * CELLS,

@@ -9,6 +9,7 @@ import { fileElements } from '../../formats/file-elements.ts';
 import { open } from '../../on-node.ts';
 import type { OpenOptions } from '../../open.ts';
 import type { Context } from '../../primitives/context.ts';
+import { largestOf } from '../../primitives/extremes.ts';
 import { machine } from '../shared/compare-input.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
@@ -50,7 +51,7 @@ await using context = await open({ backend, adapter, spill: options.spill === 't
 const isGpu = context.backend.name === 'webgpu';
 const sizes = options.mib.split(',').map((mib) => Number(mib) * MIB);
 const fileBytes = Number(options['file-mib']) * MIB;
-const floor = isGpu ? await gpuFloor(Math.max(...sizes, fileBytes)) : hostFloor(Math.max(...sizes, fileBytes));
+const floor = isGpu ? await gpuFloor(largestOf(sizes, fileBytes)) : hostFloor(largestOf(sizes, fileBytes));
 console.log(`${machine()}; ${context.backend.name}, ${ROUNDS} rounds, medians; GB/s\n`);
 console.log(
   '| transfer | MiB | ours, GB/s | fastest possible, GB/s | ours ÷ fastest |\n| --- | --- | --- | --- | --- |',

@@ -75,7 +75,7 @@ for (const n of sizes) {
 }
 if (wanted.has('transfers')) await measureTransfers(bench);
 
-rows.push(...peerRows);
+for (const row of peerRows) rows.push(row);
 printTables(rows);
 for (const difference of differences(rows)) {
   console.error(difference);

@@ -2,6 +2,7 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { Context } from '../../primitives/context.ts';
+import { smallestOf } from '../../primitives/extremes.ts';
 import * as q from '../../primitives/index.ts';
 import { plainComposed } from '../experiments/plain-composed.ts';
 import { plainPrimitives } from '../experiments/plain-primitives.ts';
@@ -205,7 +206,7 @@ function ratiosOf(others: readonly number[], own: readonly number[]): string[] {
   if (others.length === 0) return ['', ''];
   const ratios = sorted(others.map((time, round) => time / own[round]!));
   const [low, median, high] = [0.25, 0.5, 0.75].map((part) => ratios[Math.floor(part * ratios.length)]!.toFixed(2));
-  return [`${median} (${low} … ${high})`, (Math.min(...others) / Math.min(...own)).toFixed(2)];
+  return [`${median} (${low} … ${high})`, (smallestOf(others) / smallestOf(own)).toFixed(2)];
 }
 
 function line(...cells: readonly string[]): void {

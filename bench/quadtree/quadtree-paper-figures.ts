@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import { median } from '../shared/compare-input.ts';
 import { type Panel, type PanelPoint, shortNumber } from '../shared/panels.ts';
 import { DEPTH_FIRST, PASSAGES, WHOLE } from './quadtree-decompose.ts';
@@ -116,7 +117,7 @@ export const FIGURES: readonly Figure[] = [
     panels: (points) => {
       const decomposed = only(points, 'decompose');
       return namesBut(decomposed, SERIAL).map((name) => {
-        const min = Math.min(...decomposed.filter((point) => point.name === name).map(({ x }) => x));
+        const min = smallestOf(decomposed.filter((point) => point.name === name).map(({ x }) => x));
         const own = decomposed.filter((point) => point.name === name && point.x === min);
         const groups = [...new Set(own.map(({ group }) => group))];
         const lines = own.map(
@@ -246,7 +247,7 @@ function times(factors: readonly number[]): string {
 }
 
 function range(values: readonly number[]): string {
-  const [low, high] = [Math.min(...values), Math.max(...values)].map((value) =>
+  const [low, high] = [smallestOf(values), largestOf(values)].map((value) =>
     value >= 100 ? value.toFixed(0) : value.toPrecision(2),
   );
   return low === high ? low! : `${low} to ${high}`;

@@ -1,6 +1,7 @@
 import { descend, enclose } from '../../algorithms/quadrants/descend.ts';
 import { uploadEdges } from '../../algorithms/quadrants/edges.ts';
 import { DOMAIN_BITS, type DomainPolygons, placeInDomain, WORLD } from '../../algorithms/quadrants/index.ts';
+import { largestOf } from '../../primitives/extremes.ts';
 import type { Context } from '../../primitives/index.ts';
 import { timed } from '../shared/compare-input.ts';
 import type { Bench } from './quadtree-experiment.ts';
@@ -24,7 +25,7 @@ export interface Step {
 export async function measureSteps({ context, map, groups, levels, rounds, record }: Bench): Promise<void> {
   if (context === undefined) return;
   for (const { name, polygons } of [...groups, { name: 'all', polygons: map }]) {
-    const steps = await followSteps(context, placeInDomain(polygons, WORLD), Math.max(...levels), rounds);
+    const steps = await followSteps(context, placeInDomain(polygons, WORLD), largestOf(levels), rounds);
     for (const { passages, leaves, seconds } of steps) {
       record({ experiment: 'steps', group: name, method: 'passages', x: passages, found: leaves, seconds });
     }

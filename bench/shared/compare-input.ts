@@ -2,6 +2,7 @@ import { cpus, loadavg } from 'node:os';
 import type { CrossComparison } from '../../algorithms/cross-compare/cross-comparison.ts';
 import { openResultSet } from '../../formats/result-sets/open-result-set.ts';
 import type { ResultSet } from '../../formats/result-sets/result-set.ts';
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 
 /** Two opened folders of tiles, one per result set. */
 export interface SetPair {
@@ -43,7 +44,7 @@ export function median(values: readonly number[]): number {
 
 /** The median as text, with minimum and maximum in brackets. */
 export function spread(values: readonly number[], digits = 2): string {
-  const all = [median(values), Math.min(...values), Math.max(...values)].map((value) => value.toFixed(digits));
+  const all = [median(values), smallestOf(values), largestOf(values)].map((value) => value.toFixed(digits));
   return `${all[0]} (${all[1]}–${all[2]})`;
 }
 

@@ -1,6 +1,8 @@
+import { largestOf } from '../../primitives/extremes.ts';
+
 /** The lines of a Markdown table; its first row is the header. Cells are padded to the width of their column. */
 export function tableLines(rows: readonly (readonly string[])[]): string[] {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const widths = rows[0]!.map((_, column) => largestOf(rows.map((row) => row[column]!.length)));
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
   const [head, ...body] = rows;

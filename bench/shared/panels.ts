@@ -1,5 +1,6 @@
 import { loadPlot, type Plotting } from '../../formats/plot-packages.ts';
 import { escapeXml, HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/page.ts';
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 
 /** One diagram with a logarithmic y axis; points with the same name have the same colour. */
 export interface Panel {
@@ -117,11 +118,12 @@ function drawPanel(panel: Panel, names: readonly string[], width: number, { Plot
  * at most two powers.
  */
 function levelsOf(points: readonly PanelPoint[]): number[] {
-  const [low, high] = [Math.min, Math.max].map((end) => end(...points.map(({ y }) => y))) as [number, number];
+  const values = points.map(({ y }) => y);
+  const [low, high] = [smallestOf(values), largestOf(values)];
   const steps = high / low > 100 ? [1] : [1, 2, 5];
   const all: number[] = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
-    all.push(...steps.map((step) => Number(`${step}e${power}`)));
+    for (const step of steps) all.push(Number(`${step}e${power}`));
   }
   return all.slice(
     all.findLastIndex((level) => level <= low),

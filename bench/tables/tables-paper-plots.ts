@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { smallestOf } from '../../primitives/extremes.ts';
 import { tableLines } from '../shared/markdown-table.ts';
 import { drawPanels, type Panel } from '../shared/panels.ts';
 import type { MeasuredLists, MeasuredTables } from './tables-paper-measured.ts';
@@ -88,10 +89,10 @@ function operationLines({ label, records, operations }: MeasuredTables): string[
 
 function listLines({ label, cells, lists }: MeasuredTables): string[] {
   const ways = Object.keys(lists[0]!.milliseconds);
-  const lost = lists.map((each) => Math.min(...pyramids(each)) / each.milliseconds[SCAN]!);
+  const lost = lists.map((each) => smallestOf(pyramids(each)) / each.milliseconds[SCAN]!);
   const times = (value: number): string => `${value.toFixed(1)} times`;
   return [
-    `**Here**, ${label}: the better pyramid takes ${times(lost[0]!)} as long as the scan where all ${cells.toLocaleString('en')} cells are active, ${times(lost.at(-1)!)} where ${lists.at(-1)!.active} are, and ${times(Math.min(...lost))} at best. Milliseconds:`,
+    `**Here**, ${label}: the better pyramid takes ${times(lost[0]!)} as long as the scan where all ${cells.toLocaleString('en')} cells are active, ${times(lost.at(-1)!)} where ${lists.at(-1)!.active} are, and ${times(smallestOf(lost))} at best. Milliseconds:`,
     '',
     ...tableLines([
       ['active', ...ways, 'better pyramid by the scan'],

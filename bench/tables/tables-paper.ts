@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import * as t from '../../algorithms/tables/index.ts';
+import { smallestOf } from '../../primitives/extremes.ts';
 import { activeOf, byPyramid, byScan, cellsOf, type PointLister } from '../experiments/point-lists.ts';
 import { machine } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
@@ -131,5 +132,5 @@ async function inTurns(ways: { readonly [name: string]: () => unknown }): Promis
       if (round >= 0) times.push(performance.now() - from);
     }
   }
-  return Object.fromEntries(taken.map(([name, times]) => [name, Math.min(...times)]));
+  return Object.fromEntries(taken.map(([name, times]) => [name, smallestOf(times)]));
 }

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Cells, Window } from '../../algorithms/geometry/raster.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../../formats/index.ts';
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import { inflateAlone } from './inflate-alone.ts';
 import { gridOf, terrain } from './terrain.ts';
 
@@ -88,7 +89,7 @@ async function measureFile(name: string, command: string): Promise<void> {
     }
     if (job !== 'bins') await requireAgreement();
     const ratios = loop.map(({ seconds }, round) => seconds / ours[round]!.seconds);
-    const peak = Math.max(...ours.map(({ bytes }) => bytes)) / 1e6;
+    const peak = largestOf(ours.map(({ bytes }) => bytes)) / 1e6;
     const both = [shown(loop), cpuOf(loop), shown(ours), cpuOf(ours), median(ratios).toFixed(2)];
     const columns = [name, megabytes, job, ...both, peak.toFixed(0), median(inflating).toFixed(2)];
     console.log(`| ${columns.join(' | ')} |`);
@@ -193,5 +194,5 @@ function cpuOf(runs: readonly Run[]): string {
 
 function shown(runs: readonly Run[]): string {
   const seconds = runs.map((run) => run.seconds);
-  return `${median(seconds).toFixed(2)} (${Math.min(...seconds).toFixed(2)} … ${Math.max(...seconds).toFixed(2)})`;
+  return `${median(seconds).toFixed(2)} (${smallestOf(seconds).toFixed(2)} … ${largestOf(seconds).toFixed(2)})`;
 }

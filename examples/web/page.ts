@@ -85,15 +85,14 @@ const TITLES: Record<(typeof STEPS)[number] | 'draw', string> = {
 function showSteps(times: StepTimes | undefined): void {
   const all = [...STEPS.map((step) => [step, times?.[step]] as const), ['draw', drawn.median()] as const];
   const longest = Math.max(...all.map(([, ms]) => ms ?? 0));
-  element('steps').replaceChildren(
-    ...all.map(([step, milliseconds]) => {
-      const bar = document.createElement('meter');
-      bar.max = longest || 1;
-      bar.value = milliseconds ?? 0;
-      bar.ariaLabel = TITLES[step];
-      return rowOf([TITLES[step], format(milliseconds), bar]);
-    }),
-  );
+  const bars = all.map(([step, milliseconds]) => {
+    const bar = document.createElement('meter');
+    bar.max = longest || 1;
+    bar.value = milliseconds ?? 0;
+    bar.ariaLabel = TITLES[step];
+    return rowOf([TITLES[step], format(milliseconds), bar]);
+  });
+  element('steps').replaceChildren(...bars);
 }
 
 function rowOf([title, ...cells]: readonly [string, ...(string | HTMLElement)[]]): HTMLTableRowElement {

@@ -77,7 +77,7 @@ async function openFolder(path: string, options: ResultSetOptions): Promise<Resu
   for (const name of chosen) {
     const listed = await listTiles(join(path, name), format, `${stemOf(name)}/`, options);
     for (const tile of listed.tiles) tiles.push(tile);
-    notes.push(...listed.notes);
+    for (const note of listed.notes) notes.push(note);
   }
   return { path, format, tiles: inOrder(tiles, path), notes };
 }

@@ -14,7 +14,7 @@ import { noteOnce } from './video-notes.ts';
 export async function openPngFolder(folder: string, channel: VideoChannel): Promise<VideoReader> {
   const { names, notes } = await listFrames(folder);
   const first = await readFrame(folder, names, 0, channel);
-  notes.push(...first.notes);
+  for (const note of first.notes) notes.push(note);
   return {
     ...{ format: 'png', width: first.width, height: first.height, bits: first.bits, frameCount: names.length, notes },
     ...{ frameRate: undefined, pixelSize: undefined },

@@ -34,7 +34,8 @@ export async function openTiff(bytes: ByteSource, channel: VideoChannel): Promis
     // the first one without gaps.
     const isContiguous = count === 1 && others === 0 && (metadata.images ?? 1) > 1 && isPlain(page);
     const frameCount = isContiguous ? metadata.images : count;
-    notes.push(...page.notes, ...othersNote(others), ...countNote(metadata.images, frameCount));
+    const further = [...page.notes, ...othersNote(others), ...countNote(metadata.images, frameCount)];
+    for (const note of further) notes.push(note);
     return { root, page, metadata, notes, isContiguous, frameCount };
   }
 }

@@ -1,4 +1,5 @@
 import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
+import { largestOf } from '../../primitives/extremes.ts';
 import type { Plotting } from '../plot-packages.ts';
 import { type BarSet, barsOf } from './bars.ts';
 import { type Colors, meanText } from './colors.ts';
@@ -90,7 +91,7 @@ function drawBars(
     marginLeft: 40,
     marginRight: 2,
     x: { domain: [bars.low, bars.high], label: null, inset: 1 },
-    y: { domain: [0, Math.max(...rects.map(({ height }) => height))], label: null },
+    y: { domain: [0, largestOf(rects.map(({ height }) => height))], label: null },
     // If there is only one column, padding would only make the column narrower.
     fx: { axis: null, paddingInner: columns === 1 ? 0 : 0.14, paddingOuter: 0 },
     fy: { axis: null, paddingInner: rows === 1 ? 0 : above / (barHeight + above), paddingOuter: 0 },

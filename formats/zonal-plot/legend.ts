@@ -1,3 +1,4 @@
+import { largestOf } from '../../primitives/extremes.ts';
 import { type Colors, isScale, meanText } from './colors.ts';
 import { HAIRLINE, MUTED, NO_DATA, niceStep, niceTicks, px, text, valueText } from './page.ts';
 
@@ -40,7 +41,7 @@ function bars(means: Float64Array, { low, high, colorOf }: Colors, left: number)
     const share = Math.min(1, Math.max(0, (mean - low) / (high - low)));
     counts[Math.min(BARS - 1, Math.floor(share * BARS))]! += 1;
   }
-  const max = Math.max(1, ...counts);
+  const max = largestOf(counts, 1);
   const width = RAMP_WIDTH / BARS;
   return counts
     .map((count, bar) => {

@@ -1,6 +1,7 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
+import { largestOf } from '../../primitives/extremes.ts';
 import { type Colors, meanText } from './colors.ts';
 import { intersectionOf, type MapExtent, moved, ringExtents, unionOf } from './extent.ts';
 import { unrollLongitudes } from './longitudes.ts';
@@ -54,7 +55,7 @@ export function drawMap(
   );
   const below = insets.length === 0 ? [] : placeInRow(insets, drawn.slice(1), mainFrame.height + GAP);
   return {
-    height: mainFrame.height + (insets.length === 0 ? 0 : GAP + Math.max(...insets.map(({ height }) => height))),
+    height: mainFrame.height + (insets.length === 0 ? 0 : GAP + largestOf(insets.map(({ height }) => height))),
     svg: [placed(drawn[0]!.svg, (width - mainFrame.width) / 2, 0), ...below].join('\n'),
     showsNoData: drawn.some(({ showsNoData }) => showsNoData),
     insets: insets.length,

@@ -1,4 +1,5 @@
 import { requireArguments } from '../../primitives/arguments.ts';
+import { largestOf } from '../../primitives/extremes.ts';
 import {
   aGraphShape,
   type DrawOptions,
@@ -89,7 +90,7 @@ function widthOf(lines: readonly string[]): number {
     for (const character of line) ems += /[\u2E80-\uFFFF]|[^\0-\uFFFF]/u.test(character) ? 1.05 : 0.57;
     return ems * size;
   });
-  return Math.max(90, Math.ceil(Math.max(...widths) + 2 * PADDING));
+  return Math.max(90, Math.ceil(largestOf(widths) + 2 * PADDING));
 }
 
 const ROUNDED: ReadonlySet<NodeKind> = new Set<NodeKind>(['source', 'sink']);

@@ -1,3 +1,4 @@
+import { largestOf } from '../../primitives/extremes.ts';
 import type { Trace, TraceMark } from '../definition/shape.ts';
 import { fullnessOf, utilisationOf } from '../reports/timeline.ts';
 import { SIDE_COLOURS } from './draw-svg.ts';
@@ -39,7 +40,7 @@ export function drawOccupancy(trace: Trace): string {
   const rows = edges.map((name, row) => {
     const { mean, peak } = fullnessOf(trace, name, SLICES);
     const { items } = trace.shape.edges[names.indexOf(name)]!.capacity;
-    const max = Number.isFinite(items) ? items : Math.max(1, ...peak);
+    const max = Number.isFinite(items) ? items : largestOf(peak, 1);
     const top = row * ROW;
     return [
       rowLabel(`→ ${name}`, `of ${formatCount(items)}`, top),

@@ -1,3 +1,5 @@
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+
 /** A graph to lay out: boxes with their sizes, and edges between boxes. An edge names a box by its index. */
 export interface LayoutInput {
   readonly boxes: readonly { readonly width: number; readonly height: number }[];
@@ -43,7 +45,7 @@ interface LayoutCell {
 export function layeredLayout({ boxes, edges, gapX, gapY }: LayoutInput): Layout {
   if (boxes.length === 0) return { width: 0, height: 0, boxes: [], edges: [] };
   const layerOf = layersOf(boxes.length, edges);
-  const layers: LayoutCell[][] = Array.from({ length: Math.max(...layerOf) + 1 }, () => []);
+  const layers: LayoutCell[][] = Array.from({ length: largestOf(layerOf) + 1 }, () => []);
   const cells = boxes.map(({ height }, box) => {
     const cell: LayoutCell = { height, box, left: [], right: [], y: 0 };
     layers[layerOf[box]!]!.push(cell);
@@ -53,13 +55,11 @@ export function layeredLayout({ boxes, edges, gapX, gapY }: LayoutInput): Layout
   const ordered = inFewestCrossings(layers);
   placeVertically(ordered, gapY);
 
-  const widths = ordered.map((layer) =>
-    Math.max(...layer.map(({ box }) => (box === undefined ? 0 : boxes[box]!.width))),
-  );
+  const widths = ordered.map((layer) => largestOf(layer.map(({ box }) => (box === undefined ? 0 : boxes[box]!.width))));
   const lefts = widths.map((_, i) => widths.slice(0, i).reduce((sum, width) => sum + width + gapX, 0));
   const placed = ordered.flat();
-  const origin = Math.min(...placed.map(({ y, height }) => y - height / 2));
-  const bottom = Math.max(...placed.map(({ y, height }) => y + height / 2));
+  const origin = smallestOf(placed.map(({ y, height }) => y - height / 2));
+  const bottom = largestOf(placed.map(({ y, height }) => y + height / 2));
   const columnOf = new Map(ordered.flatMap((layer, i) => layer.map((cell) => [cell, i] as const)));
 
   const corner = (cell: LayoutCell, box: number): Point => {
@@ -121,7 +121,7 @@ function layersOf(count: number, edges: LayoutInput['edges']): number[] {
   }
   for (let box = 0; box < count; box++) {
     const next = forward.filter(([from]) => from === box).map(([, to]) => layer[to]!);
-    if (layer[box] === 0 && next.length > 0) layer[box] = Math.min(...next) - 1;
+    if (layer[box] === 0 && next.length > 0) layer[box] = smallestOf(next) - 1;
   }
   return layer;
 }

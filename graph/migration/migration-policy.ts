@@ -1,4 +1,5 @@
 import { GraphError } from '../../primitives/errors.ts';
+import { smallestOf } from '../../primitives/extremes.ts';
 import { aNumber, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import type { Occupancy } from '../run/channel.ts';
 
@@ -212,7 +213,7 @@ function finishTimes(waiting: readonly number[], moved: ReadonlySet<number>, hom
   const free = Array.from({ length: home.lanes }, (_, lane) => (home.underWay[lane] ?? 0) / rate);
   return waiting.map((size, i) => {
     if (moved.has(i)) return Number.NEGATIVE_INFINITY;
-    const start = Math.min(...free);
+    const start = smallestOf(free);
     const end = start + size / rate;
     free[free.indexOf(start)] = end;
     return end;

@@ -1,3 +1,4 @@
+import { largestOf } from '../../primitives/extremes.ts';
 import type { Trace } from '../definition/shape.ts';
 
 /**
@@ -22,7 +23,10 @@ export interface Fullness {
  */
 export function utilisationOf({ started, ended, spans, shape }: Trace, node: string, slices: number): Utilisation {
   const own = spans.filter((span) => span.node === node);
-  const lanes = Math.max(shape.nodes.find(({ name }) => name === node)?.lanes ?? 1, ...own.map(({ lane }) => lane + 1));
+  const lanes = largestOf(
+    own.map(({ lane }) => lane + 1),
+    shape.nodes.find(({ name }) => name === node)?.lanes ?? 1,
+  );
   const width = (ended - started) / slices;
   const busy: Utilisation = { cpu: new Float64Array(slices), gpu: new Float64Array(slices) };
   for (const { start, end, runsOn } of own) {

@@ -99,7 +99,7 @@ export function startRun(
     progress: counted,
     errors,
   });
-  nodes.push(...wire(definition, state));
+  for (const node of wire(definition, state)) nodes.push(node);
   const stopTelling = observer === undefined ? () => {} : tellOccupancy(nodes, definition, observer);
   const onAbort = (): void => state.fail(signal?.reason);
   const run = async (): Promise<ReadonlyMap<string, unknown>> => {

@@ -345,7 +345,7 @@ function storedUnder(input: ViewInput, isStored: IsStored): View[] {
     if (isStored(next)) stored.add(next.view);
     else if (!seen.has(next.view)) {
       seen.add(next.view);
-      open.push(...next.view.inputs);
+      for (const input of next.view.inputs) open.push(input);
     }
   }
   return [...stored];

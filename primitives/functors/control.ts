@@ -88,7 +88,7 @@ function branch(condition: Bool, body: () => void, requireNext: () => void): Oth
   const otherwise = (body: () => void): void => {
     requireNext();
     requireBody('Else', 'body', body);
-    alternative.push(...block(body));
+    for (const statement of block(body)) alternative.push(statement);
   };
   return {
     Else: otherwise,

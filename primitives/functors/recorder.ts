@@ -166,7 +166,7 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
   };
   active = own;
   try {
-    own.parameters.push(...signature.parameters.map(newLocal));
+    for (const parameter of signature.parameters) own.parameters.push(newLocal(parameter));
     const results = body([...own.parameters]);
     if (results !== undefined) append({ kind: 'return', values: results.map(use) });
     const statements = own.blocks[0]!;

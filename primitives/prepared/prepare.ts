@@ -248,7 +248,7 @@ function readArguments(
       const own = readTable(name, declared, given as Table);
       const length = commonLength(own, `a prepared pipeline as ${name}`);
       if (typeof length === 'number') block[word] = length;
-      columns.push(...own);
+      for (const column of own) columns.push(column);
       lengths.push(length);
     } else {
       if (given instanceof SymbolicUniform) return 'recording';

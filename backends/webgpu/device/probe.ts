@@ -1,4 +1,5 @@
 import type { Determinism } from '../../../primitives/contract/backend.ts';
+import { largestOf } from '../../../primitives/extremes.ts';
 import type { Module } from '../../../primitives/ir/ir.ts';
 import { type Arithmetic, type ArithmeticChoice, guardedArithmetic, plainArithmetic } from './arithmetic.ts';
 import { expectedWord, type Pattern, patterns, probeModule } from './probe-patterns.ts';
@@ -37,7 +38,10 @@ async function judge(run: ProbeRun, wanted: Partial<Arithmetic>): Promise<Verdic
   const arithmetic = { ...chooseFor(plain), ...wanted };
   const chosen = await measure(run, arithmetic);
   const left = chosen.filter(({ wrong }) => wrong > 0);
-  const ulp = Math.max(0, ...left.map((finding) => finding.ulp));
+  const ulp = largestOf(
+    left.map((finding) => finding.ulp),
+    0,
+  );
   const level = left.length === 0 ? 'exact' : 'within-ulp';
   return { arithmetic, determinism: { level, ulp, reasons: reasonsOf(plain, left, arithmetic) } };
 }

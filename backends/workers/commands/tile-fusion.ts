@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../../primitives/extremes.ts';
 import { Code } from '../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../wasm/wasm-encoder.ts';
 import { type Int32, i32, load } from '../wasm/wasm-expressions.ts';
@@ -89,7 +90,7 @@ const TILE_WORD = 3;
 export function fuseTiles(commands: readonly Fusable[], unused: readonly Unused[], host: FusionHost): Launch {
   const launches = commands.map(({ launch }) => launch);
   const last = launches.map(({ phases }) => phases.at(-1)!);
-  const chunkSize = Math.min(...last.map((phase) => phase.chunkSize));
+  const chunkSize = smallestOf(last.map((phase) => phase.chunkSize));
   const offsets = launches.map((_, k) => launches.slice(0, k).reduce((sum, { words }) => sum + words.length, 0));
   const words = launches.flatMap((launch) => launch.words.with(TILE_WORD, chunkSize));
   const passing = unused.map((memory) => passingWords(commands, offsets, memory)).filter((found) => found.length > 0);
@@ -105,7 +106,7 @@ export function fuseTiles(commands: readonly Fusable[], unused: readonly Unused[
   const parts = launches.reduce((sum, { phases }) => sum + phases.length, 0);
   const wrappers = kernel.functions.slice(parts);
   const first = launches.flatMap(({ phases }) => phases.slice(0, -1));
-  const minimum = Math.max(...last.map((phase) => phase.minimum));
+  const minimum = largestOf(last.map((phase) => phase.minimum));
   const phases: Phase[] = [...first, { ...last[0]!, chunkSize, minimum }].map((phase, k) => ({
     ...phase,
     run: wrappers[k]!,

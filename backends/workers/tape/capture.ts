@@ -280,12 +280,12 @@ function createLog(valueWords: number) {
     /** Appends words to the arguments and returns their symbolic address. */
     data(data: Uint32Array): number {
       const at = words.length;
-      words.push(...data);
+      for (const word of data) words.push(word);
       return symbolOf(0, 4 * at);
     },
     add({ words: own, phases: launched }: Launch, gated: boolean): void {
       const offset = 4 * words.length;
-      words.push(...own);
+      for (const word of own) words.push(word);
       for (const { run, length, chunkSize, minimum } of launched) {
         phases.push({ run, offset, length: tapedLength(length), chunkSize, minimum, gated });
       }

@@ -1,4 +1,5 @@
 import { DeviceLostError, type QuadrilleError } from '../../../primitives/errors.ts';
+import { smallestOf } from '../../../primitives/extremes.ts';
 import type { Launch, Phase, Submission } from '../commands/launch.ts';
 import { createArgumentRing } from '../memory/argument-ring.ts';
 import { encodeRuntime } from '../wasm/runtime.ts';
@@ -361,7 +362,10 @@ function createQueue(parts: QueueParts): Pool {
         settle();
         if (stopped !== undefined || (waiters.length === 0 && backlog.length === 0)) return;
         const refill = backlog.length === 0 ? Number.POSITIVE_INFINITY : Math.max(done + 1, written - RING_SLOTS / 2);
-        const target = Math.min(refill, ...waiters.map(({ phase }) => phase));
+        const target = smallestOf(
+          waiters.map(({ phase }) => phase),
+          refill,
+        );
         const before = signal.now();
         Atomics.store(words, control.target, target | 0);
         // Workers that complete a phase compare the number of completed phases with `control.target`. The target is

@@ -1,5 +1,6 @@
 import type { Storage } from '../../../primitives/contract/backend.ts';
 import { FunctorError } from '../../../primitives/errors.ts';
+import { largestOf } from '../../../primitives/extremes.ts';
 import {
   entryOf,
   type Local,
@@ -72,7 +73,7 @@ function requireInlinable({ functions }: Module): void {
   };
   // Functions are listed before their callers, so the count of each callee is known.
   for (const { name, body } of functions) inlined.set(name, count(body));
-  const max = Math.max(...inlined.values());
+  const max = largestOf(inlined.values());
   if (max <= MAX_INLINED) return;
   throw new FunctorError('functor/webassembly', 'A functor and the functors that it calls have too many operations.', {
     expected: `at most ${MAX_INLINED} operations, all calls inlined`,

@@ -94,7 +94,7 @@ export function inlineCalls(module: Module): Inlined {
     };
     const last = body.at(-1);
     if (last?.kind !== 'return') throw new NotStraight('it returns early');
-    into.push(...block(body.slice(0, -1)));
+    for (const statement of block(body.slice(0, -1))) into.push(statement);
     // A returned variable may be assigned again after the call, so the variable's current value is copied.
     return last.values.map(value).map((operand) => {
       if (operand.kind !== 'local' || !variables.has(operand.id)) return operand;

@@ -1,4 +1,5 @@
 import type { Program } from '../../../primitives/contract/backend.ts';
+import { largestOf } from '../../../primitives/extremes.ts';
 import type { Module } from '../../../primitives/ir/ir.ts';
 import { memoized } from '../../../primitives/ir/memo.ts';
 import { Graph, NotStraight } from '../../analyses/straight-line.ts';
@@ -69,13 +70,13 @@ function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
     }, 0);
   /** The maximum number of vector-valued statements over all innermost loops; 0 if there is no loop. */
   const max = (statements: readonly LaneStatement[]): number =>
-    Math.max(
-      0,
-      ...statements.map((statement) => {
+    largestOf(
+      statements.map((statement) => {
         const inside = blocksOf(statement).map(max);
-        const own = statement.kind === 'loop' && Math.max(...inside) === 0 ? count([statement]) : 0;
-        return Math.max(own, ...inside);
+        const own = statement.kind === 'loop' && largestOf(inside) === 0 ? count([statement]) : 0;
+        return largestOf(inside, own);
       }),
+      0,
     );
   const values = max(program.body) || count(program.body);
   return values <= MAX_OF_FOUR ? 4 : values <= MAX_OF_TWO ? 2 : 1;

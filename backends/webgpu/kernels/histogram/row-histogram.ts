@@ -1,4 +1,5 @@
 import { capacityOf, type HistogramCommand } from '../../../../primitives/contract/backend.ts';
+import { largestOf } from '../../../../primitives/extremes.ts';
 import { entryOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
 import { type Bindings, createBindings } from '../../launches/bindings.ts';
 import { type Engine, launch } from '../../launches/engine.ts';
@@ -76,7 +77,7 @@ export function countByRows(engine: Engine, command: HistogramCommand): boolean 
   const { row, element, into } = counting;
   const programs = row === undefined ? [element] : [row, element];
   const windows = windowsOf(capacity, programs, []);
-  const room = engine.limits.storageBuffers - Math.max(...windows.map((window) => bindingsOf(programs, window)));
+  const room = engine.limits.storageBuffers - largestOf(windows.map((window) => bindingsOf(programs, window)));
   if (room < 1) return false;
   for (const window of windows) {
     for (let first = 0; first < into.parts.length; first += room) {

@@ -1,4 +1,5 @@
 import { capacityOf, type Extent, type Program, type Store } from '../../../../primitives/contract/backend.ts';
+import { largestOf } from '../../../../primitives/extremes.ts';
 import { createBindings } from '../../launches/bindings.ts';
 import { type Engine, launch, tooManyBindings } from '../../launches/engine.ts';
 import { boundArrays, emitProgram, type LinkedProgram, linkProgram, programKey } from '../../launches/link.ts';
@@ -91,7 +92,7 @@ function planWindows(
   if (countBindings(first) < engine.limits.storageBuffers) return windows;
   // There are too many arrays to bind separately, so a program's arrays will be copied into one buffer. Windows must be
   // short: one binding must hold the window's elements of all arrays that a program reads at the launch index.
-  const linear = Math.max(...arrays.map((each) => each.filter(({ pattern }) => pattern.kind === 'index').length));
+  const linear = largestOf(arrays.map((each) => each.filter(({ pattern }) => pattern.kind === 'index').length));
   const slack = 2;
   return shorterWindows(windows, Math.max(1, Math.floor(engine.pool.partWords / Math.max(1, linear)) - slack));
 }

@@ -1,4 +1,5 @@
 import { type Boundary, capacityOf, type RelaxCommand } from '../../../../primitives/contract/backend.ts';
+import { largestOf } from '../../../../primitives/extremes.ts';
 import { entryOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
 import { I32 } from '../../wasm/wasm-encoder.ts';
@@ -32,14 +33,14 @@ const MAX_AROUND = 8;
 
 export function formOf({ state, own, neighbours }: RelaxCommand): GridForm {
   const reach = (of: (at: { readonly dx: number; readonly dy: number }) => number): number =>
-    Math.max(0, ...neighbours.map(of));
+    largestOf(neighbours.map(of), 0);
   const sides = {
     left: reach(({ dx }) => -dx),
     right: reach(({ dx }) => dx),
     above: reach(({ dy }) => -dy),
     below: reach(({ dy }) => dy),
   };
-  const isFar = Math.max(...Object.values(sides)) > MAX_AROUND;
+  const isFar = largestOf(Object.values(sides)) > MAX_AROUND;
   const around = isFar ? { left: 0, right: 0, above: 0, below: 0 } : sides;
   return { states: state.map(({ type }) => type), owns: entryOf(own.module).results, ...around, isFar };
 }

@@ -1,0 +1,78 @@
+/**
+ * Spreads of lists into calls that take any number of arguments, by the reason why the list is short whatever data users
+ * have, and by file. `spreads.test` finds the others. A loop, or `largestOf` and `smallestOf`, serve longer lists.
+ */
+export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'A tuple, or the arguments of a function with a fixed number of parameters.': {
+    'backends/webgpu/transfers/downloads.ts': ['read(...args)'],
+    'backends/workers/kernels/rows/grid-rows.ts': ['(...operation)'],
+    'bench/polygons/polygon-geos.ts': ['of(...counts(first))', 'of(...counts(second))'],
+    'bench/quadtree/join-layers.ts': ['add(...box)', 'search(...box)'],
+    'bench/quadtree/queries.ts': ['add(...box)', 'search(...box)'],
+    'cli/bench-experiments.ts': ['call(...args)'],
+    'primitives/context.ts': ['read(...cell)'],
+    'primitives/watched-backend.ts': ['(...args)'],
+  },
+  'The columns, words or captures of one thing, of which its type has a few.': {
+    'algorithms/tables/table.ts': ['dispose(...words)'],
+    'algorithms/zonal/zonal.ts': ['dispose(...Object.values(classifier.captures))'],
+    'formats/maq-file.ts': ['fromCharCode(...bytes.subarray(0, MAGIC.length))'],
+  },
+  'The parameters, operands or results of a functor or a kernel, whose size the backends bound.': {
+    'backends/reference/backend.ts': ['kernel(...args)'],
+    'backends/reference/emit-javascript.ts': ['Function(...parameters)'],
+    'backends/reference/relax.ts': ['push(...(places[k] === OUTSIDE ? outside : states[places[k]!]!))'],
+    'backends/spilling/carry.ts': ['body(...buffers)'],
+    'backends/workers/kernels/cross-reduce/cross-reduce.ts': ['push(...into)', 'push(...vectors)'],
+    'backends/workers/kernels/relax/relax-chunk.ts': ['push(...folded)'],
+    'backends/workers/kernels/shared/tree-vectors.ts': ['push(...vectorLocals(code, monoid))'],
+    'backends/workers/wasm/emit-masked.ts': ['vector(...words.map((word) => this.#vector(word, u)))'],
+    'backends/workers/wasm/emit-wasm.ts': ['push(...returned)'],
+    'backends/workers/wasm/scalar-operations.ts': ['(...operands)'],
+    'backends/workers/wasm/vector-operations.ts': ['vector(...operands)'],
+  },
+  'The bytes of one instruction of WebAssembly.': {
+    'backends/workers/wasm/wasm-code.ts': [
+      'push(...bytes)',
+      'push(...unsigned(local.id))',
+      'push(...unsigned(this.#depth - label.depth))',
+    ],
+    'backends/workers/wasm/wasm-expressions.ts': [
+      'push(...instruction)',
+      'vectorInstruction(...bytes)',
+      'vectorInstruction(...unsigned(offset))',
+    ],
+    'backends/workers/wasm/wasm-locals.ts': ['push(...instruction)', 'push(...unsigned(id))'],
+    'backends/workers/wasm/wasm-statements.ts': [
+      'write(...memoryInstruction(stored.type === F32 ? op.f32Store : op.i32Store, offset))',
+      'write(...unsigned(index))',
+      'write(...unsigned(offset))',
+      'write(...vectorMemoryInstruction(simd.store, offset))',
+    ],
+  },
+  'What the program itself lists: kinds of errors, patterns that it probes, steps of an example.': {
+    'backends/webgpu/device/probe.ts': ['push(...(await run(module, columns, arithmetic)))'],
+    'backends/webgpu/launches/recorder.ts': ['push(...closeErrorScopes(device))'],
+    'bench/tune/axes.ts': ['differingMembers(...theirs.map((other) => (other ?? {}) as object))'],
+    'examples/web/page.ts': ['max(...all.map(([, ms]) => ms ?? 0))', 'replaceChildren(...bars)'],
+  },
+  'The cells of a row of a printed table, or the options of a tool.': {
+    'bench/neighbours/neighbours.ts': ['row(...cells)'],
+    'bench/polygons/compare-postgis-cluster.ts': ['tool(...psql)'],
+    'bench/primitives/host-time.ts': ['push(...cellsOf(await timeOf(prepared.call)))'],
+    'bench/primitives/workers-primitives.ts': [
+      "line(...Array.from({ length: 11 }, () => '---'))",
+      "line(...Array.from({ length: 7 }, () => '---'))",
+      'line(...plainJs!)',
+      'line(...ratiosOf(times.peer, times.ours))',
+      'line(...ratiosOf(times.plain, times.ours))',
+      'line(...ratiosOf(times.unfused, times.fused))',
+      'line(...sideOf(times.fused))',
+      'line(...sideOf(times.ours))',
+      'line(...sideOf(times.peer))',
+      'line(...sideOf(times.plain))',
+      'line(...sideOf(times.unfused))',
+      'line(...theirs!)',
+    ],
+  },
+};
