@@ -49,7 +49,7 @@ function variadicNames(sources: readonly ts.SourceFile[]): Set<string> {
 
 /** The name by which a call names its function. Undefined if it computes the function. */
 function calledName(call: ts.CallExpression | ts.NewExpression): string | undefined {
-  let called = call.expression;
+  let called: ts.Expression = call.expression;
   while (ts.isParenthesizedExpression(called) || ts.isNonNullExpression(called)) called = called.expression;
   if (ts.isIdentifier(called)) return called.text;
   return ts.isPropertyAccessExpression(called) ? called.name.text : undefined;
