@@ -53,6 +53,10 @@ export interface RowCrossingsOptions {
    * sheets instead of zones.
    */
   readonly ringSheets?: Uint32Array | undefined;
+  /**
+   * For each zone or sheet, the sheet of its copies at odd positions in `shifts`. Default: the same as of the others.
+   */
+  readonly oddSheets?: Uint32Array | undefined;
 }
 
 /**
@@ -62,13 +66,15 @@ export interface RowCrossingsOptions {
  * outside.
  */
 export function rowCrossings(polygons: SnappedPolygons, grid: RasterGrid, options: RowCrossingsOptions): RowCrossings {
-  const { shifts, ringSheets } = options;
+  const { shifts, ringSheets, oddSheets } = options;
   const orientation = { northUp: grid.stepY < 0, westward: grid.stepX < 0 };
   const crossings = createColumns(edgesOfCopies(polygons, shifts));
   for (let zone = 0; zone + 1 < polygons.polygonRings.length; zone++) {
-    for (const shift of shifts[zone]!) {
+    for (const [copy, shift] of shifts[zone]!.entries()) {
       for (let ring = polygons.polygonRings[zone]!; ring < polygons.polygonRings[zone + 1]!; ring++) {
-        crossRing(polygons, ring, ringSheets?.[ring] ?? zone, shift, grid, orientation, crossings);
+        const sheet = ringSheets?.[ring] ?? zone;
+        const own = copy % 2 === 0 ? sheet : (oddSheets?.[sheet] ?? sheet);
+        crossRing(polygons, ring, own, shift, grid, orientation, crossings);
       }
     }
   }

@@ -21,6 +21,11 @@ export interface PlacedZones {
    * if `fill` is not `union`.
    */
   readonly sheets: Sheets | undefined;
+  /**
+   * For each sheet, the sheet of its copies that are at odd positions in `shifts`. It is the sheet itself, unless
+   * the sheet is wider than a turn: then neighbouring copies overlap, and are united like parts that overlap.
+   */
+  readonly oddSheets: Uint32Array;
   /** Bounding boxes of the sheets of all zones. */
   readonly boxes: ZoneBoxes;
 }
@@ -45,7 +50,37 @@ export function placeZones(
   const found = sheetsOf({ ...polygons, x, y }, { turn: stepsOfTurn(grid) });
   const overlapping = found?.overlapping ?? new Uint32Array();
   const sheets = fill === 'union' ? found : undefined;
-  return { polygons, shifts, fill, overlapping, sheets, boxes: sheetBoxes(polygons, shifts, sheets) };
+  const ranges = sheetRanges(polygons, sheets);
+  const { oddSheets, furtherOf } = separateCopies(ranges, polygons.polygonRings.length - 1, sheets, stepsOfTurn(grid));
+  const boxes = sheetBoxes(ranges, { shifts, sheets, oddSheets, furtherOf });
+  return { polygons, shifts, fill, overlapping, sheets, oddSheets, boxes };
+}
+
+/**
+ * Gives each sheet that is wider than a turn a further sheet for every second copy.
+ * No zone is wider than two turns, so copies that are two turns apart do not overlap.
+ */
+function separateCopies(
+  { left, right }: SheetRanges,
+  zones: number,
+  sheets: Sheets | undefined,
+  turn = Number.POSITIVE_INFINITY,
+): { readonly oddSheets: Uint32Array; readonly furtherOf: Uint32Array | undefined } {
+  const oddSheets = Uint32Array.from(left, (_, sheet) => sheet);
+  const furtherOf = Array.from(sheets?.furtherOf ?? []);
+  for (let sheet = 0; sheet < left.length; sheet++) {
+    if (right[sheet]! - left[sheet]! <= turn) continue;
+    oddSheets[sheet] = zones + furtherOf.length;
+    furtherOf.push(sheet < zones ? sheet : furtherOf[sheet - zones]!);
+  }
+  return { oddSheets, furtherOf: furtherOf.length === 0 ? undefined : Uint32Array.from(furtherOf) };
+}
+
+interface PlacedSheets {
+  readonly shifts: PlacedZones['shifts'];
+  readonly sheets: Sheets | undefined;
+  readonly oddSheets: Uint32Array;
+  readonly furtherOf: Uint32Array | undefined;
 }
 
 /** Number of grid steps in 360 degrees of longitude. Undefined unless the raster is geographic. */
@@ -95,11 +130,9 @@ function longitudeShifts(
  * of longitude.
  */
 function sheetBoxes(
-  polygons: SnappedPolygons,
-  shifts: readonly (readonly number[])[],
-  sheets: Sheets | undefined,
+  { left, right, top, bottom }: SheetRanges,
+  { shifts, sheets, oddSheets, furtherOf }: PlacedSheets,
 ): ZoneBoxes {
-  const { left, right, top, bottom } = sheetRanges(polygons, sheets);
   const zones = shifts.length;
   const shiftsOf = (sheet: number): readonly number[] =>
     left[sheet]! > right[sheet]! ? [] : shifts[sheet < zones ? sheet : sheets!.furtherOf[sheet - zones]!]!;
@@ -110,12 +143,12 @@ function sheetBoxes(
     endColumn: new Float64Array(copies),
     firstRow: new Float64Array(copies),
     endRow: new Float64Array(copies),
-    furtherOf: sheets?.furtherOf,
+    furtherOf,
   };
   let at = 0;
   for (let sheet = 0; sheet < left.length; sheet++) {
-    for (const shift of shiftsOf(sheet)) {
-      boxes.zone[at] = sheet;
+    for (const [copy, shift] of shiftsOf(sheet).entries()) {
+      boxes.zone[at] = copy % 2 === 0 ? sheet : oddSheets[sheet]!;
       boxes.firstColumn[at] = Math.floor((left[sheet]! + shift) / STEPS_PER_CELL);
       boxes.endColumn[at] = Math.floor((right[sheet]! + shift) / STEPS_PER_CELL) + 1;
       boxes.firstRow[at] = Math.floor(top[sheet]! / STEPS_PER_CELL);
@@ -126,8 +159,18 @@ function sheetBoxes(
   return boxes;
 }
 
+interface SheetRanges {
+  readonly left: Float64Array;
+  readonly right: Float64Array;
+  readonly top: Float64Array;
+  readonly bottom: Float64Array;
+}
+
 /** Minimum and maximum column and row of each sheet (group of parts that do not overlap), in grid steps. */
-function sheetRanges({ polygonRings, ringVertices, column, row }: SnappedPolygons, sheets: Sheets | undefined) {
+function sheetRanges(
+  { polygonRings, ringVertices, column, row }: SnappedPolygons,
+  sheets: Sheets | undefined,
+): SheetRanges {
   const zones = polygonRings.length - 1;
   const filled = (value: number): Float64Array => new Float64Array(zones + (sheets?.furtherOf.length ?? 0)).fill(value);
   const ranges = { left: filled(Infinity), right: filled(-Infinity), top: filled(Infinity), bottom: filled(-Infinity) };

@@ -40,7 +40,7 @@ import { aBinning, type Binning, type ZonalHistogram } from './types.ts';
 import { uniqueBytes, windowUnique } from './unique.ts';
 import { windowHistogram } from './window-histogram.ts';
 import type { WindowPlan } from './window-plan.ts';
-import { partNotes, zoneNotes } from './zone-notes.ts';
+import { partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
 
 /** Input of {@link zonalHistogram}. */
 export interface ZonalJob {
@@ -73,7 +73,9 @@ export interface ZonalJob {
  * A cell belongs to a zone if its centre is in one of the zone's parts by the even-odd rule. Edges are half-open in map
  * space: left and bottom edges belong to the zone. The test uses integer coordinates, on a grid with steps of 2⁻²⁰ of a
  * cell. Zones may overlap. The parts of a zone may overlap too; the result then has a note. `fill: 'even-odd'` applies
- * the even-odd rule to all rings of the zone together. For every zone, the counts of all bins plus nodata, below and
+ * the even-odd rule to all rings of the zone together. On a geographic raster, a zone also holds what lies whole turns of
+ * longitude beside it, and a cell that lies in it more than once counts once. A raster wider than 360° has meridians in
+ * several columns; the cells of each column count, as in GDAL, and a note names the columns. For every zone, the counts of all bins plus nodata, below and
  * above equal the number of cells in the zone. Results have the same bytes on every backend.
  *
  * A cell has no data if its stored value is `raster.nodata` or the raster's mask is 0. Bins, minimum, maximum and
@@ -116,6 +118,7 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   const crossings = rowCrossings(placed.polygons, raster, {
     shifts: placed.shifts,
     ringSheets: placed.sheets?.ringSheets,
+    oddSheets: placed.oddSheets,
   });
   await countWindows(context, job, windows, crossings, edges, totals);
   const found = totals.finish();
@@ -126,7 +129,7 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
     ...found,
     gridStep: gridStep(raster),
     united: placed.sheets?.overlapping,
-    notes: [...partNotes(zones, placed), ...zoneNotes(zones, placed, raster, found.cells)],
+    notes: [...partNotes(zones, placed), ...zoneNotes(zones, placed, raster, found.cells), ...repeatNotes(raster)],
   };
 }
 

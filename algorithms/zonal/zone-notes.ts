@@ -38,6 +38,24 @@ export function zoneNotes(
   return anyMeets ? notes : notes.map((note) => ({ ...note, message: `${note.message} ${extents(polygons, grid)}` }));
 }
 
+/**
+ * The note `zonal/repeated-columns`, for a raster whose columns span more than 360° of longitude: its last columns show
+ * the meridians of its first columns again, and are counted too. Grids whose values stand at nodes, such as 361 columns
+ * from -180° to 180°, have one such column.
+ */
+export function repeatNotes(grid: RasterGrid): Note[] {
+  const turn = Math.round((stepsOfTurn(grid) ?? Number.POSITIVE_INFINITY) / STEPS_PER_CELL);
+  const repeated = grid.width - turn;
+  if (!(repeated > 0)) return [];
+  const columns =
+    repeated === 1
+      ? `Column ${grid.width} of the raster repeats column 1`
+      : `Columns ${turn + 1} to ${grid.width} of the raster repeat columns 1 to ${repeated}`;
+  const count = repeated * grid.height;
+  const message = `${columns}, 360° away. Zones on these meridians count up to ${count} cells twice, as in GDAL.`;
+  return [{ code: 'zonal/repeated-columns', message, count }];
+}
+
 const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'zonal/zones-outside': (n) => `${n === 1 ? '1 zone lies' : `${n} zones lie`} wholly outside the raster`,
   'zonal/zones-partly-outside': (n) =>

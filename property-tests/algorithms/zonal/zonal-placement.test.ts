@@ -1,8 +1,10 @@
 import { describe, expect } from 'vitest';
+import type { FillRule } from '../../../algorithms/geometry/polygons.ts';
 import type { RasterSource, Window } from '../../../algorithms/geometry/raster.ts';
 import { zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { jobWindows } from '../../../algorithms/zonal/job-windows.ts';
 import type { WindowPlan, ZoneBoxes } from '../../../algorithms/zonal/window-plan.ts';
+import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { openReference } from '../../support/reference-context.ts';
 import { box, cellsOf, plain, type Rings, rasterOf, zonesOf } from '../../support/zonal-support.ts';
@@ -19,6 +21,16 @@ function world(west: number): RasterSource {
     return Math.floor(i / 36) * 36 + longitude / 10;
   });
   return rasterOf(cells, 36, 'u16', { originX: west, originY: 90, stepX: 10, stepY: -10, geographic: true });
+}
+
+/** Several worlds beside each other. */
+function repeatedWorld(west: number, turns: number): RasterSource {
+  const width = 36 * turns;
+  const cells = Uint16Array.from(
+    { length: width * 18 },
+    (_, i) => Math.floor(i / width) * 36 + (((i % width) + 36) % 36),
+  );
+  return rasterOf(cells, width, 'u16', { originX: west, originY: 90, stepX: 10, stepY: -10, geographic: true });
 }
 
 const count = (raster: RasterSource, all: readonly Rings[]) =>
@@ -50,16 +62,72 @@ describe('longitudes', () => {
     expect([...(await count(world(0), [acrossGreenwich])).bins.lower]).toEqual([288, 289, 322, 323]);
   });
 
-  test('of a zone around the whole earth are counted once, and by even-odd where it overlaps itself', async () => {
+  test('of a zone wider than the earth are counted once', async () => {
     expect(cellsOf(await count(world(0), [[box(-180, 0, 180, 10)]]))).toEqual([36]);
-    // The even-odd rule applies to the zone together with its shifted copies. So a cell that is covered twice is
-    // outside.
-    expect(cellsOf(await count(world(0), [[box(-180, 0, 200, 10)]]))).toEqual([34]);
+    expect(cellsOf(await count(world(0), [[box(-180, 0, 200, 10)]]))).toEqual([36]);
+    expect(cellsOf(await count(world(-180), [[box(-182.2, -90, 182.2, 90)]]))).toEqual([36 * 18]);
+    // A hole is filled where another copy covers it.
+    expect(cellsOf(await count(world(0), [[box(-200, 0, 200, 10), box(-180, 0, -150, 10)]]))).toEqual([35]);
+  });
+
+  const wide = fc.array(fc.tuple(fc.integer({ min: -400, max: 300 }), degree), { minLength: 3, maxLength: 6 });
+
+  test.prop(
+    [
+      fc.array(fc.array(wide, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 }),
+      fc.constantFrom(-180, 0, 40),
+      fc.constantFrom<FillRule>('union', 'even-odd'),
+      fc.boolean(),
+    ],
+    { numRuns: caseCount(300) },
+  )('of zones up to two turns wide hold what any of their copies holds', async (all, west, fill, parted) => {
+    const zones = zonesOf(all);
+    const ringParts = Uint32Array.from(all.flatMap((rings) => rings.map((_, part) => part)));
+    const polygons = parted ? { ...zones.polygons, ringParts } : zones.polygons;
+    const counted = async (raster: RasterSource): Promise<Set<number>[]> => {
+      const { bins } = await zonalHistogram(context, { zones: { ...zones, polygons }, raster, binning, fill });
+      const values = all.map(() => new Set<number>());
+      bins.zone.forEach((zone, row) => {
+        expect(bins.count[row]).toBe(1n);
+        values[zone]!.add(bins.lower[row]!);
+      });
+      return values;
+    };
+    // A raster of a plane with all turns beside each other, whose cells have the values of the earth's.
+    const plane = { ...repeatedWorld(-720, 4), geographic: false };
+    const expected = await zonalHistogram(context, { zones: { ...zones, polygons }, raster: plane, binning, fill });
+    const sets = all.map(() => new Set<number>());
+    expected.bins.zone.forEach((zone, row) => void sets[zone]!.add(expected.bins.lower[row]!));
+    expect(await counted(world(west))).toEqual(sets);
   });
 
   test('of a raster that is not geographic do not wrap around', async () => {
     const raster = { ...world(0), geographic: false };
     expect(cellsOf(await count(raster, [[box(-20, 0, 20, 10)], [box(360, 0, 380, 10)]]))).toEqual([2, 0]);
+  });
+});
+
+describe('a raster of nodes, with the same meridian at both ends', () => {
+  // 361 columns of 1° whose centres are at -180° to 180°.
+  const nodes = rasterOf(new Uint8Array(361 * 180).fill(1), 361, 'u8', {
+    ...{ originX: -180.5, originY: 90, stepX: 1, stepY: -1, geographic: true },
+  });
+
+  test('counts the meridian twice, and a note says so', async () => {
+    const found = await count(nodes, [[box(-180, -90, 180, 90)], [box(179.6, 0, 180.4, 10)], [box(0, 0, 1, 1)]]);
+    expect(cellsOf(found)).toEqual([361 * 180, 20, 1]);
+    const notes = found.notes.filter(({ code }) => code === 'zonal/repeated-columns');
+    expect(notes).toMatchObject([{ count: 180 }]);
+    expect(notes[0]!.message).toContain('Column 361 of the raster repeats column 1');
+  });
+
+  test('has the note whatever the zones are, and other rasters do not', async () => {
+    expect(await notesOf(nodes, [[box(0, 0, 1, 1)]])).toEqual([['zonal/repeated-columns', undefined, 180]]);
+    expect(await notesOf(world(-180), [[box(0, 0, 10, 10)]])).toEqual([]);
+    expect(await notesOf({ ...nodes, geographic: false }, [[box(0, 0, 1, 1)]])).toEqual([]);
+    const [note] = (await count(repeatedWorld(-180, 2), [[box(0, 0, 10, 10)]])).notes;
+    expect(note).toMatchObject({ code: 'zonal/repeated-columns', count: 36 * 18 });
+    expect(note!.message).toContain('Columns 37 to 72 of the raster repeat columns 1 to 36');
   });
 });
 
