@@ -1,5 +1,5 @@
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
-import { type CompareRun, NO_SIMILARITY, orNull } from '../formats/compare-summary.ts';
+import { type CompareRun, noMatching, noSimilarity, orNull } from '../formats/compare-summary.ts';
 import { counted, grouped } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 
@@ -13,14 +13,16 @@ export interface CompareEnd {
 export function compareSummaryLines(comparison: CrossComparison, run: CompareRun, end: CompareEnd): RunSummary {
   const { similarity, pairs, candidates, polygons, missing, matching, tiles, skipped } = comparison;
   const { seconds, outputs } = end;
+  const why = noMatching(comparison);
   return {
     lines: [
       Number.isNaN(similarity)
-        ? NO_SIMILARITY
+        ? noSimilarity(comparison)
         : `J′ ${similarity.toFixed(4)}: mean ratio of ${counted(pairs, 'pair')} with common area, of ${counted(candidates, 'candidate')}.`,
       `${counted(polygons.p, 'polygon')} in ${run.a}, ${grouped(missing.p)} missing from ${run.b}; ` +
         `${counted(polygons.q, 'polygon')} in ${run.b}, ${grouped(missing.q)} missing from ${run.a}.`,
       `${matches(matching.matches)} from ${matching.minIou} on (${matching.method}): ${rates(matching)}.`,
+      ...(why === undefined ? [] : [why]),
       `${counted(tiles, 'tile')}, ${seconds.toFixed(1)} s on ${run.backend}.`,
       ...(skipped.length === 0 ? [] : [leftOut(skipped.length, tiles)]),
       ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
@@ -28,6 +30,8 @@ export function compareSummaryLines(comparison: CrossComparison, run: CompareRun
     fields: {
       backend: run.backend,
       similarity: orNull(similarity),
+      ...(Number.isNaN(similarity) && { similarityNote: noSimilarity(comparison) }),
+      ...(why !== undefined && { matchingNote: why }),
       pairs,
       candidates,
       polygons: { a: polygons.p, b: polygons.q },

@@ -1,4 +1,5 @@
 import type { Note } from '../algorithms/notes.ts';
+import { escapeControls } from '../formats/escape-controls.ts';
 import { describeFailure } from './failure.ts';
 import type { Log, LogStream, RunSummary } from './log.ts';
 import { progressBar } from './progress-bar.ts';
@@ -10,23 +11,23 @@ const NOTES_SHOWN = 20;
  * bar.
  *
  * The log prints the first twenty notes and the number of further notes. `--json-log` and JSON results contain all
- * notes.
+ * notes. Control characters, as names of files may have, are escaped.
  */
 export function humanLog(stream: LogStream, { quiet }: { readonly quiet: boolean }): Log {
   const bar = !quiet && stream.isTTY === true ? progressBar(stream) : undefined;
   let notes = 0;
   const say = (line: string): void => {
     bar?.clear();
-    stream.write(`${line}\n`);
+    stream.write(`${line.split('\n').map(escapeControls).join('\n')}\n`);
   };
   const unlessQuiet = quiet ? () => undefined : say;
   const note = ({ message }: Note): void => {
     notes++;
-    if (notes <= NOTES_SHOWN) unlessQuiet(`note: ${message}`);
+    if (notes <= NOTES_SHOWN) unlessQuiet(`note: ${escapeControls(message)}`);
   };
   const summary = ({ lines }: RunSummary): void => {
     if (notes > NOTES_SHOWN) unlessQuiet(`note: ${notes - NOTES_SHOWN} more; --json-log lists them.`);
-    for (const line of lines) unlessQuiet(line);
+    for (const line of lines) unlessQuiet(escapeControls(line));
   };
   return {
     progressEvery: 100,

@@ -1,3 +1,4 @@
+import { escapeControls } from '../formats/escape-controls.ts';
 import { failureFields } from './failure.ts';
 import type { Log, LogStream } from './log.ts';
 
@@ -7,7 +8,8 @@ import type { Log, LogStream } from './log.ts';
  */
 export function jsonLog(stream: LogStream, { quiet }: { readonly quiet: boolean }): Log {
   const say = (event: string, fields: object): void => {
-    stream.write(`${JSON.stringify({ event, ...fields })}\n`);
+    // JSON escapes control characters of ASCII only.
+    stream.write(`${escapeControls(JSON.stringify({ event, ...fields }))}\n`);
   };
   const unlessQuiet = quiet ? () => undefined : say;
   return {

@@ -5,7 +5,7 @@ import type { ReportSection, ReportTable } from '../graph/reports/report-page.ts
 import { requireArguments } from '../primitives/arguments.ts';
 import { aNumber, anArrayOf, aRecord, aText, atLeast, type Kind } from '../primitives/kinds.ts';
 import { comparePlot } from './compare-plot.ts';
-import { aCompareRun, type CompareRun, NO_SIMILARITY } from './compare-summary.ts';
+import { aCompareRun, type CompareRun, noMatching, noSimilarity } from './compare-summary.ts';
 
 /** Figures of one tile, which are shown as a row in a table of the report. */
 export interface TileFigures {
@@ -89,8 +89,10 @@ export async function compareSections(
   ];
 }
 
-function verdict({ similarity, pairs, tiles }: CrossComparison, { a, b, backend, pixelSize }: CompareRun): string {
-  const likeness = Number.isNaN(similarity) ? NO_SIMILARITY : `J′ = ${similarity}.`;
+function verdict(comparison: CrossComparison, { a, b, backend, pixelSize }: CompareRun): string {
+  const { similarity, pairs, tiles } = comparison;
+  const why = noMatching(comparison);
+  const likeness = `${Number.isNaN(similarity) ? noSimilarity(comparison) : `J′ = ${similarity}.`}${why === undefined ? '' : ` ${why}`}`;
   const size = pixelSize === 1 ? '' : ` Pixels are ${pixelSize} units wide.`;
   return `${a} is set A, ${b} is set B: ${tiles} tiles, ${pairs} pairs with common area, on ${backend}. ${likeness}${size}`;
 }

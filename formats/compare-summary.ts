@@ -16,8 +16,35 @@ export interface CompareRun {
 
 export const aCompareRun: Kind = aRecord<CompareRun>({ a: aText, b: aText, backend: aText, pixelSize: aNumber });
 
+type Figures = Pick<CrossComparison, 'polygons' | 'matching'>;
+
 /** Explanation that summaries and reports show if the similarity J′ is not a number. */
-export const NO_SIMILARITY = 'No pair of polygons has common area, and the mean of no ratios is not defined.';
+export function noSimilarity({ polygons }: Figures): string {
+  const { p, q } = polygons;
+  if (p > 0 && q > 0) return 'No pair of polygons has common area, and the mean of no ratios is not defined.';
+  return `${nameOfEmpty(polygons)} no polygons, so there is no pair, and the mean of no ratios is not defined.`;
+}
+
+function nameOfEmpty({ p, q }: BothSides): string {
+  if (p === 0 && q === 0) return 'Both sets have';
+  return p === 0 ? 'The first set (A) has' : 'The second set (B) has';
+}
+
+/** Explanation which figures of the matching are not numbers, and why; undefined if all are. */
+export function noMatching({ polygons, matching }: Figures): string | undefined {
+  const { precision, recall, f1, meanIou } = matching;
+  const missing = Object.entries({ precision, recall, F1: f1 }).filter(([, figure]) => Number.isNaN(figure));
+  const names = missing.map(([name]) => name).join(', ');
+  const reasons = [
+    ...(missing.length === 0
+      ? []
+      : [
+          `${nameOfEmpty(polygons)} no polygons, so ${names} would divide by 0 and ${missing.length === 1 ? 'is' : 'are'} not defined.`,
+        ]),
+    ...(Number.isNaN(meanIou) ? ['The mean IoU of no matches is not defined.'] : []),
+  ];
+  return reasons.length === 0 ? undefined : reasons.join(' ');
+}
 
 /**
  * Writes the result of a comparison as one JSON object. `a` is the first result set, `b` the second:
@@ -41,7 +68,7 @@ export const NO_SIMILARITY = 'No pair of polygons has common area, and the mean 
  *
  * `similarity` is J′, the mean IoU (intersection over union) of the pairs of polygons with common area. If no pair has
  * common area, `similarity` is null, and an additional member `similarityNote` gives the reason. In `matching`, a
- * quotient with divisor zero is null, too. The same inputs give the same bytes, except for `backend`.
+ * quotient with divisor zero is null, too, and `matchingNote` gives the reason. The same inputs give the same bytes, except for `backend`.
  *
  * @example
  * const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();
@@ -53,12 +80,13 @@ export function compareSummary(comparison: CrossComparison, run: CompareRun): st
   requireArguments('compareSummary', { comparison, run }, { comparison: aComparison, run: aCompareRun });
   const { similarity, pairs, candidates, meeting, polygons, missing, matching, histogram } = comparison;
   const { tiles, alone, skipped, notes } = comparison;
+  const matchingNote = noMatching(comparison);
   const summary = {
     source: { a: run.a, b: run.b },
     backend: run.backend,
     pixelSize: run.pixelSize,
     similarity: orNull(similarity),
-    ...(Number.isNaN(similarity) && { similarityNote: NO_SIMILARITY }),
+    ...(Number.isNaN(similarity) && { similarityNote: noSimilarity(comparison) }),
     pairs,
     candidates,
     meeting,
@@ -71,6 +99,7 @@ export function compareSummary(comparison: CrossComparison, run: CompareRun): st
       f1: orNull(matching.f1),
       meanIou: orNull(matching.meanIou),
     },
+    ...(matchingNote !== undefined && { matchingNote }),
     histogram: { width: 1 / RATIO_BINS, counts: [...histogram] },
     tiles: { compared: tiles, onlyA: alone.p, onlyB: alone.q, skipped: skipped.length },
     skipped,

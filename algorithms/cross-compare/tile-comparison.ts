@@ -9,11 +9,14 @@ import { exactSum, ratiosOf } from './areas.ts';
 import type { BoxMeetings } from './box-meetings.ts';
 import type { Candidates, PairColumns } from './filter.ts';
 import { type MatchOptions, matchPairs } from './matching.ts';
+import { gridText, isSameGrid, type VoxelGrid } from './voxel-grid.ts';
 
 /** Size of an image in pixels. */
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
+  /** Where the voxels of a slice of a volume are in space, if the file states it. */
+  readonly grid?: VoxelGrid | undefined;
 }
 
 /** Data of one side of a tile, except its polygons. Both kinds of sides have these fields. */
@@ -92,7 +95,7 @@ export interface TileComparison {
   /** Sum of the ratios of all pairs, as an exact multiple of 2⁻⁵². `matchedSum` is the sum for the matches alone. */
   readonly ratioSum: bigint;
   readonly matchedSum: bigint;
-  /** Notes of both sides, `p` first, and the note `compare/tile-sizes` if their image sizes differ. */
+  /** Notes of both sides, `p` first, then `compare/tile-sizes` or `compare/voxel-grids` if their images have different sizes or places. */
   readonly notes: readonly Note[];
 }
 
@@ -153,12 +156,22 @@ function judge(task: TileTask, { pairs, common, meetings }: MetPairs, matching: 
 
 function sizeNote({ tile, p, q }: TileTask): Note[] {
   if (p.size === undefined || q.size === undefined) return [];
-  if (p.size.width === q.size.width && p.size.height === q.size.height) return [];
+  if (p.size.width === q.size.width && p.size.height === q.size.height) return gridNote(tile, p.size.grid, q.size.grid);
   const said = ({ width, height }: ImageSize): string => `${width} × ${height}`;
   const message =
     `The tile ${JSON.stringify(tile)} has ${said(p.size)} pixels in the first set and ${said(q.size)} in the second; ` +
     'they are compared from the same corner on.';
   return [{ code: 'compare/tile-sizes', message, count: 1 }];
+}
+
+function gridNote(tile: string, p: VoxelGrid | undefined, q: VoxelGrid | undefined): Note[] {
+  if (p === undefined || q === undefined || isSameGrid(p, q)) return [];
+  const what = p.affine === undefined || q.affine === undefined ? 'voxels of different sizes' : 'different affines';
+  const message =
+    `The volumes of the tile ${JSON.stringify(tile)} have ${what}, ${gridText(p, q)} in the first set and ` +
+    `${gridText(q, p)} in the second; voxels are compared by their numbers, not by their places. ` +
+    'Resample one volume to the grid of the other.';
+  return [{ code: 'compare/voxel-grids', message, count: 1 }];
 }
 
 /** Indices of the elements above 0. */

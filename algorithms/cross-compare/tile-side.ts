@@ -7,6 +7,7 @@ import { regionsOf } from '../pixelbox/regions.ts';
 import { aPixelSize, gridPolygons } from '../pixelbox/snap-to-pixels.ts';
 import { aTextColumn, type TextColumn, textAt } from '../text-column.ts';
 import type { ImageSize, LabelSide, PolygonSide } from './tile-comparison.ts';
+import { aVoxelGrid } from './voxel-grid.ts';
 
 /** Polygons as read from a file. */
 export interface ReadPolygons {
@@ -64,7 +65,7 @@ const whatWasRead: Kind = aRecord<ReadPolygons>({
   ids: aTextColumn,
   polygons: somePolygons,
   notes: someNotes,
-  size: optional(aRecord<ImageSize>({ width: aWhole(), height: aWhole() })),
+  size: optional(aRecord<ImageSize>({ width: aWhole(), height: aWhole(), grid: optional(aVoxelGrid) })),
 });
 const OPTIONS: Kind = someOptions<TileSideOptions>({
   pixelSize: optional(aPixelSize),

@@ -119,7 +119,10 @@ const NOTED: Readonly<Record<string, string>> = {
   'polygons/other-geometry': 'polygons/other-geometry',
 };
 const UNTOLD: Readonly<Record<string, () => string>> = Object.fromEntries(
-  [...Object.keys(NOTED), 'polygons/empty', 'polygons/zero-area-rings'].map((code) => [code, () => '']),
+  [...Object.keys(NOTED), 'polygons/empty', 'polygons/empty-geometry', 'polygons/zero-area-rings'].map((code) => [
+    code,
+    () => '',
+  ]),
 );
 
 /**

@@ -130,7 +130,7 @@ function appendPolygon(
   end: number,
 ): void {
   const name = found.at[first]!;
-  if (endsRing(byteAt(lines, name))) beginPolygonNamed(columns, columns.polygons);
+  if (endsRing(byteAt(lines, name))) beginPolygonNamed(columns, columns.polygons + columns.empty);
   else beginPolygon(columns, lines, name, endOfName(lines, name));
   for (let mark = first; mark <= end; mark++) appendRing(columns, found, mark);
   endPolygon(columns);

@@ -84,7 +84,7 @@ function readId(cursor: ByteCursor, columns: TileColumns): void {
     const byte = bytes[at]!;
     if (byte === char.space || byte === char.tab || isLineEnd(byte)) break;
     if (byte === char.comma) {
-      beginPolygonNamed(columns, columns.polygons);
+      beginPolygonNamed(columns, columns.polygons + columns.empty);
       return;
     }
   }

@@ -1,12 +1,13 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { listNames, type Note, quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
-import { isJsonObject } from '../feature.ts';
+import { isJsonObject, type JsonObject } from '../feature.ts';
 import { fileError } from '../file-error.ts';
 import { unpacked } from '../gzip.ts';
 import { memberValueOf } from '../json-value.ts';
 import { readBounded } from '../read-bounded.ts';
 import { stemOf } from './file-kind.ts';
+import { foreignJson } from './foreign-json.ts';
 import { decodeJson, jsonFaultAt, parseJsonBytes } from './json-bytes.ts';
 import {
   beginsArray,
@@ -33,16 +34,19 @@ export async function openCoco(
   parameters: TileParameters,
 ): Promise<{ tiles: TileSource[]; notes: Note[] }> {
   const { bytes, source } = await readWhole(file, parameters.memoryBytes);
-  const { names, spans } = indexCoco(bytes, file);
+  const { images, spans } = indexCoco(bytes, file);
   const unknown: string[] = [];
   const tiles: TileSource[] = [];
-  for (const [id, name] of names) tiles.push(imageTile(source, name, spans.get(id) ?? [], parameters));
+  for (const [id, { name, size }] of images)
+    tiles.push(
+      imageTile(source, name, spans.get(id) ?? [], size === undefined ? parameters : { ...parameters, image: size }),
+    );
   for (const [id, annotations] of spans) {
-    if (names.has(id)) continue;
+    if (images.has(id)) continue;
     unknown.push(id);
     tiles.push(imageTile(source, id, annotations, parameters));
   }
-  return { tiles, notes: names.size === 0 || unknown.length === 0 ? [] : [unknownImagesNote(unknown, file)] };
+  return { tiles, notes: images.size === 0 || unknown.length === 0 ? [] : [unknownImagesNote(unknown, file)] };
 }
 
 /** Where `load()` reads annotations: from the file or, if the file is gzipped, from its unpacked bytes in memory. */
@@ -64,15 +68,21 @@ async function readWhole(
   }
 }
 
+interface CocoImage {
+  /** Name of the tile. */
+  readonly name: string;
+  readonly size: TileParameters['image'];
+}
+
 interface CocoIndex {
-  /** Tile names by image id. */
-  readonly names: ReadonlyMap<string, string>;
+  /** Images by id. */
+  readonly images: ReadonlyMap<string, CocoImage>;
   readonly spans: ReadonlyMap<string, JsonSpan[]>;
 }
 
 function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
   const start = skipJsonSpace(bytes, bytes[0] === 0xef ? 3 : 0);
-  const names = new Map<string, string>();
+  const images = new Map<string, CocoImage>();
   const spans = new Map<string, JsonSpan[]>();
   // A file of detections is a bare array of annotations. It has no list of images, so tiles are named by the ids of the
   // images.
@@ -82,16 +92,16 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
   if (beginsObject(bytes, start)) {
     for (const member of membersOf(bytes, start, ended)) {
       const list = beginsArray(bytes, member.start) ? member.key : undefined;
-      if (list === 'images') indexImages(bytes, member.start, names, file);
+      if (list === 'images') indexImages(bytes, member.start, images, file);
       else if (list === 'annotations') indexAnnotations(bytes, member.start, spans, file);
       // Other members are not needed. They are parsed only to find unbalanced brackets, which could hide annotations.
       else parsedSpan(bytes, member, file);
       annotated ||= list === 'annotations';
     }
   }
-  if (annotated) return { names, spans };
+  if (annotated) return { images, spans };
   // If the text is not JSON at all, this call throws an error with line and column.
-  parseJsonBytes(bytes, file);
+  refuseForeign(parseJsonBytes(bytes, file), file);
   throw new FormatError('format/malformed-coco', 'The file has no array "annotations".', {
     remedy: 'Check that it is COCO: an object with "images" and "annotations".',
     place: { file },
@@ -118,16 +128,25 @@ function endOfText(bytes: Uint8Array, file: string): JsonEnd {
   };
 }
 
-function indexImages(bytes: Uint8Array, start: number, names: Map<string, string>, file: string): void {
+function indexImages(bytes: Uint8Array, start: number, images: Map<string, CocoImage>, file: string): void {
   let index = 0;
   for (const span of elementsOf(bytes, start, endOfList(bytes, file))) {
     const image = parsedSpan(bytes, span, file);
     const id = isJsonObject(image) ? idText(image.id) : undefined;
     if (!isJsonObject(image) || id === undefined) throw malformed(`Image ${index} has no id.`, index, file);
-    if (names.has(id)) throw duplicateImage(id, index, file);
-    names.set(id, typeof image.file_name === 'string' ? stemOf(image.file_name) : id);
+    if (images.has(id)) throw duplicateImage(id, index, file);
+    const name = typeof image.file_name === 'string' ? stemOf(image.file_name) : id;
+    images.set(id, { name, size: sizeOf(image) });
     index++;
   }
+}
+
+function sizeOf({ width, height }: JsonObject): TileParameters['image'] {
+  return isLength(width) && isLength(height) ? { width, height } : undefined;
+}
+
+function isLength(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
 function indexAnnotations(
@@ -139,6 +158,7 @@ function indexAnnotations(
 ): void {
   let index = 0;
   for (const span of elementsOf(bytes, start, ended)) {
+    if (index === 0) refuseForeign(parsedSpan(bytes, span, file), file);
     const image = imageOf(bytes, span, file);
     if (image === undefined) throw malformed(`${nameAnnotation(bytes, span, index)} has no "image_id".`, index, file);
     const list = spans.get(image);
@@ -146,6 +166,11 @@ function indexAnnotations(
     else list.push(span);
     index++;
   }
+}
+
+function refuseForeign(value: unknown, file: string): void {
+  const foreign = foreignJson(value, file);
+  if (foreign !== undefined) throw foreign;
 }
 
 function imageOf(bytes: Uint8Array, span: JsonSpan, file: string): string | undefined {

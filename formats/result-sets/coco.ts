@@ -1,8 +1,10 @@
-import { quoteName } from '../../algorithms/notes.ts';
+import type { ImageSize } from '../../algorithms/cross-compare/tile-comparison.ts';
+import { type Note, quoteName } from '../../algorithms/notes.ts';
 import { FormatError, GeometryError } from '../../primitives/errors.ts';
 import { isJsonObject, type JsonObject, shallowText } from '../feature.ts';
+import { foreignJson } from './foreign-json.ts';
 import { parseJsonBytes } from './json-bytes.ts';
-import type { PolygonTile } from './result-set.ts';
+import type { PolygonTile, TileParameters } from './result-set.ts';
 import { type AnnotationPlace, decodeCounts, traceRuns } from './rle.ts';
 import {
   addVertex,
@@ -25,13 +27,17 @@ import {
  * segmentation as the union of its polygons. So the polygons of a list become parts of one polygon, and each part has
  * one ring. Run lengths, plain or compressed, are traced into rings along pixel edges. Polygons are named by `id`, else
  * by their index. Crowd regions (`iscrowd`) are read like all other annotations, and noted as `polygons/crowd`.
- * Annotations without segmentation are left out and noted as `polygons/other-geometry`.
+ * Annotations without segmentation are left out and noted as `polygons/other-geometry`. Masks of another size than the
+ * image are noted as `polygons/mask-size`.
  *
  * O(bytes), plus O(runs · log runs) for each mask, regardless of its number of pixels.
  *
  * @throws FormatError or GeometryError; the error names the index of the annotation, and its id if there is one.
  */
-export function parseCoco(bytes: Uint8Array, file: string, memoryBytes?: number): PolygonTile {
+export function parseCoco(
+  bytes: Uint8Array,
+  { place: file, image, memoryBytes }: Omit<TileParameters, 'format'>,
+): PolygonTile {
   const annotations = listAnnotations(parseJsonBytes(bytes, file, memoryBytes), file);
   const columns = emptyTile(0, { place: file, memoryBytes });
   for (const [record, annotation] of annotations.entries()) {
@@ -39,10 +45,52 @@ export function parseCoco(bytes: Uint8Array, file: string, memoryBytes?: number)
     if (!isJsonObject(annotation)) throw malformed({ called: `annotation ${record}`, place }, 'an object', annotation);
     readAnnotation(columns, annotation, place);
   }
-  return finishTile(columns);
+  const tile = finishTile(columns);
+  const masks = annotations.map(sizeOfMask);
+  const size = image ?? onlySize(masks);
+  const notes = [...tile.notes, ...(image === undefined ? [] : maskNotes(masks, image, annotations))];
+  return { ...tile, notes, ...(size !== undefined && { size }) };
+}
+
+/** Size of the mask of an annotation that has been read; undefined for polygons. */
+function sizeOfMask(annotation: unknown): ImageSize | undefined {
+  const { segmentation } = annotation as JsonObject;
+  if (!isJsonObject(segmentation)) return undefined;
+  const [height, width] = segmentation.size as [number, number];
+  return { width, height };
+}
+
+/** The size that all masks have in common, which is taken for that of the image if the file does not state it. */
+function onlySize(masks: readonly (ImageSize | undefined)[]): ImageSize | undefined {
+  const [first, ...others] = masks.filter((size) => size !== undefined);
+  return first !== undefined && others.every((size) => isSameSize(size, first)) ? first : undefined;
+}
+
+function isSameSize(a: ImageSize, b: ImageSize): boolean {
+  return a.width === b.width && a.height === b.height;
+}
+
+/** The note that masks are not of the size of their image. */
+function maskNotes(
+  masks: readonly (ImageSize | undefined)[],
+  image: ImageSize,
+  annotations: readonly unknown[],
+): Note[] {
+  const other = masks.flatMap((size, at) => (size === undefined || isSameSize(size, image) ? [] : [at]));
+  if (other.length === 0) return [];
+  const [first] = other;
+  const { width, height } = masks[first!]!;
+  const named = (annotations[first!] as JsonObject).id ?? first;
+  const message =
+    `${other.length === 1 ? '1 mask has' : `${other.length} masks have`} another size than the image, which has ` +
+    `"height" ${image.height} and "width" ${image.width}: the mask of ${quoteName(String(named))} has "size" ` +
+    `[${height}, ${width}], which is height, then width. Masks are compared from the same corner on.`;
+  return [{ code: 'polygons/mask-size', message, count: other.length }];
 }
 
 function listAnnotations(root: unknown, file: string): readonly unknown[] {
+  const foreign = foreignJson(root, file);
+  if (foreign !== undefined) throw foreign;
   const list = isJsonObject(root) ? root.annotations : root;
   if (Array.isArray(list)) return list;
   throw new FormatError('format/malformed-coco', 'The text has no array "annotations".', {

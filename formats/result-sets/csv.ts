@@ -25,7 +25,7 @@ import { readGeometry, skipSpace } from './wkt.ts';
  * the record's index. `geometryColumn` and `idColumn` are case-sensitive; case is ignored in the other names.
  *
  * Without a header, the geometry is the first field with a geometry, and the id is the first other field. An empty
- * geometry becomes a polygon without rings, and is noted as `polygons/empty`. Geometries are read as in `.wkt` files.
+ * geometry is left out, and noted as `polygons/empty-geometry`. Geometries are read as in `.wkt` files.
  *
  * O(bytes).
  *

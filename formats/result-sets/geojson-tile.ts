@@ -2,6 +2,7 @@ import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError, GeometryError } from '../../primitives/errors.ts';
 import { isJsonObject, type JsonObject, shallowText } from '../feature.ts';
 import { isGeoJson } from '../geojson.ts';
+import { foreignJson } from './foreign-json.ts';
 import { parseJsonBytes } from './json-bytes.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
 import {
@@ -41,8 +42,13 @@ export function parseGeoJsonTile(bytes: Uint8Array, { place, idColumn, memoryByt
 }
 
 function listFeatures(root: unknown, file: string): readonly unknown[] {
-  if (Array.isArray(root)) return root;
-  if (!isJsonObject(root) || !isGeoJson(root)) throw malformed('GeoJSON', root, file);
+  if (Array.isArray(root)) {
+    const [first] = root;
+    const foreign = isJsonObject(first) && first.type !== 'Feature' ? foreignJson(first, file) : undefined;
+    if (foreign !== undefined) throw foreign;
+    return root;
+  }
+  if (!isJsonObject(root) || !isGeoJson(root)) throw foreignJson(root, file) ?? malformed('GeoJSON', root, file);
   if (root.type === 'Feature') return [root];
   if (root.type !== 'FeatureCollection') return [{ type: 'Feature', geometry: root }];
   if (Array.isArray(root.features)) return root.features;

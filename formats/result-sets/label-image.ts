@@ -1,3 +1,4 @@
+import type { ImageSize } from '../../algorithms/cross-compare/tile-comparison.ts';
 import type { LabelRegions } from '../../algorithms/label-images/label-regions.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
@@ -5,7 +6,7 @@ import { FormatError } from '../../primitives/errors.ts';
 import { anInstance } from '../../primitives/kinds.ts';
 import { gatherRegions, type LabelledRegions } from './gather-regions.ts';
 import { type LabelRows, type Labels, rowsOf } from './label-rows.ts';
-import { namesOfRegions } from './name-regions.ts';
+import { componentsNotes, namesOfRegions } from './name-regions.ts';
 import { openPngLabels } from './png-labels.ts';
 import {
   type LabelType,
@@ -39,8 +40,8 @@ export function parseLabels(bytes: Uint8Array, parameters: TileParameters): Labe
   const kinds = { bytes: anInstance(Uint8Array), parameters: someParameters };
   requireArguments('parseLabels', { bytes, parameters }, kinds);
   const { regions, labels } = readRegions(bytes, parameters);
-  const { width, height } = regions;
-  return { ids: namesOfRegions(labels), labels: regions, notes: [], size: { width, height } };
+  const notes = componentsNotes(labels).map((note) => ({ ...note, message: `${parameters.place}: ${note.message}` }));
+  return { ids: namesOfRegions(labels), labels: regions, notes, size: sizeOf(regions, parameters) };
 }
 
 /**
@@ -53,8 +54,11 @@ export function parseLabels(bytes: Uint8Array, parameters: TileParameters): Labe
  */
 export function traceLabelImage(bytes: Uint8Array, parameters: TileParameters): PolygonTile {
   const found = readRegions(bytes, parameters);
-  const { width, height } = found.regions;
-  return { ...traceRegions(found), size: { width, height } };
+  return { ...traceRegions(found), size: sizeOf(found.regions, parameters) };
+}
+
+function sizeOf({ width, height }: LabelRegions, { labels }: TileParameters): ImageSize {
+  return labels?.grid === undefined ? { width, height } : { width, height, grid: labels.grid };
 }
 
 function readRegions(bytes: Uint8Array, parameters: TileParameters): LabelledRegions {
@@ -92,4 +96,5 @@ const MAKERS: Readonly<Record<LabelType, LabelMaker>> = {
   i16: { size: 2, view: ({ buffer, byteOffset }, length) => new Int16Array(buffer, byteOffset, length) },
   u32: { size: 4, view: ({ buffer, byteOffset }, length) => new Uint32Array(buffer, byteOffset, length) },
   i32: { size: 4, view: ({ buffer, byteOffset }, length) => new Int32Array(buffer, byteOffset, length) },
+  f64: { size: 8, view: ({ buffer, byteOffset }, length) => new Float64Array(buffer, byteOffset, length) },
 };

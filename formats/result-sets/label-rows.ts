@@ -1,5 +1,5 @@
-/** The labels of one row of pixels; 0 is background. */
-export type Labels = Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array;
+/** The labels of one row of pixels; 0 is background. In f64 they are whole numbers below 2⁵³. */
+export type Labels = Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array | Float64Array;
 
 /** A label image that is read row by row. */
 export interface LabelRows {

@@ -45,7 +45,8 @@ function sliceTile(
   parameters: TileParameters,
   read: () => Promise<Uint8Array>,
 ): TileSource {
-  const labels = { width: header.width, height: header.height, type: labelTypeOf(header) };
+  const { width, height, grid } = header;
+  const labels = { width, height, type: labelTypeOf(header), ...(grid !== undefined && { grid }) };
   const load = async (signal?: AbortSignal): Promise<Uint8Array> => {
     signal?.throwIfAborted();
     const slice = await read();

@@ -1,4 +1,7 @@
+import type { VoxelGrid } from '../../algorithms/cross-compare/voxel-grid.ts';
 import { FormatError } from '../../primitives/errors.ts';
+import { quoted } from '../video/quoted.ts';
+import { GRID_1, GRID_2, readGrid } from './nifti-grid.ts';
 import type { LabelType } from './result-set.ts';
 
 /** Data from the header of a NIfTI volume: its size, and how its voxels are stored. */
@@ -15,9 +18,11 @@ export interface NiftiHeader {
   readonly littleEndian: boolean;
   /** Byte offset of the first voxel in the file. */
   readonly offset: number;
+  /** Where the voxels are in space, if the header states it. */
+  readonly grid: VoxelGrid | undefined;
 }
 
-type StoredType = LabelType | 'f32' | 'f64';
+type StoredType = LabelType | 'f32' | 'i64' | 'u64';
 
 /** Bytes to read for the header of either version. A NIfTI-2 header has this length; a NIfTI-1 header is shorter. */
 export const NIFTI_HEADER_BYTES = 540;
@@ -31,17 +36,21 @@ const TYPES: ReadonlyMap<number, StoredType> = new Map([
   [8, 'i32'],
   [16, 'f32'],
   [64, 'f64'],
+  [1024, 'i64'],
+  [1280, 'u64'],
 ]);
 
-const SIZES: Readonly<Record<StoredType, number>> = { u8: 1, i8: 1, u16: 2, i16: 2, u32: 4, i32: 4, f32: 4, f64: 8 };
+const SIZES: Readonly<Record<StoredType, number>> = {
+  ...{ u8: 1, i8: 1, u16: 2, i16: 2, u32: 4, i32: 4, f32: 4, f64: 8, i64: 8, u64: 8 },
+};
 
 /**
  * Reads the header of a single-file NIfTI-1 or NIfTI-2 volume (`n+1`, `n+2`), in either byte order.
  *
  * @throws FormatError if the bytes are not a valid NIfTI header, or the volume cannot be read as labels. A volume
  * cannot be read if it is stored as a pair of files, has more than three dimensions, is too large, has voxels of an
- * unsupported type, or has scaled voxels. Voxels are unscaled if `scl_slope` is 0, or if `scl_slope` is 1 and
- * `scl_inter` is 0.
+ * unsupported type, or has scaled voxels. Voxels are unscaled if `scl_slope` is 0 or not finite, or if `scl_slope` is 1
+ * and `scl_inter` is 0.
  */
 export function readNiftiHeader(bytes: Uint8Array, file: string): NiftiHeader {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -57,6 +66,7 @@ export function readNiftiHeader(bytes: Uint8Array, file: string): NiftiHeader {
 interface Layout {
   readonly magic: number;
   readonly pairMagic: string;
+  readonly grid: typeof GRID_1;
   readonly datatype: number;
   readonly integer: (view: DataView, member: 'dim' | 'offset', index: number, littleEndian: boolean) => number;
   readonly scale: (view: DataView, member: 'slope' | 'intercept', littleEndian: boolean) => number;
@@ -65,6 +75,7 @@ interface Layout {
 const VERSION_1: Layout = {
   magic: 344,
   pairMagic: 'ni1',
+  grid: GRID_1,
   datatype: 70,
   integer: (view, member, index, littleEndian) =>
     member === 'dim' ? view.getInt16(40 + 2 * index, littleEndian) : view.getFloat32(108, littleEndian),
@@ -74,6 +85,7 @@ const VERSION_1: Layout = {
 const VERSION_2: Layout = {
   magic: 4,
   pairMagic: 'ni2',
+  grid: GRID_2,
   datatype: 12,
   integer: (view, member, index, littleEndian) =>
     Number(view.getBigInt64(member === 'dim' ? 16 + 8 * index : 168, littleEndian)),
@@ -83,11 +95,12 @@ const VERSION_2: Layout = {
 function readVersion(view: DataView, layout: Layout, littleEndian: boolean, file: string): NiftiHeader {
   const magic = String.fromCharCode(...[0, 1, 2].map((index) => view.getUint8(layout.magic + index)));
   if (magic === layout.pairMagic) throw malformed('The voxels are in another file.', 'n+1 or n+2', magic, file);
-  if (magic !== layout.pairMagic.replace('i', '+')) throw malformed('The magic is wrong.', 'n+1 or n+2', magic, file);
+  if (magic !== layout.pairMagic.replace('i', '+'))
+    throw malformed('The magic is wrong.', 'n+1 or n+2', quoted(magic), file);
   const stored = TYPES.get(view.getInt16(layout.datatype, littleEndian));
   if (stored === undefined) {
     const got = `data type ${view.getInt16(layout.datatype, littleEndian)}`;
-    throw malformed('The voxels cannot be labels.', 'whole numbers of 8, 16 or 32 bits, or floats', got, file);
+    throw malformed('The voxels cannot be labels.', 'whole numbers of 8, 16, 32 or 64 bits, or floats', got, file);
   }
   checkScale(view, layout, littleEndian, file);
   const offset = layout.integer(view, 'offset', 0, littleEndian);
@@ -95,13 +108,14 @@ function readVersion(view: DataView, layout: Layout, littleEndian: boolean, file
   if (!(Number.isSafeInteger(offset) && offset >= (layout === VERSION_1 ? 348 : 540))) {
     throw malformed('The offset of the voxels is invalid.', 'an offset after the header', String(offset), file);
   }
-  return { width, height, slices, stored, littleEndian, offset };
+  const grid = readGrid(view, layout.grid, [width, height, slices], littleEndian);
+  return { width, height, slices, stored, littleEndian, offset, grid };
 }
 
 function checkScale(view: DataView, layout: Layout, littleEndian: boolean, file: string): void {
   const slope = layout.scale(view, 'slope', littleEndian);
   const intercept = layout.scale(view, 'intercept', littleEndian);
-  if (slope === 0 || (slope === 1 && intercept === 0)) return;
+  if (slope === 0 || !Number.isFinite(slope) || (slope === 1 && intercept === 0)) return;
   const got = `scl_slope ${slope}, scl_inter ${intercept}`;
   throw malformed('The voxels are scaled, so they are no labels.', 'scl_slope 1 or 0, scl_inter 0', got, file);
 }
@@ -142,20 +156,23 @@ export function sliceBytes({ width, height, stored }: NiftiHeader): number {
 }
 
 /**
- * Type of the labels of a volume in memory. It is the type of the voxels in the file, except that floats become i32.
+ * Type of the labels of a volume in memory. It is the type of the voxels in the file, except that floats become i32,
+ * and integers of 64 bits become f64.
  */
 export function labelTypeOf({ stored }: NiftiHeader): LabelType {
+  if (stored === 'i64' || stored === 'u64') return 'f64';
   return stored === 'f32' || stored === 'f64' ? 'i32' : stored;
 }
 
 /**
  * Converts the bytes of a slice in the file to little-endian labels of the type {@link labelTypeOf}.
  *
- * @throws FormatError if a voxel stored as a float is not a 32-bit integer.
+ * @throws FormatError if a voxel stored as a float is not a 32-bit integer, or one of 64 bits is not below 2⁵³.
  */
 export function niftiLabels(header: NiftiHeader, slice: Uint8Array, place: string): Uint8Array {
   const { stored, littleEndian } = header;
   if (stored === 'f32' || stored === 'f64') return wholeLabels(header, slice, place);
+  if (stored === 'i64' || stored === 'u64') return wideLabels(header, slice, place);
   if (littleEndian || SIZES[stored] === 1) return slice;
   const size = SIZES[stored];
   const swapped = new Uint8Array(slice.length);
@@ -179,6 +196,28 @@ function wholeLabels({ stored, littleEndian }: NiftiHeader, slice: Uint8Array, p
   }
   return labels;
 }
+
+/** Labels of 64 bits as f64. Of a larger number, the product below is not safe either, however it is rounded. */
+function wideLabels({ width, stored, littleEndian }: NiftiHeader, slice: Uint8Array, place: string): Uint8Array {
+  const view = new DataView(slice.buffer, slice.byteOffset, slice.byteLength);
+  const labels = new Uint8Array(slice.length);
+  const out = new DataView(labels.buffer);
+  const [high, low] = littleEndian ? [4, 0] : [0, 4];
+  for (let at = 0; at < slice.length; at += 8) {
+    const upper = stored === 'i64' ? view.getInt32(at + high, littleEndian) : view.getUint32(at + high, littleEndian);
+    const value = upper * 2 ** 32 + view.getUint32(at + low, littleEndian);
+    if (!Number.isSafeInteger(value)) {
+      const exact = stored === 'i64' ? view.getBigInt64(at, littleEndian) : view.getBigUint64(at, littleEndian);
+      const voxel = at / 8;
+      const got = `${exact} at voxel ${voxel} of the slice (column ${voxel % width}, row ${Math.floor(voxel / width)})`;
+      throw malformed('A label is too large.', `whole numbers between -${MAX_LABEL} and ${MAX_LABEL}`, got, place);
+    }
+    out.setFloat64(at, value, true);
+  }
+  return labels;
+}
+
+const MAX_LABEL = Number.MAX_SAFE_INTEGER;
 
 function malformed(sentence: string, expected: string, got: string, file: string): FormatError {
   return new FormatError('format/bad-nifti', sentence, {

@@ -17,7 +17,10 @@ import { parseWkt } from './wkt.ts';
  * - `polygons/unclosed-rings`: rings that were not closed in the file, and have been closed;
  * - `polygons/short-rings`: rings with fewer than three vertices, which are left out;
  * - `polygons/zero-area-rings`: rings whose vertices all lie on one line;
- * - `polygons/empty`: polygons without rings;
+ * - `polygons/empty`: polygons without rings, because all their rings are short;
+ * - `polygons/empty-geometry`: empty geometries, such as `POLYGON EMPTY`, which are no polygons and are left out;
+ * - `polygons/components`: labels of a label image that fell into several polygons;
+ * - `polygons/mask-size`: COCO masks whose size is not that of their image;
  * - `polygons/other-geometry`: geometries that are not polygons, which are left out;
  * - `polygons/duplicate-ids`: polygons with the id of an earlier polygon;
  * - `polygons/crowd`: COCO crowd regions, each of which is read as one polygon.
@@ -41,7 +44,7 @@ const READERS: Readonly<Record<ResultSetFormat, Reader>> = {
   wkt: (bytes, { place, memoryBytes }) => parseWkt(bytes, place, memoryBytes),
   csv: parseCsv,
   geojson: parseGeoJsonTile,
-  coco: (bytes, { place, memoryBytes }) => parseCoco(bytes, place, memoryBytes),
+  coco: parseCoco,
   png: traceLabelImage,
   nifti: traceLabelImage,
 };

@@ -1,3 +1,5 @@
+import type { ImageSize } from '../../algorithms/cross-compare/tile-comparison.ts';
+import { aVoxelGrid, type VoxelGrid } from '../../algorithms/cross-compare/voxel-grid.ts';
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import type { TextColumn } from '../../algorithms/text-column.ts';
@@ -21,8 +23,8 @@ export interface PolygonTile {
   readonly ids: TextColumn;
   readonly polygons: Polygons;
   readonly notes: readonly Note[];
-  /** Width and height of a label image in pixels; undefined for other formats. */
-  readonly size?: { readonly width: number; readonly height: number } | undefined;
+  /** Size of the image in pixels, if the file states it: label images and COCO. */
+  readonly size?: ImageSize | undefined;
 }
 
 /** The formats of result sets. */
@@ -58,7 +60,17 @@ export interface TileParameters {
   readonly format: ResultSetFormat;
   readonly place: string;
   /** Size of the image and type of the labels, if the tile consists of labels without a header. */
-  readonly labels?: { readonly width: number; readonly height: number; readonly type: LabelType } | undefined;
+  readonly labels?:
+    | {
+        readonly width: number;
+        readonly height: number;
+        readonly type: LabelType;
+        /** Where the voxels are in space, if the file states it. */
+        readonly grid?: VoxelGrid | undefined;
+      }
+    | undefined;
+  /** Size of the image in pixels, if the file states it beside the polygons, as COCO does. */
+  readonly image?: Pick<ImageSize, 'width' | 'height'> | undefined;
   /**
    * Names of two columns of a CSV file: `geometryColumn` contains the WKT, and `idColumn` contains the ids. By default,
    * both are detected from the header.
@@ -74,13 +86,17 @@ export interface TileParameters {
   readonly memoryBytes?: number | undefined;
 }
 
-export type LabelType = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32';
+/** Type of labels in memory; `f64` holds whole numbers below 2⁵³, such as labels that a file stores in 64 bits. */
+export type LabelType = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32' | 'f64';
 
 const aLabelSize: Kind = aRecord<NonNullable<TileParameters['labels']>>({
   width: aWhole(),
   height: aWhole(),
-  type: aWord(['u8', 'i8', 'u16', 'i16', 'u32', 'i32']),
+  type: aWord(['u8', 'i8', 'u16', 'i16', 'u32', 'i32', 'f64']),
+  grid: optional(aVoxelGrid),
 });
+
+const anImageSize: Kind = aRecord<NonNullable<TileParameters['image']>>({ width: aWhole(), height: aWhole() });
 
 /** Validators of those parameters of `parseTile` that are also options of `openResultSet`. */
 export const tileKinds: Pick<
@@ -99,6 +115,7 @@ export const someParameters: Kind = someOptions<TileParameters>({
   ...tileKinds,
   place: aText,
   labels: optional(aLabelSize),
+  image: optional(anImageSize),
 });
 
 /** One of the two sets of polygons in a comparison, as a list of tiles ordered by name. */

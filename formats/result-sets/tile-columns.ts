@@ -27,6 +27,10 @@ export interface TileColumns {
    * not listed.
    */
   readonly furtherParts: number[];
+  /** Whether the current polygon has had a ring, kept or not. */
+  drawn: boolean;
+  /** Number of empty geometries, which are left out. */
+  empty: number;
   readonly tally: NoteTally;
   readonly bounds: TileBounds;
 }
@@ -53,6 +57,8 @@ export function emptyTile(vertices = 0, bounds: TileBounds = {}): TileColumns {
     y,
     vertices: 0,
     furtherParts: [],
+    drawn: false,
+    empty: 0,
     tally: noteTally(),
     bounds,
   };
@@ -90,6 +96,7 @@ export function beginPolygon(columns: TileColumns, bytes: Uint8Array, from: numb
   for (let at = from, into = columns.idLength; at < to; at++, into++) columns.idBytes[into] = bytes[at]!;
   columns.idLength = end;
   columns.polygons++;
+  columns.drawn = false;
   if (columns.polygons + 1 > columns.idStarts.length) {
     columns.idStarts = resizedWords(columns.idStarts, 2 * columns.polygons);
     columns.polygonRings = resizedWords(columns.polygonRings, 2 * columns.polygons);
@@ -196,6 +203,7 @@ export function endRing(columns: TileColumns, closes: boolean): void {
   if (closes && written > 1 && kept === written) note(columns, 'polygons/unclosed-rings');
   if (kept < 3) {
     note(columns, 'polygons/short-rings');
+    columns.drawn = true;
     columns.vertices = start;
     return;
   }
@@ -219,11 +227,21 @@ function dropClosing(columns: TileColumns, start: number): void {
   columns.vertices = end;
 }
 
-/** Completes the current polygon. */
+/**
+ * Completes the current polygon. An empty geometry is no polygon, so it is left out with a note. A polygon that had
+ * rings stays, even if all of them were too short.
+ */
 export function endPolygon(columns: TileColumns): void {
+  const isWithoutRings = columns.polygonRings[columns.polygons] === columns.rings;
+  if (isWithoutRings && !columns.drawn) {
+    note(columns, 'polygons/empty-geometry');
+    columns.empty++;
+    dropPolygon(columns);
+    return;
+  }
   // A part without rings is removed.
   if (columns.furtherParts.at(-1) === columns.rings) columns.furtherParts.pop();
-  if (columns.polygonRings[columns.polygons] === columns.rings) note(columns, 'polygons/empty');
+  if (isWithoutRings) note(columns, 'polygons/empty');
   columns.polygonRings[columns.polygons] = columns.rings;
 }
 
@@ -287,6 +305,8 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'polygons/zero-area-rings': (n) =>
     `${ringsThat(n, 'has all its', 'have all their')} vertices on one line and ${n === 1 ? 'encloses' : 'enclose'} no area, in`,
   'polygons/empty': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} no rings and no area`,
+  'polygons/empty-geometry': (n) =>
+    `${n === 1 ? '1 geometry is empty, so it is no polygon and was' : `${n} geometries are empty, so they are no polygons and were`} left out`,
   'polygons/other-geometry': (n) =>
     `${n === 1 ? '1 geometry is not a polygon and was' : `${n} geometries are not polygons and were`} left out, of`,
   'polygons/crowd': (n) => `${n === 1 ? '1 polygon is a crowd' : `${n} polygons are crowds`}, each taken as one object`,

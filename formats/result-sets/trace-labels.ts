@@ -4,7 +4,7 @@ import { anInstance, aWhole, aWord, optional, someOptions } from '../../primitiv
 import { gatherRegions, type LabelledRegions, type RegionKind } from './gather-regions.ts';
 import { type Labels, rowsOf } from './label-rows.ts';
 import { type Corners, linkCorners } from './link-corners.ts';
-import { nameRegions } from './name-regions.ts';
+import { componentsNotes, nameRegions } from './name-regions.ts';
 import type { PolygonTile } from './result-set.ts';
 import { beginPolygonNamed, emptyTile, endPolygon, finishTile } from './tile-columns.ts';
 
@@ -63,7 +63,8 @@ export function traceRegions({ regions, labels }: LabelledRegions): PolygonTile 
     linkCorners(columns, corners, starts[region]!, starts[region + 1]!, open);
     endPolygon(columns);
   }
-  return finishTile(columns);
+  const tile = finishTile(columns);
+  return { ...tile, notes: [...tile.notes, ...componentsNotes(labels)] };
 }
 
 /** The corners of all regions, region by region. Region `r` has the corners `starts[r] … starts[r + 1] − 1`. */

@@ -28,7 +28,7 @@ import {
  * `SRID=…;` is allowed.
  *
  * Every `POLYGON`, `MULTIPOLYGON` or collection of these becomes one polygon, named by its index among the geometries.
- * An `EMPTY` geometry becomes a polygon without rings. Only the first two numbers of `Z`, `M` and `ZM` positions are
+ * An `EMPTY` geometry is left out, and noted as `polygons/empty-geometry`. Only the first two numbers of `Z`, `M` and `ZM` positions are
  * used. Points, lines and other geometries are left out, also from collections, and noted as `polygons/other-geometry`.
  * Keywords may be in lower or upper case. Blank lines and lines that begin with `#` are skipped. A line may end with
  * `;`.

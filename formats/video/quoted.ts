@@ -1,3 +1,5 @@
+import { escapeControls } from '../escape-controls.ts';
+
 const MAX_LETTERS = 40;
 
 /**
@@ -5,9 +7,6 @@ const MAX_LETTERS = 40;
  * escaped.
  */
 export function quoted(text: string): string {
-  // `JSON.stringify` does not escape control characters beyond ASCII, so these are escaped by `replace`.
-  return JSON.stringify(text.slice(0, MAX_LETTERS)).replace(
-    /\p{Cc}/gu,
-    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  // `JSON.stringify` does not escape control characters beyond ASCII.
+  return escapeControls(JSON.stringify(text.slice(0, MAX_LETTERS)));
 }

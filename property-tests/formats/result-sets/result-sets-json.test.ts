@@ -57,12 +57,11 @@ describe('GeoJSON of a tile', () => {
     expect(written(tile).map(({ id, rings }) => [id, rings.length])).toEqual([
       ['1', 1],
       ['2', 1],
-      ['3', 0],
       ['4', 1],
     ]);
     expect(noted(tile)).toEqual({
       'polygons/other-geometry': 2,
-      'polygons/empty': 1,
+      'polygons/empty-geometry': 1,
       'polygons/unclosed-rings': 1,
       'polygons/short-rings': 1,
     });

@@ -9,6 +9,7 @@ import type { LabelType, TileSource } from '../../../formats/result-sets/result-
 import { traceLabels } from '../../../formats/result-sets/trace-labels.ts';
 import { caseCount, someOf, THOROUGH } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
+import { nifti, STORED, type Stored, type Volume } from '../../support/nifti-support.ts';
 import { written } from '../../support/result-sets-support.ts';
 
 let root = '';
@@ -171,7 +172,8 @@ describe('segmentations of real images', () => {
         const { polygons, notes } = parseTile(await tile.load(), tile.parameters);
         found[1]! += polygons.polygonRings.length - 1;
         found[2]! += polygons.x.length;
-        expect(notes).toEqual([]);
+        // Labels of real images fall into several regions, and nothing else is noted.
+        expect(notes.filter(({ code }) => code !== 'polygons/components')).toEqual([]);
       }
       expect(found).toEqual([tiles, regions, corners]);
     },
@@ -281,51 +283,6 @@ describe('a COCO file that is truncated or malformed', () => {
   });
 });
 
-const STORED = { u8: 2, i8: 256, u16: 512, i16: 4, u32: 768, i32: 8, f32: 16, f64: 64 } as const;
-type Stored = keyof typeof STORED;
-const WRITE: Readonly<Record<Stored, [number, (view: DataView, at: number, value: number, little: boolean) => void]>> =
-  {
-    u8: [1, (view, at, value) => view.setUint8(at, value)],
-    i8: [1, (view, at, value) => view.setInt8(at, value)],
-    u16: [2, (view, at, value, little) => view.setUint16(at, value, little)],
-    i16: [2, (view, at, value, little) => view.setInt16(at, value, little)],
-    u32: [4, (view, at, value, little) => view.setUint32(at, value, little)],
-    i32: [4, (view, at, value, little) => view.setInt32(at, value, little)],
-    f32: [4, (view, at, value, little) => view.setFloat32(at, value, little)],
-    f64: [8, (view, at, value, little) => view.setFloat64(at, value, little)],
-  };
-
-interface Volume {
-  readonly size: readonly number[];
-  readonly voxels: readonly number[];
-}
-
-/** A single-file NIfTI volume. */
-function nifti({ size, voxels }: Volume, stored: Stored, little = true, version = 1, slope = 0): Uint8Array {
-  const [bytes, write] = WRITE[stored];
-  const offset = version === 1 ? 352 : 544;
-  const file = new Uint8Array(offset + voxels.length * bytes);
-  const view = new DataView(file.buffer);
-  const dims = [size.length, ...size];
-  if (version === 1) {
-    view.setInt32(0, 348, little);
-    for (const [index, dim] of dims.entries()) view.setInt16(40 + 2 * index, dim, little);
-    view.setInt16(70, STORED[stored], little);
-    view.setFloat32(108, offset, little);
-    view.setFloat32(112, slope, little);
-    file.set(new TextEncoder().encode('n+1\0'), 344);
-  } else {
-    view.setInt32(0, 540, little);
-    file.set(new TextEncoder().encode('n+2\0\r\n\x1a\n'), 4);
-    view.setInt16(12, STORED[stored], little);
-    for (const [index, dim] of dims.entries()) view.setBigInt64(16 + 8 * index, BigInt(dim), little);
-    view.setBigInt64(168, BigInt(offset), little);
-    view.setFloat64(176, slope, little);
-  }
-  for (const [voxel, value] of voxels.entries()) write(view, offset + voxel * bytes, value, little);
-  return file;
-}
-
 const volume: fc.Arbitrary<Volume> = fc
   .tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 12 }))
   .chain((size) => {
@@ -340,7 +297,7 @@ describe('a NIfTI volume', () => {
     little: fc.boolean(),
     version: fc.constantFrom(1, 2),
     packed: fc.boolean(),
-    slope: fc.constantFrom(0, 1),
+    slope: fc.constantFrom(0, 1, Number.NaN, Number.POSITIVE_INFINITY),
   });
   test.prop([volume, how], { numRuns: caseCount(60) })(
     'has one tile per slice, for any type, byte order, version and packing',
@@ -356,7 +313,7 @@ describe('a NIfTI volume', () => {
       );
       // Slices may be read in any order and repeatedly. If the volume of a slice was released, it is unpacked again.
       for (const slice of [...tiles.keys()].reverse().concat(0)) {
-        const labels = Int32Array.from(written.voxels.slice(slice * width * height, (slice + 1) * width * height));
+        const labels = Int32Array.from(written.voxels.slice(slice * width * height, (slice + 1) * width * height), Number);
         const tile = tiles[slice]!;
         const expected = { ...traceLabels(labels, { width, height }), size: { width, height } };
         expect(parseTile(await tile.load(), tile.parameters)).toEqual(expected);
