@@ -25,7 +25,8 @@ const FOREIGN: readonly ForeignJson[] = [
   },
   {
     name: 'LabelMe',
-    isTold: (value) => Array.isArray(value.shapes) && ('imagePath' in value || 'points' in (firstOf(value.shapes) ?? {})),
+    isTold: (value) =>
+      Array.isArray(value.shapes) && ('imagePath' in value || 'points' in (firstOf(value.shapes) ?? {})),
     remedy:
       'Convert it to COCO, for example with labelme2coco, or write the points of each of its "shapes" as a polygon of GeoJSON.',
   },

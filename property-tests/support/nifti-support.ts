@@ -1,19 +1,31 @@
 /** Codes of the types of voxels. */
-export const STORED = { u8: 2, i8: 256, u16: 512, i16: 4, u32: 768, i32: 8, f32: 16, f64: 64, i64: 1024, u64: 1280 } as const;
+export const STORED = {
+  u8: 2,
+  i8: 256,
+  u16: 512,
+  i16: 4,
+  u32: 768,
+  i32: 8,
+  f32: 16,
+  f64: 64,
+  i64: 1024,
+  u64: 1280,
+} as const;
 export type Stored = keyof typeof STORED;
-const WRITE: Readonly<Record<Stored, [number, (view: DataView, at: number, value: number | bigint, little: boolean) => void]>> =
-  {
-    u8: [1, (view, at, value) => view.setUint8(at, Number(value))],
-    i8: [1, (view, at, value) => view.setInt8(at, Number(value))],
-    u16: [2, (view, at, value, little) => view.setUint16(at, Number(value), little)],
-    i16: [2, (view, at, value, little) => view.setInt16(at, Number(value), little)],
-    u32: [4, (view, at, value, little) => view.setUint32(at, Number(value), little)],
-    i32: [4, (view, at, value, little) => view.setInt32(at, Number(value), little)],
-    f32: [4, (view, at, value, little) => view.setFloat32(at, Number(value), little)],
-    f64: [8, (view, at, value, little) => view.setFloat64(at, Number(value), little)],
-    i64: [8, (view, at, value, little) => view.setBigInt64(at, BigInt(value), little)],
-    u64: [8, (view, at, value, little) => view.setBigUint64(at, BigInt(value), little)],
-  };
+const WRITE: Readonly<
+  Record<Stored, [number, (view: DataView, at: number, value: number | bigint, little: boolean) => void]>
+> = {
+  u8: [1, (view, at, value) => view.setUint8(at, Number(value))],
+  i8: [1, (view, at, value) => view.setInt8(at, Number(value))],
+  u16: [2, (view, at, value, little) => view.setUint16(at, Number(value), little)],
+  i16: [2, (view, at, value, little) => view.setInt16(at, Number(value), little)],
+  u32: [4, (view, at, value, little) => view.setUint32(at, Number(value), little)],
+  i32: [4, (view, at, value, little) => view.setInt32(at, Number(value), little)],
+  f32: [4, (view, at, value, little) => view.setFloat32(at, Number(value), little)],
+  f64: [8, (view, at, value, little) => view.setFloat64(at, Number(value), little)],
+  i64: [8, (view, at, value, little) => view.setBigInt64(at, BigInt(value), little)],
+  u64: [8, (view, at, value, little) => view.setBigUint64(at, BigInt(value), little)],
+};
 
 export interface Volume {
   readonly size: readonly number[];

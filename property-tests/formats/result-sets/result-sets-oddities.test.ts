@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { crossCompare } from '../../../algorithms/cross-compare/cross-compare.ts';
 import { tileSide } from '../../../algorithms/cross-compare/tile-side.ts';
+import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { humanLog } from '../../../cli/human-log.ts';
 import { compareSummary } from '../../../formats/compare-summary.ts';
 import { parseLabels } from '../../../formats/result-sets/label-image.ts';
 import { openResultSet } from '../../../formats/result-sets/open-result-set.ts';
 import { parseTile } from '../../../formats/result-sets/parse-tile.ts';
-import { type ResultSet, isLabelFormat } from '../../../formats/result-sets/result-set.ts';
+import { isLabelFormat, type ResultSet } from '../../../formats/result-sets/result-set.ts';
 import { traceLabels } from '../../../formats/result-sets/trace-labels.ts';
-import { referenceContext } from '../../backends.ts';
+import { Context } from '../../../primitives/context.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { nifti } from '../../support/nifti-support.ts';
@@ -40,8 +41,12 @@ async function compared(p: ResultSet, q: ResultSet) {
       return tileSide(parseTile(bytes, tile.parameters), { place: tile.place });
     },
   };
-  const result = await crossCompare(referenceContext(), job).result;
-  return { result, codes: result.notes.map(({ code }) => code), said: result.notes.map(({ message }) => message).join() };
+  const result = await crossCompare(new Context(createReferenceBackend()), job).result;
+  return {
+    result,
+    codes: result.notes.map(({ code }) => code),
+    said: result.notes.map(({ message }) => message).join(),
+  };
 }
 
 describe('labels that fall into several regions', () => {
@@ -88,7 +93,9 @@ describe('a pair of volumes', () => {
     const [a, b] = [placed([2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3, 0]), placed([-2, 0, 0, 6, 0, 2, 0, 0, 0, 0, 3, 0])];
     const { codes, said } = await pair(a, b);
     expect(codes).toEqual(['compare/voxel-grids']);
-    expect(said).toContain('[2 0 0 0; 0 2 0 0; 0 0 3 0] in the first set and [-2 0 0 6; 0 2 0 0; 0 0 3 0] in the second');
+    expect(said).toContain(
+      '[2 0 0 0; 0 2 0 0; 0 0 3 0] in the first set and [-2 0 0 6; 0 2 0 0; 0 0 3 0] in the second',
+    );
     expect((await pair(a, a)).codes).toEqual([]);
   });
 
@@ -179,7 +186,11 @@ test('an empty geometry is no polygon, and an empty comparison says why', async 
     const { similarity, similarityNote, matchingNote } = JSON.parse(compareSummary((await compared(p, q)).result, run));
     return [similarity, similarityNote, matchingNote];
   };
-  const both = [null, expect.stringMatching(/^Both sets have no polygons/), expect.stringContaining('precision, recall, F1')];
+  const both = [
+    null,
+    expect.stringMatching(/^Both sets have no polygons/),
+    expect.stringContaining('precision, recall, F1'),
+  ];
   expect(await said(empty, empty)).toEqual(both);
   expect(await said(one, empty)).toEqual([
     null,
@@ -200,7 +211,11 @@ test.each([
     const { tiles } = await opened(content, 'json');
     for (const tile of tiles) parseTile(await tile.load(), tile.parameters);
   };
-  await expect(read()).rejects.toMatchObject({ code: 'format/foreign-json', got: name, remedy: expect.stringMatching(/./) });
+  await expect(read()).rejects.toMatchObject({
+    code: 'format/foreign-json',
+    got: name,
+    remedy: expect.stringMatching(/./),
+  });
 });
 
 test.prop([fc.string({ unit: 'binary' })])('nothing in a message is obeyed by a terminal', async (name) => {

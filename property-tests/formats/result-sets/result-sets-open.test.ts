@@ -313,7 +313,10 @@ describe('a NIfTI volume', () => {
       );
       // Slices may be read in any order and repeatedly. If the volume of a slice was released, it is unpacked again.
       for (const slice of [...tiles.keys()].reverse().concat(0)) {
-        const labels = Int32Array.from(written.voxels.slice(slice * width * height, (slice + 1) * width * height), Number);
+        const labels = Int32Array.from(
+          written.voxels.slice(slice * width * height, (slice + 1) * width * height),
+          Number,
+        );
         const tile = tiles[slice]!;
         const expected = { ...traceLabels(labels, { width, height }), size: { width, height } };
         expect(parseTile(await tile.load(), tile.parameters)).toEqual(expected);
