@@ -65,7 +65,9 @@ function readLine(reading: Reading, cursor: ByteCursor, { index, line }: LineAt)
   }
   beginPolygon(columns, name);
   if (tile.polygons > 0) appendTile(columns, tile);
-  endRecord(reading, { polygons: tile.polygons, others: 1 - tile.polygons });
+  // An empty geometry is a record without rings.
+  const polygons = tile.polygons + tile.empty;
+  endRecord(reading, { polygons, others: 1 - polygons });
 }
 
 const SRID = /^SRID\s*=\s*(\d+)\s*;/i;
