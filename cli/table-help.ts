@@ -17,6 +17,7 @@ Questions:
   --where      comparisons (< <= > >= = <>) of columns, numbers, 'strings', dates and times as strings ('2001-01-31',
                '2001-01-31 09:30:00'), and sums, differences and products of these; between … and …, in (…), is null; a
                column of bools by itself; and, or, not, parentheses. Names that are not plain words stand in "double quotes".
+               What the command prints for a cell is a literal; dates, times and strings stand in 'single quotes'.
                Comparisons with null are unknown, and rows whose condition is unknown are left out, as in SQL.
   --aggregate  count, count(x), count(distinct x), sum(x), avg(x), min(x), max(x), variance(x), median(x),
                quantile(x, 0.9), quantile_cont(x, 0.9), smallest(x, k), largest(x, k), of columns and of + - * of them;

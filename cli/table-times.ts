@@ -1,14 +1,12 @@
 import type { Condition, Expression, LiteralValue } from '../algorithms/tables/index.ts';
-import { parseClock, parseTime } from '../formats/tables/csv/times.ts';
+import { parseClock } from '../formats/tables/csv/times.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
+import { timeOf } from './table-text/times.ts';
 
 type Fields = ReadonlyMap<string, TableField>;
 type TimeField = TableField & { readonly type: 'timestamp' | 'time' };
 
-const DAY_MICROS = 86_400_000_000n;
-/** The exponent e for each unit: the unit is 10^e microseconds. */
-const DIGITS = { s: 6, ms: 3, us: 0 } as const;
 /** The exponent e for each unit: the unit is 10^e nanoseconds. */
 const CLOCK_DIGITS = { s: 9, ms: 6, us: 3, ns: 0 } as const;
 
@@ -111,7 +109,6 @@ const EXAMPLE = "Write times as '2001-01-31' or '2001-01-31 09:30:00'.";
 
 /** Converts a time to an integer in the unit of a column. Digits that are finer than the unit are kept as decimals. */
 function timeLiteral(text: string, field: TimeField): LiteralValue {
-  const bytes = Buffer.from(text);
   if (field.type === 'time') {
     const nanos = parseClock(text);
     if (nanos !== undefined) return { units: nanos, scale: CLOCK_DIGITS[field.unit] };
@@ -119,7 +116,7 @@ function timeLiteral(text: string, field: TimeField): LiteralValue {
       remedy: "Write times of day as '09:30' or '09:30:00.25'.",
     });
   }
-  const time = parseTime(bytes, 0, bytes.length);
+  const time = timeOf(text);
   if (time === undefined) {
     throw new UsageError('table/time', `--where: '${text}' is not a time, and "${field.name}" holds times.`, {
       remedy: EXAMPLE,
@@ -134,6 +131,5 @@ function timeLiteral(text: string, field: TimeField): LiteralValue {
       },
     );
   }
-  const micros = BigInt(time.days) * DAY_MICROS + BigInt(time.micros);
-  return field.unit === 'ns' ? micros * 1000n : { units: micros, scale: DIGITS[field.unit] };
+  return time.in(field.unit);
 }

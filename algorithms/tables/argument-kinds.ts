@@ -19,6 +19,7 @@ import {
   where,
 } from '../../primitives/kinds.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
+import { MAX_PLACES } from './decimals.ts';
 import type { ColumnKind } from './host-table.ts';
 
 const fields = (part: unknown): { readonly [name: string]: unknown } => (isRecord(part) && isPlain(part) ? part : {});
@@ -35,7 +36,7 @@ function aVariant(expected: string, kinds: { readonly [kind: string]: { readonly
   };
 }
 
-const aDecimal: Kind = aRecord({ units: aBigint, scale: aWhole(0, 400) });
+const aDecimal: Kind = aRecord({ units: aBigint, scale: aWhole(0, MAX_PLACES) });
 
 export const aLiteral: Kind = eitherOf(
   'a number, a bigint, a boolean, a text, a decimal or null',

@@ -1,9 +1,9 @@
 import type { Column } from '../../primitives/columns/column.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
 import { I32, isWithin } from './bounds.ts';
-import { dayOf } from './dates.ts';
-import { computeDecimals, decimalOf, floorAt, numberOf } from './decimals.ts';
-import { compareStrings, placeOf } from './dictionary.ts';
+import { type Cut, cutOf } from './cuts.ts';
+import { computeDecimals, decimalOf, literalText } from './decimals.ts';
+import { compareStrings } from './dictionary.ts';
 import { tableError } from './errors.ts';
 import type { ComparisonOperator, LiteralValue } from './expressions.ts';
 import { type FloatPart, floatKeys } from './floats.ts';
@@ -20,7 +20,7 @@ import {
 } from './integers.ts';
 import { describeOperand, doublesOfOperand, type Operand } from './operands.ts';
 import { combineParts, mapPart, type QuestionPart } from './part.ts';
-import { keyOfF32, keyOfF64 } from './sortable.ts';
+import { keyOfF64 } from './sortable.ts';
 
 /**
  * Result of a comparison. `holds` is the code that compares the operands, or one result for all rows; `unknown` means
@@ -130,62 +130,28 @@ function comparisonPart(
 
 function compareWithLiteral(operator: ComparisonOperator, left: Operand, value: LiteralValue): Comparison {
   if (left.family === 'literal') throw new RangeError('a literal on the left');
-  const integers =
-    left.family === 'integer'
-      ? left
-      : left.family === 'f32'
-        ? keyNumbers(left)
-        : left.family === 'f64'
-          ? left.keys
-          : integersOf(left.column);
-  const { validity } = integers;
   if (value === null) return { holds: 'unknown', validity: [] };
-  const cut = cutOf(left, integers.scale, value);
-  if (cut === undefined) {
-    throw tableError('type', 'A column cannot be compared with a literal of another type.', {
-      expected: `a literal of the type of ${describeOperand(left)}`,
-      got: typeof value === 'string' ? `'${value}'` : String(value),
-    });
-  }
-  return { holds: compareWithCut(operator, integers, cut), validity };
+  const integers = comparedIntegers(left);
+  return { holds: compareWithCut(operator, integers, requireCut(left, value)), validity: integers.validity };
 }
 
-/** Position of a literal among the integers: equal to `at` if `isThere`, else between `at` and `at + 1`. */
-interface Cut {
-  readonly at: bigint;
-  readonly isThere: boolean;
+type Compared = Exclude<Operand, { readonly family: 'literal' }>;
+
+/** The integers by which the values of an operand are compared with literals. */
+export function comparedIntegers(operand: Compared): IntegerPart {
+  if (operand.family === 'integer') return operand;
+  if (operand.family === 'f32') return keyNumbers(operand);
+  return operand.family === 'f64' ? operand.keys : integersOf(operand.column);
 }
 
-const ABOVE_ALL: Cut = { at: 2n ** 70n, isThere: false };
-const BELOW_ALL: Cut = { at: -(2n ** 70n), isThere: false };
-
-function cutOf(left: Operand, scale: number, value: LiteralValue): Cut | undefined {
-  const decimal = decimalOf(value);
-  const number = typeof value === 'number' ? value : decimal && numberOf(decimal);
-  switch (left.family) {
-    case 'integer': {
-      if (decimal === undefined) return number === undefined ? undefined : number < 0 ? BELOW_ALL : ABOVE_ALL;
-      const { floor, isWhole } = floorAt(decimal, scale);
-      return { at: floor, isThere: isWhole };
-    }
-    case 'f32':
-      return number === undefined ? undefined : { at: BigInt(keyOfF32(Math.fround(number))), isThere: true };
-    case 'f64':
-      return number === undefined ? undefined : { at: keyOfF64(number), isThere: true };
-    case 'bool':
-      return typeof value === 'boolean' ? { at: BigInt(value), isThere: true } : undefined;
-    case 'date': {
-      const day = typeof value === 'string' ? dayOf(value) : Number.isInteger(number) ? number : undefined;
-      return day === undefined ? undefined : { at: BigInt(day), isThere: true };
-    }
-    case 'string': {
-      if (typeof value !== 'string') return undefined;
-      const { below, isThere } = placeOf(left.column.dictionary, value);
-      return isThere ? { at: BigInt(below), isThere } : { at: BigInt(below) - 1n, isThere };
-    }
-    default:
-      return undefined;
-  }
+/** The position of a literal among the integers by which an operand is compared. Throws for another type. */
+export function requireCut(operand: Compared, value: Exclude<LiteralValue, null>): Cut {
+  const cut = cutOf(operand, value);
+  if (cut !== undefined) return cut;
+  throw tableError('type', 'A column cannot be compared with a literal of another type.', {
+    expected: `a literal of the type of ${describeOperand(operand)}`,
+    got: literalText(value),
+  });
 }
 
 function compareWithCut(
@@ -226,7 +192,8 @@ function orderOfLiterals(a: LiteralValue, b: LiteralValue): number {
   if (x !== undefined && y !== undefined) return Number(computeDecimals('sub', x, y).units);
   if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
-  if (isNumber(a) && isNumber(b)) return Number(keyOfF64(Number(a)) - keyOfF64(Number(b)));
+  // One of the numbers is NaN or infinite, so the value of a finite one does not matter.
+  if (isNumber(a) && isNumber(b)) return Number(keyOfF64(x ? 0 : Number(a)) - keyOfF64(y ? 0 : Number(b)));
   throw tableError('type', 'Literals of different types cannot be compared.', {
     expected: typeof a,
     got: typeof b,
@@ -237,5 +204,5 @@ function orderOfLiterals(a: LiteralValue, b: LiteralValue): number {
 }
 
 function isNumber(value: LiteralValue): boolean {
-  return typeof value === 'number' || typeof value === 'bigint';
+  return typeof value === 'number' || decimalOf(value) !== undefined;
 }

@@ -2,7 +2,7 @@ import type { LiteralValue } from './expressions.ts';
 import type { Decimal } from './host-table.ts';
 
 /** Maximum number of decimal places of a literal. */
-const MAX_DIGITS = 400;
+export const MAX_PLACES = 10_000;
 
 /**
  * Converts a literal to the decimal number that JavaScript prints for it: 0.1 is exactly a tenth. Returns undefined if
@@ -15,11 +15,27 @@ export function decimalOf(value: LiteralValue): Decimal | undefined {
   const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(`${value}`)!;
   const units = BigInt(`${sign}${whole}${fraction}`);
   const scale = fraction.length - Number(exponent);
-  return scale < 0 ? { units: units * 10n ** BigInt(-scale), scale: 0 } : { units, scale: Math.min(scale, MAX_DIGITS) };
+  return scale < 0 ? { units: units * 10n ** BigInt(-scale), scale: 0 } : { units, scale };
 }
 
 export function numberOf({ units, scale }: Decimal): number {
   return scale === 0 ? Number(units) : Number(`${units}e-${scale}`);
+}
+
+/** The same number with as few decimal places as possible; `zeros` is the number of zeros at the end of whole units. */
+export function withoutZeros({ units, scale }: Decimal): Decimal & { readonly zeros: number } {
+  const zeros = units === 0n ? 0 : /0*$/.exec(`${units}`)![0].length;
+  return {
+    units: units / 10n ** BigInt(Math.min(zeros, scale)),
+    scale: Math.max(0, scale - zeros),
+    zeros: Math.max(0, zeros - scale),
+  };
+}
+
+/** A literal as text, for error messages. */
+export function literalText(value: LiteralValue): string {
+  if (typeof value === 'string') return `'${value}'`;
+  return typeof value === 'object' && value !== null ? `${value.units}e-${value.scale}` : String(value);
 }
 
 /** Converts a decimal number to units of 10^−digits. `digits` is at least the scale of the number. */

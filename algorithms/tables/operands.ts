@@ -1,4 +1,4 @@
-import { computeDecimals, decimalOf, numberOf } from './decimals.ts';
+import { computeDecimals, decimalOf, literalText, numberOf } from './decimals.ts';
 import {
   computeDoubles,
   type DoublePart,
@@ -142,7 +142,7 @@ function notNumbers(kind: keyof typeof SYMBOLS, got: unknown): Error {
 
 /** Describes an operand for an error message. */
 export function describeOperand(operand: Operand): string {
-  if (operand.family === 'literal') return `the literal ${String(operand.value)}`;
+  if (operand.family === 'literal') return `the literal ${literalText(operand.value)}`;
   const { column } = operand;
   if (column === undefined) return `an expression of ${operand.family}`;
   // The column may have fewer bits here than in its file, so the number of bits would mislead.

@@ -29,7 +29,9 @@ export interface Selection {
  *
  * Follows SQL's three-valued logic: comparisons with null are unknown, and rows for which the condition is unknown are
  * not chosen. NaN equals itself and is greater than all other values; −0 equals 0. A literal is compared with integers
- * and decimals as a real number. A literal that is compared with f32 or f64 is first rounded to that type. Arithmetic
+ * and decimals as a real number. A literal stands for an f32 or f64 if it is that number written with as many digits
+ * as the literal has, so `0.1` and `0.10000000149011612` are both the f32 nearest to a tenth; every other literal is
+ * compared with f32 and f64 as the real number that it states, so 16777217 is greater than the f32 16777216. Arithmetic
  * on integers is exact. The call throws if the bounds of the columns do not guarantee that a result fits in 64 bits.
  * Operations on f32 are rounded one by one, in the order of the expression tree, so Σ aᵢ·xᵢ is added from left to
  * right. Changing a constant needs no new compilation.

@@ -16,6 +16,7 @@ import {
 } from '../../algorithms/tables/index.ts';
 import type { UsageError } from '../../formats/usage-error.ts';
 import { suggest } from '../suggest.ts';
+import { MAX_DIGITS, numberOf } from './numbers.ts';
 import { type OptionText, textError } from './text-error.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
@@ -201,7 +202,9 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     const { at } = peek();
     if (takes('+')) return { value: asValue(nested(factor)), at };
     if (!takes('-')) return primary();
-    if (peek().kind === 'number') return { value: literal(numberOf(`-${take().text}`)), at };
+    const next = peek();
+    if (next.kind === 'number') return { value: literal(numberLiteral(take(), true)), at };
+    if (isReal(next)) return { value: literal(-take().text), at };
     return { value: { kind: 'neg', of: asValue(nested(factor)) }, at };
   }
 
@@ -213,7 +216,8 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
       wants(')', 'A closing parenthesis is missing here');
       return inner;
     }
-    if (token.kind === 'number') return { value: literal(numberOf(take().text)), at };
+    if (token.kind === 'number') return { value: literal(numberLiteral(take(), false)), at };
+    if (isReal(token)) return { value: literal(Number(take().text)), at };
     if (token.kind === 'string') return { value: literal(take().text), at };
     for (const [word, value] of [
       ['null', null],
@@ -222,6 +226,17 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     ] as const)
       if (takes(word)) return { value: literal(value), at };
     return { value: column(columnName()), at };
+  }
+
+  /** Whether a token is NaN or Infinity, as floats are printed. A column of this name comes first. */
+  function isReal({ kind, text }: Token): boolean {
+    return kind === 'word' && (text === 'NaN' || text === 'Infinity') && !columns.includes(text);
+  }
+
+  function numberLiteral(token: Token, isNegative: boolean): LiteralValue {
+    const value = numberOf(`${isNegative ? '-' : ''}${token.text}`);
+    if (value !== undefined) return value;
+    throw wrong(token, `A number has at most ${MAX_DIGITS} digits, and an exponent of at most ${MAX_DIGITS}.`);
   }
 
   function columnName(): string {
@@ -250,14 +265,6 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     columnName,
     wrong,
   };
-}
-
-/** Parses a number exactly. A number with more digits than f64 holds becomes a bigint or a decimal. */
-function numberOf(text: string): LiteralValue {
-  const value = Number(text);
-  if (/e/i.test(text) || text.replace(/\D/g, '').length <= 15) return value;
-  const [whole, fraction = ''] = text.split('.') as [string, string?];
-  return fraction === '' ? BigInt(whole) : { units: BigInt(whole + fraction), scale: fraction.length };
 }
 
 const SHOWN_COLUMNS = 12;

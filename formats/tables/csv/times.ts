@@ -1,3 +1,5 @@
+import { daysOf } from '../../../algorithms/tables/dates.ts';
+
 /** A date or time in a cell. */
 export interface Time {
   /** Days since 1970-01-01. */
@@ -78,20 +80,4 @@ function digitsAt(bytes: Buffer, from: number, count: number): number {
     value = digit >= 0 && digit <= 9 ? value * 10 + digit : Number.NaN;
   }
   return value;
-}
-
-const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-
-/** Days from 1970-01-01 to a date of the Gregorian calendar; NaN if the date does not exist. */
-function daysOf(year: number, month: number, day: number): number {
-  const leaps = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-  const max = month === 2 && leaps ? 29 : (MONTH_DAYS[month - 1] ?? Number.NaN);
-  if (!(day >= 1 && day <= max) || Number.isNaN(year)) return Number.NaN;
-  // Years are counted from March, so that a leap day is the last day of a year (Hinnant, chrono-compatible low-level
-  // date algorithms).
-  const shifted = month <= 2 ? year - 1 : year;
-  const era = Math.floor(shifted / 400);
-  const ofEra = shifted - era * 400;
-  const ofYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
-  return era * 146_097 + ofEra * 365 + Math.floor(ofEra / 4) - Math.floor(ofEra / 100) + ofYear - 719_468;
 }
