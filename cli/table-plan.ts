@@ -1,5 +1,5 @@
 import { requireInterpolable } from '../algorithms/tables/aggregate-plans.ts';
-import { truthOf } from '../algorithms/tables/conditions.ts';
+import { freeLists, truthOf } from '../algorithms/tables/conditions.ts';
 import {
   createTable,
   type DeviceTable,
@@ -76,7 +76,7 @@ export function planOf(context: Context, { where, groups, fields }: Question): Q
   const columns = [...fields.values()].map((field) => [field.name, narrowed(emptyColumn(field))] as const);
   const table = createTable(context, Object.fromEntries(columns));
   try {
-    if (where !== undefined) explained('--where', () => truthOf(table, where));
+    if (where !== undefined) explained('--where', () => freeLists(table, truthOf(table, where)));
     const plan = emptyPlan();
     for (const each of groups?.aggregates ?? []) {
       plan.outputs.push(explained(`--aggregate: ${each.name}`, () => outputOf(plan, table, fields, each)));

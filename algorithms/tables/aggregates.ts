@@ -1,8 +1,10 @@
 import { requireArguments } from '../../primitives/arguments.ts';
+import type { Bool } from '../../primitives/functors/value.ts';
 import { type AggregatePlan, type Aggregates, planOf, totalsIn } from './aggregate-plans.ts';
 import { aTable, someAggregates, whereOptions } from './argument-kinds.ts';
 import type { CellValue } from './host-table.ts';
-import { chosenBy, type Where } from './selection.ts';
+import type { QuestionPart } from './part.ts';
+import { type Where, withChosen } from './selection.ts';
 import type { DeviceTable } from './table.ts';
 import { reducedTotals, wordsOfTotals } from './totals.ts';
 
@@ -45,7 +47,14 @@ export async function aggregate<A extends Aggregates>(
 ): Promise<{ readonly [K in keyof A]: CellValue }> {
   const kinds = { table: aTable, aggregates: someAggregates, options: whereOptions };
   requireArguments('aggregate', { table, aggregates, options }, kinds);
-  const chosen = chosenBy(table, options.where);
+  return withChosen(table, options.where, (chosen) => answered(table, aggregates, chosen));
+}
+
+async function answered<A extends Aggregates>(
+  table: DeviceTable,
+  aggregates: A,
+  chosen: QuestionPart<Bool> | undefined,
+): Promise<{ readonly [K in keyof A]: CellValue }> {
   const plans = Object.entries(aggregates).map(([name, each]): [string, AggregatePlan] => [
     name,
     planOf(table, each, chosen),

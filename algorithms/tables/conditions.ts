@@ -5,10 +5,15 @@ import { type Comparison, compareOperands, OPPOSITE } from './comparisons.ts';
 import { tableError } from './errors.ts';
 import type { Condition, Expression, LiteralValue } from './expressions.ts';
 import { constantIn, integersOf, sameInteger } from './integers.ts';
+import { type Asked, memberPart, requireShort } from './membership.ts';
 import { describeOperand, operandOf } from './operands.ts';
 import { bitsPart, combineParts, fixedPart, mapPart, type QuestionPart } from './part.ts';
 import { heldPart } from './points.ts';
 import type { DeviceTable } from './table.ts';
+import { validityOf } from './values.ts';
+
+/** Maximum number of listed values with which each row is compared one by one. */
+const MAX_COMPARED = 16;
 
 /** The rows for which a condition is true: code that decides for each row, or the same answer for all rows. */
 type Truth = QuestionPart<Bool> | 'always' | 'never';
@@ -19,14 +24,40 @@ type Truth = QuestionPart<Bool> | 'always' | 'never';
  * unknown operand of AND or OR then has the same effect as a false operand, so two truth values suffice.
  */
 export function truthOf(table: DeviceTable, condition: Condition): QuestionPart<Bool> {
-  return partOf(plan(table, condition, false));
+  const asked: Asked = { ...table, lists: [] };
+  try {
+    const truth = partOf(plan(asked, condition, false));
+    if (asked.lists.length === 0) return truth;
+    // A part of its own, so that it can be found again.
+    const own = { ...truth };
+    uploaded.set(own, asked.lists);
+    return own;
+  } catch (error) {
+    table.context.dispose(...asked.lists);
+    throw error;
+  }
+}
+
+const uploaded = new WeakMap<QuestionPart<Bool>, readonly Column<'u32'>[]>();
+
+/** Whether a part of a query uses lists that were uploaded for it. */
+export function hasLists(truth: QuestionPart<Bool> | undefined): boolean {
+  return truth !== undefined && uploaded.has(truth);
+}
+
+/** Frees the lists that were uploaded for a part of a query, once all commands that read them have been issued. */
+export function freeLists({ context }: DeviceTable, truth: QuestionPart<Bool> | undefined): void {
+  const lists = truth && uploaded.get(truth);
+  if (lists === undefined) return;
+  uploaded.delete(truth!);
+  context.dispose(...lists);
 }
 
 function partOf(truth: Truth): QuestionPart<Bool> {
   return typeof truth === 'string' ? fixedPart(truth, () => bool(truth === 'always')) : truth;
 }
 
-function plan(table: DeviceTable, condition: Condition, negated: boolean): Truth {
+function plan(table: Asked, condition: Condition, negated: boolean): Truth {
   switch (condition.kind) {
     case 'always':
     case 'never':
@@ -87,12 +118,21 @@ function validWhere(validity: readonly (Column<'u32'> | undefined)[]): Truth {
 
 /**
  * Plans the condition that an operand equals one of the listed values or, if `negated`, none of the values. The list is
- * padded to a power of two with its last value, so that lists of similar length share compiled code.
+ * padded to a power of two with its last value, so that lists of similar length share compiled code. A row searches a
+ * long list.
  */
-function planList(table: DeviceTable, of: Expression, values: readonly LiteralValue[], negated: boolean): Truth {
+function planList(table: Asked, of: Expression, values: readonly LiteralValue[], negated: boolean): Truth {
+  requireShort(values);
   const some = values.filter((value) => value !== null);
   // If the list contains null, `not in` is never true: it is false for the listed values and unknown for all others.
   if (negated && some.length < values.length) return 'never';
+  if (some.length > MAX_COMPARED) {
+    const operand = operandOf(table, of);
+    if (operand.family !== 'literal') {
+      const member = memberPart(table, operand, some) ?? 'never';
+      return known({ holds: negated ? opposite(member) : member, validity: validityOf(operand) });
+    }
+  }
   const filled = Array.from({ length: some.length === 0 ? 0 : 2 ** Math.ceil(Math.log2(some.length)) }, (_, i) => i);
   const comparisons = filled.map((i): Condition => {
     const value = some[Math.min(i, some.length - 1)]!;
@@ -103,6 +143,10 @@ function planList(table: DeviceTable, of: Expression, values: readonly LiteralVa
     return negated ? 'always' : 'never';
   }
   return plan(table, { kind: 'or', of: comparisons }, negated);
+}
+
+function opposite(truth: QuestionPart<Bool> | 'never'): Truth {
+  return truth === 'never' ? 'always' : mapPart('not', truth, (holds) => holds.not());
 }
 
 function planNull(table: DeviceTable, of: Expression, negated: boolean): Truth {

@@ -12,7 +12,7 @@ import { travelling } from './group-payload.ts';
 import { type GroupAggregate, type GroupAggregates, type GroupTotals, totalsOfGroups } from './group-totals.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
 import { type QuestionPart, viewsOf } from './part.ts';
-import { chosenBy, flagsOf, type Where } from './selection.ts';
+import { flagsOf, type Where, withChosen } from './selection.ts';
 import { columnOf, type DeviceTable } from './table.ts';
 import { elementOf, monoidOf, tableOf } from './totals.ts';
 import { countsWhere, isEveryRow, valueOperand } from './values.ts';
@@ -62,8 +62,16 @@ export async function groupBy(
       got: keys.length,
     });
   }
+  return withChosen(table, options.where, (rows) => groupsOf(table, keys, aggregates, countsWhere(rows, undefined)));
+}
+
+async function groupsOf(
+  table: DeviceTable,
+  keys: readonly string[],
+  aggregates: GroupAggregates,
+  chosen: QuestionPart<Bool>,
+): Promise<HostTable> {
   const columns = keys.map((name) => columnOf(table, name));
-  const chosen = countsWhere(chosenBy(table, options.where), undefined);
   const codes = groupCodes(columns, chosen);
   const entries = Object.entries(aggregates);
   const operands = entries.map(([, each]) => (each.of === undefined ? undefined : valueOperand(table, each.of)));

@@ -6,8 +6,9 @@ import type { ScalarType } from '../../primitives/ir/ir.ts';
 import { optional } from '../../primitives/kinds.ts';
 import type { Prepared } from '../../primitives/prepared/prepare.ts';
 import { type AggregatePlan, type Aggregates, planOf, totalsIn } from './aggregate-plans.ts';
+import { aggregate } from './aggregates.ts';
 import { aCondition, aTable, someAggregates } from './argument-kinds.ts';
-import { truthOf } from './conditions.ts';
+import { freeLists, hasLists, truthOf } from './conditions.ts';
 import type { Condition } from './expressions.ts';
 import type { CellValue } from './host-table.ts';
 import type { QuestionPart } from './part.ts';
@@ -37,7 +38,7 @@ const MAX_PIPELINES = 16;
  * pipeline if it is a fraction, or outside the range of the integer type that holds all values of the column. The 16
  * most recently used pipelines are cached. The same pipeline finds medians, `smallest` and `largest` of integers and
  * f32 on the device. Quantiles, distinct counts, and order statistics of values with more than 32 bits are found as in
- * {@link aggregate}.
+ * {@link aggregate}; so are all answers to a condition with a list of more than 16 values.
  *
  * - Gives the same answers and errors as {@link aggregate}, on every backend. It is faster than {@link aggregate} on
  *   tables of fewer than about 2^20 rows; see the guide to prepared pipelines.
@@ -77,6 +78,10 @@ export function prepareAggregate<A extends Aggregates>(table: DeviceTable, aggre
   const ask = async (where?: Condition) => {
     requireArguments('a prepared aggregate', { where }, { where: optional(aCondition) });
     const chosen = where && truthOf(table, where);
+    if (hasLists(chosen)) {
+      freeLists(table, chosen);
+      return aggregate(table, aggregates, { where });
+    }
     return (await answer(table, aggregates, find(chosen), chosen)) as { readonly [K in keyof A]: CellValue };
   };
   const dispose = (): void => [...pipelines.keys()].forEach(drop);

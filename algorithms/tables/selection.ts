@@ -10,7 +10,7 @@ import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { reduce } from '../../primitives/reduce.ts';
 import { sequence } from '../../primitives/sequence.ts';
 import { aCondition, aSelection, aTable } from './argument-kinds.ts';
-import { truthOf } from './conditions.ts';
+import { freeLists, hasLists, truthOf } from './conditions.ts';
 import { tableError } from './errors.ts';
 import type { Condition } from './expressions.ts';
 import { bitsPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
@@ -49,8 +49,15 @@ export interface Selection {
  */
 export function selectRows(table: DeviceTable, condition: Condition): Selection {
   requireArguments('selectRows', { table, condition }, { table: aTable, condition: aCondition });
-  const flags = flagsOf(table, truthOf(table, condition));
-  return { table, words: packBits(flags, { context: table.context }) };
+  return selectionOf(table, truthOf(table, condition));
+}
+
+function selectionOf(table: DeviceTable, truth: QuestionPart<Bool>): Selection {
+  try {
+    return { table, words: packBits(flagsOf(table, truth), { context: table.context }) };
+  } finally {
+    freeLists(table, truth);
+  }
 }
 
 /** Returns a column (a view, computed when it is read) that tells for every row whether a condition is true. */
@@ -68,10 +75,29 @@ export function flagsOf({ context, rows }: DeviceTable, truth: QuestionPart<Bool
 export type Where = Condition | Selection | undefined;
 
 /**
+ * Answers a query about the chosen rows. A condition that searches lists is evaluated once, before the passes of the
+ * query; other conditions are fused with them.
+ */
+export async function withChosen<A>(
+  table: DeviceTable,
+  where: Where,
+  answer: (chosen: QuestionPart<Bool> | undefined) => Promise<A>,
+): Promise<A> {
+  const chosen = chosenBy(table, where);
+  if (!hasLists(chosen)) return answer(chosen);
+  const { words } = selectionOf(table, chosen!);
+  try {
+    return await answer(bitsPart([words]));
+  } finally {
+    table.context.dispose(words);
+  }
+}
+
+/**
  * Returns the part of a query that computes whether a row is chosen. Undefined if `where` is undefined, that is, if all
  * rows are chosen.
  */
-export function chosenBy(table: DeviceTable, where: Where): QuestionPart<Bool> | undefined {
+function chosenBy(table: DeviceTable, where: Where): QuestionPart<Bool> | undefined {
   if (where === undefined) return undefined;
   if (!('words' in where)) return truthOf(table, where);
   requireSame(table, where.table);

@@ -9,7 +9,7 @@ import { aTable, aWhere } from './argument-kinds.ts';
 import { constantIn, domainOf, type IntegerPart, lessInteger, wideOf } from './integers.ts';
 import { integersAt } from './order-statistics.ts';
 import { combineParts, mapPart, type QuestionPart, viewsOf } from './part.ts';
-import { chosenBy, flagsOf, type Where } from './selection.ts';
+import { flagsOf, type Where, withChosen } from './selection.ts';
 import type { DeviceTable } from './table.ts';
 import { countsWhere, orderedValues, valueOperand } from './values.ts';
 
@@ -48,11 +48,18 @@ const OPTIONS: FieldKinds<TopRowsOptions> = {
  */
 export async function topRows(table: DeviceTable, options: TopRowsOptions): Promise<Column<'u32'>> {
   requireArguments('topRows', { table, options }, { table: aTable, options: someOptions(OPTIONS) });
-  const { by, k, ascending = false, where } = options;
+  return withChosen(table, options.where, (chosen) => topOf(table, options, chosen));
+}
+
+async function topOf(
+  table: DeviceTable,
+  { by, k, ascending = false }: TopRowsOptions,
+  chosen: QuestionPart<Bool> | undefined,
+): Promise<Column<'u32'>> {
   const { context } = table;
   const operand = valueOperand(table, { kind: 'column', name: by });
   const { integers } = orderedValues(operand);
-  const counts = countsWhere(chosenBy(table, where), operand);
+  const counts = countsWhere(chosen, operand);
   let found = 0;
   const [bound] = await integersAt(table, integers, counts, (count) => {
     found = Math.min(k, count);
@@ -60,8 +67,8 @@ export async function topRows(table: DeviceTable, options: TopRowsOptions): Prom
   });
   if (bound === undefined) return context.column(new Uint32Array(0));
   return context.scope(() => {
-    const chosen = flagsOf(table, upTo(integers, counts, bound, ascending));
-    const ids = bitPlaces(packBits(chosen, { context }), { context });
+    const flags = flagsOf(table, upTo(integers, counts, bound, ascending));
+    const ids = bitPlaces(packBits(flags, { context }), { context });
     const keys = viewsOf(context, ids.length, ['u32', 'u32'], orderOf(integers, ascending), ids);
     const [lo, hi] = keys as [Column<'u32'>, Column<'u32'>];
     const sorted = sortByKey({ lo, hi }, ids, { context });
