@@ -7,6 +7,7 @@ import { csvWriter, jsonWriter } from '../formats/compare-text.ts';
 import type { GraphObserver } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/reports/trace.ts';
 import type { CompareOptions, TableFormat, TableOutput } from './compare-arguments.ts';
+import { headedWrite } from './run-support.ts';
 
 /** Receives the results of a comparison, and writes the outputs that the command line requests. */
 export interface CompareOutputs {
@@ -56,10 +57,13 @@ interface TableSink {
 
 async function openTable({ table, path, format }: TableOutput, write: WriteOutput): Promise<TableSink> {
   const writer = await writerOf(format, table);
-  await write(path, writer.begin());
+  const append = await headedWrite(
+    (chunk) => write(path, chunk),
+    () => writer.begin(),
+  );
   return {
-    add: (tile) => write(path, writer.add(COMPARE_TABLES[table](tile))),
-    end: () => write(path, writer.end()),
+    add: (tile) => append(writer.add(COMPARE_TABLES[table](tile))),
+    end: () => append(writer.end()),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { DeviceEntry, DeviceReport } from '../devices.ts';
 import type { Determinism } from '../primitives/contract/backend.ts';
 import { largestOf } from '../primitives/extremes.ts';
+import { SMALLEST_NORMAL_F32 } from '../primitives/ir/semantics.ts';
 
 /**
  * Formats the report of `quadrille devices`: a table of devices, explanations of its columns, and remarks on devices.
@@ -15,8 +16,9 @@ export function renderDevices({ auto, entries }: DeviceReport, { verbose }: { re
 }
 
 /** Explanations of the table's columns. */
-export const COLUMNS_MEAN = `f32 results  exact: the same bytes as on every other backend, for normal numbers and zero. If a device rounds
-             differently, the code for it compensates; --verbose says where and how.
+export const COLUMNS_MEAN: string = `f32 results  exact: the same bytes as on every other backend, for zero and magnitudes from
+             ${SMALLEST_NORMAL_F32} (2^-126). A functor must not rest on smaller numbers, which a device may flush to
+             zero; commands do not. If a device rounds differently, the code for it compensates; --verbose says where and how.
 memory       bytes that all columns together may take
 binding      bytes of one column that a kernel can access at a time; longer columns are split
 workgroups   groups of threads along one dimension of a launch; larger launches take more dimensions or are split

@@ -5,6 +5,7 @@ import { humanLog } from './human-log.ts';
 import { Interrupted, type InterruptListener, listenForInterrupts } from './interrupt.ts';
 import { jsonLog } from './json-log.ts';
 import type { Log, LogStream } from './log.ts';
+import { withoutRepeats } from './note-taker.ts';
 import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import { suggest } from './suggest.ts';
@@ -110,7 +111,7 @@ function endIfBlocked(interrupts: InterruptListener, failed: (error: unknown) =>
  */
 function chooseLog(args: readonly string[], stderr: LogStream): Log {
   const quiet = args.includes('--quiet');
-  return args.includes('--json-log') ? jsonLog(stderr, { quiet }) : humanLog(stderr, { quiet });
+  return withoutRepeats(args.includes('--json-log') ? jsonLog(stderr, { quiet }) : humanLog(stderr, { quiet }));
 }
 
 async function dispatch(args: readonly string[], version: string, session: Session): Promise<void> {

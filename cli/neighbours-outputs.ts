@@ -5,6 +5,7 @@ import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
 import { gatherRows } from './gather-rows.ts';
 import type { AnsweredBatch } from './neighbours-graph.ts';
 import { type DistanceFigures, distanceTally } from './neighbours-tally.ts';
+import { headedWrite } from './run-support.ts';
 import { type RowsFormat, rowsWriterOf } from './table-files.ts';
 
 /** Receives neighbours in the order of the queries, and writes them in the form that the command line requests. */
@@ -51,8 +52,8 @@ export async function neighbourSink(options: SinkOptions): Promise<NeighbourSink
   const writer = write && (await rowsWriterOf(options, fields));
   const tally = distanceTally();
   const totals = { queries: 0, alone: 0, rows: 0 };
-  const chunks = writer && chunkWriter(writer, write!);
-  await write?.(writer!.begin());
+  const append = writer && (await headedWrite(write!, () => writer.begin()));
+  const chunks = writer && chunkWriter(writer, append!);
   return {
     async add(answered) {
       const { batch, found } = answered;
@@ -66,7 +67,7 @@ export async function neighbourSink(options: SinkOptions): Promise<NeighbourSink
     },
     async end() {
       await chunks?.flush();
-      await write?.(writer!.end());
+      await append?.(writer!.end());
     },
     figures: () => ({ ...totals, distances: tally.figures() }),
   };

@@ -4,7 +4,6 @@ import { UsageError } from '../formats/usage-error.ts';
 import { OutOfMemoryError } from '../primitives/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import { counted } from './grouped.ts';
-import type { Log } from './log.ts';
 import type { NeighboursOptions, PointsRequest } from './neighbours-arguments.ts';
 import {
   type ColumnsOption,
@@ -25,6 +24,7 @@ import { type NeighbourFigures, neighbourSink } from './neighbours-outputs.ts';
 import { collectPoints, type HostPoints, requireRoom } from './neighbours-points.ts';
 import { type LeftOut, type PlacedRows, pointRows } from './neighbours-rows.ts';
 import type { NeighboursRun } from './neighbours-summary.ts';
+import { noteTaker } from './note-taker.ts';
 import {
   causeOf,
   closing,
@@ -236,19 +236,6 @@ async function* whileWanted(batches: AsyncIterable<QueryBatch>, areWanted: () =>
     if (!areWanted()) return;
     yield batch;
   }
-}
-
-function noteTaker(log: Log): { readonly all: Note[]; take(notes: readonly Note[]): void } {
-  const all: Note[] = [];
-  return {
-    all,
-    take(notes) {
-      for (const note of notes) {
-        log.note(note);
-        all.push(note);
-      }
-    },
-  };
 }
 
 /** Notes on rows of points and queries that were skipped. */

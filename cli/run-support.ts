@@ -115,3 +115,21 @@ export function finishing(files: StagedOutputs, { log, stdout, beforeExit }: Sur
 export function closing<T extends { close(): Promise<void> }>(value: T): AsyncDisposable & { readonly value: T } {
   return { value, [Symbol.asyncDispose]: () => value.close() };
 }
+
+/**
+ * Returns a function that appends to an output whose header comes before the first chunk. The header is not written
+ * earlier, so that a run that is refused prints nothing. An empty text is written at once, which reports an output that
+ * cannot be written before any work is done.
+ */
+export async function headedWrite(
+  write: (chunk: string | Uint8Array) => Promise<void>,
+  begin: () => string | Uint8Array,
+): Promise<(chunk: string | Uint8Array) => Promise<void>> {
+  await write('');
+  let hasBegun = false;
+  return async (chunk) => {
+    if (!hasBegun) await write(begin());
+    hasBegun = true;
+    await write(chunk);
+  };
+}

@@ -3,7 +3,7 @@ import type { TableField } from '../formats/tables/table-file.ts';
 import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
 import type { GraphRun } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/reports/trace.ts';
-import type { OutputWriter } from './run-support.ts';
+import { headedWrite, type OutputWriter } from './run-support.ts';
 import type { Answer } from './table-answer.ts';
 import type { TableOptions } from './table-arguments.ts';
 import { rowsWriterOf } from './table-files.ts';
@@ -46,15 +46,14 @@ export async function openTableOutputs(
   const writer: RowsWriter | undefined = out === undefined ? undefined : await rowsWriterOf(options, fields);
   const picture = plot === undefined ? undefined : await pictureOf(options, fields, keys);
   const recorder = trace === undefined ? undefined : (await import('../graph/reports/trace.ts')).recordTrace();
-  // Writing an empty text reports an unwritable output before any work is done. The header is written later, because
-  // the query may still fail.
-  if (out !== undefined) await write(out, '');
-  let [rows, hasBegun] = [0, false];
-
-  async function begin(to: string): Promise<void> {
-    if (!hasBegun) await write(to, writer!.begin());
-    hasBegun = true;
-  }
+  const append =
+    out === undefined
+      ? undefined
+      : await headedWrite(
+          (chunk) => write(out, chunk),
+          () => writer!.begin(),
+        );
+  let rows = 0;
 
   return {
     recorder,
@@ -64,16 +63,11 @@ export async function openTableOutputs(
     async add(some) {
       rows += some.rows;
       picture?.add(some);
-      if (out === undefined) return;
-      await begin(out);
-      await write(out, writer!.add(some));
+      await append?.(writer!.add(some));
     },
     isWanted: () => isRead() || [out, plot].some((path) => path !== undefined && path !== '-'),
     async end(figures, running) {
-      if (out !== undefined) {
-        await begin(out);
-        await write(out, writer!.end());
-      }
+      await append?.(writer!.end());
       if (plot !== undefined) await write(plot, await picture!.draw());
       if (trace !== undefined) {
         const { chromeTrace } = await import('../graph/reports/chrome-trace.ts');

@@ -8,6 +8,7 @@ import type { StagedFolder } from '../formats/staged-folder.ts';
 import type { VideoFrame } from '../formats/video/video.ts';
 import type { GraphRun } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/reports/trace.ts';
+import { headedWrite } from './run-support.ts';
 import type { TrackOptions } from './track-arguments.ts';
 
 /** Receives the frames of a video in order, and writes the outputs that the command line requests. */
@@ -24,7 +25,7 @@ export interface TrackOutputs {
 }
 
 /** Appends a chunk to the output with the given path; `-` is stdout. */
-export type WriteOutput = (path: string, chunk: string) => Promise<void>;
+export type WriteOutput = (path: string, chunk: string | Uint8Array) => Promise<void>;
 
 /** The output folders. They are undefined if the command line does not request them. */
 export interface TrackFolders {
@@ -53,18 +54,25 @@ export async function openTrackOutputs(
   const overlay = folders.overlay && (await openOverlay(folders.overlay, shape));
   const ctc = folders.ctc && (await openCtc(folders.ctc, shape));
   const recorder = await recorderFor(options);
-  if (out !== undefined) await write(out, rows.begin());
+  const append =
+    out === undefined
+      ? undefined
+      : await headedWrite(
+          (chunk) => write(out, chunk),
+          () => rows.begin(),
+        );
   return {
     recorder,
     async add(frame, cells) {
       // The first frame that is added to `tally` determines the display range. All frames are drawn with this range.
       tally.add(frame, cells);
       await Promise.all([overlay?.add(frame, cells, tally.range()), ctc?.add(cells)]);
-      if (out !== undefined) await write(out, rows.add(cells));
+      await append?.(rows.add(cells));
     },
     figures: tally.figures,
     async end(run, running) {
       await ctc?.end();
+      await append?.('');
       for (const [path, content] of lastOnes(options, tally.figures, run, running, recorder)) {
         if (path !== '-') await write(path, await content());
       }

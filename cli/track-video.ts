@@ -13,6 +13,7 @@ import { CapacityError, FormatError } from '../primitives/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import { counted } from './grouped.ts';
 import type { Log } from './log.ts';
+import { noteTaker } from './note-taker.ts';
 import {
   causeOf,
   closing,
@@ -71,7 +72,7 @@ export async function trackVideo<C extends RunContext>(
   if (options.background === 'still') await requireKept(options.video);
   const open = () => parts.openVideo(options.video, { channel: options.channel, signal });
   await using video = closing(await open());
-  const { length: toldBefore } = notes.take(video.value.notes);
+  notes.take(video.value.notes);
   const waiting = framesWaiting(video.value, options);
   const onFailover = (taken: TakenOver): void => void notes.take([failoverNote(taken)]);
   await using context = closing(await openContext(options, (backend) => parts.openContext(backend, onFailover)));
@@ -105,7 +106,7 @@ export async function trackVideo<C extends RunContext>(
     const fault = source.fault();
     if (fault !== undefined && frames === 0) throw fault;
     // Log the notes that were added while frames were being read.
-    notes.take(video.value.notes.slice(toldBefore));
+    notes.take(video.value.notes);
     if (fault !== undefined) notes.take([endedEarly(fault, frames)]);
     if (cells === 0 && !signal.aborted) notes.take([noCellsNote(options)]);
     const run: TrackRun = {
@@ -121,20 +122,6 @@ export async function trackVideo<C extends RunContext>(
   } finally {
     signal.removeEventListener('abort', stop);
   }
-}
-
-function noteTaker(log: Log): { readonly all: Note[]; take(notes: readonly Note[]): readonly Note[] } {
-  const all: Note[] = [];
-  return {
-    all,
-    take(notes) {
-      for (const note of notes) {
-        log.note(note);
-        all.push(note);
-      }
-      return notes;
-    },
-  };
 }
 
 function failoverNote({ from, to, reason }: TakenOver): Note {

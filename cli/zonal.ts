@@ -13,6 +13,7 @@ import { progress } from '../graph/index.ts';
 import type { BackendOptions, ZonalOptions } from './arguments.ts';
 import type { Log } from './log.ts';
 import { sharesOf } from './memory.ts';
+import { noteTaker } from './note-taker.ts';
 import { reconcileCrs } from './reconcile-crs.ts';
 import { openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
@@ -106,13 +107,7 @@ async function compute<C extends RunContext>(
   parts: ZonalParts<C>,
   { log, signal }: Surroundings,
 ): Promise<ZonalResult> {
-  const notes: Note[] = [];
-  const take = (met: readonly Note[]): void => {
-    for (const note of met) {
-      notes.push(note);
-      log.note(note);
-    }
-  };
+  const { all: notes, take } = noteTaker(log);
   take(unwrittenHistograms(options));
   const reading = parts.readZones(options.zones, {
     layer: options.layer,

@@ -3,6 +3,7 @@ import { i32 } from '../../primitives/functors/functor.ts';
 import { bitsToF32, bitsToI32, bitsToU32 } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import type { F32, I32, U32 } from '../../primitives/functors/value.ts';
+import { SMALLEST_NORMAL_F32 } from '../../primitives/ir/semantics.ts';
 import { addF64, f32OfF64, f64OfF32, mulF64, negF64 } from './f64-arithmetic.ts';
 import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
 import { f32OfKey, keyOfF32 } from './sortable.ts';
@@ -32,14 +33,11 @@ export function floatsOfKeys(keys: QuestionPart<I32>, smallest: number, validity
 
 export function floatConstant(value: number): FloatPart {
   const smallest = value === 0 ? Infinity : Math.abs(Math.fround(value));
-  if (smallest >= MIN_NORMAL) {
+  if (smallest >= SMALLEST_NORMAL_F32) {
     return { part: constantPart('f32', Math.fround(value)), keys: undefined, smallest, validity: [] };
   }
   return floatsOfKeys(constantPart('i32', keyOfF32(value)), smallest, []);
 }
-
-/** Smallest f32 that is not subnormal. Devices may flush smaller numbers to 0. */
-const MIN_NORMAL = 2 ** -126;
 
 /**
  * Adds, subtracts or multiplies two f32 values, with rounding to f32. Subnormal results are kept on every backend: if the
@@ -49,7 +47,7 @@ const MIN_NORMAL = 2 ** -126;
 export function computeFloats(kind: 'add' | 'sub' | 'mul', left: FloatPart, right: FloatPart): FloatPart {
   const validity = [...left.validity, ...right.validity];
   const smallest = smallestResult(kind, left.smallest, right.smallest);
-  if (smallest >= MIN_NORMAL) {
+  if (smallest >= SMALLEST_NORMAL_F32) {
     const part = combineParts(kind, [left.part, right.part], ([a, b]) => a![kind](b!));
     return { part, keys: undefined, smallest, validity };
   }
@@ -70,7 +68,7 @@ export function computeFloats(kind: 'add' | 'sub' | 'mul', left: FloatPart, righ
  * operand, which is at least 2^-24 of that operand.
  */
 function smallestResult(kind: 'add' | 'sub' | 'mul', a: number, b: number): number {
-  if (a < MIN_NORMAL || b < MIN_NORMAL) return 0;
+  if (a < SMALLEST_NORMAL_F32 || b < SMALLEST_NORMAL_F32) return 0;
   if (kind !== 'mul') return Math.min(a, b) * 2 ** -24;
   return a === Infinity || b === Infinity ? Infinity : a * b;
 }

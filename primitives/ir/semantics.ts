@@ -16,9 +16,15 @@ import type { Comparison, OperationName, OperationOn, ScalarType } from './opera
  * - `abs` and `neg` of −2³¹ are −2³¹. clz and ctz of 0 are 32. `reverseBits` of i32 reverses all 32 bits, including the
  *   sign bit.
  * - The bits of a NaN are not specified: JavaScript makes signalling NaNs quiet even when an f32 is only read. So
- *   primitives that only move values move them as u32 words, which preserves every bit. A device may flush subnormal
- *   f32 to zero.
+ *   primitives that only move values move them as u32 words, which preserves every bit. A device may flush f32 below
+ *   {@link SMALLEST_NORMAL_F32}, subnormal numbers, to zero.
  */
+
+/**
+ * Smallest magnitude above zero for which f32 arithmetic in functors has the same bytes on every backend. Algorithms
+ * must not let answers depend on smaller ones.
+ */
+export const SMALLEST_NORMAL_F32: number = 2 ** -126;
 
 /**
  * The steps that reverse the bits of a word: swap neighbouring bits, then neighbouring pairs of bits, and so on. Each

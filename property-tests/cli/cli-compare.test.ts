@@ -46,6 +46,13 @@ describe('quadrille compare', () => {
     expect(run).toMatch(/^3 tiles, \d+\.\d s on reference\.$/);
   });
 
+  test('prints no header of a table before it refuses an input', async () => {
+    await shop.write('broken.txt', 'p 0,0 4,0 broken');
+    const refused = await compare('@human/t1.txt', '@broken.txt', '--pairs', '-');
+    expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(refused.stderr).toContain('broken.txt');
+  });
+
   test('writes every requested output, and no other file', async () => {
     const files = ['out/o.json', 'out/p.csv', 'out/t.json', 'out/m.arrow', 'out/h.svg', 'out/r.html', 'out/tr.json'];
     const options = ['out', 'pairs', 'tiles', 'missing', 'plot', 'report', 'trace'];

@@ -1,14 +1,18 @@
+import { readFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import { describe, expect } from 'vitest';
 import { COLUMNS_MEAN, renderDevices } from '../../cli/devices.ts';
+import { DEVICES_HELP } from '../../cli/devices-help.ts';
 import { grouped } from '../../cli/grouped.ts';
 import { humanLog } from '../../cli/human-log.ts';
 import { Interrupted } from '../../cli/interrupt.ts';
 import { jsonLog } from '../../cli/json-log.ts';
+import { noteTaker, withoutRepeats } from '../../cli/note-taker.ts';
 import { writeToStdout } from '../../cli/standard-output.ts';
 import { zonalSummary } from '../../cli/zonal-summary.ts';
 import type { DeviceReport } from '../../devices.ts';
 import { FormatError } from '../../primitives/errors.ts';
+import { SMALLEST_NORMAL_F32 } from '../../primitives/ir/semantics.ts';
 import { fc, test } from '../law-test.ts';
 
 test.prop([fc.oneof(fc.maxSafeInteger(), fc.bigInt())])('integers are grouped as in en-US', (value) => {
@@ -231,4 +235,25 @@ describe('renderDevices', () => {
       expect(lines.filter((line) => line.startsWith('reference: '))).toEqual(verbose || !exact ? said : []);
     },
   );
+});
+
+test('help, guide and devices print the range of f32 that backends agree on, from one constant', async () => {
+  const guide = await readFile(new URL('../../docs/guide/your-first-pipeline.md', import.meta.url), 'utf8');
+  for (const text of [DEVICES_HELP, COLUMNS_MEAN, guide]) expect(text).toContain(` ${SMALLEST_NORMAL_F32} `);
+});
+
+test('a note that several readers have is logged and kept once', () => {
+  const logged: string[] = [];
+  const log = { ...jsonLog({ write: (line) => logged.push(line) }, { quiet: false }) };
+  const [a, b] = [
+    { code: 'crs/assumed', message: 'A.' },
+    { code: 'crs/assumed', message: 'B.' },
+  ];
+  const notes = noteTaker(log);
+  for (const some of [[a], [b, a], [a, b]]) notes.take(some);
+  expect(notes.all).toEqual([a, b]);
+  expect(logged.map((line) => JSON.parse(line).message)).toEqual(['A.', 'B.']);
+  const once = withoutRepeats(log);
+  for (const note of [a, a, b]) once.note(note);
+  expect(logged).toHaveLength(4);
 });

@@ -7,7 +7,7 @@ import type {
   ScalarType,
   Statement,
 } from '../../../primitives/ir/ir.ts';
-import { evaluate, f32OfBits } from '../../../primitives/ir/semantics.ts';
+import { evaluate, f32OfBits, SMALLEST_NORMAL_F32 } from '../../../primitives/ir/semantics.ts';
 import type { Arithmetic } from './arithmetic.ts';
 
 type Value = number | boolean;
@@ -119,7 +119,7 @@ export const patterns: readonly Pattern[] = [
 ];
 
 const isNormalOrZero = (value: Value): boolean =>
-  typeof value === 'boolean' || value === 0 || (Number.isFinite(value) && Math.abs(value) >= 2 ** -126);
+  typeof value === 'boolean' || value === 0 || (Number.isFinite(value) && Math.abs(value) >= SMALLEST_NORMAL_F32);
 
 /**
  * Returns the specified result of a pattern as a word. Returns undefined if the result is NaN, or if an operand, an

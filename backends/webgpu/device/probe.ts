@@ -1,6 +1,7 @@
 import type { Determinism } from '../../../primitives/contract/backend.ts';
 import { largestOf } from '../../../primitives/extremes.ts';
 import type { Module } from '../../../primitives/ir/ir.ts';
+import { SMALLEST_NORMAL_F32 } from '../../../primitives/ir/semantics.ts';
 import { type Arithmetic, type ArithmeticChoice, guardedArithmetic, plainArithmetic } from './arithmetic.ts';
 import { expectedWord, type Pattern, patterns, probeModule } from './probe-patterns.ts';
 
@@ -64,7 +65,7 @@ function reasonsOf(plain: readonly Finding[], left: readonly Finding[], arithmet
     left.length === 0
       ? []
       : [`Not exact: ${left.map(({ pattern, ulp }) => `${pattern.title} (${ulp} ulp)`).join(', ')}.`];
-  return [...remedied, ...exact, 'Subnormal numbers may be flushed to zero.'];
+  return [...remedied, ...exact, `Magnitudes below ${SMALLEST_NORMAL_F32}, subnormal numbers, may be flushed to zero.`];
 }
 
 function describe({ pattern, asked, wrong }: Finding): string {

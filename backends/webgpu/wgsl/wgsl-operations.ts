@@ -1,6 +1,6 @@
 import type { Literal, Local, Operand, Operation, OperationName, ScalarType } from '../../../primitives/ir/ir.ts';
 import { OPERATIONS, type OperationOn } from '../../../primitives/ir/operations.ts';
-import { bitsOfF32, evaluate, f32OfBits } from '../../../primitives/ir/semantics.ts';
+import { bitsOfF32, evaluate, f32OfBits, SMALLEST_NORMAL_F32 } from '../../../primitives/ir/semantics.ts';
 import { type Arithmetic, plainArithmetic } from '../device/arithmetic.ts';
 import { OPAQUE_ZERO } from '../launches/parameters.ts';
 import { type F32Fact, type F32Facts, isExactScaling, mayUnderflow } from './f32-facts.ts';
@@ -76,7 +76,7 @@ export function emitLiteral({ type, value }: Literal, hidden = false): string {
 
 function emitFloat(value: number, hidden: boolean): string {
   if (!hidden && Object.is(value, 0)) return '0f';
-  if (!hidden && Math.abs(value) >= 2 ** -126 && Number.isFinite(value)) return `${value}f`;
+  if (!hidden && Math.abs(value) >= SMALLEST_NORMAL_F32 && Number.isFinite(value)) return `${value}f`;
   // WGSL constants must be finite, compilers may treat −0 as 0, and subnormals may be flushed. All these values are
   // therefore made at run time.
   return `bitcast<f32>(${bitsOfF32(value)}u | ${OPAQUE_ZERO})`;
@@ -264,13 +264,12 @@ function emitProduct(
 function emitCorrectedProduct(a: string, b: string, operands: readonly Operand[], context: OperationContext): string {
   const at = operands.findIndex(({ kind }) => kind === 'literal');
   const factor = Math.abs((operands[at] as Literal | undefined)?.value as number);
-  if (!(factor >= SMALLEST_NORMAL && factor < Number.POSITIVE_INFINITY)) return `${context.helper('mul')}(${a}, ${b})`;
+  if (!(factor >= SMALLEST_NORMAL_F32 && factor < Number.POSITIVE_INFINITY))
+    return `${context.helper('mul')}(${a}, ${b})`;
   if (factor >= 1) return `${context.helper('hide')}(${a} * ${b})`;
   const [x, constant] = at === 0 ? [b, a] : [a, b];
   return `${context.helper('scale')}(${x}, ${constant}, ${minThatRoundsUp(factor)}u)`;
 }
-
-const SMALLEST_NORMAL = 2 ** -126;
 
 /**
  * Returns the bits of the smallest normal number x for which x · `factor` rounds to a normal number. `factor` must be
@@ -279,7 +278,7 @@ const SMALLEST_NORMAL = 2 ** -126;
 function minThatRoundsUp(factor: number): number {
   // The bound is halfway between the largest subnormal and the smallest normal number. A tie rounds to the normal
   // number, which is even.
-  const bound = 2 ** -126 - 2 ** -150;
+  const bound = SMALLEST_NORMAL_F32 - 2 ** -150;
   let bits = bitsOfF32(Math.fround(bound / factor));
   // The products in this loop are exact, because a product of two 24-bit numbers fits in f64.
   while (f32OfBits(bits) * factor >= bound) bits--;
