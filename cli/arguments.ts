@@ -1,5 +1,6 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
+import type { OnBadRecord } from '../formats/left-out.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { type OptionSpec, type OptionValues, parsed, readOptions, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
@@ -37,6 +38,7 @@ export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly raw: boolean;
   readonly assumeCrs: string | undefined;
   readonly antimeridian: 'unwrap' | undefined;
+  readonly onBadRecord: OnBadRecord | undefined;
   readonly fill: FillRule;
   /** Path of the file for the histograms, or `-` for stdout. Undefined if the histograms are not written. */
   readonly out: string | undefined;
@@ -81,6 +83,18 @@ export function fillSpec(polygon: string): OptionSpec {
   };
 }
 
+/** Description of the option `--on-bad-record`, which {@link parseOnBadRecord} parses. */
+export const BAD_RECORD_SPEC: OptionSpec = {
+  name: 'on-bad-record',
+  value: 'stop|skip',
+  help: 'on a record that cannot be used: stop (default), or count it and skip it',
+  choices: ['stop', 'skip'],
+};
+
+export function parseOnBadRecord(values: OptionValues): OnBadRecord | undefined {
+  return text(values, 'on-bad-record') as OnBadRecord | undefined;
+}
+
 export function parseFill(values: OptionValues): FillRule {
   return (text(values, 'fill') as FillRule | undefined) ?? 'union';
 }
@@ -103,6 +117,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     help: 'treat rings that jump by more than 180° of longitude as crossing the antimeridian',
     choices: ['unwrap'],
   },
+  BAD_RECORD_SPEC,
   fillSpec('zone'),
   { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default, unless --stats or --plot writes to it)' },
   {
@@ -148,6 +163,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     raw: values.has('raw'),
     assumeCrs: parsed(values, 'assume-crs', parseCrs),
     antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,
+    onBadRecord: parseOnBadRecord(values),
     fill: parseFill(values),
     out,
     format: (text(values, 'format') as 'csv' | 'json' | undefined) ?? (/\.json$/i.test(out ?? '') ? 'json' : 'csv'),

@@ -5,11 +5,13 @@ import { UsageError } from '../formats/usage-error.ts';
 import type { MapExtent } from '../formats/zonal-plot/extent.ts';
 import {
   BACKEND_SPECS,
+  BAD_RECORD_SPEC,
   type BackendOptions,
   checkOneToStdout,
   fillSpec,
   parseBackend,
   parseFill,
+  parseOnBadRecord,
   VOICE_SPECS,
   type VoiceOptions,
 } from './arguments.ts';
@@ -79,12 +81,7 @@ export const READING_SPECS: readonly OptionSpec[] = [
     help: `format of the polygons: ${LAYER_FORMATS.join(', ')}`,
     choices: LAYER_FORMATS,
   },
-  {
-    name: 'on-bad-record',
-    value: 'stop|skip',
-    help: 'on a record that cannot be used: stop (default), or count it and skip it',
-    choices: ['stop', 'skip'],
-  },
+  BAD_RECORD_SPEC,
 ];
 
 const PLOT_SPECS: readonly OptionSpec[] = [
@@ -187,7 +184,7 @@ export function parseReading(values: OptionValues): PolygonLayerOptions {
     crs: parsed(values, 'assume-crs', parseCrs),
     antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,
     format: text(values, 'input-format') as PolygonLayerFormat | undefined,
-    onBadRecord: text(values, 'on-bad-record') as 'stop' | 'skip' | undefined,
+    onBadRecord: parseOnBadRecord(values),
   };
 }
 

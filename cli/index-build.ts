@@ -15,6 +15,7 @@ import {
   type LayerSet,
   notesOfSets,
   setsOf,
+  settleCrs,
   standardDomain,
 } from './index-layers.ts';
 import { type DrawParts, drawTo, writeBytes } from './index-outputs.ts';
@@ -97,6 +98,7 @@ async function build<C extends RunContext>(
   }
   const sets = setsOf(layers);
   for (const note of notesOfSets(sets)) log.note(note);
+  await settleCrs(sets, signal);
   const domain = options.domain ?? standardDomain(commonCrs(sets)) ?? (await tellDomain(sets, log, signal));
   const context = await openContext(options, parts.openContext);
   const stop = (): void => context.abort(signal.reason);

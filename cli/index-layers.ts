@@ -53,6 +53,27 @@ export function commonCrs(sets: readonly Pick<LayerSet, 'crs' | 'layer'>[]): str
   throw crsMismatch({ name: first.layer.file, crs: first.crs! }, { name: other.layer.file, crs: other.crs! });
 }
 
+/**
+ * Finds out the systems of files that state none before their polygons, if these systems, as assumed, differ from those
+ * of the others or from `other`. Such a file is read once, because it may state its system behind its polygons.
+ */
+export async function settleCrs(
+  sets: readonly Pick<LayerSet, 'crs' | 'layer'>[],
+  signal: AbortSignal,
+  other?: string,
+): Promise<void> {
+  const known = [other, ...sets.map(({ crs }) => crs)].filter((crs) => crs !== undefined);
+  if (known.every((crs) => sameCrs(crs, known[0]))) return;
+  for (const set of sets) if (set.layer.assumesCrs) set.crs = await crsBehind(set.layer, signal);
+}
+
+/** The coordinate system of a file, found by reading all of it. */
+export async function crsBehind(layer: PolygonLayer, signal: AbortSignal): Promise<string | undefined> {
+  const batches = layer.batches(signal);
+  for await (const _ of batches);
+  return batches.crs;
+}
+
 /** The error for two files with different coordinate systems. */
 export function crsMismatch(
   a: { readonly name: string; readonly crs: string },

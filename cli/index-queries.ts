@@ -7,7 +7,7 @@ import type { MaqFile } from '../formats/maq-file.ts';
 import type { PolygonBatches, PolygonLayer, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
 import type { Answers, AskedPoints, AskedWindows, QueryBatch } from './index-ask.ts';
 import { halvesOf } from './index-halves.ts';
-import { canAssume, crsMismatch } from './index-layers.ts';
+import { canAssume, crsBehind, crsMismatch, settleCrs } from './index-layers.ts';
 import { placeNotes } from './index-place.ts';
 import type { QueryOptions } from './index-query-arguments.ts';
 import type { Log } from './log.ts';
@@ -31,8 +31,13 @@ export interface QueryReaders {
 }
 
 /** Opens the file of queries that the command line names. */
-export async function openQueries(options: QueryOptions, file: MaqFile, readers: QueryReaders): Promise<QuerySource> {
-  if (options.kind === 'polygons') return polygonQueries(options, file, readers);
+export async function openQueries(
+  options: QueryOptions,
+  file: MaqFile,
+  readers: QueryReaders,
+  signal: AbortSignal,
+): Promise<QuerySource> {
+  if (options.kind === 'polygons') return polygonQueries(options, file, readers, signal);
   return rowQueries(options, options.kind, file, readers);
 }
 
@@ -216,6 +221,7 @@ async function polygonQueries(
   { queries, reading, fill, tree, memoryBytes }: QueryOptions,
   file: MaqFile,
   readers: QueryReaders,
+  opening: AbortSignal,
 ): Promise<QuerySource> {
   const layer = await readers.openLayer(queries, { ...reading, memoryBytes });
   const crs = file.sets.find((set) => set.crs !== undefined)?.crs;
@@ -228,15 +234,24 @@ async function polygonQueries(
     if (reading.crs !== undefined && !canAssume(crs)) return;
     throw crsMismatch({ name: tree, crs }, { name: queries, crs: own });
   };
-  requireSameCrs(layer.crs);
+  const set = { layer, crs: layer.crs };
+  await settleCrs([set], opening, crs);
+  requireSameCrs(set.crs);
   return {
     totalBytes: layer.size,
     tally,
     async *batches(signal) {
       batches = layer.batches(signal);
       let [first, before] = [0, 0];
+      let readThrough = false;
       for await (const { zones, bytesRead } of batches) {
         requireSameCrs(batches.crs);
+        // The coordinates are not the longitudes and latitudes that they were taken for. The file may state a system
+        // behind its polygons, which explains more than that these are outside of the domain.
+        if (!readThrough && layer.assumesCrs && batches.crs === undefined) {
+          readThrough = true;
+          requireSameCrs(await crsBehind(layer, signal));
+        }
         const { names } = zones;
         yield { first, count: names.length, names, bytes: bytesRead - before, asked: { kind: 'polygons', zones } };
         first += names.length;

@@ -71,7 +71,7 @@ async function ask<C extends RunContext>(
 ): Promise<Asked> {
   const { file } = await parts.openTree(options.tree, signal, options.memoryBytes);
   requireEdges(options, file);
-  const source = await openQueries(options, file, parts);
+  const source = await openQueries(options, file, parts, signal);
   const sink = answerSink(options, file, (chunk) => writer.write(options.out, chunk));
   const context = await openContext(options, parts.openContext);
   const stop = (): void => context.abort(signal.reason);

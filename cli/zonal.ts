@@ -115,6 +115,7 @@ async function compute<C extends RunContext>(
     memoryBytes: options.memoryBytes,
     crs: options.assumeCrs,
     antimeridian: options.antimeridian,
+    onBadRecord: options.onBadRecord,
   });
   // The raster and the backend start their threads while zones are being read.
   const opening = parts.openRaster(options.raster, {

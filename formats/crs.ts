@@ -3,24 +3,67 @@ import { aText, optional } from '../primitives/kinds.ts';
 
 /**
  * Rewrites the name of a coordinate reference system as `AUTHORITY:code`: `urn:ogc:def:crs:EPSG::26915`,
- * `http://www.opengis.net/def/crs/EPSG/0/26915`, `epsg:26915` and `EPSG:26915` all become `EPSG:26915`.
+ * `http://www.opengis.net/def/crs/EPSG/0/26915`, `https://epsg.io/26915`, `+init=epsg:26915`, `epsg:26915` and
+ * `NAD83 / UTM zone 15N` all become `EPSG:26915`. Of names without a code, those of common systems are known, as written
+ * by the registry of EPSG and by Esri's software.
  *
  * From names in other forms, only the white space at both ends is removed.
  *
  * @example
  * normalizeCrs('urn:ogc:def:crs:OGC:1.3:CRS84'); // 'OGC:CRS84'
+ * normalizeCrs('WGS 84'); // 'EPSG:4326'
  */
 export function normalizeCrs(text: string): string {
   requireArguments('normalizeCrs', { text }, { text: aText });
   const name = text.trim();
-  const match = FORMS.map((form) => form.exec(name)).find((found) => found !== null);
-  return match === undefined ? name : `${match[1]!.toUpperCase()}:${match[2]!.toUpperCase()}`;
+  for (const form of FORMS) {
+    const { authority, code } = form.exec(name)?.groups ?? {};
+    if (code !== undefined) return `${(authority ?? 'EPSG').toUpperCase()}:${code.toUpperCase()}`;
+  }
+  return codeOfName(name) ?? name;
 }
 
 const FORMS: readonly RegExp[] = [
-  /^urn:(?:x-)?ogc:def:crs:([a-z]+):[^:]*:([a-z0-9]+)$/i,
-  /^https?:\/\/www\.opengis\.net\/def\/crs\/([a-z]+)\/[^/]+\/([a-z0-9]+)$/i,
-  /^([a-z]+):+([a-z0-9]+)$/i,
+  /^urn:(?:x-)?ogc:def:crs:(?<authority>[a-z]+):(?:[^:]*:)?(?<code>[a-z0-9]+)$/i,
+  /^https?:\/\/www\.opengis\.net\/def\/crs\/(?<authority>[a-z]+)\/[^/]+\/(?<code>[a-z0-9]+)$/i,
+  /^https?:\/\/www\.opengis\.net\/gml\/srs\/(?<authority>epsg)\.xml#(?<code>\d+)$/i,
+  /^https?:\/\/(?:www\.)?spatialreference\.org\/ref\/(?<authority>epsg)\/(?<code>\d+)(?:\/.*)?$/i,
+  /^https?:\/\/(?:www\.)?epsg\.io\/(?<code>\d+)(?:[./].*)?$/i,
+  /^\+init=(?<authority>epsg):(?<code>\d+)\b/i,
+  /^(?<authority>epsg)[\s_/-]*(?<code>\d+)$/i,
+  /^(?<authority>[a-z]+):+(?<code>[a-z0-9]+)$/i,
+];
+
+/**
+ * The code of a system by its name, without regard to case, blanks and punctuation; undefined if the name is not known.
+ */
+function codeOfName(name: string): string | undefined {
+  if (LONGLAT.test(name)) return 'EPSG:4326';
+  const squeezed = name.toLowerCase().replace(/[^a-z0-9+]/g, '');
+  const utm = UTM.exec(squeezed);
+  if (utm === null) return NAMES.find(([names]) => names.test(squeezed))?.[1];
+  const [, datum, number, half] = utm;
+  const zone = Number(number);
+  if (datum === 'wgs') return `EPSG:${(half === 'n' ? 32600 : 32700) + zone}`;
+  if (half === 's') return undefined;
+  const [first, last, base] = datum === 'nad' ? [1, 23, 26900] : [28, 38, 25800];
+  return zone >= first && zone <= last ? `EPSG:${base + zone}` : undefined;
+}
+
+/** A definition of longitudes and latitudes on WGS 84 for PROJ. */
+const LONGLAT = /^\+proj=(longlat|latlong)\s(.*\s)?\+(datum|ellps)=WGS84(\s|$)/i;
+const UTM = /^(wgs(?=(?:19)?84)|nad(?=(?:19)?83)|etrs(?=(?:19)?89))(?:19)?8[349]utmzone([1-9]|[1-5]\d|60)(n|s)$/;
+
+/** Names without a code, as EPSG's registry and Esri's software write them, and the codes that they mean. */
+const NAMES: readonly (readonly [names: RegExp, code: string])[] = [
+  [/^(gcs)?(wgs|worldgeodeticsystem)(19)?84(crs84|geographic(2d)?|lon(g|gitude)?lat(itude)?|epsg4326)?$/, 'EPSG:4326'],
+  [/^(crs84|lon(g|gitude)?lat(itude)?)$/, 'OGC:CRS84'],
+  [/^(gcsnorthamerican1983|nad(19)?83)$/, 'EPSG:4269'],
+  [/^(gcsnorthamerican1927|nad(19)?27)$/, 'EPSG:4267'],
+  [/^(gcs)?etrs(19)?89$/, 'EPSG:4258'],
+  [/^(gcs)?gda(19)?94$/, 'EPSG:4283'],
+  [/^wgs(19)?84(webmercator(auxiliarysphere)?|pseudomercator)$/, 'EPSG:3857'],
+  [/^etrs(1989laea|89(extended)?laeaeurope)$/, 'EPSG:3035'],
 ];
 
 /**
@@ -77,4 +120,4 @@ function canonical(crs: string): string {
   return WGS84_NAMES.has(name) ? 'OGC:CRS84' : name;
 }
 
-const WGS84_NAMES: ReadonlySet<string> = new Set(['EPSG:4326', 'CRS:84', 'OGC:84', 'CRS84']);
+const WGS84_NAMES: ReadonlySet<string> = new Set(['EPSG:4326', 'EPSG:4979', 'CRS:84', 'OGC:84', 'OGC:CRS84H']);

@@ -1,5 +1,7 @@
 import { quoteName } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
+import { normalizeCrs } from './crs.ts';
+import { IncompleteRecord } from './left-out.ts';
 
 /**
  * A feature as read from a file, before its name and coordinates are checked. Polygons and rings are iterated lazily,
@@ -80,6 +82,33 @@ export function unknownGeometryError(geometry: unknown, at: FeaturePlace): Forma
   });
 }
 
+/** The error for a member of a list of features that is null. Such members are left out. */
+export function nullRecord(file: string, record: number): IncompleteRecord {
+  return new IncompleteRecord('format/incomplete-record', `Record ${record} is null.`, { place: { file, record } });
+}
+
+/** The error for a feature without a member `geometry`. Such features are left out. */
+export function withoutGeometry(at: FeaturePlace): IncompleteRecord {
+  return new IncompleteRecord('format/incomplete-record', `There is no "geometry" in ${describeFeature(at)}.`, {
+    place: { file: at.file, record: at.index },
+  });
+}
+
+/**
+ * Creates a feature that throws an error when its `id` is read, so that the reader can leave this feature out and go on
+ * with the next one.
+ */
+export function unreadable(error: FormatError): RawFeature {
+  return {
+    get id(): unknown {
+      throw error;
+    },
+    properties: undefined,
+    polygons: undefined,
+    found: { polygons: 0, others: 0 },
+  };
+}
+
 /** The error for a file that contains points and lines but no polygons. */
 export function noPolygonsError(file: string, others: number): FormatError {
   return new FormatError('format/not-polygon', 'The layer has no polygons.', {
@@ -92,12 +121,21 @@ export function noPolygonsError(file: string, others: number): FormatError {
 
 /**
  * The coordinate system named by the member `crs` of GeoJSON 2008. RFC 7946 removed this member, but many files still
- * have it. Undefined if there is no such member; null if the member does not name a system.
+ * have it, in several forms: an object with a name, a code or a link, or the bare name. Undefined if there is no such
+ * member; null if the member does not name a system.
  */
 export function statedCrs(root: JsonObject): string | null | undefined {
-  const crs = root.crs;
+  const { crs } = root;
   if (crs === undefined) return undefined;
-  const properties = isJsonObject(crs) ? crs.properties : undefined;
-  const name = isJsonObject(properties) ? properties.name : undefined;
-  return typeof name === 'string' ? name : null;
+  if (!isJsonObject(crs)) return nameOfCrs(crs);
+  const { name, urn, code, href } = isJsonObject(crs.properties) ? crs.properties : crs;
+  // A link is understood only if it is the address of a system in a registry.
+  const link = typeof href === 'string' && /^[A-Z]+:\w+$/.test(normalizeCrs(href)) ? normalizeCrs(href) : undefined;
+  return nameOfCrs(name ?? urn ?? code ?? (isJsonObject(crs.id) ? crs.id.code : undefined) ?? link);
+}
+
+function nameOfCrs(value: unknown): string | null {
+  const isNumber = typeof value === 'number' || typeof value === 'string';
+  if (isNumber && /^\d{4,6}$/.test(String(value))) return `EPSG:${value}`;
+  return typeof value === 'string' && value.trim() !== '' ? value : null;
 }

@@ -7,10 +7,13 @@ import {
   isJsonObject,
   isPointOrLine,
   type JsonObject,
+  nullRecord,
   type RawFeature,
   type RawFeatures,
   statedCrs,
   unknownGeometryError,
+  unreadable,
+  withoutGeometry,
 } from './feature.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -62,38 +65,37 @@ function* listFeatures(root: JsonObject, file: string): Generator<RawFeature> {
   const features = root.features;
   if (!Array.isArray(features)) throw malformed('The FeatureCollection has no array "features".', file);
   for (const [index, feature] of features.entries()) {
-    if (!isJsonObject(feature) || feature.type !== 'Feature') {
-      throw malformed(`Member ${index} of "features" is not a Feature.`, file, index);
-    }
-    yield readFeature(feature, index, file);
+    if (feature === null) yield unreadable(nullRecord(file, index));
+    else if (!isJsonObject(feature) || feature.type !== 'Feature') {
+      yield unreadable(malformed(`Member ${index} of "features" is not a Feature.`, file, index));
+    } else yield readFeature(feature, index, file);
   }
 }
 
 function readFeature({ id, properties, geometry }: JsonObject, index: number, file: string): RawFeature {
   const at = { file, index, id };
-  if (geometry === undefined) throw malformed(`There is no "geometry" in ${describeFeature(at)}.`, file, index);
+  if (geometry === undefined) return unreadable(withoutGeometry(at));
   const found = { polygons: 0, others: 0 };
-  return { id, properties, polygons: geometry === null ? undefined : listPolygons(geometry, found, at), found };
+  const polygons = geometry === null ? undefined : listPolygons(geometry, found, at);
+  return { id, properties, polygons, found };
 }
 
 /**
  * Lists the polygons of a geometry. Walks nested collections with an explicit stack, because deep nesting could
  * overflow the call stack.
  */
-function listPolygons(geometry: unknown, found: FoundGeometries, at: FeaturePlace): unknown[][] {
-  const polygons: unknown[][] = [];
+function* listPolygons(geometry: unknown, found: FoundGeometries, at: FeaturePlace): Generator<unknown[]> {
   const pending: unknown[] = [geometry];
   while (pending.length > 0) {
     const next = pending.pop();
     const type = isJsonObject(next) ? next.type : undefined;
     if (type === 'Polygon' || type === 'MultiPolygon') found.polygons++;
-    if (type === 'Polygon') polygons.push(arrayMember(next, 'coordinates', at));
-    else if (type === 'MultiPolygon') for (const rings of polygonsIn(next, at)) polygons.push(rings);
+    if (type === 'Polygon') yield arrayMember(next, 'coordinates', at);
+    else if (type === 'MultiPolygon') yield* polygonsIn(next, at);
     else if (type === 'GeometryCollection') for (const part of geometriesIn(next, at)) pending.push(part);
     else if (isPointOrLine(next)) found.others++;
     else throw unknownGeometryError(next, at);
   }
-  return polygons;
 }
 
 function polygonsIn(multiPolygon: unknown, at: FeaturePlace): unknown[][] {

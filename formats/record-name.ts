@@ -1,6 +1,7 @@
 import { quoteName } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
 import { describeFeature, type FeaturePlace, isJsonObject } from './feature.ts';
+import { IncompleteRecord } from './left-out.ts';
 
 /** Name of a feature. It is the value of `property` if a property is given, else the feature's `id`, else its index. */
 export function featureName(properties: unknown, property: string | undefined, at: FeaturePlace): string {
@@ -20,15 +21,22 @@ export function missingProperty(property: string, remedy: string, at: FeaturePla
   });
 }
 
-/** Converts the value of a property to a name. Throws if the value is null, an array or an object. */
+/**
+ * Converts the value of a property to a name. Throws if the value is null, an array or an object; a record whose name is
+ * null is left out.
+ */
 export function nameText(value: unknown, property: string, at: FeaturePlace): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value === 'bigint') return String(value);
   if (value === null) {
-    throw new FormatError('format/missing-property', `The ${quoteName(property)} of ${describeFeature(at)} is null.`, {
-      remedy: 'Give it a value, or name the polygons by another property.',
-      place: { file: at.file, record: at.index },
-    });
+    throw new IncompleteRecord(
+      'format/missing-property',
+      `The ${quoteName(property)} of ${describeFeature(at)} is null.`,
+      {
+        remedy: 'Give it a value, or name the polygons by another property.',
+        place: { file: at.file, record: at.index },
+      },
+    );
   }
   throw new FormatError('format/bad-name', `The ${quoteName(property)} of ${describeFeature(at)} cannot name it.`, {
     expected: 'a string or a number',

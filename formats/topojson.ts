@@ -9,10 +9,12 @@ import {
   isJsonObject,
   isPointOrLine,
   type JsonObject,
+  nullRecord,
   type RawFeature,
   type RawFeatures,
   statedCrs,
   unknownGeometryError,
+  unreadable,
 } from './feature.ts';
 import { overMemory } from './memory.ts';
 import { UsageError } from './usage-error.ts';
@@ -167,27 +169,13 @@ function* listFeatures(topology: CheckedTopology, layer: JsonObject, file: strin
 }
 
 function readFeature(topology: CheckedTopology, geometry: unknown, index: number, file: string): RawFeature {
+  if (geometry === null) return unreadable(nullRecord(file, index));
   if (!isJsonObject(geometry))
     return unreadable(malformed(`Member ${index} of the layer is not a geometry.`, file, index));
   const { id, properties, type } = geometry;
   const found = { polygons: 0, others: 0 };
   const polygons = type === null ? undefined : expandPolygons(topology, geometry, found, { file, index, id });
   return { id, properties, polygons, found };
-}
-
-/**
- * Creates a feature that throws an error when its `id` is read, so that the reader can skip this feature and continue
- * with the next one.
- */
-function unreadable(error: FormatError): RawFeature {
-  return {
-    get id(): unknown {
-      throw error;
-    },
-    properties: undefined,
-    polygons: undefined,
-    found: { polygons: 0, others: 0 },
-  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Zones } from '../algorithms/geometry/polygons.ts';
-import { type Note, type NoteTally, noteTally, quoteName } from '../algorithms/notes.ts';
+import { type Note, noteTally, quoteName } from '../algorithms/notes.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { FormatError } from '../primitives/errors.ts';
 import { aPositive, aText, aWord, type FieldKinds, type Kind, optional, someOptions } from '../primitives/kinds.ts';
@@ -7,6 +7,7 @@ import { findNoLatitude, isGeographicCrs, normalizeCrs } from './crs.ts';
 import { type FeaturePlace, isJsonObject, noPolygonsError, type RawFeature, type RawFeatures } from './feature.ts';
 import { geoJsonFeatures, isGeoJson } from './geojson.ts';
 import { parseJson, readTextFile } from './json-file.ts';
+import { LEFT_OUT_SENTENCES, type LeftOut, leaveOut, type OnBadRecord, withFirstErrors } from './left-out.ts';
 import { JUMP_SENTENCES, OTHER_GEOMETRY_SENTENCE, RING_SENTENCES } from './polygon-notes.ts';
 import { featureName } from './record-name.ts';
 import {
@@ -40,6 +41,10 @@ export interface ZoneOptions {
    * Coordinates that are not longitudes and latitudes are always read as written.
    */
   readonly antimeridian?: 'as-written' | 'unwrap' | undefined;
+  /**
+   * What to do with a malformed feature: `stop` (default) throws its error, `skip` leaves the feature out and notes it.
+   */
+  readonly onBadRecord?: OnBadRecord | undefined;
   /** Maximum bytes of memory for reading. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
 }
@@ -55,6 +60,7 @@ const ZONE_OPTIONS: FieldKinds<ZoneOptions> = {
   id: optional(aText),
   crs: optional(aText),
   antimeridian: optional(aWord(['as-written', 'unwrap'])),
+  onBadRecord: optional(aWord(['stop', 'skip'])),
   memoryBytes: optional(aPositive()),
 };
 const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
@@ -79,7 +85,8 @@ export interface ReadZones {
  *
  * These flaws cause notes instead of errors: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`,
  * `zones/empty-rings` (left out), `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`,
- * `zones/duplicate-names`, `zones/crs-unknown`. Jumps of longitudes cause the notes `zones/antimeridian-jumps`,
+ * `zones/duplicate-names`, `zones/crs-unknown`, `polygons/incomplete-records` (features that are null, or have no
+ * geometry or null as the property `options.id`; left out); with `onBadRecord: 'skip'` `polygons/bad-records`. Jumps of longitudes cause the notes `zones/antimeridian-jumps`,
  * `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`.
  *
  * @throws FormatError if the file is missing, is not JSON (the error has line and column), or is neither GeoJSON nor
@@ -124,9 +131,10 @@ export function parseZones(text: string, options: ParseZonesOptions = {}): ReadZ
 
 function readZonesOf(columns: Columns, crs: string | undefined, doubtful: boolean, file: string): ReadZones {
   const { names, tally } = columns;
+  const notes = withFirstErrors(tally.notes(SENTENCES), columns);
   return {
     zones: { names, polygons: finish(columns), crs, file },
-    notes: [...noZonesNotes(names), ...tally.notes(SENTENCES), ...duplicateNotes(names), ...crsNotes(crs, doubtful)],
+    notes: [...noZonesNotes(names), ...notes, ...duplicateNotes(names), ...crsNotes(crs, doubtful)],
   };
 }
 
@@ -144,13 +152,14 @@ function listFeatures(root: unknown, options: ZoneOptions, file: string): RawFea
 }
 
 /** Columns to which zones are appended. */
-interface Columns {
+interface Columns extends LeftOut {
   readonly names: string[];
   readonly polygonRings: number[];
   readonly ringVertices: number[];
   readonly ringParts: number[];
   readonly vertices: Vertices;
-  readonly tally: NoteTally;
+  /** Codes of the notes on the current zone. They are counted only if the zone is kept. */
+  readonly noticed: string[];
 }
 
 /** How to treat rings whose longitudes jump. */
@@ -167,24 +176,55 @@ function readColumns(features: Iterable<RawFeature>, options: ZoneOptions, geogr
     ringParts: [],
     vertices: emptyVertices(),
     tally: noteTally(),
+    firstErrors: new Map(),
+    noticed: [],
   };
   const rules = { geographic, unwrap: geographic && options.antimeridian === 'unwrap' };
   let index = 0;
-  let leftOut = 0;
+  let others = 0;
   for (const feature of features) {
-    const at = { file, index: index++, id: feature.id };
-    const name = featureName(feature.properties, options.id, at);
-    columns.names.push(name);
-    readPolygons(columns, feature, rules, at);
-    const { polygons, others } = feature.found;
-    if (others > 0) columns.tally.add('polygons/other-geometry', name);
-    if (others > 0 && polygons === 0) {
-      columns.names.pop();
-      leftOut++;
-    } else endZone(columns);
+    const record = index++;
+    try {
+      if (!readZone(columns, feature, options.id, rules, { file, index: record })) others++;
+    } catch (error) {
+      leaveOut(error, record, options.onBadRecord, columns);
+      dropZone(columns);
+    }
   }
-  if (leftOut > 0 && leftOut === index) throw noPolygonsError(file, leftOut);
+  if (others > 0 && others === index) throw noPolygonsError(file, others);
   return columns;
+}
+
+/** Reads a feature as a zone. A feature with only points and lines is left out; in this case, returns false. */
+function readZone(
+  columns: Columns,
+  feature: RawFeature,
+  property: string | undefined,
+  rules: RingRules,
+  { file, index }: Omit<FeaturePlace, 'id'>,
+): boolean {
+  const at = { file, index, id: feature.id };
+  const name = featureName(feature.properties, property, at);
+  columns.names.push(name);
+  columns.noticed.length = 0;
+  readPolygons(columns, feature, rules, at);
+  const { polygons, others } = feature.found;
+  if (others > 0 && polygons === 0) {
+    columns.tally.add('polygons/other-geometry', name);
+    dropZone(columns);
+    return false;
+  }
+  if (others > 0) columns.noticed.push('polygons/other-geometry');
+  endZone(columns);
+  return true;
+}
+
+/** Removes the current zone with its rings. Has no effect if the last zone is complete. */
+function dropZone({ names, polygonRings, ringVertices, ringParts, vertices }: Columns): void {
+  names.length = polygonRings.length - 1;
+  ringParts.length = polygonRings.at(-1)!;
+  ringVertices.length = polygonRings.at(-1)! + 1;
+  vertices.length = ringVertices.at(-1)!;
 }
 
 function readPolygons(columns: Columns, feature: RawFeature, rules: RingRules, at: FeaturePlace): void {
@@ -205,28 +245,23 @@ function readPolygons(columns: Columns, feature: RawFeature, rules: RingRules, a
   }
 }
 
-function endZone({ names, polygonRings, ringVertices, tally }: Columns): void {
+function endZone({ names, polygonRings, ringVertices, noticed, tally }: Columns): void {
   const rings = ringVertices.length - 1;
-  if (rings === polygonRings.at(-1)) tally.add('zones/no-geometry', names.at(-1)!);
+  if (rings === polygonRings.at(-1)) noticed.push('zones/no-geometry');
   polygonRings.push(rings);
+  for (const code of noticed) tally.add(code, names.at(-1)!);
 }
 
-function readRing(
-  { names, ringVertices, vertices, tally }: Columns,
-  ring: unknown,
-  rules: RingRules,
-  at: FeaturePlace,
-) {
-  const name = names.at(-1)!;
+function readRing({ ringVertices, vertices, noticed }: Columns, ring: unknown, rules: RingRules, at: FeaturePlace) {
   const start = vertices.length;
   appendPositions(vertices, ring, at);
   if (vertices.length === start) {
-    tally.add('zones/empty-rings', name);
+    noticed.push('zones/empty-rings');
     return;
   }
-  if (!dropClosingVertex(vertices, start) && vertices.length > start + 1) tally.add('zones/unclosed-rings', name);
-  if (rules.geographic && jumpsAntimeridian(vertices, start)) tally.add(readJump(vertices, start, rules), name);
-  if (isFlat(vertices, start)) tally.add('zones/zero-area-rings', name);
+  if (!dropClosingVertex(vertices, start) && vertices.length > start + 1) noticed.push('zones/unclosed-rings');
+  if (rules.geographic && jumpsAntimeridian(vertices, start)) noticed.push(readJump(vertices, start, rules));
+  if (isFlat(vertices, start)) noticed.push('zones/zero-area-rings');
   ringVertices.push(vertices.length);
 }
 
@@ -240,6 +275,7 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   ...OTHER_GEOMETRY_SENTENCE,
   'zones/no-geometry': (n) => `${n === 1 ? '1 zone has' : `${n} zones have`} no geometry`,
   ...JUMP_SENTENCES,
+  ...LEFT_OUT_SENTENCES,
 };
 
 function noZonesNotes(names: readonly string[]): Note[] {

@@ -1,5 +1,5 @@
 import { FormatError } from '../../primitives/errors.ts';
-import { isJsonObject, type JsonObject, statedCrs } from '../feature.ts';
+import { isJsonObject, type JsonObject, nullRecord, statedCrs } from '../feature.ts';
 import { geoJsonFeatures, isGeoJson } from '../geojson.ts';
 import { requireJsonRoom } from '../memory.ts';
 import { skipJsonSpace } from '../result-sets/json-spans.ts';
@@ -148,6 +148,7 @@ async function* readFeatures(reading: Reading, record: JsonRecord): AsyncGenerat
     const there = bytesThere(window) > 0 || (await token(window)) !== 0;
     const feature = there ? await readValue(reading, record, index) : undefined;
     readRecord(reading, index, () => {
+      if (feature === null) throw nullRecord(reading.input.file, index);
       if (!isJsonObject(feature) || feature.type !== 'Feature') {
         throw malformed(`Member ${index} of "features" is not a Feature.`, { file: reading.input.file, index });
       }

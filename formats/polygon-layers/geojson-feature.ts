@@ -1,6 +1,13 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
-import { describeFeature, type FeaturePlace, type FoundGeometries, isJsonObject, type JsonObject } from '../feature.ts';
+import {
+  describeFeature,
+  type FeaturePlace,
+  type FoundGeometries,
+  isJsonObject,
+  type JsonObject,
+  withoutGeometry,
+} from '../feature.ts';
 import { isGeoJson } from '../geojson.ts';
 import { featureName } from '../record-name.ts';
 import { appendPositions } from '../rings.ts';
@@ -24,8 +31,8 @@ export function readFeature(
 ): void {
   const { columns } = reading;
   const at = { file: reading.input.file, index, id };
+  if (geometry === undefined) throw withoutGeometry(at);
   const name = featureName(properties, reading.options.id, at);
-  if (geometry === undefined) throw malformed(`There is no "geometry" in ${describeFeature(at)}.`, at);
   beginPolygon(columns, name);
   endRecord(reading, geometry === null ? NO_GEOMETRY : readGeometry(columns, geometry, split, at));
 }

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../feature.ts';
+import { isJsonObject, nullRecord } from '../feature.ts';
 import { isGeoJson } from '../geojson.ts';
 import { skipJsonSpace } from '../result-sets/json-spans.ts';
 import { type ByteWindow, needMore } from './byte-window.ts';
@@ -68,6 +68,7 @@ function readLine(reading: Reading, record: JsonRecord, at: LineAt): void {
   const { index } = at;
   const { file } = reading.input;
   const value = parseLine(reading, record, at);
+  if (value === null) throw nullRecord(file, index);
   if (isJsonObject(value) && value.type === 'Feature') readFeature(reading, value, splitOf(record), index);
   else if (isJsonObject(value) && isGeoJson(value) && value.type !== 'FeatureCollection') {
     readFeature(reading, { geometry: value }, splitOf(record), index);

@@ -1,5 +1,6 @@
 import { type Note, noteTally } from '../../algorithms/notes.ts';
 import { isGeographicCrs, normalizeCrs } from '../crs.ts';
+import { LEFT_OUT_SENTENCES, withFirstErrors } from '../left-out.ts';
 import { JUMP_SENTENCES, OTHER_GEOMETRY_SENTENCE, RING_SENTENCES, ringsThat } from '../polygon-notes.ts';
 import type { Reading } from './layer-reading.ts';
 
@@ -22,10 +23,7 @@ export function crsOf(
  * geographic.
  */
 export function notesOf(reading: Reading, crs: string | undefined): Note[] {
-  const { columns, firstBad } = reading;
-  const notes = columns.tally.notes(SENTENCES).map((note) => {
-    return note.code === 'polygons/bad-records' ? { ...note, message: `${note.message} ${firstBad}` } : note;
-  });
+  const notes = withFirstErrors(reading.columns.tally.notes(SENTENCES), reading);
   const told = isGeographicCrs(crs) ? notes : notes.filter(({ code }) => !(code in JUMP_SENTENCES));
   return crs === undefined ? [...told, crsNote(reading)] : told;
 }
@@ -40,8 +38,7 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'polygons/deleted-records': (n) =>
     `${n === 1 ? '1 record is marked as deleted and was' : `${n} records are marked as deleted and were`} left out`,
   'polygons/trailing-bytes': () => 'Bytes after the end that the header states were not read',
-  'polygons/bad-records': (n) =>
-    `${n === 1 ? '1 record' : `${n} records`} could not be read and ${n === 1 ? 'was' : 'were'} left out`,
+  ...LEFT_OUT_SENTENCES,
 };
 
 function crsNote({ stated }: Reading): Note {

@@ -1,5 +1,5 @@
-import { FormatError, GeometryError } from '../../primitives/errors.ts';
 import type { FoundGeometries } from '../feature.ts';
+import { leaveOut } from '../left-out.ts';
 import type { ByteWindow } from './byte-window.ts';
 import { dropPolygon, endPolygon, type LayerColumns } from './layer-columns.ts';
 import type { LayerInput } from './layer-input.ts';
@@ -17,8 +17,8 @@ export interface Reading {
    * understood.
    */
   stated: string | null | undefined;
-  /** Error message of the first record that was skipped. */
-  firstBad: string | undefined;
+  /** The first errors of records that were left out, by the codes of their notes. */
+  readonly firstErrors: Map<string, string>;
 }
 
 /**
@@ -38,22 +38,15 @@ export interface OpenedFormat {
   readonly geographic: boolean;
 }
 
-/** Reads one record. If the record is malformed, it is skipped or its error is thrown, depending on `onBadRecord`. */
+/** Reads one record. If the record is malformed, it is left out or its error is thrown; see {@link leaveOut}. */
 export function readRecord(reading: Reading, index: number, read: () => void): void {
   try {
     read();
   } catch (error) {
-    leaveOut(reading, index, error);
+    const { columns, firstErrors, options } = reading;
+    leaveOut(error, index, options.onBadRecord, { tally: columns.tally, firstErrors });
+    dropPolygon(columns);
   }
-}
-
-/** Skips a malformed record, or throws its error, depending on `onBadRecord`. */
-function leaveOut(reading: Reading, index: number, error: unknown): void {
-  const bad = error instanceof FormatError || error instanceof GeometryError;
-  if (!bad || reading.options.onBadRecord !== 'skip') throw error;
-  dropPolygon(reading.columns);
-  reading.columns.tally.add('polygons/bad-records', String(index));
-  reading.firstBad ??= error.message;
 }
 
 /** Completes the current polygon. If its record has only points and lines, the polygon is removed instead. */

@@ -48,7 +48,8 @@ import { readWktLines } from './wkt-lines.ts';
  * or with `antimeridian: 'unwrap'` `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`;
  * `polygons/other-geometry` (points and lines, which are left out); `polygons/short-rings` (rings of WKT with fewer
  * than three vertices, which are left out); for Shapefiles `polygons/deleted-records` and `polygons/trailing-bytes`;
- * with `onBadRecord: 'skip'` `polygons/bad-records`. Duplicate names are not detected, because all names would have to
+ * `polygons/incomplete-records` (records that are null, or lack their geometry or their name, which are left out); with
+ * `onBadRecord: 'skip'` `polygons/bad-records`. Duplicate names are not detected, because all names would have to
  * be kept in memory.
  *
  * @throws FormatError if the file is missing or truncated, if its format is unknown, or if it is not of the format
@@ -91,8 +92,16 @@ export async function openLayer(input: LayerInput, options: PolygonLayerOptions)
   const opened = await OPENERS[format](input);
   const { file, size } = input;
   const crs = crsOf({ options, stated: opened.stated }, opened.geographic);
+  const assumesCrs = options.crs === undefined && opened.stated === undefined && opened.geographic;
   const seen: Seen = { latitudes: true };
-  return { file, format, crs, size, batches: (signal) => readBatches(input, opened, options, signal, seen) };
+  return {
+    file,
+    format,
+    crs,
+    assumesCrs,
+    size,
+    batches: (signal) => readBatches(input, opened, options, signal, seen),
+  };
 }
 
 /** Reads all polygons of a layer, and concatenates the batches. */
@@ -149,7 +158,7 @@ function readBatches(
 ): PolygonBatches {
   const columns = emptyLayer();
   const window = openWindow(input, signal);
-  const reading: Reading = { input, options, signal, window, columns, stated, firstBad: undefined };
+  const reading: Reading = { input, options, signal, window, columns, stated, firstErrors: new Map() };
   columns.mayJump = isGeographicCrs(crsOf(reading, geographic && seen.latitudes));
   columns.unwraps = options.antimeridian === 'unwrap';
   let latitudes = true;

@@ -69,9 +69,12 @@ export interface PolygonLayer {
   readonly file: string;
   readonly format: PolygonLayerFormat;
   /**
-   * Coordinate system from the options, the file's header or a companion file; undefined if none of these states one.
+   * Coordinate system from the options, the file's header or a companion file. If none of these states one, it is
+   * OGC:CRS84 for GeoJSON and TopoJSON, otherwise undefined.
    */
   readonly crs: string | undefined;
+  /** Whether `crs` is assumed. In this case, the rest of the file may state another system. */
+  readonly assumesCrs: boolean;
   /** Number of bytes to read. For a gzipped file, this is the unpacked size. */
   readonly size: number;
   /** Starts a pass over the layer. Each call reads the file again. */

@@ -92,8 +92,8 @@ describe('a Shapefile', () => {
     expect(await failure({ '.dbf': dbaseOf('n', ['a', 'b', 'c']).subarray(0, -9) })).toMatchObject({
       code: 'format/truncated',
     });
-    const blank = await failure({ '.dbf': dbaseOf('n', ['a', ' ', 'c']) }, 'n');
-    expect(blank).toMatchObject({ code: 'format/missing-property', place: { record: 1 } });
+    const { zones, notes } = await readBytes(shp, { id: 'n' }, undefined, { '.dbf': dbaseOf('n', ['a', ' ', 'c']) });
+    expect([zones.names, notes[0]]).toMatchObject([['a', 'c'], { code: 'polygons/incomplete-records', zone: '1' }]);
   });
 
   test('notes trailing bytes', async () => {

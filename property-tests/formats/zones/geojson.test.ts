@@ -113,8 +113,7 @@ describe('GeoJSON', () => {
   const malformed: [string, unknown][] = [
     ['no features', { type: 'FeatureCollection' }],
     ['a feature that is a geometry', { type: 'FeatureCollection', features: [polygon] }],
-    ['a feature that is null', { type: 'FeatureCollection', features: [null] }],
-    ['a feature without the member geometry', { type: 'Feature', properties: {} }],
+    ['a feature that is a number', { type: 'FeatureCollection', features: [7] }],
     ['a polygon without coordinates', { type: 'Polygon' }],
     ['a multipolygon of numbers', { type: 'MultiPolygon', coordinates: [1] }],
     ['a collection without geometries', { type: 'GeometryCollection' }],

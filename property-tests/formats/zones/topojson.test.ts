@@ -107,7 +107,7 @@ describe('TopoJSON', () => {
     ['no layer', { objects: {} }],
     ['a layer that is null', { objects: { a: null } }],
     ['a layer without geometries', { objects: { a: { type: 'GeometryCollection' } } }],
-    ['a member that is null', { objects: { a: { type: 'GeometryCollection', geometries: [null] } } }],
+    ['a member that is a number', { objects: { a: { type: 'GeometryCollection', geometries: [7] } } }],
     ['a polygon without arcs', polygon(undefined)],
     ['a ring that is a number', polygon([0])],
     ['an arc beyond the last', polygon([[0, 5]])],
