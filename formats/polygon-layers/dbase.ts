@@ -2,6 +2,7 @@ import { listNames } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { type ByteWindow, bytesThere, need, offsetOf, openWindow } from './byte-window.ts';
+import { decoderOfLanguage, decoderOfPage } from './code-pages.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
 
 /**
@@ -14,6 +15,8 @@ export interface AttributeTable {
   /** Reads the next record. Must not be called after the last record. */
   next(): Promise<AttributeRecord>;
   readonly window: ByteWindow;
+  /** The code page that the `.cpg` file states, if it is unknown. */
+  readonly unknownPage: string | undefined;
 }
 
 export interface AttributeRecord {
@@ -28,6 +31,8 @@ export interface AttributeRecord {
 /** Letters of the column types whose values are stored as text: characters, numbers, dates and booleans. */
 const TEXTS = 'CNFDL';
 const DELETED = 42;
+/** Byte offset of the language byte in the head. */
+const LANGUAGE = 29;
 
 /**
  * Opens the attribute table. If a column with the names of the polygons is chosen, finds this column.
@@ -40,15 +45,15 @@ export async function openAttributes(
   column: string | undefined,
   signal?: AbortSignal,
 ): Promise<AttributeTable> {
-  const decoder = await decoderOf(input);
   const window = openWindow(input, signal);
   await requireBytes(window, input, 32);
+  const { decode, unknownPage } = await decoderOf(input, window.bytes[window.at + LANGUAGE]!);
   const records = window.bytes.readUInt32LE(window.at + 4);
   const headBytes = window.bytes.readUInt16LE(window.at + 8);
   const recordBytes = window.bytes.readUInt16LE(window.at + 10);
   if (headBytes < 33 || recordBytes < 1) throw malformed(input.file, 'lengths of a head and a record', 'none');
   await requireBytes(window, input, headBytes);
-  const field = fieldOf(window.bytes.subarray(window.at, window.at + headBytes), column, decoder, input.file);
+  const field = fieldOf(window.bytes.subarray(window.at, window.at + headBytes), column, decode, input.file);
   if (field !== undefined && field.start + field.length > recordBytes) {
     throw malformed(input.file, `columns in ${recordBytes} bytes`, `one up to byte ${field.start + field.length}`);
   }
@@ -60,11 +65,12 @@ export async function openAttributes(
     file: input.file,
     records,
     window,
+    unknownPage,
     async next() {
       if (bytesThere(window) < recordBytes) await requireBytes(window, input, recordBytes);
       const { bytes, at } = window;
       window.at += recordBytes;
-      return { deleted: bytes[at] === DELETED, value: field && decoder(bytes, at + field.start, field.length) };
+      return { deleted: bytes[at] === DELETED, value: field && decode(bytes, at + field.start, field.length) };
     },
   };
 }
@@ -108,39 +114,28 @@ function fieldOf(head: Buffer, column: string | undefined, decode: Decoder, file
 type Decoder = (bytes: Buffer, start: number, length: number) => string | null;
 
 /**
- * Returns the decoder for the encoding that is stated in the `.cpg` file. If no known encoding is stated, the decoder
- * decodes a value as UTF-8 or, if the value is not valid UTF-8, as Windows-1252.
+ * Returns the decoder for the code page that the `.cpg` file states or, if it is missing or states an unknown page, that
+ * the language byte of the table states. Without either, a value is decoded as UTF-8 or, if it is not valid UTF-8, as
+ * Windows-1252. `unknownPage` is what the `.cpg` file states, if it is unknown.
  */
-async function decoderOf(input: LayerInput): Promise<Decoder> {
+async function decoderOf(
+  input: LayerInput,
+  language: number,
+): Promise<{ readonly decode: Decoder; readonly unknownPage: string | undefined }> {
   const beside = await input.beside('.cpg');
-  const label =
-    beside === undefined
-      ? ''
-      : Buffer.from(await readWhole(beside, 1024))
-          .toString('latin1')
-          .trim();
+  const written = beside === undefined ? '' : Buffer.from(await readWhole(beside, 1024)).toString('utf8');
+  const label = written.replace(/^\uFEFF/, '').trim();
+  const stated = label === '' ? undefined : await decoderOfPage(label);
+  const page = stated ?? (await decoderOfLanguage(language));
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const stated = label === '' ? undefined : decoderFor(label);
-  const loose = stated ?? new TextDecoder('windows-1252');
-  return (bytes, start, length) => {
+  const western = new TextDecoder('windows-1252');
+  const decode: Decoder = (bytes, start, length) => {
     const part = bytes.subarray(start, start + length);
-    const text = (stated === undefined && isUtf8(strict, part) ? strict : loose).decode(part);
+    const text = page?.(part) ?? (isUtf8(strict, part) ? strict : western).decode(part);
     const trimmed = text.replace(/^[\0 ]+|[\0 ]+$/g, '');
     return trimmed === '' ? null : trimmed;
   };
-}
-
-/**
- * Returns the decoder for the text of a `.cpg` file; undefined if the text is not understood. The text is a label of
- * the web's Encoding Standard, such as `utf-8`, or ends with the number of a Windows code page.
- */
-function decoderFor(label: string): TextDecoder | undefined {
-  for (const name of [label, `windows-${/\d+$/.exec(label)?.[0]}`]) {
-    try {
-      return new TextDecoder(name, { ignoreBOM: true });
-    } catch {}
-  }
-  return undefined;
+  return { decode, unknownPage: stated === undefined && label !== '' ? label : undefined };
 }
 
 function isUtf8(decoder: TextDecoder, bytes: Buffer): boolean {

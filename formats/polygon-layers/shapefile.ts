@@ -48,6 +48,9 @@ export async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
 async function* readShapes(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { input, options, signal } = reading;
   const attributes = await attributesOf(input, options.id, signal);
+  if (options.id !== undefined && attributes?.unknownPage !== undefined) {
+    reading.columns.tally.add('polygons/unknown-code-page', attributes.unknownPage);
+  }
   try {
     yield* readRecords(reading, attributes);
   } finally {

@@ -36,7 +36,7 @@ export function memoryInput(
     },
     async beside(ending) {
       const other = beside[ending];
-      return other === undefined ? undefined : memoryInput(other, sizes, {}, file + ending);
+      return other === undefined ? undefined : memoryInput(other, sizes, beside, file + ending);
     },
   };
 }

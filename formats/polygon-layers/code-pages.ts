@@ -1,0 +1,59 @@
+/** Decodes the bytes of a text. */
+export type DecodeText = (bytes: Uint8Array) => string;
+
+/**
+ * Returns the decoder for a code page as `.cpg` files name it: `UTF-8`, `936`, `CP936`, `GBK`, `OEM 850`, `ANSI 1251`,
+ * `ISO 8859-1`, `88591`, `LDID/19`. Undefined if the page is not known.
+ */
+export async function decoderOfPage(label: string): Promise<DecodeText | undefined> {
+  const name = label.toLowerCase().replace(/[^a-z0-9]/g, '');
+  const language = /^ldid(\d+)$/.exec(name);
+  if (language !== null) return decoderOfLanguage(Number(language[1]));
+  if (/^(cp)?(utf8|65001)$/.test(name)) return decoderOf('utf8');
+  const page = /^(?:ansi|oem|windows|win|codepage|cp|ibm|ms|dos)?(\d{3,6})$/.exec(name)?.[1];
+  if (page?.startsWith('8859')) return decoderOf(`iso${page}`);
+  return (page === undefined ? undefined : await decoderOf(`cp${page}`)) ?? decoderOf(page ?? name);
+}
+
+/** Returns the decoder for the language byte of a dBASE file. Undefined if the byte names no page, or an unknown one. */
+export async function decoderOfLanguage(byte: number): Promise<DecodeText | undefined> {
+  const page = Object.entries(LANGUAGES).find(([, bytes]) => bytes.includes(byte))?.[0];
+  return page === undefined ? undefined : decoderOf(`cp${page}`);
+}
+
+/** Language bytes of dBASE files by their code pages, as FoxPro and dBASE IV define them. */
+const LANGUAGES: Readonly<Record<string, readonly number[]>> = {
+  437: [1, 11, 13, 15, 17, 21, 24, 25, 27],
+  737: [106, 134],
+  850: [2, 10, 14, 16, 18, 20, 22, 26, 29, 37, 55],
+  852: [31, 34, 35, 64, 100, 135],
+  857: [107, 136],
+  860: [36],
+  861: [103],
+  863: [28, 108],
+  865: [8, 23, 102],
+  866: [38, 101],
+  874: [80, 124],
+  932: [19, 123],
+  936: [77, 122],
+  949: [78, 121],
+  950: [79, 120],
+  1250: [200],
+  1251: [201],
+  1252: [3, 88, 89],
+  1253: [203],
+  1254: [202],
+  1255: [125],
+  1256: [126],
+  1257: [204],
+};
+
+/** Encodings of iconv-lite that are not code pages of texts. */
+const NO_PAGES: ReadonlySet<string> = new Set(['hex', 'base64', 'binary', 'internal', 'system']);
+
+async function decoderOf(name: string): Promise<DecodeText | undefined> {
+  // The tables are loaded only for files that need them.
+  const { default: iconv } = await import('iconv-lite');
+  if (name === '' || NO_PAGES.has(name) || !iconv.encodingExists(name)) return undefined;
+  return (bytes) => iconv.decode(bytes, name, { stripBOM: false });
+}

@@ -1,0 +1,59 @@
+import iconv from 'iconv-lite';
+import { describe, expect } from 'vitest';
+import { fc, test } from '../../law-test.ts';
+import { bytesOf, dbaseOf, readBytes, shapefileOf } from '../../support/polygon-layers-support.ts';
+
+const shape = shapefileOf([{ parts: [[[[0, 0], [9, 0], [0, 9], [0, 0]]]] }]); // biome-ignore format: four positions
+
+/** Reads one polygon whose name is stored as the given bytes. */
+async function nameOf(bytes: Uint8Array, cpg: string | undefined, language = 0) {
+  const dbf = dbaseOf('n', ['']);
+  dbf[29] = language;
+  dbf.set(bytes, dbf.length - 48);
+  const beside = { '.dbf': dbf, ...(cpg !== undefined && { '.cpg': bytesOf(cpg) }) };
+  const { zones, notes } = await readBytes(shape, { id: 'n' }, undefined, beside);
+  return [zones.names[0], notes.map(({ code }) => code).filter((code) => code !== 'zones/crs-unknown')] as const;
+}
+
+/** Names, the page that they are in, spellings of the page, and language bytes that mean it. */
+const PAGES: readonly (readonly [
+  text: string,
+  page: string,
+  spellings: readonly string[],
+  languages: readonly number[],
+])[] = [
+  ['北京市', 'gbk', ['936', 'CP936', 'GBK', 'LDID/77', 'ANSI 936'], [0x4d, 0x7a]],
+  ['臺北市', 'cp950', ['950', 'cp950', 'CP950\r\n', 'LDID/79'], [0x4f, 0x78]],
+  ['東京都', 'cp932', ['932', 'CP932', 'Shift_JIS', 'LDID/19', '\uFEFF932'], [0x13, 0x7b]],
+  ['서울시', 'cp949', ['949', 'CP949', 'EUC-KR'], [0x4e, 0x79]],
+  ['Zürich', 'cp850', ['850', 'OEM 850', 'CP850', 'LDID/2'], [0x02, 0x0a, 0x37]],
+  ['Łódź', 'cp1250', ['1250', 'ANSI 1250', 'windows-1250'], [0xc8]],
+  ['Москва', 'cp1251', ['1251', 'ANSI 1251', 'cp1251', 'LDID/201'], [0xc9]],
+  ['Москва', 'cp866', ['866', 'OEM 866'], [0x26, 0x65]],
+  ['Αθήνα', 'cp1253', ['1253'], [0xcb]],
+  ['Café', 'cp1252', ['1252', 'cp1252', 'ISO 8859-1', 'ISO88591', '88591', 'ISO-8859-1', '8859_1'], [0x03, 0x57, 0x58]],
+  ['10 €', 'iso885915', ['ISO 8859-15', '885915', 'ISO-8859-15'], []],
+  ['Łódź', 'utf8', ['UTF-8', 'utf8', 'UTF8\n', '\uFEFFUTF-8', '65001', ' utf-8 '], []],
+];
+
+describe('names of a Shapefile', () => {
+  test.each(PAGES)('%s in %s', async (text, page, spellings, languages) => {
+    const bytes = iconv.encode(text, page);
+    for (const cpg of spellings) expect(await nameOf(bytes, cpg, 0x26)).toEqual([text, []]);
+    for (const language of languages) {
+      expect(await nameOf(bytes, undefined, language)).toEqual([text, []]);
+      expect(await nameOf(bytes, 'LDID/999', language)).toEqual([text, ['polygons/unknown-code-page']]);
+    }
+  });
+
+  test.prop([fc.constantFrom(...PAGES), fc.array(fc.nat(), { minLength: 1, maxLength: 8 })])(
+    'are what iconv-lite reads, whatever page the .cpg file names',
+    async ([letters, page, spellings], picks) => {
+      const text = picks
+        .map((pick) => [...letters.replaceAll(' ', '')][pick % [...letters.replaceAll(' ', '')].length])
+        .join('');
+      const cpg = spellings[picks[0]! % spellings.length]!;
+      expect(await nameOf(iconv.encode(text, page), cpg)).toEqual([text, []]);
+    },
+  );
+});
