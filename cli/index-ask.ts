@@ -186,7 +186,7 @@ async function polygonsSharing(
 ): Promise<Answers> {
   const { domain, levels } = job.file;
   const { onBadRecord, fill, comesRound, tally, memoryBytes, filterOnly } = job;
-  const placing = { domain, fill, onBadRecord, comesRound, tally, remedy: BEYOND_REMEDY };
+  const placing = { domain, fill, onBadRecord, comesRound, tally, mayLeave: true, remedy: BEYOND_REMEDY };
   const { names, polygons } = placeZones(zones, batch.first, placing);
   const quadrants = await decompose(context, polygons, {
     levels,
@@ -209,7 +209,7 @@ async function polygonsSharing(
   }
 }
 
-const BEYOND_REMEDY = "Cut the polygon to the tree's domain, or leave such polygons out with --on-bad-record skip.";
+const BEYOND_REMEDY = 'Check the coordinates of the polygon, or leave such polygons out with --on-bad-record skip.';
 
 /**
  * Area of a grid cell of the domain (a square whose side is one step of the grid), in square units of the coordinates.

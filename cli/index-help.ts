@@ -80,6 +80,7 @@ Output: one row for every query and each of its polygons, in the order of the qu
   --polygons  query,set,polygon,min,max: exactly those that share area. With --filter-only, also some that share none.
               A query polygon is the union of its parts, or with --fill even-odd all its rings filled together. Polygons
               of the tree keep the fill rule that it was built with.
+  Query polygons may leave the domain of the tree; a note names those that do.
   --above     keeps rows whose max is above AREA, and adds a column sure: 1 if min is above it as well.
   --count     query,count or set,polygon,count: a row for each query or polygon, also where the count is 0.
   The column id or the feature's id names a query; --id names another column or property. Without one, a query is named

@@ -3,6 +3,7 @@ import { sheetsOf } from '../algorithms/geometry/sheets.ts';
 import { type Note, type NoteTally, quoteName } from '../algorithms/notes.ts';
 import { comeRound } from '../algorithms/quadrants/come-round.ts';
 import { DOMAIN_STEPS, type Domain, type DomainPolygons, placeInDomain } from '../algorithms/quadrants/domain.ts';
+import { MAX_STEP, placePolygons } from '../algorithms/queries/place-polygons.ts';
 import { isGeographicCrs } from '../formats/crs.ts';
 import { GeometryError } from '../primitives/errors.ts';
 
@@ -23,6 +24,10 @@ export interface Placing {
   readonly tally: NoteTally;
   /** Whether longitudes wrap around at the ends of the domain. */
   readonly comesRound: boolean;
+  /**
+   * Whether polygons may leave the domain, as queries may. Then only polygons extremely far away are errors or skipped.
+   */
+  readonly mayLeave?: boolean;
   /** Text of the remedy in the error message for a polygon outside the domain. */
   readonly remedy: string;
 }
@@ -39,7 +44,7 @@ export function placeZones(zones: Zones, before: number, placing: Placing): Plac
   const { names, crs, file } = zones;
   const { domain, onBadRecord, tally, comesRound, remedy } = placing;
   const polygons = comesRound && isGeographicCrs(crs) ? comeRound(zones.polygons, domain) : zones.polygons;
-  const beyond = polygonsBeyond(polygons, domain);
+  const beyond = polygonsBeyond(polygons, domain, placing.mayLeave ? MAX_STEP - DOMAIN_STEPS : 0);
   if (beyond.length === 0) return placeNoted(names, polygons, placing);
   if (onBadRecord === 'stop') throw beyondDomain(names[beyond[0]!]!, before + beyond[0]!, { domain, remedy, file });
   for (const polygon of beyond) tally.add('index/beyond-domain', names[polygon]!);
@@ -50,17 +55,60 @@ export function placeZones(zones: Zones, before: number, placing: Placing): Plac
 }
 
 /** Converts coordinates to steps, and counts polygons whose parts overlap. */
-function placeNoted(names: readonly string[], polygons: Polygons, { domain, fill, tally }: Placing): PlacedZones {
-  const placed = placeInDomain(polygons, domain, { fill });
+function placeNoted(
+  names: readonly string[],
+  polygons: Polygons,
+  { domain, fill, tally, mayLeave }: Placing,
+): PlacedZones {
+  const placed = mayLeave
+    ? placeAsked(names, polygons, domain, fill, tally)
+    : placeInDomain(polygons, domain, { fill });
   const sheets = fill === 'union' ? placed.sheets : sheetsOf({ ...placed, ringParts: polygons.ringParts });
+  for (const polygon of collapsedPolygons(polygons, placed)) tally.add('index/collapsed', names[polygon]!);
   for (const polygon of sheets?.overlapping ?? []) tally.add('index/overlapping-parts', names[polygon]!);
   return { names, polygons: placed };
+}
+
+/** The polygons with width and height of which either is lost on the grid. */
+function collapsedPolygons(polygons: Polygons, placed: DomainPolygons): number[] {
+  const { polygonRings, ringVertices } = polygons;
+  // A ring that is led around the domain is larger than the grid's step, but its vertices have other indices.
+  if (placed.x.length !== polygons.x.length) return [];
+  const isFlat = (numbers: ArrayLike<number>, from: number, to: number): boolean => {
+    for (let v = from + 1; v < to; v++) if (numbers[v] !== numbers[from]) return false;
+    return true;
+  };
+  return Array.from({ length: polygonRings.length - 1 }, (_, polygon) => polygon).filter((polygon) => {
+    const [from, to] = [ringVertices[polygonRings[polygon]!]!, ringVertices[polygonRings[polygon + 1]!]!];
+    const collapses = isFlat(placed.x, from, to) || isFlat(placed.y, from, to);
+    return to > from && collapses && !isFlat(polygons.x, from, to) && !isFlat(polygons.y, from, to);
+  });
+}
+
+/** Converts coordinates of queries to steps, and counts queries that leave the domain. */
+function placeAsked(
+  names: readonly string[],
+  polygons: Polygons,
+  domain: Domain,
+  fill: FillRule,
+  tally: NoteTally,
+): DomainPolygons {
+  const { leaving, shortened, ...placed } = placePolygons(polygons, domain, { fill });
+  for (const polygon of leaving) tally.add('index/polygons-leave-domain', names[polygon]!);
+  for (const polygon of shortened) tally.add('index/shortened-edges', names[polygon]!);
+  return placed;
 }
 
 /** Notes on polygons that were skipped, and on polygons whose parts overlap. */
 export function placeNotes({ tally, fill }: Pick<Placing, 'tally' | 'fill'>): Note[] {
   return tally.notes({
     'index/overlapping-parts': (n) => overlapSentence(n, ['polygon', 'polygons'], fill),
+    'index/collapsed': (n) =>
+      `${n === 1 ? '1 polygon is' : `${n} polygons are`} narrower than a step of the domain's grid and without area on it`,
+    'index/polygons-leave-domain': (n) =>
+      `${n === 1 ? '1 polygon leaves' : `${n} polygons leave`} the domain of the tree, outside of which there is nothing to find`,
+    'index/shortened-edges': (n) =>
+      `${n === 1 ? '1 polygon has' : `${n} polygons have`} edges that pass through the domain and end more than half its size outside; they are moved by less than half a step of its grid`,
     'index/beyond-domain': (n) =>
       n === 1
         ? '1 polygon is not in the domain and was skipped'
@@ -68,10 +116,15 @@ export function placeNotes({ tally, fill }: Pick<Placing, 'tally' | 'fill'>): No
   });
 }
 
-function polygonsBeyond({ polygonRings, ringVertices, x, y }: Polygons, { left, bottom, size }: Domain): number[] {
+/** The polygons with a vertex more than `reach` steps outside the domain. */
+function polygonsBeyond(
+  { polygonRings, ringVertices, x, y }: Polygons,
+  { left, bottom, size }: Domain,
+  reach: number,
+): number[] {
   const isIn = (at: number, from: number): boolean => {
     const step = Math.round(((at - from) / size) * DOMAIN_STEPS);
-    return step >= 0 && step <= DOMAIN_STEPS;
+    return step >= -reach && step <= DOMAIN_STEPS + reach;
   };
   const found: number[] = [];
   for (let polygon = 0; polygon < polygonRings.length - 1; polygon++) {

@@ -80,10 +80,11 @@ async function rowQueries(
   { domain, tree: built, sets }: MaqFile,
   readers: QueryReaders,
 ): Promise<QuerySource> {
-  const comesRound = reading.antimeridian === 'unwrap' && sets.some(({ crs }) => isGeographicCrs(crs));
   const max = maxRows(kind, built);
   let size: number = FIRST_ROWS;
-  let [beyond, flat] = [0, 0];
+  let [beyond, flat, atEnds] = [0, 0, 0];
+  const isGeographic = sets.some(({ crs }) => isGeographicCrs(crs));
+  const comesRound = reading.antimeridian === 'unwrap' && isGeographic;
   const faultOf = kind === 'points' ? undefined : comesRound ? heightFault : windowFault;
   const skipping = reading.onBadRecord === 'skip' ? skippedRows(faultOf) : undefined;
   const rows = await readers.openRows(queries, {
@@ -101,8 +102,10 @@ async function rowQueries(
       for await (const batch of rows.batches(signal)) {
         const { first, count, names, bytesRead } = batch;
         const asked = askedOf(kind, batch, comesRound ? domain : undefined);
-        if (asked.kind === 'points') beyond += countPointsBeyond(asked, domain);
-        else {
+        if (asked.kind === 'points') {
+          beyond += countPoints(asked, (x, y) => isPointBeyond(x, y, domain));
+          if (isGeographic) atEnds += countPoints(asked, isAtEnd);
+        } else {
           beyond += countWindows(asked, count, (row) => isWindowBeyond(asked, row, domain));
           flat += countWindows(asked, count, (row) => isWindowFlat(asked, row, domain));
         }
@@ -122,6 +125,11 @@ async function rowQueries(
         const things = beyond === 1 ? `1 ${thing} is` : `${beyond} ${thing}s are`;
         const message = `${things} outside the domain of ${tree}, and so ${why}.`;
         log.note({ code: `index/${kind}-beyond-domain`, message, count: beyond });
+      }
+      if (atEnds > 0) {
+        const points = atEnds === 1 ? '1 point is' : `${atEnds} points are`;
+        const message = `${points} at longitude 180 or latitude 90: polygons that end there do not hold them.`;
+        log.note({ code: 'index/points-at-ends', message, count: atEnds });
       }
       if (flat > 0) {
         const windows = flat === 1 ? '1 window has no area and shares' : `${flat} windows have no area and share`;
@@ -188,13 +196,20 @@ function stepOf(at: number, from: number, { size }: Domain): number {
   return Math.round(((at - from) / size) * DOMAIN_STEPS);
 }
 
-function countPointsBeyond({ x, y }: AskedPoints, domain: Domain): number {
+function countPoints({ x, y }: AskedPoints, isSo: (x: number, y: number) => boolean): number {
+  let count = 0;
+  for (let row = 0; row < x.length; row++) if (isSo(x[row]!, y[row]!)) count++;
+  return count;
+}
+
+function isPointBeyond(x: number, y: number, domain: Domain): boolean {
   const isIn = (step: number): boolean => step >= 0 && step < DOMAIN_STEPS;
-  let beyond = 0;
-  for (let row = 0; row < x.length; row++) {
-    if (!isIn(stepOf(x[row]!, domain.left, domain)) || !isIn(stepOf(y[row]!, domain.bottom, domain))) beyond++;
-  }
-  return beyond;
+  return !isIn(stepOf(x, domain.left, domain)) || !isIn(stepOf(y, domain.bottom, domain));
+}
+
+/** Whether a point is on the right or top end of the map of the earth, which polygons, being half-open, do not hold. */
+function isAtEnd(longitude: number, latitude: number): boolean {
+  return longitude === 180 || latitude === 90;
 }
 
 /** Counts the windows whose rows all satisfy `isSo`. A window divided at the end of the domain has two rows. */

@@ -67,7 +67,7 @@ const side = fn('sideOfLine', { ax: i32, ay: i32, dx: i32, dy: i32, x: i32, y: i
 );
 
 /**
- * Twice the signed area of the triangle of a line and a point, at most 2⁶¹. It is positive if the point is above the
+ * Twice the signed area of the triangle of a line and a point, below 2⁶³. It is positive if the point is above the
  * line, or left of a vertical line.
  */
 export function sideOf(line: Line, x: I32, y: I32): U64 {
@@ -75,7 +75,7 @@ export function sideOf(line: Line, x: I32, y: I32): U64 {
 }
 
 /**
- * The cross product of the vectors of two lines, at most 2⁶¹. It is positive if the second line is steeper than the
+ * The cross product of the vectors of two lines, below 2⁶³. It is positive if the second line is steeper than the
  * first.
  */
 export function turnOf(from: Line, to: Line): U64 {

@@ -39,7 +39,8 @@ export interface OverlapOptions {
  *
  * @param pairs - The quadrants, and the positions of each region's edges in `edge`.
  * @param edge - Indices of edges in `ends`. Rows may share them.
- * @param ends - Start x, start y, end x, end y of every edge, in steps from 0 to 2³⁰; no edge has length 0.
+ * @param ends - Start x, start y, end x, end y of every edge, in steps from 0 to 2³⁰, or less than 2²⁹ beyond; no edge
+ *   has length 0.
  * @throws `ArgumentError` `overlaps/max-edges`; `column/size` if the rows have 2³⁰ edges or more.
  * @example
  * // In the quadrant of 4 × 4 steps at the origin p is what lies below x + y = 5, and q what lies above x + y = 4.

@@ -17,7 +17,7 @@ import {
 export type ShareShape = { readonly num: typeof u64; readonly den: typeof u64 };
 /**
  * A position on a line, as the fraction `num / den` of its length from the left end. `num` is at least 0 and `den` at
- * least 1; both are at most 2⁶¹.
+ * least 1; both are below 2⁶³.
  */
 export type Share = ValuesOf<ShareShape>;
 

@@ -41,7 +41,7 @@ import { compareShares, moveShare, movingShare, type Share, shareOf } from './sh
  * touch e, end on e or share a point with other edges are no special cases. Edges along e do not cross e, and coincident
  * edges flip once each.
  *
- * A crossing is a share num / den of e, both at most 2⁶¹, and shares are compared by products of 128 bits. The first
+ * A crossing is a share num / den of e, both below 2⁶³, and shares are compared by products of 128 bits. The first
  * face follows from the corner of the cell, on a path inside the cell: up along its left side to the height of the
  * start of the walk, then to the right. The corner stands for a point to its right and then above, and the start of a
  * walk stands for a point ahead on e and then above. This decides on which side of a line a point on the line is.

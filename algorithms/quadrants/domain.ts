@@ -114,13 +114,14 @@ const PLACE = {
   options: someOptions<PlaceOptions>({ fill: optional(aFill), file: optional(aText) }),
 };
 
-function stepOf(coordinate: number, from: number, size: number): number {
+/** The nearest step to a coordinate. */
+export function stepOf(coordinate: number, from: number, size: number): number {
   return Math.round(((coordinate - from) / size) * DOMAIN_STEPS);
 }
 
 const isInside = (step: number): boolean => step >= 0 && step <= DOMAIN_STEPS;
 
-function requireDomain({ left, bottom, size }: Domain): void {
+export function requireDomain({ left, bottom, size }: Domain): void {
   const isPlace = Number.isFinite(left) && Number.isFinite(bottom);
   if (isPlace && size > 0 && Number.isFinite(left + size) && Number.isFinite(bottom + size)) return;
   throw new ArgumentError('quadrants/domain', 'The domain is not a square of the plane.', {

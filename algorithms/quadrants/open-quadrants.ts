@@ -105,7 +105,7 @@ const enclosingQuadrant = fn(
 
 /**
  * For each polygon, the smallest quadrant that contains its bounding box and has a side of at least 2^min steps, as a
- * view. The quadrant is given by the leading bits that the coordinates of two opposite corners of the box have in
+ * view. Of a polygon that leaves the domain, what is within the domain counts. The quadrant is given by the leading bits that the coordinates of two opposite corners of the box have in
  * common. Quadrants are half-open, but a box may also end exactly on the right or top side of its quadrant.
  */
 export function enclosingQuadrants({ polygons }: Edges, min: number): OpenQuadrants {
@@ -115,9 +115,9 @@ export function enclosingQuadrants({ polygons }: Edges, min: number): OpenQuadra
 }
 
 /**
- * Index of the grid step that begins at a coordinate. At the right or top end of the domain, the index of the last
- * step.
+ * Index of the grid step that begins at a coordinate. At the right or top end of the domain and beyond, the index of
+ * the last step; left of the domain or below, of the first step.
  */
 function cellOf(coordinate: I32): U32 {
-  return bitsToU32(coordinate.min(2 ** DOMAIN_BITS - 1));
+  return bitsToU32(coordinate.max(0).min(2 ** DOMAIN_BITS - 1));
 }

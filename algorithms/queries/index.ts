@@ -7,6 +7,7 @@
 export { type AreaOptions, areasByRegion, areasByWindow, type SharedAreas, type ThresholdOptions } from './areas.ts';
 export { queryWindowsBreadthFirst } from './breadth-first.ts';
 export { joinPolygons } from './join.ts';
+export { type PlacedPolygons, placePolygons } from './place-polygons.ts';
 export { type PlacedPoints, type PointPolygons, type Points, placePoints, queryPoints } from './points.ts';
 export { polygonsOf, type QueryPolygons, queryPolygons } from './polygons-of.ts';
 export type { QueryOptions } from './query-options.ts';

@@ -36,6 +36,14 @@ describe('quadrille index query --points', () => {
     expect(stderr).toMatch(/^2 points, 1 of them in polygons: 1 pair, [\d.]+ s on reference\.$/m);
   });
 
+  test('notes points at longitude 180 and latitude 90', async () => {
+    await shop.write('ends.csv', 'x,y\n180,10\n10,90\n10,10\n');
+    const { stderr } = await shop.query('@shapes.maq', '--points', '@ends.csv');
+    expect(stderr).toContain(
+      'note: 2 points are at longitude 180 or latitude 90: polygons that end there do not hold them.',
+    );
+  });
+
   test('equals an even-odd test of all edges, for batches of any size', async () => {
     const point = fc.tuple(fc.integer({ min: -80, max: 100 }), fc.integer({ min: -10, max: 90 }));
     const { zones } = parseZones(JSON.stringify(collection(...shapes)));
@@ -268,7 +276,7 @@ describe('quadrille index query --polygons', () => {
     expect((await shop.query(...words, '--id', 'name')).stderr).toContain('There is no "name" in feature 0');
   });
 
-  test('refuses queries in another coordinate system and beyond the domain', async () => {
+  test('refuses queries in another coordinate system, and takes those that leave the domain', async () => {
     const { exitCode, stderr } = await shop.query(
       '@shapes.maq',
       '--polygons',
@@ -284,22 +292,30 @@ describe('quadrille index query --polygons', () => {
       'wide.json',
       collection(zone('wide', rectangle(-200, 0, 10, 10)), zone('ok', rectangle(1, 1, 2, 2))),
     );
-    const beyond = await shop.query('@shapes.maq', '--polygons', '@wide.json');
-    expect([beyond.exitCode, beyond.stderr]).toEqual([
-      2,
-      expect.stringMatching(/wide\.json, record 0: The polygon "wide" is not in the domain/),
-    ]);
-    const { stdout, stderr: notes } = await shop.query(
-      '@shapes.maq',
-      '--polygons',
-      '@wide.json',
-      '--on-bad-record',
-      'skip',
-      '--count',
-      'query',
+    const { stdout, stderr: notes } = await shop.query('@shapes.maq', '--polygons', '@wide.json', '--count', 'query');
+    expect(stdout).toBe('query,count\nwide,1\nok,1\n');
+    expect(notes).toContain(
+      '1 polygon leaves the domain of the tree, outside of which there is nothing to find: "wide"',
     );
-    expect(stdout).toBe('query,count\nok,1\n');
-    expect(notes).toContain('1 polygon is not in the domain and was skipped: "wide"');
+  });
+
+  test('over a tree of 0 to 64, a square from -5 to 15 finds the polygons within it', async () => {
+    const flat = ['--assume-crs', 'EPSG:3857'];
+    await shop.write(
+      'inner.json',
+      collection(zone('in', rectangle(10, 10, 20, 20)), zone('out', rectangle(30, 30, 40, 40))),
+    );
+    await shop.write(
+      'asked.json',
+      collection(zone('asked', rectangle(-5, -5, 15, 15)), zone('tiny', rectangle(5, 5, 5 + 1e-9, 6))),
+    );
+    const built = await shop.build('@inner.json', ...flat, '--domain', '0,0,64', '--levels', '6', '-o', '@inner.maq');
+    expect(built.exitCode).toBe(0);
+    const { stdout, stderr: told } = await shop.query('@inner.maq', '--polygons', '@asked.json', ...flat);
+    expect(stdout).toBe('query,set,polygon,min,max\nasked,inner,in,25,25\n');
+    expect(told).toContain(
+      'note: 1 polygon is narrower than a step of the domain\'s grid and without area on it: "tiny"',
+    );
   });
 });
 

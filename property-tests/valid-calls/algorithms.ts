@@ -319,6 +319,7 @@ export const algorithmCalls: ValidCalls = {
     'options?': { 'capacity?': 100 },
   }),
   queryWindows: () => ({ context, tree: optionalEdges(tree), windows }),
+  placePolygons: () => ({ polygons, domain, 'options?': { 'fill?': 'union', ...file } }),
   placeWindows: () => ({ context, windows: { left: [0], bottom: [0], right: [2], top: [2] }, domain }),
   zonalHistogram: {
     args: () => ({
