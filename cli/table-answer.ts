@@ -55,7 +55,9 @@ export function groupTally({ groups, order, top }: Question, plan: QuestionPlan,
       ids,
     );
     for (const [i, each] of reals.entries()) each.add(values[i]!, indices, ids);
-    for (const { total, values } of wide) addValues((totals[total] as { sums: ExactSums }).sums, values, indices, ids);
+    for (const { total, values, isSquare } of wide) {
+      addValues((totals[total] as { sums: ExactSums }).sums, { values, isSquare }, indices, ids);
+    }
   }
 
   function requireRoom(): void {

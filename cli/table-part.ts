@@ -20,7 +20,7 @@ import { sortedDictionaries } from './table-dictionaries.ts';
 import { groupStore } from './table-groups.ts';
 import type { QuestionPlan, TypedExpression } from './table-plan.ts';
 import { columnsOfCondition, columnsOfExpression, type Question } from './table-question.ts';
-import { cellTotal, columnTotal, type PartTotal, wideSums } from './table-totals.ts';
+import { cellTotal, columnTotal, type PartTotal, type WideExpression, wideSums } from './table-totals.ts';
 
 /** The answer to the query for one part of a file. */
 export interface PartAnswer {
@@ -55,6 +55,8 @@ export interface WideSum {
   /** Index of the sum in the list `totals` of the plan. */
   readonly total: number;
   readonly values: HostColumn;
+  /** Whether the squares of the values are added up. */
+  readonly isSquare: boolean;
 }
 
 /** Groups of rows with their key values, and the totals of each group. */
@@ -79,7 +81,7 @@ interface FilePart {
   /** The computed expressions, and the columns of the table that contain their values. */
   readonly computed: ReadonlyMap<TypedExpression, readonly [name: string, column: HostColumn]>;
   /** The expressions of the sums that the host adds up, by the index of the sum in the list `totals` of the plan. */
-  readonly wide: ReadonlyMap<number, TypedExpression>;
+  readonly wide: ReadonlyMap<number, WideExpression>;
 }
 
 /** Maximum number of columns by which the device can group rows. */
@@ -232,7 +234,7 @@ export function partAsker(
         groups: made,
         ranked: some,
         reals: reals.map(valuesOf),
-        wide: [...wide].map(([total, each]) => ({ total, values: valuesOf(each) })),
+        wide: [...wide].map(([total, each]) => ({ total, values: valuesOf(each), isSquare: each.isSquare })),
       };
     } finally {
       if (chosen !== undefined && 'words' in chosen) context.dispose(chosen.words);

@@ -5,6 +5,8 @@ import type { PartTotal } from './table-totals.ts';
 /** An exact sum of integers for each group, without overflow. */
 export interface ExactSums {
   add(group: number, value: number | bigint): void;
+  /** Adds an integer of any size. */
+  addLarge(group: number, value: bigint): void;
   at(group: number): bigint;
   readonly bytes: number;
 }
@@ -30,6 +32,9 @@ export function exactSums(): ExactSums {
       if (Math.abs(low[group]!) < LARGE && Math.abs(high[group]!) < LARGE) return;
       carried.set(group, at(group));
       low[group] = high[group] = 0;
+    },
+    addLarge(group, value) {
+      carried.set(group, (carried.get(group) ?? 0n) + value);
     },
     at,
     get bytes() {
@@ -166,17 +171,20 @@ function copied<A extends Float64Array | Uint8Array>(numbers: A, into: A): A {
   return into;
 }
 
-/** Adds integers to the sums of their groups: the integers of all rows, or only of the rows in `places`. */
+/** Adds integers, or their squares, to the sums of their groups: the integers of all rows, or only of the rows in `places`. */
 export function addValues(
   into: ExactSums,
-  { validity, ...column }: HostColumn,
+  { values: { validity, ...column }, isSquare }: { readonly values: HostColumn; readonly isSquare: boolean },
   groups: Uint32Array,
   places: Uint32Array | undefined,
 ): void {
   const { values } = column as { values: ArrayLike<number | bigint> };
   for (let i = 0; i < groups.length; i++) {
     const row = places === undefined ? i : places[i]!;
-    if (validity === undefined || isSet(validity, row)) into.add(groups[i]!, values[row]!);
+    if (validity !== undefined && !isSet(validity, row)) continue;
+    const value = values[row]!;
+    if (isSquare) into.addLarge(groups[i]!, BigInt(value) ** 2n);
+    else into.add(groups[i]!, value);
   }
 }
 

@@ -6,7 +6,7 @@ import { countDistinct } from './distinct.ts';
 import { tableError } from './errors.ts';
 import type { Expression } from './expressions.ts';
 import type { CellValue, Decimal } from './host-table.ts';
-import { computeIntegers, domainOf } from './integers.ts';
+import { domainOf } from './integers.ts';
 import { interpolated, type PlaceBetween, placeBetween, ranksOf } from './interpolation.ts';
 import { describeOperand } from './operands.ts';
 import { integersAt } from './order-statistics.ts';
@@ -15,6 +15,7 @@ import type { Place, SoughtPlan } from './places.ts';
 import type { DeviceTable } from './table.ts';
 import {
   countTotal,
+  distanceTotals,
   extremumTotal,
   floatSum,
   floatSumTotal,
@@ -219,19 +220,15 @@ function planVariance(
     };
   }
   const integers = requireIntegers('variance', operand);
-  const squares = computeIntegers('mul', integers, integers);
   return {
-    totals: [
-      ...counting(counts, key),
-      named(sumTotal(integers, counts, table.rows), key),
-      named({ ...sumTotal(squares, counts, table.rows), name: 'squares' }, key),
-    ],
+    totals: [...counting(counts, key), ...distanceTotals(integers, counts, table.rows).map((each) => named(each, key))],
     finish: (words) => {
-      const [count, [total, ofSquares]] = split(table, counts, words);
+      const [count, totals] = split(table, counts, words);
       if (count < 2) return null;
-      const [n, sum] = [BigInt(count), sumOfWords(total!)];
-      const scale = 10n ** BigInt(2 * integers.scale);
-      return ratio(n * sumOfWords(ofSquares!) - sum * sum, n * (n - 1n) * scale);
+      // The variance of distances from any number is that of the integers.
+      const [sum, squares] = totals.map((total) => integerOfWords(false, total)) as [bigint, bigint];
+      const n = BigInt(count);
+      return ratio(n * squares - sum * sum, n * (n - 1n) * 10n ** BigInt(2 * integers.scale));
     },
   };
 }

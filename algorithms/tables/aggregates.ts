@@ -19,7 +19,7 @@ import { reducedTotals, wordsOfTotals } from './totals.ts';
  *   compensated summation in a fixed order, and about 48 bits are correct. They are f64, so a sum may exceed the
  *   largest f32. Every backend gives the same bits, except that a GPU may treat subnormal numbers as 0.
  * - Averages are the exact sum (for f32 the compensated sum) divided by the count, rounded once. Variances are sample
- *   variances. Variances of integers are computed exactly and then rounded; variances of f32 are computed in f32.
+ *   variances. Variances of integers and decimals of any size are computed exactly and then rounded; variances of f32 are computed in f32.
  * - With an even number of rows, the median of numbers is the mean of the middle two; the median of other values is the
  *   lower of the middle two.
  * - `quantile` is always one of the values, the smallest v for which at least `fraction` of the values are at most v.

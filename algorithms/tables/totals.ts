@@ -2,14 +2,15 @@ import type { Column } from '../../primitives/columns/column.ts';
 import { f32, i32, u32, u64 } from '../../primitives/functors/functor.ts';
 import { assemble, leafTypes, type Scalar, type Shape } from '../../primitives/functors/shapes.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import { maxI64, maxU64, minI64, minU64 } from '../../primitives/functors/standard/wide.ts';
+import { maxI64, maxU64, minI64, minU64, sub64, type U64 } from '../../primitives/functors/standard/wide.ts';
+import { mulU32 } from '../../primitives/functors/standard/wide-products.ts';
 import type { Bool, F32, U32, Value } from '../../primitives/functors/value.ts';
 import type { ScalarType } from '../../primitives/ir/ir.ts';
 import { type AnyMonoid, maximum, minimum, monoid, plus, product } from '../../primitives/monoid.ts';
 import { reduce } from '../../primitives/reduce.ts';
 import { type Bounds, I32, I64, isWithin } from './bounds.ts';
 import type { FloatPart } from './floats.ts';
-import { asI32, type Domain, domainOf, type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
+import { asI32, type Domain, domainOf, type IntegerPart, type IntegerValue, pairConstant, wideOf } from './integers.ts';
 import { combineParts, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { f32OfKey } from './sortable.ts';
 import type { DeviceTable, TableColumn } from './table.ts';
@@ -77,6 +78,85 @@ export function sumTotal({ part, bounds }: IntegerPart, counts: QuestionPart<Boo
     },
   );
   return { name: 'sum', element, monoid: sums[kind].of };
+}
+
+/** Sums of unsigned integers of any number of words, lowest word first. */
+function unsignedSum(words: number): AnyMonoid {
+  const known = unsignedSums.get(words);
+  if (known !== undefined) return known;
+  const names = Array.from({ length: words }, (_, i) => `w${i}`);
+  const of = Object.fromEntries(names.map((name) => [name, u32]));
+  const made = monoid({
+    of,
+    identity: Object.fromEntries(names.map((name) => [name, 0])),
+    combine: ({ a, b }) => {
+      let carry = u32(0);
+      const sums = names.map((name): [string, U32] => {
+        const sum = a[name]!.add(b[name]!);
+        const total = sum.add(carry);
+        carry = u32(sum.lt(b[name]!)).add(u32(total.lt(carry)));
+        return [name, total];
+      });
+      return Object.fromEntries(sums);
+    },
+    commutative: true,
+    name: `add${32 * words}`,
+  });
+  unsignedSums.set(words, made);
+  return made;
+}
+
+const unsignedSums = new Map<number, AnyMonoid>();
+
+/**
+ * The totals that sum the distances of integers from their minimum, and the squares of these distances, exactly. A square
+ * has up to 128 bits.
+ */
+export function distanceTotals(
+  { part, bounds: { min, max } }: IntegerPart,
+  counts: QuestionPart<Bool>,
+  rows: number,
+): readonly [sum: Total, squares: Total] {
+  const isNarrow = max - min < 2n ** 32n;
+  const parts = [part, pairConstant(min), counts];
+  const distance = combineParts<IntegerValue | Bool, U64>(`distance ${isNarrow}`, parts, (made) => {
+    const [value, from, holds] = made as [IntegerValue, IntegerValue, Bool];
+    const [a, b] = [wideOf(value), wideOf(from)];
+    const { lo, hi } = isNarrow ? { lo: a.lo.sub(b.lo), hi: u32(0) } : sub64({ a, b });
+    return { lo: select(u32(0), lo, holds), hi: select(u32(0), hi, holds) };
+  });
+  const total = (name: string, largest: bigint, words: (value: U64) => readonly U32[]): Total => {
+    const count = Math.max(1, Math.ceil((largest * BigInt(rows)).toString(2).length / 32));
+    const element = mapPart(`${name} ${count}`, distance, (value): Values => {
+      const made = words(value);
+      return Array.from({ length: count }, (_, i) => made[i] ?? u32(0));
+    });
+    return { name, element, monoid: unsignedSum(count) };
+  };
+  return [
+    total('distances', max - min, ({ lo, hi }) => [lo, hi]),
+    total('squares', (max - min) ** 2n, (value) => squareOf(value, isNarrow)),
+  ];
+}
+
+/** The square of an unsigned integer, lowest word first. */
+function squareOf({ lo, hi }: U64, isNarrow: boolean): readonly U32[] {
+  const low = mulU32({ a: lo, b: lo });
+  if (isNarrow) return [low.lo, low.hi];
+  const [cross, high] = [mulU32({ a: lo, b: hi }), mulU32({ a: hi, b: hi })];
+  const second = sumWithCarry([low.hi, cross.lo, cross.lo]);
+  const third = sumWithCarry([high.lo, cross.hi, cross.hi, second.carry]);
+  return [low.lo, second.sum, third.sum, high.hi.add(third.carry)];
+}
+
+function sumWithCarry([first, ...others]: readonly U32[]): { readonly sum: U32; readonly carry: U32 } {
+  return others.reduce(
+    ({ sum, carry }, each) => {
+      const next = sum.add(each);
+      return { sum: next, carry: carry.add(u32(next.lt(each))) };
+    },
+    { sum: first!, carry: u32(0) },
+  );
 }
 
 const minOf = (a: bigint, b: bigint): bigint => (a < b ? a : b);
