@@ -19,8 +19,7 @@ import {
   where,
 } from '../../primitives/kinds.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
-import { MAX_PLACES } from './decimals.ts';
-import type { ColumnKind } from './host-table.ts';
+import { type ColumnKind, MAX_PLACES } from './host-table.ts';
 
 const fields = (part: unknown): { readonly [name: string]: unknown } => (isRecord(part) && isPlain(part) ? part : {});
 

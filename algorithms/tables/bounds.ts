@@ -4,6 +4,15 @@ export interface Bounds {
   readonly max: bigint;
 }
 
+/**
+ * Position of a literal among the integers that stand for the values of an operand: equal to `at` if `isThere`, else
+ * between `at` and `at + 1`.
+ */
+export interface Cut {
+  readonly at: bigint;
+  readonly isThere: boolean;
+}
+
 export const I32: Bounds = { min: -(2n ** 31n), max: 2n ** 31n - 1n };
 export const U32: Bounds = { min: 0n, max: 2n ** 32n - 1n };
 export const I64: Bounds = { min: -(2n ** 63n), max: 2n ** 63n - 1n };

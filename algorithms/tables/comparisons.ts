@@ -1,7 +1,7 @@
 import type { Column } from '../../primitives/columns/column.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
-import { I32, isWithin } from './bounds.ts';
-import { type Cut, cutOf } from './cuts.ts';
+import { type Cut, I32, isWithin } from './bounds.ts';
+import { cutOf } from './cuts.ts';
 import { computeDecimals, decimalOf, literalText } from './decimals.ts';
 import { compareStrings } from './dictionary.ts';
 import { tableError } from './errors.ts';

@@ -1,18 +1,10 @@
+import type { Cut } from './bounds.ts';
 import { dayOf } from './dates.ts';
 import { decimalOf, floorAt } from './decimals.ts';
 import { placeOf } from './dictionary.ts';
 import type { LiteralValue } from './expressions.ts';
 import { f32Cut, f64Cut } from './float-cuts.ts';
 import type { Operand } from './operands.ts';
-
-/**
- * Position of a literal among the integers that stand for the values of an operand: equal to `at` if `isThere`, else
- * between `at` and `at + 1`.
- */
-export interface Cut {
-  readonly at: bigint;
-  readonly isThere: boolean;
-}
 
 const ABOVE_ALL: Cut = { at: 2n ** 70n, isThere: false };
 const BELOW_ALL: Cut = { at: -(2n ** 70n), isThere: false };

@@ -1,9 +1,6 @@
 import type { LiteralValue } from './expressions.ts';
 import type { Decimal } from './host-table.ts';
 
-/** Maximum number of decimal places of a literal. */
-export const MAX_PLACES = 10_000;
-
 /**
  * Converts a literal to the decimal number that JavaScript prints for it: 0.1 is exactly a tenth. Returns undefined if
  * the literal is not a finite number.

@@ -1,5 +1,5 @@
 import { ratio } from '../exact-ratio.ts';
-import type { Cut } from './cuts.ts';
+import type { Cut } from './bounds.ts';
 import { withoutZeros } from './decimals.ts';
 import type { Decimal } from './host-table.ts';
 import { fractionOf } from './interpolation.ts';

@@ -51,3 +51,6 @@ export interface Decimal {
 export function rowsOf(column: HostColumn): number {
   return column.type === 'string' ? column.codes.length : column.values.length;
 }
+
+/** Maximum number of decimal places of a decimal in a query. */
+export const MAX_PLACES = 10_000;

@@ -5,20 +5,24 @@ import type { Decimal, LiteralValue } from '../../algorithms/tables/index.ts';
 export const MAX_DIGITS = 5000;
 
 /**
- * Parses a number exactly. It becomes a JavaScript number if that is printed as the same number, otherwise a bigint or a
- * decimal. Undefined if the number has too many digits or too large an exponent.
+ * Parses a number exactly. It becomes a JavaScript number if that is printed as the same number and the text has an
+ * exponent or few digits, otherwise a bigint or a decimal. Undefined if the number has too many digits or too large an exponent.
  */
 export function numberOf(text: string): LiteralValue | undefined {
-  const [, sign, whole = '', fraction = '', exponent = '0'] = /^(-?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text)!;
-  if (whole.length + fraction.length > MAX_DIGITS || Math.abs(Number(exponent)) > MAX_DIGITS) return undefined;
+  const [, sign, whole = '', fraction = '', exponent] = /^(-?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text)!;
+  if (whole.length + fraction.length > MAX_DIGITS || Math.abs(Number(exponent ?? 0)) > MAX_DIGITS) return undefined;
   const value = Number(text);
-  const units = BigInt(`${sign}${whole}${fraction}`);
-  const scale = fraction.length - Number(exponent);
-  const exact = withoutZeros({ units: units * 10n ** BigInt(Math.max(0, -scale)), scale: Math.max(0, scale) });
+  const places = fraction.length - Number(exponent ?? 0);
+  const units = BigInt(`${sign}${whole}${fraction}`) * 10n ** BigInt(Math.max(0, -places));
+  const scale = Math.max(0, places);
   const printed = decimalOf(value);
-  if (printed !== undefined && isSame(withoutZeros(printed), exact)) return value;
-  return exact.scale === 0 ? exact.units : { units: exact.units, scale: exact.scale };
+  const isShort = exponent !== undefined || whole.length + fraction.length <= SAFE_DIGITS;
+  if (isShort && printed !== undefined && isSame(withoutZeros(printed), withoutZeros({ units, scale }))) return value;
+  return scale === 0 ? units : { units, scale };
 }
+
+/** Every number with at most this many digits survives conversion to f64 and back. */
+const SAFE_DIGITS = 15;
 
 function isSame(a: Decimal, b: Decimal): boolean {
   return a.units === b.units && a.scale === b.scale;
