@@ -14,7 +14,7 @@ import type { DeviceTable } from './table.ts';
 import type { ValueOperand } from './values.ts';
 
 /** Maximum number of values in a list. */
-export const MAX_LIST = 1_000_000;
+const MAX_LIST = 1_000_000;
 
 /** A table whose rows are tested, and the columns that were uploaded for this: they are freed after the query. */
 export interface Asked extends DeviceTable {
