@@ -35,6 +35,7 @@ export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly id: string | undefined;
   readonly band: number;
   readonly nodata: number | undefined;
+  readonly mask: 'all' | 'none';
   readonly raw: boolean;
   readonly assumeCrs: string | undefined;
   readonly antimeridian: 'unwrap' | undefined;
@@ -109,6 +110,12 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   { name: 'id', value: 'PROPERTY', help: "name zones by this property instead of the feature's id" },
   { name: 'band', value: 'N', help: 'the band of the raster, counted from 1 (default 1)' },
   { name: 'nodata', value: 'V', help: "the stored value that marks cells without data, instead of the file's" },
+  {
+    name: 'mask',
+    value: 'all|none',
+    help: 'none counts cells that a mask or an alpha band hides (near infrared may be flagged as alpha)',
+    choices: ['all', 'none'],
+  },
   { name: 'raw', help: "count the stored values, without the file's scale and offset" },
   { name: 'assume-crs', value: 'EPSG:N', help: 'the CRS of both files, instead of what they say' },
   {
@@ -160,6 +167,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     id: text(values, 'id'),
     band: parsed(values, 'band', parseCount) ?? 1,
     nodata: parsed(values, 'nodata', parseNodata),
+    mask: (text(values, 'mask') as 'all' | 'none' | undefined) ?? 'all',
     raw: values.has('raw'),
     assumeCrs: parsed(values, 'assume-crs', parseCrs),
     antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,

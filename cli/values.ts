@@ -1,5 +1,6 @@
 import { evenBinCount } from '../algorithms/zonal/even-bins.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
+import { parseNumber as readNumber } from '../formats/tiff/nodata.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { MapExtent } from '../formats/zonal-plot/extent.ts';
 
@@ -55,16 +56,10 @@ export function parseEdges(text: string): Binning {
   return { kind: 'edges', edges };
 }
 
-const NOT_FINITE: Readonly<Record<string, number>> = {
-  nan: Number.NaN,
-  inf: Number.POSITIVE_INFINITY,
-  '+inf': Number.POSITIVE_INFINITY,
-  '-inf': Number.NEGATIVE_INFINITY,
-};
-
-/** Parses a nodata value: a number, or `nan`, `inf` or `-inf` as GDAL writes them. */
+/** Parses a nodata value: a number, or an infinity or NaN as GDAL or the C library of Windows write them. */
 export function parseNodata(text: string, option: string): number {
-  return NOT_FINITE[text.trim().toLowerCase()] ?? parseNumber(text, option);
+  const value = readNumber(text.trim());
+  return value === undefined || Number.isFinite(value) ? parseNumber(text, option) : value;
 }
 
 /** Parses a whole number of at least 1. */

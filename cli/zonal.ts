@@ -44,6 +44,7 @@ export interface ZonalParts<C extends RunContext> {
     options: {
       readonly band: number;
       readonly nodata: number | undefined;
+      readonly mask: 'all' | 'none';
       readonly raw: boolean;
       readonly maxBlockBytes: number;
     },
@@ -121,6 +122,7 @@ async function compute<C extends RunContext>(
   const opening = parts.openRaster(options.raster, {
     band: options.band,
     nodata: options.nodata,
+    mask: options.mask,
     raw: options.raw,
     maxBlockBytes: Math.min(MAX_BLOCK_BYTES, sharesOf(options.memoryBytes).record),
   });

@@ -10,6 +10,7 @@ import {
   aText,
   atLeast,
   aWhole,
+  aWord,
   eitherOf,
   optional,
   someOptions,
@@ -19,9 +20,10 @@ import { readDirectory, type TiffDirectory } from './tiff/directory.ts';
 import { readGeoreference } from './tiff/georeference.ts';
 import { type BandLayout, readLayout, rowBytes } from './tiff/layout.ts';
 import { type BandMask, findMasks } from './tiff/mask.ts';
-import { readScaling } from './tiff/metadata.ts';
-import { readNodata } from './tiff/nodata.ts';
+import { readScaling, type ScalingTexts, scalingTexts } from './tiff/metadata.ts';
+import { fillValue, readNodata } from './tiff/nodata.ts';
 import { rowsAtOnce } from './tiff/pieces.ts';
+import { readSideFile, type SideBand } from './tiff/side-file.ts';
 import { windowReader } from './tiff/windows.ts';
 
 /** Options for opening a GeoTIFF. */
@@ -29,11 +31,16 @@ export interface GeoTiffOptions {
   /** Number of the band, from 1. Default 1. */
   readonly band?: number | undefined;
   /**
-   * Stored value that marks cells without data, instead of the file's nodata value. The given value is rounded to the
-   * band's type.
+   * Stored value that marks cells without data, instead of the nodata value of the file and of its side file. The given
+   * value is rounded to f32 in a band of f32, and loses its fraction in a band of integers.
    */
   readonly nodata?: number | undefined;
-  /** Whether to ignore the file's scale and offset, and to use stored values unchanged. Default false. */
+  /**
+   * `none` ignores all masks: those in the file, a neighbouring `.msk` file, and an alpha band. Near infrared is flagged
+   * as alpha in many aerial images. Default `all`.
+   */
+  readonly mask?: 'all' | 'none' | undefined;
+  /** Whether to ignore scale and offset of the file and of its side file, and to use stored values unchanged. Default false. */
   readonly raw?: boolean | undefined;
   /**
    * Maximum bytes of the cache for decoded blocks. A block is cached if a window used only a part of it. A block larger
@@ -69,6 +76,9 @@ export interface GeoTiffSource extends RasterSource {
  * file's nodata value, or 0 if there is none. If the file says that cells represent points, each point is the centre of
  * a cell.
  *
+ * Nodata value, scale and offset of a side file of GDAL (`x.tif.aux.xml`) win over those in the file; the option
+ * `nodata` wins over both.
+ *
  * `read` returns stored values. `scaling` is the scale and offset of the band, as GDAL writes them. `readMask` combines
  * a mask in the file, a mask in a neighbouring `.msk` file, and an alpha band: a cell has no data if at least one of
  * the three is 0 at the cell.
@@ -76,7 +86,8 @@ export interface GeoTiffSource extends RasterSource {
  * Opening checks that all blocks lie inside the file. Concurrent reads are allowed. If the signal is aborted, `read`
  * reads no further blocks and rejects with the signal's reason.
  *
- * The following notes may be added to `notes`: `raster/nodata-unusable`, `raster/sparse-blocks`, `raster/single-block`,
+ * The following notes may be added to `notes`: `raster/nodata-unusable`, `raster/nodata-rounded`, `raster/side-file`,
+ * `raster/side-file-unreadable`, `raster/colours-raw`, `raster/sparse-blocks`, `raster/single-block`,
  * `raster/large-blocks`, `raster/crs-unknown`, `raster/orientation-ignored`, `raster/negative-scale`; `raster/scaled`
  * or, with `raw`, `raster/scaling-left-out`; `raster/scaling-unusable`; `raster/mask` for every mask that is applied;
  * `raster/mask-size` for a mask that is ignored because its size differs from the size of the raster;
@@ -108,6 +119,7 @@ const ARGUMENTS = {
   options: someOptions<GeoTiffOptions>({
     band: optional(aNumber),
     nodata: optional(aNumber),
+    mask: optional(aWord(['all', 'none'])),
     raw: optional(aFlag),
     keepBytes: optional(atLeast(0)),
     maxBlockBytes: optional(aPositive()),
@@ -126,20 +138,27 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
     checkBlockSize(of, options.maxBlockBytes ?? 512 * 2 ** 20, name);
   checkBlocks(layout, file);
   const place = await readGeoreference(directory, file, notes);
-  const stored = readNodata(await directory.text('gdalNodata'), layout.sample, notes);
-  const nodata = options.nodata === undefined ? stored : readNodata(String(options.nodata), layout.sample, notes);
+  const beside = await readSideFile(path, band, notes);
+  const inFile = { nodata: await directory.text('gdalNodata'), ...(await scalingInFile(directory, band)) };
+  noteSideFile(beside, inFile, path!, notes);
+  const nodataText = beside.nodata ?? inFile.nodata;
+  const nodata = readNodata(options.nodata === undefined ? nodataText : String(options.nodata), layout.sample, notes);
   noteOrientation((await directory.number('orientation')) ?? 1, notes);
-  noteBlocks(layout, stored ?? 0, notes);
-  const scaling = await scalingOf(directory, band, options.raw ?? false, notes);
+  noteColours((await directory.number('photometricInterpretation')) ?? 1, band, notes);
+  const fill = fillValue(nodataText, layout.sample);
+  noteBlocks(layout, fill, notes);
+  const texts = { scale: beside.scale ?? inFile.scale, offset: beside.offset ?? inFile.offset };
+  const scaling = scalingOf(texts, options.raw ?? false, notes);
   const keepBytes = options.keepBytes ?? 32 * 2 ** 20;
-  const masks = await findMasks({ source, directory, layout, band, keepBytes, checkBlocks }, path, notes);
+  const masked = { source, directory, layout, band, keepBytes, checkBlocks };
+  const masks = options.mask === 'none' ? [] : await findMasks(masked, path, notes);
   for (const { name } of masks) {
     notes.push({
       code: 'raster/mask',
-      message: `${name} marks the cells without data: where it is 0, a cell has none.`,
+      message: `${name} marks the cells without data: where it is 0, a cell has none; --mask none counts all cells.`,
     });
   }
-  const reader = windowReader({ source, layout, fill: stored ?? 0, keepBytes, threads: options.threads });
+  const reader = windowReader({ source, layout, fill, keepBytes, threads: options.threads });
   if (options.startThreads) reader.start();
   return {
     width: layout.width,
@@ -171,13 +190,12 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
 /** Maximum bytes of the GDAL metadata. The limit suffices even for files with hundreds of bands. */
 const MAX_METADATA = 2 ** 24;
 
-async function scalingOf(
-  directory: TiffDirectory,
-  band: number,
-  raw: boolean,
-  notes: Note[],
-): Promise<Scaling | undefined> {
-  const scaling = readScaling(await directory.text('gdalMetadata', MAX_METADATA), band, notes);
+async function scalingInFile(directory: TiffDirectory, band: number): Promise<ScalingTexts> {
+  return scalingTexts(await directory.text('gdalMetadata', MAX_METADATA), band);
+}
+
+function scalingOf(texts: ScalingTexts, raw: boolean, notes: Note[]): Scaling | undefined {
+  const scaling = readScaling(texts, notes);
   if (scaling === undefined) return undefined;
   const { scale, offset } = scaling;
   const formula = `${scale} × stored ${offset < 0 ? '-' : '+'} ${Math.abs(offset)}`;
@@ -214,6 +232,27 @@ function checkBlockSize(layout: BandLayout, max: number, file: string): void {
     remedy: `Rewrite the file ${IN_TILES}.`,
     place: { file },
   });
+}
+
+/** Notes what is taken from a side file, and what it replaces in the file. */
+function noteSideFile(beside: SideBand, inFile: SideBand, path: string, notes: Note[]): void {
+  const taken = (['nodata', 'scale', 'offset'] as const).filter((name) => beside[name] !== undefined);
+  if (taken.length === 0) return;
+  const said = taken.map((name) => {
+    const [value, replaced] = [beside[name], inFile[name]];
+    return `${name} ${value}${replaced === undefined || replaced.trim() === value ? '' : ` (instead of ${replaced.trim()})`}`;
+  });
+  notes.push({ code: 'raster/side-file', message: `${path}.aux.xml gives ${said.join(', ')}.` });
+}
+
+/** Colours whose stored values are counted as they are, by the tag PhotometricInterpretation. */
+const RAW_COLOURS: Readonly<Record<number, string>> = { 5: 'CMYK', 8: 'CIE Lab', 9: 'ICC Lab', 10: 'ITU Lab' };
+
+function noteColours(photometric: number, band: number, notes: Note[]): void {
+  const colours = RAW_COLOURS[photometric];
+  if (colours === undefined) return;
+  const message = `The colours of the raster are ${colours}; the stored values of band ${band} are counted, not red, green or blue.`;
+  notes.push({ code: 'raster/colours-raw', message });
 }
 
 function noteOrientation(orientation: number, notes: Note[]): void {

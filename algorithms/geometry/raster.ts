@@ -92,7 +92,10 @@ export interface RasterSource extends RasterGrid {
   /** File from which the raster is read, named in errors. */
   readonly file?: string | undefined;
   readonly sample: Sample;
-  /** The stored value that marks a cell without data, rounded to the sample type; undefined if there is none. */
+  /**
+   * The stored value that marks a cell without data, rounded to the sample type; undefined if there is none. In a band
+   * of f32, `zonalHistogram` lets values within its rounding match too.
+   */
   readonly nodata: number | undefined;
   /** Size in cells of the blocks (strips or tiles) that the file decodes as a whole. */
   readonly blockColumns: number;

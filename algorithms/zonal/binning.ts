@@ -1,11 +1,20 @@
 import { array, bool, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import { f32BitsToSortable } from '../../primitives/functors/standard/sortable.ts';
 import type { ArrayValue, Bool, U32 } from '../../primitives/functors/value.ts';
 import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
 import type { Cells, Sample, Scaling } from '../geometry/raster.ts';
 import { type CapturedSearch, createEdgeSearch } from './edge-search.ts';
 import { decimalsOf, evenBinCount } from './even-bins.ts';
+import {
+  type CapturedMarks,
+  isDataKey,
+  isMarked,
+  marksOf,
+  type NodataBand,
+  rangesOf,
+  uniformsFor,
+} from './nodata-marks.ts';
+import { isNotANumber, minF32NotBelow, orderedKey, orderedWord, valueOfOrderedWord } from './ordered-words.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import type { Binning } from './types.ts';
 import { ABSENT } from './window-plan.ts';
@@ -81,26 +90,30 @@ function meant(sum: number, decimals: number): number {
 /** Maximum argument that `toFixed` accepts. */
 const MAX_DECIMALS = 100;
 
-/** Indices of the counters (slots) in the histogram of a zone: first the bins, then `nodata`, `below` and `above`. */
+/**
+ * Indices of the counters (slots) in the histogram of a zone: first the bins, then `nodata`, `below` and `above`. `near`
+ * counts the cells without data that match the nodata value without being equal to it; it is `nodata` if the band can
+ * have no such cell.
+ */
 export interface Slots {
   readonly bins: number;
   readonly nodata: number;
   readonly below: number;
   readonly above: number;
+  readonly near: number;
   readonly count: number;
 }
 
-export function slotsFor(bins: number): Slots {
-  return { bins, nodata: bins, below: bins + 1, above: bins + 2, count: bins + 3 };
+export function slotsFor(bins: number, band: NodataBand): Slots {
+  const slots = { bins, nodata: bins, below: bins + 1, above: bins + 2 };
+  return rangesOf(band).some(({ low, high }) => low < high)
+    ? { ...slots, near: bins + 3, count: bins + 4 }
+    : { ...slots, near: bins, count: bins + 3 };
 }
 
 /** The values of the parameters of a {@link Classifier} inside a functor. */
-export interface Captured extends CapturedSearch {
+export interface Captured extends CapturedSearch, CapturedMarks {
   readonly slotTable?: ArrayValue<'u32'>;
-  readonly nodataKey?: U32;
-  readonly hasNodata?: U32;
-  readonly nodataHead?: U32;
-  readonly nodataHeadBits?: U32;
 }
 
 /**
@@ -116,6 +129,8 @@ export interface Classifier {
   slotOf(raw: U32, captured: Captured): U32;
   /** Whether a stored cell has data. */
   isData(raw: U32, captured: Captured): Bool;
+  /** Whether a stored cell matches the nodata value without being equal to it. */
+  isNear(raw: U32, captured: Captured): Bool;
   /**
    * Whether a cell with this sign and exponent (its upper 9 bits) may lack data, so that `isData` must test it. Only
    * for f32.
@@ -124,9 +139,7 @@ export interface Classifier {
 }
 
 /** Data of a band from which its classifier is made. */
-export interface ClassifiedBand {
-  readonly sample: Sample;
-  readonly nodata: number | undefined;
+export interface ClassifiedBand extends NodataBand {
   readonly scaling?: Scaling | undefined;
 }
 
@@ -134,7 +147,7 @@ export interface ClassifiedBand {
 export function createClassifier(context: Context, band: ClassifiedBand, { lower, upper }: BinEdges): Classifier {
   const { sample } = band;
   const edges = edgesOf(lower, upper);
-  const slots = slotsFor(lower.length);
+  const slots = slotsFor(lower.length, band);
   return sample === 'u8' || sample === 'i8' || sample === 'u16' || sample === 'i16'
     ? tableClassifier(context, sample, band, edges, slots)
     : searchClassifier(context, sample, band, edges, slots);
@@ -173,6 +186,7 @@ function tableClassifier(
     // Scaling turns integer samples into numbers or infinities, never into NaN. So only cells with the nodata value
     // lack data.
     isData: (raw, { nodataKey }) => raw.ne(nodataKey!),
+    isNear: () => bool(false),
     mayLackData: () => bool(true),
   };
 }
@@ -209,94 +223,30 @@ function searchClassifier(
   // With a negative scale, larger stored values mean smaller numbers. Inverting the words corrects the order.
   const turned = isReversed(scaling) ? 0xffffffff : 0;
   const keyOf = (raw: U32): U32 => (turned === 0 ? orderedKey(sample, raw) : orderedKey(sample, raw).xor(turned));
-  const marked = nodata !== undefined && isValueOf(sample, nodata);
+  const marks = marksOf({ sample, nodata }, turned);
   const search = createEdgeSearch(context, thresholds);
+  const isData = (raw: U32, key: U32, captured: Captured): Bool =>
+    sample === 'f32' ? isMarked(key, captured).or(isNotANumber(raw)).not() : isDataKey(key, captured);
+  const isNear = (raw: U32, key: U32, captured: Captured): Bool =>
+    isMarked(key, captured).and(key.ne(captured.nodataKey!)).and(isNotANumber(raw).not());
   return {
     slots,
-    parameters: {
-      ...search.parameters,
-      nodataKey: uniform(u32),
-      hasNodata: uniform(u32),
-      nodataHead: uniform(u32),
-      nodataHeadBits: uniform(u32),
-    },
-    captures: {
-      ...search.captures,
-      ...headsWithout(marked ? nodata : undefined),
-      nodataKey: marked ? (orderedWord(sample, nodata) ^ turned) >>> 0 : 0,
-      hasNodata: marked ? 1 : 0,
-    },
+    parameters: { ...search.parameters, ...uniformsFor(marks) },
+    captures: { ...search.captures, ...marks },
     slotOf: (raw, captured) => {
       const key = keyOf(raw);
       const reached = search.countReached(key, captured);
       const bin = select(reached.sub(1), u32(slots.below), reached.eq(0));
       const inside = select(bin, u32(slots.above), reached.gt(slots.bins));
-      return select(u32(slots.nodata), inside, isDataKey(sample, raw, key, captured));
+      const slot = select(u32(slots.nodata), inside, isData(raw, key, captured));
+      return slots.near === slots.nodata ? slot : select(slot, u32(slots.near), isNear(raw, key, captured));
     },
-    isData: (raw, captured) => isDataKey(sample, raw, keyOf(raw), captured),
-    mayLackData: (head, { nodataHead, nodataHeadBits }) =>
-      head.and(0xff).eq(0xff).or(head.and(nodataHeadBits!).eq(nodataHead!)),
+    isData: (raw, captured) => isData(raw, keyOf(raw), captured),
+    isNear: (raw, captured) => (slots.near === slots.nodata ? bool(false) : isNear(raw, keyOf(raw), captured)),
+    mayLackData: (head, { nodataHead, nodataHeadSpan, nodataHeadBits }) =>
+      head.and(0xff).eq(0xff).or(head.and(nodataHeadBits!).sub(nodataHead!).le(nodataHeadSpan!)),
   };
 }
-
-/**
- * The sign and exponent bits of an f32 nodata value, and a mask of the bits to compare. If the nodata value is zero,
- * the mask leaves out the sign, so that both 0 and −0 match.
- */
-function headsWithout(nodata: number | undefined): { readonly nodataHead: number; readonly nodataHeadBits: number } {
-  if (nodata === undefined) return { nodataHead: ABSENT, nodataHeadBits: 0 };
-  scratch.setFloat32(0, nodata);
-  const nodataHeadBits = nodata === 0 ? 0xff : 0x1ff;
-  return { nodataHead: (scratch.getUint32(0) >>> 23) & nodataHeadBits, nodataHeadBits };
-}
-
-/** Whether a 32-bit cell has data. `raw` is the stored cell, `key` the cell as an ordered word. */
-function isDataKey(sample: Sample, raw: U32, key: U32, { nodataKey, hasNodata }: Captured): Bool {
-  const isData = key.ne(nodataKey!).or(hasNodata!.eq(0));
-  return sample === 'f32' ? isData.and(isNotANumber(raw).not()) : isData;
-}
-
-/**
- * Whether a cell with this sample type can equal the given nodata value. False for NaN, because NaN cells lack data
- * whatever the nodata value is.
- */
-function isValueOf(sample: 'u32' | 'i32' | 'f32', value: number): boolean {
-  if (sample === 'u32') return value === value >>> 0;
-  return value === (sample === 'i32' ? value | 0 : Math.fround(value));
-}
-
-/** Maps a stored cell to an ordered word: a u32 that has the order of the sample's values. −0 becomes 0. */
-export function orderedKey(sample: Sample, raw: U32): U32 {
-  if (sample === 'i32') return raw.xor(0x80000000);
-  if (sample !== 'f32') return raw;
-  return f32BitsToSortable({ bits: select(raw, u32(0), raw.eq(0x80000000)) });
-}
-
-function isNotANumber(raw: U32): Bool {
-  return raw.and(0x7fffffff).gt(0x7f800000);
-}
-
-/** Same as {@link orderedKey} for a number on the host. */
-function orderedWord(sample: Sample, value: number): number {
-  if (sample === 'i32') return (value ^ 0x80000000) >>> 0;
-  if (sample !== 'f32') return value >>> 0;
-  scratch.setFloat32(0, value === 0 ? 0 : value);
-  const bits = scratch.getUint32(0);
-  return (bits >= 0x80000000 ? ~bits : bits | 0x80000000) >>> 0;
-}
-
-/** The number whose ordered word is `word`. */
-export function valueOfOrderedWord(sample: Sample, word: number): number {
-  if (sample === 'i8') return word - 0x80;
-  if (sample === 'i16') return word - 0x8000;
-  if (sample === 'i32') return (word ^ 0x80000000) | 0;
-  if (sample !== 'f32') return word;
-  scratch.setUint32(0, word >= 0x80000000 ? word & 0x7fffffff : ~word >>> 0);
-  return scratch.getFloat32(0);
-}
-
-/** Memory for conversions between f32 numbers and their bits. */
-const scratch = new DataView(new ArrayBuffer(4));
 
 /**
  * For each edge, the ordered word of the smallest value that is not below the edge. Edges above all possible values are
@@ -339,15 +289,6 @@ function minWordReaching(sample: Sample, scaling: Scaling, edge: number): number
     else low = middle + 1;
   }
   return low;
-}
-
-function minF32NotBelow(edge: number): number {
-  const near = Math.fround(edge);
-  if (near >= edge) return near;
-  scratch.setFloat32(0, near);
-  const bits = scratch.getInt32(0);
-  scratch.setInt32(0, near === 0 ? 1 : bits >= 0 ? bits + 1 : bits - 1);
-  return scratch.getFloat32(0);
 }
 
 /** A column with the stored bits of cells. */

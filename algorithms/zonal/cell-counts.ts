@@ -12,19 +12,27 @@ import {
 import type { Slots } from './binning.ts';
 import type { Coverage } from './coverage.ts';
 import { addHidden } from './hidden-cells.ts';
+import { NEAR_SHIFT } from './row-statistics.ts';
 import type { CountedRows } from './statistics.ts';
 
 const withAndWithoutData = fn(
   'withAndWithoutData',
   { mask: u32, data: u32 },
-  { data: u32, lacking: u32 },
-  ({ mask, data }) => ({ data, lacking: popcount(mask).sub(data) }),
+  { data: u32, lacking: u32, near: u32 },
+  ({ mask, data }) => {
+    const [withData, near] = [data.and(0xff), data.shr(NEAR_SHIFT)];
+    return { data: withData, lacking: popcount(mask).sub(withData).sub(near), near };
+  },
 );
 
 const addCounts = monoid({
-  of: { data: u32, lacking: u32 },
-  identity: { data: 0, lacking: 0 },
-  combine: ({ a, b }) => ({ data: a.data.add(b.data), lacking: a.lacking.add(b.lacking) }),
+  of: { data: u32, lacking: u32, near: u32 },
+  identity: { data: 0, lacking: 0, near: 0 },
+  combine: ({ a, b }) => ({
+    data: a.data.add(b.data),
+    lacking: a.lacking.add(b.lacking),
+    near: a.near.add(b.near),
+  }),
   commutative: true,
   name: 'addCounts',
 });
@@ -48,6 +56,7 @@ export function countCells(context: Context, coverage: Coverage, rows: CountedRo
     const slotOf = (slot: number): Column<'u32'> => map(slotOfZone, { zone: keys, slots: slots.count, slot });
     scatterReduce(values.data, slotOf(0), 'add', counts);
     scatterReduce(values.lacking, slotOf(slots.nodata), 'add', counts);
+    if (slots.near !== slots.nodata) scatterReduce(values.near, slotOf(slots.near), 'add', counts);
     addHidden(coverage, slots, counts);
     return counts;
   });

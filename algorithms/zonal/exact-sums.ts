@@ -1,5 +1,6 @@
 import { ratio } from '../exact-ratio.ts';
 import { type Cells, SAMPLE_BYTES, type Sample, type Scaling } from '../geometry/raster.ts';
+import { nodataRanges } from './nodata-ranges.ts';
 import { scaledValue } from './scaling.ts';
 
 /**
@@ -28,12 +29,14 @@ const LOOKS = 4096;
  * take longer.
  */
 export function homeGroup(cells: Cells, nodata: number | undefined): number {
+  const ignored = nodata === undefined || Number.isNaN(nodata) ? [] : nodataRanges(nodata);
   const met = new Uint32Array(GROUPS);
   const bits = new Uint32Array(cells.buffer, cells.byteOffset, cells.length);
   const step = Math.max(1, Math.floor(cells.length / LOOKS));
   for (let at = 0; at < cells.length; at += step) {
     const exponent = (bits[at]! >>> 23) & 0xff;
-    if (exponent === 0 || exponent === 0xff || cells[at] === nodata) continue;
+    if (exponent === 0 || exponent === 0xff) continue;
+    if (ignored.some(({ low, high }) => cells[at]! >= low && cells[at]! <= high)) continue;
     met[(exponent + GROUP_OFFSET) >> 5]!++;
   }
   let home = 1;

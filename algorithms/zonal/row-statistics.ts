@@ -81,6 +81,8 @@ export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((c
         max: Var(u32(0)),
       };
       const isMixed = Var(bool(false));
+      const near = Var(u32(0));
+      const countsNear = classifier.slots.near !== classifier.slots.nodata;
       const take = (raw: U32): void => {
         run.count.set(run.count.add(1));
         run.sum.set(run.sum.add(raw.and(0x7fffff)));
@@ -94,14 +96,24 @@ export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((c
           startRun(run, head);
           isMixed.set(classifier.mayLackData(head, captured));
         });
-        If(isMixed, () => If(classifier.isData(raw, captured), () => take(raw))).Else(() => take(raw));
+        If(isMixed, () => {
+          If(classifier.isData(raw, captured), () => take(raw)).Else(() => {
+            if (countsNear) near.set(near.add(select(u32(0), u32(1), classifier.isNear(raw, captured))));
+          });
+        }).Else(() => take(raw));
       });
       addRun(totals, run, home);
       const { min, max, lo, hi, data, belowLo, belowHi, wide } = totals;
-      return { min, max, lo, hi, data, belowLo, belowHi, wide };
+      return { min, max, lo, hi, data: data.or(near.shl(NEAR_SHIFT)), belowLo, belowHi, wide };
     },
   );
 });
+
+/**
+ * Position, in the word `data` of a row, of the number of cells that match the nodata value without being equal to it.
+ * The bits below hold the number of cells with data.
+ */
+export const NEAR_SHIFT = 8;
 
 /** Initial `head` (sign and exponent) of a run. No f32 has this sign and exponent. */
 const NO_HEAD = 0x200;

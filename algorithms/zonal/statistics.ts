@@ -14,7 +14,7 @@ import type { Sample } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
 import { WIDE_BYTES, WIDE_COUNTERS } from './exact-sums.ts';
-import { rowOfFloats, rowOfIntegers, wideDigit } from './row-statistics.ts';
+import { type NEAR_SHIFT, rowOfFloats, rowOfIntegers, wideDigit } from './row-statistics.ts';
 import { type ZoneRows, zoneCells, zoneRows } from './zone-cells.ts';
 
 /** Statistics of one window, with a row for every zone that has cells in the window. */
@@ -37,7 +37,7 @@ export type WindowStatistics = {
 
 /**
  * Rows of 32 cells after reduction: the zone, a mask of the cells in the zone, and the number of these cells that have
- * data.
+ * data, with the number of those that are near the nodata value above {@link NEAR_SHIFT}.
  */
 export type CountedRows = {
   readonly zone: Column<'u32'>;

@@ -1,6 +1,7 @@
 import type { Sample, Scaling } from '../geometry/raster.ts';
-import { type BinEdges, type Slots, valueOfOrderedWord } from './binning.ts';
+import type { BinEdges, Slots } from './binning.ts';
 import { groupSum, roundSum, WIDE_COUNTERS, wideSum } from './exact-sums.ts';
+import { valueOfOrderedWord } from './ordered-words.ts';
 import { isReversed, scaledValue, scaleUnique } from './scaling.ts';
 import type { Binning, ZonalBins, ZonalHistogram, ZoneStatistics } from './types.ts';
 import { createUniqueTotals, type UniqueRows } from './unique-totals.ts';
@@ -44,7 +45,10 @@ export interface Totals {
   /** Adds the results of a window. `zones[i]` is the number that zone i of the window has in the job. */
   add(zones: Uint32Array, window: WindowTotals): void;
   /** Returns the result of the job: the sums over all windows. */
-  finish(): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'statistics'>;
+  finish(): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'statistics'> & {
+    /** For each zone, the number of cells without data that match the nodata value without being equal to it. */
+    readonly near: BigUint64Array;
+  };
 }
 
 /** What the totals count, and the limits of their memory. */
@@ -74,7 +78,7 @@ export function createTotals(options: TotalsOptions): Totals {
       if (window.unique !== undefined) unique?.add(members, window.unique);
     },
     finish() {
-      const { cells, nodata, below, above } = counts.columns();
+      const { cells, nodata, below, above, near } = counts.columns();
       return {
         bins:
           binning.kind === 'none'
@@ -86,6 +90,7 @@ export function createTotals(options: TotalsOptions): Totals {
         nodata,
         below,
         above,
+        near,
         statistics: values?.finish((zone) => cells[zone]! - nodata[zone]!),
       };
     },
@@ -105,17 +110,23 @@ function scaledBins(bins: ZonalBins, scaling: Scaling | undefined): ZonalBins {
 
 interface Counts {
   add(members: Uint32Array, window: Uint32Array): void;
-  columns(): Record<'cells' | 'nodata' | 'below' | 'above', BigUint64Array>;
+  columns(): Record<'cells' | 'nodata' | 'below' | 'above' | 'near', BigUint64Array>;
   bins(edges: BinEdges): ZonalBins;
 }
 
 function createCounts(zones: number, slots: Slots): Counts {
   const counts = new Float64Array(zones * slots.count);
-  const column = (slot: number): BigUint64Array => {
+  const column = (...added: readonly number[]): BigUint64Array => {
     const values = createU64Column(zones);
-    for (let zone = 0; zone < zones; zone++) values.set(zone, counts[zone * slots.count + slot]!);
+    for (let zone = 0; zone < zones; zone++) {
+      values.set(
+        zone,
+        added.reduce((sum, slot) => sum + counts[zone * slots.count + slot]!, 0),
+      );
+    }
     return values.column;
   };
+  const near = slots.near === slots.nodata ? [] : [slots.near];
   return {
     add(members, window) {
       for (let local = 0; local < members.length; local++) {
@@ -126,9 +137,10 @@ function createCounts(zones: number, slots: Slots): Counts {
     },
     columns: () => ({
       cells: addUp(counts, zones, slots.count),
-      nodata: column(slots.nodata),
+      nodata: column(slots.nodata, ...near),
       below: column(slots.below),
       above: column(slots.above),
+      near: column(...near),
     }),
     bins: (edges) => collectBins(counts, zones, slots, edges),
   };

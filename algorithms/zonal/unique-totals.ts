@@ -1,7 +1,7 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
 import { bytesText } from '../bytes-text.ts';
 import type { Sample } from '../geometry/raster.ts';
-import { valueOfOrderedWord } from './binning.ts';
+import { valueOfOrderedWord } from './ordered-words.ts';
 import type { ZonalBins } from './types.ts';
 
 /** Number of cells for each pair of zone and value, as columns sorted by zone and then by value, without duplicates. */

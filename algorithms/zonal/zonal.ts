@@ -40,7 +40,7 @@ import { aBinning, type Binning, type ZonalHistogram } from './types.ts';
 import { uniqueBytes, windowUnique } from './unique.ts';
 import { windowHistogram } from './window-histogram.ts';
 import type { WindowPlan } from './window-plan.ts';
-import { partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
+import { nearNotes, partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
 
 /** Input of {@link zonalHistogram}. */
 export interface ZonalJob {
@@ -78,7 +78,9 @@ export interface ZonalJob {
  * several columns; the cells of each column count, as in GDAL, and a note names the columns. For every zone, the counts of all bins plus nodata, below and
  * above equal the number of cells in the zone. Results have the same bytes on every backend.
  *
- * A cell has no data if its stored value is `raster.nodata` or the raster's mask is 0. Bins, minimum, maximum and
+ * A cell has no data if its stored value is NaN or `raster.nodata`, or the raster's mask is 0. In a band of f32, values
+ * b near the nodata value a have no data either, by GDAL's rule |a − b| < 2 · 2⁻²³ · |a + b| in f32 arithmetic; the note
+ * `zonal/near-nodata` counts such cells. Bins, minimum, maximum and
  * unique values use scaled values, which are `stored × scale + offset` in f64. Sums add the exact scaled values and
  * are rounded to f64 once.
  *
@@ -109,7 +111,7 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   requireRoom(zoneCount, binCount(binning), memoryBytes);
   const placed = placeZones(snapToGrid(zones.polygons, raster, zones), raster, zones, job.fill);
   const edges = binEdges(binning);
-  const slots = slotsFor(edges.lower.length);
+  const slots = slotsFor(edges.lower.length, raster);
   const statistics = wantsStatistics(job);
   const { sample, scaling } = raster;
   const totals = createTotals({ zones: zoneCount, sample, scaling, binning, slots, edges, statistics, memoryBytes });
@@ -121,7 +123,7 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
     oddSheets: placed.oddSheets,
   });
   await countWindows(context, job, windows, crossings, edges, totals);
-  const found = totals.finish();
+  const { near, ...found } = totals.finish();
   return {
     names: zones.names,
     binning,
@@ -129,7 +131,12 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
     ...found,
     gridStep: gridStep(raster),
     united: placed.sheets?.overlapping,
-    notes: [...partNotes(zones, placed), ...zoneNotes(zones, placed, raster, found.cells), ...repeatNotes(raster)],
+    notes: [
+      ...partNotes(zones, placed),
+      ...nearNotes(raster, near),
+      ...zoneNotes(zones, placed, raster, found.cells),
+      ...repeatNotes(raster),
+    ],
   };
 }
 

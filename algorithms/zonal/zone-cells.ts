@@ -6,8 +6,9 @@ import type { U32 } from '../../primitives/functors/value.ts';
 import { type Column, type Context, copyIf, map, sequence } from '../../primitives/index.ts';
 import { memoized } from '../../primitives/ir/memo.ts';
 import type { Sample } from '../geometry/raster.ts';
-import { type Captured, type Classifier, orderedKey } from './binning.ts';
+import type { Captured, Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
+import { orderedKey } from './ordered-words.ts';
 import { wordRows } from './tiles.ts';
 import { ABSENT } from './window-plan.ts';
 

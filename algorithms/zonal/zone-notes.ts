@@ -1,6 +1,6 @@
 import { STEPS_PER_CELL } from '../geometry/grid.ts';
 import { overlapSentence, type Polygons, type Zones } from '../geometry/polygons.ts';
-import type { RasterGrid } from '../geometry/raster.ts';
+import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type Note, noteTally } from '../notes.ts';
 import { type PlacedZones, rangeOf, stepsOfTurn, verticesOf } from './placement.ts';
 
@@ -9,6 +9,16 @@ export function partNotes({ names }: Pick<Zones, 'names'>, { overlapping, fill }
   const tally = noteTally();
   for (const zone of overlapping) tally.add('zonal/overlapping-parts', names[zone]!);
   return tally.notes({ 'zonal/overlapping-parts': (n) => overlapSentence(n, ['zone', 'zones'], fill) });
+}
+
+/** The note `zonal/near-nodata`: the number of cells that match the nodata value without being equal to it. */
+export function nearNotes({ nodata }: Pick<RasterSource, 'nodata'>, near: BigUint64Array): Note[] {
+  const count = Number(near.reduce((sum, cells) => sum + cells, 0n));
+  if (count === 0) return [];
+  const message =
+    `${count === 1 ? '1 cell of the zones counts' : `${count} cells of the zones count`} as nodata without being equal to ` +
+    `the nodata value ${nodata}: f32 values within its rounding match, as in GDAL.`;
+  return [{ code: 'zonal/near-nodata', message, count }];
 }
 
 /**

@@ -2,14 +2,25 @@ import type { Scaling } from '../../algorithms/geometry/raster.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import { parseNumber } from './nodata.ts';
 
+/** Scale and offset of a band as texts; undefined for what is not stated. */
+export interface ScalingTexts {
+  readonly scale?: string | undefined;
+  readonly offset?: string | undefined;
+}
+
+/** The scale and the offset of a band in GDAL's metadata. Bands are numbered from 1. */
+export function scalingTexts(metadata: string | undefined, band: number): ScalingTexts {
+  return { scale: itemOf(metadata, 'scale', band), offset: itemOf(metadata, 'offset', band) };
+}
+
 /**
- * Returns the scale (default 1) and the offset (default 0) of a band from GDAL's metadata. Bands are numbered from 1.
+ * Returns the scale (default 1) and the offset (default 0) of a band.
  * Returns undefined if scale and offset would not change any value. If the scale or the offset is not a usable number,
  * adds a note and returns undefined.
  */
-export function readScaling(metadata: string | undefined, band: number, notes: Note[]): Scaling | undefined {
-  const scale = numberOf(itemOf(metadata, 'scale', band), 1);
-  const offset = numberOf(itemOf(metadata, 'offset', band), 0);
+export function readScaling(texts: ScalingTexts, notes: Note[]): Scaling | undefined {
+  const scale = numberOf(texts.scale, 1);
+  const offset = numberOf(texts.offset, 0);
   if (scale === undefined || offset === undefined || scale === 0) {
     const message = 'The scale or the offset of the band is not a usable number; stored values are counted.';
     notes.push({ code: 'raster/scaling-unusable', message });

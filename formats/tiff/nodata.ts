@@ -3,45 +3,89 @@ import type { Note } from '../../algorithms/notes.ts';
 import { SAMPLE_RANGE } from './samples.ts';
 
 /**
- * Parses a nodata value. Rounds it to the nearest f32 or to the nearest integer, depending on the type of the band. If
- * no cell of the band can have this value, adds a note and returns undefined.
+ * Parses a nodata value, and finds the stored value that it marks in a band: for f32 the nearest f32, for integers the
+ * value without its fraction, if it lies in the range of values that GDAL's mask compares. Adds a note if this is not
+ * the value itself. If no cell of the band can have the value, adds a note and returns undefined.
  */
 export function readNodata(text: string | undefined, sample: Sample, notes: Note[]): number | undefined {
   if (text === undefined || text.trim() === '') return undefined;
-  const value = parseNumber(text.trim());
-  const rounded = value === undefined ? undefined : roundToSample(value, sample);
-  if (rounded === undefined) {
+  const value = parseLeadingNumber(text);
+  const marked = value === undefined ? undefined : markedValue(value, sample);
+  const quoted = JSON.stringify(text.trim());
+  if (marked === undefined) {
     notes.push({
       code: 'raster/nodata-unusable',
-      message: `The nodata value ${JSON.stringify(text.trim())} cannot occur in a band of type ${sample}; none is used.`,
+      message: `The nodata value ${quoted} cannot occur in a band of type ${sample}; none is used.`,
     });
+  } else if (isChanged(value!, marked, sample)) {
+    const message = `The nodata value ${quoted} cannot occur in a band of type ${sample}; it marks cells of ${marked}, as in GDAL.`;
+    notes.push({ code: 'raster/nodata-rounded', message });
   }
-  return rounded;
+  return marked;
 }
 
-/** Parses a decimal number, infinity or NaN; undefined if the text is none of these. */
-export function parseNumber(text: string): number | undefined {
-  const word = WORDS.get(text.toLowerCase());
-  if (word !== undefined) return word;
-  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
+/** Whether a nodata value marks cells of a clearly different value: its fraction is lost, or it is 0 or infinite. */
+function isChanged(value: number, marked: number, sample: Sample): boolean {
+  if (value === marked || Number.isNaN(value)) return false;
+  return sample !== 'f32' || marked === 0 || !Number.isFinite(marked);
 }
 
-const WORDS: ReadonlyMap<string, number> = new Map([
-  ['nan', Number.NaN],
-  ['-nan', Number.NaN],
-  ['inf', Number.POSITIVE_INFINITY],
-  ['+inf', Number.POSITIVE_INFINITY],
-  ['infinity', Number.POSITIVE_INFINITY],
-  ['-inf', Number.NEGATIVE_INFINITY],
-  ['-infinity', Number.NEGATIVE_INFINITY],
-]);
-
-function roundToSample(value: number, sample: Sample): number | undefined {
-  if (sample === 'f32') {
-    const rounded = Math.fround(value);
-    return Number.isFinite(value) && !Number.isFinite(rounded) ? undefined : rounded;
-  }
+/**
+ * Value of the cells in blocks that are not stored: the nodata value, rounded and clamped to the type of the band, or 0
+ * if there is none. GDAL fills such blocks in the same way.
+ */
+export function fillValue(text: string | undefined, sample: Sample): number {
+  const value = parseLeadingNumber(text ?? '') ?? 0;
+  if (sample === 'f32') return Math.fround(value);
   const [min, max] = SAMPLE_RANGE[sample];
-  const rounded = Math.round(value) + 0;
-  return rounded >= min && rounded <= max ? rounded : undefined;
+  const rounded = Math.sign(value) * Math.floor(Math.abs(value) + 0.5);
+  return Number.isNaN(value) ? 0 : Math.min(max, Math.max(min, rounded)) + 0;
 }
+
+/**
+ * Parses a decimal number, infinity or NaN, also as the C library of Windows writes them (`-1.#INF`, `1.#QNAN`);
+ * undefined if the text is none of these.
+ */
+export function parseNumber(text: string): number | undefined {
+  const word = wordOf(text);
+  if (word !== undefined) return word;
+  return NUMBER.exec(text)?.[0] === text ? Number(text) : undefined;
+}
+
+/**
+ * Parses the number with which a text begins, as GDAL reads a nodata value: a comma may stand for the decimal point, and
+ * what follows is ignored.
+ */
+function parseLeadingNumber(text: string): number | undefined {
+  const trimmed = text.trim();
+  const word = wordOf(trimmed);
+  if (word !== undefined) return word;
+  const [number] = NUMBER.exec(trimmed.replace(',', '.')) ?? [];
+  const isHexadecimal = /^[+-]?0x/i.test(trimmed);
+  return number === undefined || isHexadecimal ? undefined : Number(number);
+}
+
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?/i;
+
+function wordOf(text: string): number | undefined {
+  const [, sign, word = ''] = /^([+-]?)(.*)$/s.exec(text.toLowerCase()) ?? [];
+  if (/^(nan(\(.*\))?|1\.#(qnan|snan|ind)\d*)$/.test(word)) return Number.NaN;
+  if (!/^(inf|infinity|1\.#inf\d*)$/.test(word)) return undefined;
+  return sign === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+}
+
+/**
+ * The stored value that a nodata value marks, as in GDAL's mask: integers drop the fraction of a value in the range of
+ * the type that GDAL compares in, which is wider than the type of the band for 16 bits and i8.
+ */
+function markedValue(value: number, sample: Sample): number | undefined {
+  if (sample === 'f32') return Math.fround(value);
+  const [low, high] = SAMPLE_RANGE[COMPARED_AS[sample]];
+  if (!(value >= low && value <= high)) return undefined;
+  const [min, max] = SAMPLE_RANGE[sample];
+  const whole = Math.trunc(value) + 0;
+  return whole >= min && whole <= max ? whole : undefined;
+}
+
+/** The type in which GDAL compares the cells of a band with the nodata value. */
+const COMPARED_AS = { u8: 'u8', i8: 'i32', u16: 'u32', i16: 'i32', u32: 'u32', i32: 'i32' } as const;

@@ -14,6 +14,17 @@ export const plain = (histogram: ZonalHistogram): string =>
 /** The cell counts of all zones as numbers. */
 export const cellsOf = ({ cells }: ZonalHistogram): number[] => Array.from(cells, Number);
 
+/**
+ * Whether a stored cell matches a nodata value: by equality for integers, by GDAL's rule for f32, cell by cell
+ * (`ARE_REAL_EQUAL` with two units in the last place).
+ */
+export function isNodata(sample: Sample, cell: number, nodata: number | undefined): boolean {
+  if (nodata === undefined || cell === nodata) return cell === nodata;
+  const { fround, abs } = Math;
+  const tolerance = fround(fround(2 ** -23 * abs(fround(cell + nodata))) * 2);
+  return sample === 'f32' && abs(fround(cell - nodata)) < tolerance;
+}
+
 /** A rectangle as a ring of positions. */
 export const box = (left: number, bottom: number, right: number, top: number): Rings[number] => [
   [left, bottom],

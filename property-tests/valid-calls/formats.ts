@@ -62,6 +62,7 @@ export const formatCalls: ValidCalls = {
           'band?': 1,
           'nodata?': 0,
           'raw?': true,
+          'mask?': 'none',
           'keepBytes?': 2 ** 20,
           'maxBlockBytes?': 2 ** 20,
           'threads?': 0,

@@ -8,7 +8,7 @@ import { plainBackends } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { openReference } from '../../support/reference-context.ts';
-import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
+import { box, isNodata, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
 const reference = openReference();
 
@@ -67,13 +67,13 @@ const bySlot = (found: ZonalHistogram): object => ({
 });
 
 /** The expected result, by the binning rule in f64. */
-function slotsOf({ cells, edges, nodata }: Draft): object {
+function slotsOf({ sample, cells, edges, nodata }: Draft): object {
   const bins = new Map<number, number>();
   const outside = [0, 0, 0];
   for (const cell of cells) {
-    const isNodata = Number.isNaN(cell) || cell === nodata;
+    const isMissing = Number.isNaN(cell) || isNodata(sample, cell, nodata);
     const bin = edges.findLastIndex((edge) => edge <= cell);
-    if (isNodata) outside[0]!++;
+    if (isMissing) outside[0]!++;
     else if (bin === -1) outside[1]!++;
     else if (bin === edges.length - 1) outside[2]!++;
     else bins.set(bin, (bins.get(bin) ?? 0) + 1);
@@ -104,7 +104,7 @@ describe.each(plainBackends)('on $name', ({ runs, open }) => {
     async (drafted) => {
       const found = await count(context, drafted, { kind: 'unique' });
       const data = [...drafted.cells]
-        .filter((cell) => !Number.isNaN(cell) && cell !== drafted.nodata)
+        .filter((cell) => !Number.isNaN(cell) && !isNodata(drafted.sample, cell, drafted.nodata))
         .map((v) => v + 0);
       const finite = data.filter(Number.isFinite);
       const values = [...new Set(finite)].sort((a, b) => a - b);

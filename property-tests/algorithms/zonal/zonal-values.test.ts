@@ -8,7 +8,7 @@ import { craftedTiff } from '../../fixtures/crafted-tiff.ts';
 import { fc, test } from '../../law-test.ts';
 import { openWorkshop } from '../../support/cli-support.ts';
 import { openTestBackend } from '../../support/webgpu-support.ts';
-import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
+import { box, isNodata, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 import { fractionOf, isNearest, multiplyAdd } from '../nearest-f64.ts';
 
 let reference: Context;
@@ -107,7 +107,7 @@ function valuesIn(band: Band, [left, bottom, right, top]: readonly number[]): nu
     const [x, y] = [(i % WIDTH) + 0.5, HEIGHT - Math.floor(i / WIDTH) - 0.5];
     if (x < left! || x >= right! || y < bottom! || y >= top!) return [];
     const value = band.scaling === undefined ? stored : stored * scale + offset;
-    return [shown[i] === 0 || stored === band.nodata ? Number.NaN : value];
+    return [shown[i] === 0 || isNodata(band.sample, stored, band.nodata) ? Number.NaN : value];
   });
 }
 

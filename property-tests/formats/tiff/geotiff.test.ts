@@ -240,11 +240,17 @@ describe('nodata', () => {
     ['u8', u8, '255', 255],
     ['i16', i16, '-9999.0', -9999],
     ['i16', i16, ' -32768 ', -32768],
-    ['u8', u8, '-0.4', 0],
     ['f32', f32, '0.1', Math.fround(0.1)],
     ['f32', f32, '-3.4028234663852886e+038', -(2 - 2 ** -23) * 2 ** 127],
     ['f32', f32, 'nan', Number.NaN],
     ['f32', f32, '-inf', Number.NEGATIVE_INFINITY],
+    ['f32', f32, '-1.#INF', Number.NEGATIVE_INFINITY],
+    ['f32', f32, '1.#INF00', Number.POSITIVE_INFINITY],
+    ['f32', f32, '1.#QNAN', Number.NaN],
+    ['f32', f32, '-1.#IND', Number.NaN],
+    ['f32', f32, ' -nan ', Number.NaN],
+    ['f32', f32, '-9999,5', -9999.5],
+    ['i16', i16, '-9999 m', -9999],
   ])('of a band of %s is the text rounded to the type (%#)', async (_, sample, text, value) => {
     expect(await nodataOf(sample, text)).toEqual([value, []]);
   });
@@ -255,14 +261,29 @@ describe('nodata', () => {
     ['u8', u8, 'nan'],
     ['i16', i16, 'none'],
     ['i16', i16, '0x10'],
-    ['f32', f32, '-1.7976931348623157e+308'],
+    ['u8', u8, '-0.4'],
+    ['u8', u8, '255.5'],
+    ['i16', i16, '32768'],
+    ['i16', i16, 'inf'],
   ])('of a band of %s is ignored when out of range, with a note (%#)', async (_, sample, text) => {
     expect(await nodataOf(sample, text)).toEqual([undefined, ['raster/nodata-unusable']]);
   });
 
+  test.each([
+    ['u8', u8, '0.5', 0],
+    ['u8', u8, '254.7', 254],
+    ['i16', i16, '-1.5', -1],
+    ['i16', i16, '-32768.5', -32768],
+    ['f32', f32, '1e-50', 0],
+    ['f32', f32, '-1.7976931348623157e+308', Number.NEGATIVE_INFINITY],
+  ])('of a band of %s that no cell can have marks the cells that GDAL masks, with a note (%#)', async (...given) => {
+    const [, sample, text, value] = given;
+    expect(await nodataOf(sample, text)).toEqual([value, ['raster/nodata-rounded']]);
+  });
+
   test('of the caller overrides that of the file', async () => {
     expect(await nodataOf(i16, '-9999', 7)).toEqual([7, []]);
-    expect(await nodataOf(i16, undefined, 7.4)).toEqual([7, []]);
+    expect(await nodataOf(i16, undefined, 7.4)).toEqual([7, ['raster/nodata-rounded']]);
     expect(await nodataOf(u8, '3', 300)).toEqual([undefined, ['raster/nodata-unusable']]);
   });
 
