@@ -47,11 +47,21 @@ function toSamples(bytes: Uint8Array, size: number, coding: BlockCoding, file: s
 
 function unpack(packed: Uint8Array, size: number, coding: BlockCoding, file: string, block: number): Uint8Array {
   const { compression } = coding;
-  if (compression === 'none') return packed;
+  if (compression === 'none') return packed.length < size ? padded(packed, size) : packed;
   if (compression === 'packbits') return unpackPackBits(packed, size);
   if (compression === 'deflate') return inflateNow(packed, size, coding, file, block);
   const bytes = unpackLzw(packed, size);
   if (bytes === undefined) throw corrupt(file, block, 'it holds a code that is not valid in LZW at that place');
+  return bytes;
+}
+
+/**
+ * Fills up an uncompressed block whose padding is cut off. That the cells inside the raster are there was checked when
+ * the layout was read.
+ */
+function padded(packed: Uint8Array, size: number): Uint8Array {
+  const bytes = new Uint8Array(size);
+  bytes.set(packed);
   return bytes;
 }
 

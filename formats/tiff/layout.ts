@@ -58,7 +58,7 @@ export async function readLayout(source: ByteSource, directory: TiffDirectory, b
   const interleaved = separate ? 1 : samples;
   const compression = await readCompression(directory, file);
   const grid = await readBlockGrid(directory, width, height, file);
-  const shape: BlockShape = { ...grid, rowBytes: grid.blockColumns * interleaved * SAMPLE_BYTES[sample] };
+  const shape: BlockShape = { ...grid, width, rowBytes: grid.blockColumns * interleaved * SAMPLE_BYTES[sample] };
   const firstBlock = separate ? (band - 1) * grid.blocks : 0;
   const { offsets, byteCounts } = await readBlocks(source, directory, shape, height, firstBlock, compression);
   return {
@@ -196,6 +196,7 @@ interface BlockGrid {
 }
 
 interface BlockShape extends BlockGrid {
+  readonly width: number;
   readonly rowBytes: number;
 }
 
@@ -205,7 +206,8 @@ async function readBlockGrid(
   height: number,
   file: string,
 ): Promise<BlockGrid> {
-  const tiled = directory.count('tileOffsets') > 0;
+  // As in libtiff, the size of tiles decides: some writers store the offsets of tiles under the tags of strips.
+  const tiled = directory.count('tileWidth') > 0;
   const blockColumns = tiled ? await sizeTag(directory, 'tileWidth', file) : width;
   const blockRows = tiled
     ? await sizeTag(directory, 'tileLength', file)
@@ -224,18 +226,51 @@ async function readBlocks(
   compression: Compression,
 ): Promise<{ offsets: Float64Array; byteCounts: Float64Array }> {
   const end = first + shape.blocks;
-  const offsetTag = shape.tiled ? 'tileOffsets' : 'stripOffsets';
-  const countTag = shape.tiled ? 'tileByteCounts' : 'stripByteCounts';
-  for (const tag of [offsetTag, countTag] as const) {
-    if (directory.count(tag) >= end) continue;
-    throw damaged(source.file, `its ${tag} has ${directory.count(tag)} values for ${end} blocks`);
+  const isOfTiles = directory.count('tileOffsets') > 0;
+  const offsetTag = isOfTiles ? 'tileOffsets' : 'stripOffsets';
+  const countTag = directory.count('tileByteCounts') > 0 ? 'tileByteCounts' : 'stripByteCounts';
+  const counted = directory.count(countTag);
+  if (directory.count(offsetTag) < end) {
+    throw damaged(source.file, `its ${offsetTag} has ${directory.count(offsetTag)} values for ${end} blocks`);
   }
+  if (counted > 0 && counted < end)
+    throw damaged(source.file, `its ${countTag} has ${counted} values for ${end} blocks`);
   const offsets = (await directory.numbers(offsetTag, end))!.subarray(first);
-  const byteCounts = (await directory.numbers(countTag, end))!.subarray(first);
+  const stated = counted === 0 ? undefined : (await directory.numbers(countTag, end))!.subarray(first);
+  // As in libtiff, a count of 0 is no count if there is one block only; among several, it is a block without data.
+  const byteCounts =
+    stated === undefined || (end === 1 && stated[0] === 0)
+      ? deriveCounts(source, shape, height, offsets, compression)
+      : stated;
   for (let block = 0; block < shape.blocks; block++) {
     checkBlock(source, shape, height, block, offsets[block]!, byteCounts[block]!, compression);
+    // The file may end inside the padding of a tile.
+    if (byteCounts[block]! > 0) byteCounts[block] = Math.min(byteCounts[block]!, source.size - offsets[block]!);
   }
   return { offsets, byteCounts };
+}
+
+/**
+ * Finds the lengths of blocks for which the file states none: the number of decompressed bytes if they are uncompressed,
+ * else the bytes to the next block or to the end of the file.
+ */
+function deriveCounts(
+  source: ByteSource,
+  shape: BlockShape,
+  height: number,
+  offsets: Float64Array,
+  compression: Compression,
+): Float64Array {
+  const sorted = offsets.toSorted();
+  const next = new Map<number, number>();
+  for (let at = 0; at < sorted.length; at++) {
+    if (sorted[at] !== sorted[at + 1]) next.set(sorted[at]!, sorted[at + 1] ?? source.size);
+  }
+  return offsets.map((offset, block) => {
+    if (offset === 0) return 0;
+    if (compression === 'none') return decodedRows(shape, height, block) * shape.rowBytes;
+    return Math.max(0, next.get(offset)! - offset);
+  });
 }
 
 /** Maximum number of decompressed bytes per compressed byte. */
@@ -250,26 +285,36 @@ function checkBlock(
   byteCount: number,
   compression: Compression,
 ): void {
-  if (offset === 0 && byteCount === 0) return;
-  if (!(offset >= 0 && byteCount >= 0 && offset + byteCount <= source.size)) {
+  if (byteCount === 0) return;
+  const bytes = decodedRows(shape, height, block) * shape.rowBytes;
+  const isPadded = shape.tiled && compression === 'none';
+  const needed = isPadded ? bytes - padding(shape, block) : Math.ceil(bytes / MAX_EXPANSION[compression]);
+  // Only the padding of an uncompressed tile may lie beyond the end of the file.
+  const slack = isPadded ? Math.min(byteCount, shape.blockRows * shape.rowBytes) - needed : 0;
+  if (!(offset >= 0 && byteCount >= 0 && offset + byteCount - Math.max(0, slack) <= source.size)) {
     const name = `The ${shape.tiled ? 'tile' : 'strip'} ${block}`;
     throw truncated(source.file, source.size, offset, byteCount, name);
   }
-  const bytes = decodedRows(shape, height, block) * shape.rowBytes;
-  if (byteCount * MAX_EXPANSION[compression] >= bytes) return;
+  if (byteCount >= needed) return;
   throw damaged(source.file, `block ${block} has ${byteCount} bytes, too few to decode to ${bytes}`);
 }
 
+/** Number of bytes at the end of a block that lie to the right of the raster. */
+function padding({ blockColumns, blocksAcross, rowBytes, width }: BlockShape, block: number): number {
+  const right = ((block % blocksAcross) + 1) * blockColumns;
+  return (Math.max(0, right - width) * rowBytes) / blockColumns;
+}
+
 /**
- * Number of rows that are stored in a block. The last strip ends with the last row of the raster, but tiles are padded
- * to their full size.
+ * Number of rows of a block that are decoded. The last strip ends with the last row of the raster. The last tiles are
+ * padded to their full size, but their padding may be missing in the file.
  */
 export function decodedRows(
-  { tiled, blockRows, blocksAcross }: Pick<BandLayout, 'tiled' | 'blockRows' | 'blocksAcross'>,
+  { blockRows, blocksAcross }: Pick<BandLayout, 'blockRows' | 'blocksAcross'>,
   height: number,
   block: number,
 ): number {
-  return tiled ? blockRows : Math.min(blockRows, height - Math.floor(block / blocksAcross) * blockRows);
+  return Math.min(blockRows, height - Math.floor(block / blocksAcross) * blockRows);
 }
 
 /** Number of bytes in a row of a block, after decompression. */

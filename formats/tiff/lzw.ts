@@ -5,7 +5,8 @@ const TABLE = 4096;
 
 /**
  * Decompresses an LZW block of TIFF 6.0 to at most `size` bytes. Codes have 9 to 12 bits, the high bit first. TIFF
- * increases the number of bits one code earlier than other formats.
+ * increases the number of bits one code earlier than other formats. Blocks older than TIFF 6.0 have the low bit first
+ * and do not; they are recognized by their first code, CLEAR, as in libtiff.
  *
  * The table does not store the strings of its entries. The string of an entry is the string of the previous code plus
  * one byte, and it already occurs in the output. So an entry consists of the position and the length of its string in
@@ -13,13 +14,14 @@ const TABLE = 4096;
  *
  * Welch, "A technique for high-performance data compression", Computer 17(6), 1984; TIFF 6.0, section 13.
  *
- * @returns The bytes; fewer than `size` if the codes end too early; undefined if a code has no entry, as in the old LZW
- * variant with the low bit first.
+ * @returns The bytes; fewer than `size` if the codes end too early; undefined if a code has no entry.
  */
 export function unpackLzw(packed: Uint8Array, size: number): Uint8Array | undefined {
   const output = new Uint8Array(size);
   const starts = new Uint32Array(TABLE);
   const lengths = new Uint16Array(TABLE);
+  const isOld = packed[0] === 0 && (packed[1]! & 1) === 1;
+  const early = isOld ? 0 : 1;
   let next = END + 1;
   let width = 9;
   let held = 0;
@@ -30,11 +32,12 @@ export function unpackLzw(packed: Uint8Array, size: number): Uint8Array | undefi
   while (written < size) {
     while (heldBits < width) {
       if (at === packed.length) return output.subarray(0, written);
-      held = ((held << 8) | packed[at++]!) & 0xfffff;
+      held = isOld ? held | (packed[at++]! << heldBits) : ((held << 8) | packed[at++]!) & 0xfffff;
       heldBits += 8;
     }
     heldBits -= width;
-    const code = (held >>> heldBits) & ((1 << width) - 1);
+    const code = (isOld ? held : held >>> heldBits) & ((1 << width) - 1);
+    if (isOld) held >>>= width;
     if (code === END) return output.subarray(0, written);
     if (code === CLEAR) {
       next = END + 1;
@@ -46,7 +49,7 @@ export function unpackLzw(packed: Uint8Array, size: number): Uint8Array | undefi
       starts[next] = written - previousLength;
       lengths[next] = previousLength + 1;
       next++;
-      if (next + 1 >= 1 << width && width < 12) width++;
+      if (next + early >= 1 << width && width < 12) width++;
     }
     if (code < CLEAR) {
       output[written++] = code;

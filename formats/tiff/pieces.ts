@@ -78,13 +78,15 @@ function wholeBlock(window: Window, layout: BandLayout, block: number, left: num
 /** Divides an uncompressed block into pieces of rows. Only rows that the window needs are read. */
 function* listRows(window: Window, layout: BandLayout, block: number, left: number, top: number): Generator<Piece> {
   const first = Math.max(top, window.row);
-  const last = Math.min(top + layout.blockRows, window.row + window.rows);
+  const last = Math.min(top + decodedRows(layout, layout.height, block), window.row + window.rows);
   const step = rowsAtOnce(layout);
   for (let row = first; row < last; row += step) {
     const bottom = Math.min(row + step, last);
     const bytes = (bottom - row) * rowBytes(layout);
-    const offset = layout.offsets[block]! + (row - top) * rowBytes(layout);
-    yield { block, left, top: row, bottom, offset, packedBytes: bytes, bytes, whole: true };
+    const before = (row - top) * rowBytes(layout);
+    const offset = layout.offsets[block]! + before;
+    const packedBytes = Math.min(bytes, layout.byteCounts[block]! - before);
+    yield { block, left, top: row, bottom, offset, packedBytes, bytes, whole: true };
   }
 }
 

@@ -32,6 +32,10 @@ describe('LZW', () => {
     },
   );
 
+  test.prop([bytes.filter(({ length }) => length > 0)])('unpacks the variant with the low bit first', (plain) => {
+    expect(unpackLzw(packLzw(plain, 4094, true), plain.length)).toEqual(plain);
+  });
+
   test.prop([fc.uint8Array({ maxLength: 300 }), fc.nat(5000)])(
     'accepts or refuses any bytes without a crash',
     (packed, size) => {
@@ -64,6 +68,7 @@ describe('a raster packed by', () => {
   const runs = Uint8Array.of(11, ...plain);
   test.each([
     ['LZW', 5, packLzw(plain)],
+    ['LZW before TIFF 6.0', 5, packLzw(plain, 4094, true)],
     ['PackBits', 32773, runs],
   ])('%s is read', async (_, compression, packed) => {
     const source = await openGeoTiff(craftedTiff({ compression: [compression] }, packed));

@@ -101,7 +101,7 @@ describe('a damaged GeoTIFF', () => {
     ['deflate of too few bytes', 8, deflateSync(Buffer.alloc(11))],
     ['deflate of far too many bytes', 8, deflateSync(Buffer.alloc(10000))],
     ['truncated LZW', 5, packLzw(Buffer.alloc(11))],
-    ['old-style LZW, low bit first', 5, Uint8Array.of(0x00, 0x03, 0x04, 0x10, 0x30)],
+    ['truncated old LZW, low bit first', 5, Uint8Array.of(0x00, 0x03, 0x04, 0x10, 0x30)],
     ['truncated PackBits', 32773, Uint8Array.of(11, 1, 2, 3)],
   ])('with %s is refused when the block is read', async (_, compression, strip) => {
     const source = await openGeoTiff(craftedTiff({ compression: [compression] }, strip));
@@ -129,7 +129,8 @@ describe('a damaged GeoTIFF', () => {
     ['no samples', { samplesPerPixel: [0] }],
     ['a planar configuration of 3', { planarConfiguration: [3] }],
     ['fewer strips than the rows need', { rowsPerStrip: [1] }],
-    ['no strip sizes', { stripByteCounts: undefined }],
+    ['too few strip sizes', { rowsPerStrip: [1], stripOffsets: [8, 12, 16], stripByteCounts: [4, 4] }],
+    ['no strip sizes and a strip beyond the end', { stripByteCounts: undefined, imageLength: [4000] }],
     ['a strip too short for its cells', { stripByteCounts: [11] }],
     ['a compressed strip too short for its cells', { compression: [8], imageWidth: [5000] }],
     ['tiles of width 0', { tileOffsets: [8], tileByteCounts: [12], tileWidth: [0], tileLength: [16] }],
