@@ -1,4 +1,5 @@
 import { CapacityError, GeometryError } from '../primitives/errors.ts';
+import { withArticle } from '../primitives/given.ts';
 import { describeFeature, type FeaturePlace } from './feature.ts';
 import { resizedFloats } from './resized.ts';
 
@@ -51,7 +52,7 @@ function badPosition(got: string, at: FeaturePlace): GeometryError {
 function showNumber(value: unknown): string {
   if (typeof value === 'number') return String(value);
   if (value === undefined) return 'nothing';
-  return value === null ? 'null' : `a ${typeof value}`;
+  return value === null ? 'null' : withArticle(typeof value);
 }
 
 function grow(vertices: Vertices, at: FeaturePlace): void {

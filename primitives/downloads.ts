@@ -1,9 +1,9 @@
 import { wrongArgument } from './arguments.ts';
 import type { Column, Table } from './columns/column.ts';
-import { arrayOver, decodedArray, elementsPerWord } from './columns/host-array.ts';
+import { arrayOver, decodedArray, elementsPerWord, requireMemory } from './columns/host-array.ts';
 import type { Backend, Storage, WordSink } from './contract/backend.ts';
 import { ArgumentError } from './errors.ts';
-import { isRecord } from './given.ts';
+import { isRecord, withArticle } from './given.ts';
 import type { ScalarType } from './ir/ir.ts';
 import { anything, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
@@ -74,10 +74,11 @@ function requireArray({ type, length, source }: Column, given: unknown, path: st
     source.kind === 'stored' && type !== 'bool' ? arrayOver(NO_BYTES, source.storage).constructor : decoded;
   const classes = [...new Set([decoded, packed])];
   if (!classes.some((each) => given instanceof (each as typeof Uint8Array))) {
-    const expected = classes.map(({ name }) => `${/^[IU]/.test(name) ? 'an' : 'a'} ${name}`.replace('an U', 'a U'));
+    const expected = classes.map(({ name }) => withArticle(name));
     throw wrongArgument('read', path, given, expected.join(' or '), { code: 'read/into' });
   }
   const array = given as IntoArray;
+  requireMemory(array, path, 'read', 'read/into');
   if (typeof length === 'number') requireRoom(array, length, path);
   return array;
 }
@@ -91,6 +92,16 @@ export function requireRoom(into: IntoArray, rows: number, path = 'the option in
     expected: `room for ${rows} elements`,
     got: `${into.length}`,
     remedy: 'Pass a longer array, or read a slice of the column.',
+  });
+}
+
+/** Requires that an array still has room for `rows` elements at the end of a read. */
+function requireKept(into: IntoArray, rows: number): void {
+  if (into.length >= rows) return;
+  throw new ArgumentError('read/into', 'The array of the option into was transferred or shrunk during the read.', {
+    expected: `room for ${rows} elements until the promise settles`,
+    got: `room for ${into.length}`,
+    remedy: 'Await the read before you transfer the array or resize its buffer.',
   });
 }
 
@@ -114,6 +125,7 @@ export async function readElements(
     // A backend that does not read in pieces returns all words instead of passing them to `take`.
     if (rest.length > 0) take(rest, 0);
   }
+  if (given !== undefined) requireKept(given, rows);
   return into.length === rows ? into : into.subarray(0, rows);
 }
 
@@ -127,6 +139,7 @@ export function sinkOf(into: IntoArray, storage: Storage, skipped: number, rows:
     const elements = arrayOver(words, storage);
     const first = at * perWord - skipped;
     const [from, end] = [Math.max(0, -first), Math.min(elements.length, rows - first)];
-    into.set(elements.subarray(from, end), first + from);
+    // An array that was transferred or shrunk meanwhile takes nothing more; see `requireKept`.
+    if (first + end <= into.length) into.set(elements.subarray(from, end), first + from);
   };
 }

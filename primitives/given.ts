@@ -16,6 +16,11 @@ export function shortenedWords(sentence: string): string {
 
 const MAX_SAID = 2000;
 
+/** A noun after "a" or "an", for names of kinds, types and classes: an object, an f32, an i32, a u32. */
+export function withArticle(noun: string): string {
+  return `${/^(?:[aeio]|f\d|un(?!i))/i.test(noun) ? 'an' : 'a'} ${noun}`;
+}
+
 /** Whether a value is a promise, for example because `await` was forgotten. */
 export function isPromise(given: unknown): given is PromiseLike<unknown> {
   if (typeof given !== 'object' || given === null) return false;
@@ -86,7 +91,7 @@ function describeObject(given: object): string {
   if (typeof operand === 'object' && operand !== null && 'type' in operand)
     return `a functor's value of ${operand.type}`;
   const tag = Object.prototype.toString.call(given).slice(8, -1);
-  if (tag !== 'Object') return `${/^[AEIO]/.test(tag) ? 'an' : 'a'} ${shortened(tag)}`;
+  if (tag !== 'Object') return withArticle(shortened(tag));
   const names = Object.keys(given);
   return names.length === 0 ? 'an object without fields' : `{ ${shortened(names.join(', '))} }`;
 }

@@ -1,6 +1,6 @@
 import { requireOneOf, wrongArgument } from './arguments.ts';
 import { Column, type Memory, requireLength } from './columns/column.ts';
-import { arrayOver, encode, type HostArray, type StoredArrayOf } from './columns/host-array.ts';
+import { arrayOver, encode, type HostArray, requireMemory, type StoredArrayOf } from './columns/host-array.ts';
 import type { Context } from './context-type.ts';
 import type { Backend, Storage, WordSource } from './contract/backend.ts';
 import { isPromise, isRecord } from './given.ts';
@@ -248,6 +248,7 @@ function fillPiece(filler: ElementFiller, into: Uint8Array, byte: number, signal
 
 function elementsOfArray(data: HostArray): Elements {
   // Typed arrays are read in place, and `encode` is needed only for their type. So it gets an empty subarray.
+  requireMemory(data, 'source', 'upload', 'column/host-type');
   const { type, storage, words } = encode(ArrayBuffer.isView(data) ? data.subarray(0, 0) : data);
   const { buffer, byteOffset, byteLength } = ArrayBuffer.isView(data) ? data : words;
   const bytes = new Uint8Array(buffer, byteOffset, byteLength);

@@ -1,6 +1,7 @@
 import type { ImageSize } from '../../algorithms/cross-compare/tile-comparison.ts';
 import { type Note, quoteName } from '../../algorithms/notes.ts';
 import { FormatError, GeometryError } from '../../primitives/errors.ts';
+import { withArticle } from '../../primitives/given.ts';
 import { isJsonObject, type JsonObject, shallowText } from '../feature.ts';
 import { foreignJson } from './foreign-json.ts';
 import { parseJsonBytes } from './json-bytes.ts';
@@ -154,7 +155,7 @@ function isNumbers(value: unknown): value is number[] {
 function malformed({ called, place }: AnnotationPlace, expected: string, got: unknown): FormatError {
   return new FormatError('format/malformed-coco', `The segmentation of ${called} cannot be read.`, {
     expected,
-    got: Array.isArray(got) ? `an array of ${got.length}` : got === null ? 'null' : `a ${typeof got}`,
+    got: Array.isArray(got) ? `an array of ${got.length}` : got === null ? 'null' : withArticle(typeof got),
     remedy: 'Write the file again as COCO.',
     place,
   });

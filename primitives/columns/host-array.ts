@@ -45,7 +45,25 @@ export interface EncodedArray {
   readonly words: Uint32Array;
 }
 
+/**
+ * Requires that the memory of an array still exists. An array has length 0 once its buffer was transferred, or was
+ * resized so that the array reaches beyond its end.
+ */
+export function requireMemory(array: unknown, argument: string, call: string, code: string): void {
+  if (!ArrayBuffer.isView(array) || array.byteLength > 0) return;
+  try {
+    // Methods of typed arrays throw for an array without memory. An empty array is no error.
+    (array as Uint8Array).indexOf(0);
+  } catch {
+    throw wrongArgument(call, argument, array, 'an array whose buffer was neither transferred nor shrunk', {
+      code,
+      remedy: 'Transfer a copy (array.slice()), or make a new array.',
+    });
+  }
+}
+
 export function encode(data: HostArray): EncodedArray {
+  requireMemory(data, 'data', 'column', 'column/host-type');
   if (data instanceof Float32Array) return { type: 'f32', storage: 'f32', words: wordsUnder(data) };
   if (data instanceof Int32Array) return { type: 'i32', storage: 'i32', words: wordsUnder(data) };
   if (data instanceof Uint32Array) return { type: 'u32', storage: 'u32', words: data };

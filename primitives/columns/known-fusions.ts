@@ -1,5 +1,5 @@
 import { createCache } from '../cache.ts';
-import { entryOf, type Module, type ScalarType } from '../ir/ir.ts';
+import { entryOf, type Module, moduleWords, type ScalarType } from '../ir/ir.ts';
 import { createStructures, NumberList } from '../structures.ts';
 import { type Column, type DeviceLength, type StoredArray, sameArray, sameLength, type ViewInput } from './column.ts';
 import type { SymbolicUniform } from './symbolic.ts';
@@ -65,14 +65,15 @@ export interface FusedReads {
   readonly uniforms: readonly { readonly type: ScalarType; readonly value: UniformValue }[];
 }
 
-/** About 10 MB. */
-const MAX_WORDS = 2 ** 20;
+/** 16 MB. */
+const MAX_WORDS = 2 ** 22;
 /** Estimated memory of one read or uniform of a script, in 32-bit words. */
 const ENTRY_WORDS = 16;
 
 const scripts = createStructures<Script>(
   MAX_WORDS,
-  ({ reads, uniforms }) => ENTRY_WORDS * (reads.length + uniforms.length),
+  // The script keeps the module alive, with all that is cached for the module.
+  ({ module, reads, uniforms }) => moduleWords(module) + ENTRY_WORDS * (reads.length + uniforms.length),
 );
 const list = new NumberList();
 

@@ -1,5 +1,5 @@
 import { type Linkage, type LinkedInput, type Links, link, linkEntry } from '../functors/recorder.ts';
-import { entryOf, type Module, moduleNumber, type Operand, oneOf, type ScalarType } from '../ir/ir.ts';
+import { entryOf, type Module, moduleNumber, moduleWords, type Operand, oneOf, type ScalarType } from '../ir/ir.ts';
 import { createStructures, NumberList } from '../structures.ts';
 import { type StoredArray, sameArray, type View, type ViewInput } from './column.ts';
 
@@ -156,15 +156,13 @@ function pushInput(input: Node['inputs'][number]): void {
 }
 
 /**
- * Maximum memory of the cache of linked modules, in 32-bit words: about 20 MB. A loop that calls the same pipelines
- * again and again needs far less.
+ * Maximum memory of the cache of linked modules, in 32-bit words: 16 MB. A loop that calls the same pipelines again and
+ * again needs far less.
  */
-const MAX_WORDS = 2 ** 21;
-/** Estimated memory of one function, in 32-bit words. */
-const FUNCTION_WORDS = 128;
+const MAX_WORDS = 2 ** 22;
 
 /** Cache of linked modules. The key describes which functions, arrays and inputs are linked. */
-const linkedBefore = createStructures<Module>(MAX_WORDS, ({ functions }) => FUNCTION_WORDS * functions.length);
+const linkedBefore = createStructures<Module>(MAX_WORDS, moduleWords);
 
 function remember(module: Module): Module {
   linkedBefore.set(key, module);

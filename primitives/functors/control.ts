@@ -1,3 +1,4 @@
+import { describeGiven } from '../given.ts';
 import type { Local, Operand, ScalarType, Statement } from '../ir/ir.ts';
 import { append, block, functorError, literal, newLocal, operate, recorder, use, wrongInput } from './recorder.ts';
 import {
@@ -68,7 +69,8 @@ export interface Otherwise {
  * });
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(6, 7)) })); // Uint32Array [3, 22]
  */
-export function If(condition: Bool, body: () => void): Otherwise {
+export function If(condition: Bool, body: () => void, ...others: never[]): Otherwise {
+  requireNoOthers(others);
   const { blocks } = recorder();
   const home = blocks.at(-1)!;
   const otherwise = branch(condition, body, () => {
@@ -151,9 +153,21 @@ export function While(condition: () => Bool, body: () => void): void {
   );
 }
 
+/** Refuses a third argument of `If`, which would otherwise be left out without a word. */
+function requireNoOthers([other, ...rest]: readonly unknown[]): void {
+  if (other === undefined && rest.length === 0) return;
+  const remedy = 'Write If(…, () => { … }).Else(() => { … }), or select(a, b, condition) for values.';
+  throw functorError(
+    'argument',
+    `If takes a condition and a body; got a third argument, ${describeGiven(other)}.`,
+    remedy,
+  );
+}
+
 function requireBody(call: string, argument: string, given: unknown): void {
   if (typeof given === 'function') return;
-  throw wrongInput(call, argument, given, 'a function', `Write ${call}(…, () => { … }).`);
+  const choice = call === 'If' ? ' To choose between values, write select(a, b, condition).' : '';
+  throw wrongInput(call, argument, given, 'a function', `Write ${call}(…, () => { … }).${choice}`);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type ErrorPlace, FunctorError } from '../errors.ts';
-import { describeGiven, isPromise, shortenedWords } from '../given.ts';
+import { describeGiven, isPromise, shortenedWords, withArticle } from '../given.ts';
 import {
   entryOf,
   functionNumber,
@@ -283,7 +283,7 @@ export function literal(type: ScalarType, value: number | boolean): Literal {
     return { kind: 'literal', type, value };
   }
   if (typeof value !== 'number' && typeof value !== 'boolean') {
-    throw functorError('literal', `${sentenceOf(value)} is not a ${type}.`, 'Write a number.');
+    throw functorError('literal', `${sentenceOf(value)} is not ${withArticle(type)}.`, 'Write a number.');
   }
   const number = Number(value);
   if (type === 'f32') return { kind: 'literal', type, value: toF32(number) };

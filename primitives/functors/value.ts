@@ -114,6 +114,8 @@ export class Variable<T extends ScalarType> extends Value<T> {
   }
 }
 
+const LAST = 'Indices count from 0. The last element is at(length().sub(1)), where length() is that of the array.';
+
 /** A captured column inside a functor, whose elements can be read at any index. */
 export class ArrayValue<T extends ScalarType> {
   readonly name: string;
@@ -126,6 +128,9 @@ export class ArrayValue<T extends ScalarType> {
 
   /** The element at `index`; zero or false if the index is not below the length. */
   at(index: Input<'u32'>): Value<T> {
+    if (typeof index === 'number' && index < 0) {
+      throw functorError('index', `Array ${this.name} has no element at ${index}.`, LAST);
+    }
     return new Value<T>(read(this.name, this.type, operandOf('u32', index)));
   }
 

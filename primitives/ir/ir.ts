@@ -185,10 +185,19 @@ const MAX_STATEMENTS = 2 ** 16;
 /** Additional weight of each cached module, in statements. */
 const MODULE_STATEMENTS = 32;
 
-const one = createCache<number, Module>({
-  max: MAX_STATEMENTS,
-  weigh: ({ functions }) => functions.reduce((sum, { body }) => sum + statementsIn(body), MODULE_STATEMENTS),
-});
+const one = createCache<number, Module>({ max: MAX_STATEMENTS, weigh: statementsOf });
+
+/** Estimated memory of one statement, in 32-bit words. */
+const STATEMENT_WORDS = 128;
+
+/** Estimated memory of a module, in 32-bit words, including the data that is cached for it. */
+export function moduleWords(module: Module): number {
+  return STATEMENT_WORDS * statementsOf(module);
+}
+
+function statementsOf({ functions }: Module): number {
+  return functions.reduce((sum, { body }) => sum + statementsIn(body), MODULE_STATEMENTS);
+}
 
 /**
  * Returns one object for all modules of the same structure. Pipelines create equal modules repeatedly; since all of

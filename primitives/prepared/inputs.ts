@@ -4,7 +4,7 @@ import type { Storage } from '../contract/backend.ts';
 import { ArgumentError } from '../errors.ts';
 import { isUniformParameter, type UniformParameter } from '../functors/functor.ts';
 import { flawOfShape, leafPaths, leafTypes, type Shape } from '../functors/shapes.ts';
-import { isRecord } from '../given.ts';
+import { isRecord, withArticle } from '../given.ts';
 import type { ScalarType } from '../ir/ir.ts';
 import { anything, aWhole, type FieldKinds } from '../kinds.ts';
 import { requireOptions } from '../options.ts';
@@ -101,7 +101,7 @@ function notPackable(path: string, storage: unknown, type: ScalarType | undefine
     `input() cannot pack ${path === '' ? 'its column' : path} as requested.`,
     {
       expected: type === undefined ? 'the path of a field' : 'u8 or u16 for a u32, i8 or i16 for an i32',
-      got: `${String(storage)}${type === undefined ? '' : ` for a ${type}`}`,
+      got: `${String(storage)}${type === undefined ? '' : ` for ${withArticle(type)}`}`,
     },
   );
 }

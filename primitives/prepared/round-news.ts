@@ -146,7 +146,9 @@ function requireState(name: string, { storages, capacity }: TableInput, made: re
           `${storage} of at most ${capacityOf(length)} rows${from === 'result' ? '' : ' in a column that it was given'}`,
       )
       .join(', '),
-    remedy: 'Prepare the step for the capacity of its result, and do not return tables that do not change.',
+    remedy: made.every(({ from }) => from === 'result')
+      ? 'Prepare the step for the capacity of its result.'
+      : `Leave ${name} out if it does not change. If it becomes another table, return a copy of that table: context.materialize(map(same, { x: other })) with the functor same = fn({ x: TYPE }, TYPE, ({ x }) => x).`,
   });
 }
 

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import * as q from '../../../primitives/index.ts';
+import { openReference } from '../../support/reference-context.ts';
+
+const { array, fn, input, u32 } = q;
+
+/** Slips of a functor's body that JavaScript allows. Each is refused with a remedy. */
+const slips: {
+  readonly [name: string]: readonly [code: string, remedy: string, body: (x: q.U32, t: never) => unknown];
+} = {
+  'If of two values': ['functor/argument', 'select(', (x) => q.If(x.eq(1), u32(1) as never, u32(2) as never)],
+  'If of two bodies': ['functor/argument', '.Else(', (x) => q.If(x.eq(1), () => {}, (() => {}) as never)],
+  'Var of a number': ['functor/argument', 'u32(0)', () => q.Var(0 as never)],
+  'an index from the end': ['functor/index', 'length().sub(1)', (_, t: q.ArrayValue<'u32'>) => t.at(-1)],
+  'an operator of JavaScript': ['functor/javascript-operator', '.lt(', (x) => ((x as never) < 2 ? x : u32(1))],
+  'a comparison in ?:': ['functor/unused-condition', 'select(', (x) => (x.eq(2) ? u32(1) : u32(2))],
+};
+
+test.each(Object.entries(slips))('%s is refused with a remedy', (_, [code, remedy, body]) => {
+  const make = (): unknown => fn({ x: u32, t: array(u32) }, u32, ({ x, t }) => body(x, t as never) as q.U32).module;
+  expect(make).toThrow(expect.objectContaining({ code, remedy: expect.stringContaining(remedy) }));
+});
+
+test('a step that swaps its tables is refused, and the remedy swaps them', async () => {
+  const context = openReference();
+  const args = { a: context.column(Uint32Array.of(1, 2)), b: context.column(Uint32Array.of(3, 4)) };
+  const inputs = { a: input(u32, 2), b: input(u32, 2) };
+  const swap = context.prepare(inputs, ({ a, b }) => ({ a: b, b: a }));
+  const refusal = { code: 'iterate/state', remedy: expect.stringContaining('context.materialize(map(same') };
+  await expect(context.iterate(swap, args, { maxRounds: 3 })).rejects.toMatchObject(refusal);
+  const same = fn({ x: u32 }, u32, ({ x }) => x);
+  const copies = context.prepare(inputs, ({ a, b }) =>
+    context.materialize({ a: q.map(same, { x: b }), b: q.map(same, { x: a }) }),
+  );
+  for (const maxRounds of [1, 2, 3, 4]) {
+    const { result } = await context.iterate(copies, args, { maxRounds });
+    const [a, b] = [Uint32Array.of(1, 2), Uint32Array.of(3, 4)];
+    expect(await context.read(result)).toEqual(maxRounds % 2 === 0 ? { a, b } : { a: b, b: a });
+  }
+});
