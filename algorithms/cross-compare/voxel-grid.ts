@@ -1,3 +1,4 @@
+import { smallestOf } from '../../primitives/extremes.ts';
 import { aNumber, anArrayOf, aRecord, type Kind, optional } from '../../primitives/kinds.ts';
 
 /** Where the voxels of a volume are in space. */
@@ -32,7 +33,7 @@ export function isSameGrid(a: VoxelGrid, b: VoxelGrid): boolean {
   const [first, second] = hasAffines ? [a.affine, b.affine] : [scaling(a.spacing), scaling(b.spacing)];
   const size = a.size.map((length, axis) => Math.max(length, b.size[axis]!));
   const steps = [...a.spacing, ...b.spacing].filter((step) => step > 0);
-  const allowed = TOLERANCE * Math.min(...steps);
+  const allowed = TOLERANCE * smallestOf(steps);
   for (let row = 0; row < 12; row += 4) {
     // The farthest corner in this coordinate: where differences of the axes add up.
     const along = [0, 1, 2].map((axis) => size[axis]! * (first[row + axis]! - second[row + axis]!));

@@ -33,7 +33,7 @@ export function truthOf(table: DeviceTable, condition: Condition): QuestionPart<
     uploaded.set(own, asked.lists);
     return own;
   } catch (error) {
-    table.context.dispose(...asked.lists);
+    table.context.dispose(asked.lists);
     throw error;
   }
 }
@@ -50,7 +50,7 @@ export function freeLists({ context }: DeviceTable, truth: QuestionPart<Bool> | 
   const lists = truth && uploaded.get(truth);
   if (lists === undefined) return;
   uploaded.delete(truth!);
-  context.dispose(...lists);
+  context.dispose(lists);
 }
 
 function partOf(truth: Truth): QuestionPart<Bool> {

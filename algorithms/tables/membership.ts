@@ -48,7 +48,7 @@ export function memberPart(
   if (all.length === 0) return undefined;
   const words = all instanceof Uint32Array ? [all] : [pairsOf(all).hi, pairsOf(all).lo];
   const list = words.map((each) => table.context.column(each) as Column<'u32'>);
-  table.lists.push(...list);
+  for (const column of list) table.lists.push(column);
   return columnOfMembers(table, integers, isNarrow, list);
 }
 
