@@ -1,4 +1,4 @@
-import type { Metric } from '../algorithms/neighbours/index.ts';
+import type { HostMetric } from '../algorithms/neighbours/exact/ranking.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import {
   BACKEND_SPECS,
@@ -41,7 +41,7 @@ export interface NeighboursOptions extends BackendOptions, MemoryOptions, VoiceO
   /** The table of queries; undefined if the points themselves are the queries. */
   readonly queries: PointsRequest | undefined;
   readonly asked: Asked;
-  readonly metric: Metric;
+  readonly metric: HostMetric;
   /** Whether a point counts as its own neighbour. Only relevant if the points themselves are the queries. */
   readonly withSelf: boolean;
   readonly onBadRecord: 'stop' | 'skip';
@@ -76,7 +76,7 @@ export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
   {
     name: 'metric',
     value: 'NAME',
-    help: 'l2 (default), l1, max, l3 to l64, cosine, or inner (the largest inner product is nearest)',
+    help: 'l2 (default), l1, max, l3 to l64, cosine, inner (the largest inner product is nearest), or sphere (metres)',
   },
   { name: 'with-self', help: 'without --queries, count a point as its own neighbour' },
   {
@@ -144,7 +144,7 @@ function parseQueries(values: OptionValues): PointsRequest | undefined {
 /** Maximum value of `-k`. */
 const MAX_NEAREST: number = 2 ** 20 - 1;
 
-function parseAsked(values: OptionValues, metric: Metric): Asked {
+function parseAsked(values: OptionValues, metric: HostMetric): Asked {
   const [k, radius] = [
     parsed(values, 'nearest', (given) => parseCount(given, '-k')),
     parsed(values, 'radius', parseNumber),
@@ -165,41 +165,17 @@ function parseAsked(values: OptionValues, metric: Metric): Asked {
   return { kind: 'radius', radius: radius! };
 }
 
-const MIN_F32 = 2 ** -126;
-
-/**
- * Throws if a radius is out of range. Metrics such as l2 compare powers of distances, so this power of the radius must
- * be in the range of f32. Only the metric `inner` allows a negative radius.
- */
-function requireRadius(radius: number, metric: Metric): void {
-  if (radius < 0 && metric !== 'inner') {
-    throw new UsageError('usage/out-of-range', `--radius must be at least 0; got ${radius}.`);
-  }
-  const power = powerOf(metric);
-  const compared = Math.abs(Math.fround(radius ** power));
-  if (radius === 0 || (compared >= MIN_F32 && Number.isFinite(compared))) return;
-  const max = 2 ** (Math.log2(MAX_F32) / power);
-  throw new UsageError('usage/out-of-range', `--radius ${radius} is out of the range of f32.`, {
-    expected: `0, or ${(MIN_F32 ** (1 / power)).toPrecision(3)} to ${max.toPrecision(3)} with ${nameOfMetric(metric)}`,
-    got: radius,
-    remedy: power > 1 ? 'Change the unit of the coordinates, or use --metric max or l1.' : undefined,
-  });
+/** Throws if a radius is negative. Only the metric `inner` allows a negative radius. */
+function requireRadius(radius: number, metric: HostMetric): void {
+  if (radius >= 0 || metric === 'inner') return;
+  throw new UsageError('usage/out-of-range', `--radius must be at least 0; got ${radius}.`);
 }
 
-const MAX_F32 = 2 ** 128 - 2 ** 104;
-
-/**
- * The exponent p if the metric compares p-th powers of distances; 1 if the metric compares the distances themselves.
- */
-function powerOf(metric: Metric): number {
-  return metric === 'l2' ? 2 : typeof metric === 'string' ? 1 : metric.lp;
-}
-
-const METRICS = ['l1', 'l2', 'max', 'cosine', 'inner'] as const;
+const METRICS = ['l1', 'l2', 'max', 'cosine', 'inner', 'sphere'] as const;
 const HIGHEST_POWER = 64;
 
 /** Parses the name of a metric: a name in `METRICS`, or `l` with an exponent, such as `l3` for sums of third powers. */
-function parseMetric(given: string, option: string): Metric {
+function parseMetric(given: string, option: string): HostMetric {
   const name = given.toLowerCase();
   const word = METRICS.find((metric) => metric === name);
   if (word !== undefined) return word;
@@ -215,6 +191,6 @@ function parseMetric(given: string, option: string): Metric {
 }
 
 /** The name of a metric on the command line. */
-export function nameOfMetric(metric: Metric): string {
+export function nameOfMetric(metric: HostMetric): string {
   return typeof metric === 'string' ? metric : `l${metric.lp}`;
 }

@@ -6,7 +6,7 @@ import { parseColumns } from './table-text/questions.ts';
 /** The columns of a table that contain the coordinates. */
 export interface CoordinateColumns {
   readonly names: readonly string[];
-  /** Whether the columns are longitude and latitude, according to their names. */
+  /** Whether the columns include a longitude and a latitude, according to their names. */
   readonly areDegrees: boolean;
 }
 
@@ -33,7 +33,7 @@ export function coordinateColumns(table: TableFile, { option, given }: ColumnsOp
     }
     requireNumbers(table, option, name);
   }
-  return { names, areDegrees: isOneOf(DEGREES, names) };
+  return { names, areDegrees: names.some(isLongitude) && names.some(isLatitude) };
 }
 
 /**
@@ -49,6 +49,39 @@ export function requireIdColumn({ file, fields }: TableFile, option: string, nam
     remedy: nearest === undefined ? `It has ${listed(names)}.` : `Did you mean ${nearest}?`,
   });
 }
+
+/**
+ * Throws if the columns of a search on the sphere are not two, or if their names say that the latitude comes first.
+ *
+ * @throws UsageError `usage/sphere`.
+ */
+export function requireDegrees(names: readonly string[], option: ColumnsOption['option']): void {
+  if (names.length !== 2) {
+    throw new UsageError('usage/sphere', '--metric sphere takes a longitude and a latitude.', {
+      expected: '2 columns',
+      got: names.join(', '),
+      remedy: `Name these two with ${option}.`,
+    });
+  }
+  const [first, second] = names as [string, string];
+  if (!isLatitude(first) || !isLongitude(second)) return;
+  throw new UsageError('usage/sphere', '--metric sphere takes the longitude first, then the latitude.', {
+    got: names.join(', '),
+    remedy: `Use ${option} ${second},${first}.`,
+  });
+}
+
+/** The words of a column's name in lower case: `pickup_lon` and `pickupLon` both have the words pickup and lon. */
+function wordsOf(name: string): string[] {
+  return name
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/);
+}
+
+const isLongitude = (name: string): boolean => wordsOf(name).some((word) => /^(lon|lng|long|.*longitude)$/.test(word));
+
+const isLatitude = (name: string): boolean => wordsOf(name).some((word) => /^(lat|.*latitude)$/.test(word));
 
 const PLANE = [['x', 'y']];
 const DEGREES = [

@@ -1,14 +1,15 @@
+import { type Coordinates, partOf } from '../algorithms/neighbours/exact/coordinates.ts';
 import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import { type GraphRun, graph } from '../graph/index.ts';
-import type { Found, NeighbourIndex } from './neighbours-index.ts';
-import { type HostPoints, placedAt } from './neighbours-points.ts';
+import type { Found } from './neighbours-found.ts';
+import type { NeighbourIndex } from './neighbours-index.ts';
+import type { HostPoints } from './neighbours-points.ts';
 import type { PlacedRows } from './neighbours-rows.ts';
 
 /** A batch of consecutive queries. */
 export interface QueryBatch {
   readonly count: number;
-  /** Coordinates of the queries, query after query, relative to the offset of the points. */
-  readonly elements: Float32Array;
+  readonly coordinates: Coordinates;
   /** Row number of each query in its file. */
   readonly rows: Uint32Array;
   /** Names of queries; undefined if queries are named by row numbers. */
@@ -45,7 +46,7 @@ export interface SearchJob {
 export function searchGraph(job: SearchJob): GraphRun<number> {
   const search = async (batch: QueryBatch): Promise<AnsweredBatch> => ({
     batch,
-    found: await job.index.search(batch.elements, batch.own),
+    found: await job.index.search(batch.coordinates, batch.own),
   });
   return graph('neighbours', (g) => {
     const read = g.source('read', ({ signal }: { signal: AbortSignal }) => job.batches(signal));
@@ -86,12 +87,12 @@ export function batchSize(max: number, areKnown: boolean): BatchSize {
  * Iterates over the points as queries. If `excludes` is true, the search does not return a point as its own neighbour.
  */
 export async function* ownBatches(points: HostPoints, size: BatchSize, excludes: boolean): AsyncGenerator<QueryBatch> {
-  const { count, dimensions, elements, rows, names } = points;
+  const { count, coordinates, rows, names } = points;
   for (let from = 0; from < count; ) {
     const to = Math.min(count, from + size.next());
     yield {
       count: to - from,
-      elements: elements.subarray(from * dimensions, to * dimensions),
+      coordinates: partOf(coordinates, from, to),
       rows: rows.subarray(from, to),
       names,
       firstName: from,
@@ -101,20 +102,14 @@ export async function* ownBatches(points: HostPoints, size: BatchSize, excludes:
   }
 }
 
-/** Yields the queries of a file in batches. Subtracts the same `offset` from the queries as from the points. */
-export async function* queryBatches(
-  read: AsyncIterable<PlacedRows>,
-  { dimensions, offset }: HostPoints,
-  size: BatchSize,
-  onRounded: () => void,
-): AsyncGenerator<QueryBatch> {
+/** Yields the queries of a file in batches. */
+export async function* queryBatches(read: AsyncIterable<PlacedRows>, size: BatchSize): AsyncGenerator<QueryBatch> {
   for await (const { count, coordinates, rows, names } of read) {
-    if (coordinates.some((x) => Math.fround(x) !== x)) onRounded();
     for (let from = 0; from < count; ) {
       const to = Math.min(count, from + size.next());
       yield {
         count: to - from,
-        elements: placedAt(coordinates.subarray(from * dimensions, to * dimensions), dimensions, offset),
+        coordinates: partOf(coordinates, from, to),
         rows: rows.subarray(from, to),
         names,
         firstName: from,

@@ -7,7 +7,7 @@ import { NEIGHBOURS_SPECS } from './neighbours-arguments.ts';
 export const NEIGHBOURS_HELP: string = `quadrille neighbours POINTS [--queries FILE] (-k K | --radius R) [options]
 
 Finds the nearest points of every query, or all points within a distance, exactly. It uses a tree for up to three
-coordinates, and compares every query with all points for more coordinates and for the metrics cosine and inner. Without
+coordinates, and compares every query with all points for more coordinates and for the metric inner. Without
 --queries, the points themselves are the queries, and a point is its own neighbour only with --with-self.
 
 POINTS and the file of queries are Parquet, Arrow IPC or CSV, recognised by their content. The points must fit in memory.
@@ -16,13 +16,13 @@ Queries are read, answered and written batch by batch, so there may be more of t
 ${describe(NEIGHBOURS_SPECS)}
 
 Distances:
-  Distances are computed in f32. Every operation is rounded, and the coordinates are taken in the order of --columns. Points at
-  the same distance come in the order of their rows. So all backends write the same bytes.
-  If coordinates have more digits than f32 holds, the median of each column is subtracted first (not for cosine and inner), and
-  a note says so. A radius is rounded to f32 and compared as a power, such as its square for l2; it is refused if f32
-  cannot hold that power.
+  Neighbours have the order of real arithmetic on the given coordinates: f64, and whole numbers of 64 bits. Distances are f64,
+  within one ulp. Points at the same distance come in the order of their rows. --radius R finds the points to which -k gives a
+  distance of at most R. All backends write the same bytes.
   l2 is the Euclidean distance, l1 the sum of |δ|, max the maximum of |δ|, l3 the cube root of the sum of |δ|³, and so on;
-  cosine is 1 − cos, inner the negated inner product. Longitudes and latitudes are treated as coordinates of a plane.
+  cosine is 1 − cos, inner the negated inner product. sphere takes a longitude and a latitude in degrees, in this order, and
+  gives metres along the great circle, on a sphere with the mean radius of the Earth, 6,371,008.8 m; --radius is in metres,
+  too. All other metrics treat longitudes and latitudes as coordinates of a plane, and a note says so.
 
 Output:
   --out    query,rank,id,distance with -k, with ranks from 1; query,id,distance with --radius, nearest first. Rows are in the order
@@ -33,5 +33,5 @@ Output:
 
 Examples:
   quadrille neighbours stations.parquet -k 8 --id name --out nearest.csv --plot distances.svg
-  quadrille neighbours stations.parquet --queries trips.parquet --query-columns start_lon,start_lat --radius 0.01 -o near.arrow
+  quadrille neighbours stations.parquet --metric sphere --radius 500 --queries trips.parquet --query-columns start_lon,start_lat
 `;

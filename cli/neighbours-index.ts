@@ -1,34 +1,24 @@
+import { type Coordinates, countOf, partOf } from '../algorithms/neighbours/exact/coordinates.ts';
+import { deviceFrame } from '../algorithms/neighbours/exact/device-frame.ts';
+import { type HostTree, hostTree } from '../algorithms/neighbours/exact/host-tree.ts';
 import {
-  buildPointTree,
-  type Metric,
-  NO_POINT,
-  nearest,
-  nearestInTree,
-  type Points,
-  withinRadius,
-} from '../algorithms/neighbours/index.ts';
-import { pairsWithin } from '../algorithms/neighbours/pairs-within.ts';
+  type NearestList,
+  nearestList,
+  type WithinList,
+  withinList,
+} from '../algorithms/neighbours/exact/nearest-list.ts';
+import { type HostMetric, type Placed, type Ranking, rankingOf } from '../algorithms/neighbours/exact/ranking.ts';
+import { type Space, spaceOf, type Vectors } from '../algorithms/neighbours/exact/space.ts';
+import { NO_POINT } from '../algorithms/neighbours/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { OutOfMemoryError } from '../primitives/errors.ts';
 import type { Asked } from './neighbours-arguments.ts';
+import { type Candidates, deviceFinder } from './neighbours-finders.ts';
+import { type Found, foundRows, joined, nothing, pauses } from './neighbours-found.ts';
 
-/**
- * The neighbours of a batch of queries. Query i has the rows `offsets[i] … offsets[i + 1] − 1`, in ascending order of
- * distance.
- */
-export interface Found {
-  readonly offsets: Uint32Array;
-  /**
-   * For each row, the number of the neighbour among the points. Points are numbered in the order in which they were
-   * given.
-   */
-  readonly ids: Uint32Array;
-  readonly distances: Float32Array;
-}
-
-/** Points on a device, prepared for searches. */
+/** Points on a device and on the host, prepared for searches. */
 export interface NeighbourIndex {
-  /** Method of the search: with a tree, or by comparing each query with all points. */
+  /** Method of the search for candidates: with a tree, or by comparing each query with all points. */
   readonly way: 'tree' | 'all points';
   /** Recommended maximum number of queries per call. */
   readonly maxQueries: number;
@@ -36,22 +26,21 @@ export interface NeighbourIndex {
    * Finds the neighbours of queries. If `own` is given, the queries are consecutive points, beginning with point number
    * `own`, and a point is not its own neighbour.
    */
-  search(elements: Float32Array, own: number | undefined): Promise<Found>;
+  search(queries: Coordinates, own: number | undefined): Promise<Found>;
 }
 
 /** The points to search among, and which neighbours to find. */
 export interface NeighbourJob {
   readonly asked: Asked;
-  readonly metric: Metric;
-  /** Number of coordinates of a point. */
-  readonly dimensions: number;
-  /** Coordinates of the points, point after point. */
-  readonly elements: Float32Array;
+  readonly metric: HostMetric;
+  readonly points: Coordinates;
 }
 
 const MAX_TREE_DIMENSIONS = 3;
 /** Maximum number of result rows on the device. */
 const MAX_ROWS = 2 ** 20;
+/** Maximum number of rows that the host finds by itself for several queries at once. */
+const MAX_HOST_ROWS = 2 ** 22;
 const MAX_QUERIES = 2 ** 15;
 /**
  * Maximum product of queries, points and coordinates per point in a search without a tree. With this limit, the search
@@ -63,187 +52,185 @@ const MAX_STEPS = 2 ** 34;
  * distances of all pairs in the device's memory.
  */
 const MAX_PAIRS = 2 ** 24;
+/** Candidates beyond the neighbours that are wanted, by whose distance a list shows that it is complete. */
+const MORE = 5;
+/** A radius leads to candidates on the device if errors are at most this share of it. */
+const MAX_ERROR = 1 / 8;
 
-/** Uploads points. Builds a tree over them if they have at most three coordinates and the metric allows it. */
-export function neighbourIndex(
-  context: Context,
-  { asked, metric, dimensions, elements }: NeighbourJob,
-): NeighbourIndex {
-  const count = elements.length / dimensions;
-  const hasTree = dimensions <= MAX_TREE_DIMENSIONS && metric !== 'cosine' && metric !== 'inner';
-  // A tree needs at least two coordinates. Adding a coordinate of 0 to all points and queries changes no distance.
-  const width = hasTree ? Math.max(2, dimensions) : dimensions;
-  const place = (given: Float32Array): Points => ({
-    elements: context.column(widened(given, dimensions, width)),
-    dimensions: width,
-  });
-  const points = place(elements);
-  const finder = hasTree ? treeFinder(context, points, metric) : plainFinder(context, points, metric);
-  const finish = (distance: number): number => rooted(metric, distance);
+/** A batch of queries, with their vectors. */
+interface Batch {
+  readonly queries: number;
+  readonly vectors: Vectors;
+  /** The number of the point that is the first query; undefined if the queries are not points, or find themselves. */
+  readonly own: number | undefined;
+}
 
-  async function search(given: Float32Array, own: number | undefined): Promise<Found> {
-    const queries = given.length / dimensions;
+/**
+ * Prepares points for searches. The device finds candidates in f32. The host ranks them by the exact order of their
+ * distances, and searches a tree in f64 for those queries whose candidates may not be complete.
+ */
+export function neighbourIndex(context: Context, { asked, metric, points }: NeighbourJob): NeighbourIndex {
+  const count = countOf(points);
+  const space = spaceOf(metric, points);
+  const placed = space.place(points);
+  const frame = deviceFrame(space, placed);
+  const { norm, width } = space;
+  const hasTree = width <= MAX_TREE_DIMENSIONS && norm !== 'inner';
+  const finder = deviceFinder(context, { elements: frame.points, dimensions: width, metric: norm }, hasTree);
+  const wanted = asked.kind === 'nearest' ? Math.min(count, asked.k) : 0;
+  const listed = Math.min(count, candidatesFor(metric, space, wanted + 1));
+  const onHost: Placed = { coordinates: points, vectors: placed.vectors };
+  const pause = pauses();
+  let tree: Promise<HostTree> | undefined;
+
+  async function search(given: Coordinates, own: number | undefined): Promise<Found> {
+    const queries = countOf(given);
     if (queries === 0 || count === 0) return nothing(queries);
-    const placed = place(given);
-    try {
-      const found =
-        asked.kind === 'nearest'
-          ? await finder.nearest(placed, Math.min(count, own === undefined ? asked.k : asked.k + 1))
-          : await finder.within(placed, limitOf(metric, asked.radius));
-      return tidied(found, queries, own, asked.kind === 'nearest' ? asked.k : count, finish);
-    } finally {
-      context.dispose(placed);
+    const vectors = space.place(given);
+    const ranking = rankingOf(metric, { coordinates: given, vectors: vectors.vectors }, onHost);
+    const asking: Batch = { queries, vectors, own };
+    return asked.kind === 'nearest' ? nearestOf(asking, ranking) : within(asking, ranking, asked.radius);
+  }
+
+  async function nearestOf(batch: Batch, ranking: Ranking): Promise<Found> {
+    const { queries, vectors, own } = batch;
+    const { elements, errors } = frame.place(vectors);
+    const { ids, distances } = await finder.nearest(
+      elements.map((x) => (Math.abs(x) < Number.POSITIVE_INFINITY ? x : 0)),
+      listed,
+    );
+    const list = nearestList(ranking);
+    const rows = foundRows(queries);
+    const max = Math.min(wanted, count - (own === undefined ? 0 : 1));
+    for (let query = 0; query < queries; query++) {
+      const itself = own === undefined ? NO_POINT : own + query;
+      list.begin(query, max);
+      let last = Number.NEGATIVE_INFINITY;
+      for (let row = query * listed; row < (query + 1) * listed; row++) {
+        if (ids[row] !== itself) list.offer(ids[row]!);
+        last = distances[row]!;
+      }
+      const isComplete =
+        errors[query]! < Number.POSITIVE_INFINITY &&
+        (listed === count || list.limit < leastOf(space, frame.leastNorm(last, errors[query]!)));
+      if (!isComplete) await searchTree(batch, query, list, max, itself);
+      rows.add(query, list.points, list.count, (point) => ranking.distance(query, point));
+      await pause(listed);
     }
+    return rows.end();
+  }
+
+  async function searchTree(batch: Batch, query: number, list: NearestList, max: number, itself: number) {
+    tree ??= hostTree(space, placed, pause);
+    list.begin(query, max);
+    const { vectors, error } = batch.vectors;
+    let steps = 0;
+    (await tree).visit(vectors.subarray(query * width, (query + 1) * width), error, {
+      wants: (least, minPoint) =>
+        least < list.limit ||
+        list.limit === Number.POSITIVE_INFINITY ||
+        (least === list.limit && minPoint < list.points[list.count - 1]!),
+      wantsAll: (point) => point === itself || list.wouldTake(point),
+      point(point) {
+        steps++;
+        if (point !== itself) list.offer(point);
+      },
+    });
+    await pause(steps);
+  }
+
+  async function within(batch: Batch, ranking: Ranking, radius: number): Promise<Found> {
+    const { queries, vectors, own } = batch;
+    const { elements, errors } = frame.place(vectors);
+    const norm = space.normOf(radius);
+    const span = norm + Math.abs(norm) * 2 ** -40;
+    const room = Math.abs(frame.deviceRadius(span, 0)) * MAX_ERROR;
+    const onDevice = Uint32Array.from({ length: queries }, (_, i) => i).filter(
+      (i) => errors[i]! < Number.POSITIVE_INFINITY && (space.norm === 'inner' || errors[i]! <= room),
+    );
+    const error = onDevice.reduce((max, i) => Math.max(max, errors[i]!), 0);
+    const candidates: Candidates | undefined =
+      onDevice.length === 0
+        ? undefined
+        : await finder.within(rowsOf(elements, width, onDevice), frame.deviceRadius(span, error));
+    const list = withinList(ranking, radius);
+    const rows = foundRows(queries);
+    for (let query = 0, next = 0; query < queries; query++) {
+      const itself = own === undefined ? NO_POINT : own + query;
+      list.begin(query);
+      if (onDevice[next] === query) {
+        for (let row = candidates!.offsets[next]!; row < candidates!.offsets[next + 1]!; row++) {
+          if (candidates!.ids[row] !== itself) list.offer(candidates!.ids[row]!);
+        }
+        await pause(candidates!.offsets[next + 1]! - candidates!.offsets[next++]!);
+      } else await collect(batch, query, list, radius, itself);
+      const found = list.sorted();
+      rows.add(query, found, found.length, (point) => ranking.distance(query, point));
+      if (rows.count > MAX_HOST_ROWS && queries > 1) throw new OutOfMemoryError('memory/limit', 'Too many rows.');
+    }
+    return rows.end();
+  }
+
+  async function collect(batch: Batch, query: number, list: WithinList, radius: number, itself: number) {
+    tree ??= hostTree(space, placed, pause);
+    const { vectors, error } = batch.vectors;
+    let steps = 0;
+    (await tree).visit(vectors.subarray(query * width, (query + 1) * width), error, {
+      wants: (least) => least <= radius,
+      wantsAll: () => true,
+      point(point) {
+        steps++;
+        if (point !== itself) list.offer(point);
+      },
+    });
+    await pause(steps);
   }
 
   /**
    * Searches for the neighbours of all queries. If the result does not fit in memory, divides the queries into two
    * halves and searches for each half.
    */
-  async function searchInParts(given: Float32Array, own: number | undefined): Promise<Found> {
+  async function searchInParts(given: Coordinates, own: number | undefined): Promise<Found> {
     try {
       return await search(given, own);
     } catch (error) {
-      const queries = given.length / dimensions;
+      const queries = countOf(given);
       if (!(error instanceof OutOfMemoryError) || queries < 2) throw error;
       const half = queries >> 1;
-      const first = await searchInParts(given.subarray(0, half * dimensions), own);
-      const second = await searchInParts(given.subarray(half * dimensions), own === undefined ? undefined : own + half);
+      const first = await searchInParts(partOf(given, 0, half), own);
+      const second = await searchInParts(partOf(given, half, queries), own === undefined ? undefined : own + half);
       return joined(first, second);
     }
   }
 
-  const rows = asked.kind === 'nearest' ? Math.min(count, asked.k + 1) : 1;
-  const atOnce = hasTree ? MAX_QUERIES : MAX_STEPS / Math.max(1, count * dimensions);
+  const rows = asked.kind === 'nearest' ? listed : 1;
+  const atOnce = hasTree ? MAX_QUERIES : MAX_STEPS / Math.max(1, count * width);
   const pairs = asked.kind === 'radius' && !hasTree ? MAX_PAIRS / Math.max(1, count) : MAX_QUERIES;
   const max = Math.floor(Math.min(MAX_QUERIES, atOnce, pairs, MAX_ROWS / Math.max(1, rows)));
   return { way: hasTree ? 'tree' : 'all points', maxQueries: Math.max(1, max), search: searchInParts };
 }
 
-/**
- * The rows that an algorithm returns. {@link tidied} removes some of the rows, such as rows that stand for a missing
- * neighbour.
- */
-type RawFound = Found;
-
-interface Finder {
-  nearest(queries: Points, k: number): Promise<RawFound>;
-  within(queries: Points, radius: number): Promise<RawFound>;
+/** Number of candidates that a list of k neighbours needs, so that few lists stay incomplete. */
+function candidatesFor(metric: HostMetric, { width, norm }: Space, k: number): number {
+  const power = typeof metric === 'object' ? metric.lp : 2;
+  // The norm by which the device searches is up to this factor from the distance.
+  const factor = norm === 'max' && power > 2 ? width ** (1 / power) : width ** (1 / 2 - 1 / Math.max(2, power));
+  const more = power > 2 ? Math.min(k * factor ** width, 4 * k + 16) : k;
+  return Math.min(Math.ceil(more) + MORE, MAX_LISTED);
 }
 
-function treeFinder(context: Context, points: Points, metric: Metric): Finder {
-  const tree = buildPointTree(context, points);
-  context.dispose(points);
-  return {
-    async nearest(queries, k) {
-      const found = nearestInTree(context, tree, queries, { k, metric });
-      return listsOf(await context.read({ ...found }).finally(() => context.dispose(found)), k);
-    },
-    async within(queries, radius) {
-      const found = await withinRadius(context, tree, queries, { radius, metric, sorted: true });
-      return context.read({ ...found }).finally(() => context.dispose(found));
-    },
-  };
+/** Maximum length of a list that the device finds. */
+const MAX_LISTED = 2 ** 20;
+
+/** The smallest distance of points whose vectors are so far apart, with room for rounding errors. */
+function leastOf(space: Space, norm: number): number {
+  const least = space.leastOf(norm);
+  return least - Math.abs(least) * 2 ** -40;
 }
 
-function plainFinder(context: Context, points: Points, metric: Metric): Finder {
-  return {
-    async nearest(queries, k) {
-      const found = nearest(context, points, queries, { k, metric });
-      return listsOf(await context.read({ ...found }).finally(() => context.dispose(found)), k);
-    },
-    async within(queries, radius) {
-      const found = pairsWithin(context, points, queries, { radius, metric });
-      const { query, id, distance } = await context.read({ ...found }).finally(() => context.dispose(found));
-      return sortedRuns(query, id, distance, (queries.elements.length as number) / queries.dimensions);
-    },
-  };
-}
-
-function listsOf({ ids, distances }: { ids: Uint32Array; distances: Float32Array }, k: number): RawFound {
-  return { offsets: Uint32Array.from({ length: ids.length / k + 1 }, (_, i) => i * k), ids, distances };
-}
-
-/** Groups pairs by query. Within a query, sorts them by distance, then by the number of the point. */
-function sortedRuns(query: Uint32Array, id: Uint32Array, distance: Float32Array, queries: number): RawFound {
-  const offsets = new Uint32Array(queries + 1);
-  for (const each of query) offsets[each + 1]!++;
-  for (let i = 0; i < queries; i++) offsets[i + 1]! += offsets[i]!;
-  const [ids, distances] = [new Uint32Array(id.length), new Float32Array(id.length)];
-  for (let i = 0; i < queries; i++) {
-    const [from, to] = [offsets[i]!, offsets[i + 1]!];
-    const order = Uint32Array.from({ length: to - from }, (_, j) => from + j);
-    order.sort((a, b) => (distance[a]! === distance[b]! ? id[a]! - id[b]! : distance[a]! - distance[b]!));
-    for (const [j, row] of order.entries()) {
-      ids[from + j] = id[row]!;
-      distances[from + j] = distance[row]!;
-    }
-  }
-  return { offsets, ids, distances };
-}
-
-/**
- * Removes rows without a point and rows in which a query is its own neighbour. Keeps at most the first k of the
- * remaining rows of each query. Applies `finish` to the distances of the rows that are kept.
- */
-function tidied(
-  { offsets, ids, distances }: RawFound,
-  queries: number,
-  own: number | undefined,
-  k: number,
-  finish: (distance: number) => number,
-): Found {
-  const tidy = { offsets: new Uint32Array(queries + 1), ids: ids.slice(), distances: distances.slice() };
-  let rows = 0;
-  for (let i = 0; i < queries; i++) {
-    const itself = own === undefined ? NO_POINT : own + i;
-    for (let row = offsets[i]!; row < offsets[i + 1]! && rows - tidy.offsets[i]! < k; row++) {
-      const id = ids[row]!;
-      if (id === NO_POINT || id === itself) continue;
-      tidy.ids[rows] = id;
-      tidy.distances[rows++] = finish(distances[row]!);
-    }
-    tidy.offsets[i + 1] = rows;
-  }
-  return { offsets: tidy.offsets, ids: tidy.ids.subarray(0, rows), distances: tidy.distances.subarray(0, rows) };
-}
-
-function nothing(queries: number): Found {
-  return { offsets: new Uint32Array(queries + 1), ids: new Uint32Array(), distances: new Float32Array() };
-}
-
-function joined(first: Found, second: Found): Found {
-  const rows = first.ids.length;
-  const ids = new Uint32Array(rows + second.ids.length);
-  const distances = new Float32Array(ids.length);
-  ids.set(first.ids);
-  ids.set(second.ids, rows);
-  distances.set(first.distances);
-  distances.set(second.distances, rows);
-  const offsets = new Uint32Array(first.offsets.length + second.offsets.length - 1);
-  offsets.set(first.offsets);
-  for (const [i, offset] of second.offsets.entries()) offsets[first.offsets.length - 1 + i] = rows + offset;
-  return { offsets, ids, distances };
-}
-
-/** Increases the number of coordinates to `width`, by adding coordinates of 0. */
-function widened(elements: Float32Array, dimensions: number, width: number): Float32Array {
-  if (dimensions === width) return elements;
-  const wide = new Float32Array((elements.length / dimensions) * width);
-  for (let i = 0; i < elements.length; i++) wide[Math.floor(i / dimensions) * width + (i % dimensions)] = elements[i]!;
-  return wide;
-}
-
-/**
- * The radius in the form that the algorithms expect: the p-th power of the radius for metrics `{ lp: p }`, the radius
- * itself for all named metrics, including `l2`.
- */
-function limitOf(metric: Metric, radius: number): number {
-  return Math.fround(typeof metric === 'string' ? radius : radius ** metric.lp);
-}
-
-/** Converts a sum of p-th powers to a distance, by taking the p-th root. Results of other metrics are unchanged. */
-function rooted(metric: Metric, sum: number): number {
-  if (metric === 'l2') return Math.sqrt(sum);
-  return typeof metric === 'string' ? sum : sum ** (1 / metric.lp);
+function rowsOf(elements: Float32Array, width: number, rows: Uint32Array): Float32Array {
+  if (rows.length * width === elements.length) return elements;
+  const chosen = new Float32Array(rows.length * width);
+  for (const [i, row] of rows.entries()) chosen.set(elements.subarray(row * width, (row + 1) * width), i * width);
+  return chosen;
 }

@@ -80,7 +80,7 @@ function fieldsOf({ isRanked, pointField, queryField }: SinkOptions): TableField
     named('query', queryField),
     ...(isRanked ? [{ name: 'rank', type: 'u32', nullable: false } as const] : []),
     named('id', pointField),
-    { name: 'distance', type: 'f32', nullable: false },
+    { name: 'distance', type: 'f64', nullable: false },
   ];
 }
 
@@ -120,7 +120,7 @@ function rowsOf({ batch, found }: AnsweredBatch, { isRanked, pointRows, pointNam
     query: batch.names === undefined ? plain(queries) : gatherRows(batch.names, queries),
     ...(isRanked ? { rank: plain(ranks) } : {}),
     id: pointNames === undefined ? plain(found.ids.map((id) => pointRows[id]!)) : gatherRows(pointNames, found.ids),
-    distance: { type: 'f32', values: found.distances },
+    distance: { type: 'f64', values: found.distances },
   };
   return { rows, columns };
 }

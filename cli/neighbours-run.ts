@@ -1,3 +1,4 @@
+import type { HostMetric } from '../algorithms/neighbours/exact/ranking.ts';
 import type { Note } from '../algorithms/notes.ts';
 import type { TableField, TableFile } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
@@ -9,6 +10,7 @@ import {
   type ColumnsOption,
   type CoordinateColumns,
   coordinateColumns,
+  requireDegrees,
   requireIdColumn,
 } from './neighbours-columns.ts';
 import {
@@ -68,7 +70,7 @@ export async function searchNeighbours<C extends RunContext>(
   await using table = await openPoints(options, options.points, '--columns', parts, signal);
   await using asking = await openQueries(options, table, parts, signal);
   const points = await readPoints(options, table);
-  const { count, dimensions, elements, offset } = points;
+  const { count, coordinates } = points;
   await using context = closing(
     await openContext(options, (backend) => parts.openContext(backend, deviceShare(options.memoryBytes))),
   );
@@ -77,17 +79,14 @@ export async function searchNeighbours<C extends RunContext>(
   try {
     signal.throwIfAborted();
     const index = await parts
-      .neighbourIndex(context.value, { asked, metric, dimensions, elements })
+      .neighbourIndex(context.value, { asked, metric, points: coordinates })
       .catch((error: unknown) => {
         throw explained(error, options);
       });
     const sink = await neighbourSink(sinkOptions(options, table, asking, points, writer));
     const size = batchSize(index.maxQueries, asked.kind === 'nearest');
-    let isRounded = points.areRounded;
     const batches =
-      asking === undefined
-        ? ownBatches(points, size, !options.withSelf)
-        : queryBatches(asking.rows(), points, size, () => (isRounded = true));
+      asking === undefined ? ownBatches(points, size, !options.withSelf) : queryBatches(asking.rows(), size);
     const total = asking === undefined ? count : asking.table.rows;
     /**
      * The last write that was started. After an interruption, the run waits for this write, so that no batch is written
@@ -115,12 +114,12 @@ export async function searchNeighbours<C extends RunContext>(
     await sink.end();
     notes.take([...table.table.notes, ...(asking?.table.notes ?? [])]);
     notes.take(placeNotes(table, asking));
-    notes.take(valueNotes(points, isRounded, table.columns));
+    notes.take(valueNotes(points, metric, table.columns));
     const answered = total !== undefined && figures.queries + (asking?.leftOut.count ?? 0) === total;
     const run: NeighboursRun = {
       points: options.points.path,
       queries: options.queries?.path,
-      ...{ asked, metric, columns: table.columns.names, count, offset },
+      ...{ asked, metric, columns: table.columns.names, count },
       total: total === undefined ? undefined : total - (asking?.leftOut.count ?? 0),
       leftOut: { points: table.leftOut.count, queries: asking?.leftOut.count ?? 0 },
       way: index.way,
@@ -156,7 +155,7 @@ interface OpenPoints extends AsyncDisposable {
 }
 
 async function openPoints<C extends RunContext>(
-  { onBadRecord, csv }: NeighboursOptions,
+  { onBadRecord, csv, metric }: NeighboursOptions,
   { path, columns: given, id }: PointsRequest,
   option: ColumnsOption['option'],
   parts: NeighboursParts<C>,
@@ -165,12 +164,14 @@ async function openPoints<C extends RunContext>(
   const table = await parts.openTable(path, signal, csv);
   try {
     const columns = coordinateColumns(table, { option, given });
+    const isOnSphere = metric === 'sphere';
+    if (isOnSphere) requireDegrees(columns.names, option);
     if (id !== undefined) requireIdColumn(table, option === '--columns' ? '--id' : '--query-id', id);
     const leftOut = { count: 0, first: '' };
     return {
       ...{ table, columns, leftOut },
       idField: table.fields.find(({ name }) => name === id),
-      rows: () => pointRows(table, { columns: columns.names, id, onBadRecord, signal }, leftOut),
+      rows: () => pointRows(table, { columns: columns.names, id, isOnSphere, onBadRecord, signal }, leftOut),
       [Symbol.asyncDispose]: () => table.close(),
     };
   } catch (error) {
@@ -203,12 +204,12 @@ async function openQueries<C extends RunContext>(
   });
 }
 
-async function readPoints({ memoryBytes, metric }: NeighboursOptions, points: OpenPoints): Promise<HostPoints> {
+async function readPoints({ memoryBytes }: NeighboursOptions, points: OpenPoints): Promise<HostPoints> {
   const { table, columns } = points;
   const room = { file: table.file, bytes: memoryBytes / 2 };
   const dimensions = columns.names.length;
   if (table.rows !== undefined) requireRoom(table.rows, dimensions, room);
-  return collectPoints(points.rows(), dimensions, metric, room);
+  return collectPoints(points.rows(), dimensions, room);
 }
 
 function sinkOptions(
@@ -248,24 +249,16 @@ function placeNotes(points: OpenPoints, asking: OpenPoints | undefined): Note[] 
   });
 }
 
-/** Notes on how distances were computed. */
-function valueNotes(
-  { count, offset }: HostPoints,
-  isRounded: boolean,
-  { names, areDegrees }: CoordinateColumns,
-): Note[] {
-  const rounded =
-    offset === undefined
-      ? 'Coordinates with more digits than f32 holds were rounded to f32, and distances are those of the rounded coordinates.'
-      : 'Coordinates have more digits than f32 holds. They were rounded to f32 after subtracting ' +
-        `${offset.map((by, d) => `${by} from ${names[d]}`).join(', ')}.`;
-  const degrees = `${names[0]} and ${names[1]} are treated as coordinates of a plane: distances are in degrees, not lengths on the ground.`;
+/** Notes on what the distances are. */
+function valueNotes({ count }: HostPoints, metric: HostMetric, { names, areDegrees }: CoordinateColumns): Note[] {
+  const degrees =
+    `${names.join(' and ')} are treated as coordinates of a plane: distances are in degrees, not lengths on the ` +
+    'ground. Use --metric sphere for metres.';
   return [
     ...(count === 0
       ? [{ code: 'neighbours/no-points', message: 'There are no points, so there are no neighbours.' }]
       : []),
-    ...(isRounded ? [{ code: 'neighbours/rounded', message: rounded }] : []),
-    ...(areDegrees ? [{ code: 'neighbours/degrees', message: degrees }] : []),
+    ...(areDegrees && metric !== 'sphere' ? [{ code: 'neighbours/degrees', message: degrees }] : []),
   ];
 }
 

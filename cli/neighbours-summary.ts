@@ -1,4 +1,4 @@
-import type { Metric } from '../algorithms/neighbours/index.ts';
+import type { HostMetric } from '../algorithms/neighbours/exact/ranking.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { counted, grouped } from './grouped.ts';
 import type { RunSummary } from './log.ts';
@@ -12,13 +12,12 @@ export interface NeighboursRun {
   /** Path of the table of queries; undefined if the points themselves are the queries. */
   readonly queries: string | undefined;
   readonly asked: Asked;
-  readonly metric: Metric;
+  readonly metric: HostMetric;
   readonly columns: readonly string[];
   /** Number of points. */
   readonly count: number;
   /** Total number of queries; undefined if it is unknown. */
   readonly total: number | undefined;
-  readonly offset: readonly number[] | undefined;
   /** Numbers of rows that were skipped because of invalid coordinates. */
   readonly leftOut: { readonly points: number; readonly queries: number };
   readonly way: 'tree' | 'all points';
@@ -87,7 +86,7 @@ function distanceLines({ metric }: NeighboursRun, { distances }: NeighbourFigure
 }
 
 function fieldsOf(run: NeighboursRun, { queries, alone, rows, distances }: NeighbourFigures): object {
-  const { points, asked, metric, columns, count, total, offset, leftOut, way, backend, partial } = run;
+  const { points, asked, metric, columns, count, total, leftOut, way, backend, partial } = run;
   return {
     file: points,
     queriesFile: run.queries ?? null,
@@ -101,7 +100,6 @@ function fieldsOf(run: NeighboursRun, { queries, alone, rows, distances }: Neigh
     rows,
     queriesWithoutNeighbours: alone,
     leftOut,
-    offset: offset ?? null,
     way,
     backend,
     distances,

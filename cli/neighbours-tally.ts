@@ -1,6 +1,6 @@
 /** Computes statistics of distances. Memory does not grow with the number of distances. */
 export interface DistanceTally {
-  add(distances: Float32Array): void;
+  add(distances: Float64Array): void;
   figures(): DistanceFigures;
 }
 

@@ -9,7 +9,8 @@ import type { NeighboursParts } from '../../cli/neighbours-run.ts';
 import { fieldsOfTable, type TableField, type TableFile } from '../../formats/index.ts';
 import { rebatched } from '../../formats/tables/rebatch.ts';
 import type { Context } from '../../primitives/context.ts';
-import { byDistance, type HostPoints, type Near, rowOf } from '../support/neighbours-by-hand.ts';
+import { exactOrder, isWithin, isWithinUlp } from '../support/exact-neighbours.ts';
+import { type HostPoints, rowOf } from '../support/neighbours-by-hand.ts';
 
 /** Tables in memory, by the path under which the command opens them. */
 export type Tables = Readonly<Record<string, HostTable>>;
@@ -140,36 +141,41 @@ export interface Question {
 export type Row = readonly [query: number, id: number, distance: number];
 
 /**
- * The expected output of the command, computed by comparing every query with every point. Points and queries that are
- * not finite are left out.
+ * The expected rows of the command, computed by comparing every query with every point in real arithmetic. Points and
+ * queries that are not finite are left out.
  */
-export function answerByHand({ points, queries, metric, withSelf, asked }: Question): Row[] {
-  const rows: Row[] = [];
+export function answerByHand({ points, queries, metric, withSelf, asked }: Question): Pairing[] {
+  const found: Pairing[] = [];
+  const places = placesOf(points);
   for (const [query, place] of placesOf(queries ?? points)) {
-    const near = byDistance(metric, points, place)
-      .filter(({ id }) => rowOf(points, id).every(Number.isFinite))
-      .filter(({ id }) => queries !== undefined || withSelf || id !== query);
-    for (const { id, distance } of chosen(near, metric, asked)) rows.push([query, id, rooted(metric, distance)]);
+    const order = exactOrder(metric, [...places.values()].map(numbersOf), numbersOf(place));
+    const near = order
+      .map((i) => [...places.keys()][i]!)
+      .filter((id) => queries !== undefined || withSelf || id !== query)
+      .filter((id) => 'k' in asked || isWithin(metric, numbersOf(place), numbersOf(places.get(id)!), asked.radius));
+    for (const id of 'k' in asked ? near.slice(0, asked.k) : near) found.push([query, id]);
   }
-  return rows;
+  return found;
 }
 
-function placesOf(points: HostPoints): [number, Float32Array][] {
+/** A query and one of its neighbours. */
+export type Pairing = readonly [query: number, id: number];
+
+const numbersOf = (place: Float32Array): number[] => [...place];
+
+function placesOf(points: HostPoints): Map<number, Float32Array> {
   const all = Array.from({ length: points.elements.length / points.dimensions }, (_, i) => rowOf(points, i));
-  return [...all.entries()].filter(([, place]) => place.every(Number.isFinite));
+  return new Map([...all.entries()].filter(([, place]) => place.every(Number.isFinite)));
 }
 
-function chosen(near: readonly Near[], metric: Metric, asked: Question['asked']): readonly Near[] {
-  if ('k' in asked) return near.slice(0, asked.k);
-  const radius = Math.fround(asked.radius);
-  const power = metric === 'l2' ? 2 : typeof metric === 'object' ? metric.lp : 1;
-  const limit = Math.fround((metric === 'l2' ? radius : asked.radius) ** power);
-  return near.filter(({ distance }) => distance <= limit);
-}
-
-function rooted(metric: Metric, sum: number): number {
-  if (metric === 'l2') return Math.fround(Math.sqrt(sum));
-  return typeof metric === 'object' ? Math.fround(sum ** (1 / metric.lp)) : sum;
+/** Whether the distance of a row is the real one, within one ulp where the metric is one of differences. */
+export function isRight({ points, queries, metric }: Question, [query, id, distance]: Row): boolean {
+  const [a, b] = [rowOf(queries ?? points, query), rowOf(points, id)];
+  if (metric !== 'cosine' && metric !== 'inner') return isWithinUlp(metric, numbersOf(a), numbersOf(b), distance);
+  const dot = (x: Float32Array, y: Float32Array): number => x.reduce((sum, each, d) => sum + each * y[d]!, 0);
+  const size = Math.sqrt(dot(a, a)) * Math.sqrt(dot(b, b));
+  if (metric === 'inner') return Math.abs(distance + dot(a, b)) <= 1e-14 * size;
+  return Math.abs(distance - (size === 0 ? 1 : 1 - dot(a, b) / size)) <= 1e-14;
 }
 
 /** Parses the rows of a CSV. Also checks that the ranks of every query are 1, 2 and so on. */
@@ -183,7 +189,7 @@ export function rowsOfCsv(csv: string): Row[] {
     rank = query === last ? rank + 1 : 1;
     last = query;
     if (isRanked && rest.shift() !== rank) throw new Error(`${line} is not of rank ${rank}`);
-    return [query, rest[0]!, Math.fround(rest[1]!)];
+    return [query, rest[0]!, rest[1]!];
   });
 }
 

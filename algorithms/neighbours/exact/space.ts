@@ -1,0 +1,123 @@
+import { type Coordinates, countOf, medianPoint } from './coordinates.ts';
+import { dd, exponentOf, scaled, twoSum } from './double-double.ts';
+import { type HostMetric, powerOf } from './ranking.ts';
+import { EARTH_RADIUS, placeOnSphere } from './sphere.ts';
+
+/** Vectors of points or queries in a {@link Space}. */
+export interface Vectors {
+  readonly vectors: Float64Array;
+  /** Bound of the error of every coordinate. 0 if the vectors are exact. */
+  readonly error: number;
+}
+
+/**
+ * Vectors in f64 whose norm leads to the nearest points: a norm of differences, or the negated inner product. The norm
+ * gives bounds of the distance, not the distance.
+ */
+export interface Space {
+  /** Number of coordinates of a vector. */
+  readonly width: number;
+  readonly norm: 'l1' | 'l2' | 'max' | 'inner';
+  place(coordinates: Coordinates): Vectors;
+  /** The smallest distance that two points can have whose vectors are at least so far apart. */
+  leastOf(norm: number): number;
+  /** How far apart the vectors of two points within a distance can be. */
+  normOf(radius: number): number;
+  /** Whether points with the same vector count as equally far from every query even if vectors have errors. */
+  readonly isFaithful: boolean;
+}
+
+export function spaceOf(metric: HostMetric, points: Coordinates): Space {
+  const width = points.dimensions;
+  if (metric === 'sphere') {
+    return {
+      ...{ width: 3, norm: 'l2', place: placeAll, isFaithful: true },
+      leastOf: (norm) => 2 * EARTH_RADIUS * Math.asin(Math.min(1, norm / 2)),
+      normOf: (radius) => (radius >= Math.PI * EARTH_RADIUS ? 2 : 2 * Math.sin(radius / EARTH_RADIUS / 2)),
+    };
+  }
+  if (metric === 'cosine') {
+    return {
+      ...{ width, norm: 'l2', place: directionsOf, isFaithful: true },
+      leastOf: (norm) => norm ** 2 / 2,
+      normOf: (radius) => Math.sqrt(2 * radius),
+    };
+  }
+  const same = { leastOf: (norm: number) => norm, normOf: (radius: number) => radius };
+  // Products have relative errors only, for which bounds leave room.
+  if (metric === 'inner') return { width, norm: 'inner', place: asTheyAre, isFaithful: false, ...same };
+  const place = differencesFrom(points);
+  const power = powerOf(metric);
+  const all = { width, place, isFaithful: false };
+  if (power === 1) return { ...all, norm: 'l1', ...same };
+  if (power === 2) return { ...all, norm: 'l2', ...same };
+  // (Σ |δ|^p)^(1/p) is at least max |δ|. It is at most the norm of l2, and at least a share of it. The closer one leads.
+  if (power >= 4) return { ...all, norm: 'max', ...same };
+  const share = width ** (1 / power - 1 / 2);
+  return { ...all, norm: 'l2', leastOf: (norm) => norm * share, normOf: (radius) => radius / share };
+}
+
+function asTheyAre({ values, rests }: Coordinates): Vectors {
+  return { vectors: values, error: rests === undefined ? 0 : greatest(values) * 2 ** -53 };
+}
+
+/** The greatest absolute value. */
+export function greatest(values: Float64Array): number {
+  let max = 0;
+  for (const x of values) max = Math.max(max, Math.abs(x));
+  return max;
+}
+
+/**
+ * Coordinates as they are or, if f64 does not hold them, minus those of a median point. What is subtracted changes no
+ * difference, and leaves digits for the rests.
+ */
+function differencesFrom(points: Coordinates): Space['place'] {
+  const { dimensions, rests } = points;
+  if (rests === undefined) return asTheyAre;
+  const axes = Array.from({ length: dimensions }, (_, d) => medianPoint(points, d) * dimensions + d);
+  const [origin, originRests] = [axes.map((i) => points.values[i]!), axes.map((i) => rests[i]!)];
+  return ({ values, rests }) => {
+    const vectors = new Float64Array(values.length);
+    let isExact = true;
+    for (let i = 0; i < vectors.length; i++) {
+      const d = i % dimensions;
+      twoSum(values[i]!, -origin[d]!);
+      const { high, low } = dd;
+      twoSum(low, (rests?.[i] ?? 0) - originRests[d]!);
+      isExact &&= dd.low === 0;
+      twoSum(high, dd.high);
+      isExact &&= dd.low === 0;
+      vectors[i] = dd.high;
+    }
+    return { vectors, error: isExact ? 0 : greatest(vectors) * 2 ** -51 };
+  };
+}
+
+/** Vectors of length 1 in the directions of points. A vector of zeros stays as it is. */
+function directionsOf({ dimensions, values }: Coordinates): Vectors {
+  const vectors = new Float64Array(values.length);
+  for (let first = 0; first < values.length; first += dimensions) {
+    // The quotients are the same for all multiples of a vector, and their squares stay within the range of f64.
+    const max = greatest(values.subarray(first, first + dimensions));
+    if (max === 0) continue;
+    const exponent = exponentOf(max);
+    const divisor = scaled(max, -exponent);
+    let squares = 0;
+    for (let i = first; i < first + dimensions; i++) {
+      vectors[i] = scaled(values[i]!, -exponent) / divisor;
+      squares += vectors[i]! ** 2;
+    }
+    const length = Math.sqrt(squares);
+    for (let i = first; i < first + dimensions; i++) vectors[i]! /= length;
+  }
+  return { vectors, error: (dimensions + 12) * 2 ** -53 };
+}
+
+function placeAll(coordinates: Coordinates): Vectors {
+  const { values } = coordinates;
+  const count = countOf(coordinates);
+  const vectors = new Float64Array(3 * count);
+  for (let i = 0; i < count; i++) placeOnSphere(values[2 * i]!, values[2 * i + 1]!, vectors, 3 * i);
+  return { vectors, error: 2 ** -49 };
+}
