@@ -22,6 +22,10 @@ import { type Kind, where } from '../../primitives/kinds.ts';
  *
  * Every operation is rounded to f32, sums are added from the first dimension to the last, and −0 becomes 0. A distance
  * that is NaN becomes +∞.
+ *
+ * Squares and powers must stay within the range of f32: beyond 3.4e38 they are +∞, and below 1.2e-38 devices may differ.
+ * For `l2`, differences from 1.1e-19 to 1e19 are safe, for `{ lp: 64 }` only those from 0.26 to 3.9. `quadrille
+ * neighbours` has no such limits.
  */
 export type Metric = 'l1' | 'l2' | 'max' | 'cosine' | 'inner' | { readonly lp: number };
 

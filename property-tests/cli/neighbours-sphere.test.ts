@@ -59,7 +59,7 @@ onEveryBackend((opened, { name }) => {
           }
         }
       }),
-      { numRuns: name === 'reference' ? caseCount(100) : costlyCaseCount(8) },
+      { numRuns: name === 'reference' ? caseCount(100) : costlyCaseCount(name === 'workers' ? 8 : 2) },
     );
   });
 });

@@ -13,7 +13,7 @@ function sine(degrees: number): number {
 const cosine = (degrees: number): number => sine(90 - Math.abs(degrees));
 
 /** The longitude from −180 to 180 of the same meridian. */
-export function wrapped(longitude: number): number {
+function wrapped(longitude: number): number {
   const rest = longitude % 360;
   return rest > 180 ? rest - 360 : rest < -180 ? rest + 360 : rest;
 }
