@@ -155,7 +155,7 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
   for (const { name } of masks) {
     notes.push({
       code: 'raster/mask',
-      message: `${name} marks the cells without data: where it is 0, a cell has none; --mask none counts all cells.`,
+      message: `${name} marks the cells without data: where it is 0, a cell has none; --mask none ignores it.`,
     });
   }
   const reader = windowReader({ source, layout, fill, keepBytes, threads: options.threads });

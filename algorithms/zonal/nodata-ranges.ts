@@ -14,7 +14,7 @@ const EPSILON = 2 ** -23;
  * Whether an f32 cell has no data by GDAL's rule: it equals the nodata value, or |a − b| < 2 · (2⁻²³ · |a + b|), where
  * every operation is rounded to f32, and a sum may overflow to infinity.
  */
-export function matchesNodata(cell: number, nodata: number): boolean {
+function matchesNodata(cell: number, nodata: number): boolean {
   if (cell === nodata) return true;
   const tolerance = 2 * Math.fround(EPSILON * Math.abs(Math.fround(cell + nodata)));
   return Math.abs(Math.fround(cell - nodata)) < Math.fround(tolerance);

@@ -257,7 +257,7 @@ describe('quadrille zonal', () => {
       const found = await shop.quadrille([...words, '--assume-crs', 'EPSG:32633', '--stats', '@stats.csv']);
       expect(found.stdout).toBe('zone,lower,upper,count\n0,0,12,7\n0,nodata,,5\n');
       expect(found.stderr).toContain(
-        'note: The mask raster.tif.msk marks the cells without data: where it is 0, a cell has none.\n',
+        'note: The mask raster.tif.msk marks the cells without data: where it is 0, a cell has none; --mask none ignores it.\n',
       );
     } finally {
       await shop.remove();
