@@ -28,20 +28,23 @@ export function missingProperty(property: string, remedy: string, at: FeaturePla
 export function nameText(value: unknown, property: string, at: FeaturePlace): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value === 'bigint') return String(value);
-  if (value === null) {
-    throw new IncompleteRecord(
-      'format/missing-property',
-      `The ${quoteName(property)} of ${describeFeature(at)} is null.`,
-      {
-        remedy: 'Give it a value, or name the polygons by another property.',
-        place: { file: at.file, record: at.index },
-      },
-    );
-  }
+  if (value === null) throw nullName(property, at);
   throw new FormatError('format/bad-name', `The ${quoteName(property)} of ${describeFeature(at)} cannot name it.`, {
     expected: 'a string or a number',
     got: Array.isArray(value) ? 'an array' : 'an object',
     remedy: 'Name the polygons by another property.',
     place: { file: at.file, record: at.index },
   });
+}
+
+/** The error for a record whose name is null. Such records are left out. */
+export function nullName(property: string, at: FeaturePlace): IncompleteRecord {
+  return new IncompleteRecord(
+    'format/missing-property',
+    `The ${quoteName(property)} of ${describeFeature(at)} is null.`,
+    {
+      remedy: 'Give it a value, or name the polygons by another property.',
+      place: { file: at.file, record: at.index },
+    },
+  );
 }

@@ -1,7 +1,9 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError, GeometryError } from '../../primitives/errors.ts';
-import { isJsonObject, type JsonObject, shallowText } from '../feature.ts';
+import { isJsonObject, type JsonObject, nullRecord, shallowText, withoutGeometry } from '../feature.ts';
 import { isGeoJson } from '../geojson.ts';
+import { type LeftOut, leaveOut, withFirstErrors } from '../left-out.ts';
+import { nullName } from '../record-name.ts';
 import { foreignJson } from './foreign-json.ts';
 import { parseJsonBytes } from './json-bytes.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
@@ -27,18 +29,35 @@ import {
  * by its property `id`, else by its index in the file. An `id` that is a class name, as old versions of QuPath write
  * (`PathDetectionObject`), is ignored.
  *
+ * Features that are null, or lack their geometry or their name, are left out and noted as
+ * `polygons/incomplete-records`.
+ *
  * @throws FormatError if the text is not GeoJSON, GeometryError if a coordinate is not finite; both name the feature's
  * index.
  */
 export function parseGeoJsonTile(bytes: Uint8Array, { place, idColumn, memoryBytes }: TileParameters): PolygonTile {
   const features = listFeatures(parseJsonBytes(bytes, place, memoryBytes), place);
   const columns = emptyTile(0, { place, memoryBytes });
+  const leftOut: LeftOut = { tally: columns.tally, firstErrors: new Map() };
   for (const [record, feature] of features.entries()) {
-    if (!isJsonObject(feature) || feature.type !== 'Feature') throw malformed('a Feature', feature, place, record);
-    beginPolygonNamed(columns, nameOf(feature, idColumn, place, record));
-    readGeometry(columns, feature.geometry, { file: place, record });
+    try {
+      readFeature(columns, feature, idColumn, { file: place, record });
+    } catch (error) {
+      leaveOut(error, record, 'stop', leftOut);
+    }
   }
-  return finishTile(columns);
+  const tile = finishTile(columns);
+  return { ...tile, notes: withFirstErrors(tile.notes, leftOut) };
+}
+
+function readFeature(columns: TileColumns, feature: unknown, idColumn: string | undefined, at: FeatureAt): void {
+  const { file, record } = at;
+  if (feature === null) throw nullRecord(file, record);
+  if (!isJsonObject(feature) || feature.type !== 'Feature') throw malformed('a Feature', feature, file, record);
+  const { geometry, id } = feature;
+  if (geometry === undefined) throw withoutGeometry({ file, index: record, id });
+  beginPolygonNamed(columns, nameOf(feature, idColumn, file, record));
+  readGeometry(columns, geometry, at);
 }
 
 function listFeatures(root: unknown, file: string): readonly unknown[] {
@@ -62,6 +81,7 @@ function nameOf(feature: JsonObject, idColumn: string | undefined, file: string,
   if (idColumn !== undefined) {
     const name = Object.hasOwn(properties, idColumn) ? nameText(properties[idColumn]) : undefined;
     if (name !== undefined) return name;
+    if (properties[idColumn] === null) throw nullName(idColumn, { file, index: record, id: feature.id });
     throw new FormatError('format/missing-property', `Feature ${record} has no ${quoteName(idColumn)} to name it.`, {
       expected: 'a text or a number',
       got: Object.keys(properties).slice(0, 20).join(', ') || 'no properties',

@@ -1,5 +1,6 @@
 import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
 import { repeatedRows, textAt } from '../../algorithms/text-column.ts';
+import { LEFT_OUT_SENTENCES } from '../left-out.ts';
 import { overMemory } from '../memory.ts';
 import { ringsThat } from '../polygon-notes.ts';
 import { resizedBytes, resizedFloats } from '../resized.ts';
@@ -311,6 +312,7 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
     `${n === 1 ? '1 geometry is not a polygon and was' : `${n} geometries are not polygons and were`} left out, of`,
   'polygons/crowd': (n) => `${n === 1 ? '1 polygon is a crowd' : `${n} polygons are crowds`}, each taken as one object`,
   'polygons/duplicate-ids': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} the id of an earlier polygon`,
+  ...LEFT_OUT_SENTENCES,
 };
 
 function resizedWords(column: Uint32Array, size: number): Uint32Array {

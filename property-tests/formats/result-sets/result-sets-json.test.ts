@@ -44,6 +44,45 @@ describe('GeoJSON of a tile', () => {
     );
   });
 
+  const incomplete = fc.constantFrom(
+    null,
+    { type: 'Feature', properties: { name: 'x' } },
+    feature(polygon, { properties: { name: null } }),
+  );
+  test.prop([fc.array(fc.oneof(incomplete, fc.constant('complete' as const))), fc.boolean()])(
+    'is read without its incomplete features, which are noted',
+    (list, bare) => {
+      const features = list.map((kind, index) =>
+        kind === 'complete' ? feature(polygon, { properties: { name: `n${index}` } }) : kind,
+      );
+      const tile = read('geojson', JSON.stringify(bare ? features : { type: 'FeatureCollection', features }), {
+        idColumn: 'name',
+      });
+      const left = list.flatMap((kind, index) => (kind === 'complete' ? [] : [index]));
+      expect(written(tile).map(({ id }) => id)).toEqual(
+        list.flatMap((kind, index) => (kind === 'complete' ? [`n${index}`] : [])),
+      );
+      const noted = tile.notes.find(({ code }) => code === 'polygons/incomplete-records');
+      expect([noted?.count ?? 0, noted?.zone]).toEqual([left.length, left.length === 0 ? undefined : String(left[0])]);
+    },
+  );
+
+  test('says what its first incomplete feature lacks', () => {
+    const text = JSON.stringify([feature(polygon), { type: 'Feature' }, null, feature(polygon)]);
+    const tile = read('geojson', text);
+    expect(written(tile).map(({ id }) => id)).toEqual(['0', '3']);
+    expect(tile.notes).toEqual([
+      {
+        code: 'polygons/incomplete-records',
+        message:
+          '2 records are null or lack their geometry or their name, and were left out: "1", "2". ' +
+          'tile, record 1: There is no "geometry" in feature 1.',
+        zone: '1',
+        count: 2,
+      },
+    ]);
+  });
+
   test('skips and notes geometries that are not polygons, and notes oddities', () => {
     const point = { type: 'Point', coordinates: [0, 0] };
     const features = [
