@@ -75,7 +75,7 @@ function maxRows(kind: 'points' | 'windows', { nodes }: MaqFile['tree']): number
 }
 
 async function rowQueries(
-  { queries, reading, tree }: QueryOptions,
+  { queries, reading, tree, csv }: QueryOptions,
   kind: 'points' | 'windows',
   { domain, tree: built, sets }: MaqFile,
   readers: QueryReaders,
@@ -90,6 +90,7 @@ async function rowQueries(
   const rows = await readers.openRows(queries, {
     numbers: kind === 'points' ? POINT_COLUMNS : WINDOW_COLUMNS,
     id: reading.id,
+    ...csv,
     batchRows: () => size,
     faultOf: skipping?.faultOf ?? faultOf,
     onBadRow: skipping?.onBadRow,

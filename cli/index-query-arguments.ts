@@ -13,6 +13,7 @@ import { type OptionSpec, type OptionValues, parsed, readCommand, text } from '.
 import { TABLE_FORMATS, type TableFormat } from './compare-arguments.ts';
 import { parseReading, READING_SPECS } from './index-arguments.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
+import { CSV_SPECS, type CsvReading, parseCsvReading } from './table-files.ts';
 import { checkEnding, checkNoStdin, formatOfName, parseFromZero } from './values.ts';
 
 /** The kinds of queries. */
@@ -28,6 +29,8 @@ export interface QueryOptions extends BackendOptions, MemoryOptions, VoiceOption
    * are used.
    */
   readonly reading: PolygonLayerOptions;
+  /** How to read points and windows. */
+  readonly csv: CsvReading;
   /** The fill rule of query polygons. */
   readonly fill: FillRule;
   /** Path of the output, or `-` for stdout. */
@@ -79,6 +82,7 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
       ? { ...spec, help: "the property or column that names queries (default: the feature's id, or the column id)" }
       : spec,
   ),
+  ...CSV_SPECS,
   ...BACKEND_SPECS,
   MEMORY_SPEC,
   ...VOICE_SPECS,
@@ -92,6 +96,8 @@ const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] 
   ['input-format', ['polygons']],
   ['assume-crs', ['polygons']],
   ['fill', ['polygons']],
+  ['no-header', ['points', 'windows']],
+  ['decimal', ['points', 'windows']],
 ];
 
 /**
@@ -118,6 +124,7 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
     kind,
     queries: text(values, kind)!,
     reading: parseReading(values),
+    csv: parseCsvReading(values),
     fill: parseFill(values),
     out,
     format: format ?? 'csv',

@@ -38,7 +38,10 @@ export type CsvReading = Pick<TableOptions, 'header' | 'decimal'>;
 
 /** Options of commands that read CSV. */
 export const CSV_SPECS: readonly OptionSpec[] = [
-  { name: 'no-header', help: 'CSV: the first line is a row; columns are called column1, column2, …' },
+  {
+    name: 'no-header',
+    help: 'CSV: the first line is a row, and columns have no names (in tables: column1, column2, …)',
+  },
   {
     name: 'decimal',
     value: '.|,',

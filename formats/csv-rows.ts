@@ -1,6 +1,7 @@
 import { quoteName } from '../algorithms/notes.ts';
 import { FormatError, type QuadrilleError } from '../primitives/errors.ts';
 import { largestOf } from '../primitives/extremes.ts';
+import { separatorLine } from './csv-separator.ts';
 import { fileInput, type LayerInput } from './polygon-layers/layer-input.ts';
 
 /** Selects the columns to read from a CSV file, and the handling of unreadable rows. */
@@ -9,6 +10,10 @@ export interface CsvRowsOptions {
   readonly numbers: readonly (readonly string[])[];
   /** Name of the column that contains the names of the rows. Default: the column `id`, if there is one. */
   readonly id?: string | undefined;
+  /** Whether the first line has the names of columns. If false, the first columns are the numbers, in their order. */
+  readonly header?: boolean | undefined;
+  /** The decimal separator of numbers. Default: a point. */
+  readonly decimal?: '.' | ',' | undefined;
   /** Checks the numbers of a row. Returns the reason why the numbers are invalid, or undefined if they are valid. */
   readonly faultOf?: ((numbers: readonly number[]) => string | undefined) | undefined;
   /** Returns the maximum number of rows of the next batch. Called before each batch. */
@@ -39,8 +44,8 @@ export interface CsvFile {
 
 /**
  * Opens delimited text (RFC 4180) with a header, to read columns of numbers in batches. Memory is proportional to the
- * size of a batch. The delimiter is the first of tab, semicolon and comma that occurs in the header. Blank lines are
- * skipped. O(bytes).
+ * size of a batch. The delimiter is that of a first line such as `sep=;`, else the first of tab, semicolon and comma that
+ * occurs in the header. Lines end with LF, CR LF or CR. Blank lines are skipped. O(bytes).
  *
  * @throws FormatError if the file is missing. Reading throws errors that contain the number of the line:
  * `csv/missing-column` if the header lacks a required column; `csv/bad-row` if a row has too few fields or an invalid
@@ -74,6 +79,7 @@ interface Columns {
 async function* readRows(input: LayerInput, options: CsvRowsOptions, signal?: AbortSignal): AsyncGenerator<CsvRows> {
   const reading: Reading = { file: input.file, options, line: 1, next: 1 };
   let columns: Columns | undefined;
+  let stated: string | undefined;
   let batch: Batch | undefined;
   let [first, bytesRead] = [0, 0];
   const take = (): CsvRows => {
@@ -87,8 +93,11 @@ async function* readRows(input: LayerInput, options: CsvRowsOptions, signal?: Ab
     for (const { text, line } of records) {
       reading.line = line;
       if (columns === undefined) {
-        columns = columnsOf(text, reading);
-        continue;
+        const separator = stated === undefined ? separatorLine(text.replace(/^\uFEFF/, '')) : undefined;
+        stated = separator?.delimiter ?? stated;
+        if (separator !== undefined) continue;
+        columns = columnsOf(text, reading, stated);
+        if (options.header !== false) continue;
       }
       batch ??= newBatch(columns, options.batchRows());
       readRow(text, columns, batch, reading);
@@ -140,16 +149,19 @@ async function* recordsIn(
 }
 
 /**
- * Position after the last newline outside quotes, where the last complete record ends. Misplaced quotes are detected
- * later.
+ * Position after the last line end outside quotes, where the last complete record ends. Misplaced quotes are detected
+ * later. A CR at the end of the text does not count, because it may be the first half of CR LF.
  */
 function endOfRecords(text: string): number {
-  if (!text.includes('"')) return text.lastIndexOf('\n') + 1;
+  const length = text.endsWith('\r') ? text.length - 1 : text.length;
+  if (!text.includes('"')) {
+    return Math.max(text.lastIndexOf('\n', length - 1), length === 0 ? -1 : text.lastIndexOf('\r', length - 1)) + 1;
+  }
   let [end, quoted] = [0, false];
-  for (let at = 0; at < text.length; at++) {
+  for (let at = 0; at < length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) quoted = !quoted;
-    else if (code === NEWLINE && !quoted) end = at + 1;
+    else if ((code === NEWLINE || code === RETURN) && !quoted) end = at + 1;
   }
   return end;
 }
@@ -164,9 +176,10 @@ function* splitRecords(text: string, end: number, reading: Reading): Generator<T
   for (let at = 0; at < end; ) {
     const start = reading.next;
     let open = false;
-    let to = at;
-    for (let from = at; ; from = to + 1) {
-      to = nextOf('\n', text, from);
+    let [to, behind] = [at, at];
+    for (let from = at; ; from = behind) {
+      to = lineEnd(text, from);
+      behind = to + (text.startsWith('\r\n', to) ? 2 : 1);
       if (to >= end) {
         reading.line = start;
         throw openQuote(reading);
@@ -175,13 +188,21 @@ function* splitRecords(text: string, end: number, reading: Reading): Generator<T
       for (; quote < to; quote = nextOf('"', text, quote + 1)) open = !open;
       if (!open) break;
     }
-    const record = text.slice(at, text.charCodeAt(to - 1) === RETURN && to > at ? to - 1 : to);
+    const record = text.slice(at, to);
     if (record.trim() !== '') yield { text: record, line: start };
-    at = to + 1;
+    at = behind;
   }
 }
 
 const RETURN = 13;
+
+/** Position of the first line end from a position on; infinity if there is none. */
+function lineEnd(text: string, from: number): number {
+  LINE_END.lastIndex = from;
+  return LINE_END.exec(text)?.index ?? Number.POSITIVE_INFINITY;
+}
+
+const LINE_END = /[\r\n]/g;
 
 /** Position of the next occurrence of a character; infinity if there is none. */
 function nextOf(character: string, text: string, from: number): number {
@@ -189,9 +210,10 @@ function nextOf(character: string, text: string, from: number): number {
   return at === -1 ? Number.POSITIVE_INFINITY : at;
 }
 
-function columnsOf(header: string, reading: Reading): Columns {
+function columnsOf(header: string, reading: Reading, stated: string | undefined): Columns {
   const unquoted = header.replaceAll(/"[^"]*"/g, '');
-  const delimiter = ['\t', ';'].find((each) => unquoted.includes(each)) ?? ',';
+  const delimiter = stated ?? ['\t', ';'].find((each) => unquoted.includes(each)) ?? ',';
+  if (reading.options.header === false) return columnsInOrder(delimiter, reading.options);
   const names = fieldsOf(header.replace(/^\uFEFF/, ''), delimiter).map((name) => name.trim().toLowerCase());
   const { numbers, id } = reading.options;
   const find = (wanted: readonly string[]): number =>
@@ -202,6 +224,10 @@ function columnsOf(header: string, reading: Reading): Columns {
   const idAt = find([id ?? 'id']);
   if (id !== undefined && idAt < 0) throw missingColumn(reading, id, names);
   return { delimiter, numbers: at, id: idAt, min: largestOf(at, idAt) + 1 };
+}
+
+function columnsInOrder(delimiter: string, { numbers }: CsvRowsOptions): Columns {
+  return { delimiter, numbers: numbers.map((_, i) => i), id: -1, min: numbers.length };
 }
 
 function fieldsOf(record: string, delimiter: string): string[] {
@@ -273,19 +299,27 @@ function fillRow(
 ): string | undefined {
   if (fields.length < min) return `it has ${fields.length} of ${min} fields`;
   for (let column = 0; column < numbers.length; column++) {
-    const field = fields[numbers[column]!]!;
+    const given = fields[numbers[column]!]!;
+    const field = options.decimal === ',' ? swapped(given) : given;
     const value = NUMBER.test(field) ? Number(field) : Number.NaN;
-    if (!Number.isFinite(value)) return `${options.numbers[column]![0]} is ${quoteName(field)}, no finite number`;
+    if (!Number.isFinite(value)) return `${options.numbers[column]![0]} is ${quoteName(given)}, no finite number`;
     batch.numbers[column]![batch.count] = value;
   }
   return options.faultOf?.(batch.numbers.map((column) => column[batch.count]!));
+}
+
+/** Exchanges commas and points, so that a number with a decimal comma is one with a point, and the other way round. */
+function swapped(field: string): string {
+  return field.replaceAll(/[.,]/g, (each) => (each === ',' ? '.' : ','));
 }
 
 function missingColumn({ file }: Reading, wanted: string, names: readonly string[]): FormatError {
   return new FormatError('csv/missing-column', `The CSV has no column ${wanted}.`, {
     expected: `a header with ${wanted}`,
     got: names.length === 0 ? 'an empty file' : names.slice(0, 20).map(quoteName).join(', '),
-    remedy: 'Write the names of the columns into the first line.',
+    remedy: names.some((name) => NUMBER.test(name))
+      ? 'Write the names of the columns into the first line, or give --no-header if the columns are in this order.'
+      : 'Write the names of the columns into the first line.',
     place: { file, line: 1 },
   });
 }

@@ -242,6 +242,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
   function columnName(): string {
     const token = peek();
     const isName = token.kind === 'name' || (token.kind === 'word' && !RESERVED.includes(token.text.toLowerCase()));
+    requireQuotes(given, token, columns);
     if (!isName)
       throw wrong(token, token.kind === 'end' ? 'Something is missing at the end.' : 'A value is missing here.');
     take();
@@ -265,6 +266,16 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     columnName,
     wrong,
   };
+}
+
+/** Throws if the text has the name of a column here that must be in double quotes, such as `a.b`, without the quotes. */
+function requireQuotes(given: OptionText, { kind, text, at }: Token, columns: readonly string[]): void {
+  if (kind === 'name') return;
+  const whole = columns.find((name) => quotedName(name) !== name && given.text.startsWith(name, at));
+  const isShorter = whole === undefined || (columns.includes(text) && whole[text.length] !== '.');
+  if (isShorter || RESERVED.includes(text.toLowerCase())) return;
+  const remedy = `Names that are not plain words stand in double quotes: ${quotedName(whole)}.`;
+  throw textError(given, at, `The column "${whole}" needs quotes.`, { code: 'usage/unknown-column', remedy });
 }
 
 const SHOWN_COLUMNS = 12;

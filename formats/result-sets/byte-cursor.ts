@@ -176,7 +176,9 @@ export function malformedText(
 export function placeIn(bytes: Uint8Array, at: number, file: string): { file: string; line: number; column: number } {
   let line = 1;
   let start = 0;
-  for (let next = bytes.indexOf(char.newline); next !== -1 && next < at; next = bytes.indexOf(char.newline, start)) {
+  for (let next = 0; next < at; next++) {
+    const isEnd = bytes[next] === char.newline || (bytes[next] === char.return && bytes[next + 1] !== char.newline);
+    if (!isEnd) continue;
     line++;
     start = next + 1;
   }

@@ -1,6 +1,7 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
-import { type ByteCursor, char, malformedText, placeIn, startOf, textBetween } from './byte-cursor.ts';
+import { SEPARATOR_LINE, separatorLine } from '../csv-separator.ts';
+import { type ByteCursor, char, isLineEnd, malformedText, placeIn, startOf, textBetween } from './byte-cursor.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
 import {
   beginPolygon,
@@ -14,7 +15,8 @@ import { readGeometry, skipSpace } from './wkt.ts';
 
 /**
  * Reads polygons from delimited text (RFC 4180) with a column of well-known text. The delimiter is a tab if one occurs
- * outside quotes in the first record, else a semicolon if one occurs, else a comma.
+ * outside quotes in the first record, else a semicolon if one occurs, else a comma; a first line such as `sep=;` states
+ * another. Lines end with LF, CR LF or CR.
  *
  * The first record is a header if none of its fields is a geometry. (Exception: a record with a number as id and an
  * empty geometry is data.)
@@ -68,13 +70,16 @@ interface CsvReading {
 
 function startTable(bytes: Uint8Array, file: string): CsvReading {
   const cursor = startOf(bytes);
-  return { cursor, file, delimiter: findDelimiter(cursor), fields: [], start: 0 };
+  const stated = separatorLine(textBetween(bytes, cursor.at, cursor.at + SEPARATOR_LINE));
+  cursor.at += stated?.length ?? 0;
+  const delimiter = stated?.delimiter.charCodeAt(0) ?? findDelimiter(cursor);
+  return { cursor, file, delimiter, fields: [], start: 0 };
 }
 
 function findDelimiter({ bytes, at, end }: ByteCursor): number {
   const found = new Set<number>();
   let quoted = false;
-  for (let next = at; next < end && (quoted || bytes[next] !== char.newline); next++) {
+  for (let next = at; next < end && (quoted || !isLineEnd(bytes[next]!)); next++) {
     if (bytes[next] === char.quote) quoted = !quoted;
     else if (!quoted) found.add(bytes[next]!);
   }
@@ -104,9 +109,8 @@ function readFields({ cursor, delimiter, file }: CsvReading): Field[] {
       cursor.at++;
       continue;
     }
-    if (byte === char.return) cursor.at++;
-    if (cursor.at < end && bytes[cursor.at] !== char.newline) throw malformed(cursor, file, 'a delimiter or a newline');
-    cursor.at++;
+    if (!isLineEnd(byte)) throw malformed(cursor, file, 'a delimiter or a newline');
+    cursor.at += byte === char.return && bytes[cursor.at + 1] === char.newline ? 2 : 1;
     return fields;
   }
 }
@@ -130,10 +134,9 @@ function readQuoted(cursor: ByteCursor, file: string): Field {
 function readPlain(cursor: ByteCursor, delimiter: number): Field {
   const { bytes, end, at: from } = cursor;
   let at = from;
-  while (at < end && bytes[at] !== delimiter && bytes[at] !== char.newline) at++;
-  const to = at > from && bytes[at - 1] === char.return && (at === end || bytes[at] === char.newline) ? at - 1 : at;
-  cursor.at = to;
-  return { from, to, doubled: false };
+  while (at < end && bytes[at] !== delimiter && !isLineEnd(bytes[at]!)) at++;
+  cursor.at = at;
+  return { from, to: at, doubled: false };
 }
 
 function textOf({ cursor: { bytes } }: CsvReading, { from, to, doubled }: Field): string {

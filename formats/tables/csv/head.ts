@@ -1,5 +1,6 @@
 import type { Note } from '../../../algorithms/notes.ts';
 import { FormatError } from '../../../primitives/errors.ts';
+import { SEPARATOR_LINE, separatorLine } from '../../csv-separator.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import { checkNames } from '../table-errors.ts';
 import type { TableOptions } from '../table-file.ts';
@@ -34,11 +35,12 @@ export async function readHead(input: LayerInput, options: TableOptions): Promis
   const { delimiter, decimal = '.', header, signal } = options;
   for await (const block of blocksOf(input, signal)) {
     const { bytes } = block;
-    const stated = separatorLine(bytes, startOf(bytes, file));
-    const { at: start, lines } = skipEmptyLines(bytes, stated.at);
-    const line = stated.lines + lines + 1;
+    const mark = startOf(bytes, file);
+    const stated = separatorLine(bytes.toString('latin1', mark, mark + SEPARATOR_LINE));
+    const { at: start, lines } = skipEmptyLines(bytes, mark + (stated?.length ?? 0));
+    const line = lines + (stated === undefined ? 1 : 2);
     const first = bytes.subarray(start, firstLineEnd(bytes, start));
-    const chosen = delimiter?.charCodeAt(0) ?? stated.delimiter ?? likelyDelimiter(first, decimal);
+    const chosen = (delimiter ?? stated?.delimiter)?.charCodeAt(0) ?? likelyDelimiter(first, decimal);
     const reading: Reading = { file, delimiter: chosen, columns: undefined, line };
     const { fields } = scanRows(bytes, start, block.last, reading, 1);
     if (fields.rows === 0) {
@@ -98,20 +100,6 @@ function startOf(bytes: Buffer, file: string): number {
     });
   }
   return 0;
-}
-
-/**
- * Reads a first line such as `sep=;`, by which spreadsheets state the delimiter. Without such a line, the position is
- * returned unchanged.
- */
-export function separatorLine(
-  bytes: Buffer,
-  start: number,
-): { readonly at: number; readonly lines: number; readonly delimiter: number | undefined } {
-  const text = bytes.toString('latin1', start, start + 10);
-  const [line, , delimiter] = /^("?)sep=([\t -~])\1(?:\r\n|\r|\n)/i.exec(text) ?? [];
-  if (line === undefined) return { at: start, lines: 0, delimiter: undefined };
-  return { at: start + line.length, lines: 1, delimiter: delimiter!.charCodeAt(0) };
 }
 
 const DELIMITERS = [',', ';', '\t', '|'];

@@ -88,7 +88,7 @@ describe('boundaries text', () => {
     ['\n\na 0,0 1,0 1e999,0', 'geometry/not-finite', 3, 11],
     ['a 0,0 1,0\n# b\nb 0,0 1 0', 'format/malformed-text', 3, 8],
     ['1,2,3 4,5', 'format/malformed-text', 1, 4],
-    ['a 0,0 1,0 1,1\rb 0,0', 'format/malformed-text', 1, 15],
+    ['a 0,0 1,0 1,1\rb 0,0', 'format/malformed-text', 2, 1],
     ['a 0,0 nan,0', 'geometry/not-finite', 1, 7],
     ['a 12345678901234567890,1 123456789012,2,3 0,0', 'format/malformed-text', 1, 40],
   ])('%j is an error at its line and column', (text, code, line, column) => {
