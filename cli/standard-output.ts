@@ -1,4 +1,5 @@
 import { fstatSync, readFileSync, statSync } from 'node:fs';
+import { escapeControls } from '../formats/escape-controls.ts';
 import type { FileChunks } from '../formats/text-chunks.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
 
@@ -47,12 +48,12 @@ function writeChunk(
 }
 
 /**
- * Replaces control characters except line feeds and tabs by escapes such as `\x1b`, if the chunk is text for a terminal.
+ * Replaces control characters except line feeds and tabs by escapes such as `\u001b`, if the chunk is text for a terminal.
  * Otherwise a cell or a name in a file could change the terminal's state.
  */
 function shown(stdout: NodeJS.WritableStream, chunk: string | Uint8Array): string | Uint8Array {
   if (typeof chunk !== 'string' || (stdout as { readonly isTTY?: boolean }).isTTY !== true) return chunk;
-  return chunk.replaceAll(/[^\P{Cc}\n\t]/gu, (each) => `\\x${each.codePointAt(0)!.toString(16).padStart(2, '0')}`);
+  return chunk.replaceAll(/[^\P{Cc}\n\t]+/gu, escapeControls);
 }
 
 const ACCESS = 0o3;

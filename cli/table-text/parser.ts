@@ -62,7 +62,7 @@ const COMPARISONS: { readonly [sign: string]: ComparisonOperator } = {
 const DEEPEST = 200;
 
 export function parserOf(given: OptionText, columns: readonly string[]): Parser {
-  const tokens = tokensOf(given);
+  const tokens = tokensOf(given, columns);
   let [next, depth] = [0, 0];
   const peek = (): Token => tokens[next]!;
   const take = (): Token => tokens[next < tokens.length - 1 ? next++ : next]!;
@@ -268,12 +268,12 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
   };
 }
 
-/** Throws if the text has the name of a column here that must be in double quotes, such as `a.b`, without the quotes. */
+/** Throws if the text has the name of a column here that must be in double quotes, such as `a b`, without the quotes. */
 function requireQuotes(given: OptionText, { kind, text, at }: Token, columns: readonly string[]): void {
   if (kind === 'name') return;
   const whole = columns.find((name) => quotedName(name) !== name && given.text.startsWith(name, at));
-  const isShorter = whole === undefined || (columns.includes(text) && whole[text.length] !== '.');
-  if (isShorter || RESERVED.includes(text.toLowerCase())) return;
+  if (whole === undefined || (kind === 'word' && (columns.includes(text) || RESERVED.includes(text.toLowerCase()))))
+    return;
   const remedy = `Names that are not plain words stand in double quotes: ${quotedName(whole)}.`;
   throw textError(given, at, `The column "${whole}" needs quotes.`, { code: 'usage/unknown-column', remedy });
 }

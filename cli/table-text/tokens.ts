@@ -26,13 +26,13 @@ const PATTERNS: readonly (readonly [kind: Token['kind'], pattern: RegExp])[] = [
  *
  * @throws UsageError `usage/expression`.
  */
-export function tokensOf(given: OptionText): Token[] {
+export function tokensOf(given: OptionText, columns: readonly string[] = []): Token[] {
   const { text } = given;
   const tokens: Token[] = [];
   for (let at = 0; ; ) {
     at += /^\s*/.exec(text.slice(at))![0].length;
     if (at === text.length) break;
-    const token = tokenAt(given, at);
+    const token = tokenAt(given, at, columns);
     tokens.push(token);
     at = token.end;
   }
@@ -42,7 +42,7 @@ export function tokensOf(given: OptionText): Token[] {
 /** The signs that other languages use for logical operators, with the keywords that an error suggests instead. */
 const WORDS_FOR: { readonly [sign: string]: string } = { '&': 'and', '|': 'or', '!': 'not' };
 
-function tokenAt(given: OptionText, at: number): Token {
+function tokenAt(given: OptionText, at: number, columns: readonly string[]): Token {
   const { text } = given;
   for (const [kind, pattern] of PATTERNS) {
     pattern.lastIndex = at;
@@ -60,8 +60,18 @@ function tokenAt(given: OptionText, at: number): Token {
     throw textError(given, at, 'Columns cannot be divided, only added, subtracted and multiplied.');
   const word = WORDS_FOR[sign];
   throw textError(given, at, `${sign} has no meaning here.`, {
-    remedy: word === undefined ? undefined : `Write ${word}.`,
+    remedy: word === undefined ? quotesFor(text, at, columns) : `Write ${word}.`,
   });
+}
+
+/** Says how to write the name of a column that stands without double quotes around a sign, such as `a.b`. */
+function quotesFor(text: string, at: number, columns: readonly string[]): string {
+  const isAround = (name: string): boolean => {
+    const start = text.lastIndexOf(name, at);
+    return name !== '' && start >= 0 && start + name.length > at;
+  };
+  const name = columns.find(isAround) ?? 'a name';
+  return `Names that are not plain words stand in double quotes: "${name.replaceAll('"', '""')}".`;
 }
 
 function bare(kind: Token['kind'], found: string): string {

@@ -89,7 +89,7 @@ describe('texts with control characters', () => {
   test('reach a terminal as escapes, and a pipe unchanged', async () => {
     const signal = new AbortController().signal;
     for (const [isTTY, shown] of [
-      [true, 'a\\x1b[31m\\x9b\\x0d\t\n'],
+      [true, 'a\\u001b[31m\\u009b\\u000d\t\n'],
       [undefined, 'a\u001b[31m\u009b\r\t\n'],
     ] as const) {
       const written: string[] = [];
@@ -120,7 +120,13 @@ describe('texts with control characters', () => {
 test('options tell how a CSV is read', async () => {
   const path = await fileOf('1;2,5\n3;4,5\n', '.csv');
   expect(await rowsOf(path, '--no-header', '--decimal', ',')).toBe('column1,column2\n1,2.5\n3,4.5\n');
-  const { log } = await tableAnswer(context, [path, '--columns', '"1"', '--out', newPath('.csv')]);
+  const { log } = await tableAnswer(context, [
+    await fileOf('1;2\n3;4\n'),
+    '--columns',
+    '"1"',
+    '--out',
+    newPath('.csv'),
+  ]);
   expect(log[0]).toMatchObject({ event: 'note', code: 'csv/header-of-numbers' });
 });
 
@@ -130,7 +136,7 @@ test.each([
   ['1', '1,b\n1,2\n', ['--columns', '1']],
 ])('the error for %s without quotes names double quotes', async (name, text, words) => {
   await expect(rowsOf(await fileOf(text, '.csv'), ...words)).rejects.toMatchObject({
-    code: 'usage/unknown-column',
+    code: expect.stringMatching(/^usage/),
     remedy: expect.stringContaining(`double quotes: "${name}"`),
   });
 });
