@@ -1,13 +1,14 @@
 import type { Column } from '../../primitives/columns/column.ts';
 import { bool } from '../../primitives/functors/functor.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
+import { packBits } from '../../primitives/pack-bits.ts';
 import { type Comparison, compareOperands, OPPOSITE } from './comparisons.ts';
 import { tableError } from './errors.ts';
 import type { Condition, Expression, LiteralValue } from './expressions.ts';
 import { constantIn, integersOf, sameInteger } from './integers.ts';
 import { type Asked, memberPart, requireShort } from './membership.ts';
 import { describeOperand, operandOf } from './operands.ts';
-import { bitsPart, combineParts, fixedPart, mapPart, type QuestionPart } from './part.ts';
+import { bitsPart, combineParts, fixedPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { heldPart } from './points.ts';
 import type { DeviceTable } from './table.ts';
 import { validityOf } from './values.ts';
@@ -67,12 +68,16 @@ function plan(table: Asked, condition: Condition, negated: boolean): Truth {
     case 'and':
     case 'or':
       return join(
+        table,
         (condition.kind === 'and') !== negated ? 'and' : 'or',
         condition.of.map((each) => plan(table, each, negated)),
       );
     case 'compare': {
       const operator = negated ? OPPOSITE[condition.operator] : condition.operator;
-      return known(compareOperands(operator, operandOf(table, condition.left), operandOf(table, condition.right)));
+      return known(
+        table,
+        compareOperands(operator, operandOf(table, condition.left), operandOf(table, condition.right)),
+      );
     }
     case 'between': {
       const { of, low, high } = condition;
@@ -98,18 +103,48 @@ function plan(table: Asked, condition: Condition, negated: boolean): Truth {
   }
 }
 
-function join(kind: 'and' | 'or', truths: readonly Truth[]): Truth {
+/**
+ * Maximum number of columns and constants of a part of a condition whose code is one function. Recording and compiling
+ * takes some 0.3 ms per comparison, on the thread of the caller.
+ */
+const MAX_SIZE = 128;
+
+function join(table: Asked, kind: 'and' | 'or', truths: readonly Truth[]): Truth {
   const [decides, neutral] = kind === 'and' ? (['never', 'always'] as const) : (['always', 'never'] as const);
   if (truths.includes(decides)) return decides;
   const parts = truths.filter((each): each is QuestionPart<Bool> => each !== neutral);
-  if (parts.length < 2) return parts[0] ?? neutral;
-  return combineParts(kind, parts, (all) => all.reduce((a, b) => a[kind](b)));
+  let [some, size]: [QuestionPart<Bool>[], number] = [[], 0];
+  for (const part of parts) {
+    const own = part.columns.length + part.bits.length + part.constants.length;
+    if (some.length > 0 && size + own > MAX_SIZE) [some, size] = [[storedPart(table, joined(kind, some))], 1];
+    some.push(part);
+    size += own;
+  }
+  return some.length === 0 ? neutral : joined(kind, some);
+}
+
+function joined(kind: 'and' | 'or', parts: readonly QuestionPart<Bool>[]): QuestionPart<Bool> {
+  return parts.length === 1 ? parts[0]! : combineParts(kind, parts, (all) => all.reduce((a, b) => a[kind](b)));
+}
+
+/** Evaluates a part of a condition for all rows. Parts of long conditions are often alike, and then share their code. */
+function storedPart(table: Asked, part: QuestionPart<Bool>): QuestionPart<Bool> {
+  const { context, rows } = table;
+  const [flags] = viewsOf(
+    context,
+    rows,
+    ['bool'],
+    mapPart('', part, (holds) => [holds]),
+  );
+  const words = packBits(flags as Column<'bool'>, { context });
+  table.lists.push(words);
+  return bitsPart([words]);
 }
 
 /** The rows in which a comparison holds and its operands are not null. */
-function known({ holds, validity }: Comparison): Truth {
+function known(table: Asked, { holds, validity }: Comparison): Truth {
   if (holds === 'unknown' || holds === 'never') return 'never';
-  return join('and', [holds, validWhere(validity)]);
+  return join(table, 'and', [holds, validWhere(validity)]);
 }
 
 function validWhere(validity: readonly (Column<'u32'> | undefined)[]): Truth {
@@ -130,7 +165,7 @@ function planList(table: Asked, of: Expression, values: readonly LiteralValue[],
     const operand = operandOf(table, of);
     if (operand.family !== 'literal') {
       const member = memberPart(table, operand, some) ?? 'never';
-      return known({ holds: negated ? opposite(member) : member, validity: validityOf(operand) });
+      return known(table, { holds: negated ? opposite(member) : member, validity: validityOf(operand) });
     }
   }
   const filled = Array.from({ length: some.length === 0 ? 0 : 2 ** Math.ceil(Math.log2(some.length)) }, (_, i) => i);
@@ -149,7 +184,7 @@ function opposite(truth: QuestionPart<Bool> | 'never'): Truth {
   return truth === 'never' ? 'always' : mapPart('not', truth, (holds) => holds.not());
 }
 
-function planNull(table: DeviceTable, of: Expression, negated: boolean): Truth {
+function planNull(table: Asked, of: Expression, negated: boolean): Truth {
   const operand = operandOf(table, of);
   if (operand.family === 'literal') return (operand.value === null) !== negated ? 'always' : 'never';
   const validity = 'validity' in operand ? operand.validity : [operand.column.validity];
@@ -159,7 +194,7 @@ function planNull(table: DeviceTable, of: Expression, negated: boolean): Truth {
   return combineParts('not', [valid], ([all]) => all!.not());
 }
 
-function planTruth(table: DeviceTable, of: Expression, negated: boolean): Truth {
+function planTruth(table: Asked, of: Expression, negated: boolean): Truth {
   const operand = operandOf(table, of);
   if (operand.family === 'literal') {
     if (operand.value === null) return 'never';
@@ -175,14 +210,14 @@ function planTruth(table: DeviceTable, of: Expression, negated: boolean): Truth 
   const holds = combineParts('truth', [part, constantIn('i32', negated ? 0n : 1n)], ([a, b]) =>
     sameInteger('i32', a!, b!),
   );
-  return known({ holds, validity });
+  return known(table, { holds, validity });
 }
 
 function planHeld(
-  table: DeviceTable,
+  table: Asked,
   { x, y, tree }: Extract<Condition, { readonly kind: 'inPolygons' }>,
   negated: boolean,
 ): Truth {
   const { holds, validity } = heldPart(table, [x, y], tree);
-  return known({ holds: negated ? mapPart('not', holds, (held) => held.not()) : holds, validity });
+  return known(table, { holds: negated ? mapPart('not', holds, (held) => held.not()) : holds, validity });
 }

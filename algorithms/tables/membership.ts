@@ -16,7 +16,7 @@ import type { ValueOperand } from './values.ts';
 /** Maximum number of values in a list. */
 const MAX_LIST = 1_000_000;
 
-/** A table whose rows are tested, and the columns that were uploaded for this: they are freed after the query. */
+/** A table whose rows are tested, and the columns that were made for this: they are freed after the query. */
 export interface Asked extends DeviceTable {
   readonly lists: Column<'u32'>[];
 }
