@@ -3,14 +3,15 @@ import { isGeographicCrs } from '../crs.ts';
 import { type ByteCursor, char, malformedText } from '../result-sets/byte-cursor.ts';
 import { beginPolygonNamed, emptyTile, type TileColumns } from '../result-sets/tile-columns.ts';
 import { readGeometry, skipSpace } from '../result-sets/wkt.ts';
-import { type ByteWindow, needMore } from './byte-window.ts';
 import { skipMark } from './geojson-collection.ts';
 import { appendRing, beginPart, beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import { endRecord, type Reading, readRecord } from './layer-reading.ts';
+import { findRecord } from './wkt-record.ts';
 
 /**
- * Reads a text with one geometry per line in well-known text. The syntax is that of `formats/result-sets/wkt.ts`.
- * Polygons are named by their index among the geometries. Blank lines and lines that begin with `#` are skipped.
+ * Reads a text of geometries in well-known text. Each geometry begins on a new line, and may span several lines. The
+ * syntax is that of `formats/result-sets/wkt.ts`. Polygons are named by their index among the geometries. Blank lines
+ * and lines that begin with `#` are skipped.
  *
  * `SRID=…;` before the first geometry states the coordinate system of all geometries.
  */
@@ -19,14 +20,18 @@ export async function* readWktLines(reading: Reading): AsyncGenerator<void, void
   await skipMark(window);
   let index = 0;
   for (let line = 1; ; line++) {
-    const end = await endOfLine(window);
+    const { end, swallows } = await findRecord(window);
     const bytes = window.bytes.subarray(window.at, end);
     const cursor = { bytes, at: 0, end: bytes.length };
     skipSpace(cursor);
     if (cursor.at < cursor.end && cursor.bytes[cursor.at] !== char.hash) {
       const at = { index, line };
-      readRecord(reading, index, () => readLine(reading, cursor, at));
+      const read = (): void => readGeometryText(reading, cursor, at);
+      // Where the next geometry begins is not known, so reading cannot go on even if bad records are left out.
+      if (swallows) read();
+      else readRecord(reading, index, read);
       index++;
+      line += newlinesIn(bytes);
       if (isFull(reading.columns)) yield;
     }
     window.at = Math.min(end + 1, window.end);
@@ -34,21 +39,19 @@ export async function* readWktLines(reading: Reading): AsyncGenerator<void, void
   }
 }
 
-/** Position of the end of the current line, which is a newline or the end of the stream. Reads more bytes if needed. */
-async function endOfLine(window: ByteWindow): Promise<number> {
-  for (;;) {
-    const newline = window.bytes.indexOf(char.newline, window.at);
-    if (newline !== -1 && newline < window.end) return newline;
-    if (!(await needMore(window))) return window.end;
-  }
+function newlinesIn(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(char.newline); at !== -1; at = bytes.indexOf(char.newline, at + 1)) count++;
+  return count;
 }
 
 interface LineAt {
   readonly index: number;
+  /** Line on which the geometry begins. */
   readonly line: number;
 }
 
-function readLine(reading: Reading, cursor: ByteCursor, { index, line }: LineAt): void {
+function readGeometryText(reading: Reading, cursor: ByteCursor, { index, line }: LineAt): void {
   const { columns, input } = reading;
   const name = String(index);
   const start = cursor.at;
@@ -59,7 +62,7 @@ function readLine(reading: Reading, cursor: ByteCursor, { index, line }: LineAt)
   try {
     takeSrid(reading, cursor, index);
     readGeometry(cursor, tile, input.file);
-    requireLineEnd(cursor, input.file);
+    requireEnd(cursor, input.file);
   } catch (error) {
     throw placedError(error, reading, { index, line });
   }
@@ -90,27 +93,26 @@ function takeSrid(reading: Reading, { bytes, at, end }: ByteCursor, index: numbe
   }
 }
 
-function requireLineEnd(cursor: ByteCursor, file: string): void {
+function requireEnd(cursor: ByteCursor, file: string): void {
   if (cursor.bytes[cursor.at] === char.semicolon) cursor.at++;
   skipSpace(cursor);
   if (cursor.at === cursor.end) return;
-  const remedy = 'Write one geometry per line.';
+  const remedy = 'Begin each geometry on a new line.';
   throw malformedText(cursor, file, 'The line goes on after the geometry.', 'the end of the line', remedy);
 }
 
 /**
- * Adds the file, the line and the record to an error of the parser. The parser reads a single line, so its error only
- * states the column.
+ * Adds the file, the line and the record to an error of the parser, which counts lines from the start of the geometry.
  */
 function placedError(error: unknown, { input }: Reading, { index, line }: LineAt): unknown {
   if (!(error instanceof FormatError || error instanceof GeometryError)) return error;
   const Kind = error instanceof GeometryError ? GeometryError : FormatError;
   const { code, expected, got, remedy, place } = error;
-  return new Kind(code, 'The geometry of the line is not well-known text.', {
+  return new Kind(code, 'The geometry is not well-known text.', {
     expected,
     got,
     remedy,
-    place: { file: input.file, line, column: place?.column, record: index },
+    place: { file: input.file, line: line + (place?.line ?? 1) - 1, column: place?.column, record: index },
     cause: error,
   });
 }

@@ -147,13 +147,19 @@ const KINDS: ReadonlySet<string> = new Set([
   ...OTHER_KINDS.split(' '),
 ]);
 
+/** The kind of geometry that a keyword in upper case names, such as `POLYGON` or `POLYGONZ`; undefined if none. */
+export function kindOfKeyword(word: string): string | undefined {
+  const kind = KINDS.has(word) ? word : word.replace(/(ZM|Z|M)$/, '');
+  return KINDS.has(kind) ? kind : undefined;
+}
+
 /** Reads the keyword of a geometry. Skips `Z`, `M` or `ZM` after the keyword, as in `POLYGONZ` or `POLYGON Z`. */
 function readKeyword(cursor: ByteCursor, file: string): string {
   skipSpace(cursor);
   const start = cursor.at;
   const word = readLetters(cursor);
-  const kind = KINDS.has(word) ? word : word.replace(/(ZM|Z|M)$/, '');
-  if (!KINDS.has(kind)) {
+  const kind = kindOfKeyword(word);
+  if (kind === undefined) {
     cursor.at = start;
     throw malformed(cursor, file, 'POLYGON, MULTIPOLYGON or another kind of geometry');
   }
@@ -280,7 +286,7 @@ function malformed(cursor: ByteCursor, file: string, expected: string): Error {
       file,
       'The geometry is not well-known text.',
       expected,
-      'Write one geometry per line.',
+      'Begin each geometry on a new line.',
     );
   }
   // In a CSV, other fields follow the geometry. The bytes are cut after the geometry, so that the error does not show

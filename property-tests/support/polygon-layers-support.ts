@@ -142,6 +142,26 @@ export function wktOf(written: readonly WrittenFeature[]): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** White space that may stand between the words of well-known text. */
+export const gaps: fc.Arbitrary<readonly string[]> = fc.array(
+  fc.constantFrom('', ' ', '\n', '\r\n', ' \n\t ', '\n\n  \n'),
+  { minLength: 1, maxLength: 12 },
+);
+
+/** A geometry in well-known text, with other white space between its words. After the last gap, the list starts again. */
+export function spacedOut(geometry: string, gaps: readonly string[]): string {
+  const words = geometry.match(/[^\s(),;]+|[(),;]/g)!;
+  const isWord = (text: string): boolean => !/^[(),;]$/.test(text);
+  let next = 0;
+  return words
+    .map((word, at) => {
+      if (at === 0) return word;
+      const gap = gaps[next++ % gaps.length]!;
+      return (gap === '' && isWord(words[at - 1]!) && isWord(word) ? ' ' : gap) + word;
+    })
+    .join('');
+}
+
 /** For each Shapefile shape type, the number of values that a point has besides x and y. */
 const MORE: Readonly<Record<number, number>> = { 5: 0, 15: 2, 25: 1 };
 

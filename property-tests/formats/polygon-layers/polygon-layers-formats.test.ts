@@ -12,11 +12,14 @@ import {
   features,
   featuresOf,
   flatGeobufOf,
+  gaps,
   openRings,
   readBytes,
   readText,
   ringsIn,
   shapefileOf,
+  spacedOut,
+  type WrittenFeature,
   wktOf,
 } from '../../support/polygon-layers-support.ts';
 
@@ -121,6 +124,54 @@ describe('well-known text', () => {
       expect(ringsOf(zones.polygons)).toEqual(openRings(written));
     },
   );
+
+  const geometriesOf = (written: readonly WrittenFeature[], kind: string): string[] =>
+    wktOf(written)
+      .trimEnd()
+      .split('\n')
+      .map((text) => (kind === '' ? text : `${kind} (${text}, POLYGON Z EMPTY)`));
+  const kinds = fc.constantFrom('', 'GEOMETRYCOLLECTION', 'SRID=4326;GEOMETRYCOLLECTION Z');
+
+  test.prop([features, gaps, kinds, fc.constantFrom('\n', ';\n', '\n\n# (x\n'), blockSizes])(
+    'may have any white space within a geometry',
+    async (written, gaps, kind, newline, sizes) => {
+      const text = geometriesOf(written, kind).map((geometry) => spacedOut(geometry, gaps)).join(newline); // biome-ignore format: one line
+      const { zones } = await readText(text, { format: 'wkt' }, sizes);
+      expect(zones.names).toEqual(written.map((_, index) => String(index)));
+      expect(ringsOf(zones.polygons)).toEqual(openRings(written));
+    },
+  );
+
+  test.prop([features, gaps, fc.nat(), fc.nat(), blockSizes])(
+    'names the line of an error, and goes on after a geometry that is cut off',
+    async (written, gaps, which, where, sizes) => {
+      const texts = geometriesOf(written, '').map((geometry) => spacedOut(geometry, gaps));
+      const bad = which % texts.length;
+      const open = texts[bad]!.indexOf('(') + 1;
+      const head = texts.slice(0, bad).map((text) => `${text}\n`).join(''); // biome-ignore format: one line
+      const cut = `${texts[bad]!.slice(0, open + (where % (texts[bad]!.length - open)))} ?`;
+      const text = [...texts.slice(0, bad), cut, ...texts.slice(bad + 1)].join('\n');
+      const lines = (before: string): number => before.split('\n').length;
+      await expect(readText(text, { format: 'wkt' }, sizes)).rejects.toMatchObject({
+        place: { record: bad, line: lines(head + cut) },
+      });
+      const { zones, notes } = await readText(text, { format: 'wkt', onBadRecord: 'skip' }, sizes);
+      expect(zones.names).toEqual(written.map((_, index) => String(index)).filter((name) => name !== String(bad)));
+      expect(ringsOf(zones.polygons)).toEqual(openRings(written.filter((_, index) => index !== bad)));
+      expect(notes).toContainEqual(expect.objectContaining({ code: 'polygons/bad-records', count: 1 }));
+    },
+  );
+
+  test('is refused where a collection over several lines never closes', async () => {
+    const text = `GEOMETRYCOLLECTION(\n${square},\n${square}\n`;
+    expect((await readText(`${square}\n${text.trimEnd()})`)).zones.names).toEqual(['0', '1']);
+    await expect(readText(`${text},`, { onBadRecord: 'skip' })).rejects.toMatchObject({
+      code: 'format/malformed-text',
+      place: { line: 4, record: 0 },
+    });
+    const { zones } = await readText(`${text}${square}`, { onBadRecord: 'skip' });
+    expect(zones.names).toEqual(['1']);
+  });
 
   const square = 'POLYGON((0 0,9 0,9 9,0 0))';
 

@@ -3,6 +3,7 @@ import { repeatedRows, textAt, textColumnOf } from '../../../algorithms/text-col
 import { readNumber } from '../../../formats/result-sets/byte-cursor.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
+import { gaps, spacedOut } from '../../support/polygon-layers-support.ts';
 import {
   noted,
   numberText,
@@ -123,6 +124,23 @@ describe('well-known text', () => {
     expect(written(tile)).toEqual(list.map(({ rings }, index) => ({ id: String(index), rings })));
     expect(noted(tile)['polygons/unclosed-rings']).toBeUndefined();
   });
+
+  test.prop([polygons, gaps, fc.constantFrom('wkt', 'csv')])(
+    'may have any white space within a geometry, also in quotes',
+    (list, gaps, format) => {
+      const geometries = list.map(({ rings }) => {
+        const texts = rings.map((ring) => `(${closed(ring).map(pair(' ')).join(', ')})`);
+        return spacedOut(`SRID=4326;MULTIPOLYGON Z ((${texts.join('), (')}))`, gaps);
+      });
+      const text =
+        format === 'wkt'
+          ? geometries.join('\n')
+          : `id,geom,more\n${list.map(({ id }, row) => `${id},"${geometries[row]}",x\n`).join('')}`;
+      expect(written(read(format, text))).toEqual(
+        list.map(({ id, rings }, row) => ({ id: format === 'csv' ? id : String(row), rings })),
+      );
+    },
+  );
 
   test('skips and notes geometries that are not polygons, and keeps the index of the others', () => {
     const tile = read(
