@@ -223,7 +223,7 @@ function timestampOf({ converted_type: converted, logical_type: logical }: Schem
 }
 
 /** Maximum number of digits after the point of a decimal. Digits before it are limited by the values only. */
-export const MAX_SCALE = 38;
+const MAX_SCALE = 38;
 
 function decimalOf({
   type,
