@@ -79,6 +79,16 @@ export async function needMore(window: ByteWindow): Promise<boolean> {
   return bytesThere(window) > before;
 }
 
+/** Consumes all bytes before a position of the stream, without keeping them. Returns false if the stream ends before. */
+export async function skipTo(window: ByteWindow, offset: number): Promise<boolean> {
+  while (window.base + window.end < offset) {
+    window.at = window.end;
+    if (!(await need(window, 1))) return false;
+  }
+  window.at = offset - window.base;
+  return true;
+}
+
 function append(window: ByteWindow, block: Uint8Array): void {
   const kept = bytesThere(window);
   const length = kept + block.length;

@@ -8,7 +8,7 @@ import { FLATGEOBUF_MAGIC } from './flatgeobuf-header.ts';
 import { RECORD_SEPARATOR } from './geojson-lines.ts';
 import { emptyRecord, scanRecord } from './json-record.ts';
 import type { PolygonLayerFormat } from './polygon-layer.ts';
-import { SHAPEFILE_CODE } from './shapefile.ts';
+import { SHAPEFILE_CODE } from './shapefile-index.ts';
 
 /** Number of bytes at the start of a file that are used to detect the format. */
 export const HEAD_BYTES = 65_536;

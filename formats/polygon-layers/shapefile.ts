@@ -3,18 +3,23 @@ import type { FeaturePlace, FoundGeometries } from '../feature.ts';
 import { nameText } from '../record-name.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { readBinaryRing } from './binary-rings.ts';
-import { type ByteWindow, bytesThere, closeWindow, need, offsetOf, openWindow } from './byte-window.ts';
+import { type ByteWindow, bytesThere, closeWindow, need, offsetOf, openWindow, skipTo } from './byte-window.ts';
 import { type AttributeRecord, type AttributeTable, openAttributes } from './dbase.ts';
 import { beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
 import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
 import { crsOfWkt } from './projection.ts';
 import { partsByDirection } from './ring-nesting.ts';
+import {
+  HEAD_BYTES,
+  openIndex,
+  type RecordIndex,
+  type RecordPlace,
+  SHAPEFILE_CODE,
+  unusableIndex,
+} from './shapefile-index.ts';
 
-/** Magic number of a Shapefile: its first four bytes, big-endian. */
-export const SHAPEFILE_CODE = 9994;
 const VERSION = 1000;
-const HEAD_BYTES = 100;
 const MAX_PRJ_BYTES = 2 ** 20;
 
 const NULL_SHAPE = 0;
@@ -28,7 +33,9 @@ const OTHERS: ReadonlySet<number> = new Set([1, 3, 8, 11, 13, 18, 21, 23, 28, 31
 
 /**
  * Opens a Shapefile (ESRI, Shapefile Technical Description, 1998). Names are read from the `.dbf` file, and the
- * coordinate system from the `.prj` file. Records that the `.dbf` marks as deleted are left out and noted.
+ * coordinate system from the `.prj` file. Records that the `.dbf` marks as deleted are left out and noted. If there is an
+ * `.shx` file, it states where records are: bytes between them are skipped and noted. Otherwise records must follow each
+ * other.
  *
  * The npm package shapefile is used only in tests, for comparison. It is not used here because it silently skips
  * damaged records, and compares every hole with every polygon, which takes 13 s for 16,000 holes.
@@ -51,10 +58,13 @@ async function* readShapes(reading: Reading): AsyncGenerator<void, void, undefin
   if (options.id !== undefined && attributes?.unknownPage !== undefined) {
     reading.columns.tally.add('polygons/unknown-code-page', attributes.unknownPage);
   }
+  const beside = await input.beside('.shx');
+  const index = beside && (await openIndex(beside, signal));
   try {
-    yield* readRecords(reading, attributes);
+    yield* readRecords(reading, attributes, index);
   } finally {
     if (attributes !== undefined) await closeWindow(attributes.window);
+    if (index !== undefined) await closeWindow(index.window);
   }
 }
 
@@ -77,12 +87,20 @@ async function attributesOf(
 async function* readRecords(
   reading: Reading,
   attributes: AttributeTable | undefined,
+  places: RecordIndex | undefined,
 ): AsyncGenerator<void, void, undefined> {
   const { window, input, columns } = reading;
   const end = await readHead(window, input);
-  let index = 0;
-  for (; offsetOf(window) < end; index++) {
+  let [index, number] = [0, 0];
+  for (; ; index++) {
+    const place = await places?.next();
+    if (places === undefined ? offsetOf(window) >= end : place === undefined) break;
+    const gap = place === undefined ? 0 : place.start - offsetOf(window);
+    if (gap !== 0) await skipGap(reading, places!, place!, { index, end });
     const length = await requireRecord(window, input, end, index);
+    const numbered = window.bytes.readUInt32BE(window.at - RECORD_HEAD_BYTES);
+    if (gap !== 0) requireHead({ number: numbered, length }, { number, length: place!.length }, places!, index);
+    number = numbered;
     if (index === attributes?.records) throw unequalCounts(attributes, `more than ${index} shapes`);
     const attribute = await attributes?.next();
     const { buffer, byteOffset } = window.bytes;
@@ -93,7 +111,42 @@ async function* readRecords(
     if (isFull(columns)) yield;
   }
   if (attributes !== undefined && attributes.records !== index) throw unequalCounts(attributes, `${index} shapes`);
+  const unused = end - offsetOf(window);
+  if (unused > 0) columns.tally.add('polygons/unused-bytes', `${unused} bytes at the end`);
   if (end < input.size) columns.tally.add('polygons/trailing-bytes', `${input.size - end} bytes`);
+}
+
+const RECORD_HEAD_BYTES = 8;
+
+/** Skips the bytes before a record that the index places further on. */
+async function skipGap(
+  { window, columns, input }: Reading,
+  { file }: RecordIndex,
+  { start, length }: RecordPlace,
+  { index, end }: { readonly index: number; readonly end: number },
+): Promise<void> {
+  const from = offsetOf(window);
+  const last = end - RECORD_HEAD_BYTES - length;
+  if (start < from || start > last) {
+    throw unusableIndex(file, `a record of ${length} bytes at byte ${from} to ${last}`, `one at byte ${start}`, index);
+  }
+  if (!(await skipTo(window, start))) throw truncated(input.file, offsetOf(window), start, RECORD_HEAD_BYTES);
+  columns.tally.add('polygons/unused-bytes', `${start - from} bytes before record ${index}`);
+}
+
+interface RecordHead {
+  readonly number: number;
+  readonly length: number;
+}
+
+/**
+ * Throws if the header of a record after a gap has not the length that the index states, or no higher number than the
+ * record before. In this case, the index may point into a record. Numbers may be left out, as records are deleted.
+ */
+function requireHead(found: RecordHead, stated: RecordHead, { file }: RecordIndex, index: number): void {
+  if (found.length === stated.length && found.number > stated.number) return;
+  const expected = `the header of a record of ${stated.length} bytes, after number ${stated.number}`;
+  throw unusableIndex(file, expected, `${found.length} bytes, number ${found.number}`, index);
 }
 
 /** Checks and skips the header of the file. Returns the file length stated in the header, in bytes. */
@@ -125,14 +178,15 @@ async function readHead(window: ByteWindow, input: LayerInput): Promise<number> 
 async function requireRecord(window: ByteWindow, input: LayerInput, end: number, index: number): Promise<number> {
   const what = `Record ${index}`;
   const start = offsetOf(window);
-  if (start + 8 > end) throw truncated(input.file, end, start, 8, what);
-  if (bytesThere(window) < 8 && !(await need(window, 8))) throw truncated(input.file, start, start, 8, what);
+  const head = RECORD_HEAD_BYTES;
+  if (start + head > end) throw truncated(input.file, end, start, head, what);
+  if (bytesThere(window) < head && !(await need(window, head))) throw truncated(input.file, start, start, head, what);
   const length = 2 * window.bytes.readUInt32BE(window.at + 4);
-  if (start + 8 + length > end) throw truncated(input.file, end, start, 8 + length, what);
-  if (bytesThere(window) < 8 + length && !(await need(window, 8 + length))) {
-    throw truncated(input.file, start, start, 8 + length, what);
+  if (start + head + length > end) throw truncated(input.file, end, start, head + length, what);
+  if (bytesThere(window) < head + length && !(await need(window, head + length))) {
+    throw truncated(input.file, start, start, head + length, what);
   }
-  window.at += 8;
+  window.at += head;
   return length;
 }
 

@@ -183,6 +183,33 @@ export function shapefileOf(written: readonly Pick<WrittenFeature, 'parts'>[], t
   return bytes;
 }
 
+/**
+ * A Shapefile with unused bytes before its records and at its end, and its `.shx` file. `gaps` has these bytes, one item
+ * more than records; their lengths are even, as positions count words of two bytes.
+ */
+export function withGaps(shp: Uint8Array, gaps: readonly Uint8Array[]): { shp: Uint8Array; shx: Uint8Array } {
+  const view = new DataView(shp.buffer);
+  const [parts, places]: [Uint8Array[], number[]] = [[shp.slice(0, 100)], []];
+  let [from, to] = [100, 100];
+  for (const gap of gaps) {
+    parts.push(gap);
+    to += gap.length;
+    if (from === shp.length) break;
+    const length = 8 + 2 * view.getInt32(from + 4);
+    parts.push(shp.subarray(from, from + length));
+    places.push(to / 2, length / 2 - 4);
+    from += length;
+    to += length;
+  }
+  const shx = new Uint8Array(100 + 4 * places.length);
+  shx.set(parts[0]!);
+  new DataView(parts[0]!.buffer).setInt32(24, to / 2);
+  const index = new DataView(shx.buffer);
+  index.setInt32(24, shx.length / 2);
+  for (const [at, value] of places.entries()) index.setInt32(100 + 4 * at, value);
+  return { shp: Uint8Array.from(Buffer.concat(parts)), shx };
+}
+
 function shapeRecord(parts: Parts, index: number, type: 5 | 15 | 25): Uint8Array {
   const rings = parts.flat();
   const points = rings.flat();

@@ -3,6 +3,8 @@ import { open } from 'shapefile';
 import { describe, expect } from 'vitest';
 import { readPolygonLayer } from '../../../formats/polygon-layers/open-polygon-layer.ts';
 import { crsOfWkt } from '../../../formats/polygon-layers/projection.ts';
+import { QuadrilleError } from '../../../primitives/errors.ts';
+import { caseCount } from '../../cases.ts';
 import { type Ring, ringsOf } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';
 import {
@@ -14,6 +16,7 @@ import {
   readBytes,
   ringsIn,
   shapefileOf,
+  withGaps,
 } from '../../support/polygon-layers-support.ts';
 
 const fixture = (name: string) => join(import.meta.dirname, '..', '..', 'fixtures', 'polygon-layers', name);
@@ -58,6 +61,82 @@ describe('a Shapefile', () => {
       expect(zones.names[index]).toBe(value.properties!.label);
       expect(sorted(rings)).toEqual(value.geometry === null ? [] : sorted(ringsIn(value.geometry)));
     }
+  });
+
+  // Bytes of an old record, or other bytes. Positions of records are even.
+  const gap = fc.oneof(
+    fc.constant(new Uint8Array()),
+    fc.integer({ min: 1, max: 70 }).map((words) => new Uint8Array(2 * words)),
+    fc.uint8Array({ maxLength: 60 }).map((bytes) => Uint8Array.from([...bytes, ...bytes])),
+    features.map((written) => shapefileOf(written).slice(100)),
+  );
+  const gapLists = fc.array(gap, { minLength: 7, maxLength: 7 });
+  const read = (shp: Uint8Array, written: readonly { name: string }[], shx: Uint8Array, sizes?: readonly number[]) => {
+    const dbf = dbaseOf('name', written.map(({ name }) => name)); // biome-ignore format: one line
+    return readBytes(shp, { id: 'name' }, sizes, { '.dbf': dbf, '.shx': shx });
+  };
+
+  test.prop([features, kinds, gapLists, blockSizes])(
+    'may have gaps between records, which its .shx states',
+    async (written, type, list, sizes) => {
+      const gaps = list.slice(0, written.length + 1);
+      const { shp, shx } = withGaps(shapefileOf(written, type), gaps);
+      const { zones, notes } = await read(shp, written, shx, sizes);
+      expect(zones.names).toEqual(written.map(({ name }) => name));
+      expect(ringsOf(zones.polygons)).toEqual(openRings(written));
+      const noted = notes.find(({ code }) => code === 'polygons/unused-bytes');
+      expect(noted?.count ?? 0).toBe(gaps.filter(({ length }) => length > 0).length);
+    },
+  );
+
+  const lie = fc.oneof(
+    fc.tuple(fc.constant('value'), fc.nat(), fc.oneof(fc.nat({ max: 400 }), fc.constantFrom(-1, 2 ** 31 - 1, -(2 ** 31)))),
+    fc.tuple(fc.constantFrom('swap', 'drop', 'repeat', 'cut', 'head'), fc.nat(), fc.nat()),
+  ); // biome-ignore format: one line
+  /** The index with one lie, which may be the truth by chance. */
+  const lying = (shx: Uint8Array, [kind, which, value]: readonly [string, number, number]): Uint8Array => {
+    const places = Array.from({ length: shx.length / 8 - 12.5 }, (_, at) => shx.slice(100 + 8 * at, 108 + 8 * at));
+    const at = which % places.length;
+    if (kind === 'value') new DataView(places[at]!.buffer).setInt32(4 * (Math.abs(value) % 2), value);
+    if (kind === 'swap') [places[0], places[at]] = [places[at]!, places[0]!];
+    if (kind === 'drop') places.splice(at, 1);
+    if (kind === 'repeat') places.splice(at, 0, places[at]!);
+    const lied = Uint8Array.from(Buffer.concat([shx.subarray(0, 100), ...places]));
+    new DataView(lied.buffer).setInt32(24, lied.length / 2);
+    if (kind === 'head') lied[which % 28] = value;
+    return kind === 'cut' ? lied.subarray(0, which % lied.length) : lied;
+  };
+
+  test.prop([features, gapLists, lie], { numRuns: caseCount(300) })(
+    'is refused, or read as written, where its .shx lies',
+    async (written, list, how) => {
+      const gaps = list.slice(0, written.length + 1).map(({ length }) => new Uint8Array(length));
+      const { shp, shx } = withGaps(shapefileOf(written), gaps);
+      const found = await read(shp, written, lying(shx, how)).catch((error) => error);
+      if (found instanceof QuadrilleError) {
+        const codes = ['format/malformed-index', 'format/truncated', 'format/unequal-counts'];
+        expect(codes).toContain(found.code);
+      } else {
+        expect(found.zones.names).toEqual(written.map(({ name }) => name));
+        expect(ringsOf(found.zones.polygons)).toEqual(openRings(written));
+      }
+    },
+  );
+
+  test('is refused where its .shx places records beyond the file, over each other or in another order', async () => {
+    const gap = new Uint8Array(12);
+    const { shp, shx } = withGaps(shapefileOf(three), [gap, gap, gap, gap]);
+    const refused = async (at: number, value: number) => {
+      const lied = Uint8Array.from(shx);
+      new DataView(lied.buffer).setInt32(at, value);
+      return (await readBytes(shp, { onBadRecord: 'skip' }, [9], { '.shx': lied }).catch((error) => error)).place;
+    };
+    const first = new DataView(shx.buffer).getInt32(100);
+    expect(await refused(108, 2 ** 31 - 1)).toEqual({ file: 'layer.shx', record: 1 });
+    expect(await refused(108, first)).toEqual({ file: 'layer.shx', record: 1 });
+    expect(await refused(108, first + 10)).toEqual({ file: 'layer.shx', record: 1 });
+    expect(await refused(116, first)).toEqual({ file: 'layer.shx', record: 2 });
+    expect(await refused(112, 3)).toEqual({ file: 'layer.shx', record: 1 });
   });
 
   const square = [[[0, 0], [9, 0], [9, 9], [0, 0]]] as const; // biome-ignore format: four positions
