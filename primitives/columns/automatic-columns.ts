@@ -14,7 +14,7 @@ import {
 } from './column.ts';
 import type { StoredResults } from './link-views.ts';
 import { extentOf, type Fusion, fuse, linkedProgram } from './program.ts';
-import { memoriesUnder, viewsUnder } from './reachable.ts';
+import { sourcesOf, viewsUnder } from './reachable.ts';
 import { type Cut, type IsStored, isCheap, isCut, planStores } from './storing-plan.ts';
 import { type OnViewReport, reportsOf, type ViewReport } from './view-reports.ts';
 
@@ -234,7 +234,7 @@ export class AutomaticColumns {
   #automaticOf({ view, length, operations }: Storing): Automatic {
     const known = this.#keptOf(view, length);
     if (known !== undefined) return known;
-    const sources = memoriesUnder([view]);
+    const sources = sourcesOf(view, (input) => this.#keptOf(input.view, input.length)?.sources);
     if (typeof length !== 'number') sources.add(length.memory);
     const automatic: Automatic = {
       context: this.#context,

@@ -1,5 +1,5 @@
 import { isPlain, isPromise } from '../given.ts';
-import { Column, Memory, type View } from './column.ts';
+import { Column, Memory, type View, type ViewInput } from './column.ts';
 
 /** All columns inside a value. Records, arrays, maps and sets are searched at any depth. */
 export function columnsIn(value: unknown): Column[] {
@@ -39,6 +39,25 @@ export function memoriesUnder(views: Iterable<View>, since = 0): Set<Memory> {
   const memories = new Set<Memory>();
   for (const view of viewsUnder(views, since)) addMemories(view, memories);
   return memories;
+}
+
+/**
+ * All memory from which a view is computed. `knownOf` gives the memory of inputs for which it is known. The walk ends at
+ * these inputs, so that storing view after view of a long chain visits each view once.
+ */
+export function sourcesOf(view: View, knownOf: (input: ViewInput) => Iterable<Memory> | undefined): Set<Memory> {
+  const sources = new Set<Memory>();
+  const views = new Set([view]);
+  // The loop also visits the views that it adds.
+  for (const each of views) {
+    addMemories(each, sources);
+    for (const input of each.inputs) {
+      const known = knownOf(input);
+      if (known === undefined) views.add(input.view);
+      else for (const memory of known) sources.add(memory);
+    }
+  }
+  return sources;
 }
 
 /**
