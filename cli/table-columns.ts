@@ -1,6 +1,6 @@
-import { compareStrings } from '../algorithms/tables/dictionary.ts';
 import type { HostColumn, HostTable } from '../algorithms/tables/host-table.ts';
 import { keysOfF32, keysOfF64, pairsOf } from '../algorithms/tables/sortable.ts';
+import { orderOfStrings, stringsAt } from '../algorithms/tables/string-order.ts';
 import { bitWords, isSet, setBits } from '../formats/tables/bits.ts';
 import { isWide, narrowInto } from '../formats/tables/narrow.ts';
 import { gather, newValues, type Values } from '../formats/tables/parquet/plain.ts';
@@ -65,9 +65,8 @@ function stringOrder({
   dictionary,
 }: HostColumn & { readonly type: 'string' }): (a: number, b: number) => number {
   const used = Uint32Array.from(new Set(codes)).filter((code) => code < dictionary.length);
-  const sorted = used.sort((a, b) => compareStrings(dictionary[a]!, dictionary[b]!));
   const places = new Map<number, number>();
-  for (const [place, code] of sorted.entries()) places.set(code, place);
+  for (const [place, i] of orderOfStrings(stringsAt(dictionary, used)).order.entries()) places.set(used[i]!, place);
   return (a, b) => places.get(codes[a]!)! - places.get(codes[b]!)!;
 }
 

@@ -1,5 +1,5 @@
-import { compareStrings } from '../algorithms/tables/dictionary.ts';
 import type { HostColumn } from '../algorithms/tables/host-table.ts';
+import { orderOfStrings, placesIn, stringsAt } from '../algorithms/tables/string-order.ts';
 
 /**
  * Converts columns of strings so that their dictionaries are sorted. A dictionary is sorted again only after strings
@@ -10,10 +10,9 @@ export interface SortedDictionaries {
 }
 
 interface Sorted {
-  /** The codes of the strings, in the alphabetical order of the strings. */
-  order: number[];
-  strings: string[];
-  places: Uint32Array;
+  readonly strings: readonly string[];
+  /** The place of the string of every code. */
+  readonly places: Uint32Array;
 }
 
 export function sortedDictionaries(): SortedDictionaries {
@@ -22,9 +21,9 @@ export function sortedDictionaries(): SortedDictionaries {
     sorted(name, column) {
       if (column.type !== 'string') return column;
       const { dictionary, codes } = column;
-      const own = known.get(name) ?? { order: [], strings: [], places: new Uint32Array(0) };
+      const before = known.get(name);
+      const own = before?.strings.length === dictionary.length ? before : sortedStrings(dictionary);
       known.set(name, own);
-      if (own.order.length !== dictionary.length) sortAgain(own, dictionary);
       const moved = new Uint32Array(codes.length);
       for (let row = 0; row < moved.length; row++) moved[row] = own.places[codes[row]!] ?? 0;
       return { ...column, codes: moved, dictionary: own.strings };
@@ -32,15 +31,7 @@ export function sortedDictionaries(): SortedDictionaries {
   };
 }
 
-/**
- * Sorts a dictionary to which strings have been added. The earlier strings are already sorted, which makes the merge
- * sort of `Array.sort` fast.
- */
-function sortAgain(own: Sorted, dictionary: readonly string[]): void {
-  const order = own.order;
-  for (let code = order.length; code < dictionary.length; code++) order.push(code);
-  order.sort((a, b) => compareStrings(dictionary[a]!, dictionary[b]!));
-  own.strings = order.map((code) => dictionary[code]!);
-  own.places = new Uint32Array(order.length);
-  for (const [place, code] of order.entries()) own.places[code] = place;
+function sortedStrings(dictionary: readonly string[]): Sorted {
+  const { order } = orderOfStrings(dictionary);
+  return { strings: stringsAt(dictionary, order), places: placesIn(order) };
 }

@@ -159,12 +159,21 @@ function requireIncreasing(call: string, edges: readonly number[]): void {
   if (!Array.isArray(edges) && !ArrayBuffer.isView(edges)) {
     throw wrongArgument(call, 'edges', edges, 'an array of finite, increasing numbers', { code: 'histogram/edges' });
   }
-  const wrong = edges.findIndex((edge, i) => !Number.isFinite(edge) || (i > 0 && edge <= edges[i - 1]!));
+  const wrong = firstNotIncreasing(edges);
   if (edges.length >= 2 && wrong === -1) return;
   throw new ArgumentError('histogram/edges', `The edges given to ${call} must increase strictly.`, {
     expected: 'at least two finite, increasing edges',
     got: edges.length < 2 ? `${edges.length} of them` : `${describeGiven(edges[wrong])} as edge ${wrong}`,
   });
+}
+
+/** The first edge that is not finite or not greater than the edge before it, or −1. */
+function firstNotIncreasing(edges: readonly number[]): number {
+  for (let i = 0; i < edges.length; i++) {
+    const edge = edges[i]!;
+    if (!Number.isFinite(edge) || (i > 0 && edge <= edges[i - 1]!)) return i;
+  }
+  return -1;
 }
 
 /**
@@ -187,10 +196,19 @@ const numberBits = fn('numberBits', { bits: u32 }, u32, ({ bits }) => {
  * all values of the type are left out, because no value reaches them.
  */
 function thresholdsOf(type: 'u32' | 'i32' | 'f32', edges: readonly number[]): Uint32Array {
-  if (type === 'f32') return Uint32Array.from(edges, (edge) => sortableBits(minF32From(edge)));
+  const thresholds = new Uint32Array(edges.length);
+  if (type === 'f32') {
+    for (let i = 0; i < edges.length; i++) thresholds[i] = sortableBits(minF32From(edges[i]!));
+    return thresholds;
+  }
   const [min, max] = type === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
-  const reached = edges.map((edge) => Math.max(min, Math.ceil(edge))).filter((edge) => edge <= max);
-  return Uint32Array.from(reached, (edge) => edge - min);
+  let count = 0;
+  for (; count < edges.length; count++) {
+    const reached = Math.max(min, Math.ceil(edges[count]!));
+    if (reached > max) break;
+    thresholds[count] = reached - min;
+  }
+  return thresholds.subarray(0, count);
 }
 
 function sortableBits(value: number): number {

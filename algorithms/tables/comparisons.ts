@@ -3,7 +3,6 @@ import type { Bool } from '../../primitives/functors/value.ts';
 import { type Cut, I32, isWithin } from './bounds.ts';
 import { cutOf } from './cuts.ts';
 import { computeDecimals, decimalOf, literalText } from './decimals.ts';
-import { compareStrings } from './dictionary.ts';
 import { tableError } from './errors.ts';
 import type { ComparisonOperator, LiteralValue } from './expressions.ts';
 import { type FloatPart, floatKeys } from './floats.ts';
@@ -21,6 +20,7 @@ import {
 import { describeOperand, doublesOfOperand, type Operand } from './operands.ts';
 import { combineParts, mapPart, type QuestionPart } from './part.ts';
 import { keyOfF64 } from './sortable.ts';
+import { compareStrings } from './string-order.ts';
 
 /**
  * Result of a comparison. `holds` is the code that compares the operands, or one result for all rows; `unknown` means

@@ -1,5 +1,6 @@
 import { tableError } from './errors.ts';
 import type { HostColumn } from './host-table.ts';
+import { compareStrings, orderOfStrings, placesIn, stringsAt } from './string-order.ts';
 
 /**
  * Sorts a dictionary and translates the codes, so that codes have the order of their strings. Strings are ordered by
@@ -9,14 +10,13 @@ export function sortedDictionary(
   name: string,
   { codes, dictionary, validity }: Extract<HostColumn, { readonly type: 'string' }>,
 ): { readonly codes: Uint32Array; readonly dictionary: readonly string[] } {
-  const order = dictionary.map((_, code) => code).sort((a, b) => compareStrings(dictionary[a]!, dictionary[b]!));
-  const sorted = order.map((code) => dictionary[code]!);
-  const twice = sorted.findIndex((each, i) => i > 0 && each === sorted[i - 1]);
-  if (twice >= 0) {
-    throw tableError('dictionary', `The dictionary of column '${name}' has '${sorted[twice]}' twice.`);
+  const { order, areDistinct } = orderOfStrings(dictionary);
+  const sorted = stringsAt(dictionary, order);
+  if (!areDistinct) {
+    const twice = sorted.find((each, i) => i > 0 && each === sorted[i - 1]);
+    throw tableError('dictionary', `The dictionary of column '${name}' has '${twice}' twice.`);
   }
-  const places = new Uint32Array(dictionary.length);
-  for (const [place, code] of order.entries()) places[code] = place;
+  const places = placesIn(order);
   const moved = new Uint32Array(codes.length);
   for (let row = 0; row < codes.length; row++) {
     const code = codes[row]!;
@@ -28,28 +28,6 @@ export function sortedDictionary(
 
 function noString(name: string, row: number, code: number): Error {
   return tableError('dictionary', `Row ${row} of column '${name}' has the code ${code}, which has no string.`);
-}
-
-/**
- * Compares strings by code points. JavaScript itself compares UTF-16 code units, which orders surrogates differently.
- */
-export function compareStrings(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) {
-    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];
-    if (x === y) continue;
-    return orderOfUnit(x) - orderOfUnit(y);
-  }
-  return a.length - b.length;
-}
-
-/**
- * Moves surrogates above all other code units, because surrogates encode the code points above all code points of one
- * unit.
- */
-function orderOfUnit(unit: number): number {
-  if (unit < 0xd800) return unit;
-  return unit > 0xdfff ? unit - 0x800 : unit + 0x2000;
 }
 
 /**
