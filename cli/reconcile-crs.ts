@@ -22,7 +22,8 @@ interface InputFiles {
  * other file is assumed to have the same system, and a note says so. If `assumed` is given, both files are taken to
  * have the system `assumed`, and no error is thrown.
  *
- * @throws UsageError `input/crs-mismatch` if the files state different systems.
+ * @throws UsageError `input/crs-mismatch` if the files state different systems, or the raster one without a code, which
+ * may be any.
  * @throws GeometryError `crs/no-longitudes` if the raster is in longitudes and latitudes, but the zones state no system
  * and have coordinates that cannot be latitudes.
  */
@@ -36,15 +37,16 @@ export function reconcileCrs(
   if (sameCrs(zones.crs, raster.crs)) return { raster, notes: [] };
   if (zones.crs !== undefined && raster.crs !== undefined) throw mismatch(zones.crs, raster.crs, files);
   if (zones.crs !== undefined) {
+    if (raster.ownCrs !== undefined) throw ownMismatch(zones.crs, raster, files);
     return { raster: withCrs(raster, zones.crs), notes: [taken('raster', 'zones', zones.crs)] };
   }
   const strange = raster.geographic ? findNoLatitude(zones.polygons.y) : undefined;
   if (strange !== undefined) throw noLongitudes(strange, zones, raster.crs, files);
-  return { raster, notes: [taken('zones', 'raster', raster.crs)] };
+  return { raster, notes: [taken('zones', 'raster', raster.crs ?? raster.ownCrs)] };
 }
 
 function withCrs(raster: RasterSource, crs: string): RasterSource {
-  return { ...raster, crs, geographic: isGeographicCrs(crs) };
+  return { ...raster, crs, ownCrs: undefined, geographic: isGeographicCrs(crs) };
 }
 
 function taken(silent: string, speaking: string, crs: string | undefined): Note {
@@ -80,5 +82,15 @@ function mismatch(zones: string, raster: string, files: InputFiles): UsageError 
     remedy:
       `Reproject the zones, for example with ogr2ogr -t_srs ${raster}; or, if both really have the same system, ` +
       `say so with --assume-crs ${raster}.`,
+  });
+}
+
+function ownMismatch(zones: string, { ownCrs, geographic }: RasterSource, files: InputFiles): UsageError {
+  const code = geographic ? 'EPSG:4326' : 'EPSG:N';
+  const anyCode = geographic ? '' : '; coordinates are not changed, so the code of any projected system will do';
+  return new UsageError('input/crs-mismatch', `${files.zones} is in ${zones}, but ${files.raster} states ${ownCrs}.`, {
+    remedy:
+      'Warp the raster to the system of the zones with gdalwarp -t_srs; or, if both really have the same system, say so ' +
+      `with --assume-crs ${code}${anyCode}.`,
   });
 }

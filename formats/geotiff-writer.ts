@@ -29,7 +29,7 @@ import type { Predictor } from './tiff/layout.ts';
 import { SAMPLE_FORMAT, type Words, wordsOver } from './tiff/samples.ts';
 
 /** A raster to write: its georeference, its size and sample type, and the layout of the file. */
-export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {
+export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'ownCrs' | 'geographic'> {
   readonly sample: Sample;
   /** Number of bands. Default 1. */
   readonly bands?: number | undefined;

@@ -79,6 +79,9 @@ export interface GeoTiffSource extends RasterSource {
  * Nodata value, scale and offset of a side file of GDAL (`x.tif.aux.xml`) win over those in the file; the option
  * `nodata` wins over both.
  *
+ * The placement of a file without georeference of its own is read from a world file beside it (`.tfw`, `.tifw` or
+ * `.wld`, also in upper case). `ownCrs` describes a coordinate system without an EPSG code.
+ *
  * `read` returns stored values. `scaling` is the scale and offset of the band, as GDAL writes them. `readMask` combines
  * a mask in the file, a mask in a neighbouring `.msk` file, and an alpha band: a cell has no data if at least one of
  * the three is 0 at the cell.
@@ -88,8 +91,8 @@ export interface GeoTiffSource extends RasterSource {
  *
  * The following notes may be added to `notes`: `raster/nodata-unusable`, `raster/nodata-rounded`, `raster/side-file`,
  * `raster/side-file-unreadable`, `raster/colours-raw`, `raster/sparse-blocks`, `raster/single-block`,
- * `raster/large-blocks`, `raster/crs-unknown`, `raster/orientation-ignored`, `raster/negative-scale`; `raster/scaled`
- * or, with `raw`, `raster/scaling-left-out`; `raster/scaling-unusable`; `raster/mask` for every mask that is applied;
+ * `raster/large-blocks`, `raster/crs-unknown`, `raster/world-file`, `raster/orientation-ignored`,
+ * `raster/negative-scale`; `raster/scaled` or, with `raw`, `raster/scaling-left-out`; `raster/scaling-unusable`; `raster/mask` for every mask that is applied;
  * `raster/mask-size` for a mask that is ignored because its size differs from the size of the raster;
  * `raster/directories-unreadable`.
  *
@@ -137,7 +140,7 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
   const checkBlocks = (of: BandLayout, name: string): void =>
     checkBlockSize(of, options.maxBlockBytes ?? 512 * 2 ** 20, name);
   checkBlocks(layout, file);
-  const place = await readGeoreference(directory, file, notes);
+  const place = await readGeoreference(directory, file, path, notes);
   const beside = await readSideFile(path, band, notes);
   const inFile = { nodata: await directory.text('gdalNodata'), ...(await scalingInFile(directory, band)) };
   noteSideFile(beside, inFile, path!, notes);

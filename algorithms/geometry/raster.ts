@@ -62,6 +62,11 @@ export interface RasterGrid {
   readonly stepY: number;
   /** Coordinate reference system, such as `EPSG:4326`; undefined if the file does not state it. */
   readonly crs: string | undefined;
+  /**
+   * Description of the coordinate reference system if the file states one that has no code, such as a user-defined
+   * projection.
+   */
+  readonly ownCrs?: string | undefined;
   /** True if coordinates are longitudes and latitudes in degrees. */
   readonly geographic: boolean;
 }
@@ -75,6 +80,7 @@ export const gridFields: FieldKinds<RasterGrid> = {
   stepX: aFiniteNumber,
   stepY: aFiniteNumber,
   crs: optional(aText),
+  ownCrs: optional(aText),
   geographic: aFlag,
 };
 

@@ -355,6 +355,18 @@ describe('coordinate systems', () => {
     expect(trace.events).not.toContain('count');
   });
 
+  test('of a raster without a code are refused, with what the raster states', async () => {
+    const ownCrs = 'a projected coordinate system of its own called "x", without an EPSG code';
+    const own: Partial<RasterSource> = { crs: undefined, ownCrs, geographic: false };
+    const { error, trace } = await run([], { raster: own });
+    expect(error).toMatchObject({ code: 'input/crs-mismatch', remedy: expect.stringContaining('--assume-crs') });
+    expect(String(error)).toContain(`states ${ownCrs}`);
+    expect(trace.events).not.toContain('count');
+    const assumed = await run(['--assume-crs', 'EPSG:3035'], { raster: own });
+    expect(assumed.error).toBeUndefined();
+    expect(assumed.trace.job?.raster).toMatchObject({ crs: 'EPSG:3035', ownCrs: undefined, geographic: false });
+  });
+
   test('can be overridden', async () => {
     const { error, trace } = await run(['--assume-crs', 'epsg:4326'], { raster: inUtm });
     expect(error).toBeUndefined();

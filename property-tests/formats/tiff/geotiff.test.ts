@@ -205,6 +205,28 @@ describe('placement', () => {
   });
 
   test.each([
+    ['a projected', [1024, 0, 1, 1, 3072, 0, 1, 32767, 3073, 34737, 9, 4], 'a projected'],
+    ['a projected one without further keys', [1024, 0, 1, 1, 1026, 34737, 9, 4], 'a projected'],
+    ['a geographic', [1024, 0, 1, 2, 2048, 0, 1, 32767, 2049, 34737, 9, 4], 'a geographic'],
+    ['a geocentric', [1024, 0, 1, 3, 1026, 34737, 9, 4, 2048, 0, 1, 4978], 'a geocentric'],
+    ['a user-defined kind of', [1024, 0, 1, 32767, 1026, 34737, 9, 4], 'a'],
+  ])('describes %s coordinate system without a code by its kind and name', async (_, values, kind) => {
+    const tags = { geoKeyDirectory: keys(...values), geoAsciiParams: 'abc|My plane|' };
+    const { crs, ownCrs } = await openGeoTiff(craftedTiff(tags));
+    expect(crs).toBeUndefined();
+    expect(ownCrs).toBe(`${kind} coordinate system of its own called "My plane", without an EPSG code`);
+  });
+
+  test.each([
+    ['no keys', undefined],
+    ['an undefined model', keys(1024, 0, 1, 0)],
+    ['longitudes and latitudes alone', keys(1024, 0, 1, 2)],
+    ['a code', keys(1024, 0, 1, 1, 3072, 0, 1, 5070)],
+  ])('describes no system of its own with %s', async (_, geoKeyDirectory) => {
+    expect((await openGeoTiff(craftedTiff({ geoKeyDirectory }))).ownCrs).toBeUndefined();
+  });
+
+  test.each([
     ['no placement', { modelPixelScale: undefined, modelTiepoint: undefined }, 'format/no-geotransform'],
     ['only tie points', { modelPixelScale: undefined }, 'format/no-geotransform'],
     ['a scale of zero', { modelPixelScale: [0, 3, 0] }, 'format/unsupported-geotransform'],
