@@ -2,7 +2,7 @@ import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import type { OnBadRecord } from '../formats/left-out.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { type OptionSpec, type OptionValues, parsed, readOptions, text } from './command-line.ts';
+import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readOptions, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkPlotName, checkTableName, parseBins, parseCount, parseCrs, parseEdges, parseNodata } from './values.ts';
 
@@ -44,6 +44,7 @@ export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOption
   /** Path of the file for the histograms, or `-` for stdout. Undefined if the histograms are not written. */
   readonly out: string | undefined;
   readonly format: 'csv' | 'json';
+  readonly quoteFormulas: boolean;
   readonly stats: string | undefined;
   readonly plot: string | undefined;
 }
@@ -133,6 +134,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     help: 'format of --out (default: json if it ends in .json, otherwise csv)',
     choices: ['csv', 'json'],
   },
+  QUOTE_FORMULAS_SPEC,
   {
     name: 'stats',
     value: 'FILE',
@@ -175,6 +177,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     fill: parseFill(values),
     out,
     format: (text(values, 'format') as 'csv' | 'json' | undefined) ?? (/\.json$/i.test(out ?? '') ? 'json' : 'csv'),
+    quoteFormulas: values.has('csv-quote-formulas'),
     stats: text(values, 'stats'),
     plot: text(values, 'plot'),
     ...parseBackend(values),

@@ -168,3 +168,9 @@ export function describe(specs: readonly OptionSpec[]): string {
   const width = largestOf(heads.map((head) => head.length));
   return specs.map(({ help }, index) => `  ${heads[index]!.padEnd(width)}  ${help}`).join('\n');
 }
+
+/** The option that disarms texts which a spreadsheet would take for formulas. */
+export const QUOTE_FORMULAS_SPEC: OptionSpec = {
+  name: 'csv-quote-formulas',
+  help: 'CSV: put an apostrophe before texts that begin with = + - @, a tab or CR, which spreadsheets take for formulas',
+};

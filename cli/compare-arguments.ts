@@ -12,7 +12,7 @@ import {
   VOICE_SPECS,
   type VoiceOptions,
 } from './arguments.ts';
-import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
+import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, formatOfName, parsePositive } from './values.ts';
 
@@ -49,6 +49,7 @@ export interface CompareOptions extends BackendOptions, MemoryOptions, VoiceOpti
    */
   readonly out: string | undefined;
   readonly tables: readonly TableOutput[];
+  readonly quoteFormulas: boolean;
   readonly plot: string | undefined;
   readonly report: string | undefined;
   readonly trace: string | undefined;
@@ -67,6 +68,7 @@ export const COMPARE_SPECS: readonly OptionSpec[] = [
     help: 'format of these tables, if their names do not show it (default csv)',
     choices: TABLE_FORMATS,
   },
+  QUOTE_FORMULAS_SPEC,
   { name: 'plot', value: 'FILE.svg', help: 'histogram of the IoU as SVG' },
   { name: 'report', value: 'FILE.html', help: 'one page with figures, histogram, tiles and a timeline of the run' },
   { name: 'trace', value: 'FILE.json', help: 'a trace of the run, for chrome://tracing and Perfetto' },
@@ -137,6 +139,7 @@ export function parseCompareArguments(args: readonly string[]): CompareOptions {
     migrate: parseMigrate(values, backend),
     out: text(values, 'out'),
     tables: (['pairs', 'tiles', 'missing'] as const).flatMap((table) => tableOutput(values, table)),
+    quoteFormulas: values.has('csv-quote-formulas'),
     plot: text(values, 'plot'),
     report: text(values, 'report'),
     trace: text(values, 'trace'),

@@ -2,7 +2,7 @@ import type { CrossCompareRun } from '../algorithms/cross-compare/cross-compare.
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import type { TileComparison } from '../algorithms/cross-compare/tile-comparison.ts';
 import { type CompareRun, compareSummary } from '../formats/compare-summary.ts';
-import { COMPARE_TABLES, emptyTable, type TableWriter } from '../formats/compare-tables.ts';
+import { COMPARE_TABLES, type CompareRows, emptyTable, type TableWriter } from '../formats/compare-tables.ts';
 import { csvWriter, jsonWriter } from '../formats/compare-text.ts';
 import type { GraphObserver } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/reports/trace.ts';
@@ -29,7 +29,7 @@ export async function openCompareOutputs(
   run: CompareRun,
   write: WriteOutput,
 ): Promise<CompareOutputs> {
-  const tables = await Promise.all(options.tables.map((output) => openTable(output, write)));
+  const tables = await Promise.all(options.tables.map((output) => openTable(output, options, write)));
   const recorder = await recorderFor(options);
   const worst =
     options.report === undefined ? undefined : (await import('../formats/compare-report.ts')).worstTiles(WORST_TILES);
@@ -55,8 +55,12 @@ interface TableSink {
   end(): Promise<void>;
 }
 
-async function openTable({ table, path, format }: TableOutput, write: WriteOutput): Promise<TableSink> {
-  const writer = await writerOf(format, table);
+async function openTable(
+  { table, path, format }: TableOutput,
+  { quoteFormulas }: CompareOptions,
+  write: WriteOutput,
+): Promise<TableSink> {
+  const writer = await compareWriter(format, emptyTable(table), { quoteFormulas });
   const append = await headedWrite(
     (chunk) => write(path, chunk),
     () => writer.begin(),
@@ -67,11 +71,16 @@ async function openTable({ table, path, format }: TableOutput, write: WriteOutpu
   };
 }
 
-async function writerOf(format: TableFormat, table: TableOutput['table']): Promise<TableWriter> {
-  if (format === 'csv') return csvWriter(emptyTable(table));
-  if (format === 'json') return jsonWriter(emptyTable(table));
+/** Opens a writer of a table in one of the formats of comparisons and of queries to trees. */
+export async function compareWriter(
+  format: TableFormat,
+  empty: CompareRows,
+  options: { readonly quoteFormulas: boolean },
+): Promise<TableWriter> {
+  if (format === 'csv') return csvWriter(empty, options);
+  if (format === 'json') return jsonWriter(empty);
   const { arrowWriter } = await import('../formats/compare-arrow.ts');
-  return arrowWriter(emptyTable(table));
+  return arrowWriter(empty);
 }
 
 async function recorderFor({ trace, report }: CompareOptions): Promise<TraceRecorder | undefined> {

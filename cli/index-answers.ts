@@ -1,8 +1,7 @@
 import { textColumnOf } from '../algorithms/text-column.ts';
 import type { CompareColumn, CompareRows, TableWriter } from '../formats/compare-tables.ts';
-import { csvWriter, jsonWriter } from '../formats/compare-text.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
-import type { TableFormat } from './compare-arguments.ts';
+import { compareWriter } from './compare-outputs.ts';
 import type { Answers } from './index-ask.ts';
 import type { QueryKind, QueryOptions } from './index-query-arguments.ts';
 
@@ -33,7 +32,13 @@ const CHUNK_ROWS = 2 ** 16;
  * columns.
  */
 export function answerSink(
-  { kind, format, count, above }: Pick<QueryOptions, 'kind' | 'format' | 'count' | 'above'>,
+  {
+    kind,
+    format,
+    quoteFormulas,
+    count,
+    above,
+  }: Pick<QueryOptions, 'kind' | 'format' | 'quoteFormulas' | 'count' | 'above'>,
   file: MaqFile,
   write: (chunk: string | Uint8Array) => Promise<void>,
 ): AnswerSink {
@@ -44,7 +49,7 @@ export function answerSink(
 
   const writeTable = async (table: CompareRows): Promise<void> => {
     if (writer === undefined) {
-      writer = await writerOf(format, withoutRows(table));
+      writer = await compareWriter(format, withoutRows(table), { quoteFormulas });
       await write(writer.begin());
     }
     for (let from = 0; from < table.rows; from += CHUNK_ROWS) {
@@ -74,13 +79,6 @@ export function answerSink(
       if (writer !== undefined) await write(writer.end());
     },
   };
-}
-
-async function writerOf(format: TableFormat, empty: CompareRows): Promise<TableWriter> {
-  if (format === 'csv') return csvWriter(empty);
-  if (format === 'json') return jsonWriter(empty);
-  const { arrowWriter } = await import('../formats/compare-arrow.ts');
-  return arrowWriter(empty);
 }
 
 type Texts = Extract<CompareColumn, { readonly type: 'text' }>['texts'];

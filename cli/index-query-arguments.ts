@@ -9,7 +9,7 @@ import {
   VOICE_SPECS,
   type VoiceOptions,
 } from './arguments.ts';
-import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
+import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
 import { TABLE_FORMATS, type TableFormat } from './compare-arguments.ts';
 import { parseReading, READING_SPECS } from './index-arguments.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
@@ -36,6 +36,7 @@ export interface QueryOptions extends BackendOptions, MemoryOptions, VoiceOption
   /** Path of the output, or `-` for stdout. */
   readonly out: string;
   readonly format: TableFormat;
+  readonly quoteFormulas: boolean;
   /**
    * Which counts to write instead of pairs of a query and a polygon: one count for each query, or one count for each
    * polygon of the tree. If undefined, the pairs are written.
@@ -69,6 +70,7 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
     help: 'format of --out, if its name does not show it (default csv)',
     choices: TABLE_FORMATS,
   },
+  QUOTE_FORMULAS_SPEC,
   {
     name: 'count',
     value: 'query|polygon',
@@ -128,6 +130,7 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
     fill: parseFill(values),
     out,
     format: format ?? 'csv',
+    quoteFormulas: values.has('csv-quote-formulas'),
     count: text(values, 'count') as QueryOptions['count'],
     above: parsed(values, 'above', parseFromZero),
     filterOnly: values.has('filter-only'),

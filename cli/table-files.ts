@@ -1,18 +1,12 @@
 import type { TableField, TableFile, TableOptions } from '../formats/tables/table-file.ts';
 import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
-import { type OptionSpec, type OptionValues, text } from './command-line.ts';
+import { type OptionSpec, type OptionValues, QUOTE_FORMULAS_SPEC, text } from './command-line.ts';
 import { checkEnding, formatOfName } from './values.ts';
 
 /** Formats in which commands write tables. */
 export type RowsFormat = 'csv' | 'json' | 'arrow';
 
 const ROWS_FORMATS: readonly RowsFormat[] = ['csv', 'json', 'arrow'];
-
-/** The option that disarms texts which a spreadsheet would take for formulas. */
-const QUOTE_FORMULAS_SPEC: OptionSpec = {
-  name: 'csv-quote-formulas',
-  help: 'CSV: put an apostrophe before texts that begin with = + - @, a tab or CR, which spreadsheets take for formulas',
-};
 
 /** Descriptions of the options `--out` and `--format` for a table. `what` describes the table. */
 export function rowsOutSpecs(what: string): readonly OptionSpec[] {

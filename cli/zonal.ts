@@ -218,13 +218,17 @@ async function contents(options: ZonalOptions, result: ZonalResult): Promise<(re
   const { out, stats, plot } = options;
   return [
     ...(out === undefined ? [] : [[out, histogramText(options, result)] as const]),
-    ...(stats === undefined ? [] : [[stats, statisticsCsv(result.histogram)] as const]),
+    ...(stats === undefined ? [] : [[stats, statisticsCsv(result.histogram, csvOf(options))] as const]),
     ...(plot === undefined ? [] : [[plot, [await drawn(options, result)]] as const]),
   ];
 }
 
+function csvOf({ quoteFormulas }: ZonalOptions): { readonly quoteFormulas: boolean } {
+  return { quoteFormulas };
+}
+
 function histogramText(options: ZonalOptions, { histogram, backend, notes }: ZonalResult): TextChunks {
-  if (options.format === 'csv') return zonalCsv(histogram);
+  if (options.format === 'csv') return zonalCsv(histogram, csvOf(options));
   return zonalJson(histogram, { zones: options.zones, raster: options.raster, backend, notes });
 }
 

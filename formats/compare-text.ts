@@ -1,7 +1,8 @@
 import type { TextColumn } from '../algorithms/text-column.ts';
 import { requireArguments } from '../primitives/arguments.ts';
+import { requireOptions } from '../primitives/options.ts';
 import { aTable, type CompareColumn, type CompareRows, type TableWriter } from './compare-tables.ts';
-import { quote } from './csv-quote.ts';
+import { CSV_OPTIONS, type CsvOptions, fieldWriter } from './csv-quote.ts';
 
 /**
  * Writes a table as CSV: a header, then one line per row. Fields are quoted as in RFC 4180; lines end in a single line
@@ -11,12 +12,19 @@ import { quote } from './csv-quote.ts';
  * const table = emptyTable('missing');
  * csvWriter(table).begin(); // 'tile,set,id\n'
  */
-export function csvWriter(empty: CompareRows): TableWriter {
+export function csvWriter(empty: CompareRows, options: CsvOptions = {}): TableWriter {
   requireArguments('csvWriter', { empty }, { empty: aTable });
+  requireOptions('csvWriter', CSV_OPTIONS, options);
+  const quote = fieldWriter(options);
   const { columns } = empty;
   return {
     begin: () => `${columns.map(([name]) => name).join(',')}\n`,
-    add: (table) => lines(table, csvCells, (fields) => `${fields.join(',')}\n`),
+    add: (table) =>
+      lines(
+        table,
+        (column) => csvCells(column, quote),
+        (fields) => `${fields.join(',')}\n`,
+      ),
     end: () => '',
   };
 }
@@ -59,7 +67,7 @@ function lines(
   return text;
 }
 
-function csvCells(column: CompareColumn): (row: number) => string {
+function csvCells(column: CompareColumn, quote: (text: string) => string): (row: number) => string {
   switch (column.type) {
     case 'text': {
       const text = textsOf(column.texts);

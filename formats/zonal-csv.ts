@@ -1,6 +1,7 @@
 import { aHistogram, type ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { requireArguments } from '../primitives/arguments.ts';
-import { quote } from './csv-quote.ts';
+import { requireOptions } from '../primitives/options.ts';
+import { CSV_OPTIONS, type CsvOptions, fieldWriter } from './csv-quote.ts';
 import { inChunks } from './text-chunks.ts';
 import { statisticsOf } from './zonal-statistics.ts';
 
@@ -26,9 +27,10 @@ import { statisticsOf } from './zonal-statistics.ts';
  * await raster.close();
  * [...zonalCsv(histogram)].join('').split('\n')[1]; // '0,0,40,6592'
  */
-export function zonalCsv(histogram: ZonalHistogram): Generator<string, void, undefined> {
+export function zonalCsv(histogram: ZonalHistogram, options: CsvOptions = {}): Generator<string, void, undefined> {
   requireArguments('zonalCsv', { histogram }, { histogram: aHistogram });
-  return inChunks(histogramRows(histogram));
+  requireOptions('zonalCsv', CSV_OPTIONS, options);
+  return inChunks(histogramRows(histogram, fieldWriter(options)));
 }
 
 /**
@@ -48,12 +50,16 @@ export function zonalCsv(histogram: ZonalHistogram): Generator<string, void, und
  * await raster.close();
  * [...statisticsCsv(histogram)].join('').split('\n')[1].slice(0, 13); // '0,17955,11255'
  */
-export function statisticsCsv(histogram: ZonalHistogram): Generator<string, void, undefined> {
+export function statisticsCsv(histogram: ZonalHistogram, options: CsvOptions = {}): Generator<string, void, undefined> {
   requireArguments('statisticsCsv', { histogram }, { histogram: aHistogram });
-  return inChunks(statisticsRows(histogram));
+  requireOptions('statisticsCsv', CSV_OPTIONS, options);
+  return inChunks(statisticsRows(histogram, fieldWriter(options)));
 }
 
-function* histogramRows({ names, bins, nodata, below, above }: ZonalHistogram): Generator<string> {
+function* histogramRows(
+  { names, bins, nodata, below, above }: ZonalHistogram,
+  quote: (name: string) => string,
+): Generator<string> {
   yield 'zone,lower,upper,count\n';
   let bin = 0;
   for (const [zone, name] of names.entries()) {
@@ -67,7 +73,7 @@ function* histogramRows({ names, bins, nodata, below, above }: ZonalHistogram): 
   }
 }
 
-function* statisticsRows(histogram: ZonalHistogram): Generator<string> {
+function* statisticsRows(histogram: ZonalHistogram, quote: (name: string) => string): Generator<string> {
   const { names, cells, nodata } = histogram;
   const { minimum, maximum, mean, sum } = statisticsOf(histogram);
   yield 'zone,cells,nodata,min,max,mean,sum\n';

@@ -21,6 +21,21 @@ describe('zonalCsv', () => {
     expect(bins.map((row) => BigInt(row[3]!))).toEqual([...histogram.bins.count]);
   });
 
+  test.prop([zonalHistogram, fc.constantFrom('=', '+', '-', '@', '\t', '\r')])(
+    'disarms names that a spreadsheet would take for formulas, where it is asked to',
+    (histogram, first) => {
+      const names = histogram.names.map((name, i) => (i % 2 === 0 ? `${first}${name}` : `a${name}`));
+      const expected = names.map((name, i) => (i % 2 === 0 ? `'${name}` : name));
+      const given = { ...histogram, names };
+      for (const write of [zonalCsv, statisticsCsv]) {
+        const plain = read(write(given)).rows;
+        const disarmed = read(write(given, { quoteFormulas: true })).rows;
+        expect(disarmed.map(([name]) => name)).toEqual(plain.map(([name]) => expected[names.indexOf(name!)]));
+        expect(disarmed.map((row) => row.slice(1))).toEqual(plain.map((row) => row.slice(1)));
+      }
+    },
+  );
+
   test.prop([zonalHistogram])('writes counts that add up to all cells, and no row for a count of 0', (histogram) => {
     const counts = read(zonalCsv(histogram)).rows.map((row) => BigInt(row[3]!));
     expect(counts).not.toContain(0n);
