@@ -5,27 +5,35 @@ import {
   type F32,
   f32,
   f32ToSortable,
+  Let,
   select,
   sortableToF32,
   type U32,
   u32,
+  Var,
+  type Variable,
 } from '../../primitives/index.ts';
 import { type Kind, where } from '../../primitives/kinds.ts';
+import { addScaled, keyOfScaled, type ScaledSums, withoutSubnormals } from './scaled-powers.ts';
 
 /**
  * Distance of two points a and b. With δ as the differences of their coordinates:
  *
- * - `l1`: Σ |δ|; `l2`: Σ δ², without the root; `{ lp }`: Σ |δ|^p for an integer p from 1 to 64, without the root, with
- *   powers multiplied from left to right; `max`: the maximum |δ|.
+ * - `l1`: Σ |δ|; `l2`: Σ δ², without the root; `max`: the maximum |δ|.
+ * - `{ lp }`: (Σ |δ|^p)^(1/p), the distance itself, for an integer p from 1 to 64.
  * - `cosine`: 1 − a·b ÷ (|a| |b|), 1 if a vector is zero; `inner`: −a·b, so that the point with the largest product is
  *   the nearest.
  *
- * Every operation is rounded to f32, sums are added from the first dimension to the last, and −0 becomes 0. A distance
- * that is NaN becomes +∞.
+ * All except `{ lp }`: every operation is rounded to f32, and sums are added from the first dimension to the last. Squares
+ * of `l2` must stay within the range of f32: beyond 3.4e38 they are +∞, and below 1.2e-38 devices may differ. So
+ * differences from 1.1e-19 to 1e19 are safe.
  *
- * Squares and powers must stay within the range of f32: beyond 3.4e38 they are +∞, and below 1.2e-38 devices may differ.
- * For `l2`, differences from 1.1e-19 to 1e19 are safe, for `{ lp: 64 }` only those from 0.26 to 3.9. `quadrille
- * neighbours` has no such limits.
+ * `{ lp }` with p from 2 on works at all scales, `{ lp: 2 }` included: powers are scaled, so a distance is 0 or +∞ only
+ * if f32 has no place for it. In D dimensions, it is within 6 + D ÷ p units in the last place of real arithmetic, and
+ * exact if a and b differ in a single coordinate by a difference that f32 holds. Coordinates and differences below
+ * 1.2e-38 count as 0. Points at the same f32 distance are equally near. Bytes are the same on all backends.
+ *
+ * −0 becomes 0, and a distance that is NaN becomes +∞.
  */
 export type Metric = 'l1' | 'l2' | 'max' | 'cosine' | 'inner' | { readonly lp: number };
 
@@ -63,18 +71,48 @@ const INFINITE = 0x7f800000;
 /** The key of a point at infinite distance, and of an empty entry. */
 export const FAR_KEY: number = INFINITE;
 
+/** The running sums of a measure. All start at 0. */
+export type Sums = { readonly [name: string]: F32 | U32 };
+
 /**
  * A metric as operations in functors. Distances are compared by keys: words that have the same order as the distances.
  */
 export interface Measure {
-  /** Adds the contribution of one coordinate of both vectors to the sum. */
-  step(sum: F32, a: F32, b: F32): F32;
-  /** Converts a final sum to a key. For `cosine`, the lengths of both vectors are given. */
-  keyOf(sum: F32, lengths?: readonly [F32, F32]): U32;
+  /** The types of the sums. */
+  readonly sums: { readonly [name: string]: typeof f32 | typeof u32 };
+  /** Adds the contribution of one coordinate of both vectors to the sums. */
+  step(sums: Sums, a: F32, b: F32): Sums;
+  /** Converts final sums to a key. For `cosine`, the lengths of both vectors are given. */
+  keyOf(sums: Sums, lengths?: readonly [F32, F32]): U32;
   /** Converts a key back to the distance. */
   distanceOf(key: U32): F32;
+  /** A coordinate as the metric sees it, for bounds of boxes. */
+  readonly coordinate: (x: F32) => F32;
+  /**
+   * How much the key of the gap between a query and a box may exceed the key of a point in the box, in at most three
+   * dimensions, because of rounding.
+   */
+  readonly slack: number;
   /** The key of the distance +∞. No distance has a larger key. */
   readonly farKey: number;
+}
+
+/** The sums at the start, as constants of a functor. */
+export function noSums(measure: Measure): Sums {
+  return Object.fromEntries(Object.entries(measure.sums).map(([name, type]) => [name, type(0)]));
+}
+
+/** Variables of a functor that hold the sums of a measure. */
+export function sumsInVariables(measure: Measure): { now(): Sums; add(a: F32, b: F32): void } {
+  const held = Object.entries(measure.sums).map(([name, type]) => [name, Var(type(0))] as const);
+  const now = (): Sums => Object.fromEntries(held.map(([name, variable]) => [name, Let(variable as F32)]));
+  return {
+    now,
+    add(a: F32, b: F32): void {
+      const next = measure.step(now(), a, b);
+      for (const [name, variable] of held) (variable as Variable<'f32'>).set(next[name] as F32);
+    },
+  };
 }
 
 export function measureOf(metric: Metric): Measure {
@@ -100,31 +138,33 @@ export function measureOf(metric: Metric): Measure {
         return f32(1).sub(select(dot.div(both), f32(0), a.eq(0).or(b.eq(0))));
       });
     default:
-      return powers(metric.lp);
+      if (!isPower(metric))
+        throw new ArgumentError('neighbours/metric', 'The power of the metric is not supported.', { got: metric.lp });
+      return metric.lp === 1 ? measureOf('l1') : scaledPowers(metric.lp);
   }
 }
 
-function powers(power: number): Measure {
-  if (!isPower({ lp: power }))
-    throw new ArgumentError('neighbours/metric', 'The power of the metric is not supported.', { got: power });
-  return bounded((sum, a, b) => {
-    const between = a.sub(b).abs();
-    let raised = between;
-    for (let p = 1; p < power; p++) raised = raised.mul(between);
-    return sum.add(raised);
-  });
-}
+/** Sums of metrics with a single one. */
+const ONE_SUM = { sum: f32 };
+type OneStep = (sum: F32, a: F32, b: F32) => F32;
+
+const oneStep =
+  (step: OneStep): Measure['step'] =>
+  ({ sum }, a, b) => ({ sum: step(sum as F32, a, b) });
 
 /**
  * A metric whose distances are never negative. The f32 bits of such numbers have the same order as the numbers, so the
  * bits are the key.
  */
-function bounded(step: Measure['step']): Measure {
+function bounded(step: OneStep): Measure {
   return {
-    step,
+    sums: ONE_SUM,
+    step: oneStep(step),
     // As u32, the bits of every NaN exceed the bits of +∞.
-    keyOf: (sum) => bitsToU32(sum).min(INFINITE),
+    keyOf: ({ sum }) => bitsToU32(sum as F32).min(INFINITE),
     distanceOf: bitsToF32,
+    coordinate: (x) => x,
+    slack: 0,
     farKey: FAR_KEY,
   };
 }
@@ -132,13 +172,31 @@ function bounded(step: Measure['step']): Measure {
 function product(worth: (dot: F32, lengths: readonly [F32, F32]) => F32): Measure {
   const far = (INFINITE | 0x80000000) >>> 0;
   return {
-    step: (sum, a, b) => sum.add(a.mul(b)),
-    keyOf: (dot, lengths) => {
+    sums: ONE_SUM,
+    step: oneStep((sum, a, b) => sum.add(a.mul(b))),
+    keyOf: ({ sum }, lengths) => {
       // Adding 0 turns −0 into 0.
-      const distance = worth(dot, lengths ?? [f32(1), f32(1)]).add(0);
+      const distance = worth(sum as F32, lengths ?? [f32(1), f32(1)]).add(0);
       return select(f32ToSortable({ x: distance }), u32(far), distance.ne(distance));
     },
     distanceOf: (key) => sortableToF32({ key }),
+    coordinate: (x) => x,
+    slack: 0,
     farKey: far,
+  };
+}
+
+/** The largest error of two norms in at most three dimensions, in steps of keys, and some room. */
+const SCALED_SLACK = 2 * 8 + 4;
+
+function scaledPowers(power: number): Measure {
+  return {
+    sums: { max: u32, rest: f32 },
+    step: (sums, a, b) => ({ ...addScaled(sums as unknown as ScaledSums, a, b, power) }),
+    keyOf: (sums) => keyOfScaled(sums as unknown as ScaledSums, power),
+    distanceOf: bitsToF32,
+    coordinate: withoutSubnormals,
+    slack: SCALED_SLACK,
+    farKey: FAR_KEY,
   };
 }

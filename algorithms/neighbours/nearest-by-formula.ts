@@ -14,11 +14,10 @@ import {
   select,
   type U32,
   u32,
-  Var,
 } from '../../primitives/index.ts';
 import { storeResults } from '../../primitives/row-results.ts';
 import { fillLists, isBefore, type ListColumns, NO_POINT, offer } from './lists.ts';
-import type { Measure } from './metrics.ts';
+import { type Measure, sumsInVariables } from './metrics.ts';
 
 /** The points and the parameters of a search, which all its queries share. */
 export interface Search {
@@ -105,7 +104,10 @@ function nearestOfCandidates(search: Search, queries: Queries, candidates: numbe
 /** For every query, the k runs whose nearest points have the smallest distances. */
 function nearestRuns(search: Search, queries: Queries, runs: number): Column<'u32'> {
   const { context, k, measure, run, dimensions } = search;
-  const step = fn('distanceStep', { sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => measure.step(sum, a, b));
+  const step = fn('distanceStep', { sum: measure.sums, a: f32, b: f32 }, measure.sums, ({ sum, a, b }) =>
+    measure.step(sum, a, b),
+  );
+  const start = Object.fromEntries(Object.keys(measure.sums).map((name) => [name, 0]));
   const [left, right] = [
     { a: { elements: queries.elements, dimensions } },
     { b: { elements: search.points, dimensions } },
@@ -113,7 +115,7 @@ function nearestRuns(search: Search, queries: Queries, runs: number): Column<'u3
   const min = crossReduce(
     queries.lengths === undefined ? left : { ...left, from: queries.lengths },
     search.lengths === undefined ? right : { ...right, to: search.lengths },
-    { start: 0, step, value: keyFunctor(search) },
+    { start, step, value: keyFunctor(search) },
     minimum(u32),
     { run },
   );
@@ -140,8 +142,9 @@ export function firstRuns(
 }
 
 function keyFunctor({ measure, lengths }: Search) {
-  if (lengths === undefined) return fn('distanceKey', { sum: f32 }, u32, ({ sum }) => measure.keyOf(sum));
-  return fn('angleKey', { sum: f32, from: f32, to: f32 }, u32, ({ sum, from, to }) => measure.keyOf(sum, [from, to]));
+  const { sums } = measure;
+  if (lengths === undefined) return fn('distanceKey', { sum: sums }, u32, ({ sum }) => measure.keyOf(sum));
+  return fn('angleKey', { sum: sums, from: f32, to: f32 }, u32, ({ sum, from, to }) => measure.keyOf(sum, [from, to]));
 }
 
 /** Number of elements read together, which fill a cache sector of a GPU. */
@@ -160,13 +163,13 @@ function candidateKeys(search: Search, queries: Queries, candidates: number, idO
     const place = index.sub(row.mul(loader.uniform('u32', candidates)));
     const id = Let(select(u32(NO_POINT), idOf(row, place, loader), isRow));
     const isPoint = Let(id.lt(loader.uniform('u32', n)));
-    const sum = Var(f32(0));
+    const sums = sumsInVariables(measure);
     const width = loader.uniform('u32', dimensions);
     const [from, to] = [Let(row.mul(width)), Let(id.mul(width))];
     const step = (d: U32) => {
       const [a] = loader.load([queries.elements], from.add(d)) as [F32];
       const [b] = loader.load([points], to.add(d)) as [F32];
-      sum.set(measure.step(sum, a, b));
+      sums.add(a, b);
     };
     // Reads adjacent elements one directly after the other, while they are in the cache.
     const groups = Let(select(u32(0), width.div(AT_ONCE), isPoint));
@@ -179,7 +182,7 @@ function candidateKeys(search: Search, queries: Queries, candidates: number, idO
       lengths === undefined
         ? undefined
         : ([...loader.load([queries.lengths!], row), ...loader.load([lengths], id)] as unknown as [F32, F32]);
-    const key = measure.keyOf(Let(sum) as F32, both);
+    const key = measure.keyOf(sums.now(), both);
     return [select(u32(NO_POINT), key, isPoint)];
   };
   storeResults('candidateKeys', { context, length: keys.length, row: keyAt }, ['u32'], [{ to: keys, value: 0 }]);

@@ -19,7 +19,7 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
-import { type Measure, type Metric, measureOf } from './metrics.ts';
+import { type Measure, type Metric, measureOf, sumsInVariables } from './metrics.ts';
 import { requireDimensions } from './nearest.ts';
 import { type Points, pointCount } from './points.ts';
 
@@ -89,10 +89,11 @@ function keyOfPair(measure: Measure, takesLengths: boolean) {
   return fn('keyOfPair', PAIR, u32, ({ pair, points, queries, count, dimensions }): U32 => {
     const query = Let(pair.div(count));
     const [from, to] = [Let(query.mul(dimensions)), Let(pair.sub(query.mul(count)).mul(dimensions))];
-    const [sum, squaresA, squaresB] = [Var(f32(0)), Var(f32(0)), Var(f32(0))];
+    const sums = sumsInVariables(measure);
+    const [squaresA, squaresB] = [Var(f32(0)), Var(f32(0))];
     For(0, dimensions, (d) => {
       const [a, b] = [Let(queries.at(from.add(d))), Let(points.at(to.add(d)))];
-      sum.set(measure.step(sum, a, b));
+      sums.add(a, b);
       if (!takesLengths) return;
       squaresA.set(squaresA.add(a.mul(a)));
       squaresB.set(squaresB.add(b.mul(b)));
@@ -100,6 +101,6 @@ function keyOfPair(measure: Measure, takesLengths: boolean) {
     const lengths = takesLengths
       ? ([squaresA, squaresB].map((squares) => sqrt(Let(squares) as F32)) as [F32, F32])
       : undefined;
-    return measure.keyOf(Let(sum) as F32, lengths);
+    return measure.keyOf(sums.now(), lengths);
   });
 }

@@ -14,7 +14,7 @@ import {
   Var,
   While,
 } from '../../primitives/index.ts';
-import type { Measure } from './metrics.ts';
+import { type Measure, noSums } from './metrics.ts';
 import { boxAt, LEAF, nodeWords, type PointTree, type WordAt, wordAtOf } from './tree.ts';
 
 /** Access to the words of a tree in a kernel: `nodes` and `points` read the word at an index. */
@@ -31,16 +31,22 @@ export function treeWords({ dimensions, nodes, points }: PointTree, loader: Load
 /**
  * Lower bound of the distance between a query and any point in the box of a node, as a key. Applies the formula of the
  * metric to the gap between query and box on each axis. No point of the box is nearer on any axis, and rounded
- * operations are monotonic. So the same formula gives no point of the box a smaller distance.
+ * operations are monotonic. So the same formula gives no point of the box a smaller distance. Where a formula is not
+ * monotonic, the bound is lowered by the error of both distances ({@link Measure.slack}).
  */
 export function boundOf({ nodes, dimensions }: TreeWords, measure: Measure, query: readonly F32[], node: U32): U32 {
   const { min, max } = boxAt(nodes, dimensions, node);
-  const sum = query.reduce<F32>((sum, q, d) => {
+  const { coordinate } = measure;
+  const sums = query.reduce((sums, given, d) => {
+    const q = coordinate(given);
     // If a coordinate of the query is NaN, `max` ignores it, so the gap is 0.
-    const gap = f32(0).max(min[d]!.sub(q)).max(q.sub(max[d]!));
-    return measure.step(sum, gap, f32(0));
-  }, f32(0));
-  return measure.keyOf(sum);
+    const gap = f32(0)
+      .max(coordinate(min[d]!).sub(q))
+      .max(q.sub(coordinate(max[d]!)));
+    return measure.step(sums, gap, f32(0));
+  }, noSums(measure));
+  const key = measure.keyOf(sums);
+  return measure.slack === 0 ? key : key.max(measure.slack).sub(measure.slack);
 }
 
 /** The smallest id among the points below a node. */
@@ -51,8 +57,8 @@ export function minIdOf({ nodes, dimensions }: TreeWords, node: U32): U32 {
 /** The key of the distance between a query and point i in the order of the tree. */
 export function keyOfPoint({ points, dimensions }: TreeWords, measure: Measure, query: readonly F32[], i: U32): U32 {
   const first = i.mul(dimensions + 1);
-  const sum = query.reduce<F32>((sum, q, d) => measure.step(sum, q, bitsToF32(points(first.add(d)))), f32(0));
-  return measure.keyOf(sum);
+  const sums = query.reduce((sums, q, d) => measure.step(sums, q, bitsToF32(points(first.add(d)))), noSums(measure));
+  return measure.keyOf(sums);
 }
 
 export function idOfPoint({ points, dimensions }: TreeWords, i: U32): U32 {

@@ -1,6 +1,7 @@
 import { aContext } from '../../primitives/argument-kinds.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
 import {
+  ArgumentError,
   array,
   bitsToF32,
   bitsToU32,
@@ -35,7 +36,10 @@ import { boundOf, idOfPoint, keyOfPoint, nodeBehind, type TreeWords } from './se
 import { aTree, LEAF, type PointTree } from './tree.ts';
 
 export interface RadiusOptions {
-  /** Maximum distance by the metric. Distances of `l2` are squared, so for `l2` the radius is also squared, in f32. */
+  /**
+   * Maximum distance by the metric, rounded to f32. Distances of `l2` are squared, so for `l2` the radius is also squared,
+   * in f32. The square must not exceed 3.4e38; `{ lp: 2 }` has no such limit. An infinite radius finds all points.
+   */
   readonly radius: number;
   /** How distances are measured. Default `l2`. `cosine` and `inner` are not allowed. */
   readonly metric?: Metric | undefined;
@@ -69,7 +73,8 @@ export interface PointsWithin {
  * - A query or point with a NaN or infinite coordinate is at distance +∞, so it is only within an infinite radius.
  * - Without queries, `offsets` is a single 0.
  *
- * @throws `ArgumentError` `neighbours/radius` if the radius is negative or NaN, `neighbours/metric`,
+ * @throws `ArgumentError` `neighbours/radius` if the radius is negative or NaN, or finite but too large
+ * for f32 (its square, for `l2`), `neighbours/metric`,
  * `neighbours/dimensions`, `neighbours/points`, `neighbours/length` as in {@link nearestInTree}.
  * @example
  * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };
@@ -96,13 +101,27 @@ export async function withinRadius(
   );
   const walk = walkOf(tree, measure);
   const captures = { nodes: tree.nodes, points: tree.points, count: tree.count, leaves: 2 ** tree.levels };
-  const limit = metric === 'l2' ? Math.fround(Math.fround(radius) ** 2) : radius;
+  const limit = limitOf(radius, metric);
   const found = await unfold(rows, walk.start, walk.step, { captures: { ...captures, limit } });
   try {
     return context.scope(() => placed(context, sorted ? inOrder(found, rows.row.capacity) : found, rows, measure));
   } finally {
     context.dispose(found, rows);
   }
+}
+
+/** The largest distance that is within the radius. */
+function limitOf(radius: number, metric: Metric): number {
+  // −0 is 0.
+  const rounded = Math.abs(Math.fround(radius));
+  const limit = metric === 'l2' ? Math.fround(rounded ** 2) : rounded;
+  if (limit < Number.POSITIVE_INFINITY || radius === Number.POSITIVE_INFINITY) return limit;
+  throw new ArgumentError('neighbours/radius', 'The radius of withinRadius is too large for the metric.', {
+    expected:
+      metric === 'l2' ? 'at most 1.8e19, whose square is the largest f32, or Infinity' : 'a finite f32, or Infinity',
+    got: radius,
+    remedy: metric === 'l2' ? 'Use the metric { lp: 2 }, which squares nothing.' : 'Scale the coordinates.',
+  });
 }
 
 const someRadiusOptions = someOptions<RadiusOptions>({

@@ -10,7 +10,8 @@ export interface HostPoints {
 
 /**
  * The distance of two points by the documented formula of the metric. Sums are accumulated in the order of the
- * dimensions, and every operation is rounded to f32. If the result is NaN, the distance is +∞.
+ * dimensions, and every operation is rounded to f32. If the result is NaN, the distance is +∞. Of `{ lp }`, only `{ lp:
+ * 1 }` has such a formula.
  */
 function distanceByHand(metric: Metric, a: Float32Array, b: Float32Array): number {
   let [sum, dot, aa, bb] = [0, 0, 0, 0];
@@ -18,14 +19,9 @@ function distanceByHand(metric: Metric, a: Float32Array, b: Float32Array): numbe
     const y = b[d]!;
     const between = fround(x - y);
     const size = Math.abs(between);
-    if (metric === 'l1') sum = fround(sum + size);
+    if (metric === 'l1' || (metric as { lp?: number }).lp === 1) sum = fround(sum + size);
     else if (metric === 'l2') sum = fround(sum + fround(between * between));
     else if (metric === 'max') sum = Number.isNaN(sum) || Number.isNaN(size) ? Number.NaN : Math.max(sum, size);
-    else if (typeof metric === 'object') {
-      let power = size;
-      for (let p = 1; p < metric.lp; p++) power = fround(power * size);
-      sum = fround(sum + power);
-    }
     dot = fround(dot + fround(x * y));
     aa = fround(aa + fround(x * x));
     bb = fround(bb + fround(y * y));
