@@ -171,6 +171,10 @@ export function requireOperand(call: string, argument: string, given: unknown): 
 
 /** Requires a condition: a bool value of the functor, not a JavaScript boolean. */
 export function requireCondition(call: string, given: unknown): Operand {
+  if (typeof given === 'boolean') {
+    const remedy = `Write x.eq(2) for x === 2, and c.not() for !c. A constant is bool(${given}).`;
+    throw wrongInput(call, 'condition', given, 'a bool of the functor', remedy);
+  }
   const operand = requireOperand(call, 'condition', given);
   if (operand.type === 'bool') return operand;
   throw wrongInput(call, 'condition', given, 'a bool', 'Compare it: .ne(0).');

@@ -13,6 +13,9 @@ const slips: {
   'Var of a number': ['functor/argument', 'u32(0)', () => q.Var(0 as never)],
   'an index from the end': ['functor/index', 'length().sub(1)', (_, t: q.ArrayValue<'u32'>) => t.at(-1)],
   'an operator of JavaScript': ['functor/javascript-operator', '.lt(', (x) => ((x as never) < 2 ? x : u32(1))],
+  '=== as a condition': ['functor/argument', '.eq(2)', (x) => q.select(u32(1), u32(2), ((x as never) === 2) as never)],
+  '! as a condition': ['functor/argument', '.not()', (x) => q.select(u32(1), u32(2), !x.eq(2) as never)],
+  '&& of comparisons': ['functor/unused-condition', '.and(', (x) => q.select(u32(1), x, (x.lt(2) && x.gt(0)) as never)],
   'a comparison in ?:': ['functor/unused-condition', 'select(', (x) => (x.eq(2) ? u32(1) : u32(2))],
 };
 
