@@ -112,9 +112,18 @@ function noTiles(
   return new FormatError('format/no-tiles', 'There are no tiles in the folder.', {
     expected: wanted === undefined ? `files whose names end in ${ENDINGS}` : 'files that are not hidden',
     got: names.length === 0 ? 'an empty folder' : listNames(names, 3),
-    remedy: 'Name the folder that holds the files themselves; folders in it are not searched.',
+    remedy: remedyOfEnding(names, 'Name the folder that holds the files themselves; folders in it are not searched.'),
     place: { file: path },
   });
+}
+
+/** What to do about files with unknown extensions: converting label images in TIFF, otherwise `other`. */
+export function remedyOfEnding(names: readonly string[], other: string): string {
+  if (!names.some((name) => /\.tiff?$/i.test(name))) return other;
+  return (
+    'Labels are read from PNG (up to 16 bits) and NIfTI, not from TIFF: convert them, for example with ' +
+    'gdal_translate -of PNG -ot UInt16 labels.tif labels.png.'
+  );
 }
 
 function severalFormats(path: string, kinds: FilesByKind): FormatError {

@@ -9,7 +9,7 @@ import { aText, type Kind, optional, someOptions } from '../../primitives/kinds.
 import { fileError } from '../file-error.ts';
 import { unpacked } from '../gzip.ts';
 import { readBounded } from '../read-bounded.ts';
-import { chooseFiles, ENDINGS, formatOf, kindOfFormat } from './choose-files.ts';
+import { chooseFiles, ENDINGS, formatOf, kindOfFormat, remedyOfEnding } from './choose-files.ts';
 import { openCoco } from './coco-index.ts';
 import { kindOf, stemOf } from './file-kind.ts';
 import { openNifti } from './nifti-volume.ts';
@@ -145,7 +145,7 @@ function unknownEnding(path: string): FormatError {
   return new FormatError('format/unknown-ending', 'The file name does not show the format.', {
     expected: `a name that ends in ${ENDINGS}`,
     got: basename(path),
-    remedy: 'Rename the file, or name its format.',
+    remedy: remedyOfEnding([basename(path)], 'Name its format, if it has one of these; or convert it.'),
     place: { file: path },
   });
 }

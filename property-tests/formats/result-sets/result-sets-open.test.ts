@@ -139,6 +139,16 @@ describe('a file', () => {
     expect(await parsed(set.tiles[0]!)).toHaveLength(1);
   });
 
+  test.each(['a.tif', 'a.ome.TIFF'])(
+    'of labels in TIFF is refused with how to convert it, alone and in a folder: %s',
+    async (name) => {
+      const path = await folder({ [name]: line });
+      const remedy = expect.stringMatching(/PNG .*NIfTI, not from TIFF: convert .*gdal_translate/);
+      await expect(openResultSet(join(path, name))).rejects.toMatchObject({ code: 'format/unknown-ending', remedy });
+      await expect(openResultSet(path)).rejects.toMatchObject({ code: 'format/no-tiles', remedy });
+    },
+  );
+
   test('that is missing, has an unknown ending or is aborted is an error', async () => {
     const path = await folder({ 'a.bin': line, 'a.txt': line });
     await expect(openResultSet(join(path, 'b.txt'))).rejects.toThrow(
