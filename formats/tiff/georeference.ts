@@ -134,6 +134,7 @@ const KEY = {
   angularUnit: 2054,
   projectedCrs: 3072,
   projectedCitation: 3073,
+  linearUnit: 3076,
 } as const;
 const PIXEL_IS_POINT = 2;
 const MODEL_PROJECTED = 1;
@@ -160,7 +161,7 @@ async function readCrs(
 ): Promise<Pick<RasterGrid, 'crs' | 'ownCrs' | 'geographic'>> {
   const projected = keys.get(KEY.projectedCrs);
   const geodetic = keys.get(KEY.geodeticCrs);
-  const model = keys.get(KEY.modelType) ?? guessModel(projected, geodetic);
+  const model = keys.get(KEY.modelType) ?? guessModel(projected ?? keys.get(KEY.linearUnit), geodetic);
   const geographic = model === MODEL_GEOGRAPHIC;
   const unit = keys.get(KEY.angularUnit);
   if (geographic && !DEGREES.has(unit)) {
@@ -215,6 +216,7 @@ async function readCitation(directory: TiffDirectory, model: number): Promise<st
 /** Maximum bytes of the names of coordinate systems in a file. */
 const MAX_CITATIONS = 2 ** 16;
 
+/** Guesses the model from the code or the linear unit of a projected system, and the code of a geographic one. */
 function guessModel(projected: number | undefined, geodetic: number | undefined): number | undefined {
   if (projected !== undefined) return MODEL_PROJECTED;
   return geodetic === undefined ? undefined : MODEL_GEOGRAPHIC;

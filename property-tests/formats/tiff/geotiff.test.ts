@@ -208,6 +208,7 @@ describe('placement', () => {
     ['a projected', [1024, 0, 1, 1, 3072, 0, 1, 32767, 3073, 34737, 9, 4], 'a projected'],
     ['a projected one without further keys', [1024, 0, 1, 1, 1026, 34737, 9, 4], 'a projected'],
     ['a geographic', [1024, 0, 1, 2, 2048, 0, 1, 32767, 2049, 34737, 9, 4], 'a geographic'],
+    ['no model but a linear unit, as a projected', [1026, 34737, 9, 4, 3076, 0, 1, 9001], 'a projected'],
     ['a geocentric', [1024, 0, 1, 3, 1026, 34737, 9, 4, 2048, 0, 1, 4978], 'a geocentric'],
     ['a user-defined kind of', [1024, 0, 1, 32767, 1026, 34737, 9, 4], 'a'],
   ])('describes %s coordinate system without a code by its kind and name', async (_, values, kind) => {
