@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import { type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import type { Sample } from '../geometry/raster.ts';
@@ -61,8 +62,8 @@ const NAN_WORD = 0xffffffff;
 /** The smallest ordered word of an interval of f32 values, and the difference to its greatest word. */
 function spanOf({ low, high }: ValueRange, turned: number): readonly [low: number, span: number] {
   const ends = [low, high].map((value) => (orderedWord('f32', value) ^ turned) >>> 0);
-  const least = Math.min(...ends);
-  return [least, Math.max(...ends) - least];
+  const least = smallestOf(ends);
+  return [least, largestOf(ends) - least];
 }
 
 /** Whether an f32 cell with this ordered word matches the nodata value. */
@@ -80,8 +81,8 @@ function headsWithout(...ranges: readonly (ValueRange | undefined)[]): Marks {
   if (ends.length === 0) return { nodataHead: ABSENT, nodataHeadSpan: 0, nodataHeadBits: 0 };
   const nodataHeadBits = ends[0] === 0 ? 0xff : 0x1ff;
   const heads = ends.map((value) => (bitsOfF32(value) >>> 23) & nodataHeadBits);
-  const nodataHead = Math.min(...heads);
-  return { nodataHead, nodataHeadSpan: Math.max(...heads) - nodataHead, nodataHeadBits };
+  const nodataHead = smallestOf(heads);
+  return { nodataHead, nodataHeadSpan: largestOf(heads) - nodataHead, nodataHeadBits };
 }
 
 /** Whether a 32-bit integer cell has data. `key` is the cell as an ordered word. */

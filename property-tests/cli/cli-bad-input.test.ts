@@ -41,7 +41,6 @@ const INPUTS: Readonly<Record<string, string | Uint8Array | object>> = {
   'pixels.json': zone('a', rectangle(0, 0, 975, 610)),
   'swapped.json': zone('a', rectangle(35, -110, 36, -100)),
   'points.json': collection({ type: 'Feature', id: 'p', geometry: { type: 'Point', coordinates: [1, 2] } }),
-  'nameless.json': { ...square, properties: { n: null } },
   'nan.json': polygon('NaN'),
   'infinite.json': polygon('1e999'),
   'null.json': polygon('null'),
@@ -174,11 +173,6 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     /^layers\.json: .+2 layers: "states", "counties"\..+--layer\.$/,
   ],
   ['an unknown property', { id: 'name' }, /^zones\.json, record 0: There is no "name" in feature 0 \("a"\)\./],
-  [
-    'a property that is null',
-    { zones: '@nameless.json', id: 'n' },
-    /^nameless\.json, record 0: The "n" of feature 0 \("a"\) is null\. Give it a value/,
-  ],
   ['an unknown band', { band: '2' }, /^raster\.tif: The raster has no band 2\. .+band 1, the only one/],
   ['band 0', { band: '0' }, /^--band 0 is not a whole number of at least 1\.$/],
   [

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { NEVER, of } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { TileComparison } from '../../algorithms/cross-compare/tile-comparison.ts';
 import { totalsOf } from '../../algorithms/cross-compare/totals.ts';
 import { type CompareJob, type CompareParts, runCompare } from '../../cli/compare.ts';
 import { parseCompareArguments } from '../../cli/compare-arguments.ts';
@@ -14,6 +15,7 @@ import type { RunContext, Surroundings } from '../../cli/run-support.ts';
 import type { ResultSetFormat } from '../../formats/result-sets/result-set.ts';
 import { UsageError } from '../../formats/usage-error.ts';
 import { GraphError, QuadrilleError } from '../../primitives/errors.ts';
+import { texts } from '../support/random-label-images.ts';
 
 let folder = '';
 beforeEach(async () => {
@@ -28,6 +30,22 @@ interface Changes {
 }
 
 /** Replacements for the parts of the command. They compare nothing, and record that they were called. */
+const side = { ids: texts([]), polygons: 0, missing: new Uint32Array(0) };
+const none = new BigUint64Array(0);
+/** The result of a tile without polygons. */
+const EMPTY_TILE = {
+  tile: 't1',
+  p: side,
+  q: side,
+  pairs: {
+    p: new Uint32Array(0),
+    q: new Uint32Array(0),
+    areas: { intersection: none, p: none, q: none },
+    ratio: new Float64Array(0),
+    matched: new Uint8Array(0),
+  },
+} as unknown as TileComparison;
+
 function parts(
   events: string[],
   { backend = 'reference', format = 'png', compare }: Changes = {},
@@ -161,11 +179,13 @@ describe('runCompare', () => {
   });
 
   test.each([
-    ['-', 'Stopped by SIGINT; the output on stdout is incomplete, and no file was written.'],
-    ['p.csv', 'Stopped by SIGINT; nothing was written.'],
-  ])('reports what a Ctrl-C leaves of the pairs in %s', async (path, message) => {
+    ['-', true, 'Stopped by SIGINT; the output on stdout is incomplete, and no file was written.'],
+    ['-', false, 'Stopped by SIGINT; nothing was written.'],
+    ['p.csv', true, 'Stopped by SIGINT; nothing was written.'],
+  ])('reports what a Ctrl-C leaves of the pairs in %s, with tiles before it: %s', async (path, hasTiles, message) => {
     const stop = new AbortController();
-    const compare = async ({ signal }: CompareJob<RunContext>): Promise<never> => {
+    const compare = async ({ signal, onTile }: CompareJob<RunContext>): Promise<never> => {
+      if (hasTiles) await onTile!(EMPTY_TILE);
       stop.abort(new Interrupted('SIGINT'));
       throw signal!.reason;
     };

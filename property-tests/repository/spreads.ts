@@ -15,6 +15,7 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
   },
   'The columns, words or captures of one thing, of which its type has a few.': {
     'algorithms/tables/table.ts': ['dispose(...words)'],
+    'algorithms/zonal/totals.ts': ['column(...near)'],
     'algorithms/zonal/zonal.ts': ['dispose(...Object.values(classifier.captures))'],
     'formats/maq-file.ts': ['fromCharCode(...bytes.subarray(0, MAGIC.length))'],
   },
