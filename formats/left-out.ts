@@ -14,7 +14,11 @@ export interface LeftOut {
  * The error for a record that is null, or lacks its geometry or its name. Such records are common in files that are
  * otherwise in order, so readers always leave them out, with a note.
  */
-export class IncompleteRecord extends FormatError {}
+export class IncompleteRecord extends FormatError {
+  static {
+    IncompleteRecord.prototype.name = 'IncompleteRecord';
+  }
+}
 
 /**
  * Notes that a record is left out, or throws its error. Incomplete records are always left out. Other records that are

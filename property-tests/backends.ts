@@ -66,10 +66,13 @@ interface Opened {
   readonly run: LawRun;
 }
 
-/** Declares the same tests for every backend. Both contexts are open while the tests run. */
+/**
+ * Declares the same tests for every backend. Both contexts are open while the tests run. By default, only laws run on the
+ * mortal backend; see {@link testLaws}.
+ */
 export function onEveryBackend(
   declare: (opened: () => Opened, backend: TestBackend) => void,
-  backends: readonly TestBackend[] = dealtBackends(),
+  backends: readonly TestBackend[] = THOROUGH ? testBackends : plainBackends,
 ): void {
   for (const backend of backends) {
     describe(backend.name, () => {
