@@ -35,6 +35,10 @@ export function unsupported(sentence: string, got: string, file: string, remedy:
  * {@link valueError} names the file and the column.
  */
 export class ValueFault extends RangeError {
+  static {
+    ValueFault.prototype.name = 'ValueFault';
+  }
+
   /** Index of the value. At first an index among the values being decoded, in the end a row. */
   readonly index: number;
   readonly expected: string;
