@@ -172,5 +172,5 @@ export function describe(specs: readonly OptionSpec[]): string {
 /** The option that disarms texts which a spreadsheet would take for formulas. */
 export const QUOTE_FORMULAS_SPEC: OptionSpec = {
   name: 'csv-quote-formulas',
-  help: 'CSV: put an apostrophe before texts that begin with = + - @, a tab or CR, which spreadsheets take for formulas',
+  help: 'CSV: an apostrophe before texts that spreadsheets take for formulas (= + - @, tab or CR first)',
 };
