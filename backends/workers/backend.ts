@@ -48,7 +48,7 @@ export interface WorkersOptions {
   readonly fusedRows?: number | undefined;
   /**
    * Maximum number of compiled kernels in the cache. When the cache is full, the least recently used kernels are
-   * dropped; a dropped kernel is compiled again at its next use. Default 512, which takes some tens of MB.
+   * dropped; a dropped kernel is compiled again at its next use. Default 1,024, which takes some tens of MB.
    */
   readonly keptKernels?: number | undefined;
   /**
@@ -82,7 +82,7 @@ const determinism: Determinism = {
 
 const INLINE_NANOSECONDS = 300_000;
 const FUSED_ROWS = 2 ** 18;
-const KEPT_KERNELS = 512;
+const KEPT_KERNELS = 1024;
 
 /**
  * Opens the backend on the worker threads of Node or of a page.

@@ -94,7 +94,7 @@ onEveryBackend((opened, { name }) => {
           expect([query, id, isWithinUlp(metric, points[query]!, points[id]!, distance)]).toEqual([query, id, true]);
         }
       }),
-      { numRuns: name === 'reference' ? caseCount(400) : costlyCaseCount(name === 'workers' ? 60 : 20) },
+      { numRuns: name === 'reference' ? caseCount(160) : costlyCaseCount(name === 'workers' ? 40 : 20) },
     );
   });
 });
@@ -115,7 +115,7 @@ describe('a radius', () => {
         );
         expect(pairsOf(rows)).toEqual(expected);
       }),
-      { numRuns: caseCount(200) },
+      { numRuns: caseCount(100) },
     );
   });
 
