@@ -37,6 +37,9 @@ const options = {
   outdir,
   bundle: true,
   format: 'esm',
+  // Names are kept for stack traces, which need them more than blanks.
+  minifyWhitespace: true,
+  lineLimit: 160,
   platform: 'node',
   target: 'node20',
   external,

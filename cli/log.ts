@@ -33,3 +33,16 @@ export interface LogStream {
   readonly columns?: number | undefined;
   write(text: string): unknown;
 }
+
+/** A log that leaves out notes that it has had before. */
+export function withoutRepeats(log: Log): Log {
+  const told = new Set<string>();
+  return {
+    ...log,
+    note(note) {
+      const text = `${note.code} ${note.message}`;
+      if (!told.has(text)) log.note(note);
+      told.add(text);
+    },
+  };
+}

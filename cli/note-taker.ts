@@ -21,9 +21,3 @@ export function noteTaker(log: Log): NoteTaker {
     },
   };
 }
-
-/** A log that leaves out notes that it has had before. */
-export function withoutRepeats(log: Log): Log {
-  const told = noteTaker(log);
-  return { ...log, note: (note) => told.take([note]) };
-}

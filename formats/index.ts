@@ -18,9 +18,11 @@ export {
   type TableWriter,
 } from './compare-tables.ts';
 export { csvWriter } from './compare-text.ts';
+export type { CsvOptions } from './csv-quote.ts';
 export { type FileElementsOptions, fileElements } from './file-elements.ts';
 export { type GeoTiffOptions, type GeoTiffSource, openGeoTiff } from './geotiff.ts';
 export { type CellWriter, type GeoTiffRaster, writeGeoTiff } from './geotiff-writer.ts';
+export type { OnBadRecord } from './left-out.ts';
 export { encodeMaq, type MaqFile, type MaqSet, type OpenMaqOptions, openMaq } from './maq-file.ts';
 export { openPolygonLayer, readPolygonLayer } from './polygon-layers/open-polygon-layer.ts';
 export type {

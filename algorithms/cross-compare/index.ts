@@ -28,3 +28,4 @@ export type {
 export type { TilePair, TileSet } from './tile-pairs.ts';
 export { type ReadPolygons, type TileSideOptions, tileSide } from './tile-side.ts';
 export { type BothSides, type Comparison, type MatchFigures, RATIO_BINS, type Totals, totalsOf } from './totals.ts';
+export type { VoxelGrid } from './voxel-grid.ts';
