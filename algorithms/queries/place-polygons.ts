@@ -23,7 +23,8 @@ export interface PlacedPolygons extends DomainPolygons {
 }
 
 /**
- * Places polygons that are asked of a tree: snaps every vertex to the nearest point of the domain's grid, as `placeInDomain` does. The polygons may leave the domain. Their quadrants are those within the domain, so queries have
+ * Places polygons that are asked of a tree: snaps every vertex to the nearest point of the domain's grid, as
+ * `placeInDomain` does. The polygons may leave the domain. Their quadrants are those within the domain, so queries have
  * the same results as with a larger domain on the same grid that holds the polygons.
  *
  * Vertices may be up to half the domain's size outside of it. Beyond that, rings are led around the domain, and an edge
