@@ -37,8 +37,9 @@ const options = {
   outdir,
   bundle: true,
   format: 'esm',
-  // Names are kept for stack traces, which need them more than blanks.
+  // Names are kept for stack traces.
   minifyWhitespace: true,
+  minifySyntax: true,
   lineLimit: 160,
   platform: 'node',
   target: 'node20',
