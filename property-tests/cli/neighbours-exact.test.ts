@@ -4,7 +4,7 @@ import type { HostTable } from '../../algorithms/tables/host-table.ts';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { Context } from '../../primitives/context.ts';
 import { onEveryBackend } from '../backends.ts';
-import { caseCount, costlyCaseCount } from '../cases.ts';
+import { caseCount, costlyCaseCount, THOROUGH } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { exactOrder, isWithin, isWithinUlp, type Place } from '../support/exact-neighbours.ts';
 import { columnWords, f64, metricWord, neighboursOf, type Row, rowsOfCsv } from './neighbours-command-support.ts';
@@ -115,7 +115,8 @@ describe('a radius', () => {
         );
         expect(pairsOf(rows)).toEqual(expected);
       }),
-      { numRuns: caseCount(100), seed: 1 },
+      // One counterexample is known and not mended. It must not fail other changes at random, so only thorough runs seek it.
+      { numRuns: caseCount(100), ...(THOROUGH ? {} : { seed: 1 }) },
     );
   });
 
