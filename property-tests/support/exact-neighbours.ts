@@ -64,7 +64,12 @@ function next(x: number, step: 1 | -1): number {
   return BITS.getFloat64(0);
 }
 
-/** Whether a point is within a distance that is rounded to f64: the real distance may exceed it by half an ulp. */
+function isEven(x: number): boolean {
+  BITS.setFloat64(0, x);
+  return (BITS.getUint8(7) & 1) === 0;
+}
+
+/** Whether the distance of a point, rounded to f64, is at most a radius. Halfway between two numbers, the even one counts. */
 export function isWithin(metric: Metric, from: Place, to: Place, radius: number): boolean {
   const measured = measure(metric, from, to);
   if (metric === 'inner') return measured[0] <= wholeOf(radius) << 1074n;
@@ -74,5 +79,6 @@ export function isWithin(metric: Metric, from: Place, to: Place, radius: number)
   }
   const power = BigInt(exponentOf(metric));
   const limit = wholeOf(radius) + (radius === 0 ? 0n : wholeOf(next(radius, 1)));
-  return measured[0] * (radius === 0 ? 1n : 2n ** power) <= limit ** power;
+  const excess = measured[0] * (radius === 0 ? 1n : 2n ** power) - limit ** power;
+  return excess < 0n || (excess === 0n && isEven(radius));
 }

@@ -168,7 +168,8 @@ export function rootOfPowers(power: number, pair: Pair): number {
   const gaps = gapsOf(pair, FIRST);
   const max = greatestGap(gaps);
   if (max === 0) return 0;
-  if (power === Number.POSITIVE_INFINITY) return gaps.areExact ? max : maxOfWhole(pair);
+  // A distance along one axis is the gap, without a root.
+  if (power === Number.POSITIVE_INFINITY || isAlone(gaps)) return gaps.areExact ? max : maxOfWhole(pair);
   const exponent = exponentOf(max);
   sumOfPowers(gaps, power, exponent);
   const { high, low } = dd;
@@ -178,6 +179,12 @@ export function rootOfPowers(power: number, pair: Pair): number {
   ddPower(root, 0, power);
   const residual = high - dd.high + (low - dd.low);
   return scaled(root + (residual * root) / (power * dd.high), exponent);
+}
+
+function isAlone({ count, highs }: Gaps): boolean {
+  let apart = 0;
+  for (let d = 0; d < count; d++) if (highs[d]! > 0) apart++;
+  return apart === 1;
 }
 
 function maxOfWhole({ queries, query, points, point }: Pair): number {
