@@ -1,8 +1,8 @@
 /**
- * Parses JSON like `JSON.parse`, but keeps the digits of ids. A member of an object that is a whole number of 16 digits
- * or more becomes a string of these digits, with its sign: `{"id":617700169958293503}` becomes
- * `{ id: '617700169958293503' }`. Smaller whole numbers have the same digits as numbers. Elements of arrays, such as
- * coordinates, and numbers with a fraction or an exponent are f64, as `JSON.parse` reads them.
+ * Parses JSON like `JSON.parse`, but keeps the digits of ids. A member of an object that is a whole number beyond 2^53 − 1
+ * becomes a string of its digits, with its sign: `{"id":617700169958293503}` becomes `{ id: '617700169958293503' }`.
+ * Smaller whole numbers have the same digits as numbers. Elements of arrays, such as coordinates, and numbers with a
+ * fraction or an exponent are f64, as `JSON.parse` reads them.
  *
  * Throws the `SyntaxError` of `JSON.parse`. Its position may be wrong; `findJsonFault` finds the right one.
  */
@@ -12,8 +12,11 @@ export function jsonValueOf(text: string): unknown {
 
 /** Parses the value of a single member, as {@link jsonValueOf} parses it within its object. */
 export function memberValueOf(text: string): unknown {
-  return LONG_NUMBER.test(text) ? text.trim() : jsonValueOf(text);
+  return LONG_NUMBER.test(text) && isBeyond(text) ? text.trim() : jsonValueOf(text);
 }
+
+/** Whether f64 may hold a whole number with other digits. */
+const isBeyond = (digits: string): boolean => !Number.isSafeInteger(Number(digits));
 
 /** Finds most texts without long whole numbers in one fast search. What it finds may also stand within a string. */
 const LONG_MEMBER = /:\s*-?[1-9]\d{15}/;
@@ -32,7 +35,7 @@ function withQuotedMembers(text: string): string {
     at = endOfString(text, at);
     VALUE.lastIndex = at;
     const found = VALUE.exec(text);
-    if (found === null) continue;
+    if (found === null || !isBeyond(found[2]!)) continue;
     quoted += `${text.slice(copied, at)}${found[1]}"${found[2]}"`;
     copied = VALUE.lastIndex;
   }

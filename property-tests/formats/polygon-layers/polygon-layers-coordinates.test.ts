@@ -91,6 +91,15 @@ describe('coordinates', () => {
     },
   );
 
+  /** A value whose whole numbers beyond 2^53 − 1 are strings where they are members of objects. */
+  const withIds = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(withIds);
+    if (typeof value !== 'object' || value === null) return value;
+    const isId = (x: unknown): boolean =>
+      typeof x === 'number' && Number.isInteger(x) && !Number.isSafeInteger(x) && !String(x).includes('e');
+    return Object.fromEntries(Object.entries(value).map(([key, x]) => [key, isId(x) ? String(x) : withIds(x)]));
+  };
+
   test.prop([fc.jsonValue({ maxDepth: 5 }), fc.stringMatching(/^[,\]} \n]?$/)], { numRuns: caseCount(1000) })(
     'are not read from other JSON, whose end is found',
     (value, behind) => {
@@ -101,7 +110,7 @@ describe('coordinates', () => {
       // If the text ends right after a number or a literal, it is unknown where the number or literal ends, because it
       // might continue.
       if (end === -1) expect([behind, /^["[{]/.test(text)]).toEqual(['', false]);
-      else expect([end, parseRecord(record)]).toEqual([Buffer.byteLength(text), JSON.parse(text)]);
+      else expect([end, parseRecord(record)]).toEqual([Buffer.byteLength(text), withIds(JSON.parse(text))]);
     },
   );
 
