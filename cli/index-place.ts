@@ -1,3 +1,4 @@
+import { collapsedPolygons } from '../algorithms/geometry/collapsed.ts';
 import { type FillRule, overlapSentence, type Polygons, type Zones } from '../algorithms/geometry/polygons.ts';
 import { sheetsOf } from '../algorithms/geometry/sheets.ts';
 import { type Note, type NoteTally, quoteName } from '../algorithms/notes.ts';
@@ -64,25 +65,11 @@ function placeNoted(
     ? placeAsked(names, polygons, domain, fill, tally)
     : placeInDomain(polygons, domain, { fill });
   const sheets = fill === 'union' ? placed.sheets : sheetsOf({ ...placed, ringParts: polygons.ringParts });
-  for (const polygon of collapsedPolygons(polygons, placed)) tally.add('index/collapsed', names[polygon]!);
+  // The vertices of polygons that are led around the domain have other indices; their rings are larger than a step.
+  const collapsed = placed.x.length === polygons.x.length ? collapsedPolygons(polygons, placed.x, placed.y) : [];
+  for (const polygon of collapsed) tally.add('index/collapsed', names[polygon]!);
   for (const polygon of sheets?.overlapping ?? []) tally.add('index/overlapping-parts', names[polygon]!);
   return { names, polygons: placed };
-}
-
-/** The polygons with width and height of which either is lost on the grid. */
-function collapsedPolygons(polygons: Polygons, placed: DomainPolygons): number[] {
-  const { polygonRings, ringVertices } = polygons;
-  // A ring that is led around the domain is larger than the grid's step, but its vertices have other indices.
-  if (placed.x.length !== polygons.x.length) return [];
-  const isFlat = (numbers: ArrayLike<number>, from: number, to: number): boolean => {
-    for (let v = from + 1; v < to; v++) if (numbers[v] !== numbers[from]) return false;
-    return true;
-  };
-  return Array.from({ length: polygonRings.length - 1 }, (_, polygon) => polygon).filter((polygon) => {
-    const [from, to] = [ringVertices[polygonRings[polygon]!]!, ringVertices[polygonRings[polygon + 1]!]!];
-    const collapses = isFlat(placed.x, from, to) || isFlat(placed.y, from, to);
-    return to > from && collapses && !isFlat(polygons.x, from, to) && !isFlat(polygons.y, from, to);
-  });
 }
 
 /** Converts coordinates of queries to steps, and counts queries that leave the domain. */

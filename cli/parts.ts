@@ -11,7 +11,7 @@ import type { ZonalParts } from './zonal.ts';
  */
 export const zonalParts: ZonalParts<Context> = {
   async readZones(path, options) {
-    const { readZones } = await import('../formats/zones.ts');
+    const { readZones } = await import('../formats/read-zones.ts');
     return readZones(path, options);
   },
   async openRaster(path, options) {

@@ -23,7 +23,7 @@ interface InputFiles {
  * have the system `assumed`, and no error is thrown.
  *
  * @throws UsageError `input/crs-mismatch` if the files state different systems, or the raster one without a code, which
- * may be any.
+ * may be any; also if the zones are in longitudes and latitudes, but the raster states no system and its cells cannot be.
  * @throws GeometryError `crs/no-longitudes` if the raster is in longitudes and latitudes, but the zones state no system
  * and have coordinates that cannot be latitudes.
  */
@@ -38,6 +38,7 @@ export function reconcileCrs(
   if (zones.crs !== undefined && raster.crs !== undefined) throw mismatch(zones.crs, raster.crs, files);
   if (zones.crs !== undefined) {
     if (raster.ownCrs !== undefined) throw ownMismatch(zones.crs, raster, files);
+    if (isGeographicCrs(zones.crs) && !mayBeDegrees(raster)) throw noDegrees(zones.crs, raster, files);
     return { raster: withCrs(raster, zones.crs), notes: [taken('raster', 'zones', zones.crs)] };
   }
   const strange = raster.geographic ? findNoLatitude(zones.polygons.y) : undefined;
@@ -86,11 +87,40 @@ function mismatch(zones: string, raster: string, files: InputFiles): UsageError 
 }
 
 function ownMismatch(zones: string, { ownCrs, geographic }: RasterSource, files: InputFiles): UsageError {
-  const code = geographic ? 'EPSG:4326' : 'EPSG:N';
-  const anyCode = geographic ? '' : '; coordinates are not changed, so the code of any projected system will do';
+  const assumption = geographic ? '--assume-crs EPSG:4326' : ANY_CODE;
   return new UsageError('input/crs-mismatch', `${files.zones} is in ${zones}, but ${files.raster} states ${ownCrs}.`, {
     remedy:
       'Warp the raster to the system of the zones with gdalwarp -t_srs; or, if both really have the same system, say so ' +
-      `with --assume-crs ${code}${anyCode}.`,
+      `with ${assumption}.`,
   });
+}
+
+const ANY_CODE = '--assume-crs EPSG:N; coordinates are not changed, so the code of any projected system will do';
+
+/** Longitudes of rasters are within this many degrees of 0: a turn and a half. */
+const MAX_LONGITUDE = 540;
+
+/** Whether the cells of a raster may be in degrees. Those at the poles may extend half a cell beyond them. */
+function mayBeDegrees(raster: RasterSource): boolean {
+  const { x, y } = extentOf(raster);
+  // The factor allows for rounding.
+  const maxLatitude = 90 + Math.abs(raster.stepY) * (0.5 + 2 ** -20);
+  return x.every((end) => Math.abs(end) <= MAX_LONGITUDE) && y.every((end) => Math.abs(end) <= maxLatitude);
+}
+
+function extentOf({ originX, originY, stepX, stepY, width, height }: RasterSource) {
+  return { x: [originX, originX + width * stepX], y: [originY, originY + height * stepY] };
+}
+
+function noDegrees(zones: string, raster: RasterSource, files: InputFiles): UsageError {
+  const { x, y } = extentOf(raster);
+  return new UsageError(
+    'input/crs-mismatch',
+    `${files.zones} is in ${zones}, but ${files.raster} states no system and its cells cannot be longitudes and latitudes.`,
+    {
+      expected: `x from -${MAX_LONGITUDE} to ${MAX_LONGITUDE}, y from -90 to 90`,
+      got: `x from ${Math.min(...x)} to ${Math.max(...x)}, y from ${Math.min(...y)} to ${Math.max(...y)}`,
+      remedy: `Reproject the zones to the system of the raster; or, if both really have the same system, say so with ${ANY_CODE}.`,
+    },
+  );
 }

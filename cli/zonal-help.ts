@@ -12,9 +12,10 @@ A zone is the union of its parts: the polygons of a multipolygon, each filled by
 overlap. A cell has no data if its value is NaN or the nodata value of the file, or if a mask of the file, a .msk file beside
 it or an alpha band is 0 there. In a band of f32, values within rounding of the nodata value match too, as in GDAL; a note
 counts them. Bins, statistics and unique values are scaled by the scale and offset of the file, if it has them. Nodata value,
-scale and offset in a side file of GDAL (FILE.aux.xml) win over those in the file. A world file (.tfw, .tifw or .wld) gives the
-placement of a TIFF that states none. A raster in a coordinate system without an EPSG code is refused unless --assume-crs is
-given or the zones state no system.
+scale, offset, placement and coordinate system in a side file of GDAL (FILE.aux.xml) win over those in the file. A world file
+(.tfw, .tifw or .wld) gives the placement of a TIFF that states none. Without --assume-crs, a raster in a coordinate system
+without an EPSG code is refused, unless the zones state no system; so is one that states no system and is too large for
+longitudes and latitudes, if the zones are in these.
 
 ${describe(ZONAL_SPECS)}
 

@@ -23,7 +23,7 @@ import { type BandMask, findMasks } from './tiff/mask.ts';
 import { readScaling, type ScalingTexts, scalingTexts } from './tiff/metadata.ts';
 import { fillValue, readNodata } from './tiff/nodata.ts';
 import { rowsAtOnce } from './tiff/pieces.ts';
-import { readSideFile, type SideBand } from './tiff/side-file.ts';
+import { readSideFile, type SideFile } from './tiff/side-file.ts';
 import { windowReader } from './tiff/windows.ts';
 
 /** Options for opening a GeoTIFF. */
@@ -76,8 +76,8 @@ export interface GeoTiffSource extends RasterSource {
  * file's nodata value, or 0 if there is none. If the file says that cells represent points, each point is the centre of
  * a cell.
  *
- * Nodata value, scale and offset of a side file of GDAL (`x.tif.aux.xml`) win over those in the file; the option
- * `nodata` wins over both.
+ * Nodata value, scale, offset, geotransform and coordinate system of a side file of GDAL (`x.tif.aux.xml`) win over
+ * those in the file, as in GDAL; the option `nodata` wins over both.
  *
  * The placement of a file without georeference of its own is read from a world file beside it (`.tfw`, `.tifw` or
  * `.wld`, also in upper case). `ownCrs` describes a coordinate system without an EPSG code.
@@ -140,10 +140,11 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
   const checkBlocks = (of: BandLayout, name: string): void =>
     checkBlockSize(of, options.maxBlockBytes ?? 512 * 2 ** 20, name);
   checkBlocks(layout, file);
-  const place = await readGeoreference(directory, file, path, notes);
   const beside = await readSideFile(path, band, notes);
+  const place = await readGeoreference(directory, file, path, beside, notes);
   const inFile = { nodata: await directory.text('gdalNodata'), ...(await scalingInFile(directory, band)) };
-  noteSideFile(beside, inFile, path!, notes);
+  const srs = beside.srs === undefined ? undefined : (place.crs ?? place.ownCrs ?? 'unknown');
+  noteSideFile({ ...beside, srs }, { ...inFile, ...(await placesInTags(directory)) }, path!, notes);
   const nodataText = beside.nodata ?? inFile.nodata;
   const nodata = readNodata(options.nodata === undefined ? nodataText : String(options.nodata), layout.sample, notes);
   noteOrientation((await directory.number('orientation')) ?? 1, notes);
@@ -237,13 +238,30 @@ function checkBlockSize(layout: BandLayout, max: number, file: string): void {
   });
 }
 
+/** Which statements of a side file replace tags. */
+async function placesInTags(directory: TiffDirectory): Promise<Pick<SideFile, 'geoTransform' | 'srs'>> {
+  const placed = (await directory.numbers('modelPixelScale')) ?? (await directory.numbers('modelTransformation'));
+  const keyed = await directory.numbers('geoKeyDirectory');
+  const inTags = 'that in the tags';
+  return { geoTransform: placed && inTags, srs: keyed && inTags };
+}
+
+/** Names of what a side file may state. */
+const SIDE_NAMES: Readonly<Record<keyof SideFile, string>> = {
+  nodata: 'nodata',
+  scale: 'scale',
+  offset: 'offset',
+  geoTransform: 'the geotransform',
+  srs: 'the coordinate system',
+};
+
 /** Notes what is taken from a side file, and what it replaces in the file. */
-function noteSideFile(beside: SideBand, inFile: SideBand, path: string, notes: Note[]): void {
-  const taken = (['nodata', 'scale', 'offset'] as const).filter((name) => beside[name] !== undefined);
+function noteSideFile(beside: SideFile, inFile: SideFile, path: string, notes: Note[]): void {
+  const taken = (Object.keys(SIDE_NAMES) as (keyof SideFile)[]).filter((name) => beside[name] !== undefined);
   if (taken.length === 0) return;
   const said = taken.map((name) => {
     const [value, replaced] = [beside[name], inFile[name]];
-    return `${name} ${value}${replaced === undefined || replaced.trim() === value ? '' : ` (instead of ${replaced.trim()})`}`;
+    return `${SIDE_NAMES[name]} ${value}${replaced === undefined || replaced.trim() === value ? '' : ` (instead of ${replaced.trim()})`}`;
   });
   notes.push({ code: 'raster/side-file', message: `${path}.aux.xml gives ${said.join(', ')}.` });
 }

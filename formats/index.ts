@@ -34,6 +34,7 @@ export type {
 } from './polygon-layers/polygon-layer.ts';
 export { quadrantImage } from './quadrant-plot/image.ts';
 export { type QuadrantPlot, type QuadrantPlotOptions, quadrantPlot } from './quadrant-plot.ts';
+export { readZones } from './read-zones.ts';
 export { parseBoundariesOn } from './result-sets/boundaries-on-device.ts';
 export type { RegionKind } from './result-sets/gather-regions.ts';
 export { type LabelTile, parseLabels } from './result-sets/label-image.ts';
@@ -80,4 +81,4 @@ export type { Video, VideoChannel, VideoFormat, VideoFrame, VideoOptions, VideoS
 export { statisticsCsv, zonalCsv } from './zonal-csv.ts';
 export { type ZonalRun, zonalJson } from './zonal-json.ts';
 export type { MapExtent } from './zonal-plot/extent.ts';
-export { type ParseZonesOptions, parseZones, type ReadZones, readZones, type ZoneOptions } from './zones.ts';
+export { type ParseZonesOptions, parseZones, type ReadZones, type ZoneOptions } from './zones.ts';

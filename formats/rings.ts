@@ -134,12 +134,35 @@ function beginsSquarely({ x, y, length }: Vertices, start: number): boolean {
   return true;
 }
 
-/** Whether an edge of the ring that begins at `start` spans more than 180 degrees of longitude. */
-export function jumpsAntimeridian({ x, length }: Vertices, start: number): boolean {
+/**
+ * Looks for edges of the ring that begins at `start` that span more than 180 degrees of longitude, and unwraps the ring
+ * if `unwraps` is true and it can be unwrapped. Returns the code of the note; undefined if there is nothing to note.
+ *
+ * A ring around the whole world, such as a box from -180 to 180, is not noted if it is read as written: it cannot be
+ * read as crossing the antimeridian.
+ */
+export function readJumps(vertices: Vertices, start: number, unwraps: boolean): string | undefined {
+  const jump = shortestJump(vertices, start);
+  if (jump === Number.POSITIVE_INFINITY) return undefined;
+  if (unwraps)
+    return jump <= 360 && unwrapRing(vertices, start) ? 'zones/antimeridian-unwrapped' : 'zones/antimeridian-kept';
+  return jump < 360 || (jump === 360 && mayUnwrap(vertices, start)) ? 'zones/antimeridian-jumps' : undefined;
+}
+
+/** The span of the shortest edge that spans more than 180 degrees of longitude; infinity if there is none. */
+function shortestJump({ x, length }: Vertices, start: number): number {
+  let shortest = Number.POSITIVE_INFINITY;
   for (let v = start, u = length - 1; v < length; u = v++) {
-    if (Math.abs(x[v]! - x[u]!) > 180) return true;
+    const span = Math.abs(x[v]! - x[u]!);
+    if (span > 180 && span < shortest) shortest = span;
   }
-  return false;
+  return shortest;
+}
+
+/** Whether {@link unwrapRing} would unwrap a ring. */
+function mayUnwrap({ x, y, length }: Vertices, start: number): boolean {
+  const copy = { x: x.slice(start, length), y: y.slice(start, length), length: length - start };
+  return unwrapRing(copy, 0);
 }
 
 /**
@@ -148,7 +171,7 @@ export function jumpsAntimeridian({ x, length }: Vertices, start: number): boole
  * round a pole, or if the ring would lose its area (such as a box around the world). In these cases, the ring is left
  * unchanged, and the result is false.
  */
-export function unwrapRing(vertices: Vertices, start: number): boolean {
+function unwrapRing(vertices: Vertices, start: number): boolean {
   const { x, length } = vertices;
   const written = x.slice(start, length);
   for (let v = start + 1; v < length; v++) x[v] = nearestTurn(x[v]!, x[v - 1]!);

@@ -6,7 +6,7 @@ import { aPositive, aText, aWord, type FieldKinds, type Kind, optional, someOpti
 import { findNoLatitude, isGeographicCrs, normalizeCrs } from './crs.ts';
 import { type FeaturePlace, isJsonObject, noPolygonsError, type RawFeature, type RawFeatures } from './feature.ts';
 import { geoJsonFeatures, isGeoJson } from './geojson.ts';
-import { parseJson, readTextFile } from './json-file.ts';
+import { parseJson } from './json-file.ts';
 import { LEFT_OUT_SENTENCES, type LeftOut, leaveOut, type OnBadRecord, withFirstErrors } from './left-out.ts';
 import { JUMP_SENTENCES, OTHER_GEOMETRY_SENTENCE, RING_SENTENCES } from './polygon-notes.ts';
 import { featureName } from './record-name.ts';
@@ -16,9 +16,8 @@ import {
   emptyVertices,
   followOuterRing,
   isFlat,
-  jumpsAntimeridian,
   longitudeRange,
-  unwrapRing,
+  readJumps,
   type Vertices,
 } from './rings.ts';
 import { isTopoJson, topoJsonFeatures } from './topojson.ts';
@@ -55,7 +54,8 @@ export interface ParseZonesOptions extends ZoneOptions {
   readonly file?: string | undefined;
 }
 
-const ZONE_OPTIONS: FieldKinds<ZoneOptions> = {
+/** The kinds of {@link ZoneOptions}, to validate them. */
+export const ZONE_OPTIONS: FieldKinds<ZoneOptions> = {
   layer: optional(aText),
   id: optional(aText),
   crs: optional(aText),
@@ -63,7 +63,6 @@ const ZONE_OPTIONS: FieldKinds<ZoneOptions> = {
   onBadRecord: optional(aWord(['stop', 'skip'])),
   memoryBytes: optional(aPositive()),
 };
-const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
 const PARSE_OPTIONS: Kind = someOptions<ParseZonesOptions>({ ...ZONE_OPTIONS, file: optional(aText) });
 
 /** Zones, and the notes on reading them. */
@@ -73,41 +72,8 @@ export interface ReadZones {
 }
 
 /**
- * Reads zones from a GeoJSON or TopoJSON file. The format is detected from the content.
- *
- * Every feature (in TopoJSON: every member of the layer) becomes one zone, in the file's order. The name of a zone is
- * the value of the property `options.id` if the option is given, else the feature's `id`, else its index. Of a whole
- * number, the name has all digits that the text has, beyond 2^53 too. Zones with equal names stay separate. The polygons of a multipolygon or a collection become parts of one zone. Rings may have
- * any direction and nesting. An open ring counts as closed. If the last vertex of a ring repeats the first vertex, the
- * last vertex is not stored. The coordinate system is `options.crs`, else the system that the file's member `crs`
- * states (an old style of GeoJSON), else OGC:CRS84. If a file without a stated system has a latitude out of range, the
- * coordinate system is unknown. Points and lines are left out. A feature that has only points and lines is not a zone.
- *
- * These flaws cause notes instead of errors: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`,
- * `zones/empty-rings` (left out), `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`,
- * `zones/duplicate-names`, `zones/crs-unknown`, `polygons/incomplete-records` (features that are null, or have no
- * geometry or null as the property `options.id`; left out); with `onBadRecord: 'skip'` `polygons/bad-records`. Jumps of longitudes cause the notes `zones/antimeridian-jumps`,
- * `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`.
- *
- * @throws FormatError if the file is missing, is not JSON (the error has line and column), or is neither GeoJSON nor
- * TopoJSON; also if it has points or lines but no polygons (`format/not-polygon`), or if a feature lacks the property
- * `options.id`.
- * @throws GeometryError if a coordinate is not a finite number; `place.record` is the feature's index.
- * @throws OutOfMemoryError `memory/limit` if the text, its values or its vertices would take more than
- * `options.memoryBytes`.
- * @throws UsageError if the requested layer does not exist, or if the file has several layers and none is requested;
- * the message lists the layers.
- * @example
- * const { zones, notes } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
- * zones.names[0]; // '04015'
- */
-export async function readZones(file: string, options: ZoneOptions = {}): Promise<ReadZones> {
-  requireArguments('readZones', { file, options }, { file: aText, options: OPTIONS });
-  return parseZones(await readTextFile(file, options.memoryBytes), { ...options, file });
-}
-
-/**
- * Reads zones from the text of a GeoJSON or TopoJSON file, like {@link readZones}.
+ * Reads zones from the text of a GeoJSON or TopoJSON file, like `readZones`. The text must be one value of JSON, not one
+ * per line.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [0, 2], [0, 0]]] }');
@@ -260,14 +226,10 @@ function readRing({ ringVertices, vertices, noticed }: Columns, ring: unknown, r
     return;
   }
   if (!dropClosingVertex(vertices, start) && vertices.length > start + 1) noticed.push('zones/unclosed-rings');
-  if (rules.geographic && jumpsAntimeridian(vertices, start)) noticed.push(readJump(vertices, start, rules));
+  const jump = rules.geographic ? readJumps(vertices, start, rules.unwrap) : undefined;
+  if (jump !== undefined) noticed.push(jump);
   if (isFlat(vertices, start)) noticed.push('zones/zero-area-rings');
   ringVertices.push(vertices.length);
-}
-
-function readJump(vertices: Vertices, start: number, { unwrap }: RingRules): string {
-  if (!unwrap) return 'zones/antimeridian-jumps';
-  return unwrapRing(vertices, start) ? 'zones/antimeridian-unwrapped' : 'zones/antimeridian-kept';
 }
 
 const SENTENCES: Readonly<Record<string, (count: number) => string>> = {

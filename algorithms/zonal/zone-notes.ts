@@ -1,3 +1,4 @@
+import { collapsedPolygons } from '../geometry/collapsed.ts';
 import { STEPS_PER_CELL } from '../geometry/grid.ts';
 import { overlapSentence, type Polygons, type Zones } from '../geometry/polygons.ts';
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
@@ -23,8 +24,8 @@ export function nearNotes({ nodata }: Pick<RasterSource, 'nodata'>, near: BigUin
 
 /**
  * Notes on zones that the raster does not cover: `zonal/zones-outside` for zones outside the raster,
- * `zonal/zones-partly-outside` for zones that extend beyond the raster, `zonal/zones-without-cells` for zones on the
- * raster that contain no cell centre. If all zones are outside, the note gives the extents of zones and raster.
+ * `zonal/zones-partly-outside` for zones that extend beyond the raster, `zonal/collapsed` for zones on the raster that
+ * are narrower than a step of its grid, `zonal/zones-without-cells` for others that contain no cell centre. If all zones are outside, the note gives the extents of zones and raster.
  */
 export function zoneNotes(
   { names, polygons }: Pick<Zones, 'names' | 'polygons'>,
@@ -33,6 +34,7 @@ export function zoneNotes(
   cells: BigUint64Array,
 ): Note[] {
   const tally = noteTally();
+  const collapsed = new Set(collapsedPolygons(polygons, placed.polygons.column, placed.polygons.row));
   let anyMeets = false;
   for (const [zone, name] of names.entries()) {
     const hasGeometry = placed.polygons.polygonRings[zone]! < placed.polygons.polygonRings[zone + 1]!;
@@ -40,6 +42,7 @@ export function zoneNotes(
     const zoneMeets = meets(placed, zone, grid);
     anyMeets ||= zoneMeets;
     if (!zoneMeets) tally.add('zonal/zones-outside', name);
+    else if (collapsed.has(zone)) tally.add('zonal/collapsed', name);
     else if (cells[zone] === 0n) tally.add('zonal/zones-without-cells', name);
     else if (reachesBeyond(placed, zone, grid)) tally.add('zonal/zones-partly-outside', name);
   }
@@ -70,6 +73,8 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'zonal/zones-outside': (n) => `${n === 1 ? '1 zone lies' : `${n} zones lie`} wholly outside the raster`,
   'zonal/zones-partly-outside': (n) =>
     `${n === 1 ? '1 zone lies' : `${n} zones lie`} partly outside the raster, where there is nothing to count`,
+  'zonal/collapsed': (n) =>
+    `${n === 1 ? '1 zone is' : `${n} zones are`} narrower than a step of the raster's grid (2⁻²⁰ of a cell) and without area on it`,
   'zonal/zones-without-cells': (n) => `No centre of a cell lies in ${n === 1 ? '1 zone' : `${n} zones`} on the raster`,
 };
 

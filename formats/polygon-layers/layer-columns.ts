@@ -1,7 +1,7 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
 import { resizedFloats } from '../resized.ts';
-import { dropClosingVertex, emptyVertices, isFlat, jumpsAntimeridian, unwrapRing, type Vertices } from '../rings.ts';
+import { dropClosingVertex, emptyVertices, isFlat, readJumps, type Vertices } from '../rings.ts';
 
 /** Columns to which polygons are appended, and statistics of all polygons read so far. */
 export interface LayerColumns {
@@ -109,7 +109,7 @@ export function appendRing(
 
 /** Completes the current ring, which consists of all vertices after the last complete ring. */
 export function endRing(columns: LayerColumns, closes = true): void {
-  const { ringVertices, ringParts, part, vertices, noticed, mayJump } = columns;
+  const { ringVertices, ringParts, part, vertices, noticed, mayJump, unwraps } = columns;
   const start = ringVertices.at(-1)!;
   if (vertices.length === start) {
     noticed.push('zones/empty-rings');
@@ -117,15 +117,11 @@ export function endRing(columns: LayerColumns, closes = true): void {
   }
   const open = !dropClosingVertex(vertices, start) && vertices.length > start + 1;
   if (open && closes) noticed.push('zones/unclosed-rings');
-  if (mayJump && jumpsAntimeridian(vertices, start)) noticed.push(readJump(columns, start));
+  const jump = mayJump ? readJumps(vertices, start, unwraps) : undefined;
+  if (jump !== undefined) noticed.push(jump);
   if (isFlat(vertices, start)) noticed.push('zones/zero-area-rings');
   ringVertices.push(vertices.length);
   ringParts.push(part);
-}
-
-function readJump({ vertices, unwraps }: LayerColumns, start: number): string {
-  if (!unwraps) return 'zones/antimeridian-jumps';
-  return unwrapRing(vertices, start) ? 'zones/antimeridian-unwrapped' : 'zones/antimeridian-kept';
 }
 
 /** A batch is complete when it has this many vertices or polygons. */

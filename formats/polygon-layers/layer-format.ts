@@ -20,18 +20,35 @@ export const HEAD_BYTES = 65_536;
  * @throws FormatError `format/unknown-layer` if neither the bytes nor the extension identify a format.
  */
 export async function formatOf(window: ByteWindow, file: string): Promise<PolygonLayerFormat> {
-  await need(window, HEAD_BYTES);
-  const head = window.bytes.subarray(0, window.end);
-  const ending = extname(withoutGz(file)).toLowerCase();
+  const { head, start, ending } = await lookAt(window, file);
   if (head.length >= 3 && head.compare(FLATGEOBUF_MAGIC, 0, 3, 0, 3) === 0) return 'flatgeobuf';
   if (head.length >= 4 && head.readInt32BE(0) === SHAPEFILE_CODE && ending !== '.shx') return 'shapefile';
-  const start = skipJsonSpace(head, head[0] === 0xef ? 3 : 0);
   if (head[start] === RECORD_SEPARATOR) return 'geojson-lines';
   if (beginsObject(head, start)) return formatOfJson(window, start, ending);
   if (WKT.test(head.toString('latin1', start, start + 40))) return 'wkt';
   const byEnding = ENDINGS.get(ending);
   if (byEnding !== undefined) return byEnding;
   throw unknownFormat(head, ending, file);
+}
+
+/**
+ * Whether a text has one GeoJSON feature per line or per record separator. If it does not begin with an object, its
+ * extension decides.
+ */
+export async function hasLines(window: ByteWindow, file: string): Promise<boolean> {
+  const { head, start, ending } = await lookAt(window, file);
+  if (head[start] === RECORD_SEPARATOR) return true;
+  return beginsObject(head, start)
+    ? (await formatOfJson(window, start, ending)) === 'geojson-lines'
+    : LINES.has(ending);
+}
+
+/** The first bytes of a file, where its text begins, and its extension in lower case. */
+async function lookAt(window: ByteWindow, file: string) {
+  await need(window, HEAD_BYTES);
+  const head = window.bytes.subarray(0, window.end);
+  const start = skipJsonSpace(head, head[0] === 0xef ? 3 : 0);
+  return { head, start, ending: extname(withoutGz(file)).toLowerCase() };
 }
 
 /**
@@ -65,8 +82,10 @@ const LINES: ReadonlySet<string> = new Set([
 async function formatOfJson(window: ByteWindow, start: number, ending: string): Promise<PolygonLayerFormat> {
   const kind = kindOfRoot(window.bytes.subarray(0, window.end), start);
   if (kind === 'topology') return 'topojson';
-  if (LINES.has(ending)) return 'geojson-lines';
-  return kind === 'single' && (await isFirstOfMany(window, start)) ? 'geojson-lines' : 'geojson';
+  const isLines = LINES.has(ending);
+  const first = kind === 'single' || isLines ? await firstValue(window, start) : 'of several lines';
+  const byLine = first === 'followed' || (first === 'alone' && kind === 'single' && isLines);
+  return byLine ? 'geojson-lines' : 'geojson';
 }
 
 /**
@@ -92,17 +111,18 @@ function typeOf(bytes: Uint8Array): string {
 }
 
 /**
- * Whether the value at `start` lies on one line and is followed by more text, as in a file with one feature per line.
+ * Whether the value at `start` is on one line, and whether more text follows it, as in a file with one feature per line.
  */
-async function isFirstOfMany(window: ByteWindow, start: number): Promise<boolean> {
+async function firstValue(window: ByteWindow, start: number): Promise<'of several lines' | 'alone' | 'followed'> {
   const record = emptyRecord();
   let end = scanRecord(record, window.bytes, start, window.end);
   while (end === -1 && (await needMore(window))) end = scanRecord(record, window.bytes, start, window.end);
-  if (end === -1) return window.bytes.subarray(start, window.end).includes(10);
-  if (window.bytes.subarray(start, end).includes(10)) return false;
+  const hasLineEnd = window.bytes.subarray(start, end === -1 ? window.end : end).includes(10);
+  if (end === -1) return hasLineEnd ? 'followed' : 'alone';
+  if (hasLineEnd) return 'of several lines';
   let next = skipJsonSpace(window.bytes, end);
   while (next === window.end && (await needMore(window))) next = skipJsonSpace(window.bytes, end);
-  return next < window.end;
+  return next < window.end ? 'followed' : 'alone';
 }
 
 /**

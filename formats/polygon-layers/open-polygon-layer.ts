@@ -1,10 +1,11 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError, type OutOfMemoryError } from '../../primitives/errors.ts';
 import { aText } from '../../primitives/kinds.ts';
 import { findNoLatitude, isGeographicCrs } from '../crs.ts';
 import { noPolygonsError } from '../feature.ts';
+import { overMemory } from '../memory.ts';
 import { UsageError } from '../usage-error.ts';
 import type { ReadZones } from '../zones.ts';
 import { closeWindow, offsetOf, openWindow } from './byte-window.ts';
@@ -12,7 +13,7 @@ import { openFlatGeobuf } from './flatgeobuf.ts';
 import { openGeoJson } from './geojson-layer.ts';
 import { readLines } from './geojson-lines.ts';
 import { emptyLayer, takePolygons } from './layer-columns.ts';
-import { formatOf } from './layer-format.ts';
+import { formatOf, hasLines } from './layer-format.ts';
 import { fileInput, type LayerInput } from './layer-input.ts';
 import { crsOf, duplicateNotes, NO_POLYGONS, notesOf } from './layer-notes.ts';
 import type { OpenedFormat, Reading } from './layer-reading.ts';
@@ -82,7 +83,7 @@ export async function openPolygonLayer(file: string, options: PolygonLayerOption
  */
 export async function readPolygonLayer(file: string, options: PolygonLayerOptions = {}): Promise<ReadZones> {
   requireArguments('readPolygonLayer', { file, options }, { file: aText, options: LAYER_OPTIONS });
-  return readLayer(await openPolygonLayer(file, options));
+  return readLayer(await openPolygonLayer(file, options), options.memoryBytes);
 }
 
 /** Opens a layer from a source of bytes, which need not be a file. */
@@ -105,17 +106,53 @@ export async function openLayer(input: LayerInput, options: PolygonLayerOptions)
   };
 }
 
-/** Reads all polygons of a layer, and concatenates the batches. */
-export async function readLayer(layer: PolygonLayer): Promise<ReadZones> {
+/** Whether a file is GeoJSON with one Feature or geometry per line. False for a file that can be read only once. */
+export async function isByLine(file: string): Promise<boolean> {
+  const input = await fileInput(file).catch(() => undefined);
+  if (input === undefined) return false;
+  const window = openWindow(input);
+  try {
+    return await hasLines(window, file);
+  } finally {
+    await closeWindow(window);
+  }
+}
+
+/**
+ * Reads all polygons of a layer, and concatenates the batches. Rings that a pass has unwrapped as longitudes, before it
+ * found that they are none, are read again.
+ */
+export async function readLayer(layer: PolygonLayer, memoryBytes?: number): Promise<ReadZones> {
+  const first = await readPass(layer, memoryBytes);
+  return layer.assumesCrs && first.zones.crs === undefined ? readPass(layer, memoryBytes) : first;
+}
+
+/** Bytes of a vertex: its coordinates, in a batch and in the result. */
+const BYTES_PER_VERTEX = 32;
+
+async function readPass(layer: PolygonLayer, memoryBytes = Number.POSITIVE_INFINITY): Promise<ReadZones> {
+  let vertices = 0;
   const batches = layer.batches();
   const parts: Polygons[] = [];
   const names: string[] = [];
   for await (const { zones } of batches) {
     parts.push(zones.polygons);
+    vertices += zones.polygons.x.length;
+    if (vertices * BYTES_PER_VERTEX > memoryBytes) throw tooManyVertices(vertices, memoryBytes, layer.file);
     for (const name of zones.names) names.push(name);
   }
   const zones = { names, polygons: joined(parts), crs: batches.crs, file: layer.file };
   return { zones, notes: [...batches.notes(), ...duplicateNotes(names)] };
+}
+
+function tooManyVertices(vertices: number, allowed: number, file: string): OutOfMemoryError {
+  return overMemory('The polygons are too large to be held in memory.', {
+    needed: vertices * BYTES_PER_VERTEX,
+    what: `the first ${vertices} vertices`,
+    allowed,
+    instead: 'split the file',
+    place: { file },
+  });
 }
 
 /** Formats that cannot be gzipped, because their readers need the exact file size. */

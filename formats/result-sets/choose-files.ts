@@ -122,7 +122,8 @@ export function remedyOfEnding(names: readonly string[], other: string): string 
   if (!names.some((name) => /\.tiff?$/i.test(name))) return other;
   return (
     'Labels are read from PNG (up to 16 bits) and NIfTI, not from TIFF: convert them, for example with ' +
-    'gdal_translate -of PNG -ot UInt16 labels.tif labels.png.'
+    'gdal_translate -strict -of PNG labels.tif labels.png. It refuses types of other than 8 and 16 bits without a sign: ' +
+    'write such labels as NIfTI or, if none is above 65535 (gdalinfo -mm tells), add -ot UInt16, which makes 65535 of larger ones.'
   );
 }
 

@@ -1,7 +1,11 @@
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
-import { type Note, quoteName } from '../../algorithms/notes.ts';
+import type { Note } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
-import { TAG, type TiffDirectory } from './directory.ts';
+import { PIXEL_IS_POINT, RASTER_TYPE, readCrs, readKeys } from './crs-keys.ts';
+import type { TiffDirectory } from './directory.ts';
+import { parseNumber } from './nodata.ts';
+import { sideCrs } from './side-crs.ts';
+import type { SideFile } from './side-file.ts';
 import { findWorldFile, readWorldFile } from './world-file.ts';
 
 /** Position, cell size and coordinate system of a raster, without its width and height. */
@@ -9,10 +13,12 @@ export type Georeference = Omit<RasterGrid, 'width' | 'height'>;
 
 /**
  * Reads the position, the cell size and the coordinate system from the tags and keys of a GeoTIFF (version 1.1, OGC
- * 19-008r4). If the file says that cells represent points, each point is the centre of a cell. The position and the cell
- * size of a file without tags for them are read from the world file beside it, if there is one.
+ * 19-008r4). If the file says that cells represent points, each point is the centre of a cell. What the side file states
+ * wins, as in GDAL. The position and the cell size of a file without tags for them are read from the world file beside
+ * it, if there is one.
  *
  * @param path - Path of the file; undefined for bytes in memory, which have no world file.
+ * @param side - What the side file states.
  * @throws FormatError if the file is not georeferenced, or if its cells are not upright rectangles; also if the world
  * file is needed and malformed.
  */
@@ -20,15 +26,20 @@ export async function readGeoreference(
   directory: TiffDirectory,
   file: string,
   path: string | undefined,
+  side: SideFile,
   notes: Note[],
 ): Promise<Georeference> {
   const keys = await readKeys(directory);
-  const { originX, originY, stepX, stepY } = await readPlacement(directory, keys, file, path, notes);
+  const own = sidePlacement(side, path, notes) ?? (await placementInTags(directory, keys, file, notes));
+  const { originX, originY, stepX, stepY } = await orInWorldFile(own, directory, file, path, notes);
   if (![originX, originY, stepX, stepY].every(Number.isFinite) || stepX === 0 || stepY === 0) {
     throw badPlacement('not finite or has steps of zero', `steps ${stepX}, ${stepY} from ${originX}, ${originY}`, file);
   }
   if (stepX < 0) throw badPlacement('mirrored: its columns run from east to west', `a step of ${stepX}`, file);
-  return { originX, originY, stepX, stepY, ...(await readCrs(directory, keys, file, notes)) };
+  const badUnit = (unit: string) => badPlacement('in an angular unit other than degrees', unit, file);
+  const crs = side.srs === undefined ? await readCrs(directory, keys, badUnit) : sideCrs(side.srs, badUnit);
+  if (crs.crs === undefined) notes.push(crsNote(crs.ownCrs));
+  return { originX, originY, stepX, stepY, ...crs };
 }
 
 interface Placement {
@@ -38,29 +49,48 @@ interface Placement {
   readonly stepY: number;
 }
 
-async function readPlacement(
+function crsNote(ownCrs: string | undefined): Note {
+  const stated = ownCrs === undefined ? 'does not say which coordinate system it is in' : `states ${ownCrs}`;
+  return { code: 'raster/crs-unknown', message: `The raster ${stated}.` };
+}
+
+/**
+ * The placement that the side file states, by the outer corner of the first cell; undefined if it states none. Notes a
+ * statement that is not six numbers, which has no effect.
+ */
+function sidePlacement({ geoTransform }: SideFile, path: string | undefined, notes: Note[]): Placement | undefined {
+  if (geoTransform === undefined) return undefined;
+  const numbers = geoTransform.split(',').map((text) => parseNumber(text.trim()));
+  const [originX, stepX, columnTurn, originY, rowTurn, stepY] = numbers as number[];
+  const file = `${path}.aux.xml`;
+  if (numbers.length !== 6 || numbers.includes(undefined)) {
+    const message = `The GeoTransform in ${file} is not six numbers; it is ignored.`;
+    notes.push({ code: 'raster/side-file-unreadable', message });
+    return undefined;
+  }
+  if (columnTurn !== 0 || rowTurn !== 0) throw badPlacement('rotated or sheared', geoTransform, file);
+  return { originX: originX!, originY: originY!, stepX: stepX!, stepY: stepY! };
+}
+
+/** A placement that the TIFF or its side file states; without one, that in the world file. */
+async function orInWorldFile(
+  own: Placement | undefined,
   directory: TiffDirectory,
-  keys: ReadonlyMap<number, number>,
   file: string,
   path: string | undefined,
   notes: Note[],
 ): Promise<Placement> {
-  const inTags = await placementInTags(directory, file, notes);
   const beside = path === undefined ? undefined : await findWorldFile(path);
-  if (beside !== undefined) notes.push(worldFileNote(beside, inTags === undefined));
-  if (inTags === undefined) {
-    if (beside === undefined) throw notGeoreferenced(await directory.numbers('modelTiepoint'), file);
-    return worldPlacement(await readWorldFile(beside), beside);
-  }
-  const shift = keys.get(KEY.rasterType) === PIXEL_IS_POINT ? 0.5 : 0;
-  const { originX, originY, stepX, stepY } = inTags;
-  return { originX: originX - shift * stepX, originY: originY - shift * stepY, stepX, stepY };
+  if (beside !== undefined) notes.push(worldFileNote(beside, own === undefined));
+  if (own !== undefined) return own;
+  if (beside === undefined) throw notGeoreferenced(await directory.numbers('modelTiepoint'), file);
+  return worldPlacement(await readWorldFile(beside), beside);
 }
 
 function worldFileNote(path: string, isTaken: boolean): Note {
   const message = isTaken
     ? `${path} gives the position and the size of the cells, which the TIFF does not state.`
-    : `${path} is ignored: the TIFF states the position and the size of its cells itself.`;
+    : `${path} is ignored: the TIFF or its side file states the position and the size of the cells.`;
   return { code: 'raster/world-file', message };
 }
 
@@ -71,8 +101,21 @@ function worldPlacement(numbers: readonly number[], file: string): Placement {
   return { originX: x - stepX / 2, originY: y - stepY / 2, stepX, stepY };
 }
 
-/** The placement in the tags of the file; undefined if they do not state one. */
-async function placementInTags(directory: TiffDirectory, file: string, notes: Note[]): Promise<Placement | undefined> {
+/** The placement in the tags of the file, by the outer corner of the first cell; undefined if they do not state one. */
+async function placementInTags(
+  directory: TiffDirectory,
+  keys: ReadonlyMap<number, number>,
+  file: string,
+  notes: Note[],
+): Promise<Placement | undefined> {
+  const placement = await tiedPlacement(directory, file, notes);
+  if (placement === undefined || keys.get(RASTER_TYPE) !== PIXEL_IS_POINT) return placement;
+  const { originX, originY, stepX, stepY } = placement;
+  return { originX: originX - stepX / 2, originY: originY - stepY / 2, stepX, stepY };
+}
+
+/** The placement of the point to which the tags tie the cells. */
+async function tiedPlacement(directory: TiffDirectory, file: string, notes: Note[]): Promise<Placement | undefined> {
   const scale = await directory.numbers('modelPixelScale');
   const tiepoint = await directory.numbers('modelTiepoint');
   if (scale !== undefined && scale.length >= 2 && tiepoint !== undefined && tiepoint.length >= 6) {
@@ -122,102 +165,4 @@ function badPlacement(what: string, got: string, file: string): FormatError {
     remedy: 'Warp the raster to an upright grid with gdalwarp.',
     place: { file },
   });
-}
-
-/** Numbers of the GeoTIFF keys that are read. The constants below are values of these keys. */
-const KEY = {
-  modelType: 1024,
-  rasterType: 1025,
-  citation: 1026,
-  geodeticCrs: 2048,
-  geodeticCitation: 2049,
-  angularUnit: 2054,
-  projectedCrs: 3072,
-  projectedCitation: 3073,
-  linearUnit: 3076,
-} as const;
-const PIXEL_IS_POINT = 2;
-const MODEL_PROJECTED = 1;
-const MODEL_GEOGRAPHIC = 2;
-const MODEL_GEOCENTRIC = 3;
-const USER_DEFINED = 32767;
-const DEGREES: ReadonlySet<number | undefined> = new Set([undefined, 9102, 9122]);
-
-/** Reads keys whose value is stored in the key directory itself, such as codes and types. Other keys are ignored. */
-async function readKeys(directory: TiffDirectory): Promise<ReadonlyMap<number, number>> {
-  const words = (await directory.numbers('geoKeyDirectory')) ?? new Float64Array();
-  const keys = new Map<number, number>();
-  for (let at = 4; at + 3 < words.length && at < 4 * (words[3]! + 1); at += 4) {
-    if (words[at + 1] === 0) keys.set(words[at]!, words[at + 3]!);
-  }
-  return keys;
-}
-
-async function readCrs(
-  directory: TiffDirectory,
-  keys: ReadonlyMap<number, number>,
-  file: string,
-  notes: Note[],
-): Promise<Pick<RasterGrid, 'crs' | 'ownCrs' | 'geographic'>> {
-  const projected = keys.get(KEY.projectedCrs);
-  const geodetic = keys.get(KEY.geodeticCrs);
-  const model = keys.get(KEY.modelType) ?? guessModel(projected ?? keys.get(KEY.linearUnit), geodetic);
-  const geographic = model === MODEL_GEOGRAPHIC;
-  const unit = keys.get(KEY.angularUnit);
-  if (geographic && !DEGREES.has(unit)) {
-    throw badPlacement('in an angular unit other than degrees', `EPSG unit ${unit}`, file);
-  }
-  const code = geographic ? geodetic : model === MODEL_PROJECTED ? projected : undefined;
-  if (code !== undefined && code > 0 && code < USER_DEFINED) return { crs: `EPSG:${code}`, geographic };
-  // A file that states no more than longitudes and latitudes describes no system of its own.
-  const isSilent = model === undefined || model === 0 || (geographic && !code);
-  const ownCrs = isSilent ? undefined : await describeOwn(directory, model);
-  notes.push({
-    code: 'raster/crs-unknown',
-    message:
-      ownCrs === undefined
-        ? 'The raster does not say which coordinate system it is in.'
-        : `The raster states ${ownCrs}.`,
-  });
-  return { crs: undefined, ownCrs, geographic };
-}
-
-const MODELS: ReadonlyMap<number, string> = new Map([
-  [MODEL_PROJECTED, 'a projected'],
-  [MODEL_GEOGRAPHIC, 'a geographic'],
-  [MODEL_GEOCENTRIC, 'a geocentric'],
-]);
-
-/** Describes a coordinate system that has no code, with its name if the file gives one. */
-async function describeOwn(directory: TiffDirectory, model: number): Promise<string> {
-  const name = await readCitation(directory, model);
-  const named = name === undefined ? '' : ` called ${quoteName(name)}`;
-  return `${MODELS.get(model) ?? 'a'} coordinate system of its own${named}, without an EPSG code`;
-}
-
-async function readCitation(directory: TiffDirectory, model: number): Promise<string | undefined> {
-  const words = (await directory.numbers('geoKeyDirectory'))!;
-  const texts = (await directory.text('geoAsciiParams', MAX_CITATIONS)) ?? '';
-  const wanted = [model === MODEL_GEOGRAPHIC ? KEY.geodeticCitation : KEY.projectedCitation, KEY.citation];
-  for (const key of wanted) {
-    for (let at = 4; at + 3 < words.length; at += 4) {
-      if (words[at] !== key || words[at + 1] !== TAG.geoAsciiParams) continue;
-      const start = words[at + 3]!;
-      const name = texts
-        .slice(start, start + words[at + 2]!)
-        .replace(/\|.*$/s, '')
-        .trim();
-      if (name !== '') return name;
-    }
-  }
-  return undefined;
-}
-
-/** Maximum bytes of the names of coordinate systems in a file. */
-const MAX_CITATIONS = 2 ** 16;
-
-/** Guesses the model from the code or the linear unit of a projected system, and the code of a geographic one. */
-function guessModel(projected: number | undefined, geodetic: number | undefined): number | undefined {
-  if (projected !== undefined) return MODEL_PROJECTED;
-  return geodetic === undefined ? undefined : MODEL_GEOGRAPHIC;
 }

@@ -161,10 +161,14 @@ function unsupported(what: string, name: string, file: string): FormatError {
   return new FormatError(`format/unsupported-${what}`, `The TIFF has ${name}, which this reader does not decode.`, {
     expected: EXPECTED[what],
     got: name,
-    remedy: `Rewrite it with gdal_translate ${what === 'sample-type' ? '-ot Float32 ' : ''}-co COMPRESS=DEFLATE.`,
+    remedy: what === 'sample-type' ? OTHER_TYPE : 'Rewrite it with gdal_translate -co COMPRESS=DEFLATE.',
     place: { file },
   });
 }
+
+const OTHER_TYPE =
+  'Rewrite it with gdal_translate -ot Float32 -co COMPRESS=DEFLATE, which rounds values to 24 bits. For whole numbers from ' +
+  '-2147483648 to 2147483647, -ot Int32 keeps all digits; larger ones would become the largest.';
 
 const EXPECTED: Readonly<Record<string, string>> = {
   compression: 'none, deflate, LZW or PackBits',

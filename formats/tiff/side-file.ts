@@ -1,23 +1,30 @@
 import { open } from 'node:fs/promises';
 import type { Note } from '../../algorithms/notes.ts';
 
-/** What a side file of GDAL (`x.tif.aux.xml`) says of a band, as texts; undefined for what it does not say. */
-export interface SideBand {
+/**
+ * What a side file of GDAL (`x.tif.aux.xml`) says of a raster and of one of its bands, as texts; undefined for what it
+ * does not say.
+ */
+export interface SideFile {
   readonly nodata?: string | undefined;
   readonly scale?: string | undefined;
   readonly offset?: string | undefined;
+  /** The six numbers of GDAL's geotransform, which place the outer corner of the first cell. */
+  readonly geoTransform?: string | undefined;
+  /** The coordinate system as well-known text or as a code such as `EPSG:25832`. Empty if it is stated to be unknown. */
+  readonly srs?: string | undefined;
 }
 
 /** Maximum bytes of a side file that are read. Those with large attribute tables have a few MiB. */
 const MAX_BYTES = 2 ** 26;
 
 /**
- * Reads what the side file of a TIFF says of a band: nodata value, scale and offset. Adds a note if the file cannot be
- * read. The result is empty if there is no side file.
+ * Reads what the side file of a TIFF says of the placement of its cells, of their coordinate system, and of a band:
+ * nodata value, scale and offset. Adds a note if the file cannot be read. The result is empty if there is no side file.
  *
  * @param path - Path of the TIFF; undefined for bytes in memory, which have no side file.
  */
-export async function readSideFile(path: string | undefined, band: number, notes: Note[]): Promise<SideBand> {
+export async function readSideFile(path: string | undefined, band: number, notes: Note[]): Promise<SideFile> {
   if (path === undefined) return {};
   const file = `${path}.aux.xml`;
   const text = await readStart(file);
@@ -43,9 +50,9 @@ async function readStart(file: string): Promise<string | undefined> {
 }
 
 /** Parses a side file. Undefined if it is not one complete `PAMDataset`. Names of elements are in any case, as in GDAL. */
-export function parseSideFile(text: string, band: number): SideBand | undefined {
+export function parseSideFile(text: string, band: number): SideFile | undefined {
   const open: string[] = [];
-  const found: { nodata?: string; scale?: string; offset?: string } = {};
+  const found: { -readonly [key in keyof SideFile]: string } = {};
   const seen = new Set<string>();
   let [isWanted, isComplete] = [false, false];
   for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', at)) {
@@ -62,23 +69,43 @@ export function parseSideFile(text: string, band: number): SideBand | undefined 
     }
     if (open.length === 1 && element === 'pamrasterband') {
       isWanted = Number(/\bband\s*=\s*["']\s*(\d+)/i.exec(attributes)?.[1]) === band;
-      seen.clear();
+      for (const key of BAND_ELEMENTS.values()) seen.delete(key);
     }
-    const key = open.length === 2 && open[1] === 'pamrasterband' && isWanted ? ELEMENTS.get(element) : undefined;
+    const isInBand = open.length === 2 && open[1] === 'pamrasterband' && isWanted;
+    const key = isInBand ? BAND_ELEMENTS.get(element) : open.length === 1 ? ELEMENTS.get(element) : undefined;
     const next = text.indexOf('<', at);
-    const value = text.slice(at, next === -1 ? undefined : next).trim();
-    if (key !== undefined && !seen.has(key) && value !== '') found[key] = exactNumber(attributes) ?? value;
+    const value = unescaped(text.slice(at, next === -1 ? undefined : next).trim());
+    if (key !== undefined && !seen.has(key) && (value !== '' || key === 'srs')) {
+      found[key] = exactNumber(attributes) ?? value;
+    }
     if (key !== undefined) seen.add(key);
     if (text[end - 2] !== '/') open.push(element);
   }
   return isComplete && open.length === 0 ? found : undefined;
 }
 
-const ELEMENTS: ReadonlyMap<string, keyof SideBand> = new Map([
+const ELEMENTS: ReadonlyMap<string, keyof SideFile> = new Map([
+  ['geotransform', 'geoTransform'],
+  ['srs', 'srs'],
+]);
+
+const BAND_ELEMENTS: ReadonlyMap<string, keyof SideFile> = new Map([
   ['nodatavalue', 'nodata'],
   ['scale', 'scale'],
   ['offset', 'offset'],
 ]);
+
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ['quot', '"'],
+  ['apos', "'"],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['amp', '&'],
+]);
+
+function unescaped(text: string): string {
+  return text.replaceAll(/&(\w+);/g, (whole, name: string) => ENTITIES.get(name) ?? whole);
+}
 
 /** The position after the tag, comment or declaration that begins at `at`; -1 if it has no end. */
 function endOfTag(text: string, at: number): number {

@@ -84,7 +84,7 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
   [
     'samples of an unsupported type',
     { raster: '@doubles.tif' },
-    /^doubles\.tif: .+ type f64.+ Rewrite it with gdal_translate -ot Float32 -co COMPRESS=DEFLATE\.$/,
+    /^doubles\.tif: .+ type f64.+ Rewrite it with gdal_translate -ot Float32 -co COMPRESS=DEFLATE, which rounds values.+-ot Int32 keeps all digits/,
   ],
   ['a raster without geotransform', { raster: '@nowhere.tif' }, /^nowhere\.tif: .+ not georeferenced.+gdalwarp\.$/],
   [

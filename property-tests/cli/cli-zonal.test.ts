@@ -10,8 +10,8 @@ import { exitCodeOf } from '../../cli/failure.ts';
 import { jsonLog } from '../../cli/json-log.ts';
 import type { RunContext } from '../../cli/run-support.ts';
 import { type OpenedRaster, runZonal, type ZonalJob, type ZonalParts } from '../../cli/zonal.ts';
+import { readZones } from '../../formats/read-zones.ts';
 import { UsageError } from '../../formats/usage-error.ts';
-import { readZones } from '../../formats/zones.ts';
 import { DeviceLostError, FormatError } from '../../primitives/errors.ts';
 
 let folder = '';

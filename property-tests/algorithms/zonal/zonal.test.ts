@@ -3,7 +3,7 @@ import type { RasterSource } from '../../../algorithms/geometry/raster.ts';
 import { divideEdge, divideLargeEdge } from '../../../algorithms/geometry/row-crossings.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { openGeoTiff } from '../../../formats/geotiff.ts';
-import { readZones } from '../../../formats/zones.ts';
+import { readZones } from '../../../formats/read-zones.ts';
 import { Context, open } from '../../../index.ts';
 import { caseCount, someOf, THOROUGH } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { deserialize, serialize } from 'flatgeobuf/lib/mjs/geojson.js';
 import { describe, expect } from 'vitest';
 import { openPolygonLayer, readPolygonLayer } from '../../../formats/polygon-layers/open-polygon-layer.ts';
-import { readZones } from '../../../formats/zones.ts';
+import { readZones } from '../../../formats/read-zones.ts';
 import { type Ring, ringsOf, topoJsonText, collection as wholeDegrees } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';
 import {

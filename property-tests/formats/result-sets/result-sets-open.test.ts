@@ -143,7 +143,9 @@ describe('a file', () => {
     'of labels in TIFF is refused with how to convert it, alone and in a folder: %s',
     async (name) => {
       const path = await folder({ [name]: line });
-      const remedy = expect.stringMatching(/PNG .*NIfTI, not from TIFF: convert .*gdal_translate/);
+      const remedy = expect.stringMatching(
+        /PNG .*NIfTI, not from TIFF: convert .*gdal_translate -strict -of PNG labels.tif labels.png\. /,
+      );
       await expect(openResultSet(join(path, name))).rejects.toMatchObject({ code: 'format/unknown-ending', remedy });
       await expect(openResultSet(path)).rejects.toMatchObject({ code: 'format/no-tiles', remedy });
     },

@@ -24,7 +24,7 @@ async function openBeside(xml: string, tags: Tags = {}, options: GeoTiffOptions 
   const raster = await openGeoTiff(path, options);
   await raster.close();
   const notes = Object.fromEntries(raster.notes.map(({ code, message }) => [code, message]));
-  return { nodata: raster.nodata, scaling: raster.scaling, notes };
+  return { ...raster, notes };
 }
 
 const scaledInFile = '<GDALMetadata><Item name="SCALE" sample="0" role="scale">2</Item></GDALMetadata>';
@@ -50,6 +50,93 @@ describe('a side file', () => {
   test('that gives an offset alone leaves the scale of the file', async () => {
     const { scaling } = await openBeside(inBand('<Offset>10</Offset>'), { gdalMetadata: scaledInFile });
     expect(scaling).toEqual({ scale: 2, offset: 10 });
+  });
+
+  const W = 'GEOGCS["WGS 84",DATUM["x",SPHEROID["y",1,2]],UNIT["degree",0.0174],AUTHORITY["EPSG","4326"]]';
+  const LAEA = 'PROJCS["My LAEA",GEOGCS["WGS 84",AUTHORITY["EPSG","4326"]],UNIT["metre",1]]';
+  const GEOCENTRIC = 'GEOCCS["WGS 84",DATUM["x",SPHEROID["y",1,2]],UNIT["metre",1],AUTHORITY["EPSG","4978"]]';
+  const dataset = (srs: string | undefined, geoTransform?: string): string =>
+    `<PAMDataset>${srs === undefined ? '' : `<SRS dataAxisToSRSAxisMapping="2,1">${srs.replaceAll('"', '&quot;')}</SRS>`}` +
+    `${geoTransform === undefined ? '' : `<GeoTransform>${geoTransform}</GeoTransform>`}</PAMDataset>`;
+  const inTags = { originX: 100, originY: 200, stepX: 2, stepY: -3, crs: 'EPSG:32633' };
+
+  // Checked against GDAL 3.6.2.
+  test.each<[string, string, Tags, object]>([
+    [
+      'placement and system',
+      dataset(W, ' 10, 1, 0, 20, 0, -1'),
+      {},
+      { originX: 10, originY: 20, stepX: 1, stepY: -1, crs: 'EPSG:4326', geographic: true },
+    ],
+    ['system', dataset(W), {}, { ...inTags, crs: 'EPSG:4326', geographic: true }],
+    ['system by a code', dataset('EPSG:25832'), {}, { ...inTags, crs: 'EPSG:25832', geographic: false }],
+    [
+      'placement',
+      dataset(undefined, '10,1,0,20,0,-1'),
+      {},
+      { ...inTags, originX: 10, originY: 20, stepX: 1, stepY: -1 },
+    ],
+    [
+      'first placement',
+      dataset(undefined, '10,1,0,20,0,-1</GeoTransform><GeoTransform>1,1,0,2,0,-1'),
+      {},
+      { originX: 10 },
+    ],
+    [
+      'corner, though cells represent points',
+      dataset(undefined, '10,1,0,20,0,-1'),
+      { geoKeyDirectory: [1, 1, 0, 1, 1025, 0, 1, 2] },
+      { originX: 10, originY: 20 },
+    ],
+    [
+      'placement that the tags lack',
+      dataset(W, '10,1,0,20,0,-1'),
+      { modelPixelScale: undefined, modelTiepoint: undefined },
+      { originX: 10, crs: 'EPSG:4326' },
+    ],
+    [
+      'system without a code',
+      dataset(LAEA),
+      {},
+      { crs: undefined, ownCrs: 'a projected coordinate system of its own called "My LAEA", without an EPSG code' },
+    ],
+    [
+      'geocentric system',
+      dataset(GEOCENTRIC),
+      {},
+      { crs: undefined, ownCrs: 'the geocentric coordinate system EPSG:4978' },
+    ],
+    ['unknown system', dataset(''), {}, { ...inTags, crs: undefined, geographic: false }],
+  ])('wins over tags and world file with its %s, with a note', async (_, xml, tags, expected) => {
+    await writeFile(join(folder, 'x.tfw'), '9\n0\n0\n-9\n0\n0\n');
+    const raster = await openBeside(xml, tags);
+    expect(raster).toMatchObject(expected);
+    expect(raster.notes['raster/side-file']).toMatch(/x\.tif\.aux\.xml gives the (geotransform|coordinate system)/);
+    expect(raster.notes['raster/world-file']).toContain('is ignored');
+  });
+
+  test('says what it replaces', async () => {
+    const { notes } = await openBeside(dataset(W, '10,1,0,20,0,-1'));
+    expect(notes['raster/side-file']).toContain(
+      'gives the geotransform 10,1,0,20,0,-1 (instead of that in the tags), the coordinate system EPSG:4326 (instead of that in the tags).',
+    );
+  });
+
+  test.each(['1, 2, 3', 'a, b, c, d, e, f', '1,1,0,1,0,-1,7'])(
+    'with a placement of %s leaves that of the tags, with a note',
+    async (geoTransform) => {
+      const raster = await openBeside(dataset(undefined, geoTransform));
+      expect(raster).toMatchObject(inTags);
+      expect(raster.notes).toHaveProperty('raster/side-file-unreadable');
+    },
+  );
+
+  test.each([
+    ['a rotation', dataset(undefined, '10,1,0.5,20,0.5,-1')],
+    ['columns from east to west', dataset(undefined, '10,-1,0,20,0,-1')],
+    ['grads', dataset(W.replace('degree', 'grad'))],
+  ])('with %s is refused', async (_, xml) => {
+    await expect(openBeside(xml)).rejects.toMatchObject({ code: 'format/unsupported-geotransform' });
   });
 
   test('that is cut off is ignored, with a note', async () => {

@@ -209,13 +209,18 @@ describe('placement', () => {
     ['a projected one without further keys', [1024, 0, 1, 1, 1026, 34737, 9, 4], 'a projected'],
     ['a geographic', [1024, 0, 1, 2, 2048, 0, 1, 32767, 2049, 34737, 9, 4], 'a geographic'],
     ['no model but a linear unit, as a projected', [1026, 34737, 9, 4, 3076, 0, 1, 9001], 'a projected'],
-    ['a geocentric', [1024, 0, 1, 3, 1026, 34737, 9, 4, 2048, 0, 1, 4978], 'a geocentric'],
+    ['a geocentric', [1024, 0, 1, 3, 1026, 34737, 9, 4, 2048, 0, 1, 32767], 'a geocentric'],
     ['a user-defined kind of', [1024, 0, 1, 32767, 1026, 34737, 9, 4], 'a'],
   ])('describes %s coordinate system without a code by its kind and name', async (_, values, kind) => {
     const tags = { geoKeyDirectory: keys(...values), geoAsciiParams: 'abc|My plane|' };
     const { crs, ownCrs } = await openGeoTiff(craftedTiff(tags));
     expect(crs).toBeUndefined();
     expect(ownCrs).toBe(`${kind} coordinate system of its own called "My plane", without an EPSG code`);
+  });
+
+  test('names a geocentric coordinate system by its code', async () => {
+    const { crs, ownCrs } = await openGeoTiff(craftedTiff({ geoKeyDirectory: keys(1024, 0, 1, 3, 2048, 0, 1, 4978) }));
+    expect([crs, ownCrs]).toEqual([undefined, 'the geocentric coordinate system EPSG:4978']);
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
-import { parseZones, readZones } from '../../../formats/zones.ts';
+import { readZones } from '../../../formats/read-zones.ts';
+import { parseZones } from '../../../formats/zones.ts';
 import { ringsOf } from '../../fixtures/random-zones.ts';
 import { test } from '../../law-test.ts';
 

@@ -1,12 +1,15 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
-import { parseZones, readZones, type ZoneOptions } from '../../../formats/zones.ts';
+import { readZones } from '../../../formats/read-zones.ts';
+import { parseZones, type ZoneOptions } from '../../../formats/zones.ts';
 import { QuadrilleError } from '../../../primitives/errors.ts';
 import { caseCount } from '../../cases.ts';
 import { collection, feature, geoJsonText, type Ring, ringsOf, topoJsonText } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';
+import { readText } from '../../support/polygon-layers-support.ts';
 
 const box = (left: number, right: number, bottom = 0, top = 10): Ring => [
   [left, bottom],
@@ -77,6 +80,81 @@ describe('zones', () => {
         count: 1,
       },
     ]);
+  });
+});
+
+describe('zones by line', () => {
+  const path = (ending: string): string => join(tmpdir(), `quadrille-zones-${process.pid}${ending}`);
+  const endings = ['.geojsonl', '.ndjson', '.jsonl', '.geojsons', '.json', '.GEOJSONL'];
+
+  test.prop([
+    collection,
+    fc.constantFrom(...endings),
+    fc.constantFrom('\n', '\r\n', '\n\n', '\x1e', '\n\x1e'),
+    fc.boolean(),
+  ])('are those of a collection', async (features, ending, between, isZipped) => {
+    const records = features.map((coordinates) => JSON.stringify(feature({ type: 'MultiPolygon', coordinates })));
+    const text = `${between.includes('\x1e') ? '\x1e' : ''}${records.join(between)}\n`;
+    const file = path(`${ending}${isZipped ? '.gz' : ''}`);
+    await writeFile(file, isZipped ? gzipSync(text) : text);
+    const { zones, notes } = await readZones(file);
+    await rm(file);
+    const whole = parseZones(geoJsonText(features));
+    expect(zones).toEqual({ ...whole.zones, file });
+    expect(notes.map(({ code, count }) => [code, count])).toEqual(whole.notes.map(({ code, count }) => [code, count]));
+  });
+
+  test.each([
+    [
+      'a collection',
+      '.geojsonl',
+      JSON.stringify({ type: 'FeatureCollection', features: [feature(polygon(box(0, 1)))] }),
+    ],
+    ['a feature of several lines', '.ndjson', JSON.stringify(feature(polygon(box(0, 1))), null, 2)],
+    ['a topology', '.jsonl', topoJsonText([[[box(0, 1)]]])],
+  ])('are not taken for them if the file has %s', async (_, ending, text) => {
+    await writeFile(path(ending), text);
+    expect((await readZones(path(ending))).zones.names).toEqual(['0']);
+    await rm(path(ending));
+  });
+
+  test('obey the options, and errors name the record', async () => {
+    const lines = [
+      feature(polygon(box(0, 1)), { properties: { n: 'a' } }),
+      feature({ type: 'Polygon' }, { properties: { n: 'b' } }),
+      null,
+      feature(polygon(box(170, -170)), { properties: { n: 'c' } }),
+    ];
+    const file = path('.ndjson');
+    await writeFile(file, lines.map((line) => JSON.stringify(line)).join('\n'));
+    await expect(readZones(file)).rejects.toMatchObject({
+      code: 'format/malformed-geojson',
+      place: { file, record: 1 },
+    });
+    const { zones, notes } = await readZones(file, { onBadRecord: 'skip', id: 'n', antimeridian: 'unwrap' });
+    expect([zones.names, [...zones.polygons.x].slice(4)]).toEqual([
+      ['a', 'c'],
+      [170, 190, 190, 170],
+    ]);
+    expect(notes.map(({ code }) => code).sort()).toEqual([
+      'polygons/bad-records',
+      'polygons/incomplete-records',
+      'zones/antimeridian-unwrapped',
+    ]);
+    await expect(readZones(file, { memoryBytes: 4 * 2 ** 10, onBadRecord: 'skip' })).rejects.toMatchObject({
+      code: 'memory/limit',
+    });
+    await rm(file);
+  });
+
+  test('are not unwrapped if a later one has no latitudes', async () => {
+    const file = path('.ndjson');
+    const lines = [polygon(box(0, 500)), polygon(box(0, 1, 0, 900))];
+    await writeFile(file, lines.map((line) => JSON.stringify(line)).join('\n'));
+    const { zones, notes } = await readZones(file, { antimeridian: 'unwrap' });
+    expect([zones.crs, [...zones.polygons.x].slice(0, 4)]).toEqual([undefined, [0, 500, 500, 0]]);
+    expect(notes.map(({ code }) => code)).toEqual(['zones/crs-unknown']);
+    await rm(file);
   });
 });
 
@@ -220,6 +298,44 @@ describe('a ring that jumps more than 180 degrees of longitude', () => {
   test('is read as written, with a note', () => {
     expect(longitudes(aleutian)).toEqual([170, -170, -170, 170]);
     expect(notesOf(aleutian)).toEqual([['zones/antimeridian-jumps', 1]]);
+  });
+
+  test.each<[string, Ring]>([
+    ['a box around the world', box(-180, 180, -90, 90)],
+    ['a box around the world from 0 to 360', box(0, 360, -90, 90)],
+    ['a box wider than the world', box(-182.2, 182.2, -90, 90)],
+    [
+      'a land around a pole',
+      [
+        [-180, -70],
+        [-60, -65],
+        [60, -70],
+        [180, -70],
+        [180, -90],
+        [-180, -90],
+        [-180, -70],
+      ],
+    ],
+  ])('is not noted if it is %s, which cannot cross the antimeridian', async (_, ring) => {
+    expect(notesOf(polygon(ring))).toEqual([]);
+    expect((await readText(JSON.stringify(polygon(ring)))).notes).toEqual([]);
+    expect(longitudes(polygon(ring))).toEqual(ring.slice(0, -1).map(([x]) => x));
+  });
+
+  test('is noted if all its jumps lead from one side of the antimeridian to the other', () => {
+    const crossing: Ring = [
+      [170, 0],
+      [180, 0],
+      [-180, 0],
+      [-170, 0],
+      [-170, 10],
+      [-180, 10],
+      [180, 10],
+      [170, 10],
+      [170, 0],
+    ];
+    expect(notesOf(polygon(crossing))).toEqual([['zones/antimeridian-jumps', 1]]);
+    expect(longitudes(polygon(crossing))).toEqual(crossing.slice(0, -1).map(([x]) => x));
   });
 
   test('is read as crossing the antimeridian on request', () => {

@@ -1,0 +1,43 @@
+import { requireArguments } from '../primitives/arguments.ts';
+import { aText, type Kind, someOptions } from '../primitives/kinds.ts';
+import { readTextFile } from './json-file.ts';
+import { isByLine, readPolygonLayer } from './polygon-layers/open-polygon-layer.ts';
+import { parseZones, type ReadZones, ZONE_OPTIONS, type ZoneOptions } from './zones.ts';
+
+const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
+
+/**
+ * Reads zones from a GeoJSON or TopoJSON file, or from GeoJSON with one Feature or geometry per line or per record
+ * separator (RFC 8142). The format is detected from the content, of an empty first line from the extension.
+ *
+ * Every feature (in TopoJSON: every member of the layer) becomes one zone, in the file's order. The name of a zone is
+ * the value of the property `options.id` if the option is given, else the feature's `id`, else its index. Of a whole
+ * number, the name has all digits that the text has, beyond 2^53 too. Zones with equal names stay separate. The polygons of a multipolygon or a collection become parts of one zone. Rings may have
+ * any direction and nesting. An open ring counts as closed. If the last vertex of a ring repeats the first vertex, the
+ * last vertex is not stored. The coordinate system is `options.crs`, else the system that the file's member `crs`
+ * states (an old style of GeoJSON), else OGC:CRS84. If a file without a stated system has a latitude out of range, the
+ * coordinate system is unknown. Points and lines are left out. A feature that has only points and lines is not a zone.
+ *
+ * These flaws cause notes instead of errors: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`,
+ * `zones/empty-rings` (left out), `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`,
+ * `zones/duplicate-names`, `zones/crs-unknown`, `polygons/incomplete-records` (features that are null, or have no
+ * geometry or null as the property `options.id`; left out); with `onBadRecord: 'skip'` `polygons/bad-records`. Jumps of longitudes cause the notes `zones/antimeridian-jumps`,
+ * `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`.
+ *
+ * @throws FormatError if the file is missing, is not JSON (the error has line and column), or is neither GeoJSON nor
+ * TopoJSON; also if it has points or lines but no polygons (`format/not-polygon`), or if a feature lacks the property
+ * `options.id`.
+ * @throws GeometryError if a coordinate is not a finite number; `place.record` is the feature's index.
+ * @throws OutOfMemoryError `memory/limit` if the text, its values or its vertices would take more than
+ * `options.memoryBytes`.
+ * @throws UsageError if the requested layer does not exist, or if the file has several layers and none is requested;
+ * the message lists the layers.
+ * @example
+ * const { zones, notes } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
+ * zones.names[0]; // '04015'
+ */
+export async function readZones(file: string, options: ZoneOptions = {}): Promise<ReadZones> {
+  requireArguments('readZones', { file, options }, { file: aText, options: OPTIONS });
+  if (await isByLine(file)) return readPolygonLayer(file, { ...options, format: 'geojson-lines' });
+  return parseZones(await readTextFile(file, options.memoryBytes), { ...options, file });
+}
