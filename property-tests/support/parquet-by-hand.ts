@@ -23,8 +23,12 @@ export interface Page {
   readonly bytes: Buffer;
 }
 
-/** A file of columns, with the given numbers of rows in its row groups. */
-export function parquetByHand(columns: readonly HandColumn[], rows: readonly number[]): Uint8Array {
+/** A file of columns, with the given numbers of rows in its row groups, which states a number of rows in all. */
+export function parquetByHand(
+  columns: readonly HandColumn[],
+  rows: readonly number[],
+  stated: number = rows.reduce((sum, each) => sum + each, 0),
+): Uint8Array {
   const parts: Buffer[] = [Buffer.from('PAR1')];
   let at = 4;
   const put = (bytes: Buffer): number => {
@@ -61,7 +65,7 @@ export function parquetByHand(columns: readonly HandColumn[], rows: readonly num
   writeMetadata(writer, {
     version: 2,
     schema: [{ name: 'root', num_children: columns.length }, ...columns.map(({ element }) => element)],
-    num_rows: BigInt(rows.reduce((sum, each) => sum + each, 0)),
+    num_rows: BigInt(stated),
     row_groups: groups,
     metadata_length: 0,
   });

@@ -1,5 +1,6 @@
 import { parquetMetadata } from 'hyparquet/src/metadata.js';
 import type { FileMetaData, SchemaElement } from 'hyparquet/src/types.js';
+import type { Note } from '../../../algorithms/notes.ts';
 import { FormatError } from '../../../primitives/errors.ts';
 import type { ByteSource } from '../../tiff/byte-source.ts';
 import { asDamage, checkNames, damaged, unsupported } from '../table-errors.ts';
@@ -20,6 +21,7 @@ export interface ParquetFooter {
   readonly fields: readonly ParquetField[];
   readonly unread: readonly UnreadField[];
   readonly groups: readonly RowGroup[];
+  readonly notes: readonly Note[];
 }
 
 /** A column to read. */
@@ -99,10 +101,13 @@ function footerOf(metadata: FileMetaData, file: string, end: number): ParquetFoo
     total += rows;
     return [{ index: i, first, rows, chunks: group.columns.map((column) => chunkOf(column, file, end)) }];
   });
-  if (total !== Number(metadata.num_rows)) {
-    throw new RangeError(`it has ${total} rows in its row groups, and ${metadata.num_rows} in all`);
+  const stated = Number(metadata.num_rows);
+  // Early versions of parquet-rs state 0 rows in all. Any other number would be one of rows that are lost.
+  if (total !== stated && stated !== 0) {
+    throw new RangeError(`it has ${total} rows in its row groups, and ${stated} in all`);
   }
-  return { fields, unread, groups };
+  const message = `${file} states that it has 0 rows. The ${total} rows of its row groups are read.`;
+  return { fields, unread, groups, notes: total === stated ? [] : [{ code: 'table/stated-rows', message }] };
 }
 
 /** Describes a column that is not read. */

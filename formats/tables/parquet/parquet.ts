@@ -17,7 +17,7 @@ import { settledFields } from './settle.ts';
  */
 export async function openParquet(source: ByteSource): Promise<TableFile> {
   const { file } = source;
-  const { fields, unread, groups } = await settledFields(source, await readFooter(source));
+  const { fields, unread, groups, notes } = await settledFields(source, await readFooter(source));
   const dictionaries = new Map<string, StringDictionary>();
 
   function columnOf({ field, element, index }: ParquetField): PlainColumn {
@@ -53,7 +53,7 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
     format: 'parquet',
     fields: fields.map(({ field }) => field),
     unread,
-    notes: [],
+    notes,
     rows,
     batches({ columns, rowsPerBatch, signal, narrow = false }: ReadOptions = {}) {
       const names = chosenFields(

@@ -86,6 +86,25 @@ test('a row group without rows may have a dictionary without values, and no data
   expect(await readPath(empty)).toEqual({ cells: { x: [] }, batchRows: [] });
 });
 
+test('a file that states 0 rows has those of its row groups, with a note; other numbers contradict it', async () => {
+  const two = Buffer.alloc(8);
+  two.writeInt32LE(7);
+  const file = (stated: number) =>
+    fileOf(
+      parquetByHand(
+        [{ element: { name: 'x', type: 'INT32', repetition_type: 'REQUIRED' }, groups: [[dataPage(2, two)]] }],
+        [2],
+        stated,
+      ),
+    );
+  const path = await file(0);
+  expect((await readPath(path)).cells).toEqual({ x: [7, 0] });
+  const table = await openTable(path);
+  await table.close();
+  expect(table.notes).toEqual([{ code: 'table/stated-rows', message: expect.stringContaining('2 rows') }]);
+  await expect(file(1).then(readPath)).rejects.toMatchObject({ code: 'format/damaged-table' });
+});
+
 const ENCODINGS: readonly (readonly [type: NonNullable<Element['type']>, encoding: number])[] = [
   ['BOOLEAN', 0],
   ['BOOLEAN', 3],
