@@ -8,7 +8,7 @@ import { Context } from '../primitives/context.ts';
 import type { Backend, Limits } from '../primitives/contract/backend.ts';
 import { caseCount, costlyCaseCount, dealLaws, someOf, THOROUGH } from './cases.ts';
 import { createRun, type Law, type LawRun } from './laws/law.ts';
-import { openMortalBackend } from './support/mortal-backend.ts';
+import { LOSSES, openMortalBackend, REPEATS_LOSSES, repeatLosses } from './support/mortal-backend.ts';
 import { openPooledGpu } from './support/pooled-gpu.ts';
 
 /** A backend on which tests run. */
@@ -20,9 +20,12 @@ export interface TestBackend {
   open(limits?: Partial<Limits>): Promise<Backend>;
 }
 
-/** What `open()` builds with the options `limits` and `failover`. Its workers are lost again and again. */
+/**
+ * What `open()` builds with the options `limits` and `failover`. Its workers are lost again and again. The variable
+ * `QUADRILLE_LOSSES`, set to the seed in the name of a failed test, repeats the losses.
+ */
 export const mortalBackend: TestBackend = {
-  name: 'open() with failover',
+  name: `open() with failover and losses of seed ${LOSSES}`,
   runs: costlyCaseCount(15),
   open: openMortalBackend,
 };
@@ -41,18 +44,35 @@ export const plainBackends: readonly TestBackend[] = [
     open: async (limits) => createWebGpuBackend({ gpu: await openPooledGpu(), adapter: testAdapter(), limits }),
   },
 ];
-/** All backends that are tested. This is the only list of them. */
-export const testBackends: readonly TestBackend[] = [...plainBackends, mortalBackend];
-/** By default, the mortal backend joins the backends of one list of tests in this number. */
+/** All backends that are tested. This is the only list of them. Where losses are repeated, no other backend matters. */
+export const testBackends: readonly TestBackend[] = [...(REPEATS_LOSSES ? [] : plainBackends), mortalBackend];
+/** The backends on threads: workers that are lost again and again, or never. By default one of the two. */
+export function dealtWorkers(): readonly TestBackend[] {
+  return someOf(
+    testBackends.filter(({ name }) => name === 'workers' || name === mortalBackend.name),
+    1,
+  );
+}
+/** By default, the mortal backend joins the backends of one list of laws in this number. */
 const MORTAL_LISTS = 12;
 
 /**
- * The backends on which the same tests run. Opening the mortal backend takes as long as its laws. So by default, only
- * some lists of tests run on it, and each time others.
+ * The backends on which laws run. Opening the mortal backend takes as long as its laws. So by default, only some lists
+ * of laws run on it, and each time others.
  */
 export function dealtBackends(): readonly TestBackend[] {
   const lists = Array.from({ length: MORTAL_LISTS }, (_, list) => list);
-  return THOROUGH || someOf(lists, 1)[0] === 0 ? testBackends : plainBackends;
+  return THOROUGH || REPEATS_LOSSES || someOf(lists, 1)[0] === 0 ? testBackends : plainBackends;
+}
+
+/**
+ * The backends on which the same tests of an algorithm run: by default the reference and one other, because it takes
+ * seconds to compile an algorithm for a software GPU. The mortal backend is chosen half as often as the others.
+ */
+function fewBackends(): readonly TestBackend[] {
+  if (THOROUGH || REPEATS_LOSSES) return testBackends;
+  const [reference, ...others] = plainBackends;
+  return [reference!, ...someOf([...others, ...others, mortalBackend], 1)];
 }
 
 /** Timeout of a test, which is long enough for a software GPU on a busy machine. */
@@ -66,13 +86,10 @@ interface Opened {
   readonly run: LawRun;
 }
 
-/**
- * Declares the same tests for every backend. Both contexts are open while the tests run. By default, only laws run on the
- * mortal backend; see {@link testLaws}.
- */
+/** Declares the same tests for several backends. Both contexts are open while the tests run. */
 export function onEveryBackend(
   declare: (opened: () => Opened, backend: TestBackend) => void,
-  backends: readonly TestBackend[] = THOROUGH ? testBackends : plainBackends,
+  backends: readonly TestBackend[] = fewBackends(),
 ): void {
   for (const backend of backends) {
     describe(backend.name, () => {
@@ -86,7 +103,9 @@ export function onEveryBackend(
         await opened?.context.close();
         await opened?.reference.close();
       });
-      declare(() => opened!, backend);
+      const declareAll = (): void => declare(() => opened!, backend);
+      if (backend === mortalBackend) repeatLosses(declareAll);
+      else declareAll();
     });
   }
 }
@@ -163,5 +182,5 @@ export function testLawsInWalks(laws: readonly Law[], sizes: readonly number[]):
 export function testOnEveryBackend(name: string, body: (opened: Opened) => Promise<void>): void {
   onEveryBackend((opened) => {
     test(name, () => body(opened()), TIMEOUT_MS);
-  });
+  }, dealtBackends());
 }

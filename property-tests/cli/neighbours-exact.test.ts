@@ -4,7 +4,7 @@ import type { HostTable } from '../../algorithms/tables/host-table.ts';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { Context } from '../../primitives/context.ts';
 import { onEveryBackend } from '../backends.ts';
-import { caseCount, costlyCaseCount } from '../cases.ts';
+import { caseCount, costlyCaseCount, someOf } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { exactOrder, isWithinUlp, type Place } from '../support/exact-neighbours.ts';
 import { columnWords, f64, metricWord, neighboursOf, type Row, rowsOfCsv } from './neighbours-command-support.ts';
@@ -205,7 +205,7 @@ describe('the nearest', () => {
     const points = { x: { type: 'f64', values: x } } as const;
     const ordered = [...x.keys()].filter((i) => i % 2 === 1).sort((a, b) => x[a]! - x[b]!);
     const placeOf = new Map(ordered.map((id, i) => [id, i]));
-    for (const asked of ['-k 2', '--radius 2e-10']) {
+    for (const asked of someOf(['-k 2', '--radius 2e-10'], 1)) {
       const words = `--columns x --queries queries ${asked}`.split(' ');
       const { stdout } = await neighboursOf(context, { points, queries }, words);
       const rows = rowsOfCsv(stdout.toString());
@@ -215,8 +215,8 @@ describe('the nearest', () => {
     }
   });
 
-  test('of 2,000 points in one place are those with the smallest numbers', async () => {
-    const values = new Float64Array(2000).fill(0.1);
+  test('of 1,000 points in one place are those with the smallest numbers', async () => {
+    const values = new Float64Array(1000).fill(0.1);
     const rows = await rowsOn({ x: { type: 'f64', values }, y: { type: 'f64', values } }, '-k 2');
     expect(rows.slice(0, 4)).toEqual([
       [0, 1, 0],
@@ -225,8 +225,8 @@ describe('the nearest', () => {
       [1, 2, 0],
     ]);
     expect(rows.slice(-2)).toEqual([
-      [1999, 0, 0],
-      [1999, 1, 0],
+      [999, 0, 0],
+      [999, 1, 0],
     ]);
   });
 });

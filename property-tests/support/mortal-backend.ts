@@ -1,5 +1,7 @@
+import { randomInt } from 'node:crypto';
 import type { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { openBackendOn } from '../../open.ts';
 import type { Platform } from '../../platform.ts';
@@ -7,31 +9,95 @@ import type { Backend, Limits } from '../../primitives/contract/backend.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 import { LOST, watchedCalls } from './faulty-backend.ts';
 
+const { QUADRILLE_LOSSES } = process.env;
+/** Whether the losses of a failed test are to be repeated. */
+export const REPEATS_LOSSES: boolean = QUADRILLE_LOSSES !== undefined;
+/** The seed of all losses. The name of the mortal backend, and so the name of every test on it, states the seed. */
+export const LOSSES: number = REPEATS_LOSSES ? Number(QUADRILLE_LOSSES) : randomInt(2 ** 31);
+
 /** Few bytes of device memory, so that some laws spill to the host. */
 const MEMORY_BYTES = 2 ** 22;
-/** A backend is lost after at most this number of calls. */
-const LIFE = 600;
+
+/** A loss after so many calls: a thread is ended, which the backend notices later, or the call itself fails. */
+interface Loss {
+  readonly calls: number;
+  readonly how: 'first thread' | 'second thread' | 'call';
+}
+
+/** A loss at one of the first calls, which are all that a small case makes, is as likely as one after hundreds. */
+const arbitraryLoss: fc.Arbitrary<Loss> = fc.record({
+  calls: fc.double({ min: 0, max: 12, noNaN: true }).map((exponent) => Math.floor(2 ** exponent)),
+  how: fc.constantFrom('first thread' as const, 'second thread' as const, 'call' as const, 'call' as const),
+});
+/** The losses of all mortal backends, which come in this order, over and over. */
+const losses: readonly Loss[] = fc.sample(arbitraryLoss, { seed: LOSSES, numRuns: 500 });
+
+/** Where in `losses` the losses last began, and how often they have begun. */
+const begun = { at: 0, times: 0 };
+function begin(at: number): void {
+  begun.at = at;
+  begun.times++;
+}
+
+/** Whether the tests that run now are those of {@link repeatLosses}. */
+let repeating = false;
+fc.installGlobalPlugin(() => ({
+  decorateRun: (run) => (values) => {
+    if (repeating) begin(fc.hash(fc.stringify(values)) % losses.length);
+    return run(values);
+  },
+}));
 
 /**
- * The backend that `open({ limits, failover: 'workers' })` builds. Its workers are lost again and again, each time
- * after a random number of calls: a thread is ended, which the backend notices later, or the call itself fails. Results
- * must be those of a backend that is never lost. A standby lives at least until it has taken over, because a loss
- * before that ends the context.
+ * Makes the losses in the tests of the enclosing `describe` repeatable. They begin again with every test and with every
+ * case of a law, where the values of the case decide with which loss. Laws take `LOSSES` as their seed; those of
+ * `test.prop` do where `declare` declares them.
+ */
+export function repeatLosses(declare: () => void = () => {}): void {
+  const before = fc.readConfigureGlobal();
+  beforeAll(() => {
+    repeating = true;
+    fc.configureGlobal({ ...before, seed: LOSSES });
+  });
+  fc.configureGlobal({ ...before, seed: LOSSES });
+  declare();
+  fc.configureGlobal(before);
+  beforeEach(() => begin(0));
+  afterAll(() => {
+    repeating = false;
+    fc.configureGlobal(before);
+  });
+}
+
+/**
+ * The backend that `open({ limits, failover: 'workers' })` builds. Its workers are lost again and again, as `losses`
+ * say. Results must be those of a backend that is never lost. A standby lives at least until it has taken over, because
+ * a loss before that ends the context.
  */
 export async function openMortalBackend(limits: Partial<Limits> = {}): Promise<Backend> {
-  /** Ends the current workers. Undefined once they were ended, until their standby has taken over. */
-  let end: (() => void) | undefined;
-  let endLatest = (): void => {};
+  /** Loses the current workers. Undefined once they were lost, until their standby has taken over. */
+  let lose: ((how: Loss['how']) => void) | undefined;
+  let loseLatest = (_: Loss['how']): void => {};
   let left = 0;
+  let next = begun.at;
+  let seen = begun.times;
+  const loss = (): Loss => losses[next % losses.length]!;
   const arm = (): void => {
-    end = endLatest;
-    left = drawn(LIFE);
+    lose = loseLatest;
+    left = loss().calls;
   };
   const beforeCall = (): void => {
-    if (end === undefined || left-- > 0) return;
-    const now = end;
-    end = undefined;
-    now();
+    if (seen !== begun.times) {
+      seen = begun.times;
+      next = begun.at;
+      left = loss().calls;
+    }
+    if (lose === undefined || left-- > 0) return;
+    const now = lose;
+    const { how } = loss();
+    lose = undefined;
+    next++;
+    now(how);
   };
   const platform: Platform = {
     gpu: async () => undefined,
@@ -42,9 +108,9 @@ export async function openMortalBackend(limits: Partial<Limits> = {}): Promise<B
       process.on('worker', add);
       const backend = await createWorkersBackend({ workers: 2, inlineNanoseconds: 0, limits: given });
       process.off('worker', add);
-      endLatest = (): void => {
-        if (drawn(1) === 0) void threads[drawn(1)]!.terminate();
-        else backend.abort(new DeviceLostError(LOST, 'Lost at a random call.'));
+      loseLatest = (how): void => {
+        if (how === 'call') backend.abort(new DeviceLostError(LOST, 'Lost at a random call.'));
+        else void threads[how === 'first thread' ? 0 : 1]!.terminate();
       };
       return watchedCalls(backend, beforeCall);
     },
@@ -57,9 +123,4 @@ export async function openMortalBackend(limits: Partial<Limits> = {}): Promise<B
   });
   arm();
   return backend;
-}
-
-/** A random number from 0 to `max`. */
-function drawn(max: number): number {
-  return fc.sample(fc.nat(max), 1)[0]!;
 }

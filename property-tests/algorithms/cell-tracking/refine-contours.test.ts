@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { detectPeaks, refineContours } from '../../../algorithms/cell-tracking/index.ts';
 import { type Context, input, u32 } from '../../../primitives/index.ts';
-import { dealToBackends, onEveryBackend, plainBackends, testLaws } from '../../backends.ts';
+import { dealToBackends, dealtBackends, onEveryBackend, plainBackends, testLaws } from '../../backends.ts';
 import { someOf } from '../../cases.ts';
 import { assertSame } from '../../laws/compare.ts';
 import { law } from '../../laws/law.ts';
@@ -157,7 +157,7 @@ const laws = [
   ),
 ];
 const lawsOn = dealToBackends(laws);
-for (const backend of plainBackends) testLaws(lawsOn(backend), [backend]);
+for (const backend of dealtBackends()) testLaws(lawsOn(backend), [backend]);
 
 onEveryBackend(
   (opened) => {

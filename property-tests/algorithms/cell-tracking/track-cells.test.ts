@@ -14,7 +14,7 @@ import { matchVideo, trackAccuracy } from '../../../bench/leukocyte/cell-accurac
 import { type CellVideoOptions, cellVideo } from '../../../bench/leukocyte/cell-video.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
-import { onEveryBackend } from '../../backends.ts';
+import { onEveryBackend, testBackends } from '../../backends.ts';
 import { costlyCaseCount, someOf, THOROUGH } from '../../cases.ts';
 import { lostBefore } from '../../support/faulty-backend.ts';
 import { expectRefusal } from '../../support/reference-context.ts';
@@ -66,23 +66,30 @@ const crossing = Array.from({ length: 15 }, (_, t) =>
   ]),
 );
 
-onEveryBackend((opened) => {
-  test(
-    'tracks have the same bytes as on workers',
-    async () => {
-      const frames = crossing.slice(2, THOROUGH ? 7 : 5);
-      const options = { ...SMALL, detectEvery: THOROUGH ? 3 : 2 };
-      expect(await collect(opened().context, frames, options)).toEqual(await onWorkers(frames, options));
-    },
-    slow,
-  );
-});
+onEveryBackend(
+  (opened) => {
+    test(
+      'tracks have the same bytes as on workers',
+      async () => {
+        const frames = crossing.slice(2, THOROUGH ? 7 : 5);
+        const options = { ...SMALL, detectEvery: THOROUGH ? 3 : 2 };
+        expect(await collect(opened().context, frames, options)).toEqual(await onWorkers(frames, options));
+      },
+      slow,
+    );
+  },
+  someOf(testBackends, 1),
+);
+
+/** The tracks of all frames of `crossing`. */
+let ofCrossing: Promise<TrackedFrame[]> | undefined;
+const tracksOfCrossing = (): Promise<TrackedFrame[]> => (ofCrossing ??= onWorkers(crossing));
 
 describe('tracks', () => {
   const known = (frames: readonly TrackedFrame[]) => frames.map(({ track }) => [...track]);
 
   test('begin where cells enter, end where cells leave, and continue after a gap', async () => {
-    const frames = await onWorkers(crossing);
+    const frames = await tracksOfCrossing();
     expect(frames.map(({ index }) => index)).toEqual(crossing.map((_, t) => t));
     expect(frames.map(({ detected }) => detected)).toEqual(crossing.map((_, t) => t % 3 === 0));
     const ids = known(frames);
@@ -97,7 +104,7 @@ describe('tracks', () => {
   });
 
   test('are numbered from 1, ascending in every frame, with the speeds of the cell centres', async () => {
-    const frames = await onWorkers(crossing);
+    const frames = await tracksOfCrossing();
     const last = new Map<number, { x: number; y: number; index: number }>();
     for (const { index, track, x, y, speed, radii, radius } of frames) {
       expect([...track]).toEqual([...new Set(track)].sort((a, b) => a - b));
@@ -156,7 +163,7 @@ describe('tracks', () => {
     for (const [i, frame] of crossing.entries()) {
       frames.push(await tracker.track(frame, i, await tracker.detect(frame, i)));
     }
-    expect(frames).toEqual(await onWorkers(crossing));
+    expect(frames).toEqual(await tracksOfCrossing());
     await tracker.close();
     expect(context.backend.counters.liveBuffers).toBe(0);
     await context.close();
@@ -209,7 +216,7 @@ describe('cells', () => {
     }
     const frames: TrackedFrame[] = [];
     for await (const frame of trackCells(context, camera(), SMALL)) frames.push(frame);
-    expect(frames).toEqual(await onWorkers(crossing));
+    expect(frames).toEqual(await tracksOfCrossing());
     await context.close();
   });
 });

@@ -21,7 +21,7 @@ import type { TraceMark } from '../../../graph/index.ts';
 import { open } from '../../../index.ts';
 import { Context } from '../../../primitives/context.ts';
 import { DeviceLostError } from '../../../primitives/errors.ts';
-import { THOROUGH } from '../../cases.ts';
+import { someOf, THOROUGH } from '../../cases.ts';
 import { openWorkshop, type Workshop } from '../../support/cli-support.ts';
 import { parseCsv } from '../../support/parse-csv.ts';
 import { openTestBackend, slow } from '../../support/webgpu-support.ts';
@@ -173,7 +173,7 @@ const ignore = (): void => undefined;
 describe('a killed worker of the backend', () => {
   const schemes: readonly CompareScheme[] = ['pipelined', 'no-pipe-single', 'no-pipe-multiple'];
 
-  test.each(schemes)('ends the run with a clear error, %s', async (scheme) => {
+  test.each(someOf(schemes, 1))('ends the run with a clear error, %s', async (scheme) => {
     const { result: workers, threads } = await threadsOf(() => open({ backend: 'workers', workers: 2 }));
     const codes = await failing(
       compare({ scheme, context: workers, atParse: { [callAt(0.5)]: () => kill(threads[0]) } }),
@@ -182,7 +182,7 @@ describe('a killed worker of the backend', () => {
     await workers.close();
   });
 
-  test.each(schemes)('changes no result when workers can be reopened, %s', async (scheme) => {
+  test.each(someOf(schemes, 1))('changes no result when workers can be reopened, %s', async (scheme) => {
     const opened = [await threadsOf(() => open({ backend: 'workers', workers: 2 }))];
     const reopen = async (): Promise<Context> => {
       opened.push(await threadsOf(() => open({ backend: 'workers', workers: 2 })));
@@ -278,10 +278,11 @@ describe('a destroyed GPU', () => {
     slow,
   );
 
-  test.each([
+  const endings = [
     ['on', 0],
     ['off', 1],
-  ])(
+  ] as const;
+  test.each(someOf(endings, 1))(
     'on the command line with --migrate %s: exit code %i',
     async (migrate, exitCode) => {
       const openOnce = [gpu!];

@@ -83,7 +83,7 @@ describe('crossCompare of real segmentations', () => {
     async (regions) => {
       const names = ['aal.nii.gz', 'brodmann.nii.gz'] as const;
       const [a, b] = [await volume(names[0]), await volume(names[1])];
-      const slices = someOf([...a.keys()], Math.ceil(a.length / 4)).toSorted((i, j) => i - j);
+      const slices = someOf([...a.keys()], Math.ceil(a.length / 8)).toSorted((i, j) => i - j);
       const { result, tiles } = await compared(workers!, names, regions, slices);
       const counted = slices.map((z) => countedFigures(a[z]!, b[z]!, regions));
       expect(tiles.map(figuresOf)).toEqual(counted);

@@ -7,6 +7,7 @@ import { ItemError } from '../../../graph/index.ts';
 import { open } from '../../../index.ts';
 import type { Context } from '../../../primitives/context.ts';
 import { ArgumentError, FormatError } from '../../../primitives/errors.ts';
+import { dealtWorkers, onEveryBackend } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { countLabels, type LabelImage, type LabelPair, labelPair, sideOf } from '../../support/random-label-images.ts';
@@ -88,14 +89,20 @@ describe('crossCompare', () => {
     },
   );
 
-  test.prop([tiles], { numRuns: caseCount(20) })(
-    'gives the same result on workers, and when tasks migrate',
-    async (images) => {
-      const plain = await compared(jobOf(images));
-      expect(await compared(jobOf(images), workers)).toEqual(plain);
-      const migrating = jobOf(images, { batchPairs: 4, migrate: { cpu: workers!, parseOnGpu: parse } });
-      expect(await compared(migrating)).toEqual(plain);
-    },
+  onEveryBackend(
+    (opened) =>
+      test.prop([tiles], { numRuns: caseCount(20) })(
+        'gives the same result, and when tasks migrate',
+        async (images) => {
+          const { context } = opened();
+          const plain = await compared(jobOf(images));
+          expect(await compared(jobOf(images), context)).toEqual(plain);
+          const migrating = jobOf(images, { batchPairs: 4, migrate: { cpu: workers!, parseOnGpu: parse } });
+          expect(await compared(migrating)).toEqual(plain);
+          expect(await compared(migrating, context)).toEqual(plain);
+        },
+      ),
+    dealtWorkers(),
   );
 
   test.prop([tiles, fc.nat()], { numRuns: caseCount(20) })(

@@ -8,7 +8,7 @@ import { type Regions, regionsOf } from '../../../algorithms/pixelbox/regions.ts
 import { gridPolygons } from '../../../algorithms/pixelbox/snap-to-pixels.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { Context } from '../../../primitives/context.ts';
-import { dealToBackends, onEveryBackend } from '../../backends.ts';
+import { dealToBackends, dealtBackends, onEveryBackend } from '../../backends.ts';
 import { scaledCount } from '../../cases.ts';
 import {
   type RectilinearOptions,
@@ -151,7 +151,7 @@ onEveryBackend((opened, backend) => {
     }
     expect({ buffers: counters.liveBuffers, bytes: counters.liveBytes }).toEqual(before);
   });
-});
+}, dealtBackends());
 
 const rectangle = (width: number, height: number): [number, number][] => [
   [0, 0],

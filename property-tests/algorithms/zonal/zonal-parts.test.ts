@@ -6,6 +6,7 @@ import { type Binning, type ZonalHistogram, zonalHistogram } from '../../../algo
 import { Geos } from '../../../bench/peers/geos-areas.ts';
 import { parseZones } from '../../../formats/zones.ts';
 import { Context, open } from '../../../index.ts';
+import { dealtWorkers, onEveryBackend } from '../../backends.ts';
 import { caseCount, costlyCaseCount, THOROUGH } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { openWorkshop } from '../../support/cli-support.ts';
@@ -14,16 +15,14 @@ import { openTestBackend } from '../../support/webgpu-support.ts';
 import { box, cellsOf, plain, type Rings, rasterOf } from '../../support/zonal-support.ts';
 
 let reference: Context;
-let workers: Context;
 let webgpu: Context;
 
 beforeAll(async () => {
   reference = await open({ backend: 'reference' });
-  workers = await open({ backend: 'workers', workers: 2 });
   webgpu = new Context(await openTestBackend());
 });
 afterAll(async () => {
-  await Promise.all([reference, workers, webgpu].map((context) => context?.close()));
+  await Promise.all([reference, webgpu].map((context) => context?.close()));
 });
 
 const unique: Binning = { kind: 'unique' };
@@ -100,12 +99,16 @@ describe('a zone of several parts', () => {
     expect(valuesOf(cancelled)).toEqual(all.map((parts) => cellsWhere(raster, (x, y) => holds(parts.flat(), x, y))));
   });
 
-  test.prop([fc.array(zoneOfParts, { minLength: 1, maxLength: 4 })], { numRuns: costlyCaseCount(15) })(
-    'has the same bytes on workers',
-    async (all) => {
-      const job = { zones: zonesWith(all), raster: numbered(100, 80), binning: unique, tile: 32 };
-      expect(plain(await zonalHistogram(workers, job))).toBe(plain(await zonalHistogram(reference, job)));
-    },
+  onEveryBackend(
+    (opened) =>
+      test.prop([fc.array(zoneOfParts, { minLength: 1, maxLength: 4 })], { numRuns: costlyCaseCount(15) })(
+        'has the same bytes',
+        async (all) => {
+          const job = { zones: zonesWith(all), raster: numbered(100, 80), binning: unique, tile: 32 };
+          expect(plain(await zonalHistogram(opened().context, job))).toBe(plain(await zonalHistogram(reference, job)));
+        },
+      ),
+    dealtWorkers(),
   );
 
   test('has the same bytes on WebGPU', async () => {

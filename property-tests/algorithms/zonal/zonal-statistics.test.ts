@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { expect } from 'vitest';
 import { ratio } from '../../../algorithms/exact-ratio.ts';
 import type { Cells, Sample } from '../../../algorithms/geometry/raster.ts';
 import { homeGroup } from '../../../algorithms/zonal/exact-sums.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
-import { type Context, open } from '../../../index.ts';
-import { plainBackends } from '../../backends.ts';
+import { open } from '../../../index.ts';
+import { onEveryBackend } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { box, isNodata, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
@@ -62,23 +62,13 @@ function expected(values: readonly number[]): number[] {
   return [...bounds, ratio(sum, 1n << 149n), ratio(sum, BigInt(values.length) << 149n)];
 }
 
-describe.each(plainBackends)('on $name', ({ name, runs }) => {
-  let context: Context;
-  beforeAll(async () => {
-    const backend = name.startsWith('webgpu') ? 'webgpu' : name === 'workers' ? 'workers' : 'reference';
-    context = await open({
-      backend,
-      ...(backend === 'webgpu' && { adapter: name.includes('hardware') ? 'hardware' : 'software' }),
-    });
-  });
-  afterAll(() => context?.close());
-
+onEveryBackend((opened, { runs }) => {
   test.prop([draft, fc.option(fc.nat(9)), binnings], { numRuns: 3 * runs })(
     'statistics are exact for any values and windows',
     async ({ sample, cells }, marked, binning) => {
       const width = cells.length;
       const nodata = marked === null || Number.isNaN(cells[marked]) ? undefined : cells[marked];
-      const found = await zonalHistogram(context, {
+      const found = await zonalHistogram(opened().context, {
         zones: zonesOf([[box(0, 0, width, 1)], [box(width >> 1, 0, width, 1)], [box(-9, 0, -5, 1)]]),
         raster: { ...rasterOf(cells, width, sample, { nodata }), blockColumns: 32 },
         binning,

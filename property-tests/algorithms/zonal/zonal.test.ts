@@ -5,6 +5,7 @@ import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts
 import { openGeoTiff } from '../../../formats/geotiff.ts';
 import { readZones } from '../../../formats/read-zones.ts';
 import { Context, open } from '../../../index.ts';
+import { dealtWorkers, onEveryBackend } from '../../backends.ts';
 import { caseCount, someOf, THOROUGH } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { openTestBackend } from '../../support/webgpu-support.ts';
@@ -109,13 +110,18 @@ describe('cells counted per zone', () => {
     },
   );
 
-  test.prop([polygons, fc.array(fc.double({ noDefaultInfinity: true, noNaN: true }), { minLength: 9, maxLength: 9 })], {
-    numRuns: caseCount(15),
-  })('are the same bytes on workers, for f32 with one row per value', async (all, values) => {
-    const cells = Float32Array.from({ length: 50 * 50 }, (_, i) => values[(i * 7) % 9]!);
-    const job = { zones: zonesOf(all), raster: rasterOf(cells, 50, 'f32'), binning: { kind: 'unique' } as const };
-    expect(plain(await zonalHistogram(workers, job))).toBe(plain(await zonalHistogram(reference, job)));
-  });
+  onEveryBackend(
+    (opened) =>
+      test.prop(
+        [polygons, fc.array(fc.double({ noDefaultInfinity: true, noNaN: true }), { minLength: 9, maxLength: 9 })],
+        { numRuns: caseCount(15) },
+      )('are the same bytes, for f32 with one row per value', async (all, values) => {
+        const cells = Float32Array.from({ length: 50 * 50 }, (_, i) => values[(i * 7) % 9]!);
+        const job = { zones: zonesOf(all), raster: rasterOf(cells, 50, 'f32'), binning: { kind: 'unique' } as const };
+        expect(plain(await zonalHistogram(opened().context, job))).toBe(plain(await zonalHistogram(reference, job)));
+      }),
+    dealtWorkers(),
+  );
 
   test.prop([polygons, fc.constantFrom<Binning>(bins, { kind: 'unique' })], { numRuns: THOROUGH ? 10 : 5 })(
     'are the same without statistics',

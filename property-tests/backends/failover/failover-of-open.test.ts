@@ -1,12 +1,11 @@
 import type { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { lastValueFrom, toArray } from 'rxjs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { migrate, pull } from '../../../graph/index.ts';
 import { open } from '../../../on-node.ts';
-import { Context } from '../../../primitives/context.ts';
 import * as q from '../../../primitives/index.ts';
-import { mortalBackend } from '../../backends.ts';
+import { mortalBackend, onEveryBackend } from '../../backends.ts';
 import { costlyCaseCount } from '../../cases.ts';
 import { arbitrarySteps, runSteps, undisturbed } from '../../support/arbitrary-steps.ts';
 import { openReference } from '../../support/reference-context.ts';
@@ -40,50 +39,64 @@ test.each([true, false])(
   slow,
 );
 
-let context: Context;
-beforeAll(async () => {
-  context = new Context(await mortalBackend.open());
+/** A stage with a side on a context, whose items come in any number, on any number of lanes, in order or not. */
+const arbitraryStage = fc.record({
+  items: fc.array(fc.uint32Array({ maxLength: 50, max: 2 ** 20 }), { maxLength: 12 }),
+  gpuLanes: fc.integer({ min: 1, max: 4 }),
+  maxRounds: fc.integer({ min: 1, max: 6 }),
+  batch: fc.constantFrom(1, 2, 64),
 });
-afterAll(() => context.close());
 
-test(
-  'whatever workers are lost, pipelines, prepared calls and loops have their values, and no memory leaks',
-  async () => {
-    const expected = await runPrepared(openReference());
-    const property = fc.asyncProperty(arbitrarySteps, async (steps) => {
-      const [outcomes, prepared] = await Promise.all([runSteps(context, steps), runPrepared(context)]);
-      expect(outcomes).toEqual(await undisturbed(steps));
-      expect(prepared).toEqual(expected);
-      expect(context.backend.counters).toMatchObject({ liveBuffers: 0, liveBytes: 0 });
-    });
-    await fc.assert(property, { numRuns: costlyCaseCount(60) });
-  },
-  slow,
-);
-
-test(
-  'a two-sided stage gives every item once and moves none to the CPU, because no loss reaches it',
-  async () => {
-    const step = context.prepare({ x: input(u32, 50) }, ({ x }) => ({ x: q.sort(q.map(next, { x })) }));
-    const items = Array.from({ length: costlyCaseCount(400) }, (_, i) => i);
-    const rows = (item: number): Uint32Array => Uint32Array.from({ length: 50 }, (_, i) => (i * 7 + item) % 31);
-    const stage = migrate<number, Uint32Array>('sort', {
-      gpu: async (item) => {
-        const x = context.column(rows(item));
-        const { result } = await context.iterate(step, { x }, { maxRounds: 3, batch: 2 });
-        const sorted = await context.read(result.x);
-        context.dispose(x, result);
-        return sorted;
+onEveryBackend(
+  (opened) => {
+    test(
+      'whatever workers are lost, pipelines, prepared calls and loops have their values, and no memory leaks',
+      async () => {
+        const expected = await runPrepared(openReference());
+        const { context } = opened();
+        const property = fc.asyncProperty(arbitrarySteps, async (steps) => {
+          const [outcomes, prepared] = await Promise.all([runSteps(context, steps), runPrepared(context)]);
+          expect(outcomes).toEqual(await undisturbed(steps));
+          expect(prepared).toEqual(expected);
+          expect(context.backend.counters).toMatchObject({ liveBuffers: 0, liveBytes: 0 });
+        });
+        await fc.assert(property, { numRuns: costlyCaseCount(60) });
       },
-      cpu: () => Promise.reject(new Error('The CPU was asked.')),
-      gpuLanes: 3,
-      ordered: true,
-      enabled: false,
-    });
-    const got = await lastValueFrom(pull(items).pipe(stage, toArray()));
-    const thrice = (x: number): number => 125 * x + 31;
-    expect(got).toEqual(items.map((item) => rows(item).map(thrice).sort()));
-    step.dispose();
+      slow,
+    );
+
+    test(
+      'a two-sided stage of loops gives every item once, and moves none to the CPU, because no loss reaches it',
+      async () => {
+        const { context } = opened();
+        const step = context.prepare({ x: input(u32, 50) }, ({ x }) => ({ x: q.sort(q.map(next, { x })) }));
+        const property = fc.asyncProperty(arbitraryStage, async ({ items, gpuLanes, ...loop }) => {
+          const stage = migrate<Uint32Array, Uint32Array>('sort', {
+            gpu: async (item) => {
+              const x = context.column(item);
+              const { result, rounds } = await context.iterate(step, { x }, loop);
+              expect(rounds).toBe(loop.maxRounds);
+              const sorted = await context.read(result.x);
+              context.dispose(x, result);
+              return sorted;
+            },
+            cpu: () => Promise.reject(new Error('The CPU was asked.')),
+            gpuLanes,
+            ordered: true,
+            enabled: false,
+          });
+          const expected = items.map((item) => {
+            let rows = item;
+            for (let round = 0; round < loop.maxRounds; round++) rows = rows.map((x) => 5 * x + 1);
+            return rows.sort();
+          });
+          expect(await lastValueFrom(pull(items).pipe(stage, toArray()))).toEqual(expected);
+        });
+        await fc.assert(property, { numRuns: costlyCaseCount(60) });
+        step.dispose();
+      },
+      slow,
+    );
   },
-  slow,
+  [mortalBackend],
 );

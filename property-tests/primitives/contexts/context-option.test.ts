@@ -4,7 +4,7 @@ import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { columnsIn } from '../../../primitives/columns/reachable.ts';
 import { Context } from '../../../primitives/context.ts';
 import * as q from '../../../primitives/index.ts';
-import { dealToBackends, onEveryBackend, plainBackends } from '../../backends.ts';
+import { dealToBackends, dealtBackends, onEveryBackend, plainBackends } from '../../backends.ts';
 
 const { bool, fn, u32 } = q;
 
@@ -127,7 +127,7 @@ onEveryBackend((opened, backend) => {
     expect(await context.read(total)).toEqual(Uint32Array.of(sum));
     context.dispose(total);
   });
-});
+}, dealtBackends());
 
 const open = (): Context => new Context(createReferenceBackend());
 const total = (options?: q.ContextOption): U32 => q.reduce(q.sequence(5), q.plus(u32), options);

@@ -103,7 +103,7 @@ function made({ backend: { counters } }: Context): Record<string, number> {
 }
 
 describe.each(plainBackends.filter(({ name }) => name !== 'reference'))('a loop on $name', ({ open }) => {
-  test.each(someOf(Object.entries(turns), Math.ceil(Object.keys(turns).length / 2)))(
+  test.each(someOf(Object.entries(turns), Math.ceil(Object.keys(turns).length / 3)))(
     'of %s allocates nothing after its second round',
     async (_, turn) => {
       const context = new Context(createSpillingBackend(await open()));

@@ -7,9 +7,10 @@ import { createWorkersBackend } from '../../../backends/workers/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
-import { dealtBackends, plainBackends } from '../../backends.ts';
+import { dealtBackends, mortalBackend, plainBackends } from '../../backends.ts';
 import { caseCount, costlyCaseCount, someOf, THOROUGH } from '../../cases.ts';
 import { lostBefore } from '../../support/faulty-backend.ts';
+import { repeatLosses } from '../../support/mortal-backend.ts';
 import { lookingBack, openTestBackend } from '../../support/webgpu-support.ts';
 
 const { bool, fn, input, u32, uniform } = q;
@@ -77,7 +78,8 @@ const opened: readonly { readonly name: string; readonly runs: number; open(): P
 const rows = fc.uint32Array({ minLength: 0, maxLength: 300, max: 2 ** 20 });
 const rounds = fc.record({ maxRounds: fc.integer({ min: 1, max: 40 }), batch: fc.constantFrom(1, 2, 3, 7, 64) });
 
-describe.each(opened)('on $name, iterate', ({ open, runs }) => {
+describe.each(opened)('on $name, iterate', ({ name, open, runs }) => {
+  if (name === mortalBackend.name) repeatLosses();
   let context: Context;
   beforeAll(async () => {
     context = new Context(await open());

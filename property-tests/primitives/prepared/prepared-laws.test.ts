@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Context } from '../../../primitives/context.ts';
 import * as q from '../../../primitives/index.ts';
-import { dealToBackends, plainBackends, testBackends } from '../../backends.ts';
+import { dealToBackends, mortalBackend, plainBackends, testBackends } from '../../backends.ts';
 import { someOf, THOROUGH } from '../../cases.ts';
 import { primitiveLaws } from '../../laws/all.ts';
+import { repeatLosses } from '../../support/mortal-backend.ts';
 import { createPreparedRun, type Tally } from './prepared-run.ts';
 
 /** By default, half of the laws. A software GPU gets few of them, because it takes long to compile their kernels. */
@@ -15,6 +16,7 @@ const all = { prepared: 0, refused: 0 };
 
 describe.each(testBackends)('on $name, the pipelines of all laws', (backend) => {
   const { open, runs } = backend;
+  if (backend === mortalBackend) repeatLosses();
   test('give the same bytes when they are prepared', async () => {
     const context = new Context(await open());
     const tally: Tally = { prepared: 0, refused: new Map() };

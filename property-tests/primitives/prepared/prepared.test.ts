@@ -7,9 +7,10 @@ import { createWorkersBackend } from '../../../backends/workers/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
-import { dealtBackends, plainBackends } from '../../backends.ts';
+import { dealtBackends, mortalBackend, plainBackends } from '../../backends.ts';
 import { caseCount, costlyCaseCount, someOf, THOROUGH } from '../../cases.ts';
 import { lostBefore } from '../../support/faulty-backend.ts';
+import { repeatLosses } from '../../support/mortal-backend.ts';
 import { lookingBack, openTestBackend } from '../../support/webgpu-support.ts';
 import { lookUp, low, plusBy } from './prepared-functors.ts';
 
@@ -199,6 +200,7 @@ describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) =>
   // Only these backends record a prepared pipeline as a tape (a list of commands). All other backends issue the
   // commands of the pipeline one by one.
   const isTaped = /^(webgpu|workers)/.test(name) && !/small bindings|few cached kernels/.test(name);
+  if (name === mortalBackend.name) repeatLosses();
   let context: Context;
   beforeAll(async () => {
     context = new Context(await open());
