@@ -3,7 +3,13 @@ import { type FillRule, overlapSentence, type Polygons, type Zones } from '../al
 import { sheetsOf } from '../algorithms/geometry/sheets.ts';
 import { type Note, type NoteTally, quoteName } from '../algorithms/notes.ts';
 import { comeRound } from '../algorithms/quadrants/come-round.ts';
-import { DOMAIN_STEPS, type Domain, type DomainPolygons, placeInDomain } from '../algorithms/quadrants/domain.ts';
+import {
+  DOMAIN_STEPS,
+  type Domain,
+  type DomainPolygons,
+  placeInDomain,
+  stepOf,
+} from '../algorithms/quadrants/domain.ts';
 import { MAX_STEP, placePolygons } from '../algorithms/queries/place-polygons.ts';
 import { isGeographicCrs } from '../formats/crs.ts';
 import { GeometryError } from '../primitives/errors.ts';
@@ -65,8 +71,10 @@ function placeNoted(
     ? placeAsked(names, polygons, domain, fill, tally)
     : placeInDomain(polygons, domain, { fill });
   const sheets = fill === 'union' ? placed.sheets : sheetsOf({ ...placed, ringParts: polygons.ringParts });
-  // The vertices of polygons that are led around the domain have other indices; their rings are larger than a step.
-  const collapsed = placed.x.length === polygons.x.length ? collapsedPolygons(polygons, placed.x, placed.y) : [];
+  // Not the placed vertices: queries far outside of the domain are led around it, which takes their width, but no area.
+  const stepsOf = (axis: Float64Array, from: number): Float64Array =>
+    axis.map((coordinate) => stepOf(coordinate, from, domain.size));
+  const collapsed = collapsedPolygons(polygons, stepsOf(polygons.x, domain.left), stepsOf(polygons.y, domain.bottom));
   for (const polygon of collapsed) tally.add('index/collapsed', names[polygon]!);
   for (const polygon of sheets?.overlapping ?? []) tally.add('index/overlapping-parts', names[polygon]!);
   return { names, polygons: placed };
@@ -110,7 +118,7 @@ function polygonsBeyond(
   reach: number,
 ): number[] {
   const isIn = (at: number, from: number): boolean => {
-    const step = Math.round(((at - from) / size) * DOMAIN_STEPS);
+    const step = stepOf(at, from, size);
     return step >= -reach && step <= DOMAIN_STEPS + reach;
   };
   const found: number[] = [];

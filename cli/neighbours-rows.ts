@@ -1,4 +1,5 @@
 import type { Coordinates } from '../algorithms/neighbours/exact/coordinates.ts';
+import { numberOf } from '../algorithms/tables/decimals.ts';
 import type { HostColumn, HostTable } from '../algorithms/tables/host-table.ts';
 import { isSet } from '../formats/tables/bits.ts';
 import type { TableFile } from '../formats/tables/table-file.ts';
@@ -76,6 +77,9 @@ export async function* pointRows(
   }
 }
 
+/** Powers of ten up to this one are exact in f64. */
+const MAX_EXACT_SCALE = 22;
+
 /** The numbers of a column in f64, and what f64 lacks of them. */
 interface Numbers {
   readonly values: Float64Array;
@@ -83,14 +87,20 @@ interface Numbers {
   readonly rests: Float64Array | undefined;
 }
 
-/** Converts a column to f64; null becomes NaN. Integers beyond 2^53 have rests. Decimals are rounded. */
+/** Converts a column to f64; null becomes NaN. Integers beyond 2^53 have rests. Decimals are the nearest f64. */
 function numbersOf(column: HostColumn, rows: number): Numbers {
   const numbers = new Float64Array(rows);
   // Never reached, because only numeric columns are read.
   if (column.type === 'string') return { values: numbers, rests: undefined };
   const { values, validity } = column;
-  const unit = column.type === 'decimal' ? 10 ** column.scale : 1;
-  for (let row = 0; row < rows; row++) numbers[row] = Number(values[row]) / unit;
+  const scale = column.type === 'decimal' ? column.scale : 0;
+  const unit = 10 ** scale;
+  for (let row = 0; row < rows; row++) {
+    const number = Number(values[row]);
+    // The quotient of two numbers that f64 holds exactly is rounded only once.
+    const isExact = scale === 0 || (scale <= MAX_EXACT_SCALE && Number.isSafeInteger(number));
+    numbers[row] = isExact ? number / unit : numberOf({ units: BigInt(values[row]!), scale });
+  }
   const isWide = column.type === 'i64' || column.type === 'u64' || (column.type === 'decimal' && column.scale === 0);
   const rests = isWide ? restsOf(values as BigInt64Array, numbers) : undefined;
   if (validity !== undefined) for (let row = 0; row < rows; row++) if (!isSet(validity, row)) numbers[row] = Number.NaN;

@@ -217,7 +217,7 @@ function sortableBits(value: number): number {
 }
 
 /** The smallest f32 that is at least a given f64. */
-function minF32From(edge: number): number {
+export function minF32From(edge: number): number {
   const near = Math.fround(edge);
   return near >= edge ? near : nextUp(near);
 }

@@ -1,6 +1,7 @@
 import { array, bool, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import type { ArrayValue, Bool, U32 } from '../../primitives/functors/value.ts';
+import { minF32From } from '../../primitives/histogram.ts';
 import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
 import type { Cells, Sample, Scaling } from '../geometry/raster.ts';
 import { type CapturedSearch, createEdgeSearch } from './edge-search.ts';
@@ -14,7 +15,7 @@ import {
   rangesOf,
   uniformsFor,
 } from './nodata-marks.ts';
-import { isNotANumber, minF32NotBelow, orderedKey, orderedWord, valueOfOrderedWord } from './ordered-words.ts';
+import { isNotANumber, orderedKey, orderedWord, valueOfOrderedWord } from './ordered-words.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import type { Binning } from './types.ts';
 import { ABSENT } from './window-plan.ts';
@@ -254,7 +255,7 @@ function searchClassifier(
  */
 function thresholdsOf(sample: 'u32' | 'i32' | 'f32', edges: Float64Array): Uint32Array {
   const [min, max] = sample === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
-  if (sample === 'f32') return Uint32Array.from(edges, (edge) => orderedWord(sample, minF32NotBelow(edge)));
+  if (sample === 'f32') return Uint32Array.from(edges, (edge) => orderedWord(sample, minF32From(edge)));
   const reached = edges.findIndex((edge) => Math.ceil(edge) > max);
   const reachable = reached === -1 ? edges : edges.subarray(0, reached);
   return Uint32Array.from(reachable, (edge) => orderedWord(sample, Math.max(min, Math.ceil(edge))));

@@ -1,9 +1,10 @@
 import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import { type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
+import { bitsOfF32 } from '../../primitives/ir/semantics.ts';
 import type { Sample } from '../geometry/raster.ts';
 import { nodataRanges, type ValueRange } from './nodata-ranges.ts';
-import { bitsOfF32, orderedWord } from './ordered-words.ts';
+import { orderedWord } from './ordered-words.ts';
 import { ABSENT } from './window-plan.ts';
 
 /** The type of a band, and its nodata value. */

@@ -1,4 +1,4 @@
-import { bitsOfF32, f32OfBits } from './ordered-words.ts';
+import { bitsOfF32, f32OfBits } from '../../primitives/ir/semantics.ts';
 
 /** An interval of f32 values, both ends included. */
 export interface ValueRange {

@@ -2,6 +2,7 @@ import { u32 } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { f32BitsToSortable } from '../../primitives/functors/standard/sortable.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
+import { bitsOfF32, f32OfBits } from '../../primitives/ir/semantics.ts';
 import type { Sample } from '../geometry/raster.ts';
 
 /** Maps a stored cell to an ordered word: a u32 that has the order of the sample's values. −0 becomes 0. */
@@ -31,29 +32,4 @@ export function valueOfOrderedWord(sample: Sample, word: number): number {
   if (sample === 'i32') return (word ^ 0x80000000) | 0;
   if (sample !== 'f32') return word;
   return f32OfBits(word >= 0x80000000 ? word & 0x7fffffff : ~word >>> 0);
-}
-
-/** Memory for conversions between f32 numbers and their bits. */
-const scratch = new DataView(new ArrayBuffer(4));
-
-/** The smallest f32 that is not below an edge. */
-export function minF32NotBelow(edge: number): number {
-  const near = Math.fround(edge);
-  if (near >= edge) return near;
-  scratch.setFloat32(0, near);
-  const bits = scratch.getInt32(0);
-  scratch.setInt32(0, near === 0 ? 1 : bits >= 0 ? bits + 1 : bits - 1);
-  return scratch.getFloat32(0);
-}
-
-/** The bits of an f32. */
-export function bitsOfF32(value: number): number {
-  scratch.setFloat32(0, value);
-  return scratch.getUint32(0);
-}
-
-/** The f32 with the given bits. */
-export function f32OfBits(bits: number): number {
-  scratch.setUint32(0, bits);
-  return scratch.getFloat32(0);
 }

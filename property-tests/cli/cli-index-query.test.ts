@@ -307,7 +307,13 @@ describe('quadrille index query --polygons', () => {
     );
     await shop.write(
       'asked.json',
-      collection(zone('asked', rectangle(-5, -5, 15, 15)), zone('tiny', rectangle(5, 5, 5 + 1e-9, 6))),
+      collection(
+        zone('asked', rectangle(-5, -5, 15, 15)),
+        zone('tiny', rectangle(5, 5, 5 + 1e-9, 6)),
+        // Both are led around the domain, which makes them narrower but takes no area from them.
+        zone('far', rectangle(-1000, 1, -900, 5)),
+        zone('through', rectangle(-1000, 2, 1000, 3)),
+      ),
     );
     const built = await shop.build('@inner.json', ...flat, '--domain', '0,0,64', '--levels', '6', '-o', '@inner.maq');
     expect(built.exitCode).toBe(0);

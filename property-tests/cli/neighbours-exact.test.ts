@@ -99,6 +99,21 @@ onEveryBackend((opened, { name }) => {
   });
 });
 
+test('decimals are the nearest f64, whatever digits they have', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.bigInt(1n - 2n ** 63n, 2n ** 63n - 1n),
+      fc.integer({ min: 1, max: 38 }),
+      async (units, scale) => {
+        const table: HostTable = { x: { type: 'decimal', scale, values: BigInt64Array.of(0n, units) } };
+        const [[, , distance] = []] = await rowsOn(table, '-k 1 --columns x');
+        expect(distance).toBe(Math.abs(Number(`${units}e-${scale}`)));
+      },
+    ),
+    { examples: [[9007199254740993n, 2]], numRuns: caseCount(100) },
+  );
+});
+
 describe('a radius', () => {
   test('finds the neighbours, in order, whose distances by -k are at most the radius', async () => {
     await fc.assert(

@@ -88,6 +88,18 @@ describe('on the sphere', () => {
     expect(rows[1]![2]).toBeCloseTo(Math.PI * RADIUS, 6);
   });
 
+  test('longitudes of a pole are at the same distance from everywhere, and come in the order of their rows', async () => {
+    await fc.assert(
+      fc.asyncProperty(angle(180), angle(89), fc.array(angle(180), { minLength: 2 }), async (lon, lat, poles) => {
+        const points = [[lon, lat], ...poles.map((longitude) => [longitude, 90])];
+        const rows = (await rowsOn(context, points, `-k ${poles.length}`)).filter(([query]) => query === 0);
+        expect(rows.map(([, id]) => id)).toEqual(poles.map((_, i) => i + 1));
+        expect(new Set(rows.map(([, , distance]) => distance)).size).toBe(1);
+      }),
+      { examples: [[179.9, 60, [180, -20]]], numRuns: caseCount(100) },
+    );
+  });
+
   test('a radius finds what the list of all neighbours has up to it', async () => {
     await fc.assert(
       fc.asyncProperty(places, fc.nat(), async (points, seed) => {

@@ -23,7 +23,9 @@ function wrapped(longitude: number): number {
  * are sums of squares, so nothing cancels out, neither near 0 nor near the antipode.
  */
 export function greatCircle(longitudeA: number, latitudeA: number, longitudeB: number, latitudeB: number): number {
-  const along = Math.abs(wrapped(wrapped(longitudeA) - wrapped(longitudeB))) / 2;
+  // All longitudes of a pole are one point, whose distance must not be rounded in different ways.
+  const isPole = Math.abs(latitudeA) === 90 || Math.abs(latitudeB) === 90;
+  const along = isPole ? 0 : Math.abs(wrapped(wrapped(longitudeA) - wrapped(longitudeB))) / 2;
   const [up, sum] = [(latitudeA - latitudeB) / 2, (latitudeA + latitudeB) / 2];
   const [sinAlong, cosAlong, sinUp, cosUp] = [sine(along), cosine(along), sine(up), cosine(up)];
   const near = (sinUp * cosAlong) ** 2 + (cosine(sum) * sinAlong) ** 2;

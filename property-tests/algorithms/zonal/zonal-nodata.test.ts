@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { nodataRanges } from '../../../algorithms/zonal/nodata-ranges.ts';
-import { bitsOfF32, f32OfBits } from '../../../algorithms/zonal/ordered-words.ts';
 import type { Context } from '../../../primitives/index.ts';
+import { bitsOfF32, f32OfBits } from '../../../primitives/ir/semantics.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { caseCount, someOf } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
