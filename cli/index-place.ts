@@ -49,11 +49,11 @@ export interface Placing {
  */
 export function placeZones(zones: Zones, before: number, placing: Placing): PlacedZones {
   const { names, crs, file } = zones;
-  const { domain, onBadRecord, tally, comesRound, remedy } = placing;
+  const { domain, onBadRecord, tally, comesRound } = placing;
   const polygons = comesRound && isGeographicCrs(crs) ? comeRound(zones.polygons, domain) : zones.polygons;
   const beyond = polygonsBeyond(polygons, domain, placing.mayLeave ? MAX_STEP - DOMAIN_STEPS : 0);
   if (beyond.length === 0) return placeNoted(names, polygons, placing);
-  if (onBadRecord === 'stop') throw beyondDomain(names[beyond[0]!]!, before + beyond[0]!, { domain, remedy, file });
+  if (onBadRecord === 'stop') throw beyondDomain(names[beyond[0]!]!, before + beyond[0]!, placing, file);
   for (const polygon of beyond) tally.add('index/beyond-domain', names[polygon]!);
   const kept = withoutPolygons(polygons, beyond);
   const left = new Set(beyond);
@@ -136,14 +136,14 @@ function polygonsBeyond(
 function beyondDomain(
   name: string,
   record: number,
-  {
-    domain: { left, bottom, size },
-    remedy,
-    file,
-  }: { readonly domain: Domain; readonly remedy: string; readonly file: string | undefined },
+  { domain: { left, bottom, size }, mayLeave, remedy }: Placing,
+  file: string | undefined,
 ): GeometryError {
-  return new GeometryError('geometry/beyond-domain', `The polygon ${quoteName(name)} is not in the domain.`, {
-    expected: `x from ${left} to ${left + size}, y from ${bottom} to ${bottom + size}`,
+  const [where, expected] = mayLeave
+    ? ['too far outside', 'coordinates at most a million times the size of the domain away']
+    : ['not in', `x from ${left} to ${left + size}, y from ${bottom} to ${bottom + size}`];
+  return new GeometryError('geometry/beyond-domain', `The polygon ${quoteName(name)} is ${where} the domain.`, {
+    expected,
     got: 'a vertex outside',
     remedy,
     place: { file, record },

@@ -1,6 +1,6 @@
 import { type NoteTally, noteTally } from '../algorithms/notes.ts';
 import { turnedInto } from '../algorithms/quadrants/come-round.ts';
-import { DOMAIN_STEPS, type Domain } from '../algorithms/quadrants/domain.ts';
+import { DOMAIN_STEPS, type Domain, stepOf } from '../algorithms/quadrants/domain.ts';
 import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
 import type { CsvFile, CsvRows, CsvRowsOptions } from '../formats/csv-rows.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
@@ -192,11 +192,6 @@ function askedOf(
   return { kind, left: a, bottom: b, right: c, top: d, windowOf: undefined };
 }
 
-/** Converts a coordinate to the nearest step of the domain's grid. */
-function stepOf(at: number, from: number, { size }: Domain): number {
-  return Math.round(((at - from) / size) * DOMAIN_STEPS);
-}
-
 function countPoints({ x, y }: AskedPoints, isSo: (x: number, y: number) => boolean): number {
   let count = 0;
   for (let row = 0; row < x.length; row++) if (isSo(x[row]!, y[row]!)) count++;
@@ -205,7 +200,7 @@ function countPoints({ x, y }: AskedPoints, isSo: (x: number, y: number) => bool
 
 function isPointBeyond(x: number, y: number, domain: Domain): boolean {
   const isIn = (step: number): boolean => step >= 0 && step < DOMAIN_STEPS;
-  return !isIn(stepOf(x, domain.left, domain)) || !isIn(stepOf(y, domain.bottom, domain));
+  return !isIn(stepOf(x, domain.left, domain.size)) || !isIn(stepOf(y, domain.bottom, domain.size));
 }
 
 /** Whether a point is on the right or top end of the map of the earth, which polygons, being half-open, do not hold. */
@@ -222,14 +217,14 @@ function countWindows({ left, windowOf }: AskedWindows, count: number, isSo: (ro
 
 function isWindowBeyond({ left, bottom, right, top }: AskedWindows, row: number, domain: Domain): boolean {
   const isOut = (low: number, high: number, from: number): boolean =>
-    stepOf(high, from, domain) <= 0 || stepOf(low, from, domain) >= DOMAIN_STEPS;
+    stepOf(high, from, domain.size) <= 0 || stepOf(low, from, domain.size) >= DOMAIN_STEPS;
   return isOut(left[row]!, right[row]!, domain.left) || isOut(bottom[row]!, top[row]!, domain.bottom);
 }
 
 /** Whether opposite sides of a window are on the same step of the grid. Such a window has no area. */
 function isWindowFlat({ left, bottom, right, top }: AskedWindows, row: number, domain: Domain): boolean {
   const isFlat = (low: number, high: number, from: number): boolean =>
-    stepOf(low, from, domain) === stepOf(high, from, domain);
+    stepOf(low, from, domain.size) === stepOf(high, from, domain.size);
   return isFlat(left[row]!, right[row]!, domain.left) || isFlat(bottom[row]!, top[row]!, domain.bottom);
 }
 

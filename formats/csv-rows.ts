@@ -10,7 +10,10 @@ export interface CsvRowsOptions {
   readonly numbers: readonly (readonly string[])[];
   /** Name of the column that contains the names of the rows. Default: the column `id`, if there is one. */
   readonly id?: string | undefined;
-  /** Whether the first line has the names of columns. If false, the first columns are the numbers, in their order. */
+  /**
+   * Whether the first line has the names of columns. If false, columns are called `column1`, `column2`, …, and the first
+   * ones are the numbers, in their order.
+   */
   readonly header?: boolean | undefined;
   /** The decimal separator of numbers. Default: a point. */
   readonly decimal?: '.' | ',' | undefined;
@@ -213,21 +216,18 @@ function nextOf(character: string, text: string, from: number): number {
 function columnsOf(header: string, reading: Reading, stated: string | undefined): Columns {
   const unquoted = header.replaceAll(/"[^"]*"/g, '');
   const delimiter = stated ?? ['\t', ';'].find((each) => unquoted.includes(each)) ?? ',';
-  if (reading.options.header === false) return columnsInOrder(delimiter, reading.options);
-  const names = fieldsOf(header.replace(/^\uFEFF/, ''), delimiter).map((name) => name.trim().toLowerCase());
-  const { numbers, id } = reading.options;
+  const { numbers, id, header: hasHeader = true } = reading.options;
+  const names = fieldsOf(header.replace(/^\uFEFF/, ''), delimiter).map((name, i) =>
+    hasHeader ? name.trim().toLowerCase() : `column${i + 1}`,
+  );
   const find = (wanted: readonly string[]): number =>
     wanted.map((name) => names.indexOf(name.toLowerCase())).find((at) => at >= 0) ?? -1;
-  const at = numbers.map(find);
+  const at = numbers.map((wanted, i) => (hasHeader ? find(wanted) : i));
   const missing = at.indexOf(-1);
   if (missing >= 0) throw missingColumn(reading, numbers[missing]!.join(' or '), names);
   const idAt = find([id ?? 'id']);
   if (id !== undefined && idAt < 0) throw missingColumn(reading, id, names);
   return { delimiter, numbers: at, id: idAt, min: largestOf(at, idAt) + 1 };
-}
-
-function columnsInOrder(delimiter: string, { numbers }: CsvRowsOptions): Columns {
-  return { delimiter, numbers: numbers.map((_, i) => i), id: -1, min: numbers.length };
 }
 
 function fieldsOf(record: string, delimiter: string): string[] {
@@ -313,15 +313,21 @@ function swapped(field: string): string {
   return field.replaceAll(/[.,]/g, (each) => (each === ',' ? '.' : ','));
 }
 
-function missingColumn({ file }: Reading, wanted: string, names: readonly string[]): FormatError {
+function missingColumn({ file, options }: Reading, wanted: string, names: readonly string[]): FormatError {
   return new FormatError('csv/missing-column', `The CSV has no column ${wanted}.`, {
-    expected: `a header with ${wanted}`,
+    expected: options.header === false ? 'one of the columns' : `a header with ${wanted}`,
     got: names.length === 0 ? 'an empty file' : names.slice(0, 20).map(quoteName).join(', '),
-    remedy: names.some((name) => NUMBER.test(name))
-      ? 'Write the names of the columns into the first line, or give --no-header if the columns are in this order.'
-      : 'Write the names of the columns into the first line.',
+    remedy: remedyOfMissing(options.header, names),
     place: { file, line: 1 },
   });
+}
+
+function remedyOfMissing(header: boolean | undefined, names: readonly string[]): string {
+  if (header === false) return 'Without a header, columns are named by their numbers, from 1.';
+  const remedy = 'Write the names of the columns into the first line';
+  return names.some((name) => NUMBER.test(name))
+    ? `${remedy}, or give --no-header if the columns are in this order.`
+    : `${remedy}.`;
 }
 
 function longLine({ file, line }: Reading): FormatError {

@@ -38,7 +38,8 @@ const MAX_PIPELINES = 16;
  * pipeline if it is a fraction, or outside the range of the integer type that holds all values of the column. The 16
  * most recently used pipelines are cached. The same pipeline finds medians, `smallest` and `largest` of integers and
  * f32 on the device. Quantiles, distinct counts, and order statistics of values with more than 32 bits are found as in
- * {@link aggregate}; so are all answers to a condition with a list of more than 16 values.
+ * {@link aggregate}; so are all answers to a condition with a list of more than 16
+ * values, or with more than about a hundred comparisons.
  *
  * - Gives the same answers and errors as {@link aggregate}, on every backend. It is faster than {@link aggregate} on
  *   tables of fewer than about 2^20 rows; see the guide to prepared pipelines.

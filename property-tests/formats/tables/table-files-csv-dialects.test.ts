@@ -96,6 +96,22 @@ describe('a first line of numbers', () => {
       [3, 4],
     ]);
   });
+
+  test('names points without a header by the column with a number', async () => {
+    const path = await fileOf('1,2,a\n3,4,b\n');
+    const namesBy = async (id: string): Promise<string[]> => {
+      const file = await openCsvRows(path, { numbers: [['x'], ['y']], batchRows: () => 2, header: false, id });
+      const found: string[] = [];
+      for await (const { names = [] } of file.batches()) found.push(...names);
+      return found;
+    };
+    expect(await namesBy('column3')).toEqual(['a', 'b']);
+    expect(await namesBy('Column1')).toEqual(['1', '3']);
+    await expect(namesBy('name')).rejects.toMatchObject({
+      code: 'csv/missing-column',
+      got: '"column1", "column2", "column3"',
+    });
+  });
 });
 
 describe('decimal commas', () => {
