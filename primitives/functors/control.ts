@@ -156,7 +156,7 @@ export function While(condition: () => Bool, body: () => void): void {
 /** Refuses a third argument of `If`, which would otherwise be left out without a word. */
 function requireNoOthers([other, ...rest]: readonly unknown[]): void {
   if (other === undefined && rest.length === 0) return;
-  const remedy = 'Write If(…, () => { … }).Else(() => { … }), or select(a, b, condition) for values.';
+  const remedy = 'Write If(…, () => { … }).Else(() => { … }), or select(ifFalse, ifTrue, condition) for values.';
   throw functorError(
     'argument',
     `If takes a condition and a body; got a third argument, ${describeGiven(other)}.`,
@@ -166,7 +166,7 @@ function requireNoOthers([other, ...rest]: readonly unknown[]): void {
 
 function requireBody(call: string, argument: string, given: unknown): void {
   if (typeof given === 'function') return;
-  const choice = call === 'If' ? ' To choose between values, write select(a, b, condition).' : '';
+  const choice = call === 'If' ? ' To choose between values, write select(ifFalse, ifTrue, condition).' : '';
   throw wrongInput(call, argument, given, 'a function', `Write ${call}(…, () => { … }).${choice}`);
 }
 

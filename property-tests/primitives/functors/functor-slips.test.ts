@@ -8,7 +8,11 @@ const { array, fn, input, u32 } = q;
 const slips: {
   readonly [name: string]: readonly [code: string, remedy: string, body: (x: q.U32, t: never) => unknown];
 } = {
-  'If of two values': ['functor/argument', 'select(', (x) => q.If(x.eq(1), u32(1) as never, u32(2) as never)],
+  'If of two values': [
+    'functor/argument',
+    'select(ifFalse, ifTrue, condition)',
+    (x) => q.If(x.eq(1), u32(1) as never, u32(2) as never),
+  ],
   'If of two bodies': ['functor/argument', '.Else(', (x) => q.If(x.eq(1), () => {}, (() => {}) as never)],
   'Var of a number': ['functor/argument', 'u32(0)', () => q.Var(0 as never)],
   'an index from the end': ['functor/index', 'length().sub(1)', (_, t: q.ArrayValue<'u32'>) => t.at(-1)],
