@@ -1,3 +1,4 @@
+import { atOnce } from '../algorithms/stretches.ts';
 import type { HostColumn, HostTable } from '../algorithms/tables/host-table.ts';
 import { keysOfF32, keysOfF64, pairsOf } from '../algorithms/tables/sortable.ts';
 import { orderOfStrings, stringsAt } from '../algorithms/tables/string-order.ts';
@@ -66,7 +67,8 @@ function stringOrder({
 }: HostColumn & { readonly type: 'string' }): (a: number, b: number) => number {
   const used = Uint32Array.from(new Set(codes)).filter((code) => code < dictionary.length);
   const places = new Map<number, number>();
-  for (const [place, i] of orderOfStrings(stringsAt(dictionary, used)).order.entries()) places.set(used[i]!, place);
+  const { order } = atOnce(orderOfStrings(atOnce(stringsAt(dictionary, used))));
+  for (const [place, i] of order.entries()) places.set(used[i]!, place);
   return (a, b) => places.get(codes[a]!)! - places.get(codes[b]!)!;
 }
 

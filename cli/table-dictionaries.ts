@@ -1,3 +1,5 @@
+import type { Stretches } from '../algorithms/stretches.ts';
+import { translated } from '../algorithms/tables/dictionary.ts';
 import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import { orderOfStrings, placesIn, stringsAt } from '../algorithms/tables/string-order.ts';
 
@@ -6,7 +8,7 @@ import { orderOfStrings, placesIn, stringsAt } from '../algorithms/tables/string
  * have been added to it.
  */
 export interface SortedDictionaries {
-  sorted(name: string, column: HostColumn): HostColumn;
+  sorted(name: string, column: HostColumn): Stretches<HostColumn>;
 }
 
 interface Sorted {
@@ -18,20 +20,18 @@ interface Sorted {
 export function sortedDictionaries(): SortedDictionaries {
   const known = new Map<string, Sorted>();
   return {
-    sorted(name, column) {
+    *sorted(name, column) {
       if (column.type !== 'string') return column;
       const { dictionary, codes } = column;
       const before = known.get(name);
-      const own = before?.strings.length === dictionary.length ? before : sortedStrings(dictionary);
+      const own = before?.strings.length === dictionary.length ? before : yield* sortedStrings(dictionary);
       known.set(name, own);
-      const moved = new Uint32Array(codes.length);
-      for (let row = 0; row < moved.length; row++) moved[row] = own.places[codes[row]!] ?? 0;
-      return { ...column, codes: moved, dictionary: own.strings };
+      return { ...column, codes: yield* translated(codes, own.places), dictionary: own.strings };
     },
   };
 }
 
-function sortedStrings(dictionary: readonly string[]): Sorted {
-  const { order } = orderOfStrings(dictionary);
-  return { strings: stringsAt(dictionary, order), places: placesIn(order) };
+function* sortedStrings(dictionary: readonly string[]): Stretches<Sorted> {
+  const { order } = yield* orderOfStrings(dictionary);
+  return { strings: yield* stringsAt(dictionary, order), places: yield* placesIn(order) };
 }

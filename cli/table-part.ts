@@ -1,3 +1,4 @@
+import { inStretches, type Stretches } from '../algorithms/stretches.ts';
 import {
   aggregate,
   createTable,
@@ -7,10 +8,10 @@ import {
   type HostColumn,
   type HostTable,
   selectedIds,
-  selectRows,
   topRows,
   type Where,
 } from '../algorithms/tables/index.ts';
+import { selectInStretches } from '../algorithms/tables/selection.ts';
 import type { TableBatch } from '../formats/tables/table-file.ts';
 import type { Column } from '../primitives/columns/column.ts';
 import type { Context } from '../primitives/context.ts';
@@ -129,10 +130,10 @@ export function partAsker(
     return { name: `\u0000codes ${name}`, decode: decode as GroupColumn['decode'] };
   }
 
-  function upload(batch: TableBatch): DeviceTable {
+  function* upload(batch: TableBatch): Stretches<DeviceTable> {
     // A `Map`, because a column may be called `__proto__`, which cannot be set as a member of an object.
     const host = new Map<string, HostColumn>();
-    for (const name of compared) host.set(name, narrowed(dictionaries.sorted(name, batch.columns[name]!)));
+    for (const name of compared) host.set(name, narrowed(yield* dictionaries.sorted(name, batch.columns[name]!)));
     for (const name of grouped) {
       const column = batch.columns[name]!;
       const own = groupColumn(name, batch).name;
@@ -204,20 +205,20 @@ export function partAsker(
     }
     if (!(wantsIds || wide.size > 0) || chosen === undefined) return undefined;
     if ('words' in chosen) return takeIds(context, selectedIds(chosen));
-    const selection = selectRows(table, chosen);
+    const selection = await selectInStretches(table, chosen);
     const ids = await takeIds(context, selectedIds(selection));
     context.dispose(selection.words);
     return ids;
   }
 
   return async (batch) => {
-    const uploaded = upload(batch);
+    const uploaded = await inStretches(upload(batch));
     const wide = wideSums(uploaded, totals);
     const needed = [...computed, ...[...wide.values()].filter(({ of }) => of.kind !== 'column')];
     const { table, columns, free } = await computeColumns(uploaded, needed);
     // A condition that is used only once is not evaluated here. It can instead be fused with the query that uses it.
     const uses = Number(totals.length > 0) + ranked.length + Number(wantsIds || wide.size > 0);
-    const chosen: Where = where === undefined || uses < 2 ? where : selectRows(table, where);
+    const chosen: Where = where === undefined || uses < 2 ? where : await selectInStretches(table, where);
     const part: FilePart = { batch, table, chosen, computed: columns, wide };
     const valuesOf = (each: TypedExpression): HostColumn =>
       columns.get(each)?.[1] ?? batch.columns[(each.of as { name: string }).name]!;

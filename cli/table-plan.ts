@@ -1,3 +1,4 @@
+import { inStretches } from '../algorithms/stretches.ts';
 import { requireInterpolable } from '../algorithms/tables/aggregate-plans.ts';
 import { freeLists, truthOf } from '../algorithms/tables/conditions.ts';
 import {
@@ -72,14 +73,17 @@ export interface QuestionPlan {
  *
  * @throws UsageError with the option and the message of a {@link TableError}.
  */
-export function planOf(context: Context, { where, groups, fields }: Question): QuestionPlan {
+export async function planOf(context: Context, { where, groups, fields }: Question): Promise<QuestionPlan> {
   const columns = [...fields.values()].map((field) => [field.name, narrowed(emptyColumn(field))] as const);
   const table = createTable(context, Object.fromEntries(columns));
   try {
-    if (where !== undefined) explained('--where', () => freeLists(table, truthOf(table, where)));
+    if (where !== undefined) {
+      const truth = await explained('--where', () => inStretches(truthOf(table, where)));
+      freeLists(table, truth);
+    }
     const plan = emptyPlan();
     for (const each of groups?.aggregates ?? []) {
-      plan.outputs.push(explained(`--aggregate: ${each.name}`, () => outputOf(plan, table, fields, each)));
+      plan.outputs.push(await explained(`--aggregate: ${each.name}`, () => outputOf(plan, table, fields, each)));
     }
     return plan;
   } finally {
@@ -88,9 +92,9 @@ export function planOf(context: Context, { where, groups, fields }: Question): Q
 }
 
 /** Calls a function, and adds the name of the option to its errors. */
-function explained<A>(option: string, ask: () => A): A {
+async function explained<A>(option: string, ask: () => A | Promise<A>): Promise<A> {
   try {
-    return ask();
+    return await ask();
   } catch (error) {
     throw inOption(option, error);
   }

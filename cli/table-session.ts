@@ -19,8 +19,8 @@ const MIN_ROWS = 2 ** 10;
 const BYTES_PER_CELL = 24;
 
 /** Checks the types in the query, and returns a session that can answer it. */
-export function tableSession(context: Context, question: Question, options: TableOptions): TableSession {
-  const plan = planOf(context, question);
+export async function tableSession(context: Context, question: Question, options: TableOptions): Promise<TableSession> {
+  const plan = await planOf(context, question);
   const { groups, columns, order, top } = question;
   const fields = groups === undefined ? columns : [...groups.keys, ...plan.outputs.map(({ field }) => field)];
   const max = rowsAtOnce(options);

@@ -48,7 +48,7 @@ export interface TableRun {
  * A function that checks the query of the command line against the types of the columns, and returns a session that can
  * answer the query.
  */
-export type OpenSession<C> = (context: C, question: Question, options: TableOptions) => TableSession;
+export type OpenSession<C> = (context: C, question: Question, options: TableOptions) => Promise<TableSession>;
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
 export interface TableParts<C extends RunContext> {
@@ -106,7 +106,7 @@ async function askFile<C extends RunContext>(
     signal.addEventListener('abort', stop, { once: true });
     try {
       signal.throwIfAborted();
-      const session = openSession(context, question, options);
+      const session = await openSession(context, question, options);
       const outputs = await openTableOutputs(options, session.fields, question.groups?.keys, writer);
       const wanted = (): boolean => outputs.isWanted() || question.groups !== undefined;
       const { running, end, groups } = session.run(

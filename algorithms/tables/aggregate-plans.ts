@@ -2,6 +2,7 @@ import type { Bool } from '../../primitives/functors/value.ts';
 import { ratio } from '../exact-ratio.ts';
 import { I64, isWithin, U64 } from './bounds.ts';
 import { numberOf } from './decimals.ts';
+import type { DeviceTable } from './device-table.ts';
 import { countDistinct } from './distinct.ts';
 import { tableError } from './errors.ts';
 import type { Expression } from './expressions.ts';
@@ -12,7 +13,6 @@ import { describeOperand } from './operands.ts';
 import { integersAt } from './order-statistics.ts';
 import type { QuestionPart } from './part.ts';
 import type { Place, SoughtPlan } from './places.ts';
-import type { DeviceTable } from './table.ts';
 import {
   countTotal,
   distanceTotals,

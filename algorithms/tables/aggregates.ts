@@ -2,10 +2,10 @@ import { requireArguments } from '../../primitives/arguments.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
 import { type AggregatePlan, type Aggregates, planOf, totalsIn } from './aggregate-plans.ts';
 import { aTable, someAggregates, whereOptions } from './argument-kinds.ts';
+import type { DeviceTable } from './device-table.ts';
 import type { CellValue } from './host-table.ts';
 import type { QuestionPart } from './part.ts';
 import { type Where, withChosen } from './selection.ts';
-import type { DeviceTable } from './table.ts';
 import { reducedTotals, wordsOfTotals } from './totals.ts';
 
 /**

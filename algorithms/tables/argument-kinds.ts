@@ -10,16 +10,15 @@ import {
   aText,
   aWhole,
   aWord,
-  eitherOf,
   type Flaw,
   type Homes,
   type Kind,
   optional,
   someOptions,
-  where,
 } from '../../primitives/kinds.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { type ColumnKind, MAX_PLACES } from './host-table.ts';
+import { storedOf } from './unsorted-strings.ts';
 
 const fields = (part: unknown): { readonly [name: string]: unknown } => (isRecord(part) && isPlain(part) ? part : {});
 
@@ -37,11 +36,24 @@ function aVariant(expected: string, kinds: { readonly [kind: string]: { readonly
 
 const aDecimal: Kind = aRecord({ units: aBigint, scale: aWhole(0, MAX_PLACES) });
 
-export const aLiteral: Kind = eitherOf(
-  'a number, a bigint, a boolean, a text, a decimal or null',
-  where('', (given) => ['number', 'bigint', 'boolean', 'string'].includes(typeof given) || given === null),
-  aDecimal,
-);
+const PLAIN = ['number', 'bigint', 'boolean', 'string'];
+
+export const aLiteral: Kind = (part, path, homes) => {
+  if (part === null || PLAIN.includes(typeof part)) return undefined;
+  if (aDecimal(part, path, homes) === undefined) return undefined;
+  return { path, part, expected: 'a number, a bigint, a boolean, a text, a decimal or null' };
+};
+
+/** Validator of an array, of which there may be millions of elements: no path is written but that of a flaw. */
+export function manyOf(kind: Kind): Kind {
+  return (part, path, homes) => {
+    if (!Array.isArray(part)) return anArrayOf(kind)(part, path, homes);
+    for (let i = 0; i < part.length; i++) {
+      if (kind(part[i], path, homes) !== undefined) return kind(part[i], `${path}[${i}]`, homes);
+    }
+    return undefined;
+  };
+}
 
 /** Maximum depth of a tree of expressions. A deeper tree probably contains itself. */
 const DEEPEST = 1000;
@@ -89,7 +101,7 @@ export const aCondition: Kind = nested(
       isNull: { of: anExpression },
       truth: { of: anExpression },
       between: { of: anExpression, low: anExpression, high: anExpression },
-      in: { of: anExpression, values: anArrayOf(aLiteral) },
+      in: { of: anExpression, values: manyOf(aLiteral) },
       always: {},
       never: {},
       inPolygons: { x: aText, y: aText, tree: aMaqTree },
@@ -117,19 +129,10 @@ export const hostValues: Readonly<Record<Exclude<ColumnKind, 'string'>, Kind>> =
 };
 const validity = optional(anInstance(Uint32Array));
 
-/** Validator of an array of strings, of which there may be millions: no path is written but that of a flaw. */
-const someTexts: Kind = (part, path, homes) => {
-  if (!Array.isArray(part)) return anArrayOf(aText)(part, path, homes);
-  for (let i = 0; i < part.length; i++) {
-    if (typeof part[i] !== 'string') return aText(part[i], `${path}[${i}]`, homes);
-  }
-  return undefined;
-};
-
 const aHostColumn: Kind = (part, path, homes) => {
   const { type } = fields(part);
   if (type === 'string') {
-    return aRecord({ codes: anInstance(Uint32Array), dictionary: someTexts, validity })(part, path, homes);
+    return aRecord({ codes: anInstance(Uint32Array), dictionary: manyOf(aText), validity })(part, path, homes);
   }
   if (typeof type !== 'string' || !Object.hasOwn(hostValues, type)) {
     if ('type' in fields(part))
@@ -154,11 +157,12 @@ export function aRecordOf(kind: Kind, expected: string): Kind {
 
 export const aHostTable: Kind = aRecordOf(aHostColumn, 'a record of columns { type, values }');
 
-const aTableColumn: Kind = aRecord({
+const aStoredColumn: Kind = aRecord({
   name: aText,
   words: anArrayOf(aColumn('u32', 'i32')),
   validity: optional(aColumn('u32')),
 });
+const aTableColumn: Kind = (part, path, homes) => aStoredColumn(storedOf(part as object), path, homes);
 
 export const aTable: Kind = aRecord({
   context: aContext,

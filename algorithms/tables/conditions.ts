@@ -2,7 +2,9 @@ import type { Column } from '../../primitives/columns/column.ts';
 import { bool } from '../../primitives/functors/functor.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
 import { packBits } from '../../primitives/pack-bits.ts';
+import type { Stretches } from '../stretches.ts';
 import { type Comparison, compareOperands, OPPOSITE } from './comparisons.ts';
+import type { DeviceTable } from './device-table.ts';
 import { tableError } from './errors.ts';
 import type { Condition, Expression, LiteralValue } from './expressions.ts';
 import { constantIn, integersOf, sameInteger } from './integers.ts';
@@ -10,7 +12,6 @@ import { type Asked, memberPart, requireShort } from './membership.ts';
 import { describeOperand, operandOf } from './operands.ts';
 import { bitsPart, combineParts, fixedPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { heldPart } from './points.ts';
-import type { DeviceTable } from './table.ts';
 import { validityOf } from './values.ts';
 
 /** Maximum number of listed values with which each row is compared one by one. */
@@ -24,10 +25,10 @@ type Truth = QuestionPart<Bool> | 'always' | 'never';
  * unknown. Negations are moved down into the comparisons, so that only AND and OR remain above the comparisons. An
  * unknown operand of AND or OR then has the same effect as a false operand, so two truth values suffice.
  */
-export function truthOf(table: DeviceTable, condition: Condition): QuestionPart<Bool> {
+export function* truthOf(table: DeviceTable, condition: Condition): Stretches<QuestionPart<Bool>> {
   const asked: Asked = { ...table, lists: [] };
   try {
-    const truth = partOf(plan(asked, condition, false));
+    const truth = partOf(yield* plan(asked, condition, false));
     if (asked.lists.length === 0) return truth;
     // A part of its own, so that it can be found again.
     const own = { ...truth };
@@ -58,23 +59,23 @@ function partOf(truth: Truth): QuestionPart<Bool> {
   return typeof truth === 'string' ? fixedPart(truth, () => bool(truth === 'always')) : truth;
 }
 
-function plan(table: Asked, condition: Condition, negated: boolean): Truth {
+function* plan(table: Asked, condition: Condition, negated: boolean): Stretches<Truth> {
+  yield;
   switch (condition.kind) {
     case 'always':
     case 'never':
       return (condition.kind === 'always') !== negated ? 'always' : 'never';
     case 'not':
-      return plan(table, condition.of, !negated);
+      return yield* plan(table, condition.of, !negated);
     case 'and':
-    case 'or':
-      return join(
-        table,
-        (condition.kind === 'and') !== negated ? 'and' : 'or',
-        condition.of.map((each) => plan(table, each, negated)),
-      );
+    case 'or': {
+      const truths: Truth[] = [];
+      for (const each of condition.of) truths.push(yield* plan(table, each, negated));
+      return yield* join(table, (condition.kind === 'and') !== negated ? 'and' : 'or', truths);
+    }
     case 'compare': {
       const operator = negated ? OPPOSITE[condition.operator] : condition.operator;
-      return known(
+      return yield* known(
         table,
         compareOperands(operator, operandOf(table, condition.left), operandOf(table, condition.right)),
       );
@@ -85,16 +86,16 @@ function plan(table: Asked, condition: Condition, negated: boolean): Truth {
         { kind: 'compare', operator: '>=', left: of, right: low },
         { kind: 'compare', operator: '<=', left: of, right: high },
       ];
-      return plan(table, { kind: 'and', of: both }, negated);
+      return yield* plan(table, { kind: 'and', of: both }, negated);
     }
     case 'in':
-      return planList(table, condition.of, condition.values, negated);
+      return yield* planList(table, condition.of, condition.values, negated);
     case 'isNull':
       return planNull(table, condition.of, negated);
     case 'truth':
-      return planTruth(table, condition.of, negated);
+      return yield* planTruth(table, condition.of, negated);
     case 'inPolygons':
-      return planHeld(table, condition, negated);
+      return yield* planHeld(table, condition, negated);
     default:
       throw tableError('expression', 'The kind of a condition is unknown.', {
         expected: 'compare, between, in, isNull, truth, inPolygons, and, or, not, always or never',
@@ -109,14 +110,17 @@ function plan(table: Asked, condition: Condition, negated: boolean): Truth {
  */
 const MAX_SIZE = 128;
 
-function join(table: Asked, kind: 'and' | 'or', truths: readonly Truth[]): Truth {
+function* join(table: Asked, kind: 'and' | 'or', truths: readonly Truth[]): Stretches<Truth> {
   const [decides, neutral] = kind === 'and' ? (['never', 'always'] as const) : (['always', 'never'] as const);
   if (truths.includes(decides)) return decides;
   const parts = truths.filter((each): each is QuestionPart<Bool> => each !== neutral);
   let [some, size]: [QuestionPart<Bool>[], number] = [[], 0];
   for (const part of parts) {
     const own = part.columns.length + part.bits.length + part.constants.length;
-    if (some.length > 0 && size + own > MAX_SIZE) [some, size] = [[storedPart(table, joined(kind, some))], 1];
+    if (some.length > 0 && size + own > MAX_SIZE) {
+      [some, size] = [[storedPart(table, joined(kind, some))], 1];
+      yield;
+    }
     some.push(part);
     size += own;
   }
@@ -142,9 +146,9 @@ function storedPart(table: Asked, part: QuestionPart<Bool>): QuestionPart<Bool> 
 }
 
 /** The rows in which a comparison holds and its operands are not null. */
-function known(table: Asked, { holds, validity }: Comparison): Truth {
+function* known(table: Asked, { holds, validity }: Comparison): Stretches<Truth> {
   if (holds === 'unknown' || holds === 'never') return 'never';
-  return join(table, 'and', [holds, validWhere(validity)]);
+  return yield* join(table, 'and', [holds, validWhere(validity)]);
 }
 
 function validWhere(validity: readonly (Column<'u32'> | undefined)[]): Truth {
@@ -156,7 +160,7 @@ function validWhere(validity: readonly (Column<'u32'> | undefined)[]): Truth {
  * padded to a power of two with its last value, so that lists of similar length share compiled code. A row searches a
  * long list.
  */
-function planList(table: Asked, of: Expression, values: readonly LiteralValue[], negated: boolean): Truth {
+function* planList(table: Asked, of: Expression, values: readonly LiteralValue[], negated: boolean): Stretches<Truth> {
   requireShort(values);
   const some = values.filter((value) => value !== null);
   // If the list contains null, `not in` is never true: it is false for the listed values and unknown for all others.
@@ -164,8 +168,8 @@ function planList(table: Asked, of: Expression, values: readonly LiteralValue[],
   if (some.length > MAX_COMPARED) {
     const operand = operandOf(table, of);
     if (operand.family !== 'literal') {
-      const member = memberPart(table, operand, some) ?? 'never';
-      return known(table, { holds: negated ? opposite(member) : member, validity: validityOf(operand) });
+      const member = (yield* memberPart(table, operand, some)) ?? 'never';
+      return yield* known(table, { holds: negated ? opposite(member) : member, validity: validityOf(operand) });
     }
   }
   const filled = Array.from({ length: some.length === 0 ? 0 : 2 ** Math.ceil(Math.log2(some.length)) }, (_, i) => i);
@@ -177,7 +181,7 @@ function planList(table: Asked, of: Expression, values: readonly LiteralValue[],
     operandOf(table, of);
     return negated ? 'always' : 'never';
   }
-  return plan(table, { kind: 'or', of: comparisons }, negated);
+  return yield* plan(table, { kind: 'or', of: comparisons }, negated);
 }
 
 function opposite(truth: QuestionPart<Bool> | 'never'): Truth {
@@ -194,7 +198,7 @@ function planNull(table: Asked, of: Expression, negated: boolean): Truth {
   return combineParts('not', [valid], ([all]) => all!.not());
 }
 
-function planTruth(table: Asked, of: Expression, negated: boolean): Truth {
+function* planTruth(table: Asked, of: Expression, negated: boolean): Stretches<Truth> {
   const operand = operandOf(table, of);
   if (operand.family === 'literal') {
     if (operand.value === null) return 'never';
@@ -210,14 +214,14 @@ function planTruth(table: Asked, of: Expression, negated: boolean): Truth {
   const holds = combineParts('truth', [part, constantIn('i32', negated ? 0n : 1n)], ([a, b]) =>
     sameInteger('i32', a!, b!),
   );
-  return known(table, { holds, validity });
+  return yield* known(table, { holds, validity });
 }
 
-function planHeld(
+function* planHeld(
   table: Asked,
   { x, y, tree }: Extract<Condition, { readonly kind: 'inPolygons' }>,
   negated: boolean,
-): Truth {
+): Stretches<Truth> {
   const { holds, validity } = heldPart(table, [x, y], tree);
-  return known(table, { holds: negated ? mapPart('not', holds, (held) => held.not()) : holds, validity });
+  return yield* known(table, { holds: negated ? mapPart('not', holds, (held) => held.not()) : holds, validity });
 }

@@ -6,6 +6,7 @@ import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { weightedHistogram } from '../../primitives/weighted-histogram.ts';
 import { ratio } from '../exact-ratio.ts';
 import { I64, isWithin } from './bounds.ts';
+import type { DeviceTable } from './device-table.ts';
 import { tableError } from './errors.ts';
 import { scaledIntegers } from './float-integers.ts';
 import { decodeCodes, type GroupCodes } from './group-keys.ts';
@@ -14,7 +15,6 @@ import type { HostColumn, HostTable } from './host-table.ts';
 import { type IntegerPart, type IntegerValue, pairConstant, wideOf } from './integers.ts';
 import { bitsPart, combineParts, fixedPart, type QuestionPart, viewsOf } from './part.ts';
 import { validityOf } from './rows.ts';
-import type { DeviceTable } from './table.ts';
 import type { ValueOperand } from './values.ts';
 
 /**

@@ -1,29 +1,47 @@
+import type { Stretches } from '../stretches.ts';
 import { tableError } from './errors.ts';
 import type { HostColumn } from './host-table.ts';
+import { PIECE } from './radix-keys.ts';
 import { compareStrings, orderOfStrings, placesIn, stringsAt } from './string-order.ts';
+
+/** A column of strings on the host. */
+export type StringColumn = Extract<HostColumn, { readonly type: 'string' }>;
+
+/** Throws if a row that is not null has a code without a string. */
+export function requireStrings(name: string, { codes, dictionary, validity }: StringColumn): void {
+  for (let row = 0; row < codes.length; row++) {
+    const code = codes[row]!;
+    if (code < dictionary.length) continue;
+    if (validity === undefined || (validity[row >> 5]! >> (row & 31)) & 1) throw noString(name, row, code);
+  }
+}
 
 /**
  * Sorts a dictionary and translates the codes, so that codes have the order of their strings. Strings are ordered by
- * code points, which is also the order of their UTF-8 bytes, as in SQL.
+ * code points, which is also the order of their UTF-8 bytes, as in SQL. Rows whose code has no string get the code 0.
  */
-export function sortedDictionary(
+export function* sortedDictionary(
   name: string,
-  { codes, dictionary, validity }: Extract<HostColumn, { readonly type: 'string' }>,
-): { readonly codes: Uint32Array; readonly dictionary: readonly string[] } {
-  const { order, areDistinct } = orderOfStrings(dictionary);
-  const sorted = stringsAt(dictionary, order);
+  { codes, dictionary }: StringColumn,
+): Stretches<{ readonly codes: Uint32Array; readonly dictionary: readonly string[] }> {
+  const { order, areDistinct } = yield* orderOfStrings(dictionary);
+  const sorted = yield* stringsAt(dictionary, order);
   if (!areDistinct) {
     const twice = sorted.find((each, i) => i > 0 && each === sorted[i - 1]);
     throw tableError('dictionary', `The dictionary of column '${name}' has '${twice}' twice.`);
   }
-  const places = placesIn(order);
+  return { codes: yield* translated(codes, yield* placesIn(order)), dictionary: sorted };
+}
+
+/** Translates codes: code c becomes `places[c]`, and codes beyond the places become 0. */
+export function* translated(codes: Uint32Array, places: Uint32Array): Stretches<Uint32Array> {
   const moved = new Uint32Array(codes.length);
-  for (let row = 0; row < codes.length; row++) {
-    const code = codes[row]!;
-    if (code < places.length) moved[row] = places[code]!;
-    else if (validity === undefined || (validity[row >> 5]! >> (row & 31)) & 1) throw noString(name, row, code);
+  for (let from = 0, to = 0; from < codes.length; from = to) {
+    to = Math.min(codes.length, from + PIECE);
+    for (let row = from; row < to; row++) moved[row] = places[codes[row]!] ?? 0;
+    yield;
   }
-  return { codes: moved, dictionary: sorted };
+  return moved;
 }
 
 function noString(name: string, row: number, code: number): Error {

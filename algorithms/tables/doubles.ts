@@ -1,12 +1,12 @@
 import type { Column } from '../../primitives/columns/column.ts';
 import type { U64 } from '../../primitives/functors/standard/wide.ts';
 import { I64, isWithin } from './bounds.ts';
+import type { TableColumn } from './device-table.ts';
 import { tableError } from './errors.ts';
 import { addF64, f64OfF32, f64OfInteger, f64OfKey, f64OfRatio, keyOfF64, mulF64, negF64 } from './f64-arithmetic.ts';
 import { type FloatPart, f32Bits } from './floats.ts';
 import { type IntegerPart, type IntegerValue, integersOf, pairConstant, wideOf } from './integers.ts';
 import { combineParts, mapPart, type QuestionPart } from './part.ts';
-import type { TableColumn } from './table.ts';
 
 /**
  * An expression whose value in every row is an f64, as code that computes the two words of its bits. All arithmetic is

@@ -3,7 +3,7 @@ import { anArrayOf, aRecord, aText } from '../../primitives/kinds.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { requireEdges } from '../queries/query-options.ts';
-import { aCondition, aLiteral, anOperand, aRecordOf } from './argument-kinds.ts';
+import { aCondition, aLiteral, anOperand, aRecordOf, manyOf } from './argument-kinds.ts';
 import type { Decimal } from './host-table.ts';
 
 /**
@@ -175,7 +175,7 @@ export function between(of: Given, low: Given, high: Given): Condition {
  * oneOf(column('zone'), [3, 7]).kind; // 'in'
  */
 export function oneOf(of: Given, values: readonly LiteralValue[]): Condition {
-  requireArguments('oneOf', { of, values }, { of: anOperand, values: anArrayOf(aLiteral) });
+  requireArguments('oneOf', { of, values }, { of: anOperand, values: manyOf(aLiteral) });
   return { kind: 'in', of: expressionOf(of), values };
 }
 

@@ -5,10 +5,10 @@ import { neg64, type U64 } from '../../primitives/functors/standard/wide.ts';
 import { mulU32 } from '../../primitives/functors/standard/wide-products.ts';
 import type { I32, U32 } from '../../primitives/functors/value.ts';
 import type { Bounds } from './bounds.ts';
+import type { TableColumn } from './device-table.ts';
 import type { FloatPart } from './floats.ts';
 import type { IntegerPart, IntegerValue } from './integers.ts';
 import { combineParts, constantPart } from './part.ts';
-import type { TableColumn } from './table.ts';
 
 /** A column of f32 as integers: the value of a row is exactly `integer · 2^exponent`. */
 export interface ScaledIntegers {

@@ -4,10 +4,10 @@ import { bitsToF32, bitsToI32, bitsToU32 } from '../../primitives/functors/stand
 import { select } from '../../primitives/functors/standard/choose.ts';
 import type { F32, I32, U32 } from '../../primitives/functors/value.ts';
 import { SMALLEST_NORMAL_F32 } from '../../primitives/ir/semantics.ts';
+import type { TableColumn } from './device-table.ts';
 import { addF64, f32OfF64, f64OfF32, mulF64, negF64 } from './f64-arithmetic.ts';
 import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
 import { f32OfKey, keyOfF32 } from './sortable.ts';
-import type { TableColumn } from './table.ts';
 
 /** An expression whose value in every row is an f32, as code that computes the value. */
 export interface FloatPart {

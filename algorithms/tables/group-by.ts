@@ -6,6 +6,7 @@ import { reduceByKey } from '../../primitives/reduce-by-key.ts';
 import { sequence } from '../../primitives/sequence.ts';
 import { aggregatesOfGroups, aTable, someNames, whereOptions } from './argument-kinds.ts';
 import { denseGroups, densePlan } from './dense-groups.ts';
+import type { DeviceTable } from './device-table.ts';
 import { tableError } from './errors.ts';
 import { type GroupedRows, groupCodes, sortByCodes, sortByKeys } from './group-keys.ts';
 import { travelling } from './group-payload.ts';
@@ -13,7 +14,7 @@ import { type GroupAggregate, type GroupAggregates, type GroupTotals, totalsOfGr
 import type { HostColumn, HostTable } from './host-table.ts';
 import { type QuestionPart, viewsOf } from './part.ts';
 import { flagsOf, type Where, withChosen } from './selection.ts';
-import { columnOf, type DeviceTable } from './table.ts';
+import { columnOf } from './table.ts';
 import { elementOf, monoidOf, tableOf } from './totals.ts';
 import { countsWhere, isEveryRow, valueOperand } from './values.ts';
 

@@ -4,11 +4,11 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { sequence } from '../../primitives/sequence.ts';
 import { sort, sortByKey } from '../../primitives/sort.ts';
+import type { DeviceTable, TableColumn } from './device-table.ts';
 import type { HostColumn } from './host-table.ts';
 import { type IntegerValue, integersOf, wideOf } from './integers.ts';
 import { bitsPart, combineParts, constantPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { hostColumn } from './rows.ts';
-import type { DeviceTable, TableColumn } from './table.ts';
 
 /**
  * Rows of a table, sorted so that each group is contiguous. Rows that are not chosen are left out or, if `rest` is

@@ -1,14 +1,13 @@
 import { ratio } from '../exact-ratio.ts';
 import { I64, isWithin } from './bounds.ts';
+import type { TableColumn } from './device-table.ts';
 import { tableError } from './errors.ts';
 import type { Expression } from './expressions.ts';
-
 import { wordsFor } from './group-keys.ts';
 import type { HostColumn } from './host-table.ts';
 import { domainOf } from './integers.ts';
 import { describeOperand } from './operands.ts';
 import { hostColumn, validityOf } from './rows.ts';
-import type { TableColumn } from './table.ts';
 import { countTotal, extremumTotal, floatSum, floatSumTotal, sumOfWords, sumTotal, type Total } from './totals.ts';
 import { countsWhere, isEveryRow, orderedValues, type ValueOperand } from './values.ts';
 

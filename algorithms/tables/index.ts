@@ -7,6 +7,7 @@
 export type { Aggregate, Aggregates } from './aggregate-plans.ts';
 export { aggregate } from './aggregates.ts';
 export type { Bounds } from './bounds.ts';
+export type { DeviceTable, KeyType, TableColumn } from './device-table.ts';
 export { TableError } from './errors.ts';
 export {
   added,
@@ -53,5 +54,5 @@ export {
   union,
   type Where,
 } from './selection.ts';
-export { createTable, type DeviceTable, disposeTable, type KeyType, type TableColumn } from './table.ts';
+export { createTable, disposeTable } from './table.ts';
 export { type TopRowsOptions, topRows } from './top-rows.ts';

@@ -13,9 +13,9 @@ import {
 import { mul64, mulI32 } from '../../primitives/functors/standard/wide-products.ts';
 import type { Bool, I32 as I32Value, U32 as U32Value } from '../../primitives/functors/value.ts';
 import { addBounds, type Bounds, I32, I64, isWithin, multiplyBounds, subtractBounds, U32, U64 } from './bounds.ts';
+import type { TableColumn } from './device-table.ts';
 import { tableError } from './errors.ts';
 import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
-import type { TableColumn } from './table.ts';
 
 /**
  * An integer in a functor, in as few words as its bounds need. Pairs of words are unsigned or two's complement,

@@ -11,13 +11,16 @@ import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { lowerBound, upperBound } from '../../primitives/search.ts';
 import { sequence } from '../../primitives/sequence.ts';
 import { type SortKeys, sortByKey } from '../../primitives/sort.ts';
+import { inStretches, type Stretches } from '../stretches.ts';
 import { aTable } from './argument-kinds.ts';
+import type { DeviceTable } from './device-table.ts';
 import { tableError } from './errors.ts';
 import { domainOf, type IntegerValue, rescaled, wideOf } from './integers.ts';
 import { describeOperand } from './operands.ts';
 import { bitsPart, columnsPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { flagsOf } from './selection.ts';
-import type { DeviceTable, TableColumn } from './table.ts';
+import { compareStrings } from './string-order.ts';
+import { settle } from './unsorted-strings.ts';
 import { orderedValues, type ValueOperand, validityOf, valueOperand } from './values.ts';
 
 /** Pairs of rows of two tables: row `left[i]` is joined with row `right[i]`. */
@@ -54,9 +57,13 @@ export async function joinRows(
   const kinds = { left: aTable, right: aTable, on: aRecord({ left: aText, right: aText }) };
   requireArguments('joinRows', { left, right, on }, kinds);
   const { context } = left;
+  const settling = inStretches(settleBoth(left, right));
+  if (settling instanceof Promise) await settling;
   const [ours, theirs] = [operandOf(left, on.left), operandOf(right, on.right)];
+  const translating = inStretches(translation(ours, theirs));
+  const codes = translating instanceof Promise ? await translating : translating;
   const found = context.scope(() => {
-    const { narrow, mine, others } = commonKeys(left, ours, theirs);
+    const { narrow, mine, others } = commonKeys(left, ours, theirs, codes);
     const rows = validRows(right, theirs);
     const sorted = sortByKey(keysOf(right, others, narrow, rows), rows, { context });
     const needles = keysOf(left, mine, narrow, undefined);
@@ -82,6 +89,11 @@ const pairOf = fn(
   ({ row, first, rank, rows }) => ({ left: row, right: rows.at(first.add(rank)) }),
 );
 
+function* settleBoth(left: DeviceTable, right: DeviceTable): Stretches<void> {
+  yield* settle(left);
+  yield* settle(right);
+}
+
 function operandOf(table: DeviceTable, name: string): ValueOperand {
   return valueOperand(table, { kind: 'column', name });
 }
@@ -102,7 +114,12 @@ interface CommonKeys {
   readonly narrow: boolean;
 }
 
-function commonKeys(left: DeviceTable, ours: ValueOperand, theirs: ValueOperand): CommonKeys {
+function commonKeys(
+  { context }: DeviceTable,
+  ours: ValueOperand,
+  theirs: ValueOperand,
+  codes: Uint32Array | undefined,
+): CommonKeys {
   if (ours.family !== theirs.family) {
     throw tableError('type', 'Columns of different types cannot be joined.', {
       expected: `a type that can be joined with ${describeOperand(ours)}`,
@@ -110,8 +127,10 @@ function commonKeys(left: DeviceTable, ours: ValueOperand, theirs: ValueOperand)
     });
   }
   const [a, b] = [orderedValues(ours).integers, orderedValues(theirs).integers];
-  if (ours.family === 'string' && theirs.family === 'string') {
-    return { mine: translated(left, ours.column, theirs.column.dictionary), others: b.part, narrow: true };
+  if (ours.family === 'string' && codes !== undefined) {
+    const view = gather(context.column(codes), ours.column.words[0] as Column<'u32'>);
+    const mine = mapPart('', columnsPart([view]), ([code]): IntegerValue => ({ kind: 'u32', value: code as U32 }));
+    return { mine, others: b.part, narrow: true };
   }
   const scale = Math.max(a.scale, b.scale);
   const [x, y] = [rescaled(a, scale), rescaled(b, scale)];
@@ -120,20 +139,25 @@ function commonKeys(left: DeviceTable, ours: ValueOperand, theirs: ValueOperand)
 }
 
 const NOWHERE = 2 ** 32 - 1;
+/** Number of strings between two pauses, about. */
+const PAUSE = 1024;
 
 /**
- * Translates the codes of a column into codes of the dictionary `to`. A string that is missing in `to` gets a code that
- * no row has.
+ * For every string of one column, its code in the sorted dictionary of the other column. A string that is missing there
+ * gets a code that no row has. Undefined for columns of other types.
  */
-function translated(
-  { context }: DeviceTable,
-  { dictionary, words }: TableColumn,
-  to: readonly string[],
-): QuestionPart<IntegerValue> {
-  const places = new Map(to.map((text, code) => [text, code]));
-  const codes = context.column(Uint32Array.from(dictionary, (text) => places.get(text) ?? NOWHERE));
-  const view = gather(codes, words[0] as Column<'u32'>);
-  return mapPart('', columnsPart([view]), ([code]): IntegerValue => ({ kind: 'u32', value: code as U32 }));
+function* translation(ours: ValueOperand, theirs: ValueOperand): Stretches<Uint32Array | undefined> {
+  if (ours.family !== 'string' || theirs.family !== 'string') return undefined;
+  const [from, to] = [ours.column.dictionary, theirs.column.dictionary];
+  const codes = new Uint32Array(from.length).fill(NOWHERE);
+  for (let i = 0, k = 0; i < from.length && k < to.length; ) {
+    if ((i + k) % PAUSE === 0) yield;
+    const order = compareStrings(from[i]!, to[k]!);
+    if (order === 0) codes[i] = k;
+    if (order <= 0) i++;
+    if (order >= 0) k++;
+  }
+  return codes;
 }
 
 function keysOf(

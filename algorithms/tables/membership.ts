@@ -4,13 +4,14 @@ import { u32 } from '../../primitives/functors/functor.ts';
 import { sub64 } from '../../primitives/functors/standard/wide.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { below, partitionPoint } from '../../primitives/search.ts';
+import type { Stretches } from '../stretches.ts';
 import { comparedIntegers, requireCut } from './comparisons.ts';
+import type { DeviceTable } from './device-table.ts';
 import { tableError } from './errors.ts';
 import type { LiteralValue } from './expressions.ts';
 import { type IntegerPart, type IntegerValue, pairConstant, wideOf } from './integers.ts';
 import { columnsPart, combineParts, emitPart, mapPart, type QuestionPart } from './part.ts';
-import { pairsOf } from './sortable.ts';
-import type { DeviceTable } from './table.ts';
+import { RadixKeys } from './radix-keys.ts';
 import type { ValueOperand } from './values.ts';
 
 /** Maximum number of values in a list. */
@@ -31,58 +32,84 @@ export function requireShort(values: readonly LiteralValue[]): void {
   });
 }
 
+/** Number of values between two pauses. */
+const PAUSE = 1024;
 /**
  * The part of a query that tells whether the value of a row is one of the given values. The values are uploaded in
  * order, and each row searches them by bisection. Undefined if no row can have one of the values.
  */
-export function memberPart(
+export function* memberPart(
   table: Asked,
   operand: ValueOperand,
   values: readonly Exclude<LiteralValue, null>[],
-): QuestionPart<Bool> | undefined {
+): Stretches<QuestionPart<Bool> | undefined> {
   const integers = comparedIntegers(operand);
   const isNarrow = integers.bounds.max - integers.bounds.min < 2n ** 32n;
-  const found = offsetsOf(operand, integers, values);
-  const sorted = isNarrow ? Uint32Array.from(found, Number) : BigUint64Array.from(found);
-  const all = distinct(sorted.sort());
-  if (all.length === 0) return undefined;
-  const words = all instanceof Uint32Array ? [all] : [pairsOf(all).hi, pairsOf(all).lo];
-  const list = words.map((each) => table.context.column(each) as Column<'u32'>);
-  for (const column of list) table.lists.push(column);
+  const { keys, count } = yield* offsetsOf(operand, integers, isNarrow, values);
+  if (count === 0) return undefined;
+  yield* keys.sort(0, count);
+  const words = isNarrow ? [keys.low] : [keys.high, keys.low];
+  const list = words.map((each) => table.context.column(each.subarray(0, count)) as Column<'u32'>);
+  table.lists.push(...list);
   return columnOfMembers(table, integers, isNarrow, list);
 }
 
-/** The integers of the values that rows can have, minus the minimum of all rows. */
-function offsetsOf(
+/** The integers of the values that rows can have, minus the minimum of all rows: the first `count` keys. */
+function* offsetsOf(
   operand: ValueOperand,
   { bounds: { min, max } }: IntegerPart,
+  isNarrow: boolean,
   values: readonly Exclude<LiteralValue, null>[],
-): bigint[] {
-  const offsets: bigint[] = [];
+): Stretches<{ readonly keys: RadixKeys; readonly count: number }> {
+  const keys = new RadixKeys(new Uint32Array(values.length));
+  const { high, low } = keys;
+  let count = 0;
   const add = (at: bigint): void => {
-    if (at >= min && at <= max) offsets.push(at - min);
+    if (at < min || at > max) return;
+    const offset = at - min;
+    if (!isNarrow) high[count] = Number(offset >> 32n);
+    low[count++] = Number(offset & 0xffffffffn);
   };
   if (operand.family === 'string') {
-    const wanted = new Set(values.map((value) => (typeof value === 'string' ? value : requireCut(operand, value))));
-    for (const [code, text] of operand.column.dictionary.entries()) if (wanted.has(text)) add(BigInt(code));
-    return offsets;
+    for (const code of yield* codesOf(operand, operand.column.dictionary, values)) add(BigInt(code));
+    return { keys, count };
   }
+  const [first, last] = [Number(min), Number(max)];
   const isWhole = operand.family === 'integer' && operand.scale === 0;
-  for (const value of values) {
-    if (isWhole && typeof value === 'number' && Number.isSafeInteger(value)) add(BigInt(value));
-    else {
+  // Most values are numbers for which no bigint is needed.
+  const isPlain = isNarrow && isWhole && Number.isSafeInteger(first) && Number.isSafeInteger(last);
+  for (let i = 0; i < values.length; i++) {
+    if (i % PAUSE === PAUSE - 1) yield;
+    const value = values[i]!;
+    if (isPlain && Number.isInteger(value)) {
+      if ((value as number) >= first && (value as number) <= last) low[count++] = (value as number) - first;
+    } else {
       const { at, isThere } = requireCut(operand, value);
       if (isThere) add(at);
     }
   }
-  return offsets;
+  return { keys, count };
 }
 
-/** Removes repeated values from a sorted array, in place. */
-function distinct<A extends Uint32Array | BigUint64Array>(sorted: A): A {
-  let count = 0;
-  for (let i = 0; i < sorted.length; i++) if (i === 0 || sorted[i] !== sorted[i - 1]) sorted[count++] = sorted[i]!;
-  return sorted.slice(0, count) as A;
+/** The codes of the strings of a column that are among the values. */
+function* codesOf(
+  operand: ValueOperand,
+  dictionary: readonly string[],
+  values: readonly Exclude<LiteralValue, null>[],
+): Stretches<number[]> {
+  const wanted = new Set<string>();
+  for (let i = 0; i < values.length; i++) {
+    if (i % PAUSE === PAUSE - 1) yield;
+    const value = values[i]!;
+    if (typeof value === 'string') wanted.add(value);
+    else requireCut(operand, value);
+  }
+  const codes: number[] = [];
+  for (let code = 0; code < dictionary.length; code++) {
+    if (code % PAUSE === PAUSE - 1) yield;
+    if (wanted.has(dictionary[code]!)) codes.push(code);
+  }
+  return codes;
 }
 
 function columnOfMembers(

@@ -1,4 +1,5 @@
 import { computeDecimals, decimalOf, literalText, numberOf } from './decimals.ts';
+import type { DeviceTable, TableColumn } from './device-table.ts';
 import {
   computeDoubles,
   type DoublePart,
@@ -11,7 +12,7 @@ import { tableError } from './errors.ts';
 import type { Expression, LiteralValue } from './expressions.ts';
 import { computeFloats, type FloatPart, floatConstant, floatsOf } from './floats.ts';
 import { computeIntegers, type IntegerPart, integerConstant, integersOf } from './integers.ts';
-import { columnOf, type DeviceTable, type TableColumn } from './table.ts';
+import { columnOf } from './table.ts';
 
 /** An expression over the columns of a table: a literal, numbers that allow arithmetic, or a column of another type. */
 export type Operand =

@@ -5,10 +5,10 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import { eq64, shrU64, sub64 } from '../../primitives/functors/standard/wide.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { histogram } from '../../primitives/histogram.ts';
+import type { DeviceTable } from './device-table.ts';
 import { word } from './group-keys.ts';
 import { type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
 import { combineParts, constantPart, type QuestionPart, rowPart, viewsOf } from './part.ts';
-import type { DeviceTable } from './table.ts';
 import { isEveryRow } from './values.ts';
 
 /** Maximum number of bits that one pass finds. */

@@ -12,12 +12,11 @@ import { inclusiveScan } from '../../primitives/scan.ts';
 import { upperBound } from '../../primitives/search.ts';
 import { constant, sequence } from '../../primitives/sequence.ts';
 import { slice } from '../../primitives/slice.ts';
+import type { DeviceTable } from './device-table.ts';
 import type { CellValue } from './host-table.ts';
-
 import type { IntegerPart, IntegerValue } from './integers.ts';
 import { lowWord } from './order-statistics.ts';
 import { combineParts, emitPart, type QuestionPart } from './part.ts';
-import type { DeviceTable } from './table.ts';
 
 /** The plan of an order statistic that the device finds without waiting for the host. */
 export interface SoughtPlan {

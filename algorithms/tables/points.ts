@@ -5,10 +5,11 @@ import { anInstance, type Kind, optional, someOptions } from '../../primitives/k
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { aDomain, type Domain } from '../quadrants/domain.ts';
 import { heldPoints, nearestStep, type Points, twoAxes } from '../queries/points.ts';
+import type { DeviceTable } from './device-table.ts';
 import { tableError } from './errors.ts';
 import type { HostColumn, Validity } from './host-table.ts';
 import { columnsPart, mapPart, type QuestionPart } from './part.ts';
-import { columnOf, type DeviceTable } from './table.ts';
+import { columnOf } from './table.ts';
 
 export interface PointColumnsOptions {
   /** Which points are valid (not null). Default: all. */

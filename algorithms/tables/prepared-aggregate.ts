@@ -5,15 +5,17 @@ import type { Bool } from '../../primitives/functors/value.ts';
 import type { ScalarType } from '../../primitives/ir/ir.ts';
 import { optional } from '../../primitives/kinds.ts';
 import type { Prepared } from '../../primitives/prepared/prepare.ts';
+import { inStretches } from '../stretches.ts';
 import { type AggregatePlan, type Aggregates, planOf, totalsIn } from './aggregate-plans.ts';
 import { aggregate } from './aggregates.ts';
 import { aCondition, aTable, someAggregates } from './argument-kinds.ts';
-import { freeLists, hasLists, truthOf } from './conditions.ts';
+import { freeLists, hasLists } from './conditions.ts';
+import type { DeviceTable } from './device-table.ts';
 import type { Condition } from './expressions.ts';
 import type { CellValue } from './host-table.ts';
 import type { QuestionPart } from './part.ts';
 import { type FoundPlace, integersFound, isFoundOnDevice, placeOnDevice, type SoughtPlan } from './places.ts';
-import type { DeviceTable } from './table.ts';
+import { chosenBy } from './selection.ts';
 import { type ReducedTotals, reducedTotals, wordsOfTotals } from './totals.ts';
 
 /**
@@ -78,7 +80,8 @@ export function prepareAggregate<A extends Aggregates>(table: DeviceTable, aggre
   };
   const ask = async (where?: Condition) => {
     requireArguments('a prepared aggregate', { where }, { where: optional(aCondition) });
-    const chosen = where && truthOf(table, where);
+    const made = inStretches(chosenBy(table, where));
+    const chosen = made instanceof Promise ? await made : made;
     if (hasLists(chosen)) {
       freeLists(table, chosen);
       return aggregate(table, aggregates, { where });

@@ -5,10 +5,13 @@ import { array, bool, fn, u32 } from '../../primitives/functors/functor.ts';
 import { gather } from '../../primitives/gather.ts';
 import { type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import { map } from '../../primitives/map.ts';
+import { inStretches } from '../stretches.ts';
 import { aTable, someNames } from './argument-kinds.ts';
+import type { DeviceTable, TableColumn } from './device-table.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
 import { f32OfKey, f64OfKey } from './sortable.ts';
-import { columnOf, type DeviceTable, type TableColumn } from './table.ts';
+import { columnOf } from './table.ts';
+import { settle } from './unsorted-strings.ts';
 
 export interface ReadRowsOptions {
   /** The columns to read. Default: all. */
@@ -36,6 +39,8 @@ export async function readRows(
 ): Promise<HostTable> {
   requireArguments('readRows', { table, ids, options }, { table: aTable, ids: aColumn('u32'), options: READ_ROWS });
   const { names = Object.keys(table.columns) } = options;
+  const settling = inStretches(settle(table));
+  if (settling instanceof Promise) await settling;
   const columns = names.map((name) => columnOf(table, name));
   const views = columns.map(({ words, validity }) => ({
     words: Object.fromEntries(words.map((each, i) => [i, gather(each as Column<'u32'>, ids)])),

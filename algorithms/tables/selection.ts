@@ -9,12 +9,14 @@ import { plus } from '../../primitives/monoid.ts';
 import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { reduce } from '../../primitives/reduce.ts';
 import { sequence } from '../../primitives/sequence.ts';
+import { atOnce, inStretches, type Stretches } from '../stretches.ts';
 import { aCondition, aSelection, aTable } from './argument-kinds.ts';
 import { freeLists, hasLists, truthOf } from './conditions.ts';
+import type { DeviceTable } from './device-table.ts';
 import { tableError } from './errors.ts';
 import type { Condition } from './expressions.ts';
 import { bitsPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
-import type { DeviceTable } from './table.ts';
+import { settle } from './unsorted-strings.ts';
 
 /**
  * Rows chosen from a table, one bit per row: row i is bit `i % 32` of word `i >> 5`. Bits beyond the last row are 0.
@@ -49,7 +51,13 @@ export interface Selection {
  */
 export function selectRows(table: DeviceTable, condition: Condition): Selection {
   requireArguments('selectRows', { table, condition }, { table: aTable, condition: aCondition });
-  return selectionOf(table, truthOf(table, condition));
+  return selectionOf(table, atOnce(truthOf(table, condition)));
+}
+
+/** As {@link selectRows}, but prepares the condition in stretches, between which the event loop turns. */
+export async function selectInStretches(table: DeviceTable, condition: Condition): Promise<Selection> {
+  const made = inStretches(chosenBy(table, condition));
+  return selectionOf(table, (made instanceof Promise ? await made : made)!);
 }
 
 function selectionOf(table: DeviceTable, truth: QuestionPart<Bool>): Selection {
@@ -75,15 +83,17 @@ export function flagsOf({ context, rows }: DeviceTable, truth: QuestionPart<Bool
 export type Where = Condition | Selection | undefined;
 
 /**
- * Answers a query about the chosen rows. A condition that searches lists is evaluated once, before the passes of the
- * query; other conditions are fused with them.
+ * Answers a query about the chosen rows. Dictionaries are sorted and the condition is prepared in stretches, between
+ * which the event loop turns. A condition that searches lists is evaluated once, before the passes of the query; other
+ * conditions are fused with them.
  */
 export async function withChosen<A>(
   table: DeviceTable,
   where: Where,
   answer: (chosen: QuestionPart<Bool> | undefined) => Promise<A>,
 ): Promise<A> {
-  const chosen = chosenBy(table, where);
+  const made = inStretches(chosenBy(table, where));
+  const chosen = made instanceof Promise ? await made : made;
   if (!hasLists(chosen)) return answer(chosen);
   const { words } = selectionOf(table, chosen!);
   try {
@@ -97,9 +107,10 @@ export async function withChosen<A>(
  * Returns the part of a query that computes whether a row is chosen. Undefined if `where` is undefined, that is, if all
  * rows are chosen.
  */
-function chosenBy(table: DeviceTable, where: Where): QuestionPart<Bool> | undefined {
+export function* chosenBy(table: DeviceTable, where: Where): Stretches<QuestionPart<Bool> | undefined> {
+  yield* settle(table);
   if (where === undefined) return undefined;
-  if (!('words' in where)) return truthOf(table, where);
+  if (!('words' in where)) return yield* truthOf(table, where);
   requireSame(table, where.table);
   return bitsPart([where.words]);
 }

@@ -1,3 +1,6 @@
+import type { Stretches } from '../stretches.ts';
+import { PIECE, RadixKeys } from './radix-keys.ts';
+
 /** Ranges of at most this many strings are sorted by insertion. */
 const FEW = 12;
 
@@ -15,28 +18,34 @@ export interface StringOrder {
  * a radix sort orders; strings with equal keys are sorted by the characters that follow. The work is linear in the
  * number of characters.
  */
-export function orderOfStrings(texts: readonly string[]): StringOrder {
+export function* orderOfStrings(texts: readonly string[]): Stretches<StringOrder> {
   const order = new Uint32Array(texts.length);
   for (let i = 0; i < order.length; i++) order[i] = i;
-  if (isAscending(texts)) return { order, areDistinct: true };
+  if (yield* isAscending(texts)) return { order, areDistinct: true };
   let areDistinct = true;
-  const keys = new Keys(order);
+  let done = 0;
+  const keys = new RadixKeys(order);
   // Ranges of strings that are equal before `depth`: three numbers for each.
-  const ranges = [0, texts.length, sharedLength(texts)];
+  const ranges = [0, texts.length, yield* sharedLength(texts)];
   while (ranges.length > 0) {
     const depth = ranges.pop()!;
     const to = ranges.pop()!;
     const from = ranges.pop()!;
+    done += to - from;
+    if (done >= PIECE) {
+      yield;
+      done = 0;
+    }
     if (to - from <= FEW) {
       if (!insertionSort(texts, order, from, to, depth)) areDistinct = false;
       continue;
     }
-    const next = depth + keys.pack(texts, from, to, depth);
-    keys.sort(from, to);
+    const next = depth + (yield* pack(keys, texts, from, to, depth));
+    yield* keys.sort(from, to);
     for (let end = from, start = from; start < to; start = end) {
       end = keys.endOfTie(start, to);
       if (end - start === 1) continue;
-      if (keys.goesOn(start)) ranges.push(start, end, next);
+      if (goesOn(keys, start)) ranges.push(start, end, next);
       else areDistinct = false;
     }
   }
@@ -44,157 +53,122 @@ export function orderOfStrings(texts: readonly string[]): StringOrder {
 }
 
 /** The strings of some numbers. */
-export function stringsAt(texts: readonly string[], order: Uint32Array): string[] {
+export function* stringsAt(texts: readonly string[], order: Uint32Array): Stretches<string[]> {
   const found = new Array<string>(order.length);
-  for (let place = 0; place < order.length; place++) found[place] = texts[order[place]!]!;
+  for (let from = 0, to = 0; from < order.length; from = to) {
+    to = Math.min(order.length, from + PIECE);
+    for (let place = from; place < to; place++) found[place] = texts[order[place]!]!;
+    yield;
+  }
   return found;
 }
 
 /** The place of every number in an order. */
-export function placesIn(order: Uint32Array): Uint32Array {
+export function* placesIn(order: Uint32Array): Stretches<Uint32Array> {
   const places = new Uint32Array(order.length);
-  for (let place = 0; place < order.length; place++) places[order[place]!] = place;
+  for (let from = 0, to = 0; from < order.length; from = to) {
+    to = Math.min(order.length, from + PIECE);
+    for (let place = from; place < to; place++) places[order[place]!] = place;
+    yield;
+  }
   return places;
 }
 
 /** Whether every string is greater than the string before it. */
-function isAscending(texts: readonly string[]): boolean {
-  for (let i = 1; i < texts.length; i++) if (compareStrings(texts[i - 1]!, texts[i]!) >= 0) return false;
+function* isAscending(texts: readonly string[]): Stretches<boolean> {
+  for (let from = 1, to = 1; from < texts.length; from = to) {
+    to = Math.min(texts.length, from + PIECE);
+    for (let i = from; i < to; i++) if (compareStrings(texts[i - 1]!, texts[i]!) >= 0) return false;
+    yield;
+  }
   return true;
 }
 
 /** How many characters all strings begin with in common. */
-function sharedLength(texts: readonly string[]): number {
+function* sharedLength(texts: readonly string[]): Stretches<number> {
   const first = texts[0] ?? '';
   let shared = first.length;
-  for (let i = 1; i < texts.length && shared > 0; i++) {
-    const text = texts[i]!;
-    let same = 0;
-    while (same < shared && same < text.length && text.charCodeAt(same) === first.charCodeAt(same)) same++;
-    shared = same;
+  for (let from = 1, to = 1; from < texts.length; from = to) {
+    to = Math.min(texts.length, from + PIECE);
+    for (let i = from; i < to && shared > 0; i++) {
+      const text = texts[i]!;
+      let same = 0;
+      while (same < shared && same < text.length && text.charCodeAt(same) === first.charCodeAt(same)) same++;
+      shared = same;
+    }
+    yield;
   }
   return shared;
 }
 
-/** Numbers of strings beside keys, which are packed from some characters of the strings. */
-class Keys {
-  private readonly order: Uint32Array;
-  private readonly high: Uint32Array;
-  private readonly low: Uint32Array;
-  private readonly others: readonly [Uint32Array, Uint32Array, Uint32Array];
-  private readonly counts = new Uint32Array(8 * 256);
-
-  constructor(order: Uint32Array) {
-    const { length } = order;
-    this.order = order;
-    this.high = new Uint32Array(length);
-    this.low = new Uint32Array(length);
-    this.others = [new Uint32Array(length), new Uint32Array(length), new Uint32Array(length)];
+/**
+ * Packs characters from `depth` on, and returns how many: seven if all are below 256, otherwise three. The last bits
+ * of a key count the remaining characters, because a string that ends is less than one that goes on with zeros.
+ */
+function* pack(keys: RadixKeys, texts: readonly string[], from: number, to: number, depth: number): Stretches<number> {
+  for (let start = from, end = from; start < to; start = end) {
+    end = Math.min(to, start + PIECE);
+    if (start > from) yield;
+    if (!packNarrow(keys, texts, start, end, depth)) return yield* packAllWide(keys, texts, from, to, depth);
   }
+  return 7;
+}
 
-  /**
-   * Packs characters from `depth` on, and returns how many: seven if all are below 256, otherwise three. The last bits
-   * of a key count the remaining characters, because a string that ends is less than one that goes on with zeros.
-   */
-  pack(texts: readonly string[], from: number, to: number, depth: number): number {
-    const { order, high, low } = this;
-    for (let i = from; i < to; i++) {
-      const text = texts[order[i]!]!;
-      const left = text.length - depth;
-      const a = left > 0 ? text.charCodeAt(depth) : 0;
-      const b = left > 1 ? text.charCodeAt(depth + 1) : 0;
-      const c = left > 2 ? text.charCodeAt(depth + 2) : 0;
-      const d = left > 3 ? text.charCodeAt(depth + 3) : 0;
-      const e = left > 4 ? text.charCodeAt(depth + 4) : 0;
-      const f = left > 5 ? text.charCodeAt(depth + 5) : 0;
-      const g = left > 6 ? text.charCodeAt(depth + 6) : 0;
-      if ((a | b | c | d | e | f | g) > 0xff) return this.packWide(texts, from, to, depth);
-      high[i] = (a << 24) | (b << 16) | (c << 8) | d;
-      low[i] = (e << 24) | (f << 16) | (g << 8) | (left > 7 ? MORE : left);
-    }
-    return 7;
+function* packAllWide(
+  keys: RadixKeys,
+  texts: readonly string[],
+  from: number,
+  to: number,
+  depth: number,
+): Stretches<number> {
+  for (let start = from, end = from; start < to; start = end) {
+    end = Math.min(to, start + PIECE);
+    if (start > from) yield;
+    packWide(keys, texts, start, end, depth);
   }
+  return 3;
+}
 
-  private packWide(texts: readonly string[], from: number, to: number, depth: number): number {
-    const { order, high, low } = this;
-    for (let i = from; i < to; i++) {
-      const text = texts[order[i]!]!;
-      const left = text.length - depth;
-      const a = left > 0 ? orderOfUnit(text.charCodeAt(depth)) : 0;
-      const b = left > 1 ? orderOfUnit(text.charCodeAt(depth + 1)) : 0;
-      const c = left > 2 ? orderOfUnit(text.charCodeAt(depth + 2)) : 0;
-      high[i] = (a << 16) | b;
-      low[i] = (c << 16) | (left > 3 ? MORE : left);
-    }
-    return 3;
+/** Returns whether all characters are below 256. */
+function packNarrow(keys: RadixKeys, texts: readonly string[], from: number, to: number, depth: number): boolean {
+  const { order, high, low } = keys;
+  for (let i = from; i < to; i++) {
+    const text = texts[order[i]!]!;
+    const left = text.length - depth;
+    const a = left > 0 ? text.charCodeAt(depth) : 0;
+    const b = left > 1 ? text.charCodeAt(depth + 1) : 0;
+    const c = left > 2 ? text.charCodeAt(depth + 2) : 0;
+    const d = left > 3 ? text.charCodeAt(depth + 3) : 0;
+    const e = left > 4 ? text.charCodeAt(depth + 4) : 0;
+    const f = left > 5 ? text.charCodeAt(depth + 5) : 0;
+    const g = left > 6 ? text.charCodeAt(depth + 6) : 0;
+    if ((a | b | c | d | e | f | g) > 0xff) return false;
+    high[i] = (a << 24) | (b << 16) | (c << 8) | d;
+    low[i] = (e << 24) | (f << 16) | (g << 8) | (left > 7 ? MORE : left);
   }
+  return true;
+}
 
-  /** Whether the strings go on after the characters of the key. */
-  goesOn(i: number): boolean {
-    return (this.low[i]! & 0xff) === MORE;
-  }
-
-  /** The end of the run of keys equal to that at `start`. */
-  endOfTie(start: number, to: number): number {
-    const { high, low } = this;
-    const [h, l] = [high[start]!, low[start]!];
-    let end = start + 1;
-    while (end < to && high[end] === h && low[end] === l) end++;
-    return end;
-  }
-
-  /** Sorts the keys of a range, and the numbers of their strings, byte by byte from the last byte on. */
-  sort(from: number, to: number): void {
-    const { counts, order } = this;
-    this.count(from, to);
-    let [high, low, numbers] = [this.high, this.low, order];
-    let [otherHigh, otherLow, otherNumbers] = this.others;
-    for (let byte = 0; byte < 8; byte++) {
-      const places = counts.subarray(byte * 256, byte * 256 + 256);
-      const words = byte < 4 ? low : high;
-      const shift = (byte & 3) * 8;
-      if (places[(words[from]! >>> shift) & 0xff] === to - from) continue;
-      for (let digit = 0, place = from; digit < 256; digit++) {
-        const count = places[digit]!;
-        places[digit] = place;
-        place += count;
-      }
-      for (let i = from; i < to; i++) {
-        const digit = (words[i]! >>> shift) & 0xff;
-        const place = places[digit]!;
-        places[digit] = place + 1;
-        otherHigh[place] = high[i]!;
-        otherLow[place] = low[i]!;
-        otherNumbers[place] = numbers[i]!;
-      }
-      [high, low, numbers, otherHigh, otherLow, otherNumbers] = [otherHigh, otherLow, otherNumbers, high, low, numbers];
-    }
-    if (numbers === order) return;
-    this.high.set(high.subarray(from, to), from);
-    this.low.set(low.subarray(from, to), from);
-    order.set(numbers.subarray(from, to), from);
-  }
-
-  /** Counts how often each byte occurs at each of the eight places of the keys. */
-  private count(from: number, to: number): void {
-    const { counts, high, low } = this;
-    counts.fill(0);
-    for (let i = from; i < to; i++) {
-      const [h, l] = [high[i]!, low[i]!];
-      counts[l & 0xff]!++;
-      counts[256 + ((l >>> 8) & 0xff)]!++;
-      counts[512 + ((l >>> 16) & 0xff)]!++;
-      counts[768 + (l >>> 24)]!++;
-      counts[1024 + (h & 0xff)]!++;
-      counts[1280 + ((h >>> 8) & 0xff)]!++;
-      counts[1536 + ((h >>> 16) & 0xff)]!++;
-      counts[1792 + (h >>> 24)]!++;
-    }
+function packWide(keys: RadixKeys, texts: readonly string[], from: number, to: number, depth: number): void {
+  const { order, high, low } = keys;
+  for (let i = from; i < to; i++) {
+    const text = texts[order[i]!]!;
+    const left = text.length - depth;
+    const a = left > 0 ? orderOfUnit(text.charCodeAt(depth)) : 0;
+    const b = left > 1 ? orderOfUnit(text.charCodeAt(depth + 1)) : 0;
+    const c = left > 2 ? orderOfUnit(text.charCodeAt(depth + 2)) : 0;
+    high[i] = (a << 16) | b;
+    low[i] = (c << 16) | (left > 3 ? MORE : left);
   }
 }
 
 /** Stands in place of the number of remaining characters if the string goes on after the characters of a key. */
 const MORE = 8;
+
+/** Whether the strings go on after the characters of the key. */
+function goesOn({ low }: RadixKeys, i: number): boolean {
+  return (low[i]! & 0xff) === MORE;
+}
 
 /** Sorts a short range. Returns whether all of its strings are different. */
 function insertionSort(texts: readonly string[], order: Uint32Array, from: number, to: number, depth: number): boolean {

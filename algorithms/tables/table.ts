@@ -2,43 +2,15 @@ import { aContext } from '../../primitives/argument-kinds.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import type { Context } from '../../primitives/context.ts';
+import { atOnce } from '../stretches.ts';
 import { aHostTable, aTable } from './argument-kinds.ts';
 import { type Bounds, boundsOfHighWords, boundsOfWords, I64 } from './bounds.ts';
-import { sortedDictionary } from './dictionary.ts';
+import type { DeviceTable, KeyType, TableColumn } from './device-table.ts';
+import { requireStrings, type StringColumn, sortedDictionary } from './dictionary.ts';
 import { tableError } from './errors.ts';
-import { type ColumnKind, type HostColumn, type HostTable, rowsOf } from './host-table.ts';
+import { type HostColumn, type HostTable, rowsOf } from './host-table.ts';
 import { keysOfF32, keysOfF64, pairsOf, smallestMagnitude } from './sortable.ts';
-
-/** Integer type of the keys in a column. A key is an integer that stands for a value; keys compare like the values. */
-export type KeyType = 'u32' | 'i32' | 'u64' | 'i64';
-
-/**
- * A column on a device. The values are stored as integer keys, which compare like the values; see {@link createTable}.
- */
-export interface TableColumn {
-  readonly name: string;
-  readonly kind: ColumnKind;
-  readonly key: KeyType;
-  /** The words of the keys: one column for 32-bit keys, or two columns for 64-bit keys, low words first. */
-  readonly words: readonly Column<'u32' | 'i32'>[];
-  /** Which rows are valid (not null), one bit per row. Undefined if all rows are valid. */
-  readonly validity: Column<'u32'> | undefined;
-  /** Bounds of the keys of all rows. For 64-bit keys, the bounds may be wider than the minimum and maximum. */
-  readonly bounds: Bounds;
-  /** Only for f32: the bits of the smallest magnitude that is not zero, if known. */
-  readonly smallestMagnitude?: number | undefined;
-  /** For string columns, the sorted strings, to which the keys are indices. Empty for columns of other types. */
-  readonly dictionary: readonly string[];
-  /** For decimals, the number of decimal places. */
-  readonly scale: number;
-}
-
-/** Columns of equal length on a device, by name. All columns belong to one context. */
-export interface DeviceTable {
-  readonly context: Context;
-  readonly rows: number;
-  readonly columns: { readonly [name: string]: TableColumn };
-}
+import { sortedLater, storedOf } from './unsorted-strings.ts';
 
 /**
  * Uploads a table to a device.
@@ -50,9 +22,13 @@ export interface DeviceTable {
  * all backends.
  *
  * - The table belongs to the current scope, like all columns. {@link disposeTable} frees it.
+ * - A dictionary of more than 4,096 strings is sorted later, some 0.5 µs for each string. The first awaited question
+ *   does so in stretches of at most 20 ms or so, between which the event loop turns. Where something that the order
+ *   determines is needed before, such as for the condition of `selectRows`, it is sorted at once.
  *
  * @throws {@link TableError} `tables/length` if columns differ in length, `tables/validity` if a validity is too short,
- * `tables/dictionary` if a code has no string or a string has two codes.
+ * `tables/dictionary` if a code has no string or a string has two codes. Where the dictionary is sorted later, two equal
+ * strings are found then.
  * @example
  * const table = createTable(ctx, { fare: { type: 'f32', values: Float32Array.of(2.5, 10) } });
  * await countSelected(selectRows(table, greaterThan(column('fare'), 3))); // 1
@@ -82,7 +58,8 @@ export function createTable(context: Context, host: HostTable): DeviceTable {
 export function disposeTable(table: DeviceTable): void {
   requireArguments('disposeTable', { table }, { table: aTable });
   const { context, columns } = table;
-  for (const { words, validity } of Object.values(columns)) {
+  for (const column of Object.values(columns)) {
+    const { words, validity } = storedOf(column);
     context.dispose(...words, ...(validity === undefined ? [] : [validity]));
   }
 }
@@ -111,12 +88,16 @@ function requireRows(name: string, given: HostColumn, rows: number): void {
   });
 }
 
-function upload(context: Context, name: string, given: HostColumn, keys: Keys, rows: number): TableColumn {
+function upload(context: Context, name: string, given: HostColumn, keys: Keys | undefined, rows: number): TableColumn {
+  const validity = given.validity && context.column(given.validity.subarray(0, Math.ceil(rows / 32)));
+  if (keys === undefined) {
+    const words = [context.stored('u32', rows)] as const;
+    return sortedLater({ name, kind: 'string', key: 'u32', words, validity, scale: 0 }, given as StringColumn);
+  }
   const { key, words, bounds, smallestMagnitude, dictionary = [], scale = 0 } = keys;
   return {
-    ...{ name, kind: given.type, key, bounds, smallestMagnitude, dictionary, scale },
+    ...{ name, kind: given.type, key, bounds, smallestMagnitude, dictionary, scale, validity },
     words: words.map((each) => context.column(each)) as Column<'u32' | 'i32'>[],
-    validity: given.validity && context.column(given.validity.subarray(0, Math.ceil(rows / 32))),
   };
 }
 
@@ -132,7 +113,11 @@ interface Keys {
   readonly scale?: number;
 }
 
-function keysOf(name: string, given: HostColumn): Keys {
+/** Dictionaries of more strings are sorted later. */
+const MAX_SORTED = 2 ** 12;
+
+/** The keys of a column. Undefined for strings that are sorted later. */
+function keysOf(name: string, given: HostColumn): Keys | undefined {
   switch (given.type) {
     case 'u32':
       return { key: 'u32', words: [given.values], bounds: boundsOfWords(given.values) };
@@ -140,7 +125,8 @@ function keysOf(name: string, given: HostColumn): Keys {
     case 'date':
       return { key: 'i32', words: [given.values], bounds: boundsOfWords(given.values) };
     case 'bool': {
-      const flags = given.values.map((each) => Number(each !== 0));
+      const flags = new Uint8Array(given.values.length);
+      for (let row = 0; row < flags.length; row++) flags[row] = Number(given.values[row] !== 0);
       return { key: 'u32', words: [flags], bounds: { min: 0n, max: 1n } };
     }
     case 'f32': {
@@ -168,7 +154,9 @@ function keysOf(name: string, given: HostColumn): Keys {
       return { key: 'i32', words: [values], bounds: boundsOfWords(values), scale };
     }
     case 'string': {
-      const { codes, dictionary } = sortedDictionary(name, given);
+      requireStrings(name, given);
+      if (given.dictionary.length > MAX_SORTED) return undefined;
+      const { codes, dictionary } = atOnce(sortedDictionary(name, given));
       return { key: 'u32', words: [codes], bounds: boundsOfWords(codes), dictionary };
     }
   }

@@ -6,11 +6,11 @@ import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { slice } from '../../primitives/slice.ts';
 import { sortByKey } from '../../primitives/sort.ts';
 import { aTable, aWhere } from './argument-kinds.ts';
+import type { DeviceTable } from './device-table.ts';
 import { constantIn, domainOf, type IntegerPart, lessInteger, wideOf } from './integers.ts';
 import { integersAt } from './order-statistics.ts';
 import { combineParts, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { flagsOf, type Where, withChosen } from './selection.ts';
-import type { DeviceTable } from './table.ts';
 import { countsWhere, orderedValues, valueOperand } from './values.ts';
 
 /** Options of {@link topRows}. */

@@ -9,11 +9,11 @@ import type { ScalarType } from '../../primitives/ir/ir.ts';
 import { type AnyMonoid, maximum, minimum, monoid, plus, product } from '../../primitives/monoid.ts';
 import { reduce } from '../../primitives/reduce.ts';
 import { type Bounds, I32, I64, isWithin } from './bounds.ts';
+import type { DeviceTable, TableColumn } from './device-table.ts';
 import type { FloatPart } from './floats.ts';
 import { asI32, type Domain, domainOf, type IntegerPart, type IntegerValue, pairConstant, wideOf } from './integers.ts';
 import { combineParts, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { f32OfKey } from './sortable.ts';
-import type { DeviceTable, TableColumn } from './table.ts';
 
 type Values = readonly Value<ScalarType>[];
 

@@ -1,6 +1,7 @@
 import type { Column } from '../../primitives/columns/column.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
 import { I32 } from './bounds.ts';
+import type { DeviceTable } from './device-table.ts';
 import { tableError } from './errors.ts';
 import type { Expression } from './expressions.ts';
 import { floatKeys } from './floats.ts';
@@ -9,7 +10,6 @@ import { type IntegerPart, type IntegerValue, integersOf } from './integers.ts';
 import { describeOperand, type Operand, operandOf } from './operands.ts';
 import { bitsPart, combineParts, mapPart, type QuestionPart } from './part.ts';
 import { f32OfKey, f64OfKey } from './sortable.ts';
-import type { DeviceTable } from './table.ts';
 
 /** An operand that has a value for every row, that is, not a literal. */
 export type ValueOperand = Exclude<Operand, { readonly family: 'literal' }>;

@@ -1,3 +1,4 @@
+import { atOnce } from '../../algorithms/stretches.ts';
 import { truthOf } from '../../algorithms/tables/conditions.ts';
 import * as t from '../../algorithms/tables/index.ts';
 import { preparePipeline } from '../../algorithms/tables/prepared-aggregate.ts';
@@ -69,7 +70,7 @@ function launchOf(table: t.DeviceTable, { name, asked }: Question): Launch | und
     };
   }
   if (asked === undefined) return undefined;
-  const chosen = asked.where && truthOf(table, asked.where);
+  const chosen = asked.where && atOnce(truthOf(table, asked.where));
   const { run } = preparePipeline(table, asked.aggregates, chosen);
   const constants = (chosen?.constants ?? []).map(({ value }, i): [string, number] => [`c${i}`, value as number]);
   const launch: Launch = () => context.dispose(run!(Object.fromEntries(constants)));

@@ -66,7 +66,7 @@ export interface FusedReads {
 }
 
 /** 16 MB. */
-const MAX_WORDS = 2 ** 22;
+const MAX_WORDS = 2 ** 21;
 /** Estimated memory of one read or uniform of a script, in 32-bit words. */
 const ENTRY_WORDS = 16;
 

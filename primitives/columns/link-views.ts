@@ -159,7 +159,7 @@ function pushInput(input: Node['inputs'][number]): void {
  * Maximum memory of the cache of linked modules, in 32-bit words: 16 MB. A loop that calls the same pipelines again and
  * again needs far less.
  */
-const MAX_WORDS = 2 ** 22;
+const MAX_WORDS = 2 ** 21;
 
 /** Cache of linked modules. The key describes which functions, arrays and inputs are linked. */
 const linkedBefore = createStructures<Module>(MAX_WORDS, moduleWords);

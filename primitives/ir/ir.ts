@@ -142,7 +142,7 @@ export function moduleKey({ functions, arrays, uniforms }: Module): string {
 }
 
 /** Maximum weight of the cached texts, in characters: about 10 MB. */
-const MAX_CHARACTERS = 2 ** 22;
+const MAX_CHARACTERS = 2 ** 21;
 /** Additional weight of each cached text, in characters, for its entry in the cache. */
 const TEXT_CHARACTERS = 256;
 
@@ -181,7 +181,7 @@ function numbered<T extends object>(textOf: (each: T) => string): (each: T) => n
  * Maximum weight of the cached modules, in statements: about 30 MB, including other data that is cached for each
  * module.
  */
-const MAX_STATEMENTS = 2 ** 16;
+const MAX_STATEMENTS = 2 ** 15;
 /** Additional weight of each cached module, in statements. */
 const MODULE_STATEMENTS = 32;
 

@@ -4,6 +4,7 @@ import type { DeviceBuffer } from '../contract/backend.ts';
 import { ArgumentError, CapacityError } from '../errors.ts';
 import { aFunction, aSignal, aWhole, type FieldKinds } from '../kinds.ts';
 import { requireOptions } from '../options.ts';
+import { turn } from '../turn.ts';
 import type { PreparedArguments, PreparedInputs } from './inputs.ts';
 import { playCommands } from './play.ts';
 import {
@@ -348,15 +349,6 @@ function createTurns(): () => Promise<void> | undefined {
       began = performance.now();
     });
   };
-}
-
-/**
- * Lets pending timers and events run. Node has `setImmediate`, which is faster than `setTimeout`, because
- * `setTimeout` waits at least a millisecond.
- */
-function turn(): Promise<void> {
-  const { setImmediate } = globalThis as { readonly setImmediate?: (then: () => void) => void };
-  return new Promise((resolve) => void (setImmediate ?? setTimeout)(resolve));
 }
 
 interface Look {
