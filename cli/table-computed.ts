@@ -1,3 +1,4 @@
+import { inStretches } from '../algorithms/stretches.ts';
 import { createTable, type DeviceTable, disposeTable, type HostColumn } from '../algorithms/tables/index.ts';
 import { wideOf } from '../algorithms/tables/integers.ts';
 import { mapPart, viewsOf } from '../algorithms/tables/part.ts';
@@ -47,9 +48,10 @@ async function computeColumn(table: DeviceTable, { of, field }: TypedExpression)
   const read = await context.read({ low, high, valid });
   const kind = field.type as 'i64' | 'decimal' | 'f32' | 'f64';
   const scale = field.type === 'decimal' ? field.scale : 0;
-  return hostColumn(
+  const made = hostColumn(
     { kind, dictionary: [], scale },
     [read.low, new Int32Array(read.high.buffer, read.high.byteOffset, rows)],
     read.valid as unknown as Uint8Array,
   );
+  return inStretches(made);
 }

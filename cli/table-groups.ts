@@ -1,3 +1,4 @@
+import { atOnce } from '../algorithms/stretches.ts';
 import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import { hostColumn } from '../algorithms/tables/rows.ts';
 import { isSet } from '../formats/tables/bits.ts';
@@ -189,7 +190,9 @@ function columnOf(field: TableField, { low, high, isNull, dictionary }: StoredKe
   const some = low.slice(0, size);
   const words = isSigned ? [some] : [new Uint32Array(some.buffer)];
   const flags = isNull.subarray(0, size).map((each) => 1 - each);
-  return hostColumn({ kind, dictionary, scale }, high === undefined ? words : [...words, high.slice(0, size)], flags);
+  return atOnce(
+    hostColumn({ kind, dictionary, scale }, high === undefined ? words : [...words, high.slice(0, size)], flags),
+  );
 }
 
 function grown<A extends Int32Array | Uint32Array | Uint8Array>(array: A, length: number): A {

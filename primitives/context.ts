@@ -246,9 +246,9 @@ export class Context {
       throw wrongArgument('column64', 'data', data, 'a BigUint64Array', { code: 'column/host-type' });
     }
     const words = new Uint32Array(data.buffer, data.byteOffset, data.length * 2);
-    const pick = (from: number): Uint32Array =>
-      Uint32Array.from({ length: data.length }, (_, i) => words[2 * i + from]!);
-    return { lo: this.column(pick(0)), hi: this.column(pick(1)) };
+    const halves = [new Uint32Array(data.length), new Uint32Array(data.length)] as const;
+    for (let i = 0; i < words.length; i++) halves[i & 1]![i >> 1] = words[i]!;
+    return { lo: this.column(halves[0]), hi: this.column(halves[1]) };
   }
 
   /**

@@ -71,6 +71,7 @@ export function requirePositive(call: string, name: string, value: number): void
 }
 
 type Numbers = Column<'u32'> | Column<'i32'> | Column<'f32'>;
+type Edges = readonly number[] | Float64Array;
 
 /**
  * The bin of every value: bin i if `edges[i] ≤ value < edges[i + 1]`, compared exactly. A value below the first edge
@@ -86,7 +87,7 @@ type Numbers = Column<'u32'> | Column<'i32'> | Column<'f32'>;
  * @example
  * await ctx.read(binOf(ctx.column(Int32Array.of(-1, 0, 1, 2)), [0, 0.5, 2])); // Uint32Array [4294967295, 0, 1, 2]
  */
-export function binOf(values: Numbers, edges: readonly number[], options?: ContextOption): Column<'u32'> {
+export function binOf(values: Numbers, edges: Edges, options?: ContextOption): Column<'u32'> {
   requireType(values, NUMBERS, 'values', 'binOf');
   requireIncreasing('binOf', edges);
   const context = inContext('binOf', options, () => requireContext([values], 'binOf'));
@@ -114,7 +115,7 @@ export function binOf(values: Numbers, edges: readonly number[], options?: Conte
  * @example
  * await ctx.read(histogramEdges(ctx.column(Float32Array.of(0.5, 1, 7)), [0, 1, 10])); // Uint32Array [1, 2]
  */
-export function histogramEdges(values: Numbers, edges: readonly number[], options?: HistogramOptions): Column<'u32'> {
+export function histogramEdges(values: Numbers, edges: Edges, options?: HistogramOptions): Column<'u32'> {
   requireType(values, NUMBERS, 'values', 'histogramEdges');
   requireIncreasing('histogramEdges', edges);
   const context = inNamedContext('histogramEdges', options, () => requireContext([values], 'histogramEdges'));
@@ -149,13 +150,16 @@ export function histogramEven(
 }
 
 /** The edges of `bins` bins of equal width, as f64. */
-function evenEdges(low: number, high: number, bins: number): number[] {
+function evenEdges(low: number, high: number, bins: number): Float64Array {
   requirePositive('histogramEven', 'bins', bins);
   const width = (high - low) / bins;
-  return Array.from({ length: bins + 1 }, (_, i) => (i === bins ? high : low + i * width));
+  const edges = new Float64Array(bins + 1);
+  for (let i = 0; i < bins; i++) edges[i] = low + i * width;
+  edges[bins] = high;
+  return edges;
 }
 
-function requireIncreasing(call: string, edges: readonly number[]): void {
+function requireIncreasing(call: string, edges: Edges): void {
   if (!Array.isArray(edges) && !ArrayBuffer.isView(edges)) {
     throw wrongArgument(call, 'edges', edges, 'an array of finite, increasing numbers', { code: 'histogram/edges' });
   }
@@ -168,7 +172,7 @@ function requireIncreasing(call: string, edges: readonly number[]): void {
 }
 
 /** The first edge that is not finite or not greater than the edge before it, or −1. */
-function firstNotIncreasing(edges: readonly number[]): number {
+function firstNotIncreasing(edges: Edges): number {
   for (let i = 0; i < edges.length; i++) {
     const edge = edges[i]!;
     if (!Number.isFinite(edge) || (i > 0 && edge <= edges[i - 1]!)) return i;
@@ -195,10 +199,13 @@ const numberBits = fn('numberBits', { bits: u32 }, u32, ({ bits }) => {
  * Comparing a value with this threshold gives the same result as comparing the value with the edge in f64. Edges above
  * all values of the type are left out, because no value reaches them.
  */
-function thresholdsOf(type: 'u32' | 'i32' | 'f32', edges: readonly number[]): Uint32Array {
+function thresholdsOf(type: 'u32' | 'i32' | 'f32', edges: Edges): Uint32Array {
   const thresholds = new Uint32Array(edges.length);
   if (type === 'f32') {
-    for (let i = 0; i < edges.length; i++) thresholds[i] = sortableBits(minF32From(edges[i]!));
+    const reached = new Float32Array(edges.length);
+    for (let i = 0; i < edges.length; i++) reached[i] = minF32From(edges[i]!);
+    const bits = new Int32Array(reached.buffer);
+    for (let i = 0; i < edges.length; i++) thresholds[i] = sortableBits(bits[i]!);
     return thresholds;
   }
   const [min, max] = type === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
@@ -211,9 +218,10 @@ function thresholdsOf(type: 'u32' | 'i32' | 'f32', edges: readonly number[]): Ui
   return thresholds.subarray(0, count);
 }
 
-function sortableBits(value: number): number {
-  const bits = bitsOfF32(value === 0 ? 0 : value);
-  return bits >= signBit ? ~bits >>> 0 : (bits | signBit) >>> 0;
+/** Maps the bits of an f32 to a u32 with the same order. −0 equals 0. */
+function sortableBits(bits: number): number {
+  if (bits === -signBit) return signBit;
+  return bits < 0 ? ~bits >>> 0 : (bits | signBit) >>> 0;
 }
 
 /** The smallest f32 that is at least a given f64. */

@@ -162,7 +162,9 @@ function validWhere(validity: readonly (Column<'u32'> | undefined)[]): Truth {
  */
 function* planList(table: Asked, of: Expression, values: readonly LiteralValue[], negated: boolean): Stretches<Truth> {
   requireShort(values);
-  const some = values.filter((value) => value !== null);
+  const some = values.includes(null)
+    ? values.filter((value) => value !== null)
+    : (values as readonly Exclude<LiteralValue, null>[]);
   // If the list contains null, `not in` is never true: it is false for the listed values and unknown for all others.
   if (negated && some.length < values.length) return 'never';
   if (some.length > MAX_COMPARED) {

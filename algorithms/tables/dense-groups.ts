@@ -5,6 +5,7 @@ import { sub64, type U64 } from '../../primitives/functors/standard/wide.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { weightedHistogram } from '../../primitives/weighted-histogram.ts';
 import { ratio } from '../exact-ratio.ts';
+import { filled, inStretches, piecewise, type Stretches } from '../stretches.ts';
 import { I64, isWithin } from './bounds.ts';
 import type { DeviceTable } from './device-table.ts';
 import { tableError } from './errors.ts';
@@ -127,30 +128,48 @@ export async function denseGroups(
   const one = fixedPart('one', () => u32(1));
   const weights = [one, ...summands.flatMap(({ integers }) => weightsOf(integers))];
   const sums = await sumsByGroup(table, codes, weights);
+  return inStretches(groupColumns(keys, codes, entries, { summands, ofEntry }, sums));
+}
+
+function* groupColumns(
+  keys: readonly string[],
+  codes: GroupCodes,
+  entries: Entries,
+  { summands, ofEntry }: DensePlan,
+  sums: readonly Sums[],
+): Stretches<HostTable> {
   const rows = sums[0]!.lo;
-  const present = placesOf(rows);
+  const present = yield* placesOf(rows);
   let next = 1;
-  const found = summands.map((summand) => {
+  const found: Found[] = [];
+  for (const summand of summands) {
     const own = sums.slice(next, next + weightsOf(summand.integers).length);
     next += own.length;
-    return foundOf(summand, rows, own, present);
-  });
-  const keyColumns = decodeCodes(codes, present);
-  const columns = entries.map(([name, { kind }], i): [string, HostColumn] => {
+    found.push(yield* foundOf(summand, rows, own, present));
+  }
+  const keyColumns = yield* decodeCodes(codes, present);
+  const columns = keys.map((name, k): [string, HostColumn] => [name, keyColumns[k]!]);
+  for (const [i, [name, { kind }]] of entries.entries()) {
     const place = ofEntry[i];
-    if (place === undefined) return [name, { type: 'u32', values: present.map((code) => rows[code]!) }];
-    if (kind === 'count') return [name, { type: 'u32', values: found[place]!.counts }];
-    const finish = kind === 'sum' ? sumColumn : averageColumn;
-    return [name, finish(summands[place]!, found[place]!)];
-  });
-  return Object.fromEntries([...keys.map((name, k): [string, HostColumn] => [name, keyColumns[k]!]), ...columns]);
+    if (place === undefined) columns.push([name, { type: 'u32', values: yield* countsAt(present, rows) }]);
+    else if (kind === 'count') columns.push([name, { type: 'u32', values: found[place]!.counts }]);
+    else columns.push([name, yield* (kind === 'sum' ? sumColumn : averageColumn)(summands[place]!, found[place]!)]);
+  }
+  return Object.fromEntries(columns);
+}
+
+/** The counts of some groups, which are given by their codes. */
+function countsAt(present: Uint32Array, counts: Uint32Array): Stretches<Uint32Array> {
+  return filled(new Uint32Array(present.length), (i) => counts[present[i]!]!);
 }
 
 /** Codes of the groups that have at least one row. */
-function placesOf(rows: Uint32Array): Uint32Array {
+function* placesOf(rows: Uint32Array): Stretches<Uint32Array> {
   const places = new Uint32Array(rows.length);
   let found = 0;
-  for (let code = 0; code < rows.length; code++) if (rows[code]! > 0) places[found++] = code;
+  yield* piecewise(0, rows.length, (from, to) => {
+    for (let code = from; code < to; code++) if (rows[code]! > 0) places[found++] = code;
+  });
   return places.slice(0, found);
 }
 
@@ -231,17 +250,17 @@ interface Found {
   readonly sums: Float64Array | readonly bigint[];
 }
 
-function foundOf(
+function* foundOf(
   { integers, isExact }: Summand,
   rows: Uint32Array,
   sums: readonly Sums[],
   present: Uint32Array,
-): Found {
+): Stretches<Found> {
   const count = digitsOf(integers);
   const { min } = integers.bounds;
   const counted = sums.length > count ? sums[0]!.lo : rows;
   const digits = sums.slice(sums.length - count);
-  const counts = present.map((code) => counted[code]!);
+  const counts = yield* countsAt(present, counted);
   if (!isExact) {
     const values = Array.from(present, (code, i) => {
       const above = digits.reduceRight((sum, digit) => (sum << BigInt(DIGIT_BITS)) + BigInt(numberOf(digit, code)), 0n);
@@ -249,13 +268,13 @@ function foundOf(
     });
     return { counts, sums: values };
   }
-  const values = new Float64Array(present.length);
-  for (let i = 0; i < values.length; i++) {
+  const lowest = Number(min);
+  const values = yield* filled(new Float64Array(present.length), (i) => {
     let above = 0;
     for (let digit = count - 1; digit >= 0; digit--)
       above = above * 2 ** DIGIT_BITS + numberOf(digits[digit]!, present[i]!);
-    values[i] = above + Number(min) * counts[i]!;
-  }
+    return above + lowest * counts[i]!;
+  });
   return { counts, sums: values };
 }
 
@@ -264,23 +283,29 @@ function numberOf({ lo, hi }: Sums, code: number): number {
   return hi[code]! * 2 ** 32 + lo[code]!;
 }
 
-function sumColumn({ operand, integers: { scale }, exponent }: Summand, { counts, sums }: Found): HostColumn {
+function* sumColumn(
+  { operand, integers: { scale }, exponent }: Summand,
+  { counts, sums }: Found,
+): Stretches<HostColumn> {
   const validity = validityOf(counts);
   if (operand.family === 'f32') {
-    return { type: 'f64', values: numbersOf(sums).map((sum) => sum * 2 ** exponent), ...validity };
+    const values = yield* filled(new Float64Array(sums.length), (i) => Number(sums[i]!) * 2 ** exponent);
+    return { type: 'f64', values, ...validity };
   }
-  const values = sums instanceof Float64Array ? wordsOfNumbers(sums) : fitting(sums);
+  const values = sums instanceof Float64Array ? yield* wordsOfNumbers(sums) : fitting(sums);
   return scale > 0 ? { type: 'decimal', values, scale, ...validity } : { type: 'i64', values, ...validity };
 }
 
 /** Converts integers in f64 to 64-bit integers. Avoids a bigint per integer, which would be slow. */
-function wordsOfNumbers(sums: Float64Array): BigInt64Array {
+function* wordsOfNumbers(sums: Float64Array): Stretches<BigInt64Array> {
   const values = new BigInt64Array(sums.length);
   const words = new Int32Array(values.buffer);
-  for (let i = 0; i < sums.length; i++) {
-    words[2 * i] = sums[i]!;
-    words[2 * i + 1] = Math.floor(sums[i]! / 2 ** 32);
-  }
+  yield* piecewise(0, sums.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      words[2 * i] = sums[i]!;
+      words[2 * i + 1] = Math.floor(sums[i]! / 2 ** 32);
+    }
+  });
   return values;
 }
 
@@ -290,10 +315,10 @@ function fitting(sums: readonly bigint[]): BigInt64Array {
   throw tableError('overflow', 'A sum does not fit in 64 bits.', { expected: 'at most 2^63 − 1', got: large });
 }
 
-function averageColumn({ integers: { scale }, exponent }: Summand, { counts, sums }: Found): HostColumn {
+function* averageColumn({ integers: { scale }, exponent }: Summand, { counts, sums }: Found): Stretches<HostColumn> {
   const [by, tens] = [2 ** exponent, 10 ** scale];
-  const values = Float64Array.from(counts, (count, i) => {
-    const sum = sums[i]!;
+  const values = yield* filled(new Float64Array(counts.length), (i) => {
+    const [count, sum] = [counts[i]!, sums[i]!];
     if (count === 0) return 0;
     if (typeof sum === 'number' && count * tens <= MAX_EXACT) return (sum * by) / (count * tens);
     // Rounding the sum or the divisor to f64 would round the average twice.
@@ -301,8 +326,4 @@ function averageColumn({ integers: { scale }, exponent }: Summand, { counts, sum
     return ratio(average[0]!, average[1]! * 10n ** BigInt(scale));
   });
   return { type: 'f64', values, ...validityOf(counts) };
-}
-
-function numbersOf(sums: Found['sums']): Float64Array {
-  return sums instanceof Float64Array ? sums : Float64Array.from(sums, Number);
 }

@@ -1,7 +1,6 @@
-import type { Stretches } from '../stretches.ts';
+import { filled, type Stretches } from '../stretches.ts';
 import { tableError } from './errors.ts';
 import type { HostColumn } from './host-table.ts';
-import { PIECE } from './radix-keys.ts';
 import { compareStrings, orderOfStrings, placesIn, stringsAt } from './string-order.ts';
 
 /** A column of strings on the host. */
@@ -34,14 +33,8 @@ export function* sortedDictionary(
 }
 
 /** Translates codes: code c becomes `places[c]`, and codes beyond the places become 0. */
-export function* translated(codes: Uint32Array, places: Uint32Array): Stretches<Uint32Array> {
-  const moved = new Uint32Array(codes.length);
-  for (let from = 0, to = 0; from < codes.length; from = to) {
-    to = Math.min(codes.length, from + PIECE);
-    for (let row = from; row < to; row++) moved[row] = places[codes[row]!] ?? 0;
-    yield;
-  }
-  return moved;
+export function translated(codes: Uint32Array, places: Uint32Array): Stretches<Uint32Array> {
+  return filled(new Uint32Array(codes.length), (row) => places[codes[row]!] ?? 0);
 }
 
 function noString(name: string, row: number, code: number): Error {

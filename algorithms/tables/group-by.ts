@@ -4,6 +4,7 @@ import type { Bool } from '../../primitives/functors/value.ts';
 import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { reduceByKey } from '../../primitives/reduce-by-key.ts';
 import { sequence } from '../../primitives/sequence.ts';
+import { inStretches } from '../stretches.ts';
 import { aggregatesOfGroups, aTable, someNames, whereOptions } from './argument-kinds.ts';
 import { denseGroups, densePlan } from './dense-groups.ts';
 import type { DeviceTable } from './device-table.ts';
@@ -141,11 +142,9 @@ async function readGroups(
   const found = words[0]![0]!.length;
   const hasRest = grouped.rest !== undefined && found > 0 && read.keys[found - 1] === grouped.rest;
   const count = hasRest ? found - 1 : found;
-  const keyColumns = grouped.decode(read.keys, count);
-  const columns = [
-    ...keys.map((name, k): [string, HostColumn] => [name, keyColumns[k]!]),
-    ...entries.map(([name], k): [string, HostColumn] => [name, totals.finish(k, words, count)]),
-  ];
+  const keyColumns = await inStretches(grouped.decode(read.keys, count));
+  const columns = keys.map((name, k): [string, HostColumn] => [name, keyColumns[k]!]);
+  for (const [k, [name]] of entries.entries()) columns.push([name, await inStretches(totals.finish(k, words, count))]);
   return Object.fromEntries(columns);
 }
 

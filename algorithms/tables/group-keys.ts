@@ -4,6 +4,7 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { sequence } from '../../primitives/sequence.ts';
 import { sort, sortByKey } from '../../primitives/sort.ts';
+import { filled, piecewise, type Stretches } from '../stretches.ts';
 import type { DeviceTable, TableColumn } from './device-table.ts';
 import type { HostColumn } from './host-table.ts';
 import { type IntegerValue, integersOf, wideOf } from './integers.ts';
@@ -28,7 +29,10 @@ export interface GroupedRows {
    * Makes the key columns of the result. The parameter `keys` has the key of each group, in the form of the field
    * `keys`.
    */
-  decode(keys: { readonly [name: string]: Uint32Array } | Uint32Array, groups: number): readonly HostColumn[];
+  decode(
+    keys: { readonly [name: string]: Uint32Array } | Uint32Array,
+    groups: number,
+  ): Stretches<readonly HostColumn[]>;
 }
 
 /**
@@ -94,7 +98,7 @@ export interface Payload {
 export function sortByCodes(table: DeviceTable, codes: GroupCodes, payload: Payload | undefined): GroupedRows {
   const { context, rows } = table;
   const { code, bits } = codes;
-  const decode = (keys: unknown, groups: number): readonly HostColumn[] =>
+  const decode = (keys: unknown, groups: number): Stretches<readonly HostColumn[]> =>
     decodeCodes(codes, (keys as Uint32Array).subarray(0, groups));
   const range = { from: 0, to: bits };
   const rest = Number(codes.groups);
@@ -130,15 +134,18 @@ function unpacked({ context }: DeviceTable, sorted: Column<'u32'>, bits: number)
 }
 
 /** Decodes the key columns of groups from their codes. */
-export function decodeCodes({ digits }: GroupCodes, codes: Uint32Array): readonly HostColumn[] {
-  return digits.map((digit, k) => decodeDigit(digit, strideAt(digits, k), codes, codes.length));
+export function* decodeCodes({ digits }: GroupCodes, codes: Uint32Array): Stretches<readonly HostColumn[]> {
+  const columns: HostColumn[] = [];
+  for (const [k, digit] of digits.entries()) columns.push(yield* decodeDigit(digit, strideAt(digits, k), codes));
+  return columns;
 }
 
 function strideAt(digits: readonly Digit[], k: number): bigint {
   return digits.slice(k + 1).reduce((all, { range }) => all * range, 1n);
 }
 
-function decodeDigit({ column, range }: Digit, stride: bigint, codes: Uint32Array, groups: number): HostColumn {
+function* decodeDigit({ column, range }: Digit, stride: bigint, codes: Uint32Array): Stretches<HostColumn> {
+  const groups = codes.length;
   const [by, every] = [Number(stride), Number(range)];
   const none = column.validity === undefined ? -1 : every - 1;
   const valid = column.validity === undefined ? undefined : new Uint8Array(groups);
@@ -147,14 +154,16 @@ function decodeDigit({ column, range }: Digit, stride: bigint, codes: Uint32Arra
   const min = column.bounds.min;
   // Digits are below 2^32, so the sum of a digit and the low word of the minimum carries at most once.
   const [baseLow, baseHigh] = [Number(min & 0xffffffffn), Number(BigInt.asIntN(32, min >> 32n))];
-  for (let i = 0; i < groups; i++) {
-    const digit = Math.floor(codes[i]! / by) % every;
-    if (valid !== undefined) valid[i] = Number(digit !== none);
-    const sum = (digit === none ? 0 : digit) + baseLow;
-    low[i] = sum;
-    high[i] = baseHigh + Math.floor(sum / 2 ** 32);
-  }
-  return hostColumn(column, wordsFor(column, low, high), valid);
+  yield* piecewise(0, groups, (from, to) => {
+    for (let i = from; i < to; i++) {
+      const digit = Math.floor(codes[i]! / by) % every;
+      if (valid !== undefined) valid[i] = Number(digit !== none);
+      const sum = (digit === none ? 0 : digit) + baseLow;
+      low[i] = sum;
+      high[i] = baseHigh + Math.floor(sum / 2 ** 32);
+    }
+  });
+  return yield* hostColumn(column, wordsFor(column, low, high), valid);
 }
 
 /**
@@ -220,13 +229,17 @@ export function sortByKeys(table: DeviceTable, columns: readonly TableColumn[], 
     keys,
     rows: order,
     rest: undefined,
-    decode: (read) =>
-      columns.map((column, k) => {
+    *decode(read) {
+      const decoded: HostColumn[] = [];
+      for (const [k, column] of columns.entries()) {
         const words = read as { readonly [name: string]: Uint32Array };
         const flip = column.key === 'u64' || column.key === 'u32' ? 0 : 0x80000000;
-        const high = Int32Array.from(words[`hi${k}`]!, (hi) => hi ^ flip);
-        const valid = words[`null${k}`]?.map((isNull) => 1 - isNull);
-        return hostColumn(column, wordsFor(column, words[`lo${k}`]!, high), valid && Uint8Array.from(valid));
-      }),
+        const [hi, nulls] = [words[`hi${k}`]!, words[`null${k}`]];
+        const high = yield* filled(new Int32Array(hi.length), (i) => hi[i]! ^ flip);
+        const valid = nulls && (yield* filled(new Uint8Array(nulls.length), (i) => 1 - nulls[i]!));
+        decoded.push(yield* hostColumn(column, wordsFor(column, words[`lo${k}`]!, high), valid));
+      }
+      return decoded;
+    },
   };
 }

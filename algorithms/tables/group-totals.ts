@@ -1,4 +1,5 @@
 import { ratio } from '../exact-ratio.ts';
+import { filled, piecewise, type Stretches } from '../stretches.ts';
 import { I64, isWithin } from './bounds.ts';
 import type { TableColumn } from './device-table.ts';
 import { tableError } from './errors.ts';
@@ -25,7 +26,7 @@ type Arrays = readonly (Uint32Array | Int32Array | Float32Array)[];
 export interface GroupTotals {
   readonly totals: readonly Total[];
   /** Makes the column of an aggregate from the words of all totals. */
-  finish(aggregate: number, words: readonly Arrays[], groups: number): HostColumn;
+  finish(aggregate: number, words: readonly Arrays[], groups: number): Stretches<HostColumn>;
 }
 
 /** Plans the totals that the aggregates need, each once. The plan has at least one total. */
@@ -51,15 +52,15 @@ export function totalsOfGroups(
   if (totals.length === 0) numberOf(countTotal(countsWhere(undefined, undefined)));
   return {
     totals,
-    finish(aggregate, words, groups) {
+    *finish(aggregate, words, groups) {
       const { kind, operand, count, total } = plans[aggregate]!;
       const counts = count === undefined ? undefined : (words[count]![0] as Uint32Array).subarray(0, groups);
       if (kind === 'count') return { type: 'u32', values: counts!.slice() };
       const some = words[total!]!.map((each) => each.subarray(0, groups));
-      const valid = counts && Uint8Array.from(counts, (each) => Number(each > 0));
-      if (kind === 'sum') return sumColumn(operand!, some, valid);
-      if (kind === 'avg') return averageColumn(operand!, some, counts!, valid!);
-      return extremumColumn(operand!, some, valid);
+      const valid = counts && (yield* filled(new Uint8Array(groups), (i) => Number(counts[i]! > 0)));
+      if (kind === 'sum') return yield* sumColumn(operand!, some, valid);
+      if (kind === 'avg') return yield* averageColumn(operand!, some, counts!, valid!);
+      return yield* extremumColumn(operand!, some, valid);
     },
   };
 }
@@ -95,17 +96,14 @@ function totalOf(
   });
 }
 
-function sumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | undefined): HostColumn {
+function* sumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | undefined): Stretches<HostColumn> {
   if (operand.family === 'f32') {
-    return {
-      type: 'f64',
-      values: Float64Array.from(words[0]!, (_, i) => floatSum(wordsAt(words, i))),
-      ...validityOf(valid),
-    };
+    const values = yield* filled(new Float64Array(words[0]!.length), (i) => floatSum(wordsAt(words, i)));
+    return { type: 'f64', values, ...validityOf(valid) };
   }
-  const [low, high] = wideWords(words);
+  const [low, high] = yield* wideWords(words);
   const pair = { key: 'i64', dictionary: [], scale: 'scale' in operand ? operand.scale : 0 } as const;
-  return hostColumn({ ...pair, kind: pair.scale > 0 ? 'decimal' : 'i64' }, [low, high], valid);
+  return yield* hostColumn({ ...pair, kind: pair.scale > 0 ? 'decimal' : 'i64' }, [low, high], valid);
 }
 
 /** The words of one group. */
@@ -114,26 +112,36 @@ function wordsAt(words: Arrays, group: number): number[] {
 }
 
 /** Converts sums of up to three words to two words each. Throws if a sum does not fit. */
-function wideWords([low, high, top]: Arrays): readonly [Uint32Array, Int32Array] {
-  const lo = new Uint32Array(low!.length).map((_, i) => low![i]!);
-  if (high === undefined) return [lo, Int32Array.from(low!, (sum) => sum >> 31)];
-  const hi = Int32Array.from(high);
-  const wide = top?.findIndex((word, i) => (word | 0) !== hi[i]! >> 31) ?? -1;
+function* wideWords([low, high, top]: Arrays): Stretches<readonly [Uint32Array, Int32Array]> {
+  const { length } = low!;
+  const lo = yield* filled(new Uint32Array(length), (i) => low![i]!);
+  if (high === undefined) return [lo, yield* filled(new Int32Array(length), (i) => low![i]! >> 31)];
+  const hi = yield* filled(new Int32Array(length), (i) => high[i]!);
+  let wide = -1;
+  yield* piecewise(0, top === undefined ? 0 : length, (from, to) => {
+    for (let i = from; i < to && wide < 0; i++) if ((top![i]! | 0) !== hi[i]! >> 31) wide = i;
+  });
   if (wide < 0) return [lo, hi];
   throw tableError('overflow', 'A sum does not fit in 64 bits.', {
     expected: 'at most 2^63 − 1',
-    got: sumOfWords([low![wide]!, high[wide]!, top![wide]!]),
+    got: sumOfWords([low![wide]!, high![wide]!, top![wide]!]),
   });
 }
 
-function averageColumn(operand: ValueOperand, words: Arrays, counts: Uint32Array, valid: Uint8Array): HostColumn {
+function* averageColumn(
+  operand: ValueOperand,
+  words: Arrays,
+  counts: Uint32Array,
+  valid: Uint8Array,
+): Stretches<HostColumn> {
   if (operand.family === 'f32') {
-    const values = Float64Array.from(words[0]!, (_, i) => floatSum(wordsAt(words, i)) / counts[i]!);
+    const values = yield* filled(new Float64Array(counts.length), (i) => floatSum(wordsAt(words, i)) / counts[i]!);
     return { type: 'f64', values, ...validityOf(valid) };
   }
   const [low, high, top] = words;
   const scale = 'scale' in operand ? operand.scale : 0;
-  const values = Float64Array.from(low!, (lo, i) => {
+  const values = yield* filled(new Float64Array(counts.length), (i) => {
+    const lo = low![i]!;
     const hi = high === undefined ? lo >> 31 : high[i]! | 0;
     const divisor = counts[i]! * 10 ** scale;
     const isExact = top === undefined && Math.abs(hi) < 2 ** 20 && divisor <= Number.MAX_SAFE_INTEGER;
@@ -143,12 +151,14 @@ function averageColumn(operand: ValueOperand, words: Arrays, counts: Uint32Array
   return { type: 'f64', values, ...validityOf(valid) };
 }
 
-function extremumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | undefined): HostColumn {
+function* extremumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | undefined): Stretches<HostColumn> {
   const column = columnLike(operand);
-  const low = new Uint32Array(words[0]!.length).map((_, i) => words[0]![i]!);
-  const high =
-    words[1] === undefined ? Int32Array.from(low, (lo) => (column.isSigned ? lo >> 31 : 0)) : Int32Array.from(words[1]);
-  return hostColumn(column, wordsFor(column, low, high), valid);
+  const [first, second] = words;
+  const low = yield* filled(new Uint32Array(first!.length), (i) => first![i]!);
+  const highAt =
+    second === undefined ? (i: number) => (column.isSigned ? low[i]! >> 31 : 0) : (i: number) => second[i]!;
+  const high = yield* filled(new Int32Array(low.length), highAt);
+  return yield* hostColumn(column, wordsFor(column, low, high), valid);
 }
 
 /** Describes a column that can hold the values of an operand. */

@@ -50,7 +50,7 @@ export function* memberPart(
   yield* keys.sort(0, count);
   const words = isNarrow ? [keys.low] : [keys.high, keys.low];
   const list = words.map((each) => table.context.column(each.subarray(0, count)) as Column<'u32'>);
-  table.lists.push(...list);
+  for (const column of list) table.lists.push(column);
   return columnOfMembers(table, integers, isNarrow, list);
 }
 

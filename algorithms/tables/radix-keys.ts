@@ -1,7 +1,4 @@
-import type { Stretches } from '../stretches.ts';
-
-/** Number of keys, strings or rows between two pauses. */
-export const PIECE: number = 2 ** 16;
+import { piecewise, type Stretches } from '../stretches.ts';
 
 /** Keys of 64 bits in two words, and the numbers of what they belong to. */
 interface Rows {
@@ -41,11 +38,7 @@ export class RadixKeys implements Rows {
   *sort(from: number, to: number): Stretches<void> {
     const { counts, order } = this;
     counts.fill(0);
-    for (let start = from, end = from; start < to; start = end) {
-      end = Math.min(to, start + PIECE);
-      if (start > from) yield;
-      this.count(start, end);
-    }
+    yield* piecewise(from, to, (start, end) => this.count(start, end));
     let rows: Rows = this;
     let others: Rows = this.others;
     for (let byte = 0; byte < 8; byte++) {
@@ -58,11 +51,8 @@ export class RadixKeys implements Rows {
         places[digit] = place;
         place += count;
       }
-      for (let start = from, end = from; start < to; start = end) {
-        end = Math.min(to, start + PIECE);
-        if (start > from) yield;
-        moveRows(rows, others, words, shift, places, start, end);
-      }
+      const [source, target] = [rows, others];
+      yield* piecewise(from, to, (start, end) => moveRows(source, target, words, shift, places, start, end));
       [rows, others] = [others, rows];
     }
     if (rows.order === order) return;

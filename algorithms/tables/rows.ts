@@ -5,11 +5,11 @@ import { array, bool, fn, u32 } from '../../primitives/functors/functor.ts';
 import { gather } from '../../primitives/gather.ts';
 import { type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import { map } from '../../primitives/map.ts';
-import { inStretches } from '../stretches.ts';
+import { filled, inStretches, piecewise, type Stretches } from '../stretches.ts';
 import { aTable, someNames } from './argument-kinds.ts';
 import type { DeviceTable, TableColumn } from './device-table.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
-import { f32OfKey, f64OfKey } from './sortable.ts';
+import { f32OfKey, f64OfWords } from './sortable.ts';
 import { columnOf } from './table.ts';
 import { settle } from './unsorted-strings.ts';
 
@@ -47,13 +47,14 @@ export async function readRows(
     valid: validity === undefined ? {} : { bits: map(bitAt, { id: ids, words: validity }) },
   }));
   const read = await table.context.read(Object.fromEntries(views.map((each, i) => [i, each])));
-  const entries = columns.map((column, i): [string, HostColumn] => {
+  const entries: [string, HostColumn][] = [];
+  for (const [i, column] of columns.entries()) {
     const { words, valid } = read[i] as {
       words: { [word: string]: Uint32Array | Int32Array };
       valid: { bits?: Uint8Array };
     };
-    return [column.name, hostColumn(column, Object.values(words), valid.bits)];
-  });
+    entries.push([column.name, await inStretches(hostColumn(column, Object.values(words), valid.bits))]);
+  }
   return Object.fromEntries(entries);
 }
 
@@ -62,11 +63,11 @@ const bitAt = fn('bitAt', { id: u32, words: array(u32) }, bool, ({ id, words }) 
 );
 
 /** Makes a host column from the integers that represent its values, and from flags of the valid rows. */
-export function hostColumn(
+export function* hostColumn(
   { kind, dictionary, scale }: Pick<TableColumn, 'kind' | 'dictionary' | 'scale'>,
   [low, high]: readonly (Uint32Array | Int32Array)[],
   valid: Uint8Array | undefined,
-): HostColumn {
+): Stretches<HostColumn> {
   const bits = validityOf(valid);
   const some = low as Uint32Array;
   switch (kind) {
@@ -76,26 +77,22 @@ export function hostColumn(
     case 'date':
       return { type: kind, values: low as Int32Array, ...bits };
     case 'bool':
-      return { type: kind, values: Uint8Array.from(some), ...bits };
+      return { type: kind, values: new Uint8Array(some), ...bits };
     case 'f32':
-      return { type: kind, values: Float32Array.from(low!, f32OfKey), ...bits };
+      return { type: kind, values: yield* filled(new Float32Array(some.length), (i) => f32OfKey(low![i]!)), ...bits };
     case 'f64':
-      return { type: kind, values: Float64Array.from(some, (lo, i) => f64OfKey(signed(lo, high![i]!))), ...bits };
+      return { type: kind, values: new Float64Array(yield* interleaved(some, high!, f64OfWords)), ...bits };
     case 'u64':
-      return { type: kind, values: new BigUint64Array(interleaved(some, high!)), ...bits };
+      return { type: kind, values: new BigUint64Array(yield* interleaved(some, high!)), ...bits };
     case 'i64':
-      return { type: kind, values: new BigInt64Array(interleaved(some, high!)), ...bits };
+      return { type: kind, values: new BigInt64Array(yield* interleaved(some, high!)), ...bits };
     case 'decimal': {
-      const values = high === undefined ? (low as Int32Array) : new BigInt64Array(interleaved(some, high));
+      const values = high === undefined ? (low as Int32Array) : new BigInt64Array(yield* interleaved(some, high));
       return { type: kind, values, scale, ...bits };
     }
     case 'string':
       return { type: kind, codes: some, dictionary, ...bits };
   }
-}
-
-function signed(low: number, high: number): bigint {
-  return BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low >>> 0));
 }
 
 /**
@@ -109,12 +106,22 @@ export function validityOf(flags: Uint8Array | Uint32Array | undefined): Pick<Ho
   return { validity };
 }
 
-/** Interleaves two words per integer, low word first, which is the memory layout of 64-bit integers. */
-function interleaved(low: Uint32Array, high: Uint32Array | Int32Array): ArrayBuffer {
-  const words = new Uint32Array(2 * low.length);
-  for (let i = 0; i < low.length; i++) {
-    words[2 * i] = low[i]!;
-    words[2 * i + 1] = high[i]!;
-  }
+/**
+ * Interleaves two words per integer, low word first, which is the memory layout of 64-bit numbers. `change` may change
+ * them in place.
+ */
+function* interleaved(
+  low: Uint32Array,
+  high: Uint32Array | Int32Array,
+  change?: (words: Int32Array, i: number) => void,
+): Stretches<ArrayBuffer> {
+  const words = new Int32Array(2 * low.length);
+  yield* piecewise(0, low.length, (from, to) => {
+    for (let i = from; i < to; i++) {
+      words[2 * i] = low[i]!;
+      words[2 * i + 1] = high[i]!;
+      change?.(words, i);
+    }
+  });
   return words.buffer;
 }

@@ -63,6 +63,13 @@ export function keysOfF64(values: Float64Array): Pairs<Int32Array> {
   return { lo, hi };
 }
 
+/** Replaces the two words of a key at index i by those of its f64. */
+export function f64OfWords(words: Int32Array, i: number): void {
+  const high = words[2 * i + 1]!;
+  if (high === NAN_KEY) [words[2 * i], words[2 * i + 1]] = [0, 0x7ff80000];
+  else if (high < 0) [words[2 * i], words[2 * i + 1]] = [~words[2 * i]!, high ^ 0x7fffffff];
+}
+
 export function keyOfF64(value: number): bigint {
   if (Number.isNaN(value)) return NAN_KEY_64;
   scratch.setFloat64(0, value === 0 ? 0 : value);

@@ -1,8 +1,10 @@
-import type { Stretches } from '../stretches.ts';
-import { PIECE, RadixKeys } from './radix-keys.ts';
+import { piecewise, type Stretches } from '../stretches.ts';
+import { RadixKeys } from './radix-keys.ts';
 
 /** Ranges of at most this many strings are sorted by insertion. */
 const FEW = 12;
+/** Number of strings between two pauses. */
+const PAUSE = 2 ** 13;
 
 /** Numbers of strings, in the order of the strings, and whether all strings are different. */
 export interface StringOrder {
@@ -32,7 +34,7 @@ export function* orderOfStrings(texts: readonly string[]): Stretches<StringOrder
     const to = ranges.pop()!;
     const from = ranges.pop()!;
     done += to - from;
-    if (done >= PIECE) {
+    if (done >= PAUSE) {
       yield;
       done = 0;
     }
@@ -55,31 +57,26 @@ export function* orderOfStrings(texts: readonly string[]): Stretches<StringOrder
 /** The strings of some numbers. */
 export function* stringsAt(texts: readonly string[], order: Uint32Array): Stretches<string[]> {
   const found = new Array<string>(order.length);
-  for (let from = 0, to = 0; from < order.length; from = to) {
-    to = Math.min(order.length, from + PIECE);
+  yield* piecewise(0, order.length, (from, to) => {
     for (let place = from; place < to; place++) found[place] = texts[order[place]!]!;
-    yield;
-  }
+  });
   return found;
 }
 
 /** The place of every number in an order. */
 export function* placesIn(order: Uint32Array): Stretches<Uint32Array> {
   const places = new Uint32Array(order.length);
-  for (let from = 0, to = 0; from < order.length; from = to) {
-    to = Math.min(order.length, from + PIECE);
+  yield* piecewise(0, order.length, (from, to) => {
     for (let place = from; place < to; place++) places[order[place]!] = place;
-    yield;
-  }
+  });
   return places;
 }
 
 /** Whether every string is greater than the string before it. */
 function* isAscending(texts: readonly string[]): Stretches<boolean> {
-  for (let from = 1, to = 1; from < texts.length; from = to) {
-    to = Math.min(texts.length, from + PIECE);
-    for (let i = from; i < to; i++) if (compareStrings(texts[i - 1]!, texts[i]!) >= 0) return false;
-    yield;
+  for (let i = 1; i < texts.length; i++) {
+    if (compareStrings(texts[i - 1]!, texts[i]!) >= 0) return false;
+    if (i % PAUSE === 0) yield;
   }
   return true;
 }
@@ -88,16 +85,14 @@ function* isAscending(texts: readonly string[]): Stretches<boolean> {
 function* sharedLength(texts: readonly string[]): Stretches<number> {
   const first = texts[0] ?? '';
   let shared = first.length;
-  for (let from = 1, to = 1; from < texts.length; from = to) {
-    to = Math.min(texts.length, from + PIECE);
+  yield* piecewise(1, texts.length, (from, to) => {
     for (let i = from; i < to && shared > 0; i++) {
       const text = texts[i]!;
       let same = 0;
       while (same < shared && same < text.length && text.charCodeAt(same) === first.charCodeAt(same)) same++;
       shared = same;
     }
-    yield;
-  }
+  });
   return shared;
 }
 
@@ -106,26 +101,12 @@ function* sharedLength(texts: readonly string[]): Stretches<number> {
  * of a key count the remaining characters, because a string that ends is less than one that goes on with zeros.
  */
 function* pack(keys: RadixKeys, texts: readonly string[], from: number, to: number, depth: number): Stretches<number> {
-  for (let start = from, end = from; start < to; start = end) {
-    end = Math.min(to, start + PIECE);
-    if (start > from) yield;
-    if (!packNarrow(keys, texts, start, end, depth)) return yield* packAllWide(keys, texts, from, to, depth);
-  }
-  return 7;
-}
-
-function* packAllWide(
-  keys: RadixKeys,
-  texts: readonly string[],
-  from: number,
-  to: number,
-  depth: number,
-): Stretches<number> {
-  for (let start = from, end = from; start < to; start = end) {
-    end = Math.min(to, start + PIECE);
-    if (start > from) yield;
-    packWide(keys, texts, start, end, depth);
-  }
+  let isNarrow = true;
+  yield* piecewise(from, to, (start, end) => {
+    isNarrow &&= packNarrow(keys, texts, start, end, depth);
+  });
+  if (isNarrow) return 7;
+  yield* piecewise(from, to, (start, end) => packWide(keys, texts, start, end, depth));
   return 3;
 }
 

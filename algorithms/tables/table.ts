@@ -24,7 +24,8 @@ import { sortedLater, storedOf } from './unsorted-strings.ts';
  * - The table belongs to the current scope, like all columns. {@link disposeTable} frees it.
  * - A dictionary of more than 4,096 strings is sorted later, some 0.5 µs for each string. The first awaited question
  *   does so in stretches of at most 20 ms or so, between which the event loop turns. Where something that the order
- *   determines is needed before, such as for the condition of `selectRows`, it is sorted at once.
+ *   determines is needed before, such as for the condition of `selectRows`, it is sorted at once. Do not change or remove
+ *   its strings until then.
  *
  * @throws {@link TableError} `tables/length` if columns differ in length, `tables/validity` if a validity is too short,
  * `tables/dictionary` if a code has no string or a string has two codes. Where the dictionary is sorted later, two equal

@@ -26,7 +26,7 @@ const sortings = new WeakMap<object, Sorting>();
  * then.
  */
 export function sortedLater(unsorted: Unsorted, given: StringColumn): TableColumn {
-  const work = sorting(unsorted, { ...given, codes: given.codes.slice(), dictionary: given.dictionary.slice() });
+  const work = sorting(unsorted, { ...given, codes: given.codes.slice() }, given.dictionary.length);
   let result: (() => Sorted) | undefined;
   const settle = function* (): Stretches<void> {
     while (result === undefined) {
@@ -57,9 +57,11 @@ export function sortedLater(unsorted: Unsorted, given: StringColumn): TableColum
 }
 
 /** Returns a function that returns the sorted dictionary, or throws. */
-function* sorting({ name, words }: Unsorted, given: StringColumn): Stretches<() => Sorted> {
+function* sorting({ name, words }: Unsorted, given: StringColumn, length: number): Stretches<() => Sorted> {
   try {
-    const { codes, dictionary } = yield* sortedDictionary(name, given);
+    // Readers add strings to a dictionary while they read on.
+    const strings = given.dictionary.length === length ? given.dictionary : given.dictionary.slice(0, length);
+    const { codes, dictionary } = yield* sortedDictionary(name, { ...given, dictionary: strings });
     writeWords(words[0].context!, words[0], 0, codes);
     const sorted = { bounds: boundsOfWords(codes), dictionary };
     return () => sorted;

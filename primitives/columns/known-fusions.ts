@@ -65,7 +65,7 @@ export interface FusedReads {
   readonly uniforms: readonly { readonly type: ScalarType; readonly value: UniformValue }[];
 }
 
-/** 16 MB. */
+/** 8 MB. */
 const MAX_WORDS = 2 ** 21;
 /** Estimated memory of one read or uniform of a script, in 32-bit words. */
 const ENTRY_WORDS = 16;

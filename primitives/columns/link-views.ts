@@ -156,7 +156,7 @@ function pushInput(input: Node['inputs'][number]): void {
 }
 
 /**
- * Maximum memory of the cache of linked modules, in 32-bit words: 16 MB. A loop that calls the same pipelines again and
+ * Maximum memory of the cache of linked modules, in 32-bit words: 8 MB. A loop that calls the same pipelines again and
  * again needs far less.
  */
 const MAX_WORDS = 2 ** 21;

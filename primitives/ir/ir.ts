@@ -141,7 +141,7 @@ export function moduleKey({ functions, arrays, uniforms }: Module): string {
   return `${text};${namesText(arrays)};${namesText(uniforms)}`;
 }
 
-/** Maximum weight of the cached texts, in characters: about 10 MB. */
+/** Maximum weight of the cached texts, in characters: about 5 MB. */
 const MAX_CHARACTERS = 2 ** 21;
 /** Additional weight of each cached text, in characters, for its entry in the cache. */
 const TEXT_CHARACTERS = 256;
@@ -178,7 +178,7 @@ function numbered<T extends object>(textOf: (each: T) => string): (each: T) => n
 }
 
 /**
- * Maximum weight of the cached modules, in statements: about 30 MB, including other data that is cached for each
+ * Maximum weight of the cached modules, in statements: about 15 MB, including other data that is cached for each
  * module.
  */
 const MAX_STATEMENTS = 2 ** 15;

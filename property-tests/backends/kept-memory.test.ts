@@ -1,19 +1,26 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
+import { openWorkersBackend } from '../../backends/workers/backend.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
+import { nodeThreads } from '../../backends/workers/node-threads.ts';
+import type { HostMessage } from '../../backends/workers/threads/queue.ts';
+import type { Threads } from '../../backends/workers/threads/threads.ts';
 import { Context } from '../../primitives/context.ts';
 import type { Backend } from '../../primitives/contract/backend.ts';
 import { fn, map, sequence, u32 } from '../../primitives/index.ts';
-import { someOf } from '../cases.ts';
+import { costlyCaseCount, someOf, THOROUGH } from '../cases.ts';
+import { fc, test } from '../law-test.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
 /** Number of functors that are used once. This is more than the module caches hold (1024). */
-const USED = 1400;
+const USED = THOROUGH ? 20_000 : 1400;
 const MAX_HELD = 1250;
+/** Bytes of the heap that the caches may take. */
+const MAX_GROWTH = 2 ** 26;
 
 /**
  * Collects garbage, at most three times, until at most `expected` of the objects are reachable. Returns the number of
@@ -67,9 +74,48 @@ describe('functors used once', () => {
     ['workers', () => createWorkersBackend({ workers: 1 })],
   ];
 
-  test.each(someOf(backends, 1))('stay in memory only in small numbers: %s', async (_, open) => {
-    await using context = new Context(await open());
-    expect(await held(await useFunctors(context, USED, 5), MAX_HELD)).toBeLessThanOrEqual(MAX_HELD);
+  test.each(someOf(backends, 1))(
+    'stay in memory only in small numbers: %s',
+    async (_, open) => {
+      await using context = new Context(await open());
+      collect();
+      const { heapUsed } = process.memoryUsage();
+      expect(await held(await useFunctors(context, USED, 5), MAX_HELD)).toBeLessThanOrEqual(MAX_HELD);
+      collect();
+      expect(process.memoryUsage().heapUsed - heapUsed).toBeLessThan(MAX_GROWTH);
+    },
+    120_000,
+  );
+
+  test.prop([fc.array(fc.nat(99), { minLength: 100, maxLength: 200 }), fc.integer({ min: 2, max: 20 })], {
+    numRuns: costlyCaseCount(10),
+  })('leave at most the stated number of kernels, and a half more, in each thread', async (used, keptKernels) => {
+    const installed = new Set<number>();
+    const watched: Threads = {
+      ...nodeThreads,
+      start(setup) {
+        const thread = nodeThreads.start(setup);
+        const post = (message: HostMessage): void => {
+          if (message.kind === 'install') message.exports.forEach((_, k) => void installed.add(message.first + k));
+          else for (const each of message.functions) installed.delete(each);
+          thread.post(message);
+        };
+        return { ...thread, post };
+      },
+    };
+    await using context = new Context(
+      await openWorkersBackend(watched, { workers: 1, keptKernels, inlineNanoseconds: 0 }),
+    );
+    let most = 0;
+    for (const k of used) {
+      const functor = fn({ x: u32 }, u32, ({ x }) => x.add(k).mul(13));
+      const column = context.materialize(map(functor, { x: sequence(20) }));
+      expect((await context.read(column))[0]).toBe(k * 13);
+      context.dispose(column);
+      most = Math.max(most, installed.size);
+    }
+    expect(most).toBeGreaterThan(keptKernels / 2);
+    expect(most).toBeLessThanOrEqual(1.5 * keptKernels + 2);
   });
 
   test.each([

@@ -1,4 +1,4 @@
-import { test } from 'vitest';
+import { expect, test } from 'vitest';
 import * as q from '../../primitives/index.ts';
 import { testLaws } from '../backends.ts';
 import { histogramLaws } from '../laws/histogram.ts';
@@ -70,4 +70,24 @@ test('refuses functors without bin and histogram, and rows whose fields do not m
   expectRefusal(context, 'rows/field', () => q.rankHistogram(rows, other, sizes));
   expectRefusal(context, 'rows/type', () => q.rankHistogram({ ...rows, y: floating }, other, sizes));
   expectRefusal(context, 'rows/rank', () => q.rankHistogram({ ...rows, rank: x }, other, sizes));
+});
+
+test('reads each edge a few times, however many there are', () => {
+  const context = openReference();
+  const x = context.column(Float32Array.of(0.5, 3));
+  for (const length of [1000, 4000]) {
+    let reads = 0;
+    const edges = new Proxy(
+      Array.from({ length }, (_, i) => i / 2),
+      {
+        get(target, key) {
+          if (typeof key === 'string' && /^\d+$/.test(key)) reads++;
+          return Reflect.get(target, key);
+        },
+      },
+    );
+    context.dispose(q.histogramEdges(x, edges));
+    expect(reads).toBeGreaterThanOrEqual(length);
+    expect(reads).toBeLessThanOrEqual(10 * length);
+  }
 });

@@ -45,3 +45,11 @@ test('a step that swaps its tables is refused, and the remedy swaps them', async
     expect(await context.read(result)).toEqual(maxRounds % 2 === 0 ? { a, b } : { a: b, b: a });
   }
 });
+
+test('x === 2 ? a : b is b for every row, and TypeScript refuses it', async () => {
+  // @ts-expect-error A value of a functor is never equal to a number.
+  const chosen = fn({ x: u32 }, u32, ({ x }) => (x === 2 ? u32(7) : u32(9)));
+  const context = openReference();
+  const read = await context.read(q.map(chosen, { x: context.column(Uint32Array.of(1, 2, 3)) }));
+  expect(read).toEqual(Uint32Array.of(9, 9, 9));
+});
