@@ -122,11 +122,12 @@ function exactly(made: Evaluated): Extract<Evaluated, { readonly type: 'exact' }
   return { type: 'exact', units: BigInt(made.value * 10), scale: 1 };
 }
 
-/** Compares two values. NaN is the greatest number. A literal beside an f32 is rounded to f32. */
+/** Compares two values. NaN is the greatest number. A literal beside an f32 is rounded to f32, unless it is beyond. */
 function order(a: Evaluated, b: Evaluated): number {
   const both = [a.type, b.type];
   const isShort = both.includes('f32') && both.every((type) => type === 'f32' || type === 'literal');
-  const [x, y] = [numberOf(a), numberOf(b)].map((value) => (isShort ? Math.fround(value) : value)) as [number, number];
+  const rounded = (value: number): number => (Number.isFinite(Math.fround(value)) ? Math.fround(value) : value);
+  const [x, y] = [numberOf(a), numberOf(b)].map((value) => (isShort ? rounded(value) : value)) as [number, number];
   if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y));
   return x < y ? -1 : Number(x > y);
 }

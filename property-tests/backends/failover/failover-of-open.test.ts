@@ -60,7 +60,7 @@ onEveryBackend(
           expect(prepared).toEqual(expected);
           expect(context.backend.counters).toMatchObject({ liveBuffers: 0, liveBytes: 0 });
         });
-        await fc.assert(property, { numRuns: costlyCaseCount(60) });
+        await fc.assert(property, { numRuns: costlyCaseCount(30) });
       },
       slow,
     );
@@ -92,7 +92,7 @@ onEveryBackend(
           });
           expect(await lastValueFrom(pull(items).pipe(stage, toArray()))).toEqual(expected);
         });
-        await fc.assert(property, { numRuns: costlyCaseCount(60) });
+        await fc.assert(property, { numRuns: costlyCaseCount(30) });
         step.dispose();
       },
       slow,

@@ -10,7 +10,7 @@ import type { Backend } from '../../../primitives/contract/backend.ts';
 import { DeviceLostError } from '../../../primitives/errors.ts';
 import * as q from '../../../primitives/index.ts';
 import type { Module } from '../../../primitives/ir/ir.ts';
-import { onEveryBackend, testBackends } from '../../backends.ts';
+import { backendsThatLaunchOnce, onEveryBackend, plainBackends } from '../../backends.ts';
 import { someOf, THOROUGH } from '../../cases.ts';
 
 const { fn, u32 } = q;
@@ -205,7 +205,7 @@ onEveryBackend((opened) => {
       await expect(async () => context.read(view)).rejects.toThrow('freed');
     });
   });
-});
+}, backendsThatLaunchOnce());
 
 onEveryBackend(
   (opened) => {
@@ -238,7 +238,7 @@ onEveryBackend(
       context.dispose(last, column);
     }, 120_000);
   },
-  someOf(testBackends, 1),
+  someOf(plainBackends, 1),
 );
 
 function affineTimes(x: number, times: number): number {

@@ -71,7 +71,7 @@ describe('a reduction through views', () => {
       expect(await cost(chain)).toEqual(await cost(({ a }) => q.reduce(a, q.plus(u32))));
       context.dispose(given);
     });
-  });
+  }, backendsThatLaunchOnce());
 });
 
 test('a reduction of a transform of a gather moves three words per row, and seven when its steps are stored', async () => {
