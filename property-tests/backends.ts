@@ -67,8 +67,8 @@ export function dealtBackends(): readonly TestBackend[] {
 }
 
 /**
- * The backends of tests that count launches: by default the reference and one other. The mortal backend is never among
- * them, because a takeover launches commands again.
+ * The backends of tests that count launches or compilations: by default the reference and one other. The mortal backend
+ * is never among them, because a takeover compiles and launches commands again.
  */
 export function backendsThatLaunchOnce(): readonly TestBackend[] {
   const [reference, ...others] = plainBackends;

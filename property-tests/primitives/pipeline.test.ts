@@ -4,7 +4,7 @@ import type { Context } from '../../primitives/context.ts';
 import * as q from '../../primitives/index.ts';
 import { rowsOf } from '../arbitraries/columns.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';
-import { onEveryBackend, testLaws } from '../backends.ts';
+import { backendsThatLaunchOnce, onEveryBackend, testLaws } from '../backends.ts';
 import { assertSame } from '../laws/compare.ts';
 import { law } from '../laws/law.ts';
 
@@ -163,5 +163,5 @@ describe('the host', () => {
       expect(await runOnce(2500)).toEqual(plainGroupStarts(key.subarray(0, 2500), value.subarray(0, 2500)));
       expect(counted(context)).toMatchObject({ compilations, liveBuffers, liveBytes });
     });
-  });
+  }, backendsThatLaunchOnce());
 });

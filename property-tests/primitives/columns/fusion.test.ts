@@ -6,7 +6,7 @@ import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Backend, Extent, Program } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
-import { onEveryBackend, testLaws } from '../../backends.ts';
+import { backendsThatLaunchOnce, onEveryBackend, testLaws } from '../../backends.ts';
 import { fusionLaws } from '../../laws/fusion.ts';
 import { listening } from '../../support/listening-gpu.ts';
 import { openPooledGpu } from '../../support/pooled-gpu.ts';
