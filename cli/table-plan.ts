@@ -164,7 +164,7 @@ function outputOf(
     case 'quantile':
       return ranked({ kind, fraction: aggregate.fraction }, same);
     case 'quantileCont':
-      if (typed.field.type === 'timestamp') throw notInterpolated(typed.field);
+      if (isTime(typed.field)) throw notInterpolated(typed.field);
       requireInterpolable(operand);
       return ranked({ kind, fraction: aggregate.fraction }, asF64);
     default:
@@ -181,8 +181,13 @@ function fieldOf(operand: ValueOperand, of: Expression, fields: Question['fields
   return scale > 0 ? { name, type: 'decimal', scale, nullable: true } : { name, type: 'i64', nullable: true };
 }
 
-export function isNumber({ type }: TableField): boolean {
-  return type !== 'string' && type !== 'bool' && type !== 'date' && type !== 'timestamp' && type !== 'time';
+export function isNumber(field: TableField): boolean {
+  return field.type !== 'string' && field.type !== 'bool' && field.type !== 'date' && !isTime(field);
+}
+
+/** Whether a column has points in time or times of day, which are stored as integers. */
+function isTime({ type }: TableField): boolean {
+  return type === 'timestamp' || type === 'time';
 }
 
 function sumOutput(
@@ -217,8 +222,7 @@ function notInterpolated({ name }: TableField): UsageError {
 }
 
 function noSum(kind: string, values: TableField, operand: ValueOperand): UsageError {
-  const isTime = values.type === 'timestamp' || values.type === 'time';
-  const got = isTime ? `"${values.name}", a column of times` : describeOperand(operand);
+  const got = isTime(values) ? `"${values.name}", a column of times` : describeOperand(operand);
   return new UsageError('tables/type', `--aggregate: There is no ${kind} of ${got}.`, {
     remedy: 'Use a column of integers, decimals or floats.',
   });

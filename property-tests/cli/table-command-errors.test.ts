@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { exitCodeOf } from '../../cli/failure.ts';
 import { Interrupted } from '../../cli/interrupt.ts';
-import { writeTable } from '../../formats/index.ts';
+import { type TableField, writeTable } from '../../formats/index.ts';
 import { Context } from '../../primitives/context.ts';
 import { QuadrilleError } from '../../primitives/errors.ts';
 import { caseCount } from '../cases.ts';
@@ -143,6 +143,22 @@ describe('queries that the column types do not allow are refused', () => {
     const error = await refusal(rides, ...words);
     expect([error.code, error.message]).toEqual([code, expect.stringContaining(sentence)]);
     expect(exitCodeOf(error)).toBe(2);
+  });
+
+  test.each(['s', 'ms', 'us', 'ns'] as const)('arithmetic with times and times of day in %s', async (unit) => {
+    const fields: TableField[] = [
+      { name: 'at', type: 'timestamp', unit, utc: false, nullable: false },
+      { name: 'clock', type: 'time', unit, nullable: false },
+    ];
+    const column = { type: 'i64', values: BigInt64Array.of(1n, 3n) } as const;
+    const path = newPath('.arrow');
+    await writeTable(path, fields, [{ rows: 2, columns: { at: column, clock: column } }]);
+    for (const { name } of fields) {
+      for (const asked of ['sum(x)', 'avg(x)', 'variance(x)', 'quantile_cont(x, 0.5)']) {
+        const { code, message } = await refusal(path, '--aggregate', asked.replace('x', name));
+        expect([code, message]).toEqual(['tables/type', expect.stringContaining(`"${name}", a column of times`)]);
+      }
+    }
   });
 
   test('standard input, and an output over the input file', async () => {
