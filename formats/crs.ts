@@ -50,8 +50,9 @@ function codeOfName(name: string): string | undefined {
   return zone >= first && zone <= last ? `EPSG:${base + zone}` : undefined;
 }
 
-/** A definition of longitudes and latitudes on WGS 84 for PROJ. */
-const LONGLAT = /^\+proj=(longlat|latlong)\s(.*\s)?\+(datum|ellps)=WGS84(\s|$)/i;
+/** A definition of longitudes and latitudes on WGS 84 for PROJ, from Greenwich to the east. */
+const LONGLAT =
+  /^\+proj=(longlat|latlong)\s(?!.*\+(pm=(?!0(\s|$)|greenwich)|axis=(?!enu)))(.*\s)?\+(datum|ellps)=WGS84(\s|$)/i;
 const UTM = /^(wgs(?=(?:19)?84)|nad(?=(?:19)?83)|etrs(?=(?:19)?89))(?:19)?8[349]utmzone([1-9]|[1-5]\d|60)(n|s)$/;
 
 /** Names without a code, as EPSG's registry and Esri's software write them, and the codes that they mean. */

@@ -92,6 +92,7 @@ describe('systems that JSON states', () => {
     'https://spatialreference.org/ref/epsg/4326/',
     'https://epsg.io/4326',
     '+proj=longlat +datum=WGS84 +no_defs',
+    '+proj=longlat +ellps=WGS84 +pm=greenwich +axis=enu',
     '+init=epsg:4326',
   ])('are longitudes and latitudes: %j', (name) => {
     const forms = [
@@ -118,6 +119,8 @@ describe('systems that JSON states', () => {
         'NAD83 / UTM zone 60N',
         'WGS 72',
         'wgs 84 / UTM zone 33N (ftUS)',
+        '+proj=longlat +pm=paris +datum=WGS84',
+        '+proj=longlat +datum=WGS84 +axis=neu',
       ].map(normalizeCrs),
     ).toEqual([
       'EPSG:26915',
@@ -126,6 +129,8 @@ describe('systems that JSON states', () => {
       'NAD83 / UTM zone 60N',
       'WGS 72',
       'wgs 84 / UTM zone 33N (ftUS)',
+      '+proj=longlat +pm=paris +datum=WGS84',
+      '+proj=longlat +datum=WGS84 +axis=neu',
     ]);
     expect(
       [null, 7, '', {}, { properties: null }, { type: 'link', properties: { href: 'crs.wkt' } }].map((crs) =>
