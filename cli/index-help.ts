@@ -85,8 +85,9 @@ Output: one row for every query and each of its polygons, in the order of the qu
   --count     query,count or set,polygon,count: a row for each query or polygon, also where the count is 0.
   The column id or the feature's id names a query; --id names another column or property. Without one, a query is named
   by its number in the file, from 0; skipped records are numbered too.
-  Columns are separated by commas, semicolons or tabs. The names in the first line may be x, lon or longitude; y, lat or
-  latitude; left, minx, xmin or west, and so on. Queries have the coordinate system of the tree.
+  Columns are separated by commas, semicolons, tabs or bars. The names in the first line may be x, lon or longitude; y, lat
+  or latitude; left, minx, xmin or west, and so on. Every row has as many fields as the first. Queries have the coordinate
+  system of the tree.
 
 Examples:
   quadrille index query counties.maq --points sightings.csv --count polygon -o sightings-by-county.csv

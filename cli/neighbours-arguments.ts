@@ -11,14 +11,7 @@ import {
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { suggest } from './suggest.ts';
-import {
-  CSV_SPECS,
-  type CsvReading,
-  parseCsvReading,
-  type RowsFormat,
-  rowsFormat,
-  rowsOutSpecs,
-} from './table-files.ts';
+import { parseTableInOut, type TableInOut, tableSpecs } from './table-files.ts';
 import { checkNoStdin, checkPlotName, parseCount, parseNumber } from './values.ts';
 
 /** Which neighbours of a query to find: the k nearest points, or all points within a distance. */
@@ -36,7 +29,7 @@ export interface PointsRequest {
 }
 
 /** The parsed command line of `quadrille neighbours`. The files that it names have not been opened. */
-export interface NeighboursOptions extends BackendOptions, MemoryOptions, VoiceOptions {
+export interface NeighboursOptions extends BackendOptions, MemoryOptions, VoiceOptions, TableInOut {
   readonly points: PointsRequest;
   /** The table of queries; undefined if the points themselves are the queries. */
   readonly queries: PointsRequest | undefined;
@@ -45,12 +38,6 @@ export interface NeighboursOptions extends BackendOptions, MemoryOptions, VoiceO
   /** Whether a point counts as its own neighbour. Only relevant if the points themselves are the queries. */
   readonly withSelf: boolean;
   readonly onBadRecord: 'stop' | 'skip';
-  /** Path of the table of neighbours, or `-` for stdout; undefined if the table is not written. */
-  readonly out: string | undefined;
-  readonly format: RowsFormat;
-  /** Whether CSV disarms texts that a spreadsheet would take for formulas. */
-  readonly quoteFormulas: boolean;
-  readonly csv: CsvReading;
   /** Path of the histogram of distances, or `-` for stdout; undefined if the histogram is not drawn. */
   readonly plot: string | undefined;
   /** Whether statistics of the run are written to stdout as JSON. */
@@ -85,8 +72,7 @@ export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
     help: 'on a row without finite coordinates, such as null or NaN: stop (default), or count it and skip it',
     choices: ['stop', 'skip'],
   },
-  ...rowsOutSpecs('the neighbours'),
-  ...CSV_SPECS,
+  ...tableSpecs('the neighbours'),
   { name: 'plot', value: 'FILE.svg', help: 'a histogram of the distances as SVG (see below)' },
   { name: 'json', help: 'the figures as one JSON object on stdout' },
   ...BACKEND_SPECS,
@@ -114,10 +100,7 @@ export function parseNeighboursArguments(args: readonly string[]): NeighboursOpt
     metric,
     withSelf: values.has('with-self'),
     onBadRecord: (text(values, 'on-bad-record') as 'stop' | 'skip' | undefined) ?? 'stop',
-    out,
-    format: rowsFormat(out ?? '-', text(values, 'format')),
-    quoteFormulas: values.has('csv-quote-formulas'),
-    csv: parseCsvReading(values),
+    ...parseTableInOut(values, out),
     plot,
     json,
     ...parseBackend(values),

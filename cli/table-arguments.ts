@@ -9,21 +9,14 @@ import {
 } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import {
-  CSV_SPECS,
-  type CsvReading,
-  parseCsvReading,
-  type RowsFormat,
-  rowsFormat,
-  rowsOutSpecs,
-} from './table-files.ts';
+import { parseTableInOut, type TableInOut, tableSpecs } from './table-files.ts';
 import { checkEnding, checkNoStdin, checkPlotName, parseCount } from './values.ts';
 
 /**
  * The parsed command line of `quadrille table`. The file that it names has not been opened. Conditions and column names
  * are still unparsed texts, because parsing requires the names of the file's columns.
  */
-export interface TableOptions extends BackendOptions, MemoryOptions, VoiceOptions {
+export interface TableOptions extends BackendOptions, MemoryOptions, VoiceOptions, TableInOut {
   readonly file: string;
   readonly where: string | undefined;
   readonly groupBy: string | undefined;
@@ -31,15 +24,7 @@ export interface TableOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly columns: string | undefined;
   readonly orderBy: string | undefined;
   readonly top: number | undefined;
-  /**
-   * Path of the answer, or `-` for stdout; undefined if the answer is not written. `plot` and `trace` are paths of the
-   * same kind.
-   */
-  readonly out: string | undefined;
-  readonly format: RowsFormat;
-  /** Whether CSV disarms texts that a spreadsheet would take for formulas. */
-  readonly quoteFormulas: boolean;
-  readonly csv: CsvReading;
+  /** Path of the chart, or `-` for stdout; undefined if none is drawn. `trace` is a path of the same kind. */
   readonly plot: string | undefined;
   readonly trace: string | undefined;
   /** Whether statistics of the run are written to stdout as JSON. */
@@ -65,8 +50,7 @@ export const TABLE_SPECS: readonly OptionSpec[] = [
     help: "sort by a column, such as 'avg(fare) desc' (default: the keys); without groups, it needs --top",
   },
   { name: 'top', value: 'K', help: 'only the first K rows or groups, in the order of --order-by' },
-  ...rowsOutSpecs('the answer'),
-  ...CSV_SPECS,
+  ...tableSpecs('the answer'),
   {
     name: 'plot',
     value: 'FILE.svg',
@@ -98,10 +82,7 @@ export function parseTableArguments(args: readonly string[]): TableOptions {
     columns: text(values, 'columns'),
     orderBy: text(values, 'order-by'),
     top: parsed(values, 'top', parseCount),
-    out,
-    format: rowsFormat(out ?? '-', text(values, 'format')),
-    quoteFormulas: values.has('csv-quote-formulas'),
-    csv: parseCsvReading(values),
+    ...parseTableInOut(values, out),
     plot,
     trace,
     json,

@@ -8,8 +8,18 @@ export type RowsFormat = 'csv' | 'json' | 'arrow';
 
 const ROWS_FORMATS: readonly RowsFormat[] = ['csv', 'json', 'arrow'];
 
-/** Descriptions of the options `--out` and `--format` for a table. `what` describes the table. */
-export function rowsOutSpecs(what: string): readonly OptionSpec[] {
+/** How a command reads tables, and writes one. */
+export interface TableInOut {
+  /** Path of the answer, or `-` for stdout; undefined if the answer is not written. */
+  readonly out: string | undefined;
+  readonly format: RowsFormat;
+  /** Whether CSV disarms texts that a spreadsheet would take for formulas. */
+  readonly quoteFormulas: boolean;
+  readonly csv: CsvReading;
+}
+
+/** Descriptions of the options of {@link TableInOut}. `what` describes the table that is written. */
+export function tableSpecs(what: string): readonly OptionSpec[] {
   return [
     {
       name: 'out',
@@ -24,7 +34,26 @@ export function rowsOutSpecs(what: string): readonly OptionSpec[] {
       choices: ROWS_FORMATS,
     },
     QUOTE_FORMULAS_SPEC,
+    ...CSV_SPECS,
   ];
+}
+
+/**
+ * Parses the options of {@link tableSpecs}. The extension of `out` determines the format. If it indicates none, `--format`
+ * determines it; the default is CSV.
+ *
+ * @throws UsageError `usage/format` if the extension belongs to a format that is not supported.
+ */
+export function parseTableInOut(values: OptionValues, out: string | undefined): TableInOut {
+  const path = out ?? '-';
+  const format = formatOfName(path, ROWS_FORMATS) ?? (text(values, 'format') as RowsFormat | undefined);
+  if (format === undefined) checkEnding(path, '--out', 'csv', 'Name a file that ends in .csv, .json or .arrow.');
+  return {
+    out,
+    format: format ?? 'csv',
+    quoteFormulas: values.has('csv-quote-formulas'),
+    csv: parseCsvReading(values),
+  };
 }
 
 /** How CSV files are read: what their content does not say. */
@@ -49,18 +78,6 @@ export function parseCsvReading(values: OptionValues): CsvReading {
     header: values.has('no-header') ? false : undefined,
     decimal: text(values, 'decimal') as CsvReading['decimal'],
   };
-}
-
-/**
- * The format of an output table. The extension of the path determines the format. If the extension indicates no format,
- * `--format` determines it; the default is CSV.
- *
- * @throws UsageError `usage/format` if the extension belongs to a format that is not supported.
- */
-export function rowsFormat(path: string, given: string | undefined): RowsFormat {
-  const format = formatOfName(path, ROWS_FORMATS) ?? (given as RowsFormat | undefined);
-  if (format === undefined) checkEnding(path, '--out', 'csv', 'Name a file that ends in .csv, .json or .arrow.');
-  return format ?? 'csv';
 }
 
 /** Opens a table in Parquet, Arrow IPC or CSV. The format is detected from the content. */

@@ -16,7 +16,7 @@ export interface ByteWindow {
   end: number;
   /** Position of `bytes[0]` in the stream. */
   base: number;
-  readonly blocks: AsyncIterator<Uint8Array>;
+  blocks: AsyncIterator<Uint8Array>;
   ended: boolean;
   /** Memory limit of the reader in bytes. */
   readonly memoryBytes: number;
@@ -87,6 +87,21 @@ export async function skipTo(window: ByteWindow, offset: number): Promise<boolea
   }
   window.at = offset - window.base;
   return true;
+}
+
+/** Moves to a position of the stream, forward or backward. Opens the stream again if the position is not in memory. */
+export async function moveTo(
+  window: ByteWindow,
+  input: LayerInput,
+  offset: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (offset < window.base || offset > window.base + window.end) {
+    await closeWindow(window);
+    const blocks = input.blocks(signal, offset)[Symbol.asyncIterator]();
+    Object.assign(window, { blocks, base: offset, end: 0, ended: false });
+  }
+  window.at = offset - window.base;
 }
 
 function append(window: ByteWindow, block: Uint8Array): void {

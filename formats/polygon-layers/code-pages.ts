@@ -21,7 +21,15 @@ export async function decoderOfLanguage(byte: number): Promise<DecodeText | unde
   return page === undefined ? undefined : decoderOf(`cp${page}`);
 }
 
-/** Language bytes of dBASE files by their code pages, as FoxPro and dBASE IV define them. */
+/**
+ * Whether the language byte of a dBASE file names a code page, known or not. 0 names none, and 87 the page of the system
+ * that wrote the file.
+ */
+export function namesPage(byte: number): boolean {
+  return byte !== 0 && byte !== 87;
+}
+
+/** Language bytes of dBASE files by their code pages, as FoxPro, dBASE IV and Esri's software define them. */
 const LANGUAGES: Readonly<Record<string, readonly number[]>> = {
   437: [1, 11, 13, 15, 17, 21, 24, 25, 27],
   737: [106, 134],
@@ -46,12 +54,29 @@ const LANGUAGES: Readonly<Record<string, readonly number[]>> = {
   1255: [125],
   1256: [126],
   1257: [204],
+  10000: [4],
+  10006: [152],
+  10007: [150],
+  10029: [151],
 };
+
+/** Code pages of the Macintosh, and their names in iconv-lite. */
+const MACINTOSH: ReadonlyMap<string, string> = new Map([
+  ['cp10000', 'macintosh'],
+  ['cp10006', 'macgreek'],
+  ['cp10007', 'maccyrillic'],
+  ['cp10010', 'macromania'],
+  ['cp10029', 'maccenteuro'],
+  ['cp10079', 'maciceland'],
+  ['cp10081', 'macturkish'],
+  ['cp10082', 'maccroatian'],
+]);
 
 /** Encodings of iconv-lite that are not code pages of texts. */
 const NO_PAGES: ReadonlySet<string> = new Set(['hex', 'base64', 'binary', 'internal', 'system']);
 
-async function decoderOf(name: string): Promise<DecodeText | undefined> {
+async function decoderOf(wanted: string): Promise<DecodeText | undefined> {
+  const name = MACINTOSH.get(wanted) ?? wanted;
   // The tables are loaded only for files that need them.
   const { default: iconv } = await import('iconv-lite');
   if (name === '' || NO_PAGES.has(name) || !iconv.encodingExists(name)) return undefined;

@@ -2,7 +2,7 @@ import { listNames } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { type ByteWindow, bytesThere, need, offsetOf, openWindow } from './byte-window.ts';
-import { decoderOfLanguage, decoderOfPage } from './code-pages.ts';
+import { decoderOfLanguage, decoderOfPage, namesPage } from './code-pages.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
 
 /**
@@ -15,7 +15,7 @@ export interface AttributeTable {
   /** Reads the next record. Must not be called after the last record. */
   next(): Promise<AttributeRecord>;
   readonly window: ByteWindow;
-  /** The code page that the `.cpg` file states, if it is unknown. */
+  /** The code page that the `.cpg` file or, without it, the language byte states, if it is unknown. */
   readonly unknownPage: string | undefined;
 }
 
@@ -116,7 +116,7 @@ type Decoder = (bytes: Buffer, start: number, length: number) => string | null;
 /**
  * Returns the decoder for the code page that the `.cpg` file states or, if it is missing or states an unknown page, that
  * the language byte of the table states. Without either, a value is decoded as UTF-8 or, if it is not valid UTF-8, as
- * Windows-1252. `unknownPage` is what the `.cpg` file states, if it is unknown.
+ * Windows-1252. `unknownPage` is what the `.cpg` file or, without it, the language byte states, if it is unknown.
  */
 async function decoderOf(
   input: LayerInput,
@@ -135,7 +135,8 @@ async function decoderOf(
     const trimmed = text.replace(/^[\0 ]+|[\0 ]+$/g, '');
     return trimmed === '' ? null : trimmed;
   };
-  return { decode, unknownPage: stated === undefined && label !== '' ? label : undefined };
+  const told = label === '' && namesPage(language) ? `LDID/${language}` : label;
+  return { decode, unknownPage: told === '' || (label === '' ? page : stated) !== undefined ? undefined : told };
 }
 
 function isUtf8(decoder: TextDecoder, bytes: Buffer): boolean {

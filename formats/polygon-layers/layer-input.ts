@@ -17,10 +17,10 @@ export interface LayerInput {
   /** Maximum bytes of memory that a reader may use. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
   /**
-   * Reads the file from its start, as blocks of any size. The memory of a block is reused when the next block is
-   * requested.
+   * Reads the file from its start or, if it is not gzipped, from the byte `from`, as blocks of any size. The memory of a
+   * block is reused when the next block is requested.
    */
-  blocks(signal?: AbortSignal): AsyncIterable<Uint8Array>;
+  blocks(signal?: AbortSignal, from?: number): AsyncIterable<Uint8Array>;
   /**
    * Opens the companion file, whose name differs from `file` only by the extension `ending`; undefined if there is no
    * such file.
@@ -30,12 +30,14 @@ export interface LayerInput {
 
 /** Size of a block. Processing a block takes about 10 ms, during which the thread cannot handle other events. */
 const BLOCK_BYTES = 2 ** 20;
+/** Size of a block if reading does not begin at the start of the file. It is smaller, as a single record may be wanted. */
+const LATER_BLOCK_BYTES = 2 ** 16;
 
 /** Opens a regular file. A gzipped file is decompressed while it is read. */
 export async function fileInput(file: string, memoryBytes?: number): Promise<LayerInput> {
   const { size, gzipped } = await lookAt(file, await sizeOf(file));
-  const blocks: LayerInput['blocks'] = (signal) =>
-    gzipped ? gunzipBlocks(blocksOf(file, signal), file) : blocksOf(file, signal);
+  const blocks: LayerInput['blocks'] = (signal, from) =>
+    gzipped ? gunzipBlocks(blocksOf(file, signal), file) : blocksOf(file, signal, from);
   return { file, size, gzipped, memoryBytes, blocks, beside: (ending) => fileBeside(file, ending, memoryBytes) };
 }
 
@@ -67,19 +69,22 @@ async function sizeOf(file: string): Promise<number> {
   throw new FormatError('format/not-a-file', sentence, { place: { file }, remedy });
 }
 
-async function* blocksOf(file: string, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+async function* blocksOf(file: string, signal?: AbortSignal, from = 0): AsyncGenerator<Uint8Array, void, undefined> {
   let handle: FileHandle | undefined;
   try {
     signal?.throwIfAborted();
     handle = await open(file, 'r');
-    let [block, other] = [new Uint8Array(BLOCK_BYTES), new Uint8Array(BLOCK_BYTES)];
-    let reading = readInto(handle, block);
+    const length = from === 0 ? BLOCK_BYTES : LATER_BLOCK_BYTES;
+    let [block, other] = [new Uint8Array(length), new Uint8Array(length)];
+    let reading = readInto(handle, block, from);
+    let next = from;
     for (;;) {
       const { bytesRead } = await reading;
       signal?.throwIfAborted();
       if (bytesRead === 0) return;
       // Start to read the next block, while the consumer processes this one.
-      reading = readInto(handle, other);
+      next += bytesRead;
+      reading = readInto(handle, other, next);
       yield block.subarray(0, bytesRead);
       [block, other] = [other, block];
     }
@@ -90,8 +95,8 @@ async function* blocksOf(file: string, signal?: AbortSignal): AsyncGenerator<Uin
   }
 }
 
-function readInto(handle: FileHandle, block: Uint8Array): Promise<{ bytesRead: number }> {
-  const reading = handle.read(block, 0, block.length);
+function readInto(handle: FileHandle, block: Uint8Array, from: number): Promise<{ bytesRead: number }> {
+  const reading = handle.read(block, 0, block.length, from);
   // `blocksOf` awaits `reading` and handles its error. If the consumer stops early, nothing awaits `reading`, and this
   // handler prevents an unhandled rejection.
   reading.catch(() => {});

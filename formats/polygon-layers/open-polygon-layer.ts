@@ -200,14 +200,16 @@ function readBatches(
   columns.mayJump = isGeographicCrs(crsOf(reading, geographic && seen.latitudes));
   columns.unwraps = options.antimeridian === 'unwrap';
   let latitudes = true;
-  let polygons = 0;
+  let [polygons, bytesRead] = [0, 0];
   const crs = (): string | undefined => crsOf(reading, geographic && latitudes);
   const take = (): PolygonBatch => {
     const { names, polygons: taken } = takePolygons(columns);
     latitudes &&= !geographic || findNoLatitude(extremesOf(taken.y)) === undefined;
     seen.latitudes &&= latitudes;
     polygons += names.length;
-    return { zones: { names, polygons: taken, crs: crs(), file: input.file }, bytesRead: offsetOf(window) };
+    // A Shapefile may be read forward and backward.
+    bytesRead = Math.max(bytesRead, offsetOf(window));
+    return { zones: { names, polygons: taken, crs: crs(), file: input.file }, bytesRead };
   };
   const iterate = async function* (): AsyncGenerator<PolygonBatch, void, undefined> {
     try {

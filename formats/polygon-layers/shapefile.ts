@@ -3,7 +3,7 @@ import type { FeaturePlace, FoundGeometries } from '../feature.ts';
 import { nameText } from '../record-name.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { readBinaryRing } from './binary-rings.ts';
-import { type ByteWindow, bytesThere, closeWindow, need, offsetOf, openWindow, skipTo } from './byte-window.ts';
+import { type ByteWindow, bytesThere, closeWindow, moveTo, need, offsetOf, openWindow, skipTo } from './byte-window.ts';
 import { type AttributeRecord, type AttributeTable, openAttributes } from './dbase.ts';
 import { beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
@@ -12,7 +12,9 @@ import { crsOfWkt } from './projection.ts';
 import { partsByDirection } from './ring-nesting.ts';
 import {
   HEAD_BYTES,
+  isRemoved,
   openIndex,
+  RECORD_HEAD_BYTES,
   type RecordIndex,
   type RecordPlace,
   SHAPEFILE_CODE,
@@ -34,8 +36,8 @@ const OTHERS: ReadonlySet<number> = new Set([1, 3, 8, 11, 13, 18, 21, 23, 28, 31
 /**
  * Opens a Shapefile (ESRI, Shapefile Technical Description, 1998). Names are read from the `.dbf` file, and the
  * coordinate system from the `.prj` file. Records that the `.dbf` marks as deleted are left out and noted. If there is an
- * `.shx` file, it states where records are: bytes between them are skipped and noted. Otherwise records must follow each
- * other.
+ * `.shx` file, it states where records are, in any order, as in GDAL: the first place is that of the record with the first
+ * attributes. Bytes between records are skipped and noted. Without it, records must follow each other.
  *
  * The npm package shapefile is used only in tests, for comparison. It is not used here because it silently skips
  * damaged records, and compares every hole with every polygon, which takes 13 s for 16,000 holes.
@@ -59,12 +61,14 @@ async function* readShapes(reading: Reading): AsyncGenerator<void, void, undefin
     reading.columns.tally.add('polygons/unknown-code-page', attributes.unknownPage);
   }
   const beside = await input.beside('.shx');
-  const index = beside && (await openIndex(beside, signal));
+  const end = await readHead(reading.window, input);
+  let index: RecordIndex | undefined;
   try {
-    yield* readRecords(reading, attributes, index);
+    index = beside && (await openIndex(beside, end, signal));
+    yield* readRecords(reading, attributes, index, end);
   } finally {
     if (attributes !== undefined) await closeWindow(attributes.window);
-    if (index !== undefined) await closeWindow(index.window);
+    await index?.close();
   }
 }
 
@@ -88,48 +92,89 @@ async function* readRecords(
   reading: Reading,
   attributes: AttributeTable | undefined,
   places: RecordIndex | undefined,
+  end: number,
 ): AsyncGenerator<void, void, undefined> {
   const { window, input, columns } = reading;
-  const end = await readHead(window, input);
-  let [index, number] = [0, 0];
-  for (; ; index++) {
+  const reached: Reached = { index: 0, number: 0, end };
+  for (; ; reached.index++) {
+    const { index } = reached;
     const place = await places?.next();
     if (places === undefined ? offsetOf(window) >= end : place === undefined) break;
-    const gap = place === undefined ? 0 : place.start - offsetOf(window);
-    if (gap !== 0) await skipGap(reading, places!, place!, { index, end });
-    const length = await requireRecord(window, input, end, index);
-    const numbered = window.bytes.readUInt32BE(window.at - RECORD_HEAD_BYTES);
-    if (gap !== 0) requireHead({ number: numbered, length }, { number, length: place!.length }, places!, index);
-    number = numbered;
+    const view = await contentsOf(reading, places, place, reached);
     if (index === attributes?.records) throw unequalCounts(attributes, `more than ${index} shapes`);
     const attribute = await attributes?.next();
-    const { buffer, byteOffset } = window.bytes;
-    const view = new DataView(buffer, byteOffset + window.at, length);
     if (attribute?.deleted) columns.tally.add('polygons/deleted-records', String(index));
     else readRecord(reading, index, () => readShape(reading, view, attribute, index));
-    window.at += length;
     if (isFull(columns)) yield;
   }
+  const { index } = reached;
   if (attributes !== undefined && attributes.records !== index) throw unequalCounts(attributes, `${index} shapes`);
-  const unused = end - offsetOf(window);
-  if (unused > 0) columns.tally.add('polygons/unused-bytes', `${unused} bytes at the end`);
+  const isInOrder = places?.isInOrder ?? true;
+  const unused = isInOrder ? end - offsetOf(window) : places!.unused;
+  if (unused > 0) columns.tally.add('polygons/unused-bytes', `${unused} bytes ${isInOrder ? 'at the end' : 'in all'}`);
   if (end < input.size) columns.tally.add('polygons/trailing-bytes', `${input.size - end} bytes`);
 }
 
-const RECORD_HEAD_BYTES = 8;
+/** How far a file has been read. */
+interface Reached {
+  /** Index of the record to be read. */
+  index: number;
+  /** Number in the header of the record before it. */
+  number: number;
+  /** Length of the file that its header states. */
+  readonly end: number;
+}
 
-/** Skips the bytes before a record that the index places further on. */
-async function skipGap(
-  { window, columns, input }: Reading,
+/** The contents of a removed record: a null shape. */
+const NO_SHAPE = new DataView(new ArrayBuffer(4));
+
+/**
+ * Reads the contents of the next record, and moves behind it. The contents are valid until more bytes are read.
+ *
+ * @param place - Where the index places the record; undefined without an index.
+ */
+async function contentsOf(
+  reading: Reading,
+  places: RecordIndex | undefined,
+  place: RecordPlace | undefined,
+  reached: Reached,
+): Promise<DataView> {
+  const { window, input, signal } = reading;
+  const { index, end } = reached;
+  if (place !== undefined && isRemoved(place)) return NO_SHAPE;
+  const isAside = place !== undefined && place.start !== offsetOf(window);
+  if (isAside) {
+    requirePlace(places!, place, places!.isInOrder ? offsetOf(window) : HEAD_BYTES, reached);
+    if (places!.isInOrder) await skipGap(reading, place.start, index);
+    else await moveTo(window, input, place.start, signal);
+  }
+  const length = await requireRecord(window, input, end, index);
+  const number = window.bytes.readUInt32BE(window.at - RECORD_HEAD_BYTES);
+  if (isAside) {
+    const before = places!.isInOrder ? reached.number : undefined;
+    requireHead({ number, length }, { number: before, length: place.length }, places!, index);
+  }
+  reached.number = number;
+  const view = new DataView(window.bytes.buffer, window.bytes.byteOffset + window.at, length);
+  window.at += length;
+  return view;
+}
+
+/** Throws if the index places a record before the byte `from`, or beyond the end of the file. */
+function requirePlace(
   { file }: RecordIndex,
   { start, length }: RecordPlace,
-  { index, end }: { readonly index: number; readonly end: number },
-): Promise<void> {
-  const from = offsetOf(window);
+  from: number,
+  { index, end }: Reached,
+): void {
   const last = end - RECORD_HEAD_BYTES - length;
-  if (start < from || start > last) {
-    throw unusableIndex(file, `a record of ${length} bytes at byte ${from} to ${last}`, `one at byte ${start}`, index);
-  }
+  if (start >= from && start <= last) return;
+  throw unusableIndex(file, `a record of ${length} bytes at byte ${from} to ${last}`, `one at byte ${start}`, index);
+}
+
+/** Skips the bytes before a record that the index places further on. */
+async function skipGap({ window, columns, input }: Reading, start: number, index: number): Promise<void> {
+  const from = offsetOf(window);
   if (!(await skipTo(window, start))) throw truncated(input.file, offsetOf(window), start, RECORD_HEAD_BYTES);
   columns.tally.add('polygons/unused-bytes', `${start - from} bytes before record ${index}`);
 }
@@ -140,12 +185,19 @@ interface RecordHead {
 }
 
 /**
- * Throws if the header of a record after a gap has not the length that the index states, or no higher number than the
- * record before. In this case, the index may point into a record. Numbers may be left out, as records are deleted.
+ * Throws if the header of a record that does not follow the one before has not the length that the index states, or no
+ * higher number than the record before, if records are in order. In this case, the index may point into a record.
+ * Numbers may be left out, as records are deleted.
  */
-function requireHead(found: RecordHead, stated: RecordHead, { file }: RecordIndex, index: number): void {
-  if (found.length === stated.length && found.number > stated.number) return;
-  const expected = `the header of a record of ${stated.length} bytes, after number ${stated.number}`;
+function requireHead(
+  found: RecordHead,
+  stated: { readonly length: number; readonly number: number | undefined },
+  { file }: RecordIndex,
+  index: number,
+): void {
+  if (found.length === stated.length && found.number > (stated.number ?? -1)) return;
+  const after = stated.number === undefined ? '' : `, after number ${stated.number}`;
+  const expected = `the header of a record of ${stated.length} bytes${after}`;
   throw unusableIndex(file, expected, `${found.length} bytes, number ${found.number}`, index);
 }
 

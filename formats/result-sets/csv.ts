@@ -1,6 +1,7 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { SEPARATOR_LINE, separatorLine } from '../csv-separator.ts';
+import { bytesOfFirstLine, isBlank } from '../tables/csv/scan.ts';
 import { type ByteCursor, char, isLineEnd, malformedText, placeIn, startOf, textBetween } from './byte-cursor.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
 import {
@@ -76,14 +77,9 @@ function startTable(bytes: Uint8Array, file: string): CsvReading {
   return { cursor, file, delimiter, fields: [], start: 0 };
 }
 
-function findDelimiter({ bytes, at, end }: ByteCursor): number {
-  const found = new Set<number>();
-  let quoted = false;
-  for (let next = at; next < end && (quoted || !isLineEnd(bytes[next]!)); next++) {
-    if (bytes[next] === char.quote) quoted = !quoted;
-    else if (!quoted) found.add(bytes[next]!);
-  }
-  return [char.tab, char.semicolon].find((delimiter) => found.has(delimiter)) ?? char.comma;
+function findDelimiter({ bytes, at }: ByteCursor): number {
+  const found = bytesOfFirstLine(bytes, at, [char.tab, char.semicolon, char.comma]);
+  return [char.tab, char.semicolon].find((delimiter) => found[delimiter]! > 0) ?? char.comma;
 }
 
 /** Reads the fields of the next record. Blank records are skipped. Returns false at the end of the text. */
@@ -93,7 +89,7 @@ function nextRecord(table: CsvReading): boolean {
     if (cursor.at >= cursor.end) return false;
     table.start = cursor.at;
     table.fields = readFields(table);
-  } while (table.fields.length === 1 && table.fields[0]!.from === table.fields[0]!.to);
+  } while (table.fields.length === 1 && isBlank(cursor.bytes, table.fields[0]!.from, table.fields[0]!.to));
   return true;
 }
 
@@ -190,6 +186,8 @@ function headerOf(table: CsvReading): string[] {
 interface Chosen {
   readonly geometry: number;
   readonly id: number | undefined;
+  /** Number of fields of the first record, which all records have. */
+  readonly width: number;
 }
 
 const GEOMETRY_NAMES = [
@@ -241,14 +239,20 @@ function chooseColumns(
     throw noColumn('There is no column with geometries.', expected, header, { remedy, file: table.file });
   }
   const other = header === undefined && table.fields.length > 1 ? idBeside(geometry) : undefined;
-  return { geometry, id: stated(idColumn, 'the ids') ?? named(ID_NAMES) ?? other };
+  const width = header?.length ?? table.fields.length;
+  return { geometry, id: stated(idColumn, 'the ids') ?? named(ID_NAMES) ?? other, width };
 }
 
-function readPolygon(table: CsvReading, columns: TileColumns, { geometry, id }: Chosen, index: number): void {
+function readPolygon(table: CsvReading, columns: TileColumns, { geometry, id, width }: Chosen, index: number): void {
   const { cursor, fields, file } = table;
   const field = fields[geometry];
-  if (field === undefined) {
-    throw malformed({ ...cursor, at: table.start }, file, `${geometry + 1} fields or more, not ${fields.length}`);
+  if (field !== undefined) refuseUnquoted(table, field);
+  if (field === undefined || fields.length !== width) {
+    throw malformed(
+      { ...cursor, at: table.start },
+      file,
+      `${width} fields, as in the first record, not ${fields.length}`,
+    );
   }
   const name = id === undefined ? undefined : fields[id];
   if (name === undefined) beginPolygonNamed(columns, index);
@@ -261,7 +265,6 @@ function readPolygon(table: CsvReading, columns: TileColumns, { geometry, id }: 
     return;
   }
   refuseBinary(inside, file);
-  refuseUnquoted(table, field);
   readGeometry(inside, columns, file);
   skipSpace(inside);
   if (inside.at < inside.end) throw malformed(inside, file, 'the end of the geometry');

@@ -2,7 +2,9 @@ import {
   columnFromArray,
   dateMillisecond,
   decimal,
+  fixedSizeBinary,
   int32,
+  int64,
   list,
   nullType,
   tableFromColumns,
@@ -64,6 +66,37 @@ describe('Arrow columns', () => {
     expect(await rowsOf(path, '--group-by', 'clocks')).toBe('clocks,count\n00:00:00,1\n09:30:00.25,1\n,1\n');
     await expect(rowsOf(path, '--aggregate', 'sum(clocks)')).rejects.toThrow('a column of times');
     await expect(rowsOf(path, '--where', "clocks > '2020-01-01'")).rejects.toMatchObject({ code: 'table/time' });
+  });
+
+  test.each([32, 64] as const)('of decimals of %d bits are read', async (bits) => {
+    // The writer scales decimals of 32 bits wrongly, so they are written as integers.
+    const integers =
+      bits === 32 ? columnFromArray([1234, -1, null], int32()) : columnFromArray([1234n, -1n, null], int64());
+    const table = tableFromColumns({ x: integers });
+    Object.assign(table.schema.fields[0]!, { type: decimal(9, 2, bits) });
+    const path = await fileOf(tableToIPC(table, { format: 'file' })!, '.arrow');
+    expect(await rowsOf(path)).toBe('x\n12.34\n-0.01\n\n');
+  });
+
+  test('of decimals with too many digits after the point are named', async () => {
+    const x = columnFromArray([1n, 2n, 3n], decimal(76, 40, 256));
+    const { stdout } = await tableAnswer(context, [await arrowOf({ clocks, x }), '--json']);
+    const why = 'holds decimals of 40 digits after the point, more than 38, which are not read';
+    expect(JSON.parse(stdout.toString()).skippedColumns).toEqual([{ name: 'x', type: 'decimal', why }]);
+  });
+
+  test('of UUIDs are read as text, other bytes are named', async () => {
+    const uuid = 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6';
+    const bytes = Uint8Array.from(Buffer.from(uuid.replaceAll('-', ''), 'hex'));
+    const column = columnFromArray([bytes, null], fixedSizeBinary(16));
+    const table = tableFromColumns({ id: column, other: column });
+    Object.assign(table.schema.fields[0]!, { metadata: new Map([['ARROW:extension:name', 'arrow.uuid']]) });
+    const path = await fileOf(tableToIPC(table, { format: 'file' })!, '.arrow');
+    expect(await rowsOf(path)).toBe(`id\n${uuid}\n\n`);
+    const { stdout } = await tableAnswer(context, [path, '--json']);
+    expect(JSON.parse(stdout.toString()).skippedColumns).toMatchObject([
+      { name: 'other', why: 'holds bytes, which are not read' },
+    ]);
   });
 
   test.each([128, 256])('of decimals of %d bits are read where they fit 64 bits', async (bits) => {

@@ -39,7 +39,7 @@ function measure(metric: Metric, from: Place, to: Place): Fraction {
     return both === 0n ? [0n, 1n] : [-product * absolute(product), both];
   }
   const gaps = a.map((x, d) => absolute(x - b[d]!));
-  if (metric === 'max') return [gaps.reduce((max, gap) => (gap > max ? gap : max), 0n), 1n];
+  if (metric === 'max') return [gaps.toSorted((a, b) => Number(b > a) - Number(b < a))[0] ?? 0n, 1n];
   return [gaps.reduce((sum, gap) => sum + gap ** BigInt(exponentOf(metric)), 0n), 1n];
 }
 

@@ -22,8 +22,8 @@ export function memoryInput(
   return {
     file,
     size: bytes.length,
-    async *blocks(signal) {
-      let at = 0;
+    async *blocks(signal, from = 0) {
+      let at = from;
       for (let block = 0; at < bytes.length; block++) {
         signal?.throwIfAborted();
         const size = sizes[block % sizes.length]!;

@@ -159,8 +159,14 @@ function compareWhole(power: number, a: Pair, b: Pair): number {
 
 function wholePowers(power: number, a: readonly bigint[], b: readonly bigint[]): bigint {
   const gaps = a.map((x, d) => absolute(x - b[d]!));
-  if (power === Number.POSITIVE_INFINITY) return gaps.reduce((max, gap) => (gap > max ? gap : max), 0n);
+  if (power === Number.POSITIVE_INFINITY) return largestWhole(gaps);
   return gaps.reduce((sum, gap) => sum + gap ** BigInt(power), 0n);
+}
+
+function largestWhole(numbers: readonly bigint[]): bigint {
+  let largest = 0n;
+  for (const number of numbers) if (number > largest) largest = number;
+  return largest;
 }
 
 /** The distance (Σ |δ|^p)^(1/p) of a pair, within one ulp. For p = ∞, the maximum |δ|. */

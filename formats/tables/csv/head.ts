@@ -6,16 +6,7 @@ import { checkNames } from '../table-errors.ts';
 import type { TableOptions } from '../table-file.ts';
 import { blocksOf, checkLength } from './blocks.ts';
 import { isNumber } from './infer.ts';
-import {
-  countOutsideQuotes,
-  ESCAPED,
-  type Fields,
-  firstLineEnd,
-  type Reading,
-  scanRows,
-  skipEmptyLines,
-  unescaped,
-} from './scan.ts';
+import { bytesOfFirstLine, ESCAPED, type Fields, type Reading, scanRows, skipEmptyLines, unescaped } from './scan.ts';
 
 /** What the first lines of a CSV say: the names of the columns, the delimiter, and where rows begin. */
 export interface Head {
@@ -27,10 +18,29 @@ export interface Head {
   readonly start: number;
   /** Number of the line of the first record, from 1. */
   readonly line: number;
-  readonly notes: readonly Note[];
 }
 
-export async function readHead(input: LayerInput, options: TableOptions): Promise<Head> {
+/** Reads the head of a table, and notes names that look like a row. Throws if there is no line, or a repeated name. */
+export async function readHead(
+  input: LayerInput,
+  options: TableOptions,
+): Promise<Head & { readonly notes: readonly Note[] }> {
+  const { file } = input;
+  const head = await findHead(input, options);
+  if (head === undefined) throw noRows(file);
+  const isDoubtful = options.header === undefined && head.isNumbers;
+  checkNames(file, head.names, isDoubtful ? NO_HEADER : undefined);
+  return { ...head, notes: isDoubtful ? [numbersNote(file, head.names)] : [] };
+}
+
+/**
+ * Reads the head of a CSV; undefined if there is no line. `isNumbers` tells whether all fields of the first record are
+ * numbers.
+ */
+export async function findHead(
+  input: LayerInput,
+  options: Pick<TableOptions, 'delimiter' | 'decimal' | 'header' | 'signal'>,
+): Promise<(Head & { readonly isNumbers: boolean }) | undefined> {
   const { file } = input;
   const { delimiter, decimal = '.', header, signal } = options;
   for await (const block of blocksOf(input, signal)) {
@@ -39,27 +49,25 @@ export async function readHead(input: LayerInput, options: TableOptions): Promis
     const stated = separatorLine(bytes.toString('latin1', mark, mark + SEPARATOR_LINE));
     const { at: start, lines } = skipEmptyLines(bytes, mark + (stated?.length ?? 0));
     const line = lines + (stated === undefined ? 1 : 2);
-    const first = bytes.subarray(start, firstLineEnd(bytes, start));
-    const chosen = (delimiter ?? stated?.delimiter)?.charCodeAt(0) ?? likelyDelimiter(first, decimal);
+    const chosen = (delimiter ?? stated?.delimiter)?.charCodeAt(0) ?? likelyDelimiter(bytes, start, decimal);
     const reading: Reading = { file, delimiter: chosen, columns: undefined, line };
     const { fields } = scanRows(bytes, start, block.last, reading, 1);
     if (fields.rows === 0) {
-      if (block.last) throw noRows(file);
+      if (block.last) return undefined;
       checkLength(block, 0, reading);
       continue;
     }
     const hasHeader = header ?? true;
     const names = Array.from(
       { length: fields.columns },
-      (_, i) => (hasHeader && textOf(fields, i, file)) || `column${i + 1}`,
+      (_, i) => (hasHeader && textOf(fields, i, file).trim()) || `column${i + 1}`,
     );
-    const isNumbers = header === undefined && areNumbers(fields, decimal);
-    checkNames(file, names, isNumbers ? NO_HEADER : undefined);
-    const notes = isNumbers ? [numbersNote(file, names)] : [];
-    return { names, delimiter: chosen, hasHeader, start, line, notes };
+    return { names, delimiter: chosen, hasHeader, start, line, isNumbers: areNumbers(fields, decimal) };
   }
-  throw noRows(file);
+  return undefined;
 }
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 const NO_HEADER = 'If the first line is a row, read the file with --no-header (header: false).';
 
@@ -74,12 +82,13 @@ function areNumbers({ bytes, columns, starts, ends }: Fields, decimal: string): 
   return indices.length > 0 && indices.every((i) => isNumber(bytes, starts[i]!, ends[i]!, decimal));
 }
 
-function textOf({ bytes, starts, ends, kinds }: Fields, at: number, file: string): string {
+/** The text of a field. Throws if it is not UTF-8. */
+export function textOf({ bytes, starts, ends, kinds }: Fields, at: number, file: string, line = 1): string {
   const text = kinds[at] === ESCAPED ? unescaped(bytes, starts[at]!, ends[at]!) : bytes.subarray(starts[at], ends[at]);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(text).trim();
+    return decoder.decode(text);
   } catch (cause) {
-    throw notUtf8(file, 1, cause);
+    throw notUtf8(file, line, cause);
   }
 }
 
@@ -102,14 +111,15 @@ function startOf(bytes: Buffer, file: string): number {
   return 0;
 }
 
-const DELIMITERS = [',', ';', '\t', '|'];
+const DELIMITERS: readonly number[] = [...',;\t|'].map((each) => each.charCodeAt(0));
 
 /**
  * The delimiter that occurs most often in the first line, outside quotes. Where a comma is the decimal separator, it is
  * the delimiter only if none of the others occurs.
  */
-function likelyDelimiter(line: Buffer, decimal: string): number {
-  const counts = DELIMITERS.map((each) => [each.charCodeAt(0), countOutsideQuotes(line, each.charCodeAt(0))] as const);
+function likelyDelimiter(bytes: Buffer, start: number, decimal: string): number {
+  const found = bytesOfFirstLine(bytes, start, DELIMITERS);
+  const counts = DELIMITERS.map((each) => [each, found[each]!] as const);
   const most = (all: typeof counts) => all.reduce((best, each) => (each[1] > best[1] ? each : best));
   if (decimal !== ',') return most(counts)[0];
   const [delimiter, count] = most(counts.slice(1));

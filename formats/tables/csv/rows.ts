@@ -4,9 +4,20 @@ import type { Head } from './head.ts';
 import { type Fields, type Reading, scanRows } from './scan.ts';
 
 /** Scans the file block by block, and yields the fields of all rows after the header. */
-export async function* rowsOf(input: LayerInput, head: Head, signal?: AbortSignal): AsyncGenerator<Fields> {
+export async function* rowsOf(
+  input: LayerInput,
+  head: Head,
+  signal?: AbortSignal,
+  keepsRagged = false,
+): AsyncGenerator<Fields> {
   const { file } = input;
-  const reading: Reading = { file, delimiter: head.delimiter, columns: head.names.length, line: head.line };
+  const reading: Reading = {
+    file,
+    delimiter: head.delimiter,
+    columns: head.names.length,
+    line: head.line,
+    keepsRagged,
+  };
   let skipsHeader = head.hasHeader;
   let isFirst = true;
   for await (const block of blocksOf(input, signal)) {

@@ -11,6 +11,8 @@ export interface Fields {
   kinds: Uint8Array;
   /** Number of the line in which each row begins, from 1. */
   lines: Uint32Array;
+  /** Number of fields of the rows that have not as many fields as there are columns. */
+  readonly ragged: Map<number, number>;
 }
 
 /** Kinds of fields: without quotes, in double quotes, or in double quotes with doubled quotes inside. */
@@ -26,12 +28,16 @@ export interface Reading {
   readonly columns: number | undefined;
   /** Number of the next line, from 1. */
   line: number;
+  /** Whether rows with another number of fields than there are columns are kept. Default: they are errors. */
+  readonly keepsRagged?: boolean;
 }
 
 /** Maximum length of a record in bytes. A longer record indicates an unclosed quote, or a file without line ends. */
 export const LONGEST_RECORD: number = 2 ** 24;
 
 const QUOTE = 34;
+const SPACE = 32;
+const TAB = 9;
 const LINE_FEED = 10;
 const RETURN = 13;
 
@@ -39,8 +45,8 @@ const FIRST_ROWS = 1024;
 
 /**
  * Finds the fields of all complete rows in the bytes, according to RFC 4180. Quoted fields may contain line ends and
- * doubled quotes. Lines end with LF, CR LF or CR alone. The last line may have no line end. Empty lines are skipped, unless there
- * is only one column.
+ * doubled quotes. Lines end with LF, CR LF or CR alone. The last line may have no line end. Lines that are empty or blank are
+ * skipped, unless there is only one column.
  *
  * @param last - Whether these are the last bytes of the file.
  * @param maxRows - Maximum number of rows to find.
@@ -99,19 +105,26 @@ export function scanRows(
         at++;
         continue;
       }
-      isWhole = field > 1 || to > from || kind !== PLAIN || columns === 1;
+      isWhole = field > 1 || kind !== PLAIN || columns === 1 || !isBlank(bytes, from, to);
       at += lineEndBytes(bytes, at);
       break;
     }
     if (at - next > LONGEST_RECORD) throw longRecord(reading);
     if (isWhole) {
-      if (field !== columns) throw raggedRow(reading, columns, field);
+      if (field !== columns && !reading.keepsRagged) throw raggedRow(reading, columns, field);
+      if (field !== columns) fields.ragged.set(fields.rows, field);
       fields.lines[fields.rows++] = reading.line;
     }
     reading.line = line + 1;
     next = Math.min(at, end);
   }
   return { fields, next };
+}
+
+/** Whether a range of bytes has only spaces and tabs. */
+export function isBlank(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (bytes[at] !== SPACE && bytes[at] !== TAB) return false;
+  return true;
 }
 
 function isLineEnd(byte: number): boolean {
@@ -135,29 +148,28 @@ export function skipEmptyLines(bytes: Buffer, start: number): { readonly at: num
   return { at, lines };
 }
 
-/** Position of the end of the first line, outside quotes. */
-export function firstLineEnd(bytes: Buffer, start: number): number {
-  let isQuoted = false;
+/** How often each byte occurs in the first line, outside quotes. Quotes that do not begin a field are text. */
+export function bytesOfFirstLine(bytes: Uint8Array, start: number, delimiters: readonly number[]): Uint32Array {
+  const counts = new Uint32Array(256);
+  let [isQuoted, mayOpen] = [false, true];
   for (let at = start; at < bytes.length; at++) {
-    if (bytes[at] === QUOTE) isQuoted = !isQuoted;
-    else if (!isQuoted && isLineEnd(bytes[at]!)) return at;
+    const byte = bytes[at]!;
+    if (byte === QUOTE && (isQuoted || mayOpen)) {
+      isQuoted = !isQuoted;
+      // A quote after a closing quote is a doubled quote.
+      mayOpen = !isQuoted;
+    } else if (!isQuoted) {
+      if (isLineEnd(byte)) break;
+      counts[byte]!++;
+      mayOpen = delimiters.includes(byte);
+    }
   }
-  return bytes.length;
+  return counts;
 }
 
 /** Number of fields in the first row. */
 function headWidth(bytes: Buffer, start: number, { delimiter }: Reading): number {
-  return 1 + countOutsideQuotes(bytes.subarray(start, firstLineEnd(bytes, start)), delimiter);
-}
-
-/** Number of occurrences of a byte outside quotes. */
-export function countOutsideQuotes(bytes: Buffer, wanted: number): number {
-  let [count, isQuoted] = [0, false];
-  for (const byte of bytes) {
-    if (byte === QUOTE) isQuoted = !isQuoted;
-    else if (!isQuoted && byte === wanted) count++;
-  }
-  return count;
+  return 1 + bytesOfFirstLine(bytes, start, [delimiter])[delimiter]!;
 }
 
 function newFields(bytes: Buffer, columns: number): Fields {
@@ -170,6 +182,7 @@ function newFields(bytes: Buffer, columns: number): Fields {
     ends: new Uint32Array(size),
     kinds: new Uint8Array(size),
     lines,
+    ragged: new Map(),
   };
 }
 

@@ -32,6 +32,10 @@ const PAGES: readonly (readonly [
   ['Москва', 'cp866', ['866', 'OEM 866'], [0x26, 0x65]],
   ['Αθήνα', 'cp1253', ['1253'], [0xcb]],
   ['Café', 'cp1252', ['1252', 'cp1252', 'ISO 8859-1', 'ISO88591', '88591', 'ISO-8859-1', '8859_1'], [0x03, 0x57, 0x58]],
+  ['Москва', 'maccyrillic', ['10007', 'CP10007', 'LDID/150', 'MacCyrillic'], [0x96]],
+  ['Łódź', 'maccenteuro', ['10029'], [0x97]],
+  ['Αθήνα', 'macgreek', ['10006'], [0x98]],
+  ['Zürich', 'macintosh', ['10000', 'macroman', 'Macintosh'], [0x04]],
   ['10 €', 'iso885915', ['ISO 8859-15', '885915', 'ISO-8859-15'], []],
   ['Łódź', 'utf8', ['UTF-8', 'utf8', 'UTF8\n', '\uFEFFUTF-8', '65001', ' utf-8 '], []],
 ];
@@ -44,6 +48,32 @@ describe('names of a Shapefile', () => {
       expect(await nameOf(bytes, undefined, language)).toEqual([text, []]);
       expect(await nameOf(bytes, 'LDID/999', language)).toEqual([text, ['polygons/unknown-code-page']]);
     }
+  });
+
+  // The code pages that GDAL 3.6.2 reads from the language byte, and those that it only names: Kamenický and Mazovia.
+  const LANGUAGES =
+    `1 437 2 850 3 1252 8 865 10 850 11 437 13 437 14 850 15 437 16 850 17 437 18 850 19 932 20 850 21 437
+    22 850 23 865 24 437 25 437 26 850 27 437 28 863 29 850 31 852 34 852 35 852 36 860 37 850 38 866 55 850 64 852 77 936
+    78 949 79 950 80 874 88 1252 89 1252 100 852 101 866 102 865 103 861 106 737 107 857 108 863 120 950 121 949 122 936
+    123 932 124 874 134 737 135 852 136 857 200 1250 201 1251 202 1254 203 1253 204 1257`
+      .split(/\s+/)
+      .map(Number);
+  const pairs = Array.from({ length: LANGUAGES.length / 2 }, (_, i) => LANGUAGES.slice(2 * i, 2 * i + 2));
+
+  test('are in the code page of the language byte, as in GDAL', async () => {
+    const bytes = Uint8Array.of(0xe0, 0xe1, 0xe2, 0xe3);
+    for (const [language, page] of pairs) {
+      expect(await nameOf(bytes, undefined, language)).toEqual([iconv.decode(Buffer.from(bytes), `cp${page}`), []]);
+    }
+  });
+
+  test('are noted if the language byte names an unknown code page, but not if it names none', async () => {
+    const bytes = bytesOf('Łódź');
+    for (const language of [104, 105, 7, 255]) {
+      expect(await nameOf(bytes, undefined, language)).toEqual(['Łódź', ['polygons/unknown-code-page']]);
+      expect(await nameOf(bytes, 'UTF-8', language)).toEqual(['Łódź', []]);
+    }
+    for (const language of [0, 87]) expect(await nameOf(bytes, undefined, language)).toEqual(['Łódź', []]);
   });
 
   test.prop([fc.constantFrom(...PAGES), fc.array(fc.nat(), { minLength: 1, maxLength: 8 })])(

@@ -1,3 +1,5 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from 'shapefile';
 import { describe, expect } from 'vitest';
@@ -108,7 +110,7 @@ describe('a Shapefile', () => {
   };
 
   test.prop([features, gapLists, lie], { numRuns: caseCount(300) })(
-    'is refused, or read as written, where its .shx lies',
+    'is refused, or read by the places of its .shx, where the .shx lies',
     async (written, list, how) => {
       const gaps = list.slice(0, written.length + 1).map(({ length }) => new Uint8Array(length));
       const { shp, shx } = withGaps(shapefileOf(written), gaps);
@@ -117,13 +119,85 @@ describe('a Shapefile', () => {
         const codes = ['format/malformed-index', 'format/truncated', 'format/unequal-counts'];
         expect(codes).toContain(found.code);
       } else {
+        const lied = lying(shx, how);
         expect(found.zones.names).toEqual(written.map(({ name }) => name));
-        expect(ringsOf(found.zones.polygons)).toEqual(openRings(written));
+        expect(ringsOf(found.zones.polygons)).toEqual(ringsAt(lied, shx, written));
       }
     },
   );
 
-  test('is refused where its .shx places records beyond the file, over each other or in another order', async () => {
+  /** The places in an index, as texts. */
+  const placesIn = (shx: Uint8Array): string[] =>
+    Array.from({ length: shx.length / 8 - 12.5 }, (_, at) =>
+      Buffer.from(shx).toString('hex', 100 + 8 * at, 104 + 8 * at),
+    );
+
+  /** The rings of the records at the places of an index, of which `truth` has the records in the order of `written`. */
+  const ringsAt = (shx: Uint8Array, truth: Uint8Array, written: Parameters<typeof openRings>[0]) => {
+    const [rings, places] = [openRings(written), placesIn(truth)];
+    return placesIn(shx).map((place) => (place === '00000000' ? [] : rings[places.indexOf(place)]));
+  };
+
+  // Checked against OGR of GDAL 3.6.2.
+  test.prop([
+    features,
+    kinds,
+    gapLists,
+    fc.array(fc.nat()),
+    fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
+    blockSizes,
+  ])(
+    'is read in the order of its .shx, in which records may be removed',
+    async (written, type, list, picks, kept, sizes) => {
+      const { shp, shx } = withGaps(shapefileOf(written, type), list.slice(0, written.length + 1));
+      const shuffled = Uint8Array.from(shx);
+      const swap = (a: number, b: number) => {
+        const place = shuffled.slice(100 + 8 * a, 108 + 8 * a);
+        shuffled.copyWithin(100 + 8 * a, 100 + 8 * b, 108 + 8 * b);
+        shuffled.set(place, 100 + 8 * b);
+      };
+      for (const [at, pick] of picks.slice(0, written.length).entries()) swap(at, pick % written.length);
+      for (const at of written.keys()) if (!kept[at]) shuffled.fill(0, 100 + 8 * at, 108 + 8 * at);
+      const { zones, notes } = await read(shp, written, shuffled, sizes);
+      expect(zones.names).toEqual(written.map(({ name }) => name));
+      expect(ringsOf(zones.polygons)).toEqual(ringsAt(shuffled, shx, written));
+      const isLost = placesIn(shuffled).includes('00000000');
+      const codes = notes.map(({ code }) => code);
+      if (isLost) expect(codes).toEqual(expect.arrayContaining(['zones/no-geometry', 'polygons/unused-bytes']));
+    },
+  );
+
+  test('of which a removed record is marked as deleted has the others', async () => {
+    const { shp, shx } = withGaps(shapefileOf(three), Array(4).fill(new Uint8Array()));
+    shx.fill(0, 108, 116);
+    const dbf = dbaseOf('n', ['a', 'b', 'c'], [1]);
+    const { zones, notes } = await readBytes(shp, { id: 'n' }, [9], { '.dbf': dbf, '.shx': shx });
+    expect(zones.names).toEqual(['a', 'c']);
+    expect(notes.map(({ code }) => code)).toContain('polygons/deleted-records');
+  });
+
+  test('on disk is read backward and forward', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'quadrille-shapefile-'));
+    const side = (at: number): Ring => [[at, 0], [at + 1, 0], [at, 1], [at, 0]]; // biome-ignore format: four positions
+    const written = Array.from({ length: 2000 }, (_, at) => ({ name: String(at), parts: [[side(at)]] }));
+    // Gaps of 1 kB, so that records lie several blocks apart.
+    const { shp, shx } = withGaps(
+      shapefileOf(written),
+      Array.from({ length: 2001 }, () => new Uint8Array(1024)),
+    );
+    const places = Array.from({ length: 2000 }, (_, at) => Buffer.from(shx.slice(100 + 8 * at, 108 + 8 * at)));
+    const order = written.map((_, at) => at);
+    for (const at of [7, 500, 503, 900]) [order[at], order[1999 - at]] = [1999 - at, at];
+    await writeFile(join(folder, 'a.shp'), shp);
+    await writeFile(join(folder, 'a.shx'), Buffer.concat([shx.slice(0, 100), ...order.map((at) => places[at]!)]));
+    const { zones, notes } = await readPolygonLayer(join(folder, 'a.shp'));
+    await rm(folder, { recursive: true });
+    expect(zones.polygons.x.filter((_, v) => v % 3 === 0)).toEqual(Float64Array.from(order));
+    const unused = notes.find(({ code }) => code === 'polygons/unused-bytes');
+    expect(unused?.message).toContain(`${2001 * 1024} bytes in all`);
+  });
+
+  test('is refused where its .shx places records beyond the file or over each other', async () => {
     const gap = new Uint8Array(12);
     const { shp, shx } = withGaps(shapefileOf(three), [gap, gap, gap, gap]);
     const refused = async (at: number, value: number) => {

@@ -20,6 +20,101 @@ async function points(text: string, options: object = {}): Promise<number[][]> {
   return rows;
 }
 
+/** How a CSV is written. */
+const dialects = fc.record({
+  delimiter: fc.constantFrom(',', ';', '\t'),
+  lineEnd: fc.constantFrom(...ENDS),
+  decimal: fc.constantFrom<'.' | ','>('.', ','),
+  isMarked: fc.boolean(),
+  isStated: fc.boolean(),
+  isQuoted: fc.boolean(),
+  endsOpen: fc.boolean(),
+  between: fc.constantFrom('', 'lineEnd', '  lineEnd'),
+});
+type Dialect = typeof dialects extends fc.Arbitrary<infer T> ? T : never;
+
+const WKT = 'POLYGON ((0 0, 1 0, 1 1, 0 0))';
+const hundredths = fc.integer({ min: -99_999, max: 99_999 });
+const cell = fc
+  .array(fc.constantFrom('a', 'Ж', '"', ',', ';', '\t', '\r', '\n', ' ', '.', '0'), { minLength: 1, maxLength: 6 })
+  .map((letters) => letters.join(''));
+
+/** A CSV of the columns id, x, y and wkt, as a spreadsheet might write it. */
+function written(rows: readonly (readonly string[])[], dialect: Dialect): string {
+  const { delimiter, lineEnd, isMarked, isStated, isQuoted, endsOpen, between } = dialect;
+  const quoted = (text: string): string =>
+    isQuoted || text.startsWith('"') || [delimiter, '\r', '\n'].some((each) => text.includes(each))
+      ? `"${text.replaceAll('"', '""')}"`
+      : text;
+  const lines = [['id', 'x', 'y', 'wkt'], ...rows].map((row) => row.map(quoted).join(delimiter));
+  const text = lines.join(`${lineEnd}${between.replace('lineEnd', lineEnd)}`);
+  const stated = isStated ? `sep=${delimiter}${lineEnd}` : '';
+  return `${isMarked ? '\ufeff' : ''}${stated}${text}${endsOpen ? '' : lineEnd}`;
+}
+
+/** The texts of the rows as each reader of CSV gives them. */
+async function readByAll(text: string, decimal: '.' | ',') {
+  const { cells } = await readPath(await fileOf(text), { decimal, types: { id: 'string', x: 'f64', y: 'f64' } });
+  const file = await openCsvRows(await fileOf(text), { numbers: [['x'], ['y']], decimal, batchRows: () => 2 });
+  const named: unknown[][] = [];
+  for await (const { count, names, numbers } of file.batches()) {
+    for (let row = 0; row < count; row++) named.push([names![row], ...numbers.map((column) => column[row])]);
+  }
+  const { ids } = parseCsv(Buffer.from(text), { place: 'a.csv', format: 'csv' });
+  return { table: cells.id!.map((id, row) => [id, cells.x![row], cells.y![row]]), points: named, polygons: idsOf(ids) };
+}
+
+describe('all readers of CSV', () => {
+  test.prop([fc.array(fc.tuple(cell, hundredths, hundredths), { minLength: 1, maxLength: 6 }), dialects], {
+    numRuns: caseCount(600),
+  })('give the same cells for the same bytes', async (rows, dialect) => {
+    const shown = (value: number) => (value / 100).toFixed(2).replace('.', dialect.decimal);
+    const text = written(rows.map(([id, x, y]) => [id, shown(x), shown(y), WKT]), dialect); // biome-ignore format: one line
+    const expected = rows.map(([id, x, y]) => [id, x / 100, y / 100]);
+    const { table, points: named, polygons } = await readByAll(text, dialect.decimal);
+    expect(table).toEqual(expected);
+    expect(named).toEqual(expected);
+    expect(polygons).toEqual(rows.map(([id]) => id));
+  });
+
+  test('take quotes inside a field that begins without one as text, in the header, too', async () => {
+    const text = `id,x,y,wkt,5" pipe\n2" bolt,1,2,"${WKT}",a"b\n3,4,5,"${WKT}",""\n`;
+    const rows = [['2" bolt', 1, 2], ['3', 4, 5]]; // biome-ignore format: one line
+    expect(await readByAll(text, '.')).toEqual({ table: rows, points: rows, polygons: rows.map(([id]) => id) });
+  });
+
+  test.each([
+    ['one field too many', `1,2,3,"${WKT}",5`, ['csv/ragged-row', 'csv/bad-row', 'format/malformed']],
+    ['one field too few', '1,2,3', ['csv/ragged-row', 'csv/bad-row', 'format/malformed']],
+    ['text behind a quote', `"1"a,2,3,"${WKT}"`, ['csv/bad-quote', 'csv/bad-quote', 'format/malformed']],
+    ['an open quote', `1,2,3,"${WKT}`, ['csv/open-quote', 'csv/open-quote', 'format/malformed']],
+  ])('refuse a row with %s', async (_, row, codes) => {
+    const text = `id,x,y,wkt\n0,1,2,"${WKT}"\n${row}\n`;
+    const failure = async (read: () => unknown): Promise<string> => {
+      try {
+        await read();
+      } catch (error) {
+        return (error as { code: string }).code;
+      }
+      return 'no error';
+    };
+    const found = [
+      await failure(async () => readPath(await fileOf(text))),
+      await failure(() => points(text)),
+      await failure(() => parseCsv(Buffer.from(text), { place: 'a.csv', format: 'csv' })),
+    ];
+    expect(found.map((code) => code.replace(/^format\/malformed.*/, 'format/malformed'))).toEqual(codes);
+  });
+
+  test('leave out a row of another width on request, where points are read', async () => {
+    const bad: (number | undefined)[] = [];
+    const onBadRow = ({ place }: { readonly place?: { readonly line?: number | undefined } | undefined }) =>
+      bad.push(place?.line);
+    expect(await points('x,y\n1,2\n3\n4,5,6\n"7","8"\n', { onBadRow })).toEqual([[1, 2], [7, 8]]); // biome-ignore format: one line
+    expect(bad).toEqual([3, 4]);
+  });
+});
+
 describe('line ends', () => {
   const end = fc.constantFrom(...ENDS);
   const row = fc.tuple(fc.integer({ min: -99, max: 99 }), fc.integer({ min: -99, max: 99 }), end);

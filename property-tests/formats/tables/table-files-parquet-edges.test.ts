@@ -326,6 +326,14 @@ describe('other types', () => {
     },
   );
 
+  test('decimals with more than 38 digits after the point are named', async () => {
+    const element = { type: 'INT64', converted_type: 'DECIMAL', precision: 50, scale: 40 } as const;
+    const table = await openTable(await fileWith(element, [[dataPage(1, Buffer.alloc(8))]], [1]));
+    const what = 'decimals of 40 digits after the point, more than 38';
+    expect([table.fields, table.unread]).toMatchObject([[], [{ name: 'x', what }]]);
+    await table.close();
+  });
+
   test('a column of nulls only, which has no type, is one of integers', async () => {
     const element = { type: 'INT32', logical_type: { type: 'NULL' }, repetition_type: 'OPTIONAL' } as const;
     const path = await fileWith(element, [[dataPage(2, Buffer.alloc(0), { valid: [false, false] })]], [2]);
