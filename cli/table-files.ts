@@ -63,7 +63,7 @@ export type CsvReading = Pick<TableOptions, 'header' | 'decimal'>;
 export const CSV_SPECS: readonly OptionSpec[] = [
   {
     name: 'no-header',
-    help: 'CSV: the first line is a row, and columns have no names (in tables: column1, column2, …)',
+    help: 'CSV: the first line is a row, and columns are called column1, column2, …',
   },
   {
     name: 'decimal',
