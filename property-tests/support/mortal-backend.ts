@@ -32,9 +32,12 @@ const arbitraryLoss: fc.Arbitrary<Loss> = fc.record({
 /** The losses of all mortal backends, which come in this order, over and over. */
 const losses: readonly Loss[] = fc.sample(arbitraryLoss, { seed: LOSSES, numRuns: 500 });
 
+/** Functions that wait for a takeover that is under way, one for each open backend. */
+const takeovers = new Set<() => Promise<void>>();
 /** Where in `losses` the losses last began, and how often they have begun. */
 const begun = { at: 0, times: 0 };
-function begin(at: number): void {
+async function begin(at: number): Promise<void> {
+  for (const takenOver of takeovers) await takenOver();
   begun.at = at;
   begun.times++;
 }
@@ -42,16 +45,15 @@ function begin(at: number): void {
 /** Whether the tests that run now are those of {@link repeatLosses}. */
 let repeating = false;
 fc.installGlobalPlugin(() => ({
-  decorateRun: (run) => (values) => {
-    if (repeating) begin(fc.hash(fc.stringify(values)) % losses.length);
-    return run(values);
-  },
+  decorateRun: (run) => (values) =>
+    repeating ? begin(fc.hash(fc.stringify(values)) % losses.length).then(() => run(values)) : run(values),
 }));
 
 /**
  * Makes the losses in the tests of the enclosing `describe` repeatable. They begin again with every test and with every
  * case of a law, where the values of the case decide with which loss. Laws take `LOSSES` as their seed; those of
- * `test.prop` do where `declare` declares them.
+ * `test.prop` do where `declare` declares them. All laws must be asynchronous. When a backend notices that a thread has
+ * ended depends on the machine, so a law may have to be repeated several times until it fails again.
  */
 export function repeatLosses(declare: () => void = () => {}): void {
   const before = fc.readConfigureGlobal();
@@ -122,5 +124,17 @@ export async function openMortalBackend(limits: Partial<Limits> = {}): Promise<B
     onFailover: arm,
   });
   arm();
+  const takenOver = async (): Promise<void> => {
+    while (lose === undefined) {
+      await backend.sync();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  takeovers.add(takenOver);
+  const { close } = backend;
+  backend.close = () => {
+    takeovers.delete(takenOver);
+    return close();
+  };
   return backend;
 }
