@@ -11,7 +11,7 @@ export interface ParsedTime {
 }
 
 const PATTERN =
-  /^([+-]\d{6,12}|\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,99}))?)?(?:(Z)|([+-])(\d\d)(?::?(\d\d))?)?)?$/;
+  /^([+-]\d{6,12}|\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,99}))?)?(?:(Z)|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$/;
 
 /** Number of decimal digits of a second that a unit has. */
 const DIGITS: { readonly [unit in TimestampUnit]: number } = { s: 0, ms: 3, us: 6, ns: 9 };

@@ -38,6 +38,8 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'polygons/deleted-records': (n) =>
     `${n === 1 ? '1 record is marked as deleted and was' : `${n} records are marked as deleted and were`} left out`,
   'polygons/unknown-code-page': () => 'The code page of the names is not known, so they may be wrong; it is stated as',
+  'polygons/undecoded-names': (n) =>
+    `${n === 1 ? '1 name has' : `${n} names have`} bytes that do not exist in the code page of the file`,
   'polygons/unused-bytes': (n) =>
     `${n === 1 ? '1 gap' : `${n} gaps`} without records, as the .shx file states, ${n === 1 ? 'was' : 'were'} skipped`,
   'polygons/trailing-bytes': () => 'Bytes after the end that the header states were not read',

@@ -49,6 +49,7 @@ import { readWktLines } from './wkt-lines.ts';
  * or with `antimeridian: 'unwrap'` `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`;
  * `polygons/other-geometry` (points and lines, which are left out); `polygons/short-rings` (rings of WKT with fewer
  * than three vertices, which are left out); for Shapefiles `polygons/deleted-records`, `polygons/unknown-code-page`,
+ * `polygons/undecoded-names` (with bytes that the code page does not have),
  * `polygons/unused-bytes` (gaps between records, which the `.shx` file states) and `polygons/trailing-bytes`;
  * `polygons/incomplete-records` (records that are null, or lack their geometry or their name, which are left out); with
  * `onBadRecord: 'skip'` `polygons/bad-records`. Duplicate names are not detected, because all names would have to

@@ -88,6 +88,9 @@ async function attributesOf(
   });
 }
 
+/** The character in place of bytes that a code page does not have. */
+const REPLACEMENT = '\uFFFD';
+
 async function* readRecords(
   reading: Reading,
   attributes: AttributeTable | undefined,
@@ -104,7 +107,10 @@ async function* readRecords(
     if (index === attributes?.records) throw unequalCounts(attributes, `more than ${index} shapes`);
     const attribute = await attributes?.next();
     if (attribute?.deleted) columns.tally.add('polygons/deleted-records', String(index));
-    else readRecord(reading, index, () => readShape(reading, view, attribute, index));
+    else {
+      if (attribute?.value?.includes(REPLACEMENT)) columns.tally.add('polygons/undecoded-names', attribute.value);
+      readRecord(reading, index, () => readShape(reading, view, attribute, index));
+    }
     if (isFull(columns)) yield;
   }
   const { index } = reached;

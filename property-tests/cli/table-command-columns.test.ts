@@ -62,6 +62,10 @@ describe('Arrow columns', () => {
     const path = await arrowOf({ clocks });
     expect(await rowsOf(path, '--where', "clocks >= '09:30'")).toBe('clocks\n09:30:00.25\n');
     expect(await rowsOf(path, '--where', "clocks in ('00:00:00', '09:30:00.250000001')")).toBe('clocks\n00:00:00\n');
+    expect(await rowsOf(path, '--where', "clocks < '24:00:00.0'")).toBe('clocks\n09:30:00.25\n00:00:00\n');
+    for (const none of ['24:00:01', '24:30', '9:30', '23:60']) {
+      await expect(rowsOf(path, '--where', `clocks < '${none}'`)).rejects.toMatchObject({ code: 'table/time' });
+    }
     expect(await rowsOf(path, '--aggregate', 'min(clocks), max(clocks)')).toContain('00:00:00,09:30:00.25');
     expect(await rowsOf(path, '--group-by', 'clocks')).toBe('clocks,count\n00:00:00,1\n09:30:00.25,1\n,1\n');
     await expect(rowsOf(path, '--aggregate', 'sum(clocks)')).rejects.toThrow('a column of times');

@@ -50,12 +50,16 @@ export function parseTime(bytes: Buffer, from: number, to: number): Time | undef
   return { days, micros, isDate: false, isUtc: at < to };
 }
 
-const CLOCK = /^([01]\d|2[0-4]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,9}))?)?$/;
+const CLOCK = /^(?:([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,9}))?)?|24:00(?::00(?:\.0{1,9})?)?)$/;
 
-/** Parses a time of day `HH:MM`, `HH:MM:SS` or `HH:MM:SS.f` as nanoseconds since midnight; undefined if it is none. */
+/**
+ * Parses a time of day `HH:MM`, `HH:MM:SS` or `HH:MM:SS.f`, up to `24:00`, as nanoseconds since midnight. Undefined if
+ * the text is none.
+ */
 export function parseClock(text: string): bigint | undefined {
-  const [, hour, minute, second = '0', fraction = ''] = CLOCK.exec(text) ?? [];
-  if (hour === undefined) return undefined;
+  const match = CLOCK.exec(text);
+  if (match === null) return undefined;
+  const [, hour = 24, minute = 0, second = 0, fraction = ''] = match;
   const seconds = (Number(hour) * 60 + Number(minute)) * 60 + Number(second);
   return BigInt(seconds) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
 }
@@ -66,7 +70,7 @@ export function parseClock(text: string): bigint | undefined {
  */
 function offsetOf(bytes: Buffer, from: number, to: number): number | undefined {
   if (bytes[from] === 90) return to === from + 1 ? 0 : undefined;
-  const found = /^([+-])(\d\d)(?::?(\d\d))?$/.exec(bytes.toString('latin1', from, Math.min(to, from + 8)));
+  const found = /^([+-])([01]\d|2[0-3])(?::?([0-5]\d))?$/.exec(bytes.toString('latin1', from, Math.min(to, from + 8)));
   if (found === null || to - from > 6) return undefined;
   const minutes = Number(found[2]) * 60 + Number(found[3] ?? 0);
   return found[1] === '-' ? -minutes : minutes;

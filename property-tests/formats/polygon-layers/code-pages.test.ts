@@ -50,6 +50,12 @@ describe('names of a Shapefile', () => {
     }
   });
 
+  test('with bytes that the code page does not have are noted', async () => {
+    const note = ['polygons/undecoded-names'];
+    expect(await nameOf(Uint8Array.of(0x5a, 0xfc), 'UTF-8', 0)).toEqual(['Z\uFFFD', note]);
+    expect(await nameOf(Uint8Array.of(0x5a, 0x81, 0x20), 'GBK', 0)).toEqual(['Z\uFFFD', note]);
+  });
+
   // The code pages that GDAL 3.6.2 reads from the language byte, and those that it only names: Kamenický and Mazovia.
   const LANGUAGES =
     `1 437 2 850 3 1252 8 865 10 850 11 437 13 437 14 850 15 437 16 850 17 437 18 850 19 932 20 850 21 437
