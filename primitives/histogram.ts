@@ -2,6 +2,7 @@ import { requireNumber, wrongArgument } from './arguments.ts';
 import { type Column, NUMBERS, requireContext, requireType, viewColumn } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { sortableWords, wordsOf } from './columns/words.ts';
+import type { Context } from './context.ts';
 import { type ContextOption, inContext, inContextOf, inNamedContext } from './context-option.ts';
 import { ArgumentError } from './errors.ts';
 import { fn, u32 } from './functors/functor.ts';
@@ -90,7 +91,15 @@ type Edges = readonly number[] | Float64Array;
 export function binOf(values: Numbers, edges: Edges, options?: ContextOption): Column<'u32'> {
   requireType(values, NUMBERS, 'values', 'binOf');
   requireIncreasing('binOf', edges);
-  const context = inContext('binOf', options, () => requireContext([values], 'binOf'));
+  return binsOf(
+    values,
+    edges,
+    inContext('binOf', options, () => requireContext([values], 'binOf')),
+  );
+}
+
+/** As {@link binOf}, for edges that were checked. */
+function binsOf(values: Numbers, edges: Edges, context: Context): Column<'u32'> {
   return context.scope(() => {
     const thresholds = context.column(thresholdsOf(values.type, edges));
     const reached = upperBound(thresholds, orderedNumbers(values));
@@ -119,7 +128,7 @@ export function histogramEdges(values: Numbers, edges: Edges, options?: Histogra
   requireType(values, NUMBERS, 'values', 'histogramEdges');
   requireIncreasing('histogramEdges', edges);
   const context = inNamedContext('histogramEdges', options, () => requireContext([values], 'histogramEdges'));
-  return context.scope(() => histogram(binOf(values, edges), edges.length - 1, options));
+  return context.scope(() => histogram(binsOf(values, edges, context), edges.length - 1, options));
 }
 
 /**

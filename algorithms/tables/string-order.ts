@@ -46,6 +46,11 @@ export function* orderOfStrings(texts: readonly string[]): Stretches<StringOrder
     yield* keys.sort(from, to);
     for (let end = from, start = from; start < to; start = end) {
       end = keys.endOfTie(start, to);
+      done += end - start;
+      if (done >= PAUSE) {
+        yield;
+        done = 0;
+      }
       if (end - start === 1) continue;
       if (goesOn(keys, start)) ranges.push(start, end, next);
       else areDistinct = false;

@@ -13,19 +13,23 @@ export function memoized<K extends object, V>(make: (object: K) => V): (object: 
 }
 
 /**
- * Makes a cache for variants of objects. A variant is made if no variant of the object is cached for its key. At most
- * `max` variants of each object are kept.
+ * Makes a cache for variants of objects. A variant is made if no variant of the object is cached for its key. Of each
+ * object, its first variant and at most `max` others are kept. Most objects have one variant only, for which no cache is
+ * made.
  */
 export function createVariants<K extends object, V extends object>(
   max: number,
 ): (object: K, key: string, make: () => V) => V {
-  const variantsOf = memoized((_: K): Cache<string, V> => createCache({ max }));
+  const firsts = new WeakMap<K, { readonly key: string; readonly variant: V }>();
+  const othersOf = memoized((_: K): Cache<string, V> => createCache({ max }));
   return (object, key, make) => {
-    const variants = variantsOf(object);
-    const found = variants.get(key);
+    const first = firsts.get(object);
+    if (first?.key === key) return first.variant;
+    const found = first && othersOf(object).get(key);
     if (found !== undefined) return found;
     const variant = make();
-    variants.set(key, variant);
+    if (first === undefined) firsts.set(object, { key, variant });
+    else othersOf(object).set(key, variant);
     return variant;
   };
 }

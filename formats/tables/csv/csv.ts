@@ -1,5 +1,6 @@
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import { FormatError } from '../../../primitives/errors.ts';
+import { turn } from '../../../primitives/turn.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import { type Chunk, rebatched } from '../rebatch.ts';
 import { type StringDictionary, stringDictionary } from '../string-dictionary.ts';
@@ -31,10 +32,13 @@ export async function openCsv(input: LayerInput, options: TableOptions): Promise
 
   async function* chunksOf(chosen: readonly CsvColumn[], signal: AbortSignal | undefined): AsyncGenerator<Chunk> {
     for await (const scanned of rowsOf(input, head, signal)) {
-      const columns = chosen.map((column): [string, HostColumn] => [
-        column.field.name,
-        cellsOf(scanned, column, (row) => badCell(file, scanned, column, row)),
-      ]);
+      const columns: [string, HostColumn][] = [];
+      for (const column of chosen) {
+        // The cells of a column take tens of milliseconds, after which other events come first.
+        await turn();
+        const cells = cellsOf(scanned, column, (row) => badCell(file, scanned, column, row));
+        columns.push([column.field.name, cells]);
+      }
       yield { rows: scanned.rows, columns: Object.fromEntries(columns) };
     }
   }

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { createCache } from '../../../primitives/cache.ts';
+import { createVariants } from '../../../primitives/ir/memo.ts';
 import { fc, test } from '../../law-test.ts';
 
 describe('a cache', () => {
@@ -58,5 +59,28 @@ describe('a cache', () => {
     expect(forgotten).not.toContain(0);
     expect(cache.size).toBeLessThanOrEqual(11);
     expect(forgotten.length + cache.size).toBe(1000);
+  });
+});
+
+describe('variants of objects', () => {
+  const objects = [{}, {}, {}];
+  const uses = fc.array(fc.tuple(fc.nat(objects.length - 1), fc.nat(40)), { maxLength: 200 });
+
+  test.prop([uses, fc.integer({ min: 2, max: 16 })])('are made again only if many others were used', (list, max) => {
+    const variant = createVariants<object, { readonly of: object; readonly key: string }>(max);
+    const last = new Map<string, { readonly at: number; readonly made: object }>();
+    for (const [at, [number, key]] of list.entries()) {
+      const of = objects[number]!;
+      const found = variant(of, `${key}`, () => ({ of, key: `${key}` }));
+      expect(found).toEqual({ of, key: `${key}` });
+      expect(found.of).toBe(of);
+      const before = last.get(`${number} ${key}`);
+      const since = list.slice((before?.at ?? at) + 1, at).filter(([other]) => other === number);
+      const isFirst = list.find(([other]) => other === number)![1] === key;
+      if (before !== undefined && (isFirst || new Set(since.map(([, other]) => other)).size < max / 2 - 1)) {
+        expect(found).toBe(before.made);
+      }
+      last.set(`${number} ${key}`, { at, made: found });
+    }
   });
 });
