@@ -6,6 +6,7 @@ import { Var, While } from '../../../primitives/functors/control.ts';
 import { fn, u32 } from '../../../primitives/functors/functor.ts';
 import type { Bool, U32 } from '../../../primitives/functors/value.ts';
 import * as q from '../../../primitives/index.ts';
+import { someOf } from '../../cases.ts';
 
 // Number of values. Each value uses the previous value twice, so 2^60 paths lead from the last value to the first.
 const STEPS = 60;
@@ -79,10 +80,11 @@ describe('helpers that call each other twice', () => {
     return steps(first, (helper) => fn({ x: u32 }, u32, ({ x }) => twice((y) => helper({ x: y }), x)));
   };
 
-  test.each([
+  const functors = [
     ['with the same argument', called((helper, x) => helper(x).add(helper(x)))],
     ['with different arguments', called((helper, x) => helper(x).add(helper(x.add(1))))],
-  ])('that need too much code are refused without delay: %s', async (_, functor) => {
+  ] as const;
+  test.each(someOf(functors, 1))('that need too much code are refused without delay: %s', async (_, functor) => {
     await using context = new Context(await createWorkersBackend({ workers: 1 }));
     const x = context.column(words);
     const { liveBytes } = context.backend.counters;
