@@ -104,8 +104,9 @@ async function rowQueries(
         const { first, count, names, bytesRead } = batch;
         const asked = askedOf(kind, batch, comesRound ? domain : undefined);
         if (asked.kind === 'points') {
-          beyond += countPoints(asked, (x, y) => isPointBeyond(x, y, domain));
-          if (isGeographic) atEnds += countPoints(asked, isAtEnd);
+          const isNoted = (x: number, y: number): boolean => isGeographic && isAtEnd(x, y);
+          beyond += countPoints(asked, (x, y) => !isNoted(x, y) && isPointBeyond(x, y, domain));
+          atEnds += countPoints(asked, isNoted);
         } else {
           beyond += countWindows(asked, count, (row) => isWindowBeyond(asked, row, domain));
           flat += countWindows(asked, count, (row) => isWindowFlat(asked, row, domain));

@@ -144,7 +144,8 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
   const place = await readGeoreference(directory, file, path, beside, notes);
   const inFile = { nodata: await directory.text('gdalNodata'), ...(await scalingInFile(directory, band)) };
   const srs = beside.srs === undefined ? undefined : (place.crs ?? place.ownCrs ?? 'unknown');
-  noteSideFile({ ...beside, srs }, { ...inFile, ...(await placesInTags(directory)) }, path!, notes);
+  const taken = { ...beside, srs, nodata: options.nodata === undefined ? beside.nodata : undefined };
+  noteSideFile(taken, { ...inFile, ...(await placesInTags(directory)) }, path!, notes);
   const nodataText = beside.nodata ?? inFile.nodata;
   const nodata = readNodata(options.nodata === undefined ? nodataText : String(options.nodata), layout.sample, notes);
   noteOrientation((await directory.number('orientation')) ?? 1, notes);
