@@ -78,7 +78,7 @@ interface Reading {
 async function* readRows(input: LayerInput, options: CsvRowsOptions, signal?: AbortSignal): AsyncGenerator<CsvRows> {
   const { file } = input;
   const { header, decimal } = options;
-  const head = await findHead(input, { header, decimal, signal });
+  const head = await findHead(input, { header, decimal, signal }, 'CSV');
   if (head === undefined) throw missingColumn(file, options, options.numbers[0]![0]!, []);
   const reading = { file, options, columns: columnsOf(head, options, file) };
   let [first, bytesRead] = [0, 0];

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LONGEST_RECORD } from '../../formats/tables/csv/scan.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
 
 let shop: Workshop;
@@ -79,9 +80,9 @@ test('an endless line of a CSV is reported as too long; an unclosed quote only w
     await shop.write('points.csv', `x,y\n${text}`);
     return shop.quadrille(['index', 'query', '@set.maq', '--points', '@points.csv', '--backend', 'reference']);
   };
-  const long = await ask('1'.repeat(3 << 20));
+  const long = await ask('1'.repeat(LONGEST_RECORD + 1));
   expect([long.exitCode, long.stderr]).toEqual([2, expect.stringContaining('A line is too long to be a row.')]);
-  const quoted = await ask(`"${'1'.repeat(3 << 20)}`);
+  const quoted = await ask(`"${'1'.repeat(LONGEST_RECORD + 1)}`);
   expect([quoted.exitCode, quoted.stderr]).toEqual([2, expect.stringContaining('A quote is opened and not closed.')]);
 });
 

@@ -206,8 +206,8 @@ const CASES: readonly Hostile[] = [
     what: 'points in an endless line',
     make: () => sparse('points.csv', 4e9, 'x,y\n'),
     words: ['index', 'query', '@tree.maq', '--points', '@points.csv'],
-    code: 'csv/',
-    says: [],
+    code: 'format/not-table',
+    says: ['Expected CSV, got bytes that are no text'],
   },
   {
     what: 'a PNG with a run for every two pixels',

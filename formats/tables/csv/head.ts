@@ -36,16 +36,19 @@ export async function readHead(
 /**
  * Reads the head of a CSV; undefined if there is no line. `isNumbers` tells whether all fields of the first record are
  * numbers.
+ *
+ * @param formats - The formats that are expected, for the error about a file that is no text.
  */
 export async function findHead(
   input: LayerInput,
   options: Pick<TableOptions, 'delimiter' | 'decimal' | 'header' | 'signal'>,
+  formats = 'Parquet, Arrow IPC, or CSV',
 ): Promise<(Head & { readonly isNumbers: boolean }) | undefined> {
   const { file } = input;
   const { delimiter, decimal = '.', header, signal } = options;
   for await (const block of blocksOf(input, signal)) {
     const { bytes } = block;
-    const mark = startOf(bytes, file);
+    const mark = startOf(bytes, file, formats);
     const stated = separatorLine(bytes.toString('latin1', mark, mark + SEPARATOR_LINE));
     const { at: start, lines } = skipEmptyLines(bytes, mark + (stated?.length ?? 0));
     const line = lines + (stated === undefined ? 1 : 2);
@@ -96,15 +99,15 @@ export function textOf({ bytes, starts, ends, kinds }: Fields, at: number, file:
  * Position after the byte-order mark of UTF-8, or 0 if there is none. Throws if the bytes begin with a byte-order mark
  * of UTF-16, or if one of the first 4096 bytes is 0.
  */
-function startOf(bytes: Buffer, file: string): number {
+function startOf(bytes: Buffer, file: string, formats: string): number {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 3;
   const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
   if (isWide) throw notUtf8(file, 1);
   if (bytes.subarray(0, 4096).includes(0)) {
     throw new FormatError('format/not-table', 'This is not a supported table.', {
-      expected: 'Parquet, Arrow IPC, or CSV',
+      expected: formats,
       got: 'bytes that are no text',
-      remedy: 'Convert it to one of these.',
+      remedy: 'Convert it.',
       place: { file },
     });
   }
