@@ -160,7 +160,8 @@ describe('quadrille index query --points', () => {
   test('treats points that round to the end of the domain as beyond it', async () => {
     await shop.write('end.csv', 'x,y\n180,10\n179.99999999999,10\n10,-180.1\n');
     const { stderr } = await shop.query('@shapes.maq', '--points', '@end.csv');
-    expect(stderr).toContain('note: 3 points are outside the domain of');
+    expect(stderr).toContain('note: 1 point is at longitude 180');
+    expect(stderr).toContain('note: 2 points are outside the domain of');
   });
 
   test('requires a tree with edges', async () => {
