@@ -40,7 +40,7 @@ function stretch<T>(work: Stretches<T>): IteratorResult<undefined, T> {
 }
 
 /** Number of elements between two pauses. */
-const PIECE = 2 ** 16;
+const PIECE = 2 ** 14;
 
 /** Works on a range piece by piece, with pauses between the pieces. */
 export function* piecewise(from: number, to: number, work: (from: number, to: number) => void): Stretches<void> {

@@ -1,4 +1,4 @@
-import { piecewise, type Stretches } from '../stretches.ts';
+import { filled, piecewise, type Stretches } from '../stretches.ts';
 import { RadixKeys } from './radix-keys.ts';
 
 /** Ranges of at most this many strings are sorted by insertion. */
@@ -21,12 +21,13 @@ export interface StringOrder {
  * number of characters.
  */
 export function* orderOfStrings(texts: readonly string[]): Stretches<StringOrder> {
-  const order = new Uint32Array(texts.length);
-  for (let i = 0; i < order.length; i++) order[i] = i;
+  const order = yield* filled(new Uint32Array(texts.length), (i) => i);
   if (yield* isAscending(texts)) return { order, areDistinct: true };
   let areDistinct = true;
   let done = 0;
+  yield;
   const keys = new RadixKeys(order);
+  yield;
   // Ranges of strings that are equal before `depth`: three numbers for each.
   const ranges = [0, texts.length, yield* sharedLength(texts)];
   while (ranges.length > 0) {
