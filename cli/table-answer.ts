@@ -11,7 +11,8 @@ import type { PartAnswer, PartGroups } from './table-part.ts';
 import type { QuestionPlan, Recipe } from './table-plan.ts';
 import type { Question } from './table-question.ts';
 import { type RankedValues, rankedValues } from './table-ranked.ts';
-import { addTotals, addValues, type ExactSums, type Extrema, exactSums, extrema, realSums } from './table-sums.ts';
+import { type RealSums, realSums } from './table-reals.ts';
+import { addTotals, addValues, type ExactSums, type Extrema, exactSums, extrema } from './table-sums.ts';
 
 /** The answer to a query: a table in memory, with descriptions of its columns (`fields`). */
 export interface Answer {
@@ -38,7 +39,9 @@ export function groupTally({ groups, order, top }: Question, plan: QuestionPlan,
   const totals = plan.totals.map(({ kind }) =>
     kind === 'min' || kind === 'max' ? { kind, extrema: extrema(kind) } : { kind, sums: exactSums() },
   );
-  const reals = plan.reals.map(realSums);
+  const hasVariance = (real: number): boolean =>
+    plan.outputs.some(({ recipe }) => recipe.kind === 'real' && recipe.real === real && recipe.what === 'variance');
+  const reals = plan.reals.map((_, real) => realSums(hasVariance(real)));
   const ranked = plan.ranked.map(({ field }) => rankedValues(field));
 
   function addGroups(given: PartGroups): void {
@@ -124,7 +127,7 @@ interface Kept {
     | { readonly kind: 'min' | 'max'; readonly extrema: Extrema }
     | { readonly kind: 'count' | 'sum' | 'avg'; readonly sums: ExactSums }
   )[];
-  readonly reals: readonly ReturnType<typeof realSums>[];
+  readonly reals: readonly RealSums[];
   readonly ranked: readonly RankedValues[];
 }
 

@@ -22,9 +22,9 @@ Questions:
   --aggregate  count, count(x), count(distinct x), sum(x), avg(x), min(x), max(x), variance(x), median(x),
                quantile(x, 0.9), quantile_cont(x, 0.9), smallest(x, k), largest(x, k), of columns and of + - * of them;
                … as NAME.
-               Sums of integers and decimals are exact. Sums of floats are added in f64, in the order of the file, with
-               compensation for rounding. The median of an even number of numbers is the mean of the middle two; of dates,
-               times and strings it is the lower of the two. quantile(x, p) does not interpolate: it is one of the values,
+               Sums of integers and decimals are exact; sums, averages and variances of floats are exact and rounded once.
+               The median of an even number of numbers is the mean of the middle two; of dates, times and strings it is
+               the lower of the two. quantile(x, p) does not interpolate: it is one of the values,
                the smallest for which at least a fraction p of the values is at most as large. quantile_cont(x, p), for
                numbers, interpolates between the two values around the place p · (n − 1), as percentile_cont of SQL does.
 

@@ -89,86 +89,11 @@ function isBelow(a: number | bigint, b: number | bigint): boolean {
   return a < b || (Number.isNaN(b) && !Number.isNaN(a));
 }
 
-/** Sum, average and variance of the floats of each group. */
-export interface RealSums {
-  /** Adds values to their groups: the values of all rows, or only of the rows in `places`. */
-  add(values: HostColumn, groups: Uint32Array, places: Uint32Array | undefined): void;
-  sum(group: number): number | undefined;
-  average(group: number): number | undefined;
-  variance(group: number): number | undefined;
-  readonly bytes: number;
-}
-
-/**
- * Creates sums of f32 or f64 values. The sums are computed in f64, with compensation for rounding (Neumaier, 1974), and
- * are almost as exact as if they were computed with twice as many digits. The sums do not depend on how the file is
- * divided into parts. Squared deviations are updated by the method of Welford (1962).
- */
-export function realSums(): RealSums {
-  let count = new Float64Array(16);
-  let [sum, lost, mean, squares] = [16, 16, 16, 16].map((room) => new Float64Array(room)) as Float64Array[] as [
-    Float64Array<ArrayBuffer>,
-    Float64Array<ArrayBuffer>,
-    Float64Array<ArrayBuffer>,
-    Float64Array<ArrayBuffer>,
-  ];
-  /** 1 for groups whose sum has exceeded the largest f64. From then on, it is kept divided by `LARGE_SUM`. */
-  let isLarge = new Uint8Array(16);
-  const makeRoom = (group: number): void => {
-    count = roomy(count, group);
-    isLarge = copied(isLarge, new Uint8Array(count.length));
-    [sum, lost, mean, squares] = [roomy(sum, group), roomy(lost, group), roomy(mean, group), roomy(squares, group)];
-  };
-  const sumOf = (group: number): number => (Number.isFinite(sum[group]!) ? sum[group]! + lost[group]! : sum[group]!);
-  const unitOf = (group: number): number => (isLarge[group] === 1 ? LARGE_SUM : 1);
-  return {
-    add({ validity, ...column }, groups, places) {
-      const { values } = column as { values: Float64Array };
-      for (let i = 0; i < groups.length; i++) {
-        const row = places === undefined ? i : places[i]!;
-        if (validity !== undefined && !isSet(validity, row)) continue;
-        const [group, value] = [groups[i]!, values[row]!];
-        if (group >= count.length) makeRoom(group);
-        let [before, own] = [sum[group]!, isLarge[group] === 1 ? value / LARGE_SUM : value];
-        let total = before + own;
-        if (!Number.isFinite(total) && Number.isFinite(before) && Number.isFinite(value)) {
-          [before, own, isLarge[group]] = [before / LARGE_SUM, value / LARGE_SUM, 1];
-          lost[group]! /= LARGE_SUM;
-          total = before + own;
-        }
-        lost[group]! += Math.abs(before) >= Math.abs(own) ? before - total + own : own - total + before;
-        sum[group] = total;
-        const n = ++count[group]!;
-        const apart = value - mean[group]!;
-        mean[group]! += apart / n;
-        squares[group]! += apart * (value - mean[group]!);
-      }
-    },
-    sum: (group) => ((count[group] ?? 0) === 0 ? undefined : sumOf(group) * unitOf(group)),
-    average: (group) => ((count[group] ?? 0) === 0 ? undefined : (sumOf(group) / count[group]!) * unitOf(group)),
-    variance(group) {
-      if ((count[group] ?? 0) < 2) return undefined;
-      // If all values are finite, only a variance beyond the largest f64 makes a step of the method undefined.
-      const isUndefined = Number.isNaN(squares[group]!) && Number.isFinite(sum[group]!);
-      return isUndefined ? Infinity : squares[group]! / (count[group]! - 1);
-    },
-    get bytes() {
-      return 5 * count.byteLength + isLarge.byteLength;
-    },
-  };
-}
-
-/** Dividing by this power of two is exact, except for subnormal results, and keeps sums of 2^64 numbers finite. */
-const LARGE_SUM = 2 ** 64;
-
 /** Copies an array to a longer array, which is at least twice as long and contains the index `place`. */
-function roomy(numbers: Float64Array<ArrayBuffer>, place: number): Float64Array<ArrayBuffer> {
-  return copied(numbers, new Float64Array(Math.max(2 * numbers.length, place + 1)));
-}
-
-function copied<A extends Float64Array | Uint8Array>(numbers: A, into: A): A {
-  into.set(numbers);
-  return into;
+export function roomy(numbers: Float64Array<ArrayBuffer>, place: number): Float64Array<ArrayBuffer> {
+  const longer = new Float64Array(Math.max(2 * numbers.length, place + 1));
+  longer.set(numbers);
+  return longer;
 }
 
 /** Adds integers, or their squares, to the sums of their groups: the integers of all rows, or only of the rows in `places`. */

@@ -15,6 +15,16 @@ import {
 } from '../../primitives/index.ts';
 import { type Kind, where } from '../../primitives/kinds.ts';
 import { addScaled, keyOfScaled, type ScaledSums, withoutSubnormals } from './scaled-powers.ts';
+import {
+  addSquare,
+  FAR_SQUARE,
+  keyOfAnySquares,
+  keyOfFewSquares,
+  keyOfSquared,
+  keyOfSquares,
+  type Squares,
+  squareOfKey,
+} from './squares.ts';
 
 /**
  * Distance of two points a and b. With δ as the differences of their coordinates:
@@ -24,14 +34,21 @@ import { addScaled, keyOfScaled, type ScaledSums, withoutSubnormals } from './sc
  * - `cosine`: 1 − a·b ÷ (|a| |b|), 1 if a vector is zero; `inner`: −a·b, so that the point with the largest product is
  *   the nearest.
  *
- * All except `{ lp }`: every operation is rounded to f32, and sums are added from the first dimension to the last. Squares
- * of `l2` must stay within the range of f32: beyond 3.4e38 they are +∞, and below 1.2e-38 devices may differ. So
- * differences from 1.1e-19 to 1e19 are safe.
+ * Coordinates are f32, and distances those of the f32 given. All except `{ lp }`: every operation is rounded to 24 bits,
+ * and sums are added from the first dimension to the last.
  *
- * `{ lp }` with p from 2 on works at all scales, `{ lp: 2 }` included: powers are scaled, so a distance is 0 or +∞ only
- * if f32 has no place for it. In D dimensions, it is within 6 + D ÷ p units in the last place of real arithmetic, and
- * exact if a and b differ in a single coordinate by a difference that f32 holds. Coordinates and differences below
- * 1.2e-38 count as 0. Points at the same f32 distance are equally near. Bytes are the same on all backends.
+ * `l2` orders points at all scales as real arithmetic does, except for these roundings: exponents have no limits, so no
+ * square is too large or too small, and its error is at most D + 2 units in the last place in D dimensions. Only the
+ * distance that is returned is a square in f32: it is +∞ beyond 3.4e38, the square of 1.8e19, has fewer digits below
+ * 1.2e-38, and is 0 up to the square of 2.6e-23. `{ lp: 2 }` returns the root, at all scales.
+ *
+ * `{ lp }` with p from 2 on works at all scales: powers are scaled, so a distance is 0 or +∞ only if f32 has no place for
+ * it. In D dimensions, it is within 6 + D ÷ p units in the last place of real arithmetic, and exact if a and b differ in
+ * a single coordinate by a difference that f32 holds. Points at the same f32 distance are equally near.
+ *
+ * For `l2` and `{ lp }`, coordinates and differences below 1.2e-38 count as 0, so bytes are the same on all backends. For
+ * the others, devices may differ where coordinates, differences or products are below 1.2e-38 and not 0. Products of
+ * `cosine` and `inner` beyond 3.4e38 are +∞.
  *
  * −0 becomes 0, and a distance that is NaN becomes +∞.
  */
@@ -84,8 +101,12 @@ export interface Measure {
   step(sums: Sums, a: F32, b: F32): Sums;
   /** Converts final sums to a key. For `cosine`, the lengths of both vectors are given. */
   keyOf(sums: Sums, lengths?: readonly [F32, F32]): U32;
+  /** A word with the order of ordinary distances, if there is one that is found faster than the key. */
+  orderOf?(sums: Sums): U32;
   /** Converts a key back to the distance. */
   distanceOf(key: U32): F32;
+  /** The largest key of a distance within a radius, which is an f32. */
+  keyWithin(radius: number): number;
   /** A coordinate as the metric sees it, for bounds of boxes. */
   readonly coordinate: (x: F32) => F32;
   /**
@@ -95,15 +116,19 @@ export interface Measure {
   readonly slack: number;
   /** The key of the distance +∞. No distance has a larger key. */
   readonly farKey: number;
+  /** {@link atAnyScale} in at most three dimensions. */
+  readonly keyOfFew?: (a: readonly F32[], b: readonly F32[]) => U32;
+  /** If the sums take ordinary coordinates only: sums for all others. They give ordinary coordinates the same keys. */
+  readonly atAnyScale?: Pick<Measure, 'sums' | 'step' | 'keyOf'>;
 }
 
 /** The sums at the start, as constants of a functor. */
-export function noSums(measure: Measure): Sums {
+export function noSums(measure: Pick<Measure, 'sums'>): Sums {
   return Object.fromEntries(Object.entries(measure.sums).map(([name, type]) => [name, type(0)]));
 }
 
 /** Variables of a functor that hold the sums of a measure. */
-export function sumsInVariables(measure: Measure): { now(): Sums; add(a: F32, b: F32): void } {
+export function sumsInVariables(measure: Pick<Measure, 'sums' | 'step'>): { now(): Sums; add(a: F32, b: F32): void } {
   const held = Object.entries(measure.sums).map(([name, type]) => [name, Var(type(0))] as const);
   const now = (): Sums => Object.fromEntries(held.map(([name, variable]) => [name, Let(variable as F32)]));
   return {
@@ -120,10 +145,7 @@ export function measureOf(metric: Metric): Measure {
     case 'l1':
       return bounded((sum, a, b) => sum.add(a.sub(b).abs()));
     case 'l2':
-      return bounded((sum, a, b) => {
-        const between = a.sub(b);
-        return sum.add(between.mul(between));
-      });
+      return squares();
     case 'max':
       return bounded((sum, a, b) => {
         const between = a.sub(b).abs();
@@ -160,13 +182,21 @@ function bounded(step: OneStep): Measure {
   return {
     sums: ONE_SUM,
     step: oneStep(step),
-    // As u32, the bits of every NaN exceed the bits of +∞.
-    keyOf: ({ sum }) => bitsToU32(sum as F32).min(INFINITE),
+    keyOf: bitsOfSum,
     distanceOf: bitsToF32,
+    keyWithin: bitsOf,
     coordinate: (x) => x,
     slack: 0,
     farKey: FAR_KEY,
   };
+}
+
+/** The bits of a sum, or of +∞ if it is NaN. As u32, the bits of every NaN exceed those of +∞. */
+const bitsOfSum = ({ sum }: Sums): U32 => bitsToU32(sum as F32).min(INFINITE);
+
+/** The bits of an f32. Those of −0 are those of 0. */
+function bitsOf(x: number): number {
+  return new Uint32Array(Float32Array.of(x + 0).buffer)[0]!;
 }
 
 function product(worth: (dot: F32, lengths: readonly [F32, F32]) => F32): Measure {
@@ -180,9 +210,34 @@ function product(worth: (dot: F32, lengths: readonly [F32, F32]) => F32): Measur
       return select(f32ToSortable({ x: distance }), u32(far), distance.ne(distance));
     },
     distanceOf: (key) => sortableToF32({ key }),
+    keyWithin: (radius) => (radius < 0 ? ~bitsOf(radius) >>> 0 : bitsOf(radius) + 2 ** 31),
     coordinate: (x) => x,
     slack: 0,
     farKey: far,
+  };
+}
+
+function squares(): Measure {
+  const plain = withoutSubnormals;
+  return {
+    sums: ONE_SUM,
+    step: oneStep((sum, a, b) => {
+      const between = a.sub(b);
+      return sum.add(between.mul(between));
+    }),
+    keyOf: ({ sum }) => keyOfSquares(sum as F32),
+    orderOf: bitsOfSum,
+    distanceOf: squareOfKey,
+    keyWithin: keyOfSquared,
+    coordinate: (x) => x,
+    slack: 0,
+    farKey: FAR_SQUARE,
+    keyOfFew: keyOfFewSquares,
+    atAnyScale: {
+      sums: { sum: f32, exponent: u32 },
+      step: (sums, a, b) => ({ ...addSquare(sums as unknown as Squares, plain(a), plain(b)) }),
+      keyOf: (sums) => keyOfAnySquares(sums as unknown as Squares),
+    },
   };
 }
 
@@ -195,6 +250,7 @@ function scaledPowers(power: number): Measure {
     step: (sums, a, b) => ({ ...addScaled(sums as unknown as ScaledSums, a, b, power) }),
     keyOf: (sums) => keyOfScaled(sums as unknown as ScaledSums, power),
     distanceOf: bitsToF32,
+    keyWithin: bitsOf,
     coordinate: withoutSubnormals,
     slack: SCALED_SLACK,
     farKey: FAR_KEY,

@@ -28,6 +28,7 @@ import {
 } from '../../primitives/index.ts';
 import { LIST, type ListColumns } from './lists.ts';
 import { firstRuns, nearestByFormula, nearestOfRuns, type Queries, type Search } from './nearest-by-formula.ts';
+import { keyOfSquares } from './squares.ts';
 
 /**
  * Minimum number of dimensions for the filter. In fewer dimensions, evaluating the formula of the metric takes only a
@@ -111,7 +112,7 @@ const isUndecided = fn(
   bool,
   ({ row, keys, bounds, k, listed }) => {
     const last = keys.at(row.mul(k).add(k).sub(1));
-    return last.ge(bounds.at(row.mul(listed).add(listed).sub(1)));
+    return last.ge(keyOfSquares(bitsToF32(bounds.at(row.mul(listed).add(listed).sub(1)))));
   },
 );
 

@@ -16,8 +16,9 @@ import {
   u32,
 } from '../../primitives/index.ts';
 import { storeResults } from '../../primitives/row-results.ts';
+import { type IsExtreme, keyOfVectors } from './extremes.ts';
 import { fillLists, isBefore, type ListColumns, NO_POINT, offer } from './lists.ts';
-import { type Measure, sumsInVariables } from './metrics.ts';
+import type { Measure } from './metrics.ts';
 
 /** The points and the parameters of a search, which all its queries share. */
 export interface Search {
@@ -31,6 +32,8 @@ export interface Search {
   readonly lengths: Column<'f32'> | undefined;
   /** Number of points in a run (a block of consecutive points). */
   readonly run: number;
+  /** Whether plain sums may leave f32. Undefined if they need not be asked. */
+  readonly isExtreme?: IsExtreme | undefined;
 }
 
 /** A batch of queries. */
@@ -51,13 +54,16 @@ export function runLength(n: number, k: number, dimensions: number): number {
   return Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(even)));
 }
 
-/** Finds the nearest points by evaluating the metric's formula for all pairs of query and point. */
+/**
+ * Finds the nearest points by evaluating the metric's formula for all pairs of query and point. If plain sums may leave
+ * f32, they choose no runs, and every query is compared with all points one by one.
+ */
 export function nearestByFormula(search: Search, queries: Queries): ListColumns {
   const { n, k, run } = search;
   const runs = Math.ceil(n / run);
   if (runs <= k) return nearestOfCandidates(search, queries, n, (_row, place) => place);
   const chosen = nearestRuns(search, queries, runs);
-  return nearestOfRuns(search, queries, { runs: chosen, count: k, pitch: k });
+  return nearestOfRuns(search, queries, { runs: chosen, count: k, pitch: k, areOnlyOrdinary: true });
 }
 
 /**
@@ -73,31 +79,49 @@ export interface ChosenRuns {
    * skipped. Without this function, all runs are examined.
    */
   readonly isOpen?: (row: U32, place: U32, loader: Loader) => Bool;
+  /** Whether the runs are right only for ordinary coordinates. For others, all points are examined. */
+  readonly areOnlyOrdinary?: boolean;
 }
 
 /** Finds the nearest points among the points of the chosen runs. */
 export function nearestOfRuns(search: Search, queries: Queries, chosen: ChosenRuns): ListColumns {
   const { run } = search;
-  const { runs, count, pitch, isOpen } = chosen;
-  return nearestOfCandidates(search, queries, count * run, (row, place, loader) => {
+  const { runs, count, pitch, isOpen, areOnlyOrdinary = false } = chosen;
+  const idOf: IdOf = (row, place, loader) => {
     const which = Let(place.div(run));
     const [first] = loader.load([runs], row.mul(pitch).add(which)) as [U32];
     const id = first.mul(run).add(place.sub(which.mul(run)));
     return isOpen === undefined ? id : select(u32(NO_POINT), id, isOpen(row, which, loader));
-  });
+  };
+  return nearestOfCandidates(search, queries, count * run, idOf, areOnlyOrdinary);
 }
 
 /** Returns the point that is candidate number `place` of the query `row`. */
 type IdOf = (row: U32, place: U32, loader: Loader) => U32;
 
-function nearestOfCandidates(search: Search, queries: Queries, candidates: number, idOf: IdOf): ListColumns {
-  const { context, k, measure } = search;
-  const keys = candidateKeys(search, queries, candidates, idOf);
+function nearestOfCandidates(
+  search: Search,
+  queries: Queries,
+  candidates: number,
+  idOf: IdOf,
+  areOnlyOrdinary = false,
+): ListColumns {
+  const { context, k, n, measure, isExtreme } = search;
+  const keys = candidateKeys(areOnlyOrdinary ? { ...search, isExtreme: undefined } : search, queries, candidates, idOf);
+  const atAnyScale = { ...search, isExtreme: undefined, measure: { ...measure, ...measure.atAnyScale } };
   return fillLists(context, 'nearestPoints', queries.count, k, measure.farKey, (row, list, loader, after) => {
-    For(0, loader.uniform('u32', candidates), (place) => {
-      const [key] = loader.load([keys], row.mul(loader.uniform('u32', candidates)).add(place)) as [U32];
-      offer(list, key, () => idOf(row, place, loader), after && ((id) => isBefore(after.key, after.id, key, id)));
-    });
+    const width = loader.uniform('u32', candidates);
+    const takesAll = areOnlyOrdinary ? isExtreme?.(loader) : undefined;
+    const keyAt = (place: U32): U32 => loader.load([keys], row.mul(width).add(place))[0] as U32;
+    const offered = (key: U32, idOf: () => U32): void =>
+      offer(list, key, idOf, after && ((id) => isBefore(after.key, after.id, key, id)));
+    For(0, takesAll === undefined ? width : Let(select(width, u32(0), takesAll)), (place) =>
+      offered(Let(keyAt(place)), () => idOf(row, place, loader)),
+    );
+    if (takesAll === undefined) return;
+    For(0, Let(select(u32(0), loader.uniform('u32', n), takesAll)), (id) =>
+      offered(Let(keyOfPair(atAnyScale, queries, row, id, loader)), () => id),
+    );
   });
 }
 
@@ -143,7 +167,8 @@ export function firstRuns(
 
 function keyFunctor({ measure, lengths }: Search) {
   const { sums } = measure;
-  if (lengths === undefined) return fn('distanceKey', { sum: sums }, u32, ({ sum }) => measure.keyOf(sum));
+  const keyOf = measure.orderOf ?? measure.keyOf;
+  if (lengths === undefined) return fn('distanceKey', { sum: sums }, u32, ({ sum }) => keyOf(sum));
   return fn('angleKey', { sum: sums, from: f32, to: f32 }, u32, ({ sum, from, to }) => measure.keyOf(sum, [from, to]));
 }
 
@@ -155,7 +180,7 @@ const AT_ONCE = 8;
  * distances.
  */
 function candidateKeys(search: Search, queries: Queries, candidates: number, idOf: IdOf): Column<'u32'> {
-  const { context, measure, n, points, lengths, dimensions } = search;
+  const { context, n } = search;
   const keys = context.stored('u32', capacityOf(queries.count) * candidates);
   const keyAt = (index: U32, loader: Loader): U32[] => {
     const row = Let(index.div(loader.uniform('u32', candidates)));
@@ -163,28 +188,35 @@ function candidateKeys(search: Search, queries: Queries, candidates: number, idO
     const place = index.sub(row.mul(loader.uniform('u32', candidates)));
     const id = Let(select(u32(NO_POINT), idOf(row, place, loader), isRow));
     const isPoint = Let(id.lt(loader.uniform('u32', n)));
-    const sums = sumsInVariables(measure);
-    const width = loader.uniform('u32', dimensions);
-    const [from, to] = [Let(row.mul(width)), Let(id.mul(width))];
-    const step = (d: U32) => {
+    return [select(u32(NO_POINT), keyOfPair(search, queries, row, id, loader, isPoint), isPoint)];
+  };
+  storeResults('candidateKeys', { context, length: keys.length, row: keyAt }, ['u32'], [{ to: keys, value: 0 }]);
+  return keys;
+}
+
+/** The key of the distance between a query and a point. If `isPoint` does not hold, no coordinates are read. */
+function keyOfPair(search: Search, queries: Queries, row: U32, id: U32, loader: Loader, isPoint?: Bool): U32 {
+  const { measure, points, lengths, dimensions, isExtreme } = search;
+  const width = loader.uniform('u32', dimensions);
+  const [from, to] = [Let(row.mul(width)), Let(id.mul(width))];
+  const upTo = (end: U32): U32 => (isPoint === undefined ? end : select(u32(0), end, isPoint));
+  const both =
+    lengths === undefined
+      ? undefined
+      : ([...loader.load([queries.lengths!], row), ...loader.load([lengths], id)] as unknown as [F32, F32]);
+  const each = (body: (a: F32, b: F32) => void): void => {
+    const step = (d: U32): void => {
       const [a] = loader.load([queries.elements], from.add(d)) as [F32];
       const [b] = loader.load([points], to.add(d)) as [F32];
-      sums.add(a, b);
+      body(a, b);
     };
     // Reads adjacent elements one directly after the other, while they are in the cache.
-    const groups = Let(select(u32(0), width.div(AT_ONCE), isPoint));
+    const groups = Let(upTo(width.div(AT_ONCE)));
     For(0, groups, (group) => {
       const first = Let(group.mul(AT_ONCE));
       for (let d = 0; d < AT_ONCE; d++) step(first.add(d));
     });
-    For(groups.mul(AT_ONCE), select(u32(0), width, isPoint), step);
-    const both =
-      lengths === undefined
-        ? undefined
-        : ([...loader.load([queries.lengths!], row), ...loader.load([lengths], id)] as unknown as [F32, F32]);
-    const key = measure.keyOf(sums.now(), both);
-    return [select(u32(NO_POINT), key, isPoint)];
+    For(groups.mul(AT_ONCE), upTo(width), step);
   };
-  storeResults('candidateKeys', { context, length: keys.length, row: keyAt }, ['u32'], [{ to: keys, value: 0 }]);
-  return keys;
+  return keyOfVectors(measure, isExtreme?.(loader), each, both);
 }

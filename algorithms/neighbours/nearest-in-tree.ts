@@ -16,8 +16,9 @@ import {
 } from '../../primitives/index.ts';
 import { aFlag, aWhole, eitherOf, type Kind, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { curveOrder } from './curve.ts';
+import { extremesOf } from './extremes.ts';
 import { fillLists, isBefore, type NearestList, NO_POINT, offer } from './lists.ts';
-import { aBoundedMetric, FAR_KEY, type Measure, measureOf } from './metrics.ts';
+import { aBoundedMetric, type Measure, measureOf } from './metrics.ts';
 import { MAX_NEIGHBOURS, type NearestOptions, requireDimensions } from './nearest.ts';
 import { type Neighbours, neighboursOf, type Points, pointCount, somePoints } from './points.ts';
 import { boundOf, idOfPoint, keyOfPoint, leafAt, minIdOf, pointsOfLeaf, searchFrom, treeWords } from './search.ts';
@@ -71,9 +72,13 @@ export function nearestInTree(
   return context.scope(() => {
     const asked = queries === 'points' ? ownQueries(tree, itself) : otherQueries(context, tree, queries);
     const search = (index: U32, list: NearestList, loader: Loader, after: After): void =>
-      fillFromTree(tree, measure, asked.at(index, loader), list, loader, after);
+      fillFromTree(tree, measure, asked, index, list, loader, after);
     const rowOf = (index: U32, loader: Loader): U32 => asked.rowAt(index, loader);
-    return neighboursOf(context, fillLists(context, 'nearestInTree', asked.count, k, FAR_KEY, search, rowOf), measure);
+    return neighboursOf(
+      context,
+      fillLists(context, 'nearestInTree', asked.count, k, measure.farKey, search, rowOf),
+      measure,
+    );
   });
 }
 
@@ -103,6 +108,8 @@ interface Query {
 interface Queries {
   readonly count: number;
   at(index: U32, loader: Loader): Query;
+  /** Words that are not 0 if a query has extreme coordinates. The tree knows of its own points. */
+  extremes(loader: Loader): readonly U32[];
   /** Maps the index of a thread to the row of the result that the thread computes. */
   rowAt(index: U32, loader: Loader): U32;
 }
@@ -111,6 +118,7 @@ function ownQueries(tree: PointTree, itself: boolean): Queries {
   const { points, dimensions, levels, count } = tree;
   return {
     count,
+    extremes: () => [],
     rowAt: (index, loader) => idOfPoint(treeWords(tree, loader), index),
     at(index, loader) {
       const id = idOfPoint(treeWords(tree, loader), index);
@@ -130,8 +138,10 @@ function otherQueries(context: Context, tree: PointTree, queries: Points): Queri
   const count = pointCount('nearestInTree', 'queries', queries);
   const elements = context.materialize(queries.elements);
   const { order, places } = curveOrder(context, { elements, dimensions }, count);
+  const extremes = extremesOf(context, elements, dimensions);
   return {
     count,
+    extremes: (loader) => loader.load([extremes], u32(0)) as U32[],
     rowAt: (index, loader) => loader.load([order], index)[0] as U32,
     at(index, loader) {
       const [row] = loader.load([order], index) as [U32];
@@ -156,11 +166,13 @@ function wordAsF32(words: Column<'u32'>, index: U32, loader: Loader): F32 {
 function fillFromTree(
   tree: PointTree,
   measure: Measure,
-  { axes, but, leaf }: Query,
+  queries: Queries,
+  index: U32,
   list: NearestList,
   loader: Loader,
   after: After,
 ): void {
+  const { axes, but, leaf } = queries.at(index, loader);
   const [lastKey, lastId] = [list.keys.at(-1)!, list.ids.at(-1)!];
   const mayStand = (key: U32) =>
     but === undefined && after === undefined
@@ -170,9 +182,11 @@ function fillFromTree(
           const isLater = after && isBefore(after.key, after.id, key, id);
           return isOther === undefined ? isLater! : isLater === undefined ? isOther : isOther.and(isLater);
         };
-  const words = treeWords(tree, loader);
+  const extremes = [loader.load([tree.nodes], u32(0))[0] as U32, ...queries.extremes(loader)];
+  const isExtreme = measure.atAnyScale && Let(extremes.reduce((a, b) => a.or(b)).ne(0));
+  const words = treeWords(tree, loader, isExtreme);
   const from = Let(select(leaf, u32(0), isFar(axes)));
-  If(from.eq(0), () => fillInOrder(tree, list, loader, but, after));
+  If(from.eq(0), () => fillInOrder(tree, measure, list, loader, but, after));
   searchFrom(
     from,
     tree,
@@ -201,14 +215,21 @@ function isFar(axes: readonly F32[]): Bool {
  * Fills a list for a query at distance +∞ from all points: takes points by id, after the last one of the preceding
  * round.
  */
-function fillInOrder(tree: PointTree, list: NearestList, loader: Loader, but: U32 | undefined, after: After): void {
+function fillInOrder(
+  tree: PointTree,
+  { farKey }: Measure,
+  list: NearestList,
+  loader: Loader,
+  but: U32 | undefined,
+  after: After,
+): void {
   const next = Var(after === undefined ? u32(0) : after.id.add(1));
   const count = loader.uniform('u32', tree.count);
   for (const [j, id] of list.ids.entries()) {
     if (but !== undefined) next.set(next.add(select(u32(0), u32(1), next.eq(but))));
     const isPoint = next.lt(count).and(after === undefined ? true : after.id.ne(NO_POINT));
     id.set(select(u32(NO_POINT), next as U32, isPoint));
-    list.keys[j]!.set(FAR_KEY);
+    list.keys[j]!.set(farKey);
     next.set(next.add(1));
   }
 }

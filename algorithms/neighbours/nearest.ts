@@ -13,6 +13,7 @@ import {
   sqrt,
 } from '../../primitives/index.ts';
 import { aWhole, optional, someOptions } from '../../primitives/kinds.ts';
+import { extremesOf, isAnyExtreme } from './extremes.ts';
 import type { ListColumns } from './lists.ts';
 import { aMetric, type Metric, measureOf } from './metrics.ts';
 import { filterOf, loweredSquares, nearestByFilter, squaredLengths } from './nearest-by-filter.ts';
@@ -27,14 +28,18 @@ export interface NearestOptions {
 }
 
 /**
- * Finds the k nearest points for every query, in any number of dimensions, from the distances to all points. Exact:
- * points are ordered by the metric's formula in f32, with every operation rounded, and points at equal distance by id.
- * So the bytes are the same on every backend.
+ * Finds the k nearest points for every query, in any number of dimensions, from the distances to all points. Points and
+ * queries are columns of f32: round coordinates of more digits yourself, after subtracting what they have in common.
+ * Exact: points are ordered by the metric's formula ({@link Metric}), with every operation rounded, and points at equal
+ * distance by id. So the bytes are the same on every backend.
  *
  * Points are divided into short runs. {@link crossReduce} finds the minimum distance of every run. The k nearest points
  * are in the k runs with the smallest minima, and only these runs are examined point by point. In 16 or more
  * dimensions, squared distances first get a lower bound: `|a|² + |b|² − 2 a·b`, minus the maximum rounding error. The
  * squared distances themselves are computed only if the bounds do not decide.
+ *
+ * If a coordinate is not 0, but below 2^-40 (9.1e-13) or above 2^62 (4.6e18) ÷ √dimensions, squared distances may leave
+ * f32. Then they are summed with exponents of their own, which takes several times as long.
  *
  * Lists longer than {@link LIST} are found in rounds, each of which continues after the last point of the preceding
  * round.
@@ -77,6 +82,9 @@ export function nearest(context: Context, points: Points, queries: Points, optio
       ...{ context, measure, k, n, run, dimensions: points.dimensions, points: elements },
       lengths: metric === 'cosine' ? lengthsOf(context, points, n) : undefined,
     };
+    const extremesIn = (some: Column<'f32'>): Column<'u32'> | undefined =>
+      measure.atAnyScale && extremesOf(context, some, points.dimensions);
+    const extremes = extremesIn(elements);
     const lowered =
       filter && loweredSquares(context, squaredLengths(context, elements, points.dimensions, n), points.dimensions);
     const max = queriesAtOnce(search, listed);
@@ -87,9 +95,11 @@ export function nearest(context: Context, points: Points, queries: Points, optio
       parts.push(
         context.scope(() => {
           const given = queriesOfPart(search, context.materialize(some), count);
+          const own = extremesIn(given.elements);
+          const part = { ...search, isExtreme: isAnyExtreme([extremes, own]) };
           return lowered === undefined
-            ? nearestByFormula(search, given)
-            : nearestByFilter({ ...search, lowered, listed }, given);
+            ? nearestByFormula(part, given)
+            : nearestByFilter({ ...part, lowered, listed }, given);
         }),
       );
     }

@@ -1,14 +1,13 @@
 import {
   array,
-  bitsToU32,
   bool,
   type Column,
   type Context,
+  concatenate,
   copyIf,
   type F32,
   For,
   f32,
-  f32ToSortable,
   fn,
   Let,
   map,
@@ -19,7 +18,8 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
-import { type Measure, type Metric, measureOf, sumsInVariables } from './metrics.ts';
+import { extremesOf, keyOfVectors } from './extremes.ts';
+import { type Measure, type Metric, measureOf } from './metrics.ts';
 import { requireDimensions } from './nearest.ts';
 import { type Points, pointCount } from './points.ts';
 
@@ -51,19 +51,19 @@ export function pairsWithin(
   const [n, m] = [pointCount('pairsWithin', 'points', points), pointCount('pairsWithin', 'queries', queries)];
   requireDimensions('pairsWithin', points.dimensions, queries.dimensions);
   const measure = measureOf(metric);
-  const isProduct = metric === 'cosine' || metric === 'inner';
-  const limit = metric === 'l2' ? Math.fround(Math.fround(radius) ** 2) : radius;
   return context.scope(() => {
+    const { dimensions } = points;
+    const elements = { points: context.materialize(points.elements), queries: context.materialize(queries.elements) };
+    const extremes = Object.values(elements).map((each) => extremesOf(context, each, dimensions));
     const key = map(keyOfPair(measure, metric === 'cosine'), {
+      ...elements,
       pair: sequence(n * m),
-      points: context.materialize(points.elements),
-      queries: context.materialize(queries.elements),
+      extremes: concatenate(extremes),
       count: n,
-      dimensions: points.dimensions,
+      dimensions,
     });
-    const isWithin = fn('isWithin', { key: u32, limit: uniform(f32) }, bool, ({ key, limit }) =>
-      key.le(isProduct ? f32ToSortable({ x: limit.add(0) }) : bitsToU32(limit)),
-    );
+    const limit = measure.keyWithin(Math.fround(radius));
+    const isWithin = fn('isWithin', { key: u32, limit: uniform(u32) }, bool, ({ key, limit }) => key.le(limit));
     const keys = context.materialize(key);
     const within = copyIf({ pair: sequence(n * m), key: keys }, map(isWithin, { key: keys, limit }));
     const row = fn('rowOfPair', { pair: u32, key: u32, count: uniform(u32) }, rowShape, ({ pair, key, count }) => {
@@ -80,27 +80,27 @@ const PAIR = {
   pair: u32,
   points: array(f32),
   queries: array(f32),
+  extremes: array(u32),
   count: uniform(u32),
   dimensions: uniform(u32),
 };
 
 /** Functor that computes the key of the distance of a pair. */
 function keyOfPair(measure: Measure, takesLengths: boolean) {
-  return fn('keyOfPair', PAIR, u32, ({ pair, points, queries, count, dimensions }): U32 => {
+  return fn('keyOfPair', PAIR, u32, ({ pair, points, queries, extremes, count, dimensions }): U32 => {
     const query = Let(pair.div(count));
     const [from, to] = [Let(query.mul(dimensions)), Let(pair.sub(query.mul(count)).mul(dimensions))];
-    const sums = sumsInVariables(measure);
+    const isExtreme = measure.atAnyScale && Let(extremes.at(0).or(extremes.at(1)).ne(0));
+    const each = (body: (a: F32, b: F32) => void): void =>
+      For(0, dimensions, (d) => body(Let(queries.at(from.add(d))), Let(points.at(to.add(d)))));
     const [squaresA, squaresB] = [Var(f32(0)), Var(f32(0))];
-    For(0, dimensions, (d) => {
-      const [a, b] = [Let(queries.at(from.add(d))), Let(points.at(to.add(d)))];
-      sums.add(a, b);
-      if (!takesLengths) return;
-      squaresA.set(squaresA.add(a.mul(a)));
-      squaresB.set(squaresB.add(b.mul(b)));
-    });
-    const lengths = takesLengths
-      ? ([squaresA, squaresB].map((squares) => sqrt(Let(squares) as F32)) as [F32, F32])
-      : undefined;
-    return measure.keyOf(sums.now(), lengths);
+    if (takesLengths) {
+      each((a, b) => {
+        squaresA.set(squaresA.add(a.mul(a)));
+        squaresB.set(squaresB.add(b.mul(b)));
+      });
+    }
+    const lengths = [squaresA, squaresB].map((squares) => sqrt(Let(squares) as F32)) as [F32, F32];
+    return keyOfVectors(measure, isExtreme, each, takesLengths ? lengths : undefined);
   });
 }

@@ -15,6 +15,7 @@ import {
   While,
 } from '../../primitives/index.ts';
 import { type Measure, noSums } from './metrics.ts';
+import { withoutSubnormals } from './scaled-powers.ts';
 import { boxAt, LEAF, nodeWords, type PointTree, type WordAt, wordAtOf } from './tree.ts';
 
 /** Access to the words of a tree in a kernel: `nodes` and `points` read the word at an index. */
@@ -22,10 +23,16 @@ export interface TreeWords {
   readonly dimensions: number;
   readonly nodes: WordAt;
   readonly points: WordAt;
+  /** Whether plain sums may leave f32. Undefined if the measure has no others. */
+  readonly isExtreme?: Bool | undefined;
 }
 
-export function treeWords({ dimensions, nodes, points }: PointTree, loader: Loader): TreeWords {
-  return { dimensions, nodes: wordAtOf(nodes, loader), points: wordAtOf(points, loader) };
+export function treeWords(
+  { dimensions, nodes, points }: PointTree,
+  loader: Loader,
+  isExtreme?: Bool | undefined,
+): TreeWords {
+  return { dimensions, nodes: wordAtOf(nodes, loader), points: wordAtOf(points, loader), isExtreme };
 }
 
 /**
@@ -34,18 +41,24 @@ export function treeWords({ dimensions, nodes, points }: PointTree, loader: Load
  * operations are monotonic. So the same formula gives no point of the box a smaller distance. Where a formula is not
  * monotonic, the bound is lowered by the error of both distances ({@link Measure.slack}).
  */
-export function boundOf({ nodes, dimensions }: TreeWords, measure: Measure, query: readonly F32[], node: U32): U32 {
+export function boundOf(
+  { nodes, dimensions, isExtreme }: TreeWords,
+  measure: Measure,
+  query: readonly F32[],
+  node: U32,
+): U32 {
   const { min, max } = boxAt(nodes, dimensions, node);
   const { coordinate } = measure;
-  const sums = query.reduce((sums, given, d) => {
-    const q = coordinate(given);
-    // If a coordinate of the query is NaN, `max` ignores it, so the gap is 0.
-    const gap = f32(0)
-      .max(coordinate(min[d]!).sub(q))
-      .max(q.sub(coordinate(max[d]!)));
-    return measure.step(sums, gap, f32(0));
-  }, noSums(measure));
-  const key = measure.keyOf(sums);
+  // If a coordinate of the query is NaN, `max` ignores it, so the gap is 0.
+  const gapsOf = (change: (x: F32) => F32): F32[] =>
+    query.map((given, d) => {
+      const q = change(given);
+      return f32(0)
+        .max(change(min[d]!).sub(q))
+        .max(q.sub(change(max[d]!)));
+    });
+  const zeros = query.map(() => f32(0));
+  const key = keyOfAxes(measure, isExtreme, (change) => [gapsOf(change), zeros], coordinate);
   return measure.slack === 0 ? key : key.max(measure.slack).sub(measure.slack);
 }
 
@@ -55,10 +68,26 @@ export function minIdOf({ nodes, dimensions }: TreeWords, node: U32): U32 {
 }
 
 /** The key of the distance between a query and point i in the order of the tree. */
-export function keyOfPoint({ points, dimensions }: TreeWords, measure: Measure, query: readonly F32[], i: U32): U32 {
+export function keyOfPoint(words: TreeWords, measure: Measure, query: readonly F32[], i: U32): U32 {
+  const { points, dimensions, isExtreme } = words;
   const first = i.mul(dimensions + 1);
-  const sums = query.reduce((sums, q, d) => measure.step(sums, q, bitsToF32(points(first.add(d)))), noSums(measure));
-  return measure.keyOf(sums);
+  const point = query.map((_, d) => Let(bitsToF32(points(first.add(d)))));
+  return keyOfAxes(measure, isExtreme, (change) => [query.map(change), point.map(change)], same);
+}
+
+const same = (x: F32): F32 => x;
+
+type Axes = (change: (x: F32) => F32) => readonly [readonly F32[], readonly F32[]];
+
+/** The key of a distance in a tree, from its coordinates after a change. */
+function keyOfAxes(measure: Measure, isExtreme: Bool | undefined, axes: Axes, change: (x: F32) => F32): U32 {
+  const [a, b] = axes(change);
+  const plain = (): U32 => measure.keyOf(a.reduce((sums, x, d) => measure.step(sums, x, b[d]!), noSums(measure)));
+  const { keyOfFew } = measure;
+  if (isExtreme === undefined || keyOfFew === undefined) return plain();
+  const key = Var(u32(0));
+  If(isExtreme, () => key.set(keyOfFew(...axes(withoutSubnormals)))).Else(() => key.set(plain()));
+  return Let(key as U32);
 }
 
 export function idOfPoint({ points, dimensions }: TreeWords, i: U32): U32 {

@@ -17,6 +17,7 @@ import {
 } from '../../primitives/index.ts';
 import { aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 import { curveOrder } from './curve.ts';
+import { extremesOf } from './extremes.ts';
 import { NO_POINT, storeRows } from './lists.ts';
 import { type Points, pointCount, somePoints } from './points.ts';
 
@@ -30,7 +31,7 @@ export interface PointTree {
   readonly points: Column<'u32'>;
   /**
    * For every node, the bits of its minimum coordinates, then of its maximum coordinates, then the smallest index of
-   * its points.
+   * its points. The first word of node 0, which is no node, says whether a coordinate is extreme ({@link extremesOf}).
    */
   readonly nodes: Column<'u32'>;
   /**
@@ -102,7 +103,7 @@ export function buildPointTree(context: Context, points: Points): PointTree {
       return [...axes.map((x) => bitsToU32(x as F32)), id];
     });
     const levels = Math.ceil(Math.log2(Math.max(1, Math.ceil(count / LEAF))));
-    const nodes = buildNodes(context, sorted, dimensions, count, levels);
+    const nodes = buildNodes(context, sorted, extremesOf(context, elements, dimensions), dimensions, count, levels);
     const firsts = storeRows(
       context,
       'leafPlaces',
@@ -126,10 +127,11 @@ interface Box {
   readonly minId: U32;
 }
 
-/** Computes the boxes of all nodes, from the leaves upwards. Index 0 of the result is unused. */
+/** Computes the boxes of all nodes, from the leaves upwards. Index 0 holds no box. */
 function buildNodes(
   context: Context,
   points: Column<'u32'>,
+  extremes: Column<'u32'>,
   dimensions: number,
   count: number,
   levels: number,
@@ -153,7 +155,10 @@ function buildNodes(
     all.unshift(level);
   }
   return concatenate([
-    storeRows(context, 'noBox', 1, width, () => Array.from({ length: width }, () => u32(0))),
+    storeRows(context, 'noBox', 1, width, (_, loader) => {
+      const [word] = loader.load([extremes], u32(0)) as [U32];
+      return Array.from({ length: width }, (_, k) => (k === 0 ? word : u32(0)));
+    }),
     ...all,
   ]);
 }

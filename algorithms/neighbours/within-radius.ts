@@ -4,7 +4,6 @@ import {
   ArgumentError,
   array,
   bitsToF32,
-  bitsToU32,
   bool,
   type Column,
   type Context,
@@ -27,6 +26,7 @@ import {
   Var,
 } from '../../primitives/index.ts';
 import { aFlag, optional, someOptions, where } from '../../primitives/kinds.ts';
+import { extremesOf } from './extremes.ts';
 import { NO_POINT } from './lists.ts';
 import { aBoundedMetric, type Measure, type Metric, measureOf } from './metrics.ts';
 import { requireDimensions } from './nearest.ts';
@@ -37,8 +37,8 @@ import { aTree, LEAF, type PointTree } from './tree.ts';
 
 export interface RadiusOptions {
   /**
-   * Maximum distance by the metric, rounded to f32. Distances of `l2` are squared, so for `l2` the radius is also squared,
-   * in f32. The square must not exceed 3.4e38; `{ lp: 2 }` has no such limit. An infinite radius finds all points.
+   * Maximum distance by the metric, a finite f32. Distances of `l2` are squared, so for `l2` the radius is also squared,
+   * and rounded to 24 bits as the distances are. An infinite radius finds all points.
    */
   readonly radius: number;
   /** How distances are measured. Default `l2`. `cosine` and `inner` are not allowed. */
@@ -74,8 +74,7 @@ export interface PointsWithin {
  * - Without queries, `offsets` is a single 0.
  *
  * @throws `ArgumentError` `neighbours/radius` if the radius is negative or NaN, or finite but too large
- * for f32 (its square, for `l2`), `neighbours/metric`,
- * `neighbours/dimensions`, `neighbours/points`, `neighbours/length` as in {@link nearestInTree}.
+ * for f32, `neighbours/metric`, `neighbours/dimensions`, `neighbours/points`, `neighbours/length` as in {@link nearestInTree}.
  * @example
  * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };
  * const tree = buildPointTree(ctx, points);
@@ -99,28 +98,29 @@ export async function withinRadius(
   const rows = context.scope(() =>
     queries === 'points' ? ownRows(context, tree, itself) : rowsOfQueries(context, tree, queries),
   );
+  // The tree knows of its own points.
+  const own = queries === 'points' ? undefined : extremesOf(context, queries.elements, tree.dimensions);
+  const extremes = own ?? tree.nodes;
   const walk = walkOf(tree, measure);
   const captures = { nodes: tree.nodes, points: tree.points, count: tree.count, leaves: 2 ** tree.levels };
-  const limit = limitOf(radius, metric);
-  const found = await unfold(rows, walk.start, walk.step, { captures: { ...captures, limit } });
+  const limit = measure.keyWithin(roundedRadius(radius));
+  const found = await unfold(rows, walk.start, walk.step, { captures: { ...captures, extremes, limit } });
   try {
     return context.scope(() => placed(context, sorted ? inOrder(found, rows.row.capacity) : found, rows, measure));
   } finally {
-    context.dispose(found, rows);
+    context.dispose(found, rows, ...(own === undefined ? [] : [own]));
   }
 }
 
-/** The largest distance that is within the radius. */
-function limitOf(radius: number, metric: Metric): number {
+/** A radius as an f32. */
+function roundedRadius(radius: number): number {
   // −0 is 0.
   const rounded = Math.abs(Math.fround(radius));
-  const limit = metric === 'l2' ? Math.fround(rounded ** 2) : rounded;
-  if (limit < Number.POSITIVE_INFINITY || radius === Number.POSITIVE_INFINITY) return limit;
-  throw new ArgumentError('neighbours/radius', 'The radius of withinRadius is too large for the metric.', {
-    expected:
-      metric === 'l2' ? 'at most 1.8e19, whose square is the largest f32, or Infinity' : 'a finite f32, or Infinity',
+  if (rounded < Number.POSITIVE_INFINITY || radius === Number.POSITIVE_INFINITY) return rounded;
+  throw new ArgumentError('neighbours/radius', 'The radius of withinRadius is too large.', {
+    expected: 'a finite f32, or Infinity',
     got: radius,
-    remedy: metric === 'l2' ? 'Use the metric { lp: 2 }, which squares nothing.' : 'Scale the coordinates.',
+    remedy: 'Scale the coordinates.',
   });
 }
 
@@ -174,27 +174,28 @@ function walkOf(tree: PointTree, measure: Measure) {
   const parameters = {
     ...axes,
     ...{ row: u32, but: u32, node: u32, point: u32 },
-    ...{ nodes: array(u32), points: array(u32), count: uniform(u32), leaves: uniform(u32), limit: uniform(f32) },
+    ...{ nodes: array(u32), points: array(u32), count: uniform(u32), leaves: uniform(u32), limit: uniform(u32) },
+    extremes: array(u32),
   };
   const result = { more: bool, emits: bool, state, value: { row: u32, key: u32, id: u32 } };
   const step = fn('radiusStep', parameters, result, (args) => {
-    const { row, but, node, point, nodes, points, count, leaves, limit } = args;
-    const words: TreeWords = { dimensions, nodes: (i) => nodes.at(i), points: (i) => points.at(i) };
+    const { row, but, node, point, nodes, points, count, leaves, limit, extremes } = args;
+    const isExtreme = measure.atAnyScale && Let(nodes.at(0).or(extremes.at(0)).ne(0));
+    const words: TreeWords = { dimensions, nodes: (i) => nodes.at(i), points: (i) => points.at(i), isExtreme };
     const query = axisNames(dimensions).map((name) => (args as unknown as { readonly [axis: string]: F32 })[name]!);
-    const limitKey = bitsToU32(limit);
     const [nextNode, nextPoint] = [Var(nodeBehind(node)), Var(u32(LEAF))];
     const [emits, key, id] = [Var(bool(false)), Var(u32(0)), Var(u32(0))];
     If(point.lt(LEAF), () => {
       const i = Let(node.sub(leaves).mul(LEAF).add(point));
       key.set(keyOfPoint(words, measure, query, i));
       id.set(idOfPoint(words, i));
-      emits.set(i.lt(count).and(key.le(limitKey)).and(id.ne(but)));
+      emits.set(i.lt(count).and(key.le(limit)).and(id.ne(but)));
       If(point.add(1).lt(LEAF).and(i.add(1).lt(count)), () => {
         nextNode.set(node);
         nextPoint.set(point.add(1));
       });
     }).Else(() => {
-      If(boundOf(words, measure, query, node).le(limitKey), () => {
+      If(boundOf(words, measure, query, node).le(limit), () => {
         const isLeaf = node.ge(leaves);
         nextNode.set(select(node.shl(1), node, isLeaf));
         nextPoint.set(select(u32(LEAF), u32(0), isLeaf));

@@ -5,6 +5,7 @@ import { numberOf } from './decimals.ts';
 import type { DeviceTable } from './device-table.ts';
 import { countDistinct } from './distinct.ts';
 import { tableError } from './errors.ts';
+import { floatTotals } from './exact-floats.ts';
 import type { Expression } from './expressions.ts';
 import type { CellValue, Decimal } from './host-table.ts';
 import { domainOf } from './integers.ts';
@@ -17,10 +18,7 @@ import {
   countTotal,
   distanceTotals,
   extremumTotal,
-  floatSum,
-  floatSumTotal,
   integerOfWords,
-  momentsTotal,
   sumOfWords,
   sumTotal,
   type Total,
@@ -145,13 +143,13 @@ function planSum(
   key: string,
 ): AggregatePlan {
   if (operand.family === 'f32') {
-    const totals = [...counting(counts, key), named(floatSumTotal(operand, counts, table.rows), key)];
+    const floats = floatTotals(operand, counts, table.rows, false);
     return {
-      totals,
+      totals: [...counting(counts, key), ...floats.totals.map((each) => named(each, key))],
       finish: (words) => {
-        const [count, [total]] = split(table, counts, words);
+        const [count, totals] = split(table, counts, words);
         if (count === 0) return null;
-        return kind === 'sum' ? floatSum(total!) : floatSum(total!) / count;
+        return kind === 'sum' ? floats.read(totals).sum() : floats.read(totals).average(count);
       },
     };
   }
@@ -211,11 +209,12 @@ function planVariance(
   key: string,
 ): AggregatePlan {
   if (operand.family === 'f32') {
+    const floats = floatTotals(operand, counts, table.rows, true);
     return {
-      totals: [named(momentsTotal(operand, counts), key)],
-      finish: ([total]) => {
-        const [count, , squares] = total as [number, number, number];
-        return count < 2 ? null : squares / (count - 1);
+      totals: [...counting(counts, key), ...floats.totals.map((each) => named(each, key))],
+      finish: (words) => {
+        const [count, totals] = split(table, counts, words);
+        return count < 2 ? null : floats.read(totals).variance(count);
       },
     };
   }

@@ -15,11 +15,11 @@ import { reducedTotals, wordsOfTotals } from './totals.ts';
  * the condition. Order statistics (medians, quantiles, the k-th smallest or largest value) are found digit by digit,
  * highest digit first, with one counting pass per digit.
  *
- * - Sums of integers and decimals are exact; a sum that does not fit in 64 bits is an error. Sums of f32 use
- *   compensated summation in a fixed order, and about 48 bits are correct. They are f64, so a sum may exceed the
- *   largest f32. Every backend gives the same bits, except that a GPU may treat subnormal numbers as 0.
- * - Averages are the exact sum (for f32 the compensated sum) divided by the count, rounded once. Variances are sample
- *   variances. Variances of integers and decimals of any size are computed exactly and then rounded; variances of f32 are computed in f32.
+ * - Sums of integers and decimals are exact; a sum that does not fit in 64 bits is an error. Sums of f32 are f64: the
+ *   exact sum, rounded once. Averages are the exact sum divided by the count, and variances are exact sample variances,
+ *   each rounded once to f64. Values of f32 are added in fixed point, as integers of as many words as the magnitudes in the
+ *   column need, so subnormal numbers count everywhere. Magnitudes that differ more take longer.
+ * - With infinite values or NaN, sums and averages follow IEEE 754, and the variance is NaN.
  * - With an even number of rows, the median of numbers is the mean of the middle two; the median of other values is the
  *   lower of the middle two.
  * - `quantile` is always one of the values, the smallest v for which at least `fraction` of the values are at most v.

@@ -16,27 +16,45 @@ export interface FloatPart {
   readonly keys: QuestionPart<I32> | undefined;
   /** All values that are not 0 have at least this magnitude; 0 if unknown. */
   readonly smallest: number;
+  /** All finite values have at most this magnitude. */
+  readonly largest: number;
+  /** Whether no value is infinite or NaN. */
+  readonly areFinite: boolean;
   readonly validity: readonly (Column<'u32'> | undefined)[];
 }
 
-export function floatsOf({ words, validity, smallestMagnitude = 0 }: TableColumn): FloatPart {
+type Magnitudes = Pick<FloatPart, 'smallest' | 'largest' | 'areFinite'>;
+
+/** The largest f32. */
+const LARGEST = (2 - 2 ** -23) * 2 ** 127;
+
+export function floatsOf({ words, validity, bounds, smallestMagnitude = 0 }: TableColumn): FloatPart {
+  const ends = [bounds.min, bounds.max].map((key) => f32OfKey(Number(key)));
+  const areFinite = ends.every(Number.isFinite);
   return floatsOfKeys(
     mapPart('', columnsPart(words), ([key]) => key as I32),
-    f32OfKey(smallestMagnitude),
+    {
+      smallest: f32OfKey(smallestMagnitude),
+      largest: areFinite ? Math.max(...ends.map(Math.abs)) : LARGEST,
+      areFinite,
+    },
     [validity],
   );
 }
 
-export function floatsOfKeys(keys: QuestionPart<I32>, smallest: number, validity: FloatPart['validity']): FloatPart {
-  return { part: mapPart('f', keys, floatOfKey), keys, smallest, validity };
+export function floatsOfKeys(keys: QuestionPart<I32>, sizes: Magnitudes, validity: FloatPart['validity']): FloatPart {
+  const { smallest, largest, areFinite } = sizes;
+  return { part: mapPart('f', keys, floatOfKey), keys, smallest, largest, areFinite, validity };
 }
 
 export function floatConstant(value: number): FloatPart {
-  const smallest = value === 0 ? Infinity : Math.abs(Math.fround(value));
+  const size = Math.abs(Math.fround(value));
+  const smallest = value === 0 ? Infinity : size;
+  const sizes = { smallest, largest: size <= LARGEST ? size : LARGEST, areFinite: size <= LARGEST };
   if (smallest >= SMALLEST_NORMAL_F32) {
-    return { part: constantPart('f32', Math.fround(value)), keys: undefined, smallest, validity: [] };
+    return { part: constantPart('f32', Math.fround(value)), keys: undefined, ...sizes, validity: [] };
   }
-  return floatsOfKeys(constantPart('i32', keyOfF32(value)), smallest, []);
+  return floatsOfKeys(constantPart('i32', keyOfF32(value)), sizes, []);
 }
 
 /**
@@ -47,9 +65,12 @@ export function floatConstant(value: number): FloatPart {
 export function computeFloats(kind: 'add' | 'sub' | 'mul', left: FloatPart, right: FloatPart): FloatPart {
   const validity = [...left.validity, ...right.validity];
   const smallest = smallestResult(kind, left.smallest, right.smallest);
+  const bound = kind === 'mul' ? left.largest * right.largest : left.largest + right.largest;
+  const largest = Math.min(LARGEST, Math.fround(bound));
+  const sizes = { smallest, largest, areFinite: left.areFinite && right.areFinite && Math.fround(bound) <= LARGEST };
   if (smallest >= SMALLEST_NORMAL_F32) {
     const part = combineParts(kind, [left.part, right.part], ([a, b]) => a![kind](b!));
-    return { part, keys: undefined, smallest, validity };
+    return { part, keys: undefined, ...sizes, validity };
   }
   const bits = combineParts(`${kind} exact`, [f32Bits(left), f32Bits(right)], ([a, b]) => {
     const [x, y] = [f64OfF32({ a: a! }), f64OfF32({ a: b! })];
@@ -58,7 +79,7 @@ export function computeFloats(kind: 'add' | 'sub' | 'mul', left: FloatPart, righ
   });
   return floatsOfKeys(
     mapPart('key', bits, (made) => keyOfBits(bitsToI32(made))),
-    smallest,
+    sizes,
     validity,
   );
 }

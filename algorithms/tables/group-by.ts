@@ -33,10 +33,9 @@ const MAX_KEYS = 4;
  * this number. Otherwise rows are sorted key by key. Then adjacent rows of the same group are reduced.
  *
  * A query for only counts, sums and averages needs no sort if the bounds of the keys allow at most about 4 million
- * groups. The values of each group are then added exactly (`weightedHistogram`), values of f32 in fixed point. Such a
- * sum of f32 is exact and rounded once to f64. Fixed point requires that the largest magnitude of the column is at most
- * 2^39 times the smallest above 0. If a sum may not be exact in f64, at most 2^16 groups are allowed. If these
- * conditions do not hold, rows are sorted, and sums of f32 are compensated.
+ * groups. The values of each group are then added without a sort (`weightedHistogram`), values of f32 in fixed point of
+ * 64 bits. That requires that the largest magnitude of the column is at most 2^39 times the smallest above 0. If a sum may
+ * not be exact in f64, at most 2^16 groups are allowed. If these conditions do not hold, rows are sorted.
  *
  * - Work O(rows · bits of the keys), span O(bits · log rows). Deterministic. After a sort, sums are computed as by
  *   {@link aggregate}.

@@ -45,7 +45,7 @@ function travellingFloats(operand: ValueOperand & { readonly family: 'f32' }): T
     payload: { value: mapPart('word', floatKeys(operand), (key) => bitsToU32(key)), bits: 32 },
     moved(values) {
       const keys = mapPart('key', wordsOf(values), (word) => bitsToI32(word));
-      return { ...operand, ...floatsOfKeys(keys, operand.smallest, []) };
+      return { ...operand, ...floatsOfKeys(keys, operand, []) };
     },
   };
 }

@@ -3,13 +3,14 @@ import { filled, piecewise, type Stretches } from '../stretches.ts';
 import { I64, isWithin } from './bounds.ts';
 import type { TableColumn } from './device-table.ts';
 import { tableError } from './errors.ts';
+import { type FloatSums, type FloatTotals, floatTotals } from './exact-floats.ts';
 import type { Expression } from './expressions.ts';
 import { wordsFor } from './group-keys.ts';
 import type { HostColumn } from './host-table.ts';
 import { domainOf } from './integers.ts';
 import { describeOperand } from './operands.ts';
 import { hostColumn, validityOf } from './rows.ts';
-import { countTotal, extremumTotal, floatSum, floatSumTotal, sumOfWords, sumTotal, type Total } from './totals.ts';
+import { countTotal, extremumTotal, sumOfWords, sumTotal, type Total } from './totals.ts';
 import { countsWhere, isEveryRow, orderedValues, type ValueOperand } from './values.ts';
 
 /** An aggregate that can be computed for groups of rows. */
@@ -46,23 +47,51 @@ export function totalsOfGroups(
     const counts = countsWhere(undefined, operand);
     const needsCount = kind === 'count' || kind === 'avg' || !isEveryRow(counts);
     const count = needsCount ? numberOf(countTotal(counts)) : undefined;
-    const total = kind === 'count' ? undefined : numberOf(totalOf(name, kind, operand!, counts, rows));
-    return { kind, operand, count, total };
+    const floats = isFloatSum(kind, operand) ? floatTotals(operand, counts, rows, false) : undefined;
+    const own = floats?.totals ?? (kind === 'count' ? [] : [totalOf(name, kind, operand!, counts, rows)]);
+    return { kind, operand, count, floats, totals: own.map(numberOf) };
   });
   if (totals.length === 0) numberOf(countTotal(countsWhere(undefined, undefined)));
   return {
     totals,
     *finish(aggregate, words, groups) {
-      const { kind, operand, count, total } = plans[aggregate]!;
+      const { kind, operand, count, floats, totals: own } = plans[aggregate]!;
       const counts = count === undefined ? undefined : (words[count]![0] as Uint32Array).subarray(0, groups);
       if (kind === 'count') return { type: 'u32', values: counts!.slice() };
-      const some = words[total!]!.map((each) => each.subarray(0, groups));
+      const all = own.map((total) => words[total]!.map((each) => each.subarray(0, groups)));
+      const some = all[0]!;
       const valid = counts && (yield* filled(new Uint8Array(groups), (i) => Number(counts[i]! > 0)));
+      if (floats !== undefined) {
+        const result = (sums: FloatSums, i: number): number =>
+          kind === 'sum' ? sums.sum() : sums.average(counts![i]!);
+        const values = yield* floatResults(floats, all, groups, valid, result);
+        return { type: 'f64', values, ...validityOf(valid) };
+      }
       if (kind === 'sum') return yield* sumColumn(operand!, some, valid);
       if (kind === 'avg') return yield* averageColumn(operand!, some, counts!, valid!);
       return yield* extremumColumn(operand!, some, valid);
     },
   };
+}
+
+function isFloatSum(
+  kind: GroupAggregate['kind'],
+  operand: ValueOperand | undefined,
+): operand is ValueOperand & { readonly family: 'f32' } {
+  return (kind === 'sum' || kind === 'avg') && operand?.family === 'f32';
+}
+
+/** A result for each group from its exact sums; 0 for a group without values. */
+function floatResults(
+  floats: FloatTotals,
+  words: readonly Arrays[],
+  groups: number,
+  valid: Uint8Array | undefined,
+  result: (sums: FloatSums, group: number) => number,
+): Stretches<Float64Array> {
+  return filled(new Float64Array(groups), (i) =>
+    valid?.[i] === 0 ? 0 : result(floats.read(words.map((each) => wordsAt(each, i))), i),
+  );
 }
 
 function sameColumns(a: Total, b: Total): boolean {
@@ -83,7 +112,6 @@ function totalOf(
 ): Total {
   if (kind === 'min' || kind === 'max') return extremumTotal(kind, orderedValues(operand).integers, counts);
   if (kind === 'sum' || kind === 'avg') {
-    if (operand.family === 'f32') return floatSumTotal(operand, counts, rows);
     if (operand.family === 'integer') return sumTotal(operand, counts, rows);
     throw tableError('type', `${kind} does not support this type.`, {
       expected: 'integers, decimals or f32',
@@ -97,10 +125,6 @@ function totalOf(
 }
 
 function* sumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | undefined): Stretches<HostColumn> {
-  if (operand.family === 'f32') {
-    const values = yield* filled(new Float64Array(words[0]!.length), (i) => floatSum(wordsAt(words, i)));
-    return { type: 'f64', values, ...validityOf(valid) };
-  }
   const [low, high] = yield* wideWords(words);
   const pair = { key: 'i64', dictionary: [], scale: 'scale' in operand ? operand.scale : 0 } as const;
   return yield* hostColumn({ ...pair, kind: pair.scale > 0 ? 'decimal' : 'i64' }, [low, high], valid);
@@ -134,10 +158,6 @@ function* averageColumn(
   counts: Uint32Array,
   valid: Uint8Array,
 ): Stretches<HostColumn> {
-  if (operand.family === 'f32') {
-    const values = yield* filled(new Float64Array(counts.length), (i) => floatSum(wordsAt(words, i)) / counts[i]!);
-    return { type: 'f64', values, ...validityOf(valid) };
-  }
   const [low, high, top] = words;
   const scale = 'scale' in operand ? operand.scale : 0;
   const values = yield* filled(new Float64Array(counts.length), (i) => {

@@ -1,19 +1,17 @@
 import type { Column } from '../../primitives/columns/column.ts';
-import { f32, i32, u32, u64 } from '../../primitives/functors/functor.ts';
+import { i32, u32, u64 } from '../../primitives/functors/functor.ts';
 import { assemble, leafTypes, type Scalar, type Shape } from '../../primitives/functors/shapes.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { maxI64, maxU64, minI64, minU64, sub64, type U64 } from '../../primitives/functors/standard/wide.ts';
 import { mulU32 } from '../../primitives/functors/standard/wide-products.ts';
-import type { Bool, F32, U32, Value } from '../../primitives/functors/value.ts';
+import type { Bool, U32, Value } from '../../primitives/functors/value.ts';
 import type { ScalarType } from '../../primitives/ir/ir.ts';
 import { type AnyMonoid, maximum, minimum, monoid, plus, product } from '../../primitives/monoid.ts';
 import { reduce } from '../../primitives/reduce.ts';
 import { type Bounds, I32, I64, isWithin } from './bounds.ts';
-import type { DeviceTable, TableColumn } from './device-table.ts';
-import type { FloatPart } from './floats.ts';
+import type { DeviceTable } from './device-table.ts';
 import { asI32, type Domain, domainOf, type IntegerPart, type IntegerValue, pairConstant, wideOf } from './integers.ts';
 import { combineParts, mapPart, type QuestionPart, viewsOf } from './part.ts';
-import { f32OfKey } from './sortable.ts';
 
 type Values = readonly Value<ScalarType>[];
 
@@ -81,7 +79,7 @@ export function sumTotal({ part, bounds }: IntegerPart, counts: QuestionPart<Boo
 }
 
 /** Sums of unsigned integers of any number of words, lowest word first. */
-function unsignedSum(words: number): AnyMonoid {
+export function unsignedSum(words: number): AnyMonoid {
   const known = unsignedSums.get(words);
   if (known !== undefined) return known;
   const names = Array.from({ length: words }, (_, i) => `w${i}`);
@@ -221,96 +219,6 @@ export function integerOfWords(isSigned: boolean, words: readonly number[]): big
   return isSigned ? integer : BigInt.asUintN(32 * words.length, integer);
 }
 
-/** A sum of f32 with its accumulated rounding error. Both together have about twice the digits of f32. */
-const compensated = monoid({
-  of: { sum: f32, lost: f32 },
-  identity: { sum: 0, lost: 0 },
-  combine: ({ a, b }) => {
-    // The rounding error of an f32 addition is itself an f32. Knuth's sequence of operations (TAOCP 4.2.2, theorem B)
-    // computes this error without branches.
-    const sum = a.sum.add(b.sum);
-    const ofB = sum.sub(a.sum);
-    const ofA = sum.sub(ofB);
-    return { sum, lost: a.lost.add(b.lost).add(a.sum.sub(ofA).add(b.sum.sub(ofB))) };
-  },
-  name: 'compensatedSum',
-});
-
-/** Two compensated sums: one of magnitudes below {@link LARGE}, and one of the other values, divided by `LARGE`. */
-const compensatedHalves = product({ small: compensated, large: compensated });
-
-/**
- * Limit of the magnitudes of small values. A sum of 2^32 smaller values is finite in f32, and so is a sum of 2^32 larger
- * values if each is divided by this power of two, which is exact.
- */
-const LARGE = 2 ** 64;
-
-/** An f32 operand, and the column if the operand is just a column. */
-type FloatOperand = FloatPart & { readonly column?: TableColumn | undefined };
-
-/**
- * Compensated sum of f32. Rows are combined in a fixed order, so the bits are the same on every backend. If the sum of
- * some rows may exceed the largest f32, large values are added separately.
- */
-export function floatSumTotal({ part, column }: FloatOperand, counts: QuestionPart<Bool>, rows: number): Total {
-  const isNarrow = column !== undefined && rows * largestMagnitude(column) < 2 ** 127;
-  const element = combineParts<F32 | Bool, Values>(
-    `float sum${isNarrow ? '' : ' in halves'}`,
-    [part, counts],
-    ([made, holds]) => {
-      const value = select(f32(0), made as F32, holds as Bool);
-      if (isNarrow) return [value, f32(0)];
-      const isSmall = value.abs().lt(LARGE);
-      return [select(f32(0), value, isSmall), f32(0), select(value.mul(1 / LARGE), f32(0), isSmall), f32(0)];
-    },
-  );
-  return { name: 'sum', element, monoid: isNarrow ? compensated : compensatedHalves };
-}
-
-/** The largest magnitude of a column of f32. Infinite or NaN if the column may hold such values. */
-function largestMagnitude({ bounds }: TableColumn): number {
-  return Math.max(Math.abs(f32OfKey(Number(bounds.min))), Math.abs(f32OfKey(Number(bounds.max))));
-}
-
-/** The value of a compensated sum, in f64, where it is finite even if it exceeds the largest f32. */
-export function floatSum([sum, lost, large, lostOfLarge]: readonly number[]): number {
-  const small = Number.isFinite(sum) ? sum! + lost! : sum!;
-  if (large === undefined) return small;
-  return small + (Number.isFinite(large) ? large + lostOfLarge! : large) * LARGE;
-}
-
-/**
- * Count, mean and sum of squared distances from the mean. Two such triples are combined as in Chan, Golub and LeVeque
- * (1979).
- */
-const moments = monoid({
-  of: { count: u32, mean: f32, squares: f32 },
-  identity: { count: 0, mean: 0, squares: 0 },
-  combine: ({ a, b }) => {
-    const count = a.count.add(b.count);
-    const share = f32(b.count).div(f32(count.max(1)));
-    const apart = b.mean.sub(a.mean);
-    return {
-      count,
-      mean: select(a.mean.add(apart.mul(share)), b.mean, a.count.eq(0)),
-      squares: a.squares.add(b.squares).add(apart.mul(apart).mul(f32(a.count)).mul(share)),
-    };
-  },
-  name: 'moments',
-});
-
-/**
- * The count, the mean and the sum of squared distances from the mean of f32 values. Rows are combined in a fixed order.
- */
-export function momentsTotal({ part }: FloatPart, counts: QuestionPart<Bool>): Total {
-  const element = combineParts<F32 | Bool, Values>('moments', [part, counts], ([value, holds]) => [
-    u32(holds as Bool),
-    select(f32(0), value as F32, holds as Bool),
-    f32(0),
-  ]);
-  return { name: 'moments', element, monoid: moments };
-}
-
 const products = new Map<string, AnyMonoid>();
 
 /** Combines the monoids of several totals into one monoid over a record, so that one pass computes all totals. */
@@ -350,17 +258,10 @@ export function tableOf(of: AnyMonoid, columns: readonly Column[]): never {
   return assemble<Column>(of.shape as Shape & Scalar<ScalarType>, columns) as never;
 }
 
-/**
- * If all totals together have at most this number of words, one pass over the columns computes them all. With more
- * words, totals that depend on the order of rows get a second pass. With fewer words, a second pass would take longer,
- * because it reads the columns again.
- */
-const MAX_WORDS = 8;
+/** Maximum number of words that one pass over the columns computes, unless a single total has more. */
+const MAX_WORDS = 32;
 
-/**
- * Totals after reduction. If they have at most {@link MAX_WORDS} words, all totals share one pass. Otherwise there are
- * two passes: one for exact totals, and one for totals that depend on the order of rows.
- */
+/** Totals after reduction, in as many passes as their words need. */
 export interface ReducedTotals {
   readonly totals: readonly (readonly Total[])[];
   readonly columns: { readonly [pass: string]: { readonly [name: string]: Column } };
@@ -368,9 +269,17 @@ export interface ReducedTotals {
 
 export function reducedTotals(table: DeviceTable, totals: readonly Total[]): ReducedTotals {
   const named = [...new Map(totals.map((total) => [total.name, total])).values()];
-  const words = named.reduce((sum, { monoid: { shape } }) => sum + leafTypes(shape).length, 0);
-  const apart = [true, false].map((isExact) => named.filter(({ monoid: { exact } }) => exact === isExact));
-  const passes = (words <= MAX_WORDS ? [named] : apart).filter(({ length }) => length > 0);
+  const passes: Total[][] = [];
+  let words = MAX_WORDS;
+  for (const total of named) {
+    const own = leafTypes(total.monoid.shape).length;
+    words += own;
+    if (words <= MAX_WORDS) passes.at(-1)!.push(total);
+    else {
+      passes.push([total]);
+      words = own;
+    }
+  }
   return { totals: passes, columns: Object.fromEntries(passes.map((some, i) => [`p${i}`, reduceTotals(table, some)])) };
 }
 

@@ -6,6 +6,7 @@ import { onEveryBackend } from '../backends.ts';
 import { caseCount, costlyCaseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { assertSame } from '../laws/compare.ts';
+import { clouds, LARGEST, withoutSubnormals } from '../support/neighbours-clouds.ts';
 
 let reference: Context;
 beforeAll(() => {
@@ -13,33 +14,11 @@ beforeAll(() => {
 });
 afterAll(() => reference.close());
 
-const NORMAL = 2 ** -126;
-/** The largest f32. */
-const LARGEST = (2 - 2 ** -23) * 2 ** 127;
 const powers = fc.oneof(fc.constantFrom(2, 3, 4, 8, 63, 64), fc.integer({ min: 2, max: 64 }));
-
-/** f32 of all magnitudes, of a few near each other, on a lattice, subnormal, or not finite. */
-const coordinate = (kind: number) =>
-  [
-    fc.tuple(fc.integer({ min: -9, max: 9 }), fc.integer({ min: -126, max: 124 })).map(([x, e]) => x * 2 ** e),
-    fc.float({ noNaN: true, min: -1, max: 1 }),
-    fc.integer({ min: -3, max: 3 }),
-    fc.tuple(fc.float({ noNaN: true, min: 1, max: 2 }), fc.integer({ min: -4, max: 4 })).map(([x, e]) => x * 2 ** e),
-    fc.oneof(fc.float(), fc.constantFrom(LARGEST, -LARGEST, NORMAL, -NORMAL, NORMAL / 2, NORMAL * 1.5)),
-    fc.integer({ min: -6, max: 6 }).map((x) => x * 1e-20),
-  ][kind]!.map(Math.fround);
-
-const clouds = fc
-  .tuple(fc.constantFrom(1, 2, 3, 3, 2, 5, 40), fc.nat(5), fc.integer({ min: 1, max: 30 }))
-  .chain(([dimensions, kind, count]) =>
-    fc
-      .array(coordinate(kind), { minLength: count * dimensions, maxLength: count * dimensions })
-      .map((elements) => ({ dimensions, count, elements: Float32Array.from(elements) })),
-  );
 
 /** The distance in f64, which is off by far less than a step of f32. Subnormal coordinates and differences count as 0. */
 function distanceByHand(power: number, a: Float32Array, b: Float32Array): number {
-  const plain = (x: number) => (Math.abs(x) < NORMAL ? 0 : x);
+  const plain = withoutSubnormals;
   const gaps = Array.from(a, (x, d) => Math.abs(plain(plain(x) - plain(b[d]!))));
   const max = Math.max(...gaps);
   if (!Number.isFinite(max)) return Number.POSITIVE_INFINITY;

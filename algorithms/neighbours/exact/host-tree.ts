@@ -22,6 +22,8 @@ export interface Visitor {
 
 /** Maximum number of points of a leaf. */
 const LEAF = 8;
+/** Number of points of a leaf for each coordinate of a point. */
+const LEAF_PER_COORDINATE = 2;
 
 /** Relative rounding error of bounds, with a margin. */
 const SHARE = 2 ** -40;
@@ -35,7 +37,7 @@ export async function hostTree(
   const { width, norm } = space;
   const count = vectors.length / width;
   const order = Uint32Array.from({ length: count }, (_, i) => i);
-  const levels = Math.max(0, Math.ceil(Math.log2(Math.max(1, count / LEAF))));
+  const levels = Math.max(0, Math.ceil(Math.log2(Math.max(1, count / Math.max(LEAF, LEAF_PER_COORDINATE * width)))));
   const [mins, maxs] = [new Float64Array(width * 2 ** (levels + 1)), new Float64Array(width * 2 ** (levels + 1))];
   const firsts = new Uint32Array(2 ** (levels + 1));
   const pending: [node: number, from: number, to: number][] = count === 0 ? [] : [[1, 0, count]];

@@ -151,7 +151,7 @@ describe('aggregate', () => {
       const sorted = values.slice().sort();
       expect(median).toBe((sorted[(given.length - 1) >> 1]! + sorted[given.length >> 1]!) / 2 + 0);
     });
-    test('sums f32 to twice the precision of f32', () => fc.assert(isClose, { numRuns: runs }), TIMEOUT_MS);
+    test('sums f32 as a plain loop in f64 does', () => fc.assert(isClose, { numRuns: runs }), TIMEOUT_MS);
   });
 });
 

@@ -173,7 +173,7 @@ describe('sums of f32 by group', () => {
       TIMEOUT_MS,
     );
 
-    test('are compensated when the magnitudes do not fit, and follow the rules of infinity and NaN', async () => {
+    test('are exact when the magnitudes do not fit in 64 bits, and follow the rules of infinity and NaN', async () => {
       const { context } = opened();
       const values = [1, 2 ** 80, 3, -(2 ** 80), 2, 0.5, Number.POSITIVE_INFINITY, 1, Number.NaN, 7];
       const table = t.createTable(context, {
