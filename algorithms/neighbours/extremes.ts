@@ -19,9 +19,6 @@ import {
 } from '../../primitives/index.ts';
 import { type Measure, sumsInVariables } from './metrics.ts';
 
-/** Whether points or queries have coordinates for which a search needs the sums of {@link Measure.atAnyScale}. */
-export type IsExtreme = (loader: Loader) => Bool;
-
 /**
  * A word that is not 0 if a finite coordinate is so large or so small that plain sums may leave f32. If all ordinary
  * coordinates have at least the magnitude 2^−40, they are multiples of 2^−63, and so are their differences. So no square
@@ -47,14 +44,12 @@ function bitsOf(x: number): number {
   return new Uint32Array(Float32Array.of(x).buffer)[0]!;
 }
 
-export function isAnyExtreme(flags: readonly (Column<'u32'> | undefined)[]): IsExtreme | undefined {
-  const known = flags.filter((flag) => flag !== undefined);
-  if (known.length === 0) return undefined;
-  return (loader) =>
-    known
-      .map((flag) => loader.load([flag], u32(0))[0] as U32)
-      .reduce((a, b) => a.or(b))
-      .ne(0);
+/** Whether points or queries have coordinates for which a search needs the sums of {@link Measure.atAnyScale}. */
+export function isAnyExtreme(flags: readonly Column<'u32'>[], loader: Loader): Bool {
+  return flags
+    .map((flag) => loader.load([flag], u32(0))[0] as U32)
+    .reduce((a, b) => a.or(b))
+    .ne(0);
 }
 
 /** Calls `body` for every pair of coordinates of two vectors. */

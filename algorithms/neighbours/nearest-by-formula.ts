@@ -1,22 +1,27 @@
 import { capacityOf } from '../../primitives/columns/length.ts';
 import type { Loader } from '../../primitives/columns/program.ts';
 import {
+  array,
   type Bool,
+  bool,
   type Column,
   type Context,
+  copyIf,
   crossReduce,
   type F32,
   For,
   f32,
   fn,
   Let,
+  map,
   minimum,
   select,
+  sequence,
   type U32,
   u32,
 } from '../../primitives/index.ts';
 import { storeResults } from '../../primitives/row-results.ts';
-import { type IsExtreme, keyOfVectors } from './extremes.ts';
+import { isAnyExtreme, keyOfVectors } from './extremes.ts';
 import { fillLists, isBefore, type ListColumns, NO_POINT, offer } from './lists.ts';
 import type { Measure } from './metrics.ts';
 
@@ -32,8 +37,8 @@ export interface Search {
   readonly lengths: Column<'f32'> | undefined;
   /** Number of points in a run (a block of consecutive points). */
   readonly run: number;
-  /** Whether plain sums may leave f32. Undefined if they need not be asked. */
-  readonly isExtreme?: IsExtreme | undefined;
+  /** Words that are not 0 if plain sums may leave f32: one of the points, one of the queries. */
+  readonly extremes?: readonly [Column<'u32'>, Column<'u32'>] | undefined;
 }
 
 /** A batch of queries. */
@@ -106,24 +111,57 @@ function nearestOfCandidates(
   idOf: IdOf,
   areOnlyOrdinary = false,
 ): ListColumns {
-  const { context, k, n, measure, isExtreme } = search;
-  const keys = candidateKeys(areOnlyOrdinary ? { ...search, isExtreme: undefined } : search, queries, candidates, idOf);
-  const atAnyScale = { ...search, isExtreme: undefined, measure: { ...measure, ...measure.atAnyScale } };
-  return fillLists(context, 'nearestPoints', queries.count, k, measure.farKey, (row, list, loader, after) => {
-    const width = loader.uniform('u32', candidates);
-    const takesAll = areOnlyOrdinary ? isExtreme?.(loader) : undefined;
-    const keyAt = (place: U32): U32 => loader.load([keys], row.mul(width).add(place))[0] as U32;
-    const offered = (key: U32, idOf: () => U32): void =>
-      offer(list, key, idOf, after && ((id) => isBefore(after.key, after.id, key, id)));
-    For(0, takesAll === undefined ? width : Let(select(width, u32(0), takesAll)), (place) =>
-      offered(Let(keyAt(place)), () => idOf(row, place, loader)),
-    );
-    if (takesAll === undefined) return;
-    For(0, Let(select(u32(0), loader.uniform('u32', n), takesAll)), (id) =>
-      offered(Let(keyOfPair(atAnyScale, queries, row, id, loader)), () => id),
-    );
+  const { context, k, measure, extremes } = search;
+  const plain = areOnlyOrdinary ? { ...search, extremes: undefined } : search;
+  const keys = candidateKeys(plain, queries, candidates, idOf);
+  const lists = fillLists(context, 'nearestPoints', queries.count, k, measure.farKey, (row, list, loader, after) => {
+    For(0, loader.uniform('u32', candidates), (place) => {
+      const [key] = loader.load([keys], row.mul(loader.uniform('u32', candidates)).add(place)) as [U32];
+      offer(list, key, () => idOf(row, place, loader), after && ((id) => isBefore(after.key, after.id, key, id)));
+    });
   });
+  return areOnlyOrdinary && extremes !== undefined ? orNearestOfAll(search, extremes, queries, lists) : lists;
 }
+
+/** The lists or, if plain sums may leave f32, the nearest of all points, by the sums for any scale. */
+function orNearestOfAll(
+  search: Search,
+  extremes: readonly [Column<'u32'>, Column<'u32'>],
+  queries: Queries,
+  lists: ListColumns,
+): ListColumns {
+  const { context, k, n, measure } = search;
+  const flags = { points: extremes[0], queries: extremes[1] };
+  // All queries, or none: the kernel then has nothing to do.
+  const rows = copyIf(
+    sequence(capacityOf(queries.count)),
+    map(isExtremeRow, { row: sequence(capacityOf(queries.count)), ...flags }),
+  );
+  const atAnyScale = { ...search, extremes: undefined, measure: { ...measure, ...measure.atAnyScale } };
+  const all = fillLists(context, 'nearestOfAll', rows.length, k, measure.farKey, (row, list, loader, after) => {
+    For(0, loader.uniform('u32', n), (id) => {
+      const key = Let(keyOfPair(atAnyScale, queries, row, id, loader));
+      offer(list, key, () => id, after && ((id) => isBefore(after.key, after.id, key, id)));
+    });
+  });
+  return context.materialize(map(eitherEntry, { ...lists, newKeys: all.keys, newIds: all.ids, ...flags }));
+}
+
+const FLAGS = { points: array(u32), queries: array(u32) };
+
+const isExtremeRow = fn('isExtremeRow', { row: u32, ...FLAGS }, bool, ({ points, queries }) =>
+  points.at(0).or(queries.at(0)).ne(0),
+);
+
+const eitherEntry = fn(
+  'eitherEntry',
+  { keys: u32, ids: u32, newKeys: u32, newIds: u32, ...FLAGS },
+  { keys: u32, ids: u32 },
+  ({ keys, ids, newKeys, newIds, points, queries }) => {
+    const isNew = Let(points.at(0).or(queries.at(0)).ne(0));
+    return { keys: select(keys, newKeys, isNew), ids: select(ids, newIds, isNew) };
+  },
+);
 
 /** For every query, the k runs whose nearest points have the smallest distances. */
 function nearestRuns(search: Search, queries: Queries, runs: number): Column<'u32'> {
@@ -196,7 +234,7 @@ function candidateKeys(search: Search, queries: Queries, candidates: number, idO
 
 /** The key of the distance between a query and a point. If `isPoint` does not hold, no coordinates are read. */
 function keyOfPair(search: Search, queries: Queries, row: U32, id: U32, loader: Loader, isPoint?: Bool): U32 {
-  const { measure, points, lengths, dimensions, isExtreme } = search;
+  const { measure, points, lengths, dimensions, extremes } = search;
   const width = loader.uniform('u32', dimensions);
   const [from, to] = [Let(row.mul(width)), Let(id.mul(width))];
   const upTo = (end: U32): U32 => (isPoint === undefined ? end : select(u32(0), end, isPoint));
@@ -218,5 +256,5 @@ function keyOfPair(search: Search, queries: Queries, row: U32, id: U32, loader: 
     });
     For(groups.mul(AT_ONCE), upTo(width), step);
   };
-  return keyOfVectors(measure, isExtreme?.(loader), each, both);
+  return keyOfVectors(measure, extremes && isAnyExtreme(extremes, loader), each, both);
 }

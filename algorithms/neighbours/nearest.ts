@@ -13,7 +13,7 @@ import {
   sqrt,
 } from '../../primitives/index.ts';
 import { aWhole, optional, someOptions } from '../../primitives/kinds.ts';
-import { extremesOf, isAnyExtreme } from './extremes.ts';
+import { extremesOf } from './extremes.ts';
 import type { ListColumns } from './lists.ts';
 import { aMetric, type Metric, measureOf } from './metrics.ts';
 import { filterOf, loweredSquares, nearestByFilter, squaredLengths } from './nearest-by-filter.ts';
@@ -96,7 +96,7 @@ export function nearest(context: Context, points: Points, queries: Points, optio
         context.scope(() => {
           const given = queriesOfPart(search, context.materialize(some), count);
           const own = extremesIn(given.elements);
-          const part = { ...search, isExtreme: isAnyExtreme([extremes, own]) };
+          const part = { ...search, extremes: extremes && own && ([extremes, own] as const) };
           return lowered === undefined
             ? nearestByFormula(part, given)
             : nearestByFilter({ ...part, lowered, listed }, given);
