@@ -85,8 +85,6 @@ export const aBoundedMetric: Kind = (given, path, homes) =>
 
 /** The bits of +∞ in f32. */
 const INFINITE = 0x7f800000;
-/** The key of a point at infinite distance, and of an empty entry. */
-export const FAR_KEY: number = INFINITE;
 
 /** The running sums of a measure. All start at 0. */
 export type Sums = { readonly [name: string]: F32 | U32 };
@@ -187,7 +185,7 @@ function bounded(step: OneStep): Measure {
     keyWithin: bitsOf,
     coordinate: (x) => x,
     slack: 0,
-    farKey: FAR_KEY,
+    farKey: INFINITE,
   };
 }
 
@@ -253,6 +251,6 @@ function scaledPowers(power: number): Measure {
     keyWithin: bitsOf,
     coordinate: withoutSubnormals,
     slack: SCALED_SLACK,
-    farKey: FAR_KEY,
+    farKey: INFINITE,
   };
 }

@@ -20,9 +20,13 @@ export interface Visitor {
   point(point: number): void;
 }
 
-/** Maximum number of points of a leaf. */
+/** Maximum number of points of a leaf, in few dimensions. */
 const LEAF = 8;
-/** Number of points of a leaf for each coordinate of a point. */
+/**
+ * Number of points of a leaf for each coordinate of a point, in many dimensions. Of 10,000 evenly spread points in 20 to
+ * 100 dimensions, few are ruled out. With small leaves, their boxes took longer than comparing all points, 2 to 3 times;
+ * with these, 1.3 times as long, and clusters take a quarter.
+ */
 const LEAF_PER_COORDINATE = 2;
 
 /** Relative rounding error of bounds, with a margin. */
