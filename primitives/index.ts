@@ -51,6 +51,8 @@ export {
   segmented,
   times,
 } from './monoid.ts';
+export { narrow, type PackedFormat } from './narrow.ts';
+export { type Packed, pack, unpack } from './pack.ts';
 export { bitPlaces, packBits } from './pack-bits.ts';
 export {
   type InputOptions,
@@ -85,6 +87,7 @@ export type {
 export { reverse, slice } from './slice.ts';
 export { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from './sort.ts';
 export { type OutsideOf, type StencilArguments, type StencilOptions, stencil } from './stencil.ts';
+export { type TileOptions, tileSums } from './tile-sums.ts';
 export { type UnfoldOptions, unfold, unfoldReduce } from './unfold.ts';
 export type { ElementFiller, ElementReader, UploadOptions, UploadSource } from './uploads.ts';
 export type { WalkStart, WalkState, WalkStep } from './walk-functors.ts';

@@ -54,7 +54,12 @@ export type PreparedArguments<I extends PreparedInputs> = {
 };
 
 const OPTIONS: FieldKinds<InputOptions> = { storage: anything };
-const SIGNS: Readonly<Record<PackedStorage, ScalarType>> = { u8: 'u32', u16: 'u32', i8: 'i32', i16: 'i32' };
+
+/** The types of the elements of packed columns. */
+export const PACKED_TYPES: Readonly<Record<PackedStorage, 'u32' | 'i32'>> = {
+  ...{ u8: 'u32', u16: 'u32' },
+  ...{ i8: 'i32', i16: 'i32' },
+};
 
 /**
  * Declares a table argument of a prepared pipeline. `shape` is the shape of the rows, and `capacity` is the maximum
@@ -90,7 +95,7 @@ function storagesOf(shape: Shape, packed: InputOptions['storage']): Storage[] {
   const types = leafTypes(shape);
   for (const [path, storage] of Object.entries(given)) {
     const type = types[paths.indexOf(path)];
-    if (type === undefined || SIGNS[storage as PackedStorage] !== type) throw notPackable(path, storage, type);
+    if (type === undefined || PACKED_TYPES[storage as PackedStorage] !== type) throw notPackable(path, storage, type);
   }
   return paths.map((path, i) => (given as Record<string, Storage>)[path] ?? storageOf(types[i]!));
 }

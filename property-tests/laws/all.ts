@@ -11,6 +11,8 @@ import { kernelLaws } from './kernels.ts';
 import type { Law } from './law.ts';
 import { mapLaws } from './map.ts';
 import { mergeLaws } from './merge.ts';
+import { narrowLaws } from './narrow.ts';
+import { packLaws } from './pack.ts';
 import { packBitsLaws } from './pack-bits.ts';
 import { reduceLaws } from './reduce.ts';
 import { reduceByKeyLaws } from './reduce-by-key.ts';
@@ -23,6 +25,7 @@ import { sequenceLaws } from './sequence.ts';
 import { sliceLaws } from './slice.ts';
 import { sortLaws } from './sort.ts';
 import { stencilLaws } from './stencil.ts';
+import { tileSumsLaws } from './tile-sums.ts';
 import { unfoldLaws } from './unfold.ts';
 import { weightedHistogramLaws } from './weighted-histogram.ts';
 
@@ -37,6 +40,9 @@ export const primitiveLaws: readonly Law[] = [
   ...gatherLaws,
   ...fusionLaws,
   ...scatterLaws,
+  ...narrowLaws,
+  ...packLaws,
+  ...tileSumsLaws,
   ...packBitsLaws,
   ...reduceLaws,
   ...extremumLaws,

@@ -1,0 +1,37 @@
+import fc from 'fast-check';
+import { fn, i32, u32 } from '../../primitives/functors/functor.ts';
+import { map } from '../../primitives/map.ts';
+import { plus } from '../../primitives/monoid.ts';
+import { narrow } from '../../primitives/narrow.ts';
+import { inclusiveScan } from '../../primitives/scan.ts';
+import { rowsOf } from '../arbitraries/columns.ts';
+import { present, presentation } from '../arbitraries/presentations.ts';
+import { assertSameBytes } from './compare.ts';
+import { type Law, law } from './law.ts';
+
+const rows = rowsOf({ natural: 'u32', whole: 'i32' });
+const ARRAYS = { u8: Uint8Array, u16: Uint16Array, i8: Int8Array, i16: Int16Array };
+const tripled = fn({ x: i32 }, i32, ({ x }) => x.mul(3));
+
+export const narrowLaws: readonly Law[] = [
+  law(
+    'narrow integers are what elements of a typed array keep of them',
+    [rows, presentation, fc.constantFrom('u8', 'u16'), fc.constantFrom('i8', 'i16')],
+    async (run, host, how, unsigned, signed) => {
+      const results = await run((context) => {
+        const given = present(context, host, how);
+        const [natural, whole] = [narrow(given.natural, unsigned), narrow(given.whole, signed)];
+        return { natural, whole, sums: inclusiveScan(natural, plus(u32)), tripled: map(tripled, { x: whole }) };
+      });
+      const [natural, whole] = [ARRAYS[unsigned].from(host.natural), ARRAYS[signed].from(host.whole)];
+      let sum = 0;
+      const expected = {
+        natural: Uint32Array.from(natural),
+        whole: Int32Array.from(whole),
+        sums: Uint32Array.from(natural, (x) => (sum = (sum + x) >>> 0)),
+        tripled: Int32Array.from(whole, (x) => 3 * x),
+      };
+      assertSameBytes(results, expected, 'packed');
+    },
+  ),
+];
