@@ -98,7 +98,7 @@ const wordRow = forTile((tile) =>
 );
 
 /**
- * The rows of 32 cells in tiles that the boundary of a zone crosses, as a view (computed when it is read). `cell` is
+ * The rows of 32 cells in tiles of zones, as a view (computed when it is read). `cell` is
  * the index of the first cell of a row. `mask` has the bits of the cells in the zone. Rows without such cells are not
  * `active`.
  */

@@ -22,12 +22,20 @@ import type { Coverage } from './coverage.ts';
 import { addHidden } from './hidden-cells.ts';
 import type { InsidePairs, Pairs } from './tile-pairs.ts';
 import { pairTiles, tileRows, wordRows } from './tiles.ts';
-import { ABSENT } from './window-plan.ts';
+import { ABSENT, type WindowPlan } from './window-plan.ts';
+
+/**
+ * Whether tiles that are inside zones get histograms of their own, which are then added to those of the zones. If a tile
+ * has not many more cells than a histogram has counters, adding takes as long as counting the cells of every zone.
+ */
+export function countsTiles({ tile }: WindowPlan, counters: number): boolean {
+  return counters <= tile ** 2 / 8;
+}
 
 /**
  * Computes the histograms of the zones in a window, concatenated. Performs the four steps of Zhang and Wang 2014 as a
- * chain of primitives, on the bitmaps from {@link coverZones}. Runs unchanged on every backend and does not wait for
- * the device.
+ * chain of primitives, on the bitmaps from {@link coverZones}; with many bins, takes all tiles for tiles on boundaries.
+ * Runs unchanged on every backend and does not wait for the device.
  */
 export function windowHistogram(
   context: Context,
@@ -36,13 +44,25 @@ export function windowHistogram(
   classifier: Classifier,
 ): Column<'u32'> {
   return context.scope(() => {
-    const { inside, boundary } = pairTiles(context, coverage);
-    const tiles = tileHistograms(context, coverage, inside, cells, classifier);
-    const counts = countBoundaryTiles(context, coverage, boundary, cells, classifier);
-    addInsideTiles(context, coverage, inside, tiles, classifier, counts);
+    const counts = countsTiles(coverage.plan, classifier.slots.count)
+      ? countInTiles(context, coverage, cells, classifier)
+      : countMaskedCells(context, coverage, coverage.pairs, cells, classifier);
     addHidden(coverage, classifier.slots, counts);
     return counts;
   });
+}
+
+function countInTiles(
+  context: Context,
+  coverage: Coverage,
+  cells: Column<'u32'>,
+  classifier: Classifier,
+): Column<'u32'> {
+  const { inside, boundary } = pairTiles(context, coverage);
+  const tiles = tileHistograms(context, coverage, inside, cells, classifier);
+  const counts = countMaskedCells(context, coverage, boundary, cells, classifier);
+  addInsideTiles(context, coverage, inside, tiles, classifier, counts);
+  return counts;
 }
 
 /** Histograms of the tiles that are inside a zone. */
@@ -93,17 +113,17 @@ function defineSlotOfTileCell(classifier: Classifier) {
 }
 
 /**
- * Step 4 of the method of Zhang and Wang 2014: for each pair of a zone and a tile on its boundary, counts the tile's
- * cells that are in the zone. Returns a histogram for every zone of the window.
+ * Step 4 of the method of Zhang and Wang 2014: for each pair of a zone and a tile, counts the tile's cells that are in
+ * the zone. Returns a histogram for every zone of the window.
  */
-function countBoundaryTiles(
+function countMaskedCells(
   context: Context,
   coverage: Coverage,
-  boundary: Pairs,
+  pairs: Pairs,
   cells: Column<'u32'>,
   classifier: Classifier,
 ): Column<'u32'> {
-  return rankHistogram(wordRows(context, coverage, boundary), slotOfMaskedCell(classifier), {
+  return rankHistogram(wordRows(context, coverage, pairs), slotOfMaskedCell(classifier), {
     ranks: 32,
     bins: classifier.slots.count,
     histograms: coverage.plan.zones.length,

@@ -38,7 +38,7 @@ import { windowStatistics } from './statistics.ts';
 import { createTotals, type Totals, type WindowTotals } from './totals.ts';
 import { aBinning, type Binning, type ZonalHistogram } from './types.ts';
 import { uniqueBytes, windowUnique } from './unique.ts';
-import { windowHistogram } from './window-histogram.ts';
+import { countsTiles, windowHistogram } from './window-histogram.ts';
 import type { WindowPlan } from './window-plan.ts';
 import { nearNotes, partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
 
@@ -173,13 +173,14 @@ const WINDOWS_UNDER_WAY = 2;
 
 /**
  * Bytes needed to count a window: the bitmaps of zones and of further sheets (groups of parts that do not overlap); the
- * histograms of zones and tiles; the counts of tiles that are added to zones, before and after the reduction; and, if
- * needed, statistics, cells hidden by the raster's mask, and unique values.
+ * histograms of zones and, with few bins, of tiles; the counts of tiles that are added to zones, before and after the
+ * reduction; and, if needed, statistics, cells hidden by the raster's mask, and unique values.
  */
 function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
   const pairs = plan.pairZone.length;
   const tiles = Math.min(plan.tileColumns * plan.tileRows, pairs);
-  const words = 2 * plan.words + 4 * plan.furtherWords + slots * (plan.zones.length + tiles + 4 * pairs);
+  const histograms = plan.zones.length + (countsTiles(plan, slots) ? tiles + 4 * pairs : 0);
+  const words = 2 * plan.words + 4 * plan.furtherWords + slots * histograms;
   const statistics = wantsRows(job) ? statisticsWords(plan, job.raster.sample) : 0;
   const hidden = job.raster.readMask === undefined ? 0 : 5 * plan.words;
   return 4 * (words + statistics + hidden) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);

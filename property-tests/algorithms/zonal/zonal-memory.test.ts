@@ -152,11 +152,11 @@ describe('memoryBytes', () => {
 });
 
 describe('a window', () => {
-  test('with many zones over every tile and many bins stays within memoryBytes on the device', async () => {
+  test.each([500, 1000])('with many zones over every tile and %d bins stays within memoryBytes', async (high) => {
     const side = THOROUGH ? 256 : 128;
     const zones = zonesOf(Array.from({ length: 40 }, (_, i) => [box(0, 0, side, side - 56 + i)]));
     const raster = rasterOf(new Uint8Array(side * side), side, 'u8');
-    const binning = { kind: 'even', low: 0, high: 1000, width: 1 } as const;
+    const binning = { kind: 'even', low: 0, high, width: 1 } as const;
     const backend = createReferenceBackend();
     const context = new Context(backend);
     let max = 0;
@@ -170,7 +170,8 @@ describe('a window', () => {
     const { cells } = await zonalHistogram(context, { zones, raster, binning, statistics: false, memoryBytes });
     await context.close();
     expect(Array.from(cells, Number)).toEqual(Array.from({ length: 40 }, (_, i) => side * (side - 56 + i)));
-    expect(max).toBeGreaterThan(memoryBytes / 8);
+    // With many bins, tiles have no histograms.
+    if (high === 500) expect(max).toBeGreaterThan(memoryBytes / 8);
     expect(max).toBeLessThan(memoryBytes);
   });
 

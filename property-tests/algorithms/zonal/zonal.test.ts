@@ -123,6 +123,30 @@ describe('cells counted per zone', () => {
     dealtWorkers(),
   );
 
+  onEveryBackend((opened) =>
+    test.prop([polygons, fc.constantFrom(32, 64)], { numRuns: caseCount(8) })(
+      'are the sums of those in finer bins, however many',
+      async (all, tile) => {
+        const cells = Uint8Array.from({ length: 130 * 70 }, (_, i) => (i * 37) % 256);
+        const raster = rasterOf(cells, 130, 'u8', { nodata: 77 });
+        const counted = async (step: number) => {
+          const edges = Array.from({ length: 192 / step + 1 }, (_, i) => 32 + i * step);
+          const job = { zones: zonesOf(all), raster, tile, binning: { kind: 'edges', edges } as const };
+          return zonalHistogram(opened().context, job);
+        };
+        const [coarse, fine] = [await counted(64), await counted(0.25)];
+        const sums = new Map<string, bigint>();
+        fine.bins.zone.forEach((zone, i) => {
+          const key = `${zone} ${32 + 64 * Math.floor((fine.bins.lower[i]! - 32) / 64)}`;
+          sums.set(key, (sums.get(key) ?? 0n) + fine.bins.count[i]!);
+        });
+        const { bins } = coarse;
+        expect(new Map([...bins.zone].map((zone, i) => [`${zone} ${bins.lower[i]}`, bins.count[i]]))).toEqual(sums);
+        for (const name of ['cells', 'nodata', 'below', 'above'] as const) expect(fine[name]).toEqual(coarse[name]);
+      },
+    ),
+  );
+
   test.prop([polygons, fc.constantFrom<Binning>(bins, { kind: 'unique' })], { numRuns: THOROUGH ? 10 : 5 })(
     'are the same without statistics',
     async (all, binning) => {
