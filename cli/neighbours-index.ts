@@ -10,6 +10,7 @@ import {
 import { type HostMetric, type Placed, type Ranking, rankingOf } from '../algorithms/neighbours/exact/ranking.ts';
 import { type Space, spaceOf, type Vectors } from '../algorithms/neighbours/exact/space.ts';
 import { NO_POINT } from '../algorithms/neighbours/index.ts';
+import { inStretches } from '../algorithms/stretches.ts';
 import type { Context } from '../primitives/context.ts';
 import { OutOfMemoryError } from '../primitives/errors.ts';
 import type { Asked } from './neighbours-arguments.ts';
@@ -69,11 +70,14 @@ interface Batch {
  * Prepares points for searches. The device finds candidates in f32. The host ranks them by the exact order of their
  * distances, and searches a tree in f64 for those queries whose candidates may not be complete.
  */
-export function neighbourIndex(context: Context, { asked, metric, points }: NeighbourJob): NeighbourIndex {
+export async function neighbourIndex(
+  context: Context,
+  { asked, metric, points }: NeighbourJob,
+): Promise<NeighbourIndex> {
   const count = countOf(points);
   const space = spaceOf(metric, points);
-  const placed = space.place(points);
-  const frame = deviceFrame(space, placed);
+  const placed = await inStretches(space.place(points));
+  const frame = await inStretches(deviceFrame(space, placed));
   const { norm, width } = space;
   const hasTree = width <= MAX_TREE_DIMENSIONS && norm !== 'inner';
   const finder = deviceFinder(context, { elements: frame.points, dimensions: width, metric: norm }, hasTree);
@@ -86,7 +90,7 @@ export function neighbourIndex(context: Context, { asked, metric, points }: Neig
   async function search(given: Coordinates, own: number | undefined): Promise<Found> {
     const queries = countOf(given);
     if (queries === 0 || count === 0) return nothing(queries);
-    const vectors = space.place(given);
+    const vectors = await inStretches(space.place(given));
     const ranking = rankingOf(metric, { coordinates: given, vectors: vectors.vectors }, onHost);
     const asking: Batch = { queries, vectors, own };
     return asked.kind === 'nearest' ? nearestOf(asking, ranking) : within(asking, ranking, asked.radius);
@@ -94,7 +98,7 @@ export function neighbourIndex(context: Context, { asked, metric, points }: Neig
 
   async function nearestOf(batch: Batch, ranking: Ranking): Promise<Found> {
     const { queries, vectors, own } = batch;
-    const { elements, errors } = frame.place(vectors);
+    const { elements, errors } = await inStretches(frame.place(vectors));
     const { ids, distances } = await finder.nearest(
       elements.map((x) => (Math.abs(x) < Number.POSITIVE_INFINITY ? x : 0)),
       listed,
@@ -121,7 +125,7 @@ export function neighbourIndex(context: Context, { asked, metric, points }: Neig
   }
 
   async function searchTree(batch: Batch, query: number, list: NearestList, max: number, itself: number) {
-    tree ??= hostTree(space, placed, pause);
+    tree ??= Promise.resolve(inStretches(hostTree(space, placed)));
     list.begin(query, max);
     const { vectors, error } = batch.vectors;
     let steps = 0;
@@ -141,7 +145,7 @@ export function neighbourIndex(context: Context, { asked, metric, points }: Neig
 
   async function within(batch: Batch, ranking: Ranking, radius: number): Promise<Found> {
     const { queries, vectors, own } = batch;
-    const { elements, errors } = frame.place(vectors);
+    const { elements, errors } = await inStretches(frame.place(vectors));
     const norm = space.normOf(radius);
     const span = norm + Math.abs(norm) * 2 ** -40;
     const room = Math.abs(frame.deviceRadius(span, 0)) * MAX_ERROR;
@@ -172,7 +176,7 @@ export function neighbourIndex(context: Context, { asked, metric, points }: Neig
   }
 
   async function collect(batch: Batch, query: number, list: WithinList, radius: number, itself: number) {
-    tree ??= hostTree(space, placed, pause);
+    tree ??= Promise.resolve(inStretches(hostTree(space, placed)));
     const { vectors, error } = batch.vectors;
     let steps = 0;
     (await tree).visit(vectors.subarray(query * width, (query + 1) * width), error, {

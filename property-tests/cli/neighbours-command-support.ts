@@ -54,7 +54,7 @@ function partsOn(context: Context, tables: Tables, batches: Batches): Neighbours
     openTable: async (path) => tableFile(path, tables[path]!, batches.rows),
     openContext: async () => ({ backend: context.backend, abort: () => undefined, close: async () => undefined }),
     async neighbourIndex(_, job): Promise<NeighbourIndex> {
-      const index = neighbourIndex(context, job);
+      const index = await neighbourIndex(context, job);
       let batch = 0;
       return {
         ...index,

@@ -1,3 +1,4 @@
+import { piecewise, type Stretches } from '../../stretches.ts';
 import { medianPoint } from './coordinates.ts';
 import { exponentOf, scaled } from './double-double.ts';
 import { greatest, type Space, type Vectors } from './space.ts';
@@ -12,7 +13,7 @@ export interface DeviceVectors {
 /** How vectors in f64 become vectors in f32, and what the device's distances say about the distances in f64. */
 export interface DeviceFrame {
   readonly points: Float32Array;
-  place(queries: Vectors): DeviceVectors;
+  place(queries: Vectors): Stretches<DeviceVectors>;
   /** The norm that vectors have at least if the device finds them at a distance, or farther. */
   leastNorm(deviceDistance: number, error: number): number;
   /** The radius within which the device finds all vectors of at most this norm. */
@@ -41,28 +42,28 @@ const LOST = 2 ** -62;
  * finds the norm of a − b with a relative error of at most (D + 4) u, and of at most {@link LOST} for each coordinate
  * whose square is too small for f32. Devices may differ in these.
  */
-export function deviceFrame(space: Space, points: Vectors): DeviceFrame {
+export function* deviceFrame(space: Space, points: Vectors): Stretches<DeviceFrame> {
   const { width, norm } = space;
   const { vectors } = points;
   const isProduct = norm === 'inner';
   const size = greatest(vectors);
-  const isExact = points.error === 0 && (size === 0 || isWithin(size)) && vectors.every((x) => Math.fround(x) === x);
+  const isExact = points.error === 0 && (size === 0 || isWithin(size)) && (yield* areFloats(vectors));
   const coordinates = { dimensions: width, values: vectors, rests: undefined };
   const offset =
     isExact || isProduct
       ? new Float64Array(width)
       : Float64Array.from({ length: width }, (_, d) => vectors[medianPoint(coordinates, d) * width + d] ?? 0);
-  const exponent = isExact ? 0 : exponentFor(vectors, offset);
-  const rounded = roundedTo(vectors, offset, exponent);
+  const exponent = isExact ? 0 : yield* exponentFor(vectors, offset);
+  const rounded = yield* roundedTo(vectors, offset, exponent);
   const share = 1 - 2 * (width + 16) * ROUNDING;
   const longest = isProduct ? longestOf(rounded, width) : 0;
   const lost = width * LOST;
 
   return {
     points: rounded,
-    place(queries) {
-      const elements = roundedTo(queries.vectors, offset, exponent);
-      const areExact = isExact && queries.error === 0 && queries.vectors.every((x) => Math.fround(x) === x);
+    *place(queries) {
+      const elements = yield* roundedTo(queries.vectors, offset, exponent);
+      const areExact = isExact && queries.error === 0 && (yield* areFloats(queries.vectors));
       const fixed = scaled(width * (points.error + queries.error), exponent) + lost;
       const errors = new Float64Array(elements.length / width);
       for (let i = 0; i < errors.length; i++) {
@@ -88,19 +89,30 @@ export function deviceFrame(space: Space, points: Vectors): DeviceFrame {
 
 const isWithin = (size: number): boolean => size >= MIN_SIZE && size <= MAX_SIZE;
 
-function exponentFor(vectors: Float64Array, offset: Float64Array): number {
+/** Whether f32 holds all numbers. */
+function* areFloats(numbers: Float64Array): Stretches<boolean> {
+  let areSo = true;
+  yield* piecewise(0, numbers.length, (from, to) => {
+    for (let i = from; i < to && areSo; i++) areSo = Math.fround(numbers[i]!) === numbers[i];
+  });
+  return areSo;
+}
+
+function* exponentFor(vectors: Float64Array, offset: Float64Array): Stretches<number> {
   let size = 0;
-  for (let i = 0; i < vectors.length; i++) size = Math.max(size, Math.abs(vectors[i]! - offset[i % offset.length]!));
+  yield* piecewise(0, vectors.length, (from, to) => {
+    for (let i = from; i < to; i++) size = Math.max(size, Math.abs(vectors[i]! - offset[i % offset.length]!));
+  });
   return size === 0 || isWithin(size) ? 0 : SCALED_SIZE - exponentOf(size);
 }
 
-function roundedTo(vectors: Float64Array, offset: Float64Array, exponent: number): Float32Array {
+function* roundedTo(vectors: Float64Array, offset: Float64Array, exponent: number): Stretches<Float32Array> {
   const elements = new Float32Array(vectors);
   const width = offset.length;
   if (exponent === 0 && offset.every((x) => x === 0)) return elements;
-  for (let first = 0; first < vectors.length; first += width) {
-    for (let d = 0; d < width; d++) elements[first + d] = scaled(vectors[first + d]! - offset[d]!, exponent);
-  }
+  yield* piecewise(0, vectors.length, (from, to) => {
+    for (let i = from; i < to; i++) elements[i] = scaled(vectors[i]! - offset[i % width]!, exponent);
+  });
   return elements;
 }
 

@@ -1,3 +1,4 @@
+import { filled, piecewise, type Stretches } from '../../stretches.ts';
 import type { Space, Vectors } from './space.ts';
 
 /**
@@ -32,44 +33,44 @@ const LEAF_PER_COORDINATE = 2;
 /** Relative rounding error of bounds, with a margin. */
 const SHARE = 2 ** -40;
 
-/** Builds a tree. Calls `pause` after every few thousand points, so that it may let other work run. */
-export async function hostTree(
-  space: Space,
-  { vectors, error }: Vectors,
-  pause: (steps: number) => Promise<void> | undefined,
-): Promise<HostTree> {
+/** Number of points that a selection moves between two pauses. */
+const MOVED = 2 ** 14;
+
+export function* hostTree(space: Space, { vectors, error }: Vectors): Stretches<HostTree> {
   const { width, norm } = space;
   const count = vectors.length / width;
-  const order = Uint32Array.from({ length: count }, (_, i) => i);
+  const order = yield* filled(new Uint32Array(count), (i) => i);
   const levels = Math.max(0, Math.ceil(Math.log2(Math.max(1, count / Math.max(LEAF, LEAF_PER_COORDINATE * width)))));
   const [mins, maxs] = [new Float64Array(width * 2 ** (levels + 1)), new Float64Array(width * 2 ** (levels + 1))];
   const firsts = new Uint32Array(2 ** (levels + 1));
   const pending: [node: number, from: number, to: number][] = count === 0 ? [] : [[1, 0, count]];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [node, from, to] = next;
-    const axis = setBox(node, from, to);
-    await pause(to - from);
+    const axis = yield* setBox(node, from, to);
     if (node >= 2 ** levels) continue;
     const middle = (from + to) >> 1;
-    select(axis, from, to - 1, middle);
+    yield* select(axis, from, to - 1, middle);
     pending.push([2 * node, from, middle], [2 * node + 1, middle, to]);
   }
 
   /** Sets the box and the smallest number of a node, and returns the axis of the longest side. */
-  function setBox(node: number, from: number, to: number): number {
+  function* setBox(node: number, from: number, to: number): Stretches<number> {
     let first = Number.POSITIVE_INFINITY;
     const at = node * width;
     mins.fill(Number.POSITIVE_INFINITY, at, at + width);
     maxs.fill(Number.NEGATIVE_INFINITY, at, at + width);
-    for (let i = from; i < to; i++) {
-      const point = order[i]!;
-      first = Math.min(first, point);
-      for (let d = 0; d < width; d++) {
-        const x = vectors[point * width + d]!;
-        if (x < mins[at + d]!) mins[at + d] = x;
-        if (x > maxs[at + d]!) maxs[at + d] = x;
+    yield* piecewise(from, to, (from, to) => {
+      for (let i = from; i < to; i++) {
+        const point = order[i]!;
+        first = Math.min(first, point);
+        for (let d = 0; d < width; d++) {
+          const x = vectors[point * width + d]!;
+          if (x < mins[at + d]!) mins[at + d] = x;
+          if (x > maxs[at + d]!) maxs[at + d] = x;
+        }
       }
-    }
+    });
+    yield;
     firsts[node] = first;
     let longest = 0;
     const side = (d: number): number => maxs[at + d]! - mins[at + d]!;
@@ -78,7 +79,8 @@ export async function hostTree(
   }
 
   /** Hoare's selection: moves the points with the smallest coordinates before the place `middle`. */
-  function select(axis: number, first: number, last: number, middle: number): void {
+  function* select(axis: number, first: number, last: number, middle: number): Stretches<void> {
+    let moves = 0;
     let [left, right] = [first, last];
     while (left < right) {
       const pivot = vectors[order[(left + right) >> 1]! * width + axis]!;
@@ -90,6 +92,7 @@ export async function hostTree(
         const moved = order[i]!;
         order[i++] = order[j]!;
         order[j--] = moved;
+        if (++moves % MOVED === 0) yield;
       }
       if (middle <= j) right = j;
       else if (middle >= i) left = i;

@@ -1,3 +1,4 @@
+import { piecewise, type Stretches } from '../../stretches.ts';
 import { type Coordinates, countOf, medianPoint } from './coordinates.ts';
 import { dd, exponentOf, scaled, twoSum } from './double-double.ts';
 import { type HostMetric, powerOf } from './ranking.ts';
@@ -18,7 +19,7 @@ export interface Space {
   /** Number of coordinates of a vector. */
   readonly width: number;
   readonly norm: 'l1' | 'l2' | 'max' | 'inner';
-  place(coordinates: Coordinates): Vectors;
+  place(coordinates: Coordinates): Stretches<Vectors>;
   /** The smallest distance that two points can have whose vectors are at least so far apart. */
   leastOf(norm: number): number;
   /** How far apart the vectors of two points within a distance can be. */
@@ -57,7 +58,8 @@ export function spaceOf(metric: HostMetric, points: Coordinates): Space {
   return { ...all, norm: 'l2', leastOf: (norm) => norm * share, normOf: (radius) => radius / share };
 }
 
-function asTheyAre({ values, rests }: Coordinates): Vectors {
+// biome-ignore lint/correctness/useYield: other spaces take their time.
+function* asTheyAre({ values, rests }: Coordinates): Stretches<Vectors> {
   return { vectors: values, error: rests === undefined ? 0 : greatest(values) * 2 ** -53 };
 }
 
@@ -77,30 +79,32 @@ function differencesFrom(points: Coordinates): Space['place'] {
   if (rests === undefined) return asTheyAre;
   const axes = Array.from({ length: dimensions }, (_, d) => medianPoint(points, d) * dimensions + d);
   const [origin, originRests] = [axes.map((i) => points.values[i]!), axes.map((i) => rests[i]!)];
-  return ({ values, rests }) => {
+  return function* ({ values, rests }) {
     const vectors = new Float64Array(values.length);
     let isExact = true;
-    for (let i = 0; i < vectors.length; i++) {
-      const d = i % dimensions;
-      twoSum(values[i]!, -origin[d]!);
-      const { high, low } = dd;
-      twoSum(low, (rests?.[i] ?? 0) - originRests[d]!);
-      isExact &&= dd.low === 0;
-      twoSum(high, dd.high);
-      isExact &&= dd.low === 0;
-      vectors[i] = dd.high;
-    }
+    yield* piecewise(0, vectors.length, (from, to) => {
+      for (let i = from; i < to; i++) {
+        const d = i % dimensions;
+        twoSum(values[i]!, -origin[d]!);
+        const { high, low } = dd;
+        twoSum(low, (rests?.[i] ?? 0) - originRests[d]!);
+        isExact &&= dd.low === 0;
+        twoSum(high, dd.high);
+        isExact &&= dd.low === 0;
+        vectors[i] = dd.high;
+      }
+    });
     return { vectors, error: isExact ? 0 : greatest(vectors) * 2 ** -51 };
   };
 }
 
 /** Vectors of length 1 in the directions of points. A vector of zeros stays as it is. */
-function directionsOf({ dimensions, values }: Coordinates): Vectors {
+function* directionsOf({ dimensions, values }: Coordinates): Stretches<Vectors> {
   const vectors = new Float64Array(values.length);
-  for (let first = 0; first < values.length; first += dimensions) {
+  const turn = (first: number): void => {
     // The quotients are the same for all multiples of a vector, and their squares stay within the range of f64.
     const max = greatest(values.subarray(first, first + dimensions));
-    if (max === 0) continue;
+    if (max === 0) return;
     const exponent = exponentOf(max);
     const divisor = scaled(max, -exponent);
     let squares = 0;
@@ -110,14 +114,19 @@ function directionsOf({ dimensions, values }: Coordinates): Vectors {
     }
     const length = Math.sqrt(squares);
     for (let i = first; i < first + dimensions; i++) vectors[i]! /= length;
-  }
+  };
+  yield* piecewise(0, values.length / dimensions, (from, to) => {
+    for (let i = from; i < to; i++) turn(i * dimensions);
+  });
   return { vectors, error: (dimensions + 12) * 2 ** -53 };
 }
 
-function placeAll(coordinates: Coordinates): Vectors {
+function* placeAll(coordinates: Coordinates): Stretches<Vectors> {
   const { values } = coordinates;
   const count = countOf(coordinates);
   const vectors = new Float64Array(3 * count);
-  for (let i = 0; i < count; i++) placeOnSphere(values[2 * i]!, values[2 * i + 1]!, vectors, 3 * i);
+  yield* piecewise(0, count, (from, to) => {
+    for (let i = from; i < to; i++) placeOnSphere(values[2 * i]!, values[2 * i + 1]!, vectors, 3 * i);
+  });
   return { vectors, error: 2 ** -49 };
 }
