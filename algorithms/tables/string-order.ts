@@ -18,18 +18,19 @@ export interface StringOrder {
  *
  * Comparing pairs of strings takes seconds for millions of strings. So characters are packed into keys of 64 bits, which
  * a radix sort orders; strings with equal keys are sorted by the characters that follow. The work is linear in the
- * number of characters.
+ * number of characters. Readers may append strings between two steps; these are not sorted.
  */
 export function* orderOfStrings(texts: readonly string[]): Stretches<StringOrder> {
-  const order = yield* filled(new Uint32Array(texts.length), (i) => i);
-  if (yield* isAscending(texts)) return { order, areDistinct: true };
+  const count = texts.length;
+  const order = yield* filled(new Uint32Array(count), (i) => i);
+  if (yield* isAscending(texts, count)) return { order, areDistinct: true };
   let areDistinct = true;
   let done = 0;
   yield;
   const keys = new RadixKeys(order);
   yield;
   // Ranges of strings that are equal before `depth`: three numbers for each.
-  const ranges = [0, texts.length, yield* sharedLength(texts)];
+  const ranges = [0, count, yield* sharedLength(texts, count)];
   while (ranges.length > 0) {
     const depth = ranges.pop()!;
     const to = ranges.pop()!;
@@ -79,8 +80,8 @@ export function* placesIn(order: Uint32Array): Stretches<Uint32Array> {
 }
 
 /** Whether every string is greater than the string before it. */
-function* isAscending(texts: readonly string[]): Stretches<boolean> {
-  for (let i = 1; i < texts.length; i++) {
+function* isAscending(texts: readonly string[], count: number): Stretches<boolean> {
+  for (let i = 1; i < count; i++) {
     if (compareStrings(texts[i - 1]!, texts[i]!) >= 0) return false;
     if (i % PAUSE === 0) yield;
   }
@@ -88,10 +89,10 @@ function* isAscending(texts: readonly string[]): Stretches<boolean> {
 }
 
 /** How many characters all strings begin with in common. */
-function* sharedLength(texts: readonly string[]): Stretches<number> {
+function* sharedLength(texts: readonly string[], count: number): Stretches<number> {
   const first = texts[0] ?? '';
   let shared = first.length;
-  yield* piecewise(1, texts.length, (from, to) => {
+  yield* piecewise(1, count, (from, to) => {
     for (let i = from; i < to && shared > 0; i++) {
       const text = texts[i]!;
       let same = 0;

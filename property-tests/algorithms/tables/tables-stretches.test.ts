@@ -46,6 +46,17 @@ describe('work in stretches', () => {
 });
 
 describe('a large dictionary', () => {
+  test.each([true, false])('is sorted as it was, while strings are appended; ascending: %s', (isAscending) => {
+    const count = 20_000;
+    const names = Array.from({ length: count }, (_, i) => `${isAscending ? 1e6 + i : (i * 7919) % count}`);
+    const expected = [...names.keys()].sort((a, b) => (names[a]! < names[b]! ? -1 : 1));
+    const work = orderOfStrings(names);
+    let step = work.next();
+    for (; step.done !== true; step = work.next()) names.push('a', 'b');
+    expect(names.length).toBeGreaterThan(count);
+    expect(step.value).toEqual({ order: Uint32Array.from(expected), areDistinct: true });
+  });
+
   const ROWS = 200;
   // The first questions that may sort a dictionary.
   const questions: readonly ((table: t.DeviceTable, names: readonly string[]) => Promise<unknown>)[] = [
