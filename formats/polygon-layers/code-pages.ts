@@ -60,8 +60,9 @@ const LANGUAGES: Readonly<Record<string, readonly number[]>> = {
   10029: [151],
 };
 
-/** Code pages of the Macintosh, and their names in iconv-lite. */
-const MACINTOSH: ReadonlyMap<string, string> = new Map([
+/** Code pages of US-ASCII and of the Macintosh, and their names in iconv-lite. */
+const OTHERS: ReadonlyMap<string, string> = new Map([
+  ['cp20127', 'ascii'],
   ['cp10000', 'macintosh'],
   ['cp10006', 'macgreek'],
   ['cp10007', 'maccyrillic'],
@@ -76,7 +77,7 @@ const MACINTOSH: ReadonlyMap<string, string> = new Map([
 const NO_PAGES: ReadonlySet<string> = new Set(['hex', 'base64', 'binary', 'internal', 'system']);
 
 async function decoderOf(wanted: string): Promise<DecodeText | undefined> {
-  const name = MACINTOSH.get(wanted) ?? wanted;
+  const name = OTHERS.get(wanted) ?? wanted;
   // The tables are loaded only for files that need them.
   const { default: iconv } = await import('iconv-lite');
   if (name === '' || NO_PAGES.has(name) || !iconv.encodingExists(name)) return undefined;

@@ -1,7 +1,7 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { SEPARATOR_LINE, separatorLine } from '../csv-separator.ts';
-import { bytesOfFirstLine, isBlank } from '../tables/csv/scan.ts';
+import { bytesOfFirstLine, isBlank, skipBlankLines } from '../tables/csv/scan.ts';
 import { type ByteCursor, char, isLineEnd, malformedText, placeIn, startOf, textBetween } from './byte-cursor.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
 import {
@@ -78,7 +78,7 @@ function startTable(bytes: Uint8Array, file: string): CsvReading {
 }
 
 function findDelimiter({ bytes, at }: ByteCursor): number {
-  const found = bytesOfFirstLine(bytes, at, [char.tab, char.semicolon, char.comma]);
+  const found = bytesOfFirstLine(bytes, skipBlankLines(bytes, at).at, [char.tab, char.semicolon, char.comma]);
   return [char.tab, char.semicolon].find((delimiter) => found[delimiter]! > 0) ?? char.comma;
 }
 

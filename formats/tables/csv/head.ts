@@ -6,7 +6,7 @@ import { checkNames } from '../table-errors.ts';
 import type { TableOptions } from '../table-file.ts';
 import { blocksOf, checkLength } from './blocks.ts';
 import { isNumber } from './infer.ts';
-import { bytesOfFirstLine, ESCAPED, type Fields, type Reading, scanRows, skipEmptyLines, unescaped } from './scan.ts';
+import { bytesOfFirstLine, ESCAPED, type Fields, type Reading, scanRows, skipBlankLines, unescaped } from './scan.ts';
 
 /** What the first lines of a CSV say: the names of the columns, the delimiter, and where rows begin. */
 export interface Head {
@@ -14,7 +14,7 @@ export interface Head {
   readonly delimiter: number;
   /** Whether the first record at `start` has the names of the columns. */
   readonly hasHeader: boolean;
-  /** Position of the first record, after a byte-order mark, a line `sep=;` and empty lines. */
+  /** Position of the first record, after a byte-order mark, a line `sep=;` and blank lines. */
   readonly start: number;
   /** Number of the line of the first record, from 1. */
   readonly line: number;
@@ -50,9 +50,11 @@ export async function findHead(
     const { bytes } = block;
     const mark = startOf(bytes, file, formats);
     const stated = separatorLine(bytes.toString('latin1', mark, mark + SEPARATOR_LINE));
-    const { at: start, lines } = skipEmptyLines(bytes, mark + (stated?.length ?? 0));
+    const from = mark + (stated?.length ?? 0);
+    const likely = () => likelyDelimiter(bytes, skipBlankLines(bytes, from).at, decimal);
+    const chosen = (delimiter ?? stated?.delimiter)?.charCodeAt(0) ?? likely();
+    const { at: start, lines } = skipBlankLines(bytes, from, chosen);
     const line = lines + (stated === undefined ? 1 : 2);
-    const chosen = (delimiter ?? stated?.delimiter)?.charCodeAt(0) ?? likelyDelimiter(bytes, start, decimal);
     const reading: Reading = { file, delimiter: chosen, columns: undefined, line };
     const { fields } = scanRows(bytes, start, block.last, reading, 1);
     if (fields.rows === 0) {

@@ -132,7 +132,7 @@ function isLineEnd(byte: number): boolean {
 }
 
 /** Number of bytes of the line end at a position: 1 for LF and CR, 2 for CR LF. */
-function lineEndBytes(bytes: Buffer, at: number): number {
+function lineEndBytes(bytes: Uint8Array, at: number): number {
   return bytes[at] === RETURN && bytes[at + 1] === LINE_FEED ? 2 : 1;
 }
 
@@ -141,11 +141,21 @@ function endsLine(bytes: Buffer, at: number): boolean {
   return bytes[at] === LINE_FEED || (bytes[at] === RETURN && bytes[at + 1] !== LINE_FEED);
 }
 
-/** Skips empty lines. Returns the position after them, and their number. */
-export function skipEmptyLines(bytes: Buffer, start: number): { readonly at: number; readonly lines: number } {
-  let [at, lines] = [start, 0];
-  for (; at < bytes.length && isLineEnd(bytes[at]!); at += lineEndBytes(bytes, at)) lines++;
-  return { at, lines };
+/**
+ * Skips lines that are empty, or have only spaces, and tabs if these are not the delimiter. Returns the position after
+ * them, and their number.
+ */
+export function skipBlankLines(
+  bytes: Uint8Array,
+  start: number,
+  delimiter?: number,
+): { readonly at: number; readonly lines: number } {
+  for (let [at, to, lines] = [start, start, 0]; ; at = to, lines++) {
+    while (bytes[to] === SPACE || (bytes[to] === TAB && delimiter !== TAB)) to++;
+    if (to >= bytes.length) return { at: to, lines };
+    if (!isLineEnd(bytes[to]!)) return { at, lines };
+    to += lineEndBytes(bytes, to);
+  }
 }
 
 /** How often each byte occurs in the first line, outside quotes. Quotes that do not begin a field are text. */

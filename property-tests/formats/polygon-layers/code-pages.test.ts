@@ -36,6 +36,7 @@ const PAGES: readonly (readonly [
   ['Łódź', 'maccenteuro', ['10029'], [0x97]],
   ['Αθήνα', 'macgreek', ['10006'], [0x98]],
   ['Zürich', 'macintosh', ['10000', 'macroman', 'Macintosh'], [0x04]],
+  ['Zurich', 'ascii', ['20127', 'CP20127', 'US-ASCII', 'ASCII'], []],
   ['10 €', 'iso885915', ['ISO 8859-15', '885915', 'ISO-8859-15'], []],
   ['Łódź', 'utf8', ['UTF-8', 'utf8', 'UTF8\n', '\uFEFFUTF-8', '65001', ' utf-8 '], []],
 ];

@@ -29,6 +29,7 @@ const dialects = fc.record({
   isStated: fc.boolean(),
   isQuoted: fc.boolean(),
   endsOpen: fc.boolean(),
+  before: fc.array(fc.constantFrom('lineEnd', '  lineEnd', ' \t lineEnd'), { maxLength: 2 }),
   between: fc.constantFrom('', 'lineEnd', '  lineEnd'),
 });
 type Dialect = typeof dialects extends fc.Arbitrary<infer T> ? T : never;
@@ -41,15 +42,16 @@ const cell = fc
 
 /** A CSV of the columns id, x, y and wkt, as a spreadsheet might write it. */
 function written(rows: readonly (readonly string[])[], dialect: Dialect): string {
-  const { delimiter, lineEnd, isMarked, isStated, isQuoted, endsOpen, between } = dialect;
+  const { delimiter, lineEnd, isMarked, isStated, isQuoted, endsOpen, before, between } = dialect;
   const quoted = (text: string): string =>
     isQuoted || text.startsWith('"') || [delimiter, '\r', '\n'].some((each) => text.includes(each))
       ? `"${text.replaceAll('"', '""')}"`
       : text;
   const lines = [['id', 'x', 'y', 'wkt'], ...rows].map((row) => row.map(quoted).join(delimiter));
   const text = lines.join(`${lineEnd}${between.replace('lineEnd', lineEnd)}`);
+  const blank = before.filter((line) => delimiter !== '\t' || !line.includes('\t')).join('');
   const stated = isStated ? `sep=${delimiter}${lineEnd}` : '';
-  return `${isMarked ? '\ufeff' : ''}${stated}${text}${endsOpen ? '' : lineEnd}`;
+  return `${isMarked ? '\ufeff' : ''}${stated}${blank.replaceAll('lineEnd', lineEnd)}${text}${endsOpen ? '' : lineEnd}`;
 }
 
 /** The texts of the rows as each reader of CSV gives them. */
