@@ -5,7 +5,7 @@ import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import { checkNames } from '../table-errors.ts';
 import type { TableOptions } from '../table-file.ts';
 import { blocksOf, checkLength } from './blocks.ts';
-import { isNumber } from './infer.ts';
+import { isNumberOrTime } from './infer.ts';
 import { bytesOfFirstLine, ESCAPED, type Fields, type Reading, scanRows, skipBlankLines, unescaped } from './scan.ts';
 
 /** What the first lines of a CSV say: the names of the columns, the delimiter, and where rows begin. */
@@ -35,7 +35,7 @@ export async function readHead(
 
 /**
  * Reads the head of a CSV; undefined if there is no line. `isNumbers` tells whether all fields of the first record are
- * numbers.
+ * numbers or times.
  *
  * @param formats - The formats that are expected, for the error about a file that is no text.
  */
@@ -77,14 +77,14 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const NO_HEADER = 'If the first line is a row, read the file with --no-header (header: false).';
 
 function numbersNote(file: string, names: readonly string[]): Note {
-  const message = `The first line of ${file} has only numbers, and was taken for the names of columns (${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}). ${NO_HEADER}`;
+  const message = `The first line of ${file} has only numbers or times, and was taken for the names of columns (${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}). ${NO_HEADER}`;
   return { code: 'csv/header-of-numbers', message };
 }
 
-/** Whether all fields of the first record that are not empty are numbers, and there is one. */
+/** Whether all fields of the first record that are not empty are numbers or times, and there is one. */
 function areNumbers({ bytes, columns, starts, ends }: Fields, decimal: string): boolean {
   const indices = Array.from({ length: columns }, (_, i) => i).filter((i) => starts[i] !== ends[i]);
-  return indices.length > 0 && indices.every((i) => isNumber(bytes, starts[i]!, ends[i]!, decimal));
+  return indices.length > 0 && indices.every((i) => isNumberOrTime(bytes, starts[i]!, ends[i]!, decimal));
 }
 
 /** The text of a field. Throws if it is not UTF-8. */

@@ -63,9 +63,18 @@ export function commaAsPoint(bytes: Buffer, from: number, to: number): Buffer | 
 
 /** Whether a cell, which may have surrounding blanks, is a number in decimal digits. */
 export function isNumber(bytes: Buffer, start: number, end: number, decimal: string): boolean {
+  return isOf(NUMBER, bytes, start, end, decimal);
+}
+
+/** Whether a cell, which may have surrounding blanks, is a number in decimal digits, a date or a time. */
+export function isNumberOrTime(bytes: Buffer, start: number, end: number, decimal: string): boolean {
+  return isOf(NUMBER | DATE | WALL_TIME | UTC_TIME, bytes, start, end, decimal);
+}
+
+function isOf(types: number, bytes: Buffer, start: number, end: number, decimal: string): boolean {
   const from = skipBlanks(bytes, start, end);
   const to = dropBlanks(bytes, from, end);
-  return from < to && bytes[from]! <= 57 && (typesOf(bytes, from, to, NUMBER, decimal) & NUMBER) !== 0;
+  return from < to && bytes[from]! <= 57 && typesOf(bytes, from, to, types, decimal) !== 0;
 }
 
 function ownTypes(bytes: Buffer, from: number, to: number, possible: number): number {

@@ -26,7 +26,9 @@ export async function readTypes(
     const { possible, hasCells, hasNulls } = columns[i]!;
     return { ...(declared ?? inferred(hasCells ? possible : 0)), name, nullable: hasNulls };
   });
-  const notes = columns.flatMap((column, i) => nearlyNumbers(input.file, names[i]!, column));
+  const swapped = decimal === ',' ? -1 : columns.findIndex(hasDecimalCommas);
+  const notes = columns.flatMap((column, i) => (i === swapped ? [] : nearlyNumbers(input.file, names[i]!, column)));
+  if (swapped !== -1) notes.unshift(decimalCommas(input.file, names[swapped]!, columns[swapped]!));
   return { fields, rows, notes };
 }
 
@@ -91,6 +93,20 @@ function nearlyNumbers(file: string, name: string, { possible, numbers, others, 
   const cells = numbers === 1 ? '1 other cell is a number' : `${numbers} other cells are numbers`;
   const message = `The column ${quoteName(name)} of ${file} is text because of ${quoteName(text)} in line ${line} (row ${row}, counted from 0): ${why}; ${isNumber ? 'all cells are numbers' : cells}.`;
   return [{ code: 'csv/text-among-numbers', message, ...(isNumber ? {} : { count: others }) }];
+}
+
+/** A number with a decimal comma, or such numbers with semicolons between them, which commas have cut through. */
+const WITH_COMMA = /^[-+]?\d*(,\d+|(,\d+)?(;[-+]?\d*(,\d+)?)+)$/;
+
+/** Whether the first cell of a column of text that is no number looks like one with a decimal comma. */
+function hasDecimalCommas({ possible, odd }: Column): boolean {
+  return possible === 0 && odd?.isNumber === false && WITH_COMMA.test(odd.text);
+}
+
+function decimalCommas(file: string, name: string, { odd }: Column): Note {
+  const { line, text } = odd!;
+  const message = `The column ${quoteName(name)} of ${file} is text. Its cell ${quoteName(text)} in line ${line} looks like a number with a decimal comma: read such a file with --decimal , (decimal: ',').`;
+  return { code: 'csv/decimal-comma', message };
 }
 
 /** The narrowest of the types in the mask `possible`, in which each type is a bit. */

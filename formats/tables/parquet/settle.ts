@@ -11,22 +11,26 @@ import { bytesOf, decodedColumn } from './row-group.ts';
  *
  * - Byte arrays without an annotation are text if those of the first row group that has any are UTF-8 without control
  *   characters. Otherwise they are not read.
- * - 96-bit timestamps are nanoseconds. If one of them does not fit 64 bits of nanoseconds, the column has microseconds.
+ * - 96-bit timestamps are nanoseconds. If one of them does not fit 64 bits of nanoseconds, the column has microseconds,
+ *   with a note.
  *
  * O(bytes of these columns); nothing is read if the file has none.
  */
 export async function settledFields(source: ByteSource, footer: ParquetFooter): Promise<ParquetFooter> {
   const unread = [...footer.unread];
+  const notes = [...footer.notes];
   const fields: ParquetField[] = [];
   for (const given of footer.fields) {
     const { element } = given;
     if (element.type === 'INT96' && !(await canRead(source, given, footer.groups))) {
       fields.push({ ...given, field: { ...given.field, type: 'timestamp', unit: 'us', utc: false } as TableField });
+      const message = `The column ${JSON.stringify(element.name)} has times that 64 bits of nanoseconds cannot hold. All of its times are read in microseconds, rounded down.`;
+      notes.push({ code: 'table/coarse-times', message });
     } else if (isUnmarked(element) && !(await canRead(source, given, footer.groups, textOnly()))) {
       unread.push(unreadOf(element, 'bytes that are no text'));
     } else fields.push(given);
   }
-  return { ...footer, fields, unread };
+  return { ...footer, fields, unread, notes };
 }
 
 /** A dictionary that keeps nothing, and refuses what is not text. */

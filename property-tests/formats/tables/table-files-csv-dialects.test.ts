@@ -179,6 +179,15 @@ describe('a first line of numbers', () => {
     expect((await readAll(rows)).cells).toEqual({ column1: [1, 4], column2: [2, 5], column3: [3, 6] });
   });
 
+  test.each([
+    ['2020-01-01,5.5\n2020-01-02,6.5\n', ['csv/header-of-numbers']],
+    ['2020-01-01T10:00:00Z\n2020-01-01T11:00:00Z\n', ['csv/header-of-numbers']],
+    ['day,2020-01-01\n1,2\n', []],
+  ])('or of times gets it, too: %j', async (text, codes) => {
+    const { notes } = await openTable(await fileOf(text));
+    expect(notes.map(({ code }) => code)).toEqual(codes);
+  });
+
   test('is refused with the remedy where names would repeat, or points need names', async () => {
     await expect(openTable(await fileOf('1,1\n2,2\n'))).rejects.toMatchObject({
       code: 'format/repeated-column',
@@ -238,7 +247,7 @@ describe('a column of numbers with other cells', () => {
     [
       fc.array(fc.constantFrom<string>('1', '-2', '3.5', '1e3'), { minLength: 1, maxLength: 20 }),
       fc.nat(),
-      fc.constantFrom('n/a', '-', '007', '1,5'),
+      fc.constantFrom('n/a', '-', '007', '1.5.2'),
     ],
     {
       numRuns: caseCount(100),
@@ -266,4 +275,25 @@ describe('a column of numbers with other cells', () => {
 
 test('numbers beyond f64 are infinities', async () => {
   expect((await readPath(await fileOf('x\n1\n1e400\n-1e400\n'))).cells).toEqual({ x: [1, Infinity, -Infinity] });
+});
+
+describe('numbers with a decimal comma', () => {
+  test.each([
+    ['a;b\n1,5;2,5\n3;4,5\n', undefined],
+    ['1,5;2,5\n3,5;4,5\n', false],
+    ['a\tb\nx\t-0,25\n', undefined],
+  ])('in %j get one note, which names the option', async (text, header) => {
+    const path = await fileOf(text);
+    const { notes } = await openTable(path, { header });
+    expect(notes).toMatchObject([{ code: 'csv/decimal-comma', message: expect.stringContaining('--decimal ,') }]);
+    expect((await openTable(path, { header, decimal: ',' })).notes).toEqual([]);
+  });
+
+  test.each(['a,b\nx;y,1\n', 'a\nnone\n1,5\n', 'a;b\n1.5;text\n', 'a;b\n"1,5,7";c\n'])(
+    'are not seen in %j',
+    async (text) => {
+      const found = await openTable(await fileOf(text)).catch(() => ({ notes: [] }));
+      expect(found.notes.map(({ code }) => code)).not.toContain('csv/decimal-comma');
+    },
+  );
 });

@@ -41,6 +41,7 @@ describe('96-bit timestamps', () => {
     );
     const table = await openTable(path);
     expect(table.fields).toMatchObject([{ type: 'timestamp', unit: 'us', utc: false }]);
+    expect(table.notes).toMatchObject([{ code: 'table/coarse-times' }]);
     const cells = days.map((day) => day * 86_400_000_000n + 1n);
     expect((await readAll(table)).cells.x).toEqual([cells[0], cells[1], null, cells[2]]);
     await table.close();
