@@ -35,6 +35,21 @@ export function openWindow(input: LayerInput, signal?: AbortSignal): ByteWindow 
   return { file, bytes: Buffer.alloc(1), at: 0, end: 0, base: 0, blocks, ended: false, memoryBytes };
 }
 
+/** What `start` makes of a window at the start of a stream. Closes the stream if `start` throws. */
+export async function withWindow<T>(
+  input: LayerInput,
+  signal: AbortSignal | undefined,
+  start: (window: ByteWindow) => Promise<T>,
+): Promise<T> {
+  const window = openWindow(input, signal);
+  try {
+    return await start(window);
+  } catch (error) {
+    await closeWindow(window);
+    throw error;
+  }
+}
+
 /** Closes the stream, even if it has not been read to its end. */
 export async function closeWindow({ blocks }: ByteWindow): Promise<void> {
   await blocks.return?.();

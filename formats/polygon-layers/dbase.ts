@@ -1,7 +1,7 @@
 import { listNames } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { truncated } from '../tiff/byte-source.ts';
-import { type ByteWindow, bytesThere, need, offsetOf, openWindow } from './byte-window.ts';
+import { type ByteWindow, bytesThere, need, offsetOf, withWindow } from './byte-window.ts';
 import { decoderOfLanguage, decoderOfPage, namesPage } from './code-pages.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
 
@@ -40,12 +40,15 @@ const LANGUAGE = 29;
  * @throws FormatError if the header is malformed, the file is shorter than the header states, or the column does not
  * exist or cannot name the polygons.
  */
-export async function openAttributes(
+export function openAttributes(
   input: LayerInput,
   column: string | undefined,
   signal?: AbortSignal,
 ): Promise<AttributeTable> {
-  const window = openWindow(input, signal);
+  return withWindow(input, signal, (window) => startTable(window, input, column));
+}
+
+async function startTable(window: ByteWindow, input: LayerInput, column: string | undefined): Promise<AttributeTable> {
   await requireBytes(window, input, 32);
   const { decode, unknownPage } = await decoderOf(input, window.bytes[window.at + LANGUAGE]!);
   const records = window.bytes.readUInt32LE(window.at + 4);

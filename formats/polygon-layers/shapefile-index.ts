@@ -1,6 +1,6 @@
 import { FormatError } from '../../primitives/errors.ts';
 import { truncated } from '../tiff/byte-source.ts';
-import { closeWindow, need, offsetOf, openWindow } from './byte-window.ts';
+import { type ByteWindow, closeWindow, need, offsetOf, withWindow } from './byte-window.ts';
 import type { LayerInput } from './layer-input.ts';
 
 /** Magic number of a Shapefile and of its index: the first four bytes, big-endian. */
@@ -12,8 +12,10 @@ export const HEAD_BYTES = 100;
 export interface RecordPlace {
   /** Position of the header of the record. */
   readonly start: number;
-  /** Length of the contents, without the header. */
+  /** Length of the contents. It may be stated too long, for example with the header. */
   readonly length: number;
+  /** If records are not in order: the record that comes next in the Shapefile. */
+  readonly next?: { readonly start: number; readonly index: number } | undefined;
 }
 
 /** The index of a Shapefile (`.shx`). It states the places of all records, between which there may be unused bytes. */
@@ -21,8 +23,6 @@ export interface RecordIndex {
   readonly file: string;
   /** Whether the records follow each other in the Shapefile in the order of the index. */
   readonly isInOrder: boolean;
-  /** Number of bytes of the Shapefile that are in no record, if the records are not in order. */
-  readonly unused: number;
   /** The place of the next record; undefined after the last one. A record that was removed is at byte 0. */
   next(): Promise<RecordPlace | undefined>;
   close(): Promise<void>;
@@ -35,24 +35,32 @@ export const RECORD_HEAD_BYTES = 8;
 /**
  * Opens the index of a Shapefile. An index whose records are not in order is held in memory.
  *
- * @param end - Length of the Shapefile in bytes.
- * @throws FormatError if the index has no valid header or is shorter than its header states, or if it places records over
- * each other.
+ * @throws FormatError if the index has no valid header or is shorter than its header states.
  */
-export async function openIndex(input: LayerInput, end: number, signal?: AbortSignal): Promise<RecordIndex> {
-  const check = await placesIn(input, signal);
-  const isInOrder = await areInOrder(check);
-  await check.close();
-  const places = await placesIn(input, signal);
-  const unused = isInOrder ? 0 : await unusedBytes(input, end, signal);
-  return { file: input.file, isInOrder, unused, ...places };
+export async function openIndex(input: LayerInput, signal?: AbortSignal): Promise<RecordIndex> {
+  const { file } = input;
+  const isInOrder = await usePlaces(input, signal, areInOrder);
+  if (isInOrder) return { file, isInOrder, ...(await placesIn(input, signal)) };
+  const places = (await usePlaces(input, signal, listPlaces)).values();
+  return { file, isInOrder, next: async () => places.next().value, close: async () => {} };
 }
 
 type Places = Pick<RecordIndex, 'next' | 'close'>;
 
-async function placesIn(input: LayerInput, signal: AbortSignal | undefined): Promise<Places> {
-  const { file, size } = input;
-  const window = openWindow(input, signal);
+async function usePlaces<T>(input: LayerInput, signal: AbortSignal | undefined, use: (places: Places) => Promise<T>) {
+  const places = await placesIn(input, signal);
+  try {
+    return await use(places);
+  } finally {
+    await places.close();
+  }
+}
+
+function placesIn(input: LayerInput, signal: AbortSignal | undefined): Promise<Places> {
+  return withWindow(input, signal, (window) => startPlaces(window, input));
+}
+
+async function startPlaces(window: ByteWindow, { file, size }: LayerInput): Promise<Places> {
   if (!(await need(window, HEAD_BYTES))) throw truncated(file, size, 0, HEAD_BYTES, 'The head');
   const code = window.bytes.readInt32BE(0);
   if (code !== SHAPEFILE_CODE) throw unusableIndex(file, `code ${SHAPEFILE_CODE}`, String(code));
@@ -79,42 +87,31 @@ export function isRemoved({ start, length }: RecordPlace): boolean {
 }
 
 async function areInOrder({ next }: Places): Promise<boolean> {
-  let reached = HEAD_BYTES;
+  let before = 0;
   for (let place = await next(); place !== undefined; place = await next()) {
     if (isRemoved(place)) continue;
-    if (place.start < reached) return false;
-    reached = place.start + RECORD_HEAD_BYTES + place.length;
+    if (place.start < before) return false;
+    before = place.start;
   }
   return true;
 }
 
-/** Number of bytes of a Shapefile that are in no record. Throws if two records share bytes. */
-async function unusedBytes(input: LayerInput, end: number, signal: AbortSignal | undefined): Promise<number> {
-  const { next, close } = await placesIn(input, signal);
-  const places: (RecordPlace & { readonly index: number })[] = [];
-  let index = 0;
-  for (let place = await next(); place !== undefined; place = await next(), index++) {
-    if (!isRemoved(place)) places.push({ ...place, index });
+/** All places, each with the one that comes next in the Shapefile. */
+async function listPlaces({ next }: Places): Promise<RecordPlace[]> {
+  const places: (RecordPlace & { index: number; next?: RecordPlace['next'] })[] = [];
+  for (let place = await next(); place !== undefined; place = await next()) {
+    places.push({ ...place, index: places.length });
   }
-  await close();
-  places.sort((a, b) => a.start - b.start || a.index - b.index);
-  let [reached, unused] = [HEAD_BYTES, 0];
-  let before = -1;
-  for (const place of places) {
-    if (place.start < reached) {
-      const other = before === -1 ? 'the header' : `record ${Math.min(before, place.index)}`;
-      throw unusableIndex(
-        input.file,
-        'records that share no bytes',
-        `one at byte ${place.start}, in ${other}`,
-        Math.max(before, place.index),
-      );
-    }
-    unused += place.start - reached;
-    reached = place.start + RECORD_HEAD_BYTES + place.length;
-    before = place.index;
-  }
-  return unused + Math.max(0, end - reached);
+  const sorted = places.filter((place) => !isRemoved(place)).sort((a, b) => a.start - b.start || a.index - b.index);
+  for (const [at, place] of sorted.entries()) place.next = sorted[at + 1];
+  return places;
+}
+
+/** Throws if a record, which ends at the byte `end`, shares bytes with the one that comes next in the Shapefile. */
+export function requireApart({ file }: RecordIndex, { next }: RecordPlace, index: number, end: number): void {
+  if (next === undefined || end <= next.start) return;
+  const got = `one at byte ${next.start}, in record ${Math.min(index, next.index)}`;
+  throw unusableIndex(file, 'records that share no bytes', got, Math.max(index, next.index));
 }
 
 /** The error for an index that contradicts the file of shapes. */

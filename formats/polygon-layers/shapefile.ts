@@ -17,6 +17,7 @@ import {
   RECORD_HEAD_BYTES,
   type RecordIndex,
   type RecordPlace,
+  requireApart,
   SHAPEFILE_CODE,
   unusableIndex,
 } from './shapefile-index.ts';
@@ -57,14 +58,14 @@ export async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
 async function* readShapes(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { input, options, signal } = reading;
   const attributes = await attributesOf(input, options.id, signal);
-  if (options.id !== undefined && attributes?.unknownPage !== undefined) {
-    reading.columns.tally.add('polygons/unknown-code-page', attributes.unknownPage);
-  }
-  const beside = await input.beside('.shx');
-  const end = await readHead(reading.window, input);
   let index: RecordIndex | undefined;
   try {
-    index = beside && (await openIndex(beside, end, signal));
+    if (options.id !== undefined && attributes?.unknownPage !== undefined) {
+      reading.columns.tally.add('polygons/unknown-code-page', attributes.unknownPage);
+    }
+    const beside = await input.beside('.shx');
+    const end = await readHead(reading.window, input);
+    index = beside && (await openIndex(beside, signal));
     yield* readRecords(reading, attributes, index, end);
   } finally {
     if (attributes !== undefined) await closeWindow(attributes.window);
@@ -98,7 +99,7 @@ async function* readRecords(
   end: number,
 ): AsyncGenerator<void, void, undefined> {
   const { window, input, columns } = reading;
-  const reached: Reached = { index: 0, number: 0, end };
+  const reached: Reached = { index: 0, number: 0, unused: end - HEAD_BYTES, end };
   for (; ; reached.index++) {
     const { index } = reached;
     const place = await places?.next();
@@ -116,7 +117,7 @@ async function* readRecords(
   const { index } = reached;
   if (attributes !== undefined && attributes.records !== index) throw unequalCounts(attributes, `${index} shapes`);
   const isInOrder = places?.isInOrder ?? true;
-  const unused = isInOrder ? end - offsetOf(window) : places!.unused;
+  const unused = isInOrder ? end - offsetOf(window) : reached.unused;
   if (unused > 0) columns.tally.add('polygons/unused-bytes', `${unused} bytes ${isInOrder ? 'at the end' : 'in all'}`);
   if (end < input.size) columns.tally.add('polygons/trailing-bytes', `${input.size - end} bytes`);
 }
@@ -127,6 +128,8 @@ interface Reached {
   index: number;
   /** Number in the header of the record before it. */
   number: number;
+  /** Number of bytes behind the header that are in none of the records so far. */
+  unused: number;
   /** Length of the file that its header states. */
   readonly end: number;
 }
@@ -160,22 +163,19 @@ async function contentsOf(
     const before = places!.isInOrder ? reached.number : undefined;
     requireHead({ number, length }, { number: before, length: place.length }, places!, index);
   }
+  if (place !== undefined) requireApart(places!, place, index, place.start + RECORD_HEAD_BYTES + length);
   reached.number = number;
+  reached.unused -= RECORD_HEAD_BYTES + length;
   const view = new DataView(window.bytes.buffer, window.bytes.byteOffset + window.at, length);
   window.at += length;
   return view;
 }
 
 /** Throws if the index places a record before the byte `from`, or beyond the end of the file. */
-function requirePlace(
-  { file }: RecordIndex,
-  { start, length }: RecordPlace,
-  from: number,
-  { index, end }: Reached,
-): void {
-  const last = end - RECORD_HEAD_BYTES - length;
+function requirePlace({ file }: RecordIndex, { start }: RecordPlace, from: number, { index, end }: Reached): void {
+  const last = end - RECORD_HEAD_BYTES;
   if (start >= from && start <= last) return;
-  throw unusableIndex(file, `a record of ${length} bytes at byte ${from} to ${last}`, `one at byte ${start}`, index);
+  throw unusableIndex(file, `a record at byte ${from} to ${last}`, `one at byte ${start}`, index);
 }
 
 /** Skips the bytes before a record that the index places further on. */
@@ -191,7 +191,7 @@ interface RecordHead {
 }
 
 /**
- * Throws if the header of a record that does not follow the one before has not the length that the index states, or no
+ * Throws if the header of a record that does not follow the one before has a greater length than the index states, or no
  * higher number than the record before, if records are in order. In this case, the index may point into a record.
  * Numbers may be left out, as records are deleted.
  */
@@ -201,9 +201,9 @@ function requireHead(
   { file }: RecordIndex,
   index: number,
 ): void {
-  if (found.length === stated.length && found.number > (stated.number ?? -1)) return;
+  if (found.length <= stated.length && found.number > (stated.number ?? -1)) return;
   const after = stated.number === undefined ? '' : `, after number ${stated.number}`;
-  const expected = `the header of a record of ${stated.length} bytes${after}`;
+  const expected = `the header of a record of at most ${stated.length} bytes${after}`;
   throw unusableIndex(file, expected, `${found.length} bytes, number ${found.number}`, index);
 }
 

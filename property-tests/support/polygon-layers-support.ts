@@ -12,6 +12,9 @@ export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(te
 /** Sizes in bytes of the blocks in which a reader receives a file. After the last size, the list starts again. */
 export type BlockSizes = readonly number[];
 
+/** Number of the streams of all {@link memoryInput} that are started and not closed. */
+export const openStreams = { count: 0 };
+
 /** A file in memory. Its companion files (such as .dbf) are given by their extensions. */
 export function memoryInput(
   bytes: Uint8Array,
@@ -24,14 +27,19 @@ export function memoryInput(
     size: bytes.length,
     async *blocks(signal, from = 0) {
       let at = from;
-      for (let block = 0; at < bytes.length; block++) {
-        signal?.throwIfAborted();
-        const size = sizes[block % sizes.length]!;
-        // A block is valid only until the reader requests the next block. To test this, the copy is then overwritten.
-        const copy = Uint8Array.from(bytes.subarray(at, at + size));
-        yield copy;
-        copy.fill(0xff);
-        at += size;
+      openStreams.count++;
+      try {
+        for (let block = 0; at < bytes.length; block++) {
+          signal?.throwIfAborted();
+          const size = sizes[block % sizes.length]!;
+          // A block is valid only until the reader requests the next block. To test this, the copy is then overwritten.
+          const copy = Uint8Array.from(bytes.subarray(at, at + size));
+          yield copy;
+          copy.fill(0xff);
+          at += size;
+        }
+      } finally {
+        openStreams.count--;
       }
     },
     async beside(ending) {
