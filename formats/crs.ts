@@ -5,7 +5,7 @@ import { aText, optional } from '../primitives/kinds.ts';
  * Rewrites the name of a coordinate reference system as `AUTHORITY:code`: `urn:ogc:def:crs:EPSG::26915`,
  * `http://www.opengis.net/def/crs/EPSG/0/26915`, `https://epsg.io/26915`, `+init=epsg:26915`, `epsg:26915` and
  * `NAD83 / UTM zone 15N` all become `EPSG:26915`. Of names without a code, those of common systems are known, as written
- * by the registry of EPSG and by Esri's software.
+ * by the registry of EPSG and by Esri's software. Of a compound such as `EPSG:4326+5773`, the horizontal system is kept.
  *
  * From names in other forms, only the white space at both ends is removed.
  *
@@ -32,6 +32,7 @@ const FORMS: readonly RegExp[] = [
   /^\+init=(?<authority>epsg):(?<code>\d+)\b/i,
   /^(?<authority>epsg)[\s_/-]*(?<code>\d+)$/i,
   /^(?<authority>[a-z]+):+(?<code>[a-z0-9]+)$/i,
+  /^(?<authority>epsg):(?<code>\d+)\+[\w:]+$/i,
 ];
 
 /**

@@ -1,16 +1,18 @@
 import type { FormatError } from '../../primitives/errors.ts';
 import { isGeographicCrs, normalizeCrs } from '../crs.ts';
-import { crsOfWkt } from '../polygon-layers/projection.ts';
+import { crsOfWkt, horizontalOf } from '../polygon-layers/projection.ts';
 import { describeOwn, geocentric, type RasterCrs } from './crs-keys.ts';
 
 /**
  * The coordinate system that a side file states, as well-known text or as a code. A text without a known code describes
- * a system of its own. An empty text states that the system is unknown, whatever the tags of the TIFF say.
+ * a system of its own. Of a compound, the system is the horizontal one. An empty text states that the system is
+ * unknown, whatever the tags of the TIFF say.
  *
  * @param badUnit - Returns the error for an angular unit other than degrees.
  */
-export function sideCrs(srs: string, badUnit: (unit: string) => FormatError): RasterCrs {
-  if (srs === '') return { crs: undefined, geographic: false };
+export function sideCrs(text: string, badUnit: (unit: string) => FormatError): RasterCrs {
+  if (text === '') return { crs: undefined, geographic: false };
+  const srs = horizontalOf(text);
   const name = crsOfWkt(srs) ?? normalizeCrs(srs);
   const kind = KINDS.find(([keyword]) => keyword.test(srs))?.[1];
   const geographic = kind === 'geographic' || isGeographicCrs(name);

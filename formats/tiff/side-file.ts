@@ -73,12 +73,11 @@ export function parseSideFile(text: string, band: number): SideFile | undefined 
     }
     const isInBand = open.length === 2 && open[1] === 'pamrasterband' && isWanted;
     const key = isInBand ? BAND_ELEMENTS.get(element) : open.length === 1 ? ELEMENTS.get(element) : undefined;
-    const next = text.indexOf('<', at);
-    const value = unescaped(text.slice(at, next === -1 ? undefined : next).trim());
-    if (key !== undefined && !seen.has(key) && (value !== '' || key === 'srs')) {
-      found[key] = exactNumber(attributes) ?? value;
+    if (key !== undefined && !seen.has(key)) {
+      const value = valueAt(text, at);
+      if (value !== '' || key === 'srs') found[key] = exactNumber(attributes) ?? value;
+      seen.add(key);
     }
-    if (key !== undefined) seen.add(key);
     if (text[end - 2] !== '/') open.push(element);
   }
   return isComplete && open.length === 0 ? found : undefined;
@@ -103,13 +102,23 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
   ['amp', '&'],
 ]);
 
+const DATA = '<![CDATA[';
+
+/** The text up to the next tag, or in a section of character data. */
+function valueAt(text: string, at: number): string {
+  const next = text.indexOf('<', at);
+  const value = text.slice(at, next === -1 ? undefined : next).trim();
+  if (value !== '' || !text.startsWith(DATA, next)) return unescaped(value);
+  return text.slice(next + DATA.length, endOfTag(text, next) - ']]>'.length).trim();
+}
+
 function unescaped(text: string): string {
   return text.replaceAll(/&(\w+);/g, (whole, name: string) => ENTITIES.get(name) ?? whole);
 }
 
 /** The position after the tag, comment or declaration that begins at `at`; -1 if it has no end. */
 function endOfTag(text: string, at: number): number {
-  const close = text.startsWith('<!--', at) ? '-->' : text.startsWith('<![CDATA[', at) ? ']]>' : '>';
+  const close = text.startsWith('<!--', at) ? '-->' : text.startsWith(DATA, at) ? ']]>' : '>';
   const end = text.indexOf(close, at);
   return end === -1 ? -1 : end + close.length;
 }

@@ -312,6 +312,7 @@ describe('a Shapefile', () => {
     expect(crsOfWkt(wkt('NAD_1983_UTM_Zone_60N'))).toBe('NAD_1983_UTM_Zone_60N');
     expect(crsOfWkt(wkt('x', ',AUTHORITY["EPSG","2056"]'))).toBe('EPSG:2056');
     expect(crsOfWkt('PROJCRS["x",ID["EPSG",2056]]\n')).toBe('EPSG:2056');
+    expect(crsOfWkt('GEOGCS["GCS_WGS_1984",DATUM[]],VERTCS["x",AUTHORITY["EPSG","5773"]]')).toBe('EPSG:4326');
     expect(crsOfWkt('GEOGCS["GCS_North_American_1983",DATUM[]]')).toBe('EPSG:4269');
     expect(['', 'nothing', '\0\0'].map(crsOfWkt)).toEqual([undefined, undefined, undefined]);
     const prj = { '.prj': bytesOf(wkt('WGS_1984_UTM_Zone_33N')) };

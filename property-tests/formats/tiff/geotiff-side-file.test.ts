@@ -54,6 +54,7 @@ describe('a side file', () => {
   });
 
   const W = 'GEOGCS["WGS 84",DATUM["x",SPHEROID["y",1,2]],UNIT["degree",0.0174],AUTHORITY["EPSG","4326"]]';
+  const HEIGHT = 'VERT_CS["EGM96 height",VERT_DATUM["x",2005],UNIT["metre",1],AUTHORITY["EPSG","5773"]';
   const LAEA = 'PROJCS["My LAEA",GEOGCS["WGS 84",AUTHORITY["EPSG","4326"]],UNIT["metre",1]]';
   const GEOCENTRIC = 'GEOCCS["WGS 84",DATUM["x",SPHEROID["y",1,2]],UNIT["metre",1],AUTHORITY["EPSG","4978"]]';
   const dataset = (srs: string | undefined, geoTransform?: string): string =>
@@ -107,6 +108,25 @@ describe('a side file', () => {
       {},
       { crs: undefined, ownCrs: 'the geocentric coordinate system EPSG:4978' },
     ],
+    ...[
+      `COMPD_CS["WGS 84 + EGM96 height",${W},${HEIGHT}],AUTHORITY["EPSG","9707"]]`,
+      `COMPOUNDCRS["WGS 84 + EGM96 (height)",${W.replace('GEOGCS', 'GEOGCRS')},${HEIGHT}],ID["EPSG",9707]]`,
+      `${W},VERTCS["EGM96_Geoid",VDATUM["EGM96_Geoid"],PARAMETER["Direction",1.0],UNIT["Meter",1.0]]`,
+      'EPSG:4326+5773',
+      '<![CDATA[EPSG:4326]]>',
+      '\n <![CDATA[ EPSG:4326+5773 ]]> ',
+    ].map((srs): [string, string, Tags, object] => [
+      `horizontal system ${srs.slice(0, 25)}`,
+      dataset(srs),
+      {},
+      { ...inTags, crs: 'EPSG:4326', geographic: true },
+    ]),
+    [
+      'projected system of a compound',
+      dataset(`COMPD_CS["x",PROJCS["y",${W},UNIT["metre",1],AUTHORITY["EPSG","25832"]],${HEIGHT}]`),
+      {},
+      { ...inTags, crs: 'EPSG:25832', geographic: false },
+    ],
     ['unknown system', dataset(''), {}, { ...inTags, crs: undefined, geographic: false }],
   ])('wins over tags and world file with its %s, with a note', async (_, xml, tags, expected) => {
     await writeFile(join(folder, 'x.tfw'), '9\n0\n0\n-9\n0\n0\n');
@@ -136,6 +156,7 @@ describe('a side file', () => {
     ['a rotation', dataset(undefined, '10,1,0.5,20,0.5,-1')],
     ['columns from east to west', dataset(undefined, '10,-1,0,20,0,-1')],
     ['grads', dataset(W.replace('degree', 'grad'))],
+    ['grads in a compound', dataset(`COMPD_CS["x",${W.replace('degree', 'grad')},${HEIGHT}]]`)],
   ])('with %s is refused', async (_, xml) => {
     await expect(openBeside(xml)).rejects.toMatchObject({ code: 'format/unsupported-geotransform' });
   });
