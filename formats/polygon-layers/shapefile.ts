@@ -134,8 +134,10 @@ interface Reached {
   readonly end: number;
 }
 
+/** Length of the type of a shape, with which the contents of a record begin. */
+const TYPE_BYTES = 4;
 /** The contents of a removed record: a null shape. */
-const NO_SHAPE = new DataView(new ArrayBuffer(4));
+const NO_SHAPE = new DataView(new ArrayBuffer(TYPE_BYTES));
 
 /**
  * Reads the contents of the next record, and moves behind it. The contents are valid until more bytes are read.
@@ -191,9 +193,9 @@ interface RecordHead {
 }
 
 /**
- * Throws if the header of a record that does not follow the one before has a greater length than the index states, or no
- * higher number than the record before, if records are in order. In this case, the index may point into a record.
- * Numbers may be left out, as records are deleted.
+ * Throws if the header of a record that does not follow the one before has no type, or a greater length than the index
+ * states, or no higher number than the record before, if records are in order. In this case, the index may point into a
+ * record. Numbers may be left out, as records are deleted.
  */
 function requireHead(
   found: RecordHead,
@@ -201,9 +203,9 @@ function requireHead(
   { file }: RecordIndex,
   index: number,
 ): void {
-  if (found.length <= stated.length && found.number > (stated.number ?? -1)) return;
+  if (found.length >= TYPE_BYTES && found.length <= stated.length && found.number > (stated.number ?? -1)) return;
   const after = stated.number === undefined ? '' : `, after number ${stated.number}`;
-  const expected = `the header of a record of at most ${stated.length} bytes${after}`;
+  const expected = `the header of a record of ${TYPE_BYTES} to ${stated.length} bytes${after}`;
   throw unusableIndex(file, expected, `${found.length} bytes, number ${found.number}`, index);
 }
 

@@ -120,8 +120,10 @@ describe('a Shapefile', () => {
       const { shp, shx } = withGaps(shapefileOf(written), gaps);
       const found = await read(shp, written, lying(shx, how)).catch((error) => error);
       if (found instanceof QuadrilleError) {
-        const codes = ['format/malformed-index', 'format/truncated', 'format/unequal-counts'];
-        expect(codes).toContain(found.code);
+        // A place inside a record may look like the header of one, whose contents are malformed.
+        expect(found.code).toMatch(
+          /^format\/(malformed-(index|shapefile)|truncated|unequal-counts)$|^geometry\/not-finite$/,
+        );
       } else {
         const lied = lying(shx, how);
         expect(found.zones.names).toEqual(written.map(({ name }) => name));
