@@ -3,10 +3,9 @@ import { type Column, type ColumnsOf, requireContext, requireType } from './colu
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import { bool, fn, i32, u32, uniform } from './functors/functor.ts';
 import { gather } from './gather.ts';
-import { anything, aWhole, type FieldKinds } from './kinds.ts';
+import { anything, aWhole, optional, someOptions } from './kinds.ts';
 import { map } from './map.ts';
 import { type Monoid, plus } from './monoid.ts';
-import { requireOptions } from './options.ts';
 import { segmentedScan } from './scan.ts';
 import { sequence } from './sequence.ts';
 
@@ -20,11 +19,11 @@ export interface TileOptions extends ContextOption {
   readonly rows: number;
 }
 
-const OPTIONS: FieldKinds<TileOptions> = {
+const someTileOptions = someOptions<TileOptions>({
   columns: aWhole(1, MAX_CELLS),
   rows: aWhole(1, MAX_CELLS),
-  context: anything,
-};
+  context: optional(anything),
+});
 
 /**
  * Prefix sums in two dimensions, for each tile by itself: an element becomes the sum of all elements of its tile that
@@ -38,14 +37,13 @@ const OPTIONS: FieldKinds<TileOptions> = {
  *
  * Source: Crow, Summed-area tables for texture mapping, 1984.
  *
- * @throws {@link ArgumentError} `option/value` if a tile has no elements, or more than 2^16.
+ * @throws {@link ArgumentError} `argument/type` if a tile has no elements, or more than 2^16.
  * @example
  * const tiles = ctx.column(Uint32Array.of(1, 1, 1, 1, 5, 0, 0, 1)); // two tiles of 2 × 2
  * await ctx.read(tileSums(tiles, { columns: 2, rows: 2 })); // Uint32Array [1, 2, 2, 4, 5, 5, 5, 6]
  */
 export function tileSums<T extends 'u32' | 'i32'>(values: Column<T>, options: TileOptions): Column<T> {
-  requireArguments('tileSums', { values }, { values: anything });
-  requireOptions('tileSums', OPTIONS, options);
+  requireArguments('tileSums', { values, options }, { values: anything, options: someTileOptions });
   const { columns, rows } = options;
   const cells = columns * rows;
   if (cells > MAX_CELLS) throw wrongArgument('tileSums', 'tile', cells, `at most ${MAX_CELLS} elements`);
