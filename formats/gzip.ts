@@ -60,8 +60,9 @@ export function unpackedPrefix(bytes: Uint8Array): Uint8Array {
 export async function* gunzipBlocks(
   packed: AsyncIterable<Uint8Array>,
   file: string,
+  chunkSize: number = BLOCK_BYTES,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const unpacking = createGunzip({ chunkSize: BLOCK_BYTES });
+  const unpacking = createGunzip({ chunkSize });
   // Blocks are copied, because the decompressor may still use a block when the source overwrites the memory of the
   // block.
   const copies = Readable.from(copiesOf(packed));

@@ -69,28 +69,30 @@ export function bytesThere({ at, end }: ByteWindow): number {
  * Reads until at least `length` bytes are available, or the stream ends. Consumed bytes are dropped, so memory depends
  * on the length of the longest record, not on the length of the stream.
  *
+ * @param record - Number of these bytes that belong to one record.
  * @returns Whether `length` bytes are available.
  * @throws CapacityError `capacity/record-bytes` if a record is too long for a string, OutOfMemoryError `memory/limit`
  * if the record exceeds the memory limit.
  */
-export async function need(window: ByteWindow, length: number): Promise<boolean> {
+export async function need(window: ByteWindow, length: number, record: number = length): Promise<boolean> {
   while (bytesThere(window) < length && !window.ended) {
     const { done, value } = await window.blocks.next();
     if (done === true) window.ended = true;
-    else append(window, value);
+    else append(window, value, record);
   }
   return bytesThere(window) >= length;
 }
 
 /**
- * Reads until the number of available bytes has more than doubled, or the stream ends. So even a scanner that starts
- * again from `window.at` after each call needs only O(bytes) in total.
+ * Reads until the number of available bytes has more than doubled, or is more than a record may have, or the stream
+ * ends. So even a scanner that starts again from `window.at` after each call needs only O(bytes) in total.
  *
  * @returns Whether more bytes are available than before the call.
  */
 export async function needMore(window: ByteWindow): Promise<boolean> {
   const before = bytesThere(window);
-  await need(window, 2 * before + 1);
+  const most = Math.max(before, Math.floor(window.memoryBytes / RECORD_FACTOR));
+  await need(window, Math.min(2 * before, most) + 1, before + 1);
   return bytesThere(window) > before;
 }
 
@@ -119,11 +121,12 @@ export async function moveTo(
   window.at = offset - window.base;
 }
 
-function append(window: ByteWindow, block: Uint8Array): void {
+function append(window: ByteWindow, block: Uint8Array, record: number): void {
   const kept = bytesThere(window);
   const length = kept + block.length;
   if (length > MAX_RECORD_BYTES) throw tooLong(window);
-  if (length * RECORD_FACTOR > window.memoryBytes) throw recordTooLarge(window, length);
+  const held = Math.min(record, length);
+  if (held * RECORD_FACTOR > window.memoryBytes) throw recordTooLarge(window, held);
   const { bytes } = window;
   // If the available bytes, the new block and the final 0 do not fit into `bytes`, new memory is allocated. Otherwise
   // the available bytes move to the start of `bytes`.

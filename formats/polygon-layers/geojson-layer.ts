@@ -13,7 +13,7 @@ import type { OpenedFormat } from './layer-reading.ts';
 export async function openGeoJson(input: LayerInput): Promise<OpenedFormat> {
   const window = openWindow(input);
   try {
-    await need(window, HEAD_BYTES);
+    await need(window, HEAD_BYTES, 0);
     const head = window.bytes.subarray(0, window.end);
     const start = skipJsonSpace(head, head[0] === 0xef ? 3 : 0);
     const read = kindOfRoot(head, start) === 'single' ? readSingle : readCollection;

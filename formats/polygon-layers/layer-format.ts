@@ -45,7 +45,7 @@ export async function hasLines(window: ByteWindow, file: string): Promise<boolea
 
 /** The first bytes of a file, where its text begins, and its extension in lower case. */
 async function lookAt(window: ByteWindow, file: string) {
-  await need(window, HEAD_BYTES);
+  await need(window, HEAD_BYTES, 0);
   const head = window.bytes.subarray(0, window.end);
   const start = skipJsonSpace(head, head[0] === 0xef ? 3 : 0);
   return { head, start, ending: extname(withoutGz(file)).toLowerCase() };

@@ -32,12 +32,18 @@ export interface LayerInput {
 const BLOCK_BYTES = 2 ** 20;
 /** Size of a block if reading does not begin at the start of the file. It is smaller, as a single record may be wanted. */
 const LATER_BLOCK_BYTES = 2 ** 16;
+/** Part of the memory limit that a block may take, and the smallest block. */
+const [BLOCK_PART, LEAST_BLOCK_BYTES] = [64, 64];
 
 /** Opens a regular file. A gzipped file is decompressed while it is read. */
 export async function fileInput(file: string, memoryBytes?: number): Promise<LayerInput> {
   const { size, gzipped } = await lookAt(file, await sizeOf(file));
-  const blocks: LayerInput['blocks'] = (signal, from) =>
-    gzipped ? gunzipBlocks(blocksOf(file, signal), file) : blocksOf(file, signal, from);
+  const most = Math.max(LEAST_BLOCK_BYTES, Math.floor((memoryBytes ?? Number.POSITIVE_INFINITY) / BLOCK_PART));
+  const length = Math.min(BLOCK_BYTES, most);
+  const blocks: LayerInput['blocks'] = (signal, from = 0) =>
+    gzipped
+      ? gunzipBlocks(blocksOf(file, length, signal), file, length)
+      : blocksOf(file, from === 0 ? length : Math.min(LATER_BLOCK_BYTES, length), signal, from);
   return { file, size, gzipped, memoryBytes, blocks, beside: (ending) => fileBeside(file, ending, memoryBytes) };
 }
 
@@ -69,12 +75,16 @@ async function sizeOf(file: string): Promise<number> {
   throw new FormatError('format/not-a-file', sentence, { place: { file }, remedy });
 }
 
-async function* blocksOf(file: string, signal?: AbortSignal, from = 0): AsyncGenerator<Uint8Array, void, undefined> {
+async function* blocksOf(
+  file: string,
+  length: number,
+  signal?: AbortSignal,
+  from = 0,
+): AsyncGenerator<Uint8Array, void, undefined> {
   let handle: FileHandle | undefined;
   try {
     signal?.throwIfAborted();
     handle = await open(file, 'r');
-    const length = from === 0 ? BLOCK_BYTES : LATER_BLOCK_BYTES;
     let [block, other] = [new Uint8Array(length), new Uint8Array(length)];
     let reading = readInto(handle, block, from);
     let next = from;

@@ -141,11 +141,31 @@ describe('zones by line', () => {
       'polygons/incomplete-records',
       'zones/antimeridian-unwrapped',
     ]);
-    await expect(readZones(file, { memoryBytes: 4 * 2 ** 10, onBadRecord: 'skip' })).rejects.toMatchObject({
+    await expect(readZones(file, { memoryBytes: 2 ** 10, onBadRecord: 'skip' })).rejects.toMatchObject({
       code: 'memory/limit',
     });
     await rm(file);
   });
+
+  test.each(['.ndjson', '.ndjson.gz', '.geojsons'])(
+    'obey a memory limit by the bytes of a record, not of the file: %s',
+    async (ending) => {
+      const file = path(ending);
+      const written = async (...pads: number[]) => {
+        const lines = pads.map((pad) =>
+          JSON.stringify(feature(polygon(box(0, 1)), { properties: { p: 'x'.repeat(pad) } })),
+        );
+        const text = lines.map((line) => `${ending === '.geojsons' ? '\u001e' : ''}${line}\n`).join('');
+        await writeFile(file, ending.endsWith('.gz') ? gzipSync(text, { level: 1 }) : text);
+      };
+      const records = Array<number>(160).fill(8000);
+      await written(...records, 100_000, ...records);
+      expect((await readZones(file, { memoryBytes: 2 ** 21 })).zones.names.length).toBe(321);
+      await written(...records, 180_000, ...records);
+      await expect(readZones(file, { memoryBytes: 2 ** 21 })).rejects.toMatchObject({ code: 'memory/limit' });
+      await rm(file);
+    },
+  );
 
   test('are not unwrapped if a later one has no latitudes', async () => {
     const file = path('.ndjson');
