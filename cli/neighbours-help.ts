@@ -17,8 +17,9 @@ ${describe(NEIGHBOURS_SPECS)}
 
 Distances:
   Neighbours have the order of real arithmetic on the given coordinates: f64, and whole numbers of 64 bits. Distances are f64,
-  within one ulp. Points at the same distance come in the order of their rows. --radius R finds the points to which -k gives a
-  distance of at most R. All backends write the same bytes.
+  within one ulp; those of cosine and sphere have a few rounding errors (sphere: some 1e-9 m), and sphere ranks by them. Points
+  at the same distance come in the order of their rows. --radius R finds the points to which -k gives a distance of at most R.
+  All backends write the same bytes.
   l2 is the Euclidean distance, l1 the sum of |δ|, max the maximum of |δ|, l3 the cube root of the sum of |δ|³, and so on;
   cosine is 1 − cos, inner the negated inner product. sphere takes a longitude and a latitude in degrees, in this order, and
   gives metres along the great circle, on a sphere with the mean radius of the Earth, 6,371,008.8 m; --radius is in metres,

@@ -16,7 +16,7 @@ export interface Ranking {
   approximate(query: number, point: number): void;
   /** The sign of the distance of `a` minus the distance of `b`, both from the same query. Exact. */
   compare(query: number, a: number, b: number): number;
-  /** The distance, within one ulp. */
+  /** The distance, within one ulp. Those of `cosine` and `sphere` have a few rounding errors. */
   distance(query: number, point: number): number;
 }
 
