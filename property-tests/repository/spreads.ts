@@ -4,12 +4,14 @@
  */
 export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'A tuple, or the arguments of a function with a fixed number of parameters.': {
+    'algorithms/tables/floats.ts': ['max(...ends.map(Math.abs))'],
     'backends/webgpu/transfers/downloads.ts': ['read(...args)'],
     'backends/workers/kernels/rows/grid-rows.ts': ['(...operation)'],
     'bench/polygons/polygon-geos.ts': ['of(...counts(first))', 'of(...counts(second))'],
     'bench/quadtree/join-layers.ts': ['add(...box)', 'search(...box)'],
     'bench/quadtree/queries.ts': ['add(...box)', 'search(...box)'],
     'cli/bench-experiments.ts': ['call(...args)'],
+    'cli/reconcile-crs.ts': ['max(...x)', 'max(...y)', 'min(...x)', 'min(...y)'],
     'primitives/context.ts': ['read(...cell)'],
     'primitives/watched-backend.ts': ['(...args)'],
   },
@@ -54,6 +56,7 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
   'What the program itself lists: kinds of errors, patterns that it probes, steps of an example.': {
     'backends/webgpu/device/probe.ts': ['push(...(await run(module, columns, arithmetic)))'],
     'backends/webgpu/launches/recorder.ts': ['push(...closeErrorScopes(device))'],
+    'bench/tables/blocking.ts': ["and(...Array.from({ length: 2000 }, (_, i) => t.unequalTo(t.column('u'), i)))"],
     'bench/tune/axes.ts': ['differingMembers(...theirs.map((other) => (other ?? {}) as object))'],
     'examples/web/page.ts': ['max(...all.map(([, ms]) => ms ?? 0))', 'replaceChildren(...bars)'],
   },
