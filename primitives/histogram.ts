@@ -88,7 +88,11 @@ type Edges = readonly number[] | Float64Array;
  * @example
  * await ctx.read(binOf(ctx.column(Int32Array.of(-1, 0, 1, 2)), [0, 0.5, 2])); // Uint32Array [4294967295, 0, 1, 2]
  */
-export function binOf(values: Numbers, edges: Edges, options?: ContextOption): Column<'u32'> {
+export function binOf(
+  values: Numbers,
+  edges: readonly number[] | Float64Array,
+  options?: ContextOption,
+): Column<'u32'> {
   requireType(values, NUMBERS, 'values', 'binOf');
   requireIncreasing('binOf', edges);
   return binsOf(
@@ -124,7 +128,11 @@ function binsOf(values: Numbers, edges: Edges, context: Context): Column<'u32'> 
  * @example
  * await ctx.read(histogramEdges(ctx.column(Float32Array.of(0.5, 1, 7)), [0, 1, 10])); // Uint32Array [1, 2]
  */
-export function histogramEdges(values: Numbers, edges: Edges, options?: HistogramOptions): Column<'u32'> {
+export function histogramEdges(
+  values: Numbers,
+  edges: readonly number[] | Float64Array,
+  options?: HistogramOptions,
+): Column<'u32'> {
   requireType(values, NUMBERS, 'values', 'histogramEdges');
   requireIncreasing('histogramEdges', edges);
   const context = inNamedContext('histogramEdges', options, () => requireContext([values], 'histogramEdges'));

@@ -31,7 +31,7 @@ export interface PointTree {
   readonly points: Column<'u32'>;
   /**
    * For every node, the bits of its minimum coordinates, then of its maximum coordinates, then the smallest index of
-   * its points. The first word of node 0, which is no node, says whether a coordinate is extreme ({@link extremesOf}).
+   * its points. The first word of node 0, which is no node, says whether a coordinate is extreme (`extremesOf`).
    */
   readonly nodes: Column<'u32'>;
   /**
