@@ -1,3 +1,5 @@
+import { turn } from '../primitives/turn.ts';
+
 /**
  * The neighbours of a batch of queries. Query i has the rows `offsets[i] … offsets[i + 1] − 1`, in ascending order of
  * distance.
@@ -69,6 +71,6 @@ export function pauses(): (steps: number) => Promise<void> | undefined {
     done += steps;
     if (done < STEPS) return undefined;
     done = 0;
-    return new Promise((resolve) => setImmediate(resolve));
+    return turn();
   };
 }

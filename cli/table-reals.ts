@@ -1,3 +1,4 @@
+import { dd, twoProduct } from '../algorithms/double-double.ts';
 import { ratio } from '../algorithms/exact-ratio.ts';
 import type { HostColumn } from '../algorithms/tables/index.ts';
 import { fractionOf } from '../algorithms/tables/interpolation.ts';
@@ -82,7 +83,6 @@ interface ExactNumbers {
 const MAX_STEP = 2 ** 1020;
 /** Squares of magnitudes between these have parts that f64 holds. */
 const [MIN_ROOT, MAX_ROOT] = [2 ** -450, 2 ** 500];
-const SPLIT = 2 ** 27 + 1;
 
 /**
  * Every sum has three parts in f64. The rounding error of an addition is an f64 itself (Knuth, TAOCP 4.2.2), so it goes to
@@ -124,9 +124,9 @@ function exactNumbers(): ExactNumbers {
         addRest(group, { numerator: numerator ** 2n, denominator: denominator ** 2n });
         return;
       }
-      const square = size * size;
-      add(group, square);
-      add(group, productError(size, size, square));
+      twoProduct(size, size);
+      add(group, dd.high);
+      add(group, dd.low);
     },
     at,
     over(group, divisor) {
@@ -146,18 +146,6 @@ function exactNumbers(): ExactNumbers {
   };
 }
 
-/** The rounding error of a product (Dekker, A Floating-Point Technique for Extending the Available Precision, 1971). */
-function productError(a: number, b: number, product: number): number {
-  const [highA, highB] = [highHalf(a), highHalf(b)];
-  const [lowA, lowB] = [a - highA, b - highB];
-  return lowA * lowB - (product - highA * highB - lowA * highB - highA * lowB);
-}
-
-function highHalf(x: number): number {
-  const scaled = SPLIT * x;
-  return scaled - (scaled - x);
-}
-
 /** Magnitudes of sums whose quotients are found without bigints. */
 const [MIN_SUM, MAX_SUM] = [2 ** -800, 2 ** 900];
 
@@ -172,8 +160,8 @@ function quotientOf([high, middle, low]: readonly number[], divisor: number): nu
   const size = Math.abs(sum);
   if (!(size > MIN_SUM && size < MAX_SUM && Math.abs(middle!) < Math.abs(high!))) return undefined;
   const quotient = sum / divisor;
-  const product = quotient * divisor;
-  const rest = (sum - product - productError(quotient, divisor, product) + lost + low!) / divisor;
+  twoProduct(quotient, divisor);
+  const rest = (sum - dd.high - dd.low + lost + low!) / divisor;
   const margin = Math.abs(quotient) * 2 ** -90;
   const found = quotient + (rest - margin);
   return found === quotient + (rest + margin) ? found : undefined;

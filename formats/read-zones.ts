@@ -12,17 +12,18 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  *
  * Every feature (in TopoJSON: every member of the layer) becomes one zone, in the file's order. The name of a zone is
  * the value of the property `options.id` if the option is given, else the feature's `id`, else its index. Of a whole
- * number, the name has all digits that the text has, beyond 2^53 too. Zones with equal names stay separate. The polygons of a multipolygon or a collection become parts of one zone. Rings may have
- * any direction and nesting. An open ring counts as closed. If the last vertex of a ring repeats the first vertex, the
- * last vertex is not stored. The coordinate system is `options.crs`, else the system that the file's member `crs`
- * states (an old style of GeoJSON), else OGC:CRS84. If a file without a stated system has a latitude out of range, the
- * coordinate system is unknown. Points and lines are left out. A feature that has only points and lines is not a zone.
+ * number, the name has all digits that the text has, beyond 2^53 too. Zones with equal names stay separate. The
+ * polygons of a multipolygon or a collection become parts of one zone. Rings may have any direction and nesting. An
+ * open ring counts as closed. If the last vertex of a ring repeats the first vertex, the last vertex is not stored. The
+ * coordinate system is `options.crs`, else the system that the file's member `crs` states (an old style of GeoJSON),
+ * else OGC:CRS84. If a file without a stated system has a latitude out of range, the coordinate system is unknown.
+ * Points and lines are left out. A feature that has only points and lines is not a zone.
  *
  * These flaws cause notes instead of errors: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`,
  * `zones/empty-rings` (left out), `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`,
  * `zones/duplicate-names`, `zones/crs-unknown`, `polygons/incomplete-records` (features that are null, or have no
- * geometry or null as the property `options.id`; left out); with `onBadRecord: 'skip'` `polygons/bad-records`. Jumps of longitudes cause the notes `zones/antimeridian-jumps`,
- * `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`.
+ * geometry or null as the property `options.id`; left out); with `onBadRecord: 'skip'` `polygons/bad-records`. Jumps of
+ * longitudes cause the notes `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`.
  *
  * @throws FormatError if the file is missing, is not JSON (the error has line and column), or is neither GeoJSON nor
  * TopoJSON; also if it has points or lines but no polygons (`format/not-polygon`), or if a feature lacks the property

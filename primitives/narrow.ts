@@ -1,4 +1,4 @@
-import { requireArguments, wrongArgument } from './arguments.ts';
+import { requireArguments } from './arguments.ts';
 import { Column, requireContext, requireType } from './columns/column.ts';
 import { destination, fuse, programOf } from './columns/program.ts';
 import { type ContextOption, inContext } from './context-option.ts';
@@ -36,12 +36,7 @@ export function narrow<T extends 'u32' | 'i32'>(
   const type = PACKED_TYPES[format];
   const bits = format.endsWith('8') ? 8 : 16;
   return inContext('narrow', options, () => {
-    requireType(values, ['u32', 'i32'], 'values', 'narrow');
-    if (values.type !== type) {
-      throw wrongArgument('narrow', 'values', values, `a column of ${type} for the format ${format}`, {
-        code: 'column/type',
-      });
-    }
+    requireType(values, [type], 'values', 'narrow');
     const context = requireContext([values], 'narrow');
     return context.scope(() => {
       const { length } = values;

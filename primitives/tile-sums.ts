@@ -1,5 +1,5 @@
 import { requireArguments, wrongArgument } from './arguments.ts';
-import { type Column, type ColumnsOf, requireContext, requireType } from './columns/column.ts';
+import { type Column, requireContext, requireType } from './columns/column.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import { bool, fn, i32, u32, uniform } from './functors/functor.ts';
 import { gather } from './gather.ts';
@@ -59,7 +59,7 @@ export function tileSums<T extends 'u32' | 'i32'>(values: Column<T>, options: Ti
       const whole = sequence(Math.ceil(values.capacity / cells) * cells);
       const down = scanned(gather(alongRows, map(turned, { i: whole, cells, from: rows, to: columns })), rows);
       const order = map(turned, { i: sequence(values.length), cells, from: columns, to: rows });
-      return context.materialize(gather(down, order)) as ColumnsOf<typeof u32> as Column as Column<T>;
+      return context.materialize(gather(down, order)) as Column as Column<T>;
     });
   });
 }

@@ -57,8 +57,10 @@ const OPTIONS: FieldKinds<InputOptions> = { storage: anything };
 
 /** The types of the elements of packed columns. */
 export const PACKED_TYPES: Readonly<Record<PackedStorage, 'u32' | 'i32'>> = {
-  ...{ u8: 'u32', u16: 'u32' },
-  ...{ i8: 'i32', i16: 'i32' },
+  u8: 'u32',
+  u16: 'u32',
+  i8: 'i32',
+  i16: 'i32',
 };
 
 /**

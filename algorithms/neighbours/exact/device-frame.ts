@@ -1,6 +1,6 @@
+import { exponentOf, scaled } from '../../double-double.ts';
 import { piecewise, type Stretches } from '../../stretches.ts';
 import { medianPoint } from './coordinates.ts';
-import { exponentOf, scaled } from './double-double.ts';
 import { greatest, type Space, type Vectors } from './space.ts';
 
 /** Vectors in f32, as the device searches them. */

@@ -1,5 +1,5 @@
+import { DD_ROUNDING, dd, ddAdd, ddMultiply, ddPower, exponentOf, scaled, twoSum } from '../../double-double.ts';
 import type { Coordinates } from './coordinates.ts';
-import { DD_ROUNDING, dd, ddAdd, ddMultiply, ddPower, exponentOf, scaled, twoSum } from './double-double.ts';
 import { absolute, numberOf, signOf, wholeOf } from './rationals.ts';
 
 /** A query and a point, each by its number among coordinates. */

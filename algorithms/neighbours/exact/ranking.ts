@@ -1,6 +1,6 @@
+import { dd, ddAdd, ddMultiply } from '../../double-double.ts';
 import type { Metric } from '../metrics.ts';
 import type { Coordinates } from './coordinates.ts';
-import { dd, ddAdd, ddMultiply } from './double-double.ts';
 import { comparePowers, dotProduct, type Pair, rootOfPowers } from './power-sums.ts';
 import { dotOf, numberOf, ratioOf, signOf, wholeOf } from './rationals.ts';
 import { greatCircle } from './sphere.ts';

@@ -1,5 +1,5 @@
+import { exponentOf, scaled } from '../../double-double.ts';
 import type { Coordinates } from './coordinates.ts';
-import { exponentOf, scaled } from './double-double.ts';
 
 /** Whole numbers of any size, all in the same unit: a power of two. */
 export interface Whole {

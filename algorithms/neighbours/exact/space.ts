@@ -1,6 +1,6 @@
+import { dd, exponentOf, scaled, twoSum } from '../../double-double.ts';
 import { piecewise, type Stretches } from '../../stretches.ts';
 import { type Coordinates, countOf, medianPoint } from './coordinates.ts';
-import { dd, exponentOf, scaled, twoSum } from './double-double.ts';
 import { type HostMetric, powerOf } from './ranking.ts';
 import { EARTH_RADIUS, placeOnSphere } from './sphere.ts';
 
@@ -58,9 +58,13 @@ export function spaceOf(metric: HostMetric, points: Coordinates): Space {
   return { ...all, norm: 'l2', leastOf: (norm) => norm * share, normOf: (radius) => radius / share };
 }
 
-// biome-ignore lint/correctness/useYield: other spaces take their time.
 function* asTheyAre({ values, rests }: Coordinates): Stretches<Vectors> {
-  return { vectors: values, error: rests === undefined ? 0 : greatest(values) * 2 ** -53 };
+  if (rests === undefined) return { vectors: values, error: 0 };
+  let size = 0;
+  yield* piecewise(0, values.length, (from, to) => {
+    size = Math.max(size, greatest(values.subarray(from, to)));
+  });
+  return { vectors: values, error: size * 2 ** -53 };
 }
 
 /** The greatest absolute value. */

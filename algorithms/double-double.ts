@@ -19,7 +19,7 @@ export function twoSum(a: number, b: number): void {
 }
 
 /** Sets {@link dd} to a · b, without error as long as no part leaves the range of f64. */
-function twoProduct(a: number, b: number): void {
+export function twoProduct(a: number, b: number): void {
   const high = a * b;
   const [wideA, wideB] = [SPLITTER * a, SPLITTER * b];
   const [topA, topB] = [wideA - (wideA - a), wideB - (wideB - b)];
