@@ -1,6 +1,6 @@
 import { FormatError, GeometryError } from '../../primitives/errors.ts';
 import { isGeographicCrs } from '../crs.ts';
-import { type ByteCursor, char, malformedText } from '../result-sets/byte-cursor.ts';
+import { type ByteCursor, char, endsLine, malformedText } from '../result-sets/byte-cursor.ts';
 import { beginPolygonNamed, emptyTile, type TileColumns } from '../result-sets/tile-columns.ts';
 import { readGeometry, skipSpace } from '../result-sets/wkt.ts';
 import { skipMark } from './geojson-collection.ts';
@@ -31,18 +31,12 @@ export async function* readWktLines(reading: Reading): AsyncGenerator<void, void
       if (swallows) read();
       else readRecord(reading, index, read);
       index++;
-      line += newlinesIn(bytes);
       if (isFull(reading.columns)) yield;
     }
+    for (let at = window.at; at < end; at++) if (endsLine(window.bytes, at)) line++;
     window.at = Math.min(end + 1, window.end);
     if (end === window.end) return;
   }
-}
-
-function newlinesIn(bytes: Buffer): number {
-  let count = 0;
-  for (let at = bytes.indexOf(char.newline); at !== -1; at = bytes.indexOf(char.newline, at + 1)) count++;
-  return count;
 }
 
 interface LineAt {

@@ -177,12 +177,17 @@ export function placeIn(bytes: Uint8Array, at: number, file: string): { file: st
   let line = 1;
   let start = 0;
   for (let next = 0; next < at; next++) {
-    const isEnd = bytes[next] === char.newline || (bytes[next] === char.return && bytes[next + 1] !== char.newline);
-    if (!isEnd) continue;
+    if (!endsLine(bytes, next)) continue;
     line++;
     start = next + 1;
   }
   return { file, line, column: at - start + 1 };
+}
+
+/** Whether the byte at a position is the last one of a line end: LF, CR LF, or CR alone. */
+export function endsLine(bytes: Uint8Array, at: number): boolean {
+  const byte = bytes[at]!;
+  return byte === char.newline || (byte === char.return && bytes[at + 1] !== char.newline);
 }
 
 const SHOWN = 24;

@@ -1,4 +1,5 @@
 import { FormatError } from '../../../primitives/errors.ts';
+import { endsLine } from '../../result-sets/byte-cursor.ts';
 
 /** The byte ranges of the fields of some rows. Fields are stored row by row. */
 export interface Fields {
@@ -134,11 +135,6 @@ function isLineEnd(byte: number): boolean {
 /** Number of bytes of the line end at a position: 1 for LF and CR, 2 for CR LF. */
 function lineEndBytes(bytes: Uint8Array, at: number): number {
   return bytes[at] === RETURN && bytes[at + 1] === LINE_FEED ? 2 : 1;
-}
-
-/** Whether a line ends with the byte at a position. Of CR LF, it is the second. */
-function endsLine(bytes: Buffer, at: number): boolean {
-  return bytes[at] === LINE_FEED || (bytes[at] === RETURN && bytes[at + 1] !== LINE_FEED);
 }
 
 /**

@@ -151,7 +151,7 @@ describe('well-known text', () => {
       const head = texts.slice(0, bad).map((text) => `${text}\n`).join(''); // biome-ignore format: one line
       const cut = `${texts[bad]!.slice(0, open + (where % (texts[bad]!.length - open)))} ?`;
       const text = [...texts.slice(0, bad), cut, ...texts.slice(bad + 1)].join('\n');
-      const lines = (before: string): number => before.split('\n').length;
+      const lines = (before: string): number => before.split(/\r\n|[\r\n]/).length;
       await expect(readText(text, { format: 'wkt' }, sizes)).rejects.toMatchObject({
         place: { record: bad, line: lines(head + cut) },
       });
