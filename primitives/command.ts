@@ -10,6 +10,7 @@ import type {
   VectorLeaf,
 } from './contract/backend.ts';
 import { crossReduceOn } from './cross-reduce-by-rows.ts';
+import { decodeTilesOn } from './decode-tiles-by-walks.ts';
 import type { Script, ScriptCall } from './prepared/script.ts';
 import { relaxOn } from './relax-by-rounds.ts';
 import { weightedHistogramOn } from './weighted-histogram-by-digits.ts';
@@ -104,6 +105,11 @@ export function rebound(given: Command, at: Lookup): Command {
       const into = { results: results.map((result) => ({ ...result, buffer: at.writing(result.buffer) })) };
       return { ...given, command: { ...given.command, ...extents, ...programs, ...vectors, ...into } };
     }
+    case 'decodeTiles': {
+      const { extent, tile, words, into } = given.command;
+      const places = { extent: lengthAt(extent, at), tile: programAt(tile, at), words: bindingAt(words, at) };
+      return { ...given, command: { ...given.command, ...places, into: cellAt(into, at) } };
+    }
   }
 }
 
@@ -136,6 +142,9 @@ export function issue(backend: Backend, given: KernelCommand): void {
       break;
     case 'weightedHistogram':
       weightedHistogramOn(backend, given.command);
+      break;
+    case 'decodeTiles':
+      decodeTilesOn(backend, given.command);
   }
 }
 

@@ -30,6 +30,7 @@ import { applyFunctor, bindCaptures } from './map.ts';
 import { type Monoid, monoidProgram } from './monoid.ts';
 import { requireOptions } from './options.ts';
 import type { CaptureArguments } from './ranked-rows.ts';
+import { storedWords } from './stored-words.ts';
 
 /**
  * Vectors of `dimensions` elements each, stored one after another: element d of vector i is at `i · dimensions + d`.
@@ -284,19 +285,6 @@ function placeSide(context: Context, { name, tables, vectors }: CrossSide): Plac
       return { type: column.type as VectorLeaf['type'], array };
     }),
   };
-}
-
-/** The elements of a vector column as stored 32-bit words. Views and packed columns are copied to new memory. */
-function storedWords(context: Context, column: Column): Column {
-  const { source } = column;
-  if (source.kind === 'stored' && source.storage === column.type) return column;
-  if (source.kind === 'view') return context.materialize(column);
-  const words = context.stored(column.type, column.length);
-  const fusion = fuse('vectors', [], [column.type], (index, _, loader) => loader.load([column], index));
-  context.backend.forEach(extentOf(column.length), programOf(fusion, context, column.length), [
-    { ...destination(words), value: 0 },
-  ]);
-  return words;
 }
 
 /**

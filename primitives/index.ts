@@ -24,6 +24,7 @@ export {
   crossReduce,
   type Vectors,
 } from './cross-reduce.ts';
+export { type CellFormat, type DecodeTilesOptions, decodeTiles, type EncodedTiles } from './decode-tiles.ts';
 export type { IntoArray, IntoArrayOf, IntoTable, ReadOptions } from './downloads.ts';
 export * from './errors.ts';
 export { type ExpandOptions, expand } from './expand.ts';

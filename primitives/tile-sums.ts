@@ -10,7 +10,7 @@ import { segmentedScan } from './scan.ts';
 import { sequence } from './sequence.ts';
 
 /** Maximum number of elements of a tile. */
-const MAX_CELLS = 2 ** 16;
+export const MAX_CELLS: number = 2 ** 16;
 
 export interface TileOptions extends ContextOption {
   /** Columns of a tile. */

@@ -26,6 +26,7 @@ type Kernels = Pick<
   | 'relax'
   | 'crossReduce'
   | 'weightedHistogram'
+  | 'decodeTiles'
   | 'write'
 >;
 
@@ -85,6 +86,14 @@ export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
     weightedHistogram: (command) => {
       const run = (): boolean => backend.weightedHistogram?.(command) === true;
       return issue(command.extent, [command.program], [command.into], run);
+    },
+    decodeTiles: (command) => {
+      const { extent, tile, words, into } = command;
+      if (watch.idle) return backend.decodeTiles?.(command) === true;
+      watch.beforeWrite([into.buffer]);
+      const done = backend.decodeTiles?.(command) === true;
+      watch.afterCommand([...lengthBuffer(extent), ...buffersRead(tile), ...arrayBuffers(words)], [into.buffer]);
+      return done;
     },
     write(buffer, word, data) {
       if (!watch.idle) watch.beforeWrite([buffer]);

@@ -36,6 +36,7 @@ import { forEach } from './kernels/rows/for-each.ts';
 import { walk } from './kernels/rows/walk.ts';
 import { scan } from './kernels/scan/scan.ts';
 import { sort } from './kernels/sort/sort.ts';
+import { decodeTiles, takesDecoding } from './kernels/tiles/decode-tiles.ts';
 import { runPlanned, type TracedRun } from './launches/command-plans.ts';
 import { CommandSignature, signatures } from './launches/command-signature.ts';
 import type { CommandTime } from './launches/command-time.ts';
@@ -371,6 +372,17 @@ function backendOf(
           if (layout === undefined) crossTiles(on, all);
           else crossReduce(on, all, layout);
         },
+      );
+      return true;
+    },
+    decodeTiles(command) {
+      if (!takesDecoding(engine, command)) return false;
+      issue(
+        'decodeTiles',
+        command.tile,
+        command.extent,
+        (to) => signatures.decodeTiles(to, command),
+        (on, traced) => decodeTiles(on, { ...command, tile: traced(command.tile) }),
       );
       return true;
     },

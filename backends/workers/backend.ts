@@ -425,6 +425,10 @@ function createBackend(
       issue({ kind: 'crossReduce', command });
       return true;
     },
+    decodeTiles(command) {
+      issue({ kind: 'decodeTiles', command });
+      return true;
+    },
     play(script, call) {
       guard();
       uninstallForgotten();

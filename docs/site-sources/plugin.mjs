@@ -61,7 +61,7 @@ const FAMILIES = {
   'columns/': 'Columns',
   'sequence map stencil relax gather scatter slice concatenate pack-bits narrow pack': 'Rows to rows',
   'copy-if expand expansion unfold walk-functors ranked-rows': 'More rows or fewer',
-  'reduce count extremum scan tile-sums adjacent-difference cross-reduce': 'Folds and scans',
+  'reduce count extremum scan tile-sums decode-tiles adjacent-difference cross-reduce': 'Folds and scans',
   'reduce-by-key runs histogram rank-histogram weighted-histogram': 'Groups and histograms',
   'sort merge search select-kth': 'Order',
   monoid: 'Monoids',

@@ -3,6 +3,7 @@ import type { GpuBuffer } from './gpu-types.ts';
 import type {
   Cell,
   CrossReduceCommand,
+  DecodeTilesCommand,
   DeviceBuffer,
   Extent,
   HistogramCommand,
@@ -100,6 +101,11 @@ export interface Backend {
    * caller then uses `forEach` instead (`weightedHistogramByDigits`). Backends without such a kernel lack this method.
    */
   weightedHistogram?(command: WeightedHistogramCommand): boolean;
+  /**
+   * Decodes tiles of packed residuals. Returns false, without doing anything, if the backend cannot run this command;
+   * the caller then uses `walk` instead (`decodeTilesByWalks`). Backends without such a kernel lack this method.
+   */
+  decodeTiles?(command: DecodeTilesCommand): boolean;
 
   /**
    * Runs a script (the recorded commands of a prepared pipeline), and caches what the backend has prepared for this

@@ -326,6 +326,32 @@ export interface CrossReduceCommand {
   readonly results: readonly Pick<Store, 'buffer' | 'offset' | 'capacity'>[];
 }
 
+/**
+ * Decodes tiles of residuals of the plane predictor (a cell's left neighbour, plus the upper one, minus the upper left
+ * one). `tile(t) = (start, first)`, u32: the bytes of tile t begin at word `start` of `words`. First comes a byte for
+ * every block of 32 cells, in row order: the number of bits of each of its residuals, above 32 the same as 32. The
+ * bytes are filled up to a whole word. The residuals follow, lowest bits first; a block of width w takes w words. A
+ * residual r is stored as `(r << 1) ^ (r >> 31)`. The residual of cell 0 is counted from `first`.
+ *
+ * The cell is the sum, modulo 2³², of `first` and the residuals of all cells of the tile that are neither below it nor
+ * to the right of it. The lowest `bits` bits of the cells are stored one tile after another, several cells to a word. A
+ * tile that does not end within `words` has 0 in all cells.
+ *
+ * `columns` is a multiple of 4, and a tile has a multiple of 32 cells, at most 2¹⁶. The command must not read any word
+ * that it writes.
+ */
+export interface DecodeTilesCommand {
+  /** The number of tiles. */
+  readonly extent: Extent;
+  readonly tile: Program;
+  /** Its length is known on the host. */
+  readonly words: ArrayBinding;
+  readonly columns: number;
+  readonly rows: number;
+  readonly bits: 8 | 16 | 32;
+  readonly into: Cell;
+}
+
 /** The elements of all vectors of a parameter, one element per 32-bit word. */
 export interface VectorLeaf {
   readonly type: 'u32' | 'i32' | 'f32';
@@ -357,4 +383,5 @@ export type KernelCommand =
   | { readonly kind: 'histogram'; readonly command: HistogramCommand }
   | { readonly kind: 'relax'; readonly command: RelaxCommand }
   | { readonly kind: 'crossReduce'; readonly command: CrossReduceCommand }
-  | { readonly kind: 'weightedHistogram'; readonly command: WeightedHistogramCommand };
+  | { readonly kind: 'weightedHistogram'; readonly command: WeightedHistogramCommand }
+  | { readonly kind: 'decodeTiles'; readonly command: DecodeTilesCommand };

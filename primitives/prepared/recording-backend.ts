@@ -114,6 +114,10 @@ export function createRecordingBackend(model: Backend, blockWords: number): Reco
       add({ kind: 'crossReduce', command });
       return true;
     },
+    decodeTiles: (command) => {
+      add({ kind: 'decodeTiles', command });
+      return true;
+    },
     abort() {},
     async close() {},
   };

@@ -2,6 +2,7 @@ import { againLaws } from './again.ts';
 import { concatenateLaws } from './concatenate.ts';
 import { copyIfLaws } from './copy-if.ts';
 import { crossReduceLaws } from './cross-reduce.ts';
+import { decodeTilesLaws } from './decode-tiles.ts';
 import { expandLaws } from './expand.ts';
 import { extremumLaws } from './extremum.ts';
 import { fusionLaws } from './fusion.ts';
@@ -43,6 +44,7 @@ export const primitiveLaws: readonly Law[] = [
   ...narrowLaws,
   ...packLaws,
   ...tileSumsLaws,
+  ...decodeTilesLaws,
   ...packBitsLaws,
   ...reduceLaws,
   ...extremumLaws,

@@ -18,6 +18,7 @@ const CALLS = [
   'relax',
   'crossReduce',
   'weightedHistogram',
+  'decodeTiles',
   'play',
 ] as const;
 

@@ -125,6 +125,7 @@ export const primitiveCalls: ValidCalls = {
   },
   pack: () => ({ values: x, ...where }),
   unpack: () => ({ packed: { words: x, widths: x }, ...where }),
+  decodeTiles: () => ({ words: x, tiles: { start: x, first: x }, options: { columns: 4, rows: 8, as: 'u16' } }),
   tileSums: () => ({ values: x, options: { columns: 2, rows: 3 } }),
   narrow: () => ({ values: x, format: 'u16', ...where }),
   packBits: () => ({ flags: q.map(isOdd, { x }), ...where }),

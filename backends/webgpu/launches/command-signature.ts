@@ -2,6 +2,7 @@ import type {
   Boundary,
   Cell,
   CrossReduceCommand,
+  DecodeTilesCommand,
   DeviceBuffer,
   HistogramCommand,
   Length,
@@ -16,6 +17,7 @@ import type {
   WalkCommand,
   WeightedHistogramCommand,
 } from '../../../primitives/contract/backend.ts';
+import { capacityOf } from '../../../primitives/contract/backend.ts';
 import { entryOf, moduleNumber, type ScalarType } from '../../../primitives/ir/ir.ts';
 import { wordOfValue } from '../../../primitives/ir/semantics.ts';
 import { NumberList } from '../../../primitives/structures.ts';
@@ -233,5 +235,13 @@ export const signatures = {
     for (const [k, leaf] of start.entries()) to.number(wordOfValue(types[k]!, leaf));
     to.number(command.run);
     to.number(command.dimensions);
+  },
+  decodeTiles(to: CommandSignature, { extent, tile, words, columns, rows, bits, into }: DecodeTilesCommand): void {
+    to.number(9);
+    to.length(extent);
+    to.program(tile);
+    to.stores([{ buffer: words.buffer, offset: words.offset, capacity: capacityOf(words.length), value: 0 }]);
+    for (const each of [columns, rows, bits]) to.number(each);
+    to.cell(into);
   },
 };

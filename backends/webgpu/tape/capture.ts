@@ -22,6 +22,7 @@ import { forEach } from '../kernels/rows/for-each.ts';
 import { walk } from '../kernels/rows/walk.ts';
 import { scan } from '../kernels/scan/scan.ts';
 import { sort } from '../kernels/sort/sort.ts';
+import { decodeTiles, takesDecoding } from '../kernels/tiles/decode-tiles.ts';
 import type { Engine } from '../launches/engine.ts';
 import { CHUNK_BYTES, type DispatchRecorder, type ParameterSlot } from '../launches/recorder.ts';
 import type { Memory } from '../memory/memory.ts';
@@ -128,7 +129,12 @@ function run(engine: Engine, given: KernelCommand): void {
       }
       const { extent, program, stores } = rowsOf(given.command);
       if (extent > 0) forEach(engine, extent, program, stores);
+      break;
     }
+    case 'decodeTiles':
+      // Tiles of other shapes are decoded by several commands, which need temporary memory.
+      if (!takesDecoding(engine, given.command)) throw new Unplayable();
+      decodeTiles(engine, given.command);
   }
 }
 

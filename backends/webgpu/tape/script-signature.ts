@@ -87,5 +87,8 @@ function writeCommand(to: CommandSignature, given: KernelCommand): void {
       break;
     case 'crossReduce':
       signatures.crossReduce(to, given.command);
+      break;
+    case 'decodeTiles':
+      signatures.decodeTiles(to, given.command);
   }
 }

@@ -18,6 +18,7 @@ import { launchWalk } from '../kernels/rows/walk.ts';
 import { launchExactScan } from '../kernels/scan/scan.ts';
 import { launchTreeScan } from '../kernels/scan/tree-scan.ts';
 import { launchSort } from '../kernels/sort/sort.ts';
+import { launchDecodeTiles } from '../kernels/tiles/decode-tiles.ts';
 import { costOf, costOfClearing, costOfCount, costOfPairs, costOfRelaxing, costOfWalk } from './cost.ts';
 import type { Launch, Launcher } from './launch.ts';
 
@@ -37,6 +38,9 @@ export interface KernelTask {
 
 /** Approximate cost, in nanoseconds, per element and pass of a sort. */
 const SORT_PASS_COST = 8;
+
+/** Approximate cost, in nanoseconds, of decoding a cell of a tile. */
+const DECODING_COST = 1;
 
 /** The task of a command, with the chosen kernel and the estimated cost. */
 export function taskOf(given: KernelCommand): KernelTask {
@@ -134,6 +138,17 @@ export function taskOf(given: KernelCommand): KernelTask {
         fixedCost: 0,
         writes: command.results.map(({ buffer }) => buffer),
         launch: (launcher) => launchCrossReduce(launcher, command),
+      };
+    }
+    case 'decodeTiles': {
+      const { command } = given;
+      const { extent, tile, columns, rows, into } = command;
+      return {
+        extent,
+        cost: costOf(tile.module) + DECODING_COST * columns * rows,
+        fixedCost: 0,
+        writes: [into.buffer],
+        launch: (launcher) => launchDecodeTiles(launcher, command),
       };
     }
   }

@@ -258,6 +258,10 @@ export class Vector extends Value {
     const bytes = lanes.flatMap((lane) => [0, 1, 2, 3].map((byte) => 4 * lane + byte));
     return new Vector(sequence([this, other], vectorInstruction(simd.shuffle, ...bytes)));
   }
+  /** Byte k of the result is byte `bytes[k]` of both vectors, one after the other. */
+  shuffleBytes(other: Vector, bytes: readonly number[]): Vector {
+    return new Vector(sequence([this, other], vectorInstruction(simd.shuffle, ...bytes)));
+  }
   /** Byte k of the result is byte `bytes[k]` of this vector, or 0 if `bytes[k]` is above 15. */
   swizzle(bytes: Vector): Vector {
     return vector(simd.swizzle, this, bytes);

@@ -56,6 +56,7 @@ const primitives: { readonly [name: string]: Primitive } = {
   scatterIf: (x, options) => q.scatterIf(x, q.sequence(ROWS), q.map(isOdd, { x }), ROWS, options),
   pack: (x, options) => ({ ...q.pack(x, options) }),
   unpack: (x, options) => q.unpack({ words: x, widths: x }, options),
+  decodeTiles: (x, options) => q.decodeTiles(x, { start: x, first: x }, { columns: 4, rows: 8, as: 'u16', ...options }),
   tileSums: (x, options) => q.tileSums(x, { columns: 2, rows: 3, ...options }),
   narrow: (x, options) => q.narrow(x, 'u8', options),
   packBits: (x, options) => q.packBits(q.map(isOdd, { x }), options),

@@ -1,0 +1,16 @@
+import type { Column } from './columns/column.ts';
+import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import type { Context } from './context.ts';
+
+/** The elements of a column as stored 32-bit words. Views and packed columns are copied to new memory. */
+export function storedWords(context: Context, column: Column): Column {
+  const { source } = column;
+  if (source.kind === 'stored' && source.storage === column.type) return column;
+  if (source.kind === 'view') return context.materialize(column);
+  const words = context.stored(column.type, column.length);
+  const fusion = fuse('storedWords', [], [column.type], (index, _, loader) => loader.load([column], index));
+  context.backend.forEach(extentOf(column.length), programOf(fusion, context, column.length), [
+    { ...destination(words), value: 0 },
+  ]);
+  return words;
+}
