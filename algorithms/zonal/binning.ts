@@ -93,8 +93,8 @@ const MAX_DECIMALS = 100;
 
 /**
  * Indices of the counters (slots) in the histogram of a zone: first the bins, then `nodata`, `below` and `above`. `near`
- * counts the cells without data that match the nodata value without being equal to it; it is `nodata` if the band can
- * have no such cell.
+ * counts the cells without data that match the nodata value without being equal to it; it is `nodata` if the band, or no
+ * band of those that are counted together, can have such a cell.
  */
 export interface Slots {
   readonly bins: number;
@@ -105,9 +105,9 @@ export interface Slots {
   readonly count: number;
 }
 
-export function slotsFor(bins: number, band: NodataBand): Slots {
+export function slotsFor(bins: number, ...bands: readonly NodataBand[]): Slots {
   const slots = { bins, nodata: bins, below: bins + 1, above: bins + 2 };
-  return rangesOf(band).some(({ low, high }) => low < high)
+  return bands.flatMap(rangesOf).some(({ low, high }) => low < high)
     ? { ...slots, near: bins + 3, count: bins + 4 }
     : { ...slots, near: bins, count: bins + 3 };
 }
@@ -144,11 +144,19 @@ export interface ClassifiedBand extends NodataBand {
   readonly scaling?: Scaling | undefined;
 }
 
-/** Makes a classifier for bins. The tables of the classifier are columns of the context, and the caller frees them. */
-export function createClassifier(context: Context, band: ClassifiedBand, { lower, upper }: BinEdges): Classifier {
+/**
+ * Makes a classifier for bins. The tables of the classifier are columns of the context, and the caller frees them.
+ *
+ * @param slots - The slots of this band, or of all bands that are counted together; see {@link slotsFor}.
+ */
+export function createClassifier(
+  context: Context,
+  band: ClassifiedBand,
+  { lower, upper }: BinEdges,
+  slots: Slots = slotsFor(lower.length, band),
+): Classifier {
   const { sample } = band;
   const edges = edgesOf(lower, upper);
-  const slots = slotsFor(lower.length, band);
   return sample === 'u8' || sample === 'i8' || sample === 'u16' || sample === 'i16'
     ? tableClassifier(context, sample, band, edges, slots)
     : searchClassifier(context, sample, band, edges, slots);

@@ -1,8 +1,11 @@
 /**
- * Histograms and statistics of the raster cells in polygonal zones: {@link zonalHistogram}.
+ * Histograms and statistics of the raster cells in polygonal zones: {@link zonalHistogram} of one raster,
+ * {@link surfaceHistogram} of several that are parts of one surface.
  *
  * @packageDocumentation
  */
 
+export type { SurfaceJob } from './surface.ts';
 export type { Binning, WithStatistics, ZonalBins, ZonalHistogram, ZoneStatistics } from './types.ts';
-export { type ZonalJob, zonalHistogram } from './zonal.ts';
+export type { ZonalJob } from './zonal.ts';
+export { surfaceHistogram, zonalHistogram } from './zonal-histogram.ts';

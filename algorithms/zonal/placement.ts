@@ -35,6 +35,7 @@ export interface PlacedZones {
  * modulo 360.
  *
  * @param zones - Names and file of the zones, for error messages.
+ * @param findSheets - Gives the sheets of the polygons, as {@link sheetsOn} finds them.
  * @throws GeometryError `geometry/longitudes` if the longitudes of the raster or of a zone span more than two turns.
  */
 export function placeZones(
@@ -42,18 +43,23 @@ export function placeZones(
   grid: RasterGrid & Pick<RasterSource, 'file'>,
   zones: Partial<Pick<Zones, 'names' | 'file'>> = {},
   fill: FillRule = 'union',
+  findSheets: () => Sheets | undefined = () => sheetsOn(polygons, grid),
 ): PlacedZones {
   const span = Math.abs(grid.width * grid.stepX);
   if (grid.geographic && !(span <= MAX_DEGREES)) throw tooWide('the raster', span, { file: grid.file });
   const shifts = longitudeShifts(polygons, grid, zones);
-  const { column: x, row: y } = polygons;
-  const found = sheetsOf({ ...polygons, x, y }, { turn: stepsOfTurn(grid) });
+  const found = findSheets();
   const overlapping = found?.overlapping ?? new Uint32Array();
   const sheets = fill === 'union' ? found : undefined;
   const ranges = sheetRanges(polygons, sheets);
   const { oddSheets, furtherOf } = separateCopies(ranges, polygons.polygonRings.length - 1, sheets, stepsOfTurn(grid));
   const boxes = sheetBoxes(ranges, { shifts, sheets, oddSheets, furtherOf });
   return { polygons, shifts, fill, overlapping, sheets, oddSheets, boxes };
+}
+
+/** Groups of parts that do not overlap, which do not depend on where the raster lies on its grid. */
+export function sheetsOn(polygons: SnappedPolygons, grid: RasterGrid): Sheets | undefined {
+  return sheetsOf({ ...polygons, x: polygons.column, y: polygons.row }, { turn: stepsOfTurn(grid) });
 }
 
 /**

