@@ -53,8 +53,9 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
       'write(...vectorMemoryInstruction(simd.store, offset))',
     ],
   },
-  'What the program itself lists: kinds of errors, patterns that it probes, steps of an example.': {
+  'What the program itself lists: kinds of errors, patterns that it probes, tables, steps of an example.': {
     'backends/webgpu/device/probe.ts': ['push(...(await run(module, columns, arithmetic)))'],
+    'backends/workers/kernels/tiles/decode-tiles.ts': ['push(...unpackTable())'],
     'backends/webgpu/launches/recorder.ts': ['push(...closeErrorScopes(device))'],
     'bench/tables/blocking.ts': ["and(...Array.from({ length: 2000 }, (_, i) => t.unequalTo(t.column('u'), i)))"],
     'bench/tune/axes.ts': ['differingMembers(...theirs.map((other) => (other ?? {}) as object))'],

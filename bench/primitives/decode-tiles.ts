@@ -1,0 +1,111 @@
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
+import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
+import { createWorkersBackend } from '../../backends/workers/index.ts';
+import { Context } from '../../primitives/context.ts';
+import { smallestOf } from '../../primitives/extremes.ts';
+import { type Column, decodeTiles, fn, map, u32 } from '../../primitives/index.ts';
+import { reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
+
+/**
+ * Times the decoding of tiles of 64 × 64 cells to packed u16: residuals of 3 to 6 bits (4.5 on average), blocks of one
+ * tile in random order. On WebGPU by the device's own clock, beside a kernel that reads and writes as many bytes; on
+ * workers by processor time, on `--threads` threads.
+ *
+ * node --import tsx bench/primitives/decode-tiles.ts [--backend webgpu|workers] [--adapter hardware|software] [--tiles 131072] [--rounds 20] [--threads 1]
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'webgpu' },
+    adapter: { type: 'string', default: 'hardware' },
+    tiles: { type: 'string' },
+    rounds: { type: 'string', default: '20' },
+    threads: { type: 'string', default: '1' },
+  },
+});
+const CELLS = 64 * 64;
+const onDevice = options.backend === 'webgpu';
+const tiles = Number(options.tiles ?? (onDevice ? 131072 : 8192));
+const rounds = Number(options.rounds);
+
+const { words, start } = encoded();
+const first = new Uint32Array(tiles).fill(1000);
+console.log(
+  `${tiles} tiles, ${((tiles * CELLS) / 1e9).toFixed(3)} G cells, ${((32 * words.length) / tiles / CELLS).toFixed(2)} bits a cell`,
+);
+await (onDevice ? timeOnDevice() : timeOnWorkers());
+
+/** Tiles of residuals with random bits. */
+function encoded(): { words: Uint32Array; start: Uint32Array } {
+  let state = 1;
+  const random = (): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state >>> 8;
+  };
+  const words = new Uint32Array(tiles * (32 + 128 * 6));
+  const start = new Uint32Array(tiles);
+  let end = 0;
+  for (let tile = 0; tile < tiles; tile++) {
+    start[tile] = end;
+    const widths = Uint8Array.from({ length: 128 }, () => 3 + (random() & 3));
+    words.set(new Uint32Array(widths.buffer), end);
+    const last = end + 32 + widths.reduce((sum, width) => sum + width, 0);
+    for (end += 32; end < last; end++) words[end] = (random() << 8) ^ random();
+  }
+  return { words: words.slice(0, end), start };
+}
+
+async function timeOnDevice(): Promise<void> {
+  const adapter = options.adapter === 'software' ? 'software' : 'hardware';
+  const gpu = await openNodeGpu(adapter);
+  const backend = await createWebGpuBackend({
+    gpu,
+    adapter,
+    tuning: { commandsPerSubmission: 2 ** 20 },
+  });
+  const context = new Context(backend);
+  const { device, vendor, architecture, description } = backend.info;
+  console.log(`adapter   ${device || vendor} ${architecture} ${description}`);
+  const stored = await context.upload(words);
+  const places = { start: context.column(start), first: context.column(first) };
+  const heat = (): void => reduceAgain(context, stored, adapter === 'hardware' ? 4000 : 1);
+  const decode = (): void => context.dispose(decodeTiles(stored, places, { columns: 64, rows: 64, as: 'u16' }));
+  const written = (tiles * CELLS) / 2;
+  const bytes = 4 * (words.length + written);
+  const same = fn('same', { word: u32 }, u32, ({ word }) => word);
+  const half = Math.floor(bytes / 8);
+  const moved = context.column(new Uint32Array(half));
+  const copy = (): void => context.dispose(context.materialize(map(same, { word: moved as Column<'u32'> })));
+  const { total: decoding } = await timePipeline(backend, heat, 'reduce', decode, rounds);
+  const { total: copying } = await timePipeline(backend, heat, 'reduce', copy, rounds);
+  const rate = (milliseconds: number): string => ((tiles * CELLS) / milliseconds / 1e6).toFixed(1);
+  console.log(`decode    ${showSpread(decoding)}, ${rate(decoding.median)} G cells a second`);
+  console.log(
+    `copy      ${showSpread(copying)}, as many bytes; ratio ${(decoding.median / copying.median).toFixed(2)}`,
+  );
+  await context.close();
+}
+
+async function timeOnWorkers(): Promise<void> {
+  const context = new Context(await createWorkersBackend({ workers: Number(options.threads) }));
+  const stored = context.column(words);
+  const places = { start: context.column(start), first: context.column(first) };
+  const times: number[] = [];
+  for (let round = 0; round < rounds + 3; round++) {
+    const before = process.cpuUsage();
+    const cells = decodeTiles(stored, places, { columns: 64, rows: 64, as: 'u16' });
+    await context.backend.sync();
+    const { user, system } = process.cpuUsage(before);
+    context.dispose(cells);
+    if (round >= 3) times.push((user + system) / 1000);
+  }
+  const sorted = times.sort((a, b) => a - b);
+  const rate = (milliseconds: number): string => ((tiles * CELLS) / milliseconds / 1e6).toFixed(2);
+  const median = sorted[sorted.length >> 1]!;
+  console.log(`${cpus()[0]!.model}, ${options.threads} threads`);
+  console.log(
+    `decode    ${median.toFixed(1)} ms of processor time, ${rate(median)} G cells a second (best ${rate(smallestOf(times))})`,
+  );
+  await context.close();
+}
