@@ -1,4 +1,4 @@
-import type { RasterSource, Scaling, Window } from '../algorithms/geometry/raster.ts';
+import type { RasterSource, Window } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { FormatError } from '../primitives/errors.ts';
@@ -15,12 +15,13 @@ import {
   optional,
   someOptions,
 } from '../primitives/kinds.ts';
-import { type ByteSource, bytesInMemory, openFileBytes } from './tiff/byte-source.ts';
+import { openFileBytes } from './file-bytes.ts';
+import { type ByteSource, bytesInMemory } from './tiff/byte-source.ts';
 import { readDirectory, type TiffDirectory } from './tiff/directory.ts';
 import { readGeoreference } from './tiff/georeference.ts';
 import { type BandLayout, readLayout, rowBytes } from './tiff/layout.ts';
 import { type BandMask, findMasks } from './tiff/mask.ts';
-import { readScaling, type ScalingTexts, scalingTexts } from './tiff/metadata.ts';
+import { type ScalingTexts, scalingTexts, usedScaling } from './tiff/metadata.ts';
 import { fillValue, readNodata } from './tiff/nodata.ts';
 import { rowsAtOnce } from './tiff/pieces.ts';
 import { readSideFile, type SideFile } from './tiff/side-file.ts';
@@ -153,7 +154,7 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
   const fill = fillValue(nodataText, layout.sample);
   noteBlocks(layout, fill, notes);
   const texts = { scale: beside.scale ?? inFile.scale, offset: beside.offset ?? inFile.offset };
-  const scaling = scalingOf(texts, options.raw ?? false, notes);
+  const scaling = usedScaling(texts, options.raw ?? false, notes);
   const keepBytes = options.keepBytes ?? 32 * 2 ** 20;
   const masked = { source, directory, layout, band, keepBytes, checkBlocks };
   const masks = options.mask === 'none' ? [] : await findMasks(masked, path, notes);
@@ -197,21 +198,6 @@ const MAX_METADATA = 2 ** 24;
 
 async function scalingInFile(directory: TiffDirectory, band: number): Promise<ScalingTexts> {
   return scalingTexts(await directory.text('gdalMetadata', MAX_METADATA), band);
-}
-
-function scalingOf(texts: ScalingTexts, raw: boolean, notes: Note[]): Scaling | undefined {
-  const scaling = readScaling(texts, notes);
-  if (scaling === undefined) return undefined;
-  const { scale, offset } = scaling;
-  const formula = `${scale} × stored ${offset < 0 ? '-' : '+'} ${Math.abs(offset)}`;
-  if (raw) {
-    const message = `Stored values are counted; the file's scale and offset would make them ${formula}.`;
-    notes.push({ code: 'raster/scaling-left-out', message });
-    return undefined;
-  }
-  const message = `Values are ${formula}, by the file's scale and offset; --raw counts stored values.`;
-  notes.push({ code: 'raster/scaled', message });
-  return scaling;
 }
 
 /** Combines several masks into one. A cell of the result has data if it is nonzero in every mask. */

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { inflate } from 'node:zlib';
-import { openFileBytes } from '../../formats/tiff/byte-source.ts';
+import { openFileBytes } from '../../formats/file-bytes.ts';
 import { readDirectory } from '../../formats/tiff/directory.ts';
 import { readLayout, rowBytes } from '../../formats/tiff/layout.ts';
 

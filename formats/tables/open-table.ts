@@ -2,8 +2,8 @@ import { requireArguments } from '../../primitives/arguments.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { isPlain, isRecord } from '../../primitives/given.ts';
 import { aFlag, aSignal, aText, aWord, optional, someOptions, where } from '../../primitives/kinds.ts';
+import { openFileBytes } from '../file-bytes.ts';
 import { fileInput } from '../polygon-layers/layer-input.ts';
-import { openFileBytes } from '../tiff/byte-source.ts';
 import type { TableFile, TableFormat, TableOptions } from './table-file.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
-import { quoteName } from '../../algorithms/notes.ts';
+import { type Note, quoteName } from '../../algorithms/notes.ts';
 import type { FormatError } from '../../primitives/errors.ts';
 import { TAG, type TiffDirectory } from './directory.ts';
 
@@ -109,4 +109,10 @@ const MAX_CITATIONS = 2 ** 16;
 function guessModel(projected: number | undefined, geodetic: number | undefined): number | undefined {
   if (projected !== undefined) return MODEL_PROJECTED;
   return geodetic === undefined ? undefined : MODEL_GEOGRAPHIC;
+}
+
+/** The note on a raster whose coordinate system has no code. */
+export function crsNote(ownCrs: string | undefined): Note {
+  const stated = ownCrs === undefined ? 'does not say which coordinate system it is in' : `states ${ownCrs}`;
+  return { code: 'raster/crs-unknown', message: `The raster ${stated}.` };
 }

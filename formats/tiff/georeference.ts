@@ -1,7 +1,7 @@
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
-import { PIXEL_IS_POINT, RASTER_TYPE, readCrs, readKeys } from './crs-keys.ts';
+import { crsNote, PIXEL_IS_POINT, RASTER_TYPE, readCrs, readKeys } from './crs-keys.ts';
 import type { TiffDirectory } from './directory.ts';
 import { parseNumber } from './nodata.ts';
 import { sideCrs } from './side-crs.ts';
@@ -47,11 +47,6 @@ interface Placement {
   readonly originY: number;
   readonly stepX: number;
   readonly stepY: number;
-}
-
-function crsNote(ownCrs: string | undefined): Note {
-  const stated = ownCrs === undefined ? 'does not say which coordinate system it is in' : `states ${ownCrs}`;
-  return { code: 'raster/crs-unknown', message: `The raster ${stated}.` };
 }
 
 /**

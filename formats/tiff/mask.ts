@@ -1,7 +1,8 @@
 import { access } from 'node:fs/promises';
 import type { Window } from '../../algorithms/geometry/raster.ts';
 import type { Note } from '../../algorithms/notes.ts';
-import { type ByteSource, openFileBytes } from './byte-source.ts';
+import { openFileBytes } from '../file-bytes.ts';
+import type { ByteSource } from './byte-source.ts';
 import { readDirectory, type TiffDirectory } from './directory.ts';
 import { type BandLayout, readLayout } from './layout.ts';
 import { windowReader } from './windows.ts';

@@ -14,11 +14,30 @@ export function scalingTexts(metadata: string | undefined, band: number): Scalin
 }
 
 /**
+ * Returns the scaling that is applied to stored values, and notes it. With `raw`, none is, and the note says what it would
+ * have been.
+ */
+export function usedScaling(texts: ScalingTexts, raw: boolean, notes: Note[]): Scaling | undefined {
+  const scaling = readScaling(texts, notes);
+  if (scaling === undefined) return undefined;
+  const { scale, offset } = scaling;
+  const formula = `${scale} × stored ${offset < 0 ? '-' : '+'} ${Math.abs(offset)}`;
+  if (raw) {
+    const message = `Stored values are counted; the file's scale and offset would make them ${formula}.`;
+    notes.push({ code: 'raster/scaling-left-out', message });
+    return undefined;
+  }
+  const message = `Values are ${formula}, by the file's scale and offset; --raw counts stored values.`;
+  notes.push({ code: 'raster/scaled', message });
+  return scaling;
+}
+
+/**
  * Returns the scale (default 1) and the offset (default 0) of a band.
  * Returns undefined if scale and offset would not change any value. If the scale or the offset is not a usable number,
  * adds a note and returns undefined.
  */
-export function readScaling(texts: ScalingTexts, notes: Note[]): Scaling | undefined {
+function readScaling(texts: ScalingTexts, notes: Note[]): Scaling | undefined {
   const scale = numberOf(texts.scale, 1);
   const offset = numberOf(texts.offset, 0);
   if (scale === undefined || offset === undefined || scale === 0) {

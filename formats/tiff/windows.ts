@@ -1,6 +1,6 @@
 import { type BlockCells, type Cells, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
-import { ArgumentError } from '../../primitives/errors.ts';
 import type { ByteSource } from './byte-source.ts';
+import { checkWindow } from './check-window.ts';
 import { decodeBlock } from './decode.ts';
 import { createDecodePool, type DecodePool } from './decode-pool.ts';
 import { type KeptBlocks, keptBlocks } from './kept-blocks.ts';
@@ -126,17 +126,6 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
     },
     close: async () => pool?.close(),
   };
-}
-
-function checkWindow({ column, row, columns, rows }: Window, { width, height }: BandLayout, file: string): void {
-  const whole = [column, row, columns, rows].every((value) => Number.isInteger(value) && value >= 0);
-  if (whole && column + columns <= width && row + rows <= height) return;
-  throw new ArgumentError('argument/window-outside', 'The window does not lie inside the raster.', {
-    expected: `a window within ${width} × ${height} cells`,
-    got: `${columns} × ${rows} cells from (${column}, ${row})`,
-    remedy: 'Cut the window to the raster.',
-    place: { file },
-  });
 }
 
 /**

@@ -1,0 +1,154 @@
+/**
+ * Residuals of the plane predictor, as `docs/packed-rasters.md` specifies them: what a cell differs by from left + above
+ * − above left, with a width of its own for every block of 32 cells of a tile.
+ */
+
+/** Number of cells of a block, whose residuals all take the same number of bits. */
+export const BLOCK = 32;
+
+/** Number of blocks of a tile with `cells` cells. */
+export function blocksOf(cells: number): number {
+  return Math.ceil(cells / BLOCK);
+}
+
+/** Bytes that the widths of a tile take, up to the first packed word. */
+export function widthBytes(cells: number): number {
+  return (blocksOf(cells) + 3) & ~3;
+}
+
+/**
+ * Computes the residuals of a tile, zigzag-coded: 0, −1, 1, −2 … become 0, 1, 2, 3 ….
+ *
+ * @param plane - The bits of the cells, row by row.
+ * @param bits - Bits of a cell. Differences wrap to them.
+ * @param residuals - Takes the residuals, of which the first is 0. A last block is filled up with zeros.
+ */
+export function computeResiduals(
+  plane: Int32Array,
+  columns: number,
+  rows: number,
+  bits: number,
+  residuals: Int32Array,
+): void {
+  const shift = 32 - bits;
+  residuals[0] = 0;
+  for (let at = 1; at < columns; at++) {
+    const difference = ((plane[at]! - plane[at - 1]!) << shift) >> shift;
+    residuals[at] = (difference << 1) ^ (difference >> 31);
+  }
+  for (let row = 1, at = columns; row < rows; row++) {
+    let before = 0;
+    for (const end = at + columns; at < end; at++) {
+      const fromAbove = (plane[at]! - plane[at - columns]!) | 0;
+      const difference = ((fromAbove - before) << shift) >> shift;
+      residuals[at] = (difference << 1) ^ (difference >> 31);
+      before = fromAbove;
+    }
+  }
+  residuals.fill(0, columns * rows, BLOCK * blocksOf(columns * rows));
+}
+
+/**
+ * Packs the residuals of whole blocks.
+ *
+ * @param widths - Takes the bits of a residual, for each block.
+ * @param words - Takes the packed words.
+ * @returns The number of packed words.
+ */
+export function packBlocks(residuals: Int32Array, blocks: number, widths: Uint8Array, words: Int32Array): number {
+  let to = 0;
+  for (let block = 0, from = 0; block < blocks; block++) {
+    const end = from + BLOCK;
+    let all = 0;
+    for (let at = from; at < end; at++) all |= residuals[at]!;
+    const width = 32 - Math.clz32(all);
+    widths[block] = width;
+    if (width === 0) {
+      from = end;
+      continue;
+    }
+    // As many residuals as fit in a word are joined first, which saves steps.
+    const joined = width <= 8 ? 4 : width <= 16 ? 2 : 1;
+    const bits = joined * width;
+    let word = 0;
+    for (let used = 0; from < end; from += joined) {
+      let value = residuals[from]!;
+      if (joined > 1) value |= residuals[from + 1]! << width;
+      if (joined > 2) value |= (residuals[from + 2]! << (2 * width)) | (residuals[from + 3]! << (3 * width));
+      word |= value << used;
+      used += bits;
+      if (used < 32) continue;
+      words[to++] = word;
+      used -= 32;
+      word = used === 0 ? 0 : value >>> (bits - used);
+    }
+  }
+  return to;
+}
+
+/**
+ * Decodes residuals to the bits of cells: a two-dimensional prefix sum modulo 2^32, of which the low bits count.
+ *
+ * @param words - The packed words. The caller has checked that they are as many as the widths say.
+ * @param first - The bits of the first cell.
+ * @param plane - Takes the cells row by row, filled up to whole blocks.
+ */
+export function decodeResiduals(
+  widths: Uint8Array,
+  words: Int32Array,
+  first: number,
+  columns: number,
+  rows: number,
+  plane: Int32Array,
+): void {
+  unpackBlocks(widths, words, blocksOf(columns * rows), plane);
+  let sum = first | 0;
+  for (let at = 0; at < columns; at++) {
+    sum = (sum + plane[at]!) | 0;
+    plane[at] = sum;
+  }
+  for (let row = 1, at = columns; row < rows; row++) {
+    let along = 0;
+    for (const end = at + columns; at < end; at++) {
+      along = (along + plane[at]!) | 0;
+      plane[at] = (along + plane[at - columns]!) | 0;
+    }
+  }
+}
+
+function unpackBlocks(widths: Uint8Array, words: Int32Array, blocks: number, plane: Int32Array): void {
+  for (let block = 0, from = 0, at = 0; block < blocks; block++) {
+    const width = widths[block]!;
+    const end = at + BLOCK;
+    if (width === 0) {
+      plane.fill(0, at, end);
+      at = end;
+      continue;
+    }
+    const mask = width === 32 ? -1 : (1 << width) - 1;
+    const joined = width <= 8 ? 4 : width <= 16 ? 2 : 1;
+    const bits = joined * width;
+    let word = words[from]!;
+    for (let used = 0; at < end; at += joined) {
+      let coded = word >>> used;
+      used += bits;
+      if (used >= 32) {
+        used -= 32;
+        from++;
+        // The word after the last one of a block is not read, because the tile may end there.
+        if (used > 0 || at + joined < end) word = words[from]!;
+        if (used > 0) coded |= word << (bits - used);
+      }
+      plane[at] = unzigzag(coded & mask);
+      if (joined === 1) continue;
+      plane[at + 1] = unzigzag((coded >>> width) & mask);
+      if (joined === 2) continue;
+      plane[at + 2] = unzigzag((coded >>> (2 * width)) & mask);
+      plane[at + 3] = unzigzag((coded >>> (3 * width)) & mask);
+    }
+  }
+}
+
+function unzigzag(coded: number): number {
+  return (coded >>> 1) ^ -(coded & 1);
+}

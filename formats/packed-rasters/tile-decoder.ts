@@ -1,0 +1,121 @@
+import { type Words, wordsOver } from '../tiff/samples.ts';
+import { CODEC, MASK, MASK_OVER_CELLS, type TileEntries } from './directory.ts';
+import { sampleBits } from './layout.ts';
+import { decodeMask } from './masks.ts';
+import { floatBits } from './ordered.ts';
+import { blocksOf, decodeResiduals, widthBytes } from './residuals.ts';
+import type { TileCoding } from './tile-encoder.ts';
+
+/** A decoded tile. Valid until the next one is decoded. */
+export interface DecodedTile {
+  /** The stored bits of the cells, in rows of the tile's columns. */
+  readonly words: Words;
+  readonly columns: number;
+  readonly rows: number;
+  /** A byte for each cell of the part inside the raster, 1 if it has no data. */
+  readonly hidden: Uint8Array;
+}
+
+/** Decodes the tile of a row of the directory. `columns` and `rows` are those of its part inside the raster. */
+export type TileDecoder = (
+  entries: TileEntries,
+  tile: number,
+  payload: Uint8Array,
+  columns: number,
+  rows: number,
+) => DecodedTile;
+
+/**
+ * Returns a function that decodes tiles. It trusts nothing that the payload says: what does not add up is reported to
+ * `fail`, which throws.
+ */
+export function tileDecoder(coding: TileCoding, fail: (what: string, tile: number) => never): TileDecoder {
+  const { sample, tileColumns, tileRows, nodataBits } = coding;
+  const size = tileColumns * tileRows;
+  const bytes = sampleBits(sample) / 8;
+  const plane = new Int32Array(size);
+  const hidden = new Uint8Array(size);
+  const words = wordsOver(new Uint8Array(size * bytes), bytes as 1 | 2 | 4);
+  const isFloat = sample === 'f32';
+
+  const decodeData = (entries: TileEntries, tile: number, data: Uint8Array, columns: number, rows: number): void => {
+    const codec = entries.codec[tile]!;
+    const first = entries.first[tile]!;
+    if (codec === CODEC.constant) {
+      if (data.length > 0) fail('a constant tile has bytes', tile);
+      words.fill(isFloat ? floatBits(first) : first);
+    } else if (codec === CODEC.raw) {
+      if (data.length !== columns * rows * bytes) fail(`a raw tile has ${data.length} bytes`, tile);
+      const cells = wordsOver(data, bytes as 1 | 2 | 4);
+      for (let row = 0; row < rows; row++) {
+        words.set(cells.subarray(row * columns, (row + 1) * columns), row * tileColumns);
+      }
+    } else if (codec === CODEC.residuals) {
+      const fault = residualsFault(data, size);
+      if (fault !== undefined) fail(fault, tile);
+      const start = widthBytes(size);
+      const packed = wordsOver(data.subarray(start), 4) as Uint32Array;
+      const signed = new Int32Array(packed.buffer, packed.byteOffset, packed.length);
+      decodeResiduals(data, signed, first, tileColumns, tileRows, plane);
+      if (isFloat) for (let at = 0; at < size; at++) words[at] = floatBits(plane[at]!);
+      else words.set(plane);
+    } else fail(`its codec ${codec} is unknown`, tile);
+  };
+
+  return (entries, tile, payload, columns, rows) => {
+    const count = columns * rows;
+    const kind = entries.mask[tile]! & ~MASK_OVER_CELLS;
+    const dataBytes = payload.length - entries.maskBytes[tile]!;
+    decodeData(entries, tile, payload.subarray(0, dataBytes), columns, rows);
+    if (kind === MASK.nodata) {
+      if (entries.codec[tile] !== CODEC.raw || nodataBits === undefined) fail('a mask is of no kind', tile);
+      markNodata(words, hidden, columns, rows, tileColumns, nodataBits!);
+    } else if (!decodeMask(kind, payload.subarray(dataBytes), count, hidden)) fail('a mask is damaged', tile);
+    const isOver = (entries.mask[tile]! & MASK_OVER_CELLS) !== 0;
+    if (kind !== MASK.all && !isOver) hideCells(words, hidden, columns, rows, tileColumns, nodataBits ?? 0);
+    return { words, columns, rows, hidden };
+  };
+}
+
+/** What is wrong with the bytes of a tile of residuals; undefined if they are as many as their widths say. */
+export function residualsFault(data: Uint8Array, cells: number): string | undefined {
+  const blocks = blocksOf(cells);
+  const start = widthBytes(cells);
+  if (data.length < start) return `a tile of ${cells} cells has ${data.length} bytes`;
+  let words = 0;
+  for (let block = 0; block < blocks; block++) {
+    if (data[block]! > 32) return `residuals have ${data[block]} bits`;
+    words += data[block]!;
+  }
+  return start + 4 * words === data.length ? undefined : 'the widths of its residuals do not add up to its bytes';
+}
+
+function markNodata(
+  words: Words,
+  hidden: Uint8Array,
+  columns: number,
+  rows: number,
+  stride: number,
+  nodataBits: number,
+): void {
+  for (let row = 0, at = 0; row < rows; row++) {
+    const from = row * stride;
+    for (let column = 0; column < columns; column++, at++) {
+      hidden[at] = words[from + column] === nodataBits ? 1 : 0;
+    }
+  }
+}
+
+function hideCells(
+  words: Words,
+  hidden: Uint8Array,
+  columns: number,
+  rows: number,
+  stride: number,
+  bits: number,
+): void {
+  for (let row = 0, at = 0; row < rows; row++) {
+    const to = row * stride;
+    for (let column = 0; column < columns; column++, at++) if (hidden[at] === 1) words[to + column] = bits;
+  }
+}

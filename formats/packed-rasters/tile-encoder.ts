@@ -1,0 +1,171 @@
+import type { Sample } from '../../algorithms/geometry/raster.ts';
+import type { Words } from '../tiff/samples.ts';
+import { CODEC, MASK, MASK_OVER_CELLS } from './directory.ts';
+import { sampleBits } from './layout.ts';
+import { encodeMask } from './masks.ts';
+import { ORDER_FLIP, sortableBits } from './ordered.ts';
+import { blocksOf, computeResiduals, packBlocks, widthBytes } from './residuals.ts';
+
+/** What the encoder of the tiles of a band has to know. */
+export interface TileCoding {
+  readonly sample: Sample;
+  readonly tileColumns: number;
+  readonly tileRows: number;
+  /** The stored bits that mark a cell without data; undefined if none do. */
+  readonly nodataBits: number | undefined;
+}
+
+/** Cells of a raster, of which a tile is a part. */
+export interface TileCells {
+  /** The stored bits of the cells, and the index of the tile's first cell. */
+  readonly words: Words;
+  readonly start: number;
+  /** Distance between rows. */
+  readonly stride: number;
+  readonly columns: number;
+  readonly rows: number;
+  /** A byte for each cell, at the same index; 0 if it has no data. Undefined if nothing but the nodata value tells. */
+  readonly mask: Uint8Array | undefined;
+}
+
+/** A tile as it is stored. */
+export interface EncodedTile {
+  readonly codec: number;
+  readonly mask: number;
+  readonly maskBytes: number;
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly first: number;
+  /** Valid until the next tile is encoded. */
+  readonly payload: Uint8Array;
+}
+
+/** Returns a function that encodes tiles as the smallest of constant, residuals and raw. */
+export function tileEncoder(coding: TileCoding): (cells: TileCells) => EncodedTile {
+  const { sample, tileColumns, tileRows, nodataBits } = coding;
+  const size = tileColumns * tileRows;
+  const bits = sampleBits(sample);
+  const blocks = blocksOf(size);
+  const plane = new Int32Array(size);
+  const residuals = new Int32Array(size);
+  const hidden = new Uint8Array(size);
+  const bytes = new Uint8Array(widthBytes(size) + 4 * size + (size >> 3));
+  const widths = bytes.subarray(0, blocks);
+  const words = new Int32Array(bytes.buffer, widthBytes(size), size);
+  const gather = cellGatherer(coding, plane, hidden);
+
+  /** Writes the mask after `dataBytes` of cells. */
+  const close = (seen: SeenTile, codec: number, dataBytes: number, cells: number, hasMask = true): EncodedTile => {
+    const { first, minimum, maximum, withoutData, isKept } = seen;
+    const over = isKept ? MASK_OVER_CELLS : 0;
+    const whole = { kind: withoutData === 0 ? MASK.all : MASK.none, bytes: 0 };
+    const isWhole = withoutData === 0 || withoutData === cells;
+    const mask = isWhole ? whole : hasMask ? encodeMask(hidden, cells, bytes, dataBytes) : RAW_MASK;
+    const payload = bytes.subarray(0, dataBytes + mask.bytes);
+    return { codec, mask: mask.kind | over, maskBytes: mask.bytes, minimum, maximum, first, payload };
+  };
+
+  return (cells) => {
+    const count = cells.columns * cells.rows;
+    const seen = gather(cells);
+    if (seen.withoutData === count && !seen.isKept) return close(seen, CODEC.constant, 0, count);
+    const isFilled = seen.withoutData > 0 && !seen.isKept;
+    if (isFilled || count < size) fillPlane(plane, isFilled ? hidden : undefined, cells, coding, seen.first);
+    computeResiduals(plane, tileColumns, tileRows, bits, residuals);
+    const packed = packBlocks(residuals, blocks, widths, words);
+    if (packed === 0) return close(seen, CODEC.constant, 0, count);
+    bytes.fill(0, blocks, widthBytes(size));
+    const tile = close(seen, CODEC.residuals, widthBytes(size) + 4 * packed, count);
+    const rawBytes = (count * bits) / 8;
+    const needsMask = nodataBits === undefined || seen.isKept;
+    if (tile.payload.length <= rawBytes + (needsMask ? tile.maskBytes : 0)) return tile;
+    copyRaw(cells, bytes);
+    return close(seen, CODEC.raw, rawBytes, count, needsMask);
+  };
+}
+
+/** Where stored cells tell by the nodata value which of them have no data. */
+const RAW_MASK = { kind: MASK.nodata, bytes: 0 };
+
+/** What the cells of a tile are like. */
+interface SeenTile {
+  readonly withoutData: number;
+  /** Whether a cell without data is stored as something else than the nodata value, or than 0 if there is none. */
+  readonly isKept: boolean;
+  /** Smallest and largest cell with data, as ordered words. */
+  readonly minimum: number;
+  readonly maximum: number;
+  /** The first cell with data. */
+  readonly first: number;
+}
+
+/** Returns a function that copies the bits of a tile's cells to `plane`, and the cells without data to `hidden`. */
+function cellGatherer(coding: TileCoding, plane: Int32Array, hidden: Uint8Array): (cells: TileCells) => SeenTile {
+  const { sample, tileColumns, nodataBits } = coding;
+  const isFloat = sample === 'f32';
+  const isWide = sampleBits(sample) === 32;
+  // Words of 32 bits are compared as signed integers, so their highest bit is flipped once more.
+  const flip = ORDER_FLIP[sample] ^ (isWide ? 0x80000000 : 0);
+  const hasNodata = nodataBits !== undefined;
+  const nodata = (nodataBits ?? 0) | 0;
+  return ({ words: stored, start, stride, columns, rows, mask }) => {
+    const words = isWide ? new Int32Array(stored.buffer, stored.byteOffset, stored.length) : stored;
+    let [withoutData, first, isKept] = [0, -1, false];
+    let [low, high] = [0x7fffffff, -0x80000000];
+    for (let row = 0, at = 0; row < rows; row++) {
+      let from = start + row * stride;
+      let to = row * tileColumns;
+      for (const end = to + columns; to < end; to++, from++, at++) {
+        const value = words[from]!;
+        const bits = isFloat ? sortableBits(value) : value;
+        plane[to] = bits;
+        if ((hasNodata && value === nodata) || (mask !== undefined && mask[from] === 0)) {
+          hidden[at] = 1;
+          withoutData++;
+          if (value !== nodata) isKept = true;
+          continue;
+        }
+        hidden[at] = 0;
+        if (first < 0) first = to;
+        const order = bits ^ flip;
+        if (order < low) low = order;
+        if (order > high) high = order;
+      }
+    }
+    if (first < 0) return { withoutData, isKept, minimum: 0, maximum: 0, first: isKept ? plane[0]! >>> 0 : 0 };
+    const word = (order: number) => (isWide ? order ^ 0x80000000 : order) >>> 0;
+    const kept = isKept ? plane[0]! : plane[first]!;
+    return { withoutData, isKept, minimum: word(low), maximum: word(high), first: kept >>> 0 };
+  };
+}
+
+/**
+ * Gives the cells beyond the raster, and those of `hidden`, the value that the predictor predicts, so that they cost
+ * nothing.
+ */
+function fillPlane(
+  plane: Int32Array,
+  hidden: Uint8Array | undefined,
+  { columns, rows }: TileCells,
+  { tileColumns, tileRows }: TileCoding,
+  first: number,
+): void {
+  for (let row = 0, at = 0; row < tileRows; row++) {
+    for (let column = 0; column < tileColumns; column++, at++) {
+      const isInside = row < rows && column < columns;
+      if (isInside && (hidden === undefined || hidden[row * columns + column] === 0)) continue;
+      const left = column === 0 ? 0 : plane[at - 1]!;
+      const above = row === 0 ? 0 : plane[at - tileColumns]!;
+      const aboveLeft = row === 0 || column === 0 ? 0 : plane[at - tileColumns - 1]!;
+      plane[at] = at === 0 ? first : left + above - aboveLeft;
+    }
+  }
+}
+
+function copyRaw({ words, start, stride, columns, rows }: TileCells, bytes: Uint8Array): void {
+  const size = words.BYTES_PER_ELEMENT;
+  for (let row = 0; row < rows; row++) {
+    const from = words.byteOffset + (start + row * stride) * size;
+    bytes.set(new Uint8Array(words.buffer, from, columns * size), row * columns * size);
+  }
+}

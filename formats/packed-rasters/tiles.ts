@@ -1,0 +1,111 @@
+import { type Cells, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
+import type { ByteSource } from '../tiff/byte-source.ts';
+import { type Words, wordsOver } from '../tiff/samples.ts';
+import { crc32c } from './crc32c.ts';
+import type { TileEntries } from './directory.ts';
+import { damaged, type PackedLayout } from './layout.ts';
+import { type DecodedTile, tileDecoder } from './tile-decoder.ts';
+import type { TileCoding } from './tile-encoder.ts';
+
+/** The tiles of a band. */
+export interface PackedTiles {
+  /** Numbers of the tiles that meet a window and are wanted, row by row. */
+  within(window: Window, isWanted: ((part: Window) => boolean) | undefined): number[];
+  /**
+   * Decodes the tiles that meet a window and are wanted, row by row. The part that `take` gets is the whole tile, with
+   * cells beyond the raster.
+   */
+  forEach(
+    window: Window,
+    isWanted: ((part: Window) => boolean) | undefined,
+    signal: AbortSignal | undefined,
+    take: (tile: DecodedTile, part: Window) => void,
+  ): Promise<void>;
+  /** The cells of an array as words. */
+  wordsOf(cells: Cells): Words;
+}
+
+/** Bytes of payloads that are read at once, if the tiles are not larger. Bytes between them of so many are read too. */
+const READ_BYTES = 2 ** 22;
+const GAP_BYTES = 2 ** 14;
+
+export function packedTiles(
+  source: ByteSource,
+  layout: PackedLayout,
+  coding: TileCoding,
+  entries: TileEntries,
+): PackedTiles {
+  const { tileColumns, tileRows, width, height } = layout;
+  const across = Math.ceil(width / tileColumns);
+  const decode = tileDecoder(coding, (what, tile) => {
+    throw damaged(source.file, what, tile);
+  });
+  const partOf = (tile: number): Window => {
+    const down = Math.floor(tile / across);
+    const column = (tile - down * across) * tileColumns;
+    return { column, row: down * tileRows, columns: tileColumns, rows: tileRows };
+  };
+  const within: PackedTiles['within'] = (window, isWanted) => {
+    const tiles: number[] = [];
+    const [left, right] = [Math.floor(window.column / tileColumns), (window.column + window.columns) / tileColumns];
+    const [top, bottom] = [Math.floor(window.row / tileRows), (window.row + window.rows) / tileRows];
+    if (window.columns === 0) return tiles;
+    for (let down = top; down < bottom; down++) {
+      for (let right_ = left; right_ < right; right_++) {
+        const tile = down * across + right_;
+        if (isWanted === undefined || isWanted(partOf(tile))) tiles.push(tile);
+      }
+    }
+    return tiles;
+  };
+  return {
+    within,
+    wordsOf: (cells) =>
+      wordsOver(new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength), SAMPLE_BYTES[layout.sample]),
+    async forEach(window, isWanted, signal, take) {
+      for (const run of groupRuns(within(window, isWanted), entries)) {
+        signal?.throwIfAborted();
+        const bytes = run.end > run.start ? await source.read(run.start, run.end - run.start) : NO_BYTES;
+        for (const tile of run.tiles) {
+          const size = entries.bytes[tile]!;
+          const from = size === 0 ? 0 : entries.offset[tile]! - run.start;
+          const payload = bytes.subarray(from, from + size);
+          if (crc32c(payload) !== entries.checksum[tile]) {
+            throw damaged(source.file, 'the bytes of a tile do not have their checksum', tile);
+          }
+          const part = partOf(tile);
+          const columns = Math.min(tileColumns, width - part.column);
+          const rows = Math.min(tileRows, height - part.row);
+          take(decode(entries, tile, payload, columns, rows), part);
+        }
+      }
+    },
+  };
+}
+
+const NO_BYTES = new Uint8Array();
+
+/** Tiles whose payloads are read at once. */
+interface Run {
+  readonly tiles: number[];
+  start: number;
+  end: number;
+}
+
+/** Groups tiles whose payloads are close together. Payloads of later tiles come later in the file. */
+function* groupRuns(tiles: readonly number[], entries: TileEntries): Generator<Run> {
+  let run: Run = { tiles: [], start: 0, end: 0 };
+  for (const tile of tiles) {
+    const size = entries.bytes[tile]!;
+    const start = entries.offset[tile]!;
+    if (size > 0 && run.end > 0 && (start > run.end + GAP_BYTES || start + size > run.start + READ_BYTES)) {
+      yield run;
+      run = { tiles: [], start: 0, end: 0 };
+    }
+    run.tiles.push(tile);
+    if (size === 0) continue;
+    if (run.end === 0) run.start = start;
+    run.end = start + size;
+  }
+  if (run.tiles.length > 0) yield run;
+}

@@ -1,0 +1,66 @@
+import { TAG, type TagName, type TiffDirectory } from './directory.ts';
+import type { Field } from './directory-writer.ts';
+import type { SideFile } from './side-file.ts';
+
+/** Tags of a GeoTIFF by their numbers, with their values. */
+export type KeptTags = Readonly<Record<string, readonly number[] | string>>;
+
+const PLACE: readonly TagName[] = ['modelPixelScale', 'modelTiepoint', 'modelTransformation'];
+const KEYS: readonly TagName[] = ['geoKeyDirectory', 'geoDoubleParams'];
+const COLOURS: readonly TagName[] = ['photometricInterpretation', 'extraSamples', 'colorMap'];
+
+/** Types of those tags that are not doubles. */
+const TYPES: { readonly [K in TagName]?: 'short' } = {
+  geoKeyDirectory: 'short',
+  photometricInterpretation: 'short',
+  extraSamples: 'short',
+  colorMap: 'short',
+};
+
+/** Maximum number of values, and of characters, of a tag that is kept. */
+const MAX_VALUES = 4096;
+const MAX_TEXT = 2 ** 16;
+
+/**
+ * The tags that say where the cells of a GeoTIFF are, in which coordinate system, and in which colours: as far as they
+ * hold, for a side file may say something else, and colours are those of all bands.
+ */
+export async function keepTags(directory: TiffDirectory, side: SideFile, hasAllBands: boolean): Promise<KeptTags> {
+  const kept: Record<string, readonly number[] | string> = {};
+  const keepNumbers = async (names: readonly TagName[]): Promise<void> => {
+    if (names.some((name) => directory.count(name) > MAX_VALUES)) return;
+    for (const name of names) {
+      const values = await directory.numbers(name);
+      if (values?.every(Number.isFinite)) kept[TAG[name]] = [...values];
+    }
+  };
+  const keepText = async (name: TagName): Promise<void> => {
+    const text = directory.count(name) > MAX_TEXT ? undefined : await directory.text(name, MAX_TEXT);
+    if (text !== undefined && isAscii(text)) kept[TAG[name]] = text;
+  };
+  if (side.geoTransform === undefined) await keepNumbers(PLACE);
+  if (side.srs === undefined) {
+    await keepNumbers(KEYS);
+    await keepText('geoAsciiParams');
+  }
+  if (!hasAllBands) return kept;
+  await keepNumbers(COLOURS);
+  if (side.scale === undefined && side.offset === undefined) await keepText('gdalMetadata');
+  return kept;
+}
+
+function isAscii(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with control characters.
+  return /^[\x01-\x7f]*$/.test(text);
+}
+
+/** The fields to write for kept tags. */
+export function fieldsOf(kept: KeptTags): Field[] {
+  const names = Object.keys(TAG) as TagName[];
+  return names.flatMap((tag): Field[] => {
+    const value = kept[TAG[tag]];
+    if (value === undefined) return [];
+    if (typeof value === 'string') return [{ tag, type: 'ascii', text: value }];
+    return [{ tag, type: TYPES[tag] ?? 'double', values: value }];
+  });
+}
