@@ -31,7 +31,7 @@ export interface EncodePackedOptions {
   readonly band?: number | undefined;
   /** `none` ignores all masks of the GeoTIFF. Default `all`. */
   readonly mask?: 'all' | 'none' | undefined;
-  /** Size of a tile in cells. Default 256 × 64, and fewer columns or rows in a narrower or lower raster. */
+  /** Size of a tile in cells. Default 64 × 64, and fewer columns or rows in a narrower or lower raster. */
   readonly tile?: { readonly columns: number; readonly rows: number } | undefined;
   /** Maximum bytes of the cells that are held. Default 256 MiB. */
   readonly memoryBytes?: number | undefined;

@@ -1,7 +1,8 @@
 import { type ByteSource, truncated } from '../tiff/byte-source.ts';
 import { crc32c } from './crc32c.ts';
 import { damaged, HEADER_BYTES, type PackedLayout, tileGrid } from './layout.ts';
-import { widthBytes } from './residuals.ts';
+import { blocksOf } from './residuals.ts';
+import { maxWidthBytes } from './widths.ts';
 
 /** How the cells of a tile are stored. */
 export const CODEC = { constant: 0, raw: 1, residuals: 2, bqTree: 3 } as const;
@@ -183,5 +184,5 @@ export async function readEntries(
 /** Maximum bytes of a payload. */
 function largestPayload({ tileColumns, tileRows }: PackedLayout): number {
   const cells = tileColumns * tileRows;
-  return widthBytes(cells) + cells * 4 + (cells >> 3);
+  return maxWidthBytes(blocksOf(cells)) + cells * 4 + ((cells + 7) >> 3);
 }

@@ -32,16 +32,19 @@ export const MAX_TILE_CELLS: number = 2 ** 16;
 /** Maximum number of bands, which bounds the metadata. */
 export const MAX_BANDS = 4096;
 
-/** Tiles are 256 × 64 cells, unless the raster is narrower or lower. */
-const TILE = { columns: 256, rows: 64 };
+/** Columns and rows of a tile, unless the raster is narrower or lower. */
+const TILE = 64;
 
 /** The tiles that a raster has unless others are asked for: fewer columns if it is narrow, then more rows. */
 export function defaultTile(width: number, height: number): { readonly columns: number; readonly rows: number } {
-  const cells = TILE.columns * TILE.rows;
-  const columns = roundUp(Math.min(width, Math.max(TILE.columns, Math.floor(cells / height))), 4);
-  const rows = Math.min(height, Math.max(1, Math.floor(cells / columns)));
+  const columns = roundUp(Math.min(width, Math.max(TILE, Math.floor(TILE ** 2 / height))), 4);
+  const rows = Math.min(height, Math.max(1, Math.floor(TILE ** 2 / columns)));
+  if (columns === TILE) return { columns, rows: roundUp(rows, ROWS_OF_KERNELS) };
   return { columns, rows: roundUp(rows, columns % 32 === 0 ? 1 : columns % 16 === 0 ? 2 : columns % 8 === 0 ? 4 : 8) };
 }
+
+/** Tiles with a multiple of so many rows are decoded fastest. */
+const ROWS_OF_KERNELS = 16;
 
 function roundUp(value: number, unit: number): number {
   return Math.ceil(value / unit) * unit;

@@ -11,11 +11,6 @@ export function blocksOf(cells: number): number {
   return Math.ceil(cells / BLOCK);
 }
 
-/** Bytes that the widths of a tile take, up to the first packed word. */
-export function widthBytes(cells: number): number {
-  return (blocksOf(cells) + 3) & ~3;
-}
-
 /**
  * Computes the residuals of a tile, zigzag-coded: 0, −1, 1, −2 … become 0, 1, 2, 3 ….
  *
@@ -48,21 +43,26 @@ export function computeResiduals(
   residuals.fill(0, columns * rows, BLOCK * blocksOf(columns * rows));
 }
 
+/** Finds the bits of a residual, for each block. */
+export function findWidths(residuals: Int32Array, widths: Uint8Array): void {
+  for (let block = 0, at = 0; block < widths.length; block++) {
+    let all = 0;
+    for (const end = at + BLOCK; at < end; at++) all |= residuals[at]!;
+    widths[block] = 32 - Math.clz32(all);
+  }
+}
+
 /**
  * Packs the residuals of whole blocks.
  *
- * @param widths - Takes the bits of a residual, for each block.
- * @param words - Takes the packed words.
- * @returns The number of packed words.
+ * @param words - Takes the packed words, from index `to` on.
+ * @returns The index after the last word.
  */
-export function packBlocks(residuals: Int32Array, blocks: number, widths: Uint8Array, words: Int32Array): number {
-  let to = 0;
-  for (let block = 0, from = 0; block < blocks; block++) {
+export function packBlocks(residuals: Int32Array, widths: Uint8Array, words: Int32Array, start: number): number {
+  let to = start;
+  for (let block = 0, from = 0; block < widths.length; block++) {
     const end = from + BLOCK;
-    let all = 0;
-    for (let at = from; at < end; at++) all |= residuals[at]!;
-    const width = 32 - Math.clz32(all);
-    widths[block] = width;
+    const width = widths[block]!;
     if (width === 0) {
       from = end;
       continue;
@@ -101,7 +101,7 @@ export function decodeResiduals(
   rows: number,
   plane: Int32Array,
 ): void {
-  unpackBlocks(widths, words, blocksOf(columns * rows), plane);
+  unpackBlocks(widths, words, plane);
   let sum = first | 0;
   for (let at = 0; at < columns; at++) {
     sum = (sum + plane[at]!) | 0;
@@ -116,8 +116,8 @@ export function decodeResiduals(
   }
 }
 
-function unpackBlocks(widths: Uint8Array, words: Int32Array, blocks: number, plane: Int32Array): void {
-  for (let block = 0, from = 0, at = 0; block < blocks; block++) {
+function unpackBlocks(widths: Uint8Array, words: Int32Array, plane: Int32Array): void {
+  for (let block = 0, from = 0, at = 0; block < widths.length; block++) {
     const width = widths[block]!;
     const end = at + BLOCK;
     if (width === 0) {

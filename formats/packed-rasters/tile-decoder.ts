@@ -3,8 +3,9 @@ import { CODEC, MASK, MASK_OVER_CELLS, type TileEntries } from './directory.ts';
 import { sampleBits } from './layout.ts';
 import { decodeMask } from './masks.ts';
 import { floatBits } from './ordered.ts';
-import { blocksOf, decodeResiduals, widthBytes } from './residuals.ts';
+import { blocksOf, decodeResiduals } from './residuals.ts';
 import type { TileCoding } from './tile-encoder.ts';
+import { unpackWidths } from './widths.ts';
 
 /** A decoded tile. Valid until the next one is decoded. */
 export interface DecodedTile {
@@ -36,6 +37,7 @@ export function tileDecoder(coding: TileCoding, fail: (what: string, tile: numbe
   const plane = new Int32Array(size);
   const hidden = new Uint8Array(size);
   const words = wordsOver(new Uint8Array(size * bytes), bytes as 1 | 2 | 4);
+  const widths = new Uint8Array(blocksOf(size));
   const isFloat = sample === 'f32';
 
   const decodeData = (entries: TileEntries, tile: number, data: Uint8Array, columns: number, rows: number): void => {
@@ -51,12 +53,13 @@ export function tileDecoder(coding: TileCoding, fail: (what: string, tile: numbe
         words.set(cells.subarray(row * columns, (row + 1) * columns), row * tileColumns);
       }
     } else if (codec === CODEC.residuals) {
-      const fault = residualsFault(data, size);
-      if (fault !== undefined) fail(fault, tile);
-      const start = widthBytes(size);
-      const packed = wordsOver(data.subarray(start), 4) as Uint32Array;
+      const start = unpackWidths(data, widths);
+      if (start === undefined || start + 4 * sumOf(widths) !== data.length) {
+        return fail('the widths of its residuals do not add up to its bytes', tile);
+      }
+      const packed = wordsOver(data.subarray(start), 4);
       const signed = new Int32Array(packed.buffer, packed.byteOffset, packed.length);
-      decodeResiduals(data, signed, first, tileColumns, tileRows, plane);
+      decodeResiduals(widths, signed, first, tileColumns, tileRows, plane);
       if (isFloat) for (let at = 0; at < size; at++) words[at] = floatBits(plane[at]!);
       else words.set(plane);
     } else fail(`its codec ${codec} is unknown`, tile);
@@ -77,17 +80,10 @@ export function tileDecoder(coding: TileCoding, fail: (what: string, tile: numbe
   };
 }
 
-/** What is wrong with the bytes of a tile of residuals; undefined if they are as many as their widths say. */
-export function residualsFault(data: Uint8Array, cells: number): string | undefined {
-  const blocks = blocksOf(cells);
-  const start = widthBytes(cells);
-  if (data.length < start) return `a tile of ${cells} cells has ${data.length} bytes`;
-  let words = 0;
-  for (let block = 0; block < blocks; block++) {
-    if (data[block]! > 32) return `residuals have ${data[block]} bits`;
-    words += data[block]!;
-  }
-  return start + 4 * words === data.length ? undefined : 'the widths of its residuals do not add up to its bytes';
+function sumOf(widths: Uint8Array): number {
+  let sum = 0;
+  for (const width of widths) sum += width;
+  return sum;
 }
 
 function markNodata(

@@ -4,7 +4,8 @@ import { CODEC, MASK, MASK_OVER_CELLS } from './directory.ts';
 import { sampleBits } from './layout.ts';
 import { encodeMask } from './masks.ts';
 import { ORDER_FLIP, sortableBits } from './ordered.ts';
-import { blocksOf, computeResiduals, packBlocks, widthBytes } from './residuals.ts';
+import { blocksOf, computeResiduals, findWidths, packBlocks } from './residuals.ts';
+import { maxWidthBytes, packWidths } from './widths.ts';
 
 /** What the encoder of the tiles of a band has to know. */
 export interface TileCoding {
@@ -45,13 +46,12 @@ export function tileEncoder(coding: TileCoding): (cells: TileCells) => EncodedTi
   const { sample, tileColumns, tileRows, nodataBits } = coding;
   const size = tileColumns * tileRows;
   const bits = sampleBits(sample);
-  const blocks = blocksOf(size);
   const plane = new Int32Array(size);
   const residuals = new Int32Array(size);
   const hidden = new Uint8Array(size);
-  const bytes = new Uint8Array(widthBytes(size) + 4 * size + (size >> 3));
-  const widths = bytes.subarray(0, blocks);
-  const words = new Int32Array(bytes.buffer, widthBytes(size), size);
+  const widths = new Uint8Array(blocksOf(size));
+  const bytes = new Uint8Array(maxWidthBytes(widths.length) + 4 * size + (size >> 3));
+  const words = new Int32Array(bytes.buffer, 0, bytes.length >> 2);
   const gather = cellGatherer(coding, plane, hidden);
 
   /** Writes the mask after `dataBytes` of cells. */
@@ -72,10 +72,10 @@ export function tileEncoder(coding: TileCoding): (cells: TileCells) => EncodedTi
     const isFilled = seen.withoutData > 0 && !seen.isKept;
     if (isFilled || count < size) fillPlane(plane, isFilled ? hidden : undefined, cells, coding, seen.first);
     computeResiduals(plane, tileColumns, tileRows, bits, residuals);
-    const packed = packBlocks(residuals, blocks, widths, words);
-    if (packed === 0) return close(seen, CODEC.constant, 0, count);
-    bytes.fill(0, blocks, widthBytes(size));
-    const tile = close(seen, CODEC.residuals, widthBytes(size) + 4 * packed, count);
+    findWidths(residuals, widths);
+    if (widths.every((width) => width === 0)) return close(seen, CODEC.constant, 0, count);
+    const dataBytes = 4 * packBlocks(residuals, widths, words, packWidths(widths, bytes) >> 2);
+    const tile = close(seen, CODEC.residuals, dataBytes, count);
     const rawBytes = (count * bits) / 8;
     const needsMask = nodataBits === undefined || seen.isKept;
     if (tile.payload.length <= rawBytes + (needsMask ? tile.maskBytes : 0)) return tile;
