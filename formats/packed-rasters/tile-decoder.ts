@@ -55,7 +55,7 @@ export function tileDecoder(coding: TileCoding, fail: (what: string, tile: numbe
     } else if (codec === CODEC.residuals) {
       const start = unpackWidths(data, widths);
       if (start === undefined || start + 4 * sumOf(widths) !== data.length) {
-        return fail('the widths of its residuals do not add up to its bytes', tile);
+        fail('the widths of its residuals do not add up to its bytes', tile);
       }
       const packed = wordsOver(data.subarray(start), 4);
       const signed = new Int32Array(packed.buffer, packed.byteOffset, packed.length);
