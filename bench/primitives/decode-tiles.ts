@@ -9,11 +9,11 @@ import { type Column, decodeTiles, fn, map, u32 } from '../../primitives/index.t
 import { reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
 
 /**
- * Times the decoding of tiles of 64 × 64 cells to packed u16: residuals of 3 to 6 bits (4.5 on average), blocks of one
+ * Times the decoding of tiles of 256 × 64 cells to packed u16: residuals of 3 to 6 bits (4.5 on average), blocks of one
  * tile in random order. On WebGPU by the device's own clock, beside a kernel that reads and writes as many bytes; on
  * workers by processor time, on `--threads` threads.
  *
- * node --import tsx bench/primitives/decode-tiles.ts [--backend webgpu|workers] [--adapter hardware|software] [--tiles 131072] [--rounds 20] [--threads 1]
+ * node --import tsx bench/primitives/decode-tiles.ts [--backend webgpu|workers] [--adapter hardware|software] [--columns 256] [--tiles N] [--rounds 20] [--threads 1]
  */
 const { values: options } = parseArgs({
   options: {
@@ -21,12 +21,15 @@ const { values: options } = parseArgs({
     adapter: { type: 'string', default: 'hardware' },
     tiles: { type: 'string' },
     rounds: { type: 'string', default: '20' },
+    columns: { type: 'string', default: '256' },
     threads: { type: 'string', default: '1' },
   },
 });
-const CELLS = 64 * 64;
+const columns = Number(options.columns);
+const CELLS = columns * 64;
+const BLOCKS = CELLS / 32;
 const onDevice = options.backend === 'webgpu';
-const tiles = Number(options.tiles ?? (onDevice ? 131072 : 8192));
+const tiles = Number(options.tiles ?? (onDevice ? 2 ** 29 : 2 ** 25) / CELLS);
 const rounds = Number(options.rounds);
 
 const { words, start } = encoded();
@@ -43,15 +46,15 @@ function encoded(): { words: Uint32Array; start: Uint32Array } {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     return state >>> 8;
   };
-  const words = new Uint32Array(tiles * (32 + 128 * 6));
+  const words = new Uint32Array(tiles * (BLOCKS / 4 + BLOCKS * 6));
   const start = new Uint32Array(tiles);
   let end = 0;
   for (let tile = 0; tile < tiles; tile++) {
     start[tile] = end;
-    const widths = Uint8Array.from({ length: 128 }, () => 3 + (random() & 3));
+    const widths = Uint8Array.from({ length: BLOCKS }, () => 3 + (random() & 3));
     words.set(new Uint32Array(widths.buffer), end);
-    const last = end + 32 + widths.reduce((sum, width) => sum + width, 0);
-    for (end += 32; end < last; end++) words[end] = (random() << 8) ^ random();
+    const last = end + BLOCKS / 4 + widths.reduce((sum, width) => sum + width, 0);
+    for (end += BLOCKS / 4; end < last; end++) words[end] = (random() << 8) ^ random();
   }
   return { words: words.slice(0, end), start };
 }
@@ -70,7 +73,7 @@ async function timeOnDevice(): Promise<void> {
   const stored = await context.upload(words);
   const places = { start: context.column(start), first: context.column(first) };
   const heat = (): void => reduceAgain(context, stored, adapter === 'hardware' ? 4000 : 1);
-  const decode = (): void => context.dispose(decodeTiles(stored, places, { columns: 64, rows: 64, as: 'u16' }));
+  const decode = (): void => context.dispose(decodeTiles(stored, places, { columns, rows: 64, as: 'u16' }));
   const written = (tiles * CELLS) / 2;
   const bytes = 4 * (words.length + written);
   const same = fn('same', { word: u32 }, u32, ({ word }) => word);
@@ -94,7 +97,7 @@ async function timeOnWorkers(): Promise<void> {
   const times: number[] = [];
   for (let round = 0; round < rounds + 3; round++) {
     const before = process.cpuUsage();
-    const cells = decodeTiles(stored, places, { columns: 64, rows: 64, as: 'u16' });
+    const cells = decodeTiles(stored, places, { columns, rows: 64, as: 'u16' });
     await context.backend.sync();
     const { user, system } = process.cpuUsage(before);
     context.dispose(cells);

@@ -7,13 +7,14 @@ import { type Law, law } from './law.ts';
 const shapes = fc.constantFrom(
   ...([
     [64, 64],
-    [64, 64],
     [64, 48],
+    [128, 16],
+    [256, 64],
+    [256, 16],
     [32, 1],
     [4, 8],
     [12, 40],
     [64, 16],
-    [128, 8],
     [20, 32],
     [256, 3],
   ] as const),
@@ -42,7 +43,7 @@ const tiles = fc.array(
     gap: fc.nat(3),
     seed: fc.nat(),
   }),
-  { maxLength: 5 },
+  { maxLength: 3 },
 );
 
 /** The stored words of tiles, with random bits as residuals, and where they start. */

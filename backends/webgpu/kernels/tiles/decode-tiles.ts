@@ -1,4 +1,5 @@
 import { capacityOf, type DecodeTilesCommand } from '../../../../primitives/contract/backend.ts';
+import { widthOf } from '../../device/device.ts';
 import { createBindings } from '../../launches/bindings.ts';
 import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
 import { bindArrays, emitProgram, linkProgram, programKey } from '../../launches/link.ts';
@@ -6,38 +7,60 @@ import { createParameters, GROUP_NUMBER, lengthExpression, parameter } from '../
 import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { lines } from '../shared/lines.ts';
 
-/** Columns of the tiles that the kernel decodes. A row has two blocks. */
-const COLUMNS = 64;
 /** Adjacent columns of a thread. */
 const QUAD = 4;
-/** Threads of a row. */
-const ACROSS = COLUMNS / QUAD;
 /** Adjacent rows of a thread. With 4 the kernel takes 1.15 times as long on an H200. */
 const DOWN = 8;
-/** Maximum number of rows: the widths of a tile are then one word for each lane of a subgroup of 32. */
-const MAX_ROWS = 64;
+/** Lanes that share the widths of a tile: one for every two rows. */
+const LANES = 32;
 
-/** Whether {@link decodeTiles} can execute a command: tiles of 64 columns and 16, 32, 48 or 64 rows. */
-export function takesDecoding({ pool, limits, threads }: Engine, command: DecodeTilesCommand): boolean {
-  const { columns, rows, tile, words, into } = command;
-  if (columns !== COLUMNS || rows % (2 * DOWN) !== 0 || rows > MAX_ROWS || threadsOf(rows) > threads) return false;
-  const buffers = [...[...tile.arrays.values(), words].map(({ buffer }) => buffer), into.buffer];
-  const memories = new Set(buffers.map((buffer) => pool.resolve(buffer)));
-  return [...memories].reduce((sum, { parts }) => sum + parts.length, 0) < limits.storageBuffers;
+/** A tile's shape, in threads and in the words of its widths. */
+interface Shape {
+  readonly columns: number;
+  readonly rows: number;
+  /** Threads of a row. */
+  readonly across: number;
+  readonly threads: number;
+  /** Words of the widths of two rows, which a lane has, and of all rows. */
+  readonly own: number;
+  readonly words: number;
+  /** Whether lanes of subgroups share widths and sums, in place of workgroup memory. */
+  readonly inLanes: boolean;
 }
 
-function threadsOf(rows: number): number {
-  return (rows / DOWN) * ACROSS;
+function shapeOf({ subgroups }: Engine, { columns, rows }: DecodeTilesCommand): Shape {
+  const across = columns / QUAD;
+  const own = columns / 64;
+  const inLanes = subgroups !== undefined && widthOf(subgroups) === LANES;
+  return { columns, rows, across, threads: (rows / DOWN) * across, own, words: (own * rows) / 2, inLanes };
+}
+
+/** Whether {@link decodeTiles} can execute a command: tiles of 64, 128 or 256 columns and 16, 32, 48 or 64 rows. */
+export function takesDecoding(engine: Engine, command: DecodeTilesCommand): boolean {
+  const { columns, rows, tile, words, into } = command;
+  if (![64, 128, 256].includes(columns) || rows % (2 * DOWN) !== 0 || rows > 2 * LANES) return false;
+  const { threads } = shapeOf(engine, command);
+  if (threads > engine.threads || sharedBytes(threads) > engine.shared) return false;
+  const buffers = [...[...tile.arrays.values(), words].map(({ buffer }) => buffer), into.buffer];
+  const memories = new Set(buffers.map((buffer) => engine.pool.resolve(buffer)));
+  return [...memories].reduce((sum, { parts }) => sum + parts.length, 0) < engine.limits.storageBuffers;
+}
+
+/** Bytes of workgroup memory: sums of columns, sums of rows, and the widths with the sums of those before. */
+function sharedBytes(threads: number): number {
+  return threads * 16 + threads * 4 + 2 * 128 * 4;
 }
 
 /**
- * Decodes tiles of 64 columns, one in each workgroup. A thread unpacks four columns of eight rows, and adds up its rows
- * downwards in registers. Threads below add the sums of those above, which are in workgroup memory. At last the threads
- * of a row add up their columns. With subgroups, lanes hold the widths of all blocks and find where each block starts.
+ * Decodes tiles, one in each workgroup. A thread unpacks four columns of eight rows, and adds up its rows downwards in
+ * registers. Threads below add the sums of those above, which are in workgroup memory. At last the threads of a row add
+ * up their columns. With subgroups of 32, lanes hold the widths of all blocks and find where each block starts.
  */
 export function decodeTiles(engine: Engine, command: DecodeTilesCommand): void {
-  const { extent, tile, words, rows, bits, into } = command;
-  const { pool, arithmetic, subgroups } = engine;
+  const { extent, tile, words, bits, into } = command;
+  const { pool, arithmetic } = engine;
+  const shape = shapeOf(engine, command);
+  const { threads, across, inLanes } = shape;
   const parameters = createParameters(pool);
   const length = parameters.length(extent);
   const word = (value: number): string => parameter(parameters.word(value));
@@ -47,38 +70,38 @@ export function decodeTiles(engine: Engine, command: DecodeTilesCommand): void {
   const slots = bindArrays(program, bindings);
   const read = bindings.bind(pool.resolve(words.buffer), 'read');
   const write = bindings.bind(pool.resolve(into.buffer), 'write');
-  const inLanes = subgroups !== undefined && subgroups.min >= 32;
   const code = (): KernelText => {
     const helpers = new Set<Helper>();
     const functions = emitProgram(program, slots, arithmetic, helpers);
     return {
-      threads: threadsOf(rows),
+      threads,
       subgroups: inLanes,
       helpers,
       declarations: `${functions}
-var<workgroup> above: array<vec4<u32>, ${(rows / DOWN) * ACROSS}>;
-${inLanes ? '' : `var<workgroup> used: array<u32, ${rows / 2}>;\nvar<workgroup> across: array<u32, ${rows * ACROSS}>;`}
+var<workgroup> above: array<vec4<u32>, ${threads}>;
+var<workgroup> left: array<u32, ${threads}>;
+${inLanes ? '' : `var<workgroup> stored: array<u32, ${shape.words}>;\nvar<workgroup> before: array<u32, ${shape.words}>;`}
 ${emitUnpack(read, offset)}`,
       main: `let g = ${GROUP_NUMBER};
 let place = t_entry(g);
 let start = place.r0;
-let isTile = g < ${lengthExpression(length)};
-let has_widths = isTile && start <= ${count} && ${count} - start >= ${rows / 2}u;
-${emitStarts(rows, inLanes, read, offset)}
-let fits = has_widths && total <= ${count} - start - ${rows / 2}u;
-let q = t % ${ACROSS}u; let strip = t / ${ACROSS}u;
+let is_tile = g < ${lengthExpression(length)};
+let has_widths = is_tile && start <= ${count} && ${count} - start >= ${shape.words}u;
+let q = t % ${across}u; let strip = t / ${across}u;
+${inLanes ? emitStartsInLanes(shape, read, offset) : emitStarts(shape, read, offset)}
+let fits = has_widths && total <= ${count} - start - ${shape.words}u;
 let last = max(${count}, 1u) - 1u;
-let origin = start + ${rows / 2}u;
-${emitRows(inLanes)}
-${emitAcross(inLanes)}
+let origin = start + ${shape.words}u;
+${emitRows(shape)}
+${inLanes ? emitAcrossInLanes(shape) : emitAcross()}
 if (fits) {
-${lines(DOWN, (r) => emitStore(write, bits, to, rows, r))}
-} else if (isTile) {
-${lines(DOWN, (r) => emitZeros(write, bits, to, rows, r))}
+${lines(DOWN, (r) => emitStore(write, bits, to, shape, r))}
+} else if (is_tile) {
+${lines(DOWN, (r) => emitZeros(write, bits, to, shape, r))}
 }`,
     };
   };
-  const key = [rows, bits, inLanes, read, write, length.raw];
+  const key = [shape.columns, shape.rows, bits, inLanes, read, write, length.raw];
   launch(engine, {
     key: `decodeTiles ${programKey(program, slots)} ${key.join(' ')}`,
     parameters,
@@ -126,92 +149,122 @@ fn words_before(widths: u32, n: u32) -> u32 {
 }
 
 /**
- * WGSL that finds where blocks start: `widths_of(w)` and `before(w)` are a word of four widths, and the number of words
- * that all blocks before it take. `total` is the number of words of all blocks.
+ * WGSL that lets each lane load the widths of two rows, `own`, and find the number of words of all blocks before each of
+ * these words, `ahead`. Then finds both for the word with the widths of a thread's row r, `widths{r}` and `from{r}`.
+ * `total` is the number of words of all blocks.
  */
-function emitStarts(rows: number, inLanes: boolean, read: number, offset: string): string {
-  const words = rows / 2;
-  const load = (index: string): string => `load_${read}(start + ${index} + ${offset})`;
-  if (inLanes) {
-    return `var own = 0u;
-if (has_widths && lane < ${words}u) { own = ${load('lane')}; }
-let sum = words_before(own, 4u);
-let ahead = subgroupExclusiveAdd(sum);
-let total = subgroupAdd(sum);`;
-  }
-  return `if (t < ${words}u) { used[t] = 0u; if (has_widths) { used[t] = ${load('t')}; } }
+function emitStartsInLanes({ own, words }: Shape, read: number, offset: string): string {
+  const loads = lines(
+    own,
+    (k) => `var own${k} = 0u;
+if (has_widths && lane * ${own}u + ${k}u < ${words}u) { own${k} = load_${read}(start + lane * ${own}u + ${k}u + ${offset}); }
+let ahead${k} = ${k === 0 ? '0u' : `ahead${k - 1} + words_before(own${k - 1}, 4u)`};`,
+  );
+  // A row of 256 columns has two words of widths. A subgroup has the cells of one of them.
+  const chosen = (name: string, k: number): string =>
+    own === 4 ? `select(${name}${2 * k}, ${name}${2 * k + 1}, q >= 32u)` : `${name}${k}`;
+  const picked = lines(
+    own === 1 ? 1 : 2,
+    (k) => `let mine${k} = ${chosen('own', k)}; let until${k} = earlier + ${chosen('ahead', k)};`,
+  );
+  const found = lines(DOWN, (r) => {
+    const k = own === 1 ? 0 : r % 2;
+    const source = `strip * ${DOWN / 2}u + ${Math.floor(r / 2)}u`;
+    return `let widths${r} = subgroupShuffle(mine${k}, ${source}); let from${r} = subgroupShuffle(until${k}, ${source});`;
+  });
+  return `${loads}
+let in_lane = ahead${own - 1} + words_before(own${own - 1}, 4u);
+let earlier = subgroupExclusiveAdd(in_lane);
+let total = subgroupAdd(in_lane);
+${picked}
+${found}`;
+}
+
+/** As {@link emitStartsInLanes}, with the widths in workgroup memory. */
+function emitStarts({ columns, words, threads }: Shape, read: number, offset: string): string {
+  const found = lines(DOWN, (r) => {
+    const word = `((strip * ${DOWN}u + ${r}u) * ${columns / 32}u + q / 8u) >> 2u`;
+    return `let widths${r} = stored[${word}]; let from${r} = before[${word}];`;
+  });
+  return `for (var k = t; k < ${words}u; k += ${threads}u) { stored[k] = 0u; if (has_widths) { stored[k] = load_${read}(start + k + ${offset}); } }
 workgroupBarrier();
-var total = 0u;
-for (var k = 0u; k < ${words}u; k++) { total += words_before(used[k], 4u); }`;
+for (var k = t; k < ${words}u; k += ${threads}u) {
+  var sum = 0u;
+  for (var j = 0u; j < k; j++) { sum += words_before(stored[j], 4u); }
+  before[k] = sum;
+}
+workgroupBarrier();
+let total = before[${words - 1}u] + words_before(stored[${words - 1}u], 4u);
+${found}`;
 }
 
 /** WGSL that unpacks the cells of a thread, and adds up each column of the tile downwards. Row r is in `c{r}`. */
-function emitRows(inLanes: boolean): string {
-  const words = DOWN / 2;
-  const found = lines(words, (k) => {
-    const index = `strip * ${words}u + ${k}u`;
-    return inLanes
-      ? `let widths${k} = subgroupShuffle(own, ${index}); let from${k} = subgroupShuffle(ahead, ${index});`
-      : `let widths${k} = used[${index}]; var from${k} = 0u;
-for (var k = 0u; k < ${index}; k++) { from${k} += words_before(used[k], 4u); }`;
-  });
+function emitRows({ columns, across }: Shape): string {
   const cells = lines(DOWN, (r) => {
-    const word = Math.floor(r / 2);
-    const sum = r === 0 ? '' : `c${r - 1} + `;
+    const inWord = columns === 64 ? `${2 * (r % 2)}u + q / 8u` : '(q / 8u) & 3u';
     return `var c${r} = vec4<u32>();
-{ let n = ${2 * (r % 2)}u + q / ${ACROSS / 2}u;
-  let w = min(32u, (widths${word} >> (8u * n)) & 255u);
-  if (fits) { c${r} = residuals(origin + from${word} + words_before(widths${word}, n), (q * ${QUAD}u) & 31u, w, last); }
+{ let n = ${inWord};
+  let w = min(32u, (widths${r} >> (8u * n)) & 255u);
+  if (fits) { c${r} = residuals(origin + from${r} + words_before(widths${r}, n), (q * ${QUAD}u) & 31u, w, last); }
   ${r === 0 ? 'if (t == 0u) { c0.x += place.r1; }' : ''} }
-c${r} = ${sum}c${r};`;
+${r === 0 ? '' : `c${r} += c${r - 1};`}`;
   });
-  return `${found}
-${cells}
+  return `${cells}
 above[t] = c${DOWN - 1};
 workgroupBarrier();
 var higher = vec4<u32>();
-for (var k = 0u; k < strip; k++) { higher += above[k * ${ACROSS}u + q]; }
-${lines(DOWN, (r) => `c${r} += higher;`)}`;
+for (var k = 0u; k < strip; k++) { higher += above[k * ${across}u + q]; }
+${lines(DOWN, (r) => `c${r} += higher;`)}
+${lines(DOWN, (r) => `c${r}.y += c${r}.x; c${r}.z += c${r}.y; c${r}.w += c${r}.z;`)}`;
 }
 
-/** WGSL that adds up the columns of each row to the right. */
-function emitAcross(inLanes: boolean): string {
-  const within = lines(DOWN, (r) => `c${r}.y += c${r}.x; c${r}.z += c${r}.y; c${r}.w += c${r}.z;`);
-  if (inLanes) {
-    const steps = [1, 2, 4, 8].map((d) =>
-      lines(DOWN, (r) => `{ let other = subgroupShuffleUp(e${r}, ${d}u); e${r} += select(0u, other, q >= ${d}u); }`),
-    );
-    return `${within}
-${lines(DOWN, (r) => `var e${r} = c${r}.w;`)}
-${steps.join('\n')}
-${lines(DOWN, (r) => `c${r} += vec4<u32>(e${r} - c${r}.w);`)}`;
-  }
-  const row = (r: number): string => `(strip * ${DOWN}u + ${r}u) * ${ACROSS}u`;
-  return `${within}
-${lines(DOWN, (r) => `across[${row(r)} + q] = c${r}.w;`)}
+/** WGSL that adds up the columns of each row to the right, by lanes. A row of 256 columns is that of two subgroups. */
+function emitAcrossInLanes({ across }: Shape): string {
+  const lanes = Math.min(LANES, across);
+  const distances = [1, 2, 4, 8, 16].filter((d) => d < lanes);
+  const steps = distances.map((d) =>
+    lines(
+      DOWN,
+      (r) =>
+        `{ let other = subgroupShuffleUp(e${r}, ${d}u); e${r} += select(0u, other, (q & ${lanes - 1}u) >= ${d}u); }`,
+    ),
+  );
+  const other = `if (q == ${LANES - 1}u) { ${lines(DOWN, (r) => `left[strip * ${DOWN}u + ${r}u] = e${r};`)} }
 workgroupBarrier();
-${lines(
-  DOWN,
-  (r) => `{ var left = 0u;
-  for (var k = 0u; k < q; k++) { left += across[${row(r)} + k]; }
-  c${r} += vec4<u32>(left); }`,
-)}`;
+if (q >= ${LANES}u) { ${lines(DOWN, (r) => `c${r} += vec4<u32>(left[strip * ${DOWN}u + ${r}u]);`)} }`;
+  return `${lines(DOWN, (r) => `var e${r} = c${r}.w;`)}
+${steps.join('\n')}
+${lines(DOWN, (r) => `c${r} += vec4<u32>(e${r} - c${r}.w);`)}
+${across > LANES ? other : ''}`;
+}
+
+/** As {@link emitAcrossInLanes}, in workgroup memory. */
+function emitAcross(): string {
+  return lines(
+    DOWN,
+    (r) => `workgroupBarrier();
+left[t] = c${r}.w;
+workgroupBarrier();
+{ var sum = 0u;
+  for (var k = t - q; k < t; k++) { sum += left[k]; }
+  c${r} += vec4<u32>(sum); }`,
+  );
 }
 
 /** WGSL of the index of the first word that a thread stores of its row r. */
-function placeOf(bits: number, to: string, rows: number, r: number): string {
-  return `((g * ${rows}u + strip * ${DOWN}u + ${r}u) * ${ACROSS}u + q) * ${bits / 8}u + ${to}`;
+function placeOf(bits: number, to: string, { rows, across }: Shape, r: number): string {
+  return `((g * ${rows}u + strip * ${DOWN}u + ${r}u) * ${across}u + q) * ${bits / 8}u + ${to}`;
 }
 
-function emitStore(write: number, bits: number, to: string, rows: number, r: number): string {
+function emitStore(write: number, bits: number, to: string, shape: Shape, r: number): string {
   const c = `c${r}`;
   const half = (low: string, high: string): string => `(${c}.${low} & 0xffffu) | (${c}.${high} << 16u)`;
   const bytes = [...'xyzw'].map((leaf, k) => `((${c}.${leaf} & 0xffu) << ${8 * k}u)`).join(' | ');
   const words = bits === 32 ? [...'xyzw'].map((leaf) => `${c}.${leaf}`) : bits === 16 ? [half('x', 'y'), half('z', 'w')] : [bytes]; // biome-ignore format: one line
-  return `{ let at = ${placeOf(bits, to, rows, r)}; ${words.map((value, k) => `store_${write}(at + ${k}u, ${value});`).join(' ')} }`;
+  return `{ let at = ${placeOf(bits, to, shape, r)}; ${words.map((value, k) => `store_${write}(at + ${k}u, ${value});`).join(' ')} }`;
 }
 
-function emitZeros(write: number, bits: number, to: string, rows: number, r: number): string {
+function emitZeros(write: number, bits: number, to: string, shape: Shape, r: number): string {
   const stores = lines(bits / 8, (k) => `store_${write}(at + ${k}u, 0u);`);
-  return `{ let at = ${placeOf(bits, to, rows, r)}; ${stores} }`;
+  return `{ let at = ${placeOf(bits, to, shape, r)}; ${stores} }`;
 }
