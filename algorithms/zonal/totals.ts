@@ -1,5 +1,6 @@
 import type { Sample, Scaling } from '../geometry/raster.ts';
 import type { BinEdges, Slots } from './binning.ts';
+import { type CountedSlots, createCountTotals } from './count-totals.ts';
 import { groupSum, roundSum, WIDE_COUNTERS, wideSum } from './exact-sums.ts';
 import { valueOfOrderedWord } from './ordered-words.ts';
 import { isReversed, scaledValue, scaleUnique } from './scaling.ts';
@@ -9,7 +10,7 @@ import { ABSENT } from './window-plan.ts';
 
 /** Results of one window, read to the host. */
 export interface WindowTotals {
-  readonly counts: Uint32Array;
+  readonly counts: CountedSlots;
   readonly statistics?: WindowStatistics;
   /** The home group of exponents that the f32 sums use; see {@link homeGroup}. */
   readonly home?: number;
@@ -68,7 +69,7 @@ export interface TotalsOptions {
 /** Creates totals in which all counts are 0. */
 export function createTotals(options: TotalsOptions): Totals {
   const { zones, sample, scaling, binning, slots, edges, statistics, memoryBytes } = options;
-  const counts = createCounts(zones, slots);
+  const counts = createCountTotals(zones, slots);
   const values = statistics ? createStatistics(zones, sample, scaling) : undefined;
   const unique = binning.kind === 'unique' ? createUniqueTotals(sample, memoryBytes) : undefined;
   return {
@@ -78,19 +79,11 @@ export function createTotals(options: TotalsOptions): Totals {
       if (window.unique !== undefined) unique?.add(members, window.unique);
     },
     finish() {
-      const { cells, nodata, below, above, near } = counts.columns();
+      const { bins, ...found } = counts.finish(edges);
+      const { cells, nodata } = found;
       return {
-        bins:
-          binning.kind === 'none'
-            ? NO_BINS
-            : unique === undefined
-              ? counts.bins(edges)
-              : scaledBins(unique.finish(), scaling),
-        cells,
-        nodata,
-        below,
-        above,
-        near,
+        ...found,
+        bins: binning.kind === 'none' ? NO_BINS : unique === undefined ? bins : scaledBins(unique.finish(), scaling),
         statistics: values?.finish((zone) => cells[zone]! - nodata[zone]!),
       };
     },
@@ -107,103 +100,6 @@ const NO_BINS: ZonalBins = {
 function scaledBins(bins: ZonalBins, scaling: Scaling | undefined): ZonalBins {
   return scaling === undefined ? bins : scaleUnique(bins, scaling);
 }
-
-interface Counts {
-  add(members: Uint32Array, window: Uint32Array): void;
-  columns(): Record<'cells' | 'nodata' | 'below' | 'above' | 'near', BigUint64Array>;
-  bins(edges: BinEdges): ZonalBins;
-}
-
-function createCounts(zones: number, slots: Slots): Counts {
-  const counts = new Float64Array(zones * slots.count);
-  const column = (...added: readonly number[]): BigUint64Array => {
-    const values = createU64Column(zones);
-    for (let zone = 0; zone < zones; zone++) {
-      values.set(
-        zone,
-        added.reduce((sum, slot) => sum + counts[zone * slots.count + slot]!, 0),
-      );
-    }
-    return values.column;
-  };
-  const near = slots.near === slots.nodata ? [] : [slots.near];
-  return {
-    add(members, window) {
-      for (let local = 0; local < members.length; local++) {
-        const to = members[local]! * slots.count;
-        const from = local * slots.count;
-        for (let slot = 0; slot < slots.count; slot++) counts[to + slot]! += window[from + slot]!;
-      }
-    },
-    columns: () => ({
-      cells: addUp(counts, zones, slots.count),
-      nodata: column(slots.nodata, ...near),
-      below: column(slots.below),
-      above: column(slots.above),
-      near: column(...near),
-    }),
-    bins: (edges) => collectBins(counts, zones, slots, edges),
-  };
-}
-
-function addUp(counts: Float64Array, zones: number, slots: number): BigUint64Array {
-  const sums = createU64Column(zones);
-  for (let zone = 0; zone < zones; zone++) {
-    let sum = 0;
-    for (let at = zone * slots; at < (zone + 1) * slots; at++) sum += counts[at]!;
-    sums.set(zone, sum);
-  }
-  return sums.column;
-}
-
-function collectBins(counts: Float64Array, zones: number, slots: Slots, edges: BinEdges): ZonalBins {
-  const rows = countBins(counts, zones, slots);
-  const zone = new Uint32Array(rows);
-  const lower = new Float64Array(rows);
-  const upper = new Float64Array(rows);
-  const count = createU64Column(rows);
-  let row = 0;
-  for (let member = 0; member < zones; member++) {
-    for (let bin = 0; bin < slots.bins; bin++) {
-      const counted = counts[member * slots.count + bin]!;
-      if (counted === 0) continue;
-      zone[row] = member;
-      lower[row] = edges.lower[bin]!;
-      upper[row] = edges.upper[bin]!;
-      count.set(row++, counted);
-    }
-  }
-  return { zone, lower, upper, count: count.column };
-}
-
-/** Number of bins with a count above 0, over all zones. */
-function countBins(counts: Float64Array, zones: number, slots: Slots): number {
-  let filled = 0;
-  for (let zone = 0; zone < zones; zone++) {
-    const from = zone * slots.count;
-    for (let at = from; at < from + slots.bins; at++) if (counts[at] !== 0) filled++;
-  }
-  return filled;
-}
-
-/**
- * A column of u64 that is written in 32-bit words. Creating a bigint for each of a million bins would take longer than
- * the counting.
- */
-function createU64Column(rows: number): { readonly column: BigUint64Array; set(row: number, value: number): void } {
-  const column = new BigUint64Array(rows);
-  const words = new Uint32Array(column.buffer);
-  const [low, high] = LITTLE_ENDIAN ? [0, 1] : [1, 0];
-  return {
-    column,
-    set(row, value) {
-      words[2 * row + low] = value;
-      words[2 * row + high] = value / 2 ** 32;
-    },
-  };
-}
-
-const LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
 interface StatisticsTotals {
   add(members: Uint32Array, window: WindowStatistics, home: number): void;

@@ -23,6 +23,7 @@ import { homeGroup, WIDE_COUNTERS } from './exact-sums.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
 import type { PlacedZones } from './placement.ts';
+import { slotCounts } from './slot-counts.ts';
 import { windowStatistics } from './statistics.ts';
 import { hasFreeCells, hasTakenCells, takenBits } from './taken-cells.ts';
 import type { Totals, WindowTotals } from './totals.ts';
@@ -330,7 +331,7 @@ async function countWindow(
       job.binning.kind === 'unique' ? windowUnique(context, sample, coverage, column, classifier) : undefined;
     raster.reuse?.(cells);
     return {
-      counts,
+      counts: slotCounts(counts),
       ...(leftOut && { leftOut }),
       ...(statistics && { statistics: { ...statistics } }),
       ...(unique && { unique }),

@@ -1,0 +1,122 @@
+import { cpus } from 'node:os';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { RasterSource } from '../../algorithms/geometry/raster.ts';
+import type { Binning, ZonalHistogram } from '../../algorithms/zonal/index.ts';
+import { readZones } from '../../formats/index.ts';
+import { conusGrid, terrain } from './terrain.ts';
+
+/**
+ * Measures the processor time of zonal histograms by the number of bins, over a synthetic relief of u16 in memory, with
+ * the US counties as zones. Checkouts of the project take turns in one process, each with two workers of its own, so
+ * that the noise of the machine meets all of them. All must give the same histograms.
+ *
+ * node --import tsx bench/zonal/zonal-counting.ts [--cells 92e6] [--rounds 7] [--bins 256,5000] [--tree DIR,DIR]
+ *   [--workers 2] [--statistics]
+ *
+ * `--tree` has the folders of the checkouts; default is this one alone.
+ */
+const { values: options } = parseArgs({
+  options: {
+    cells: { type: 'string', default: '92e6' },
+    rounds: { type: 'string', default: '7' },
+    bins: { type: 'string', default: '256,5000' },
+    tree: { type: 'string', default: '.' },
+    workers: { type: 'string', default: '2' },
+    statistics: { type: 'boolean', default: false },
+  },
+});
+
+/** Number of untimed rounds, in which code is compiled and memory is taken. */
+const WARM_UP = 3;
+
+const grid = conusGrid(Number(options.cells));
+const { width, height } = grid;
+const cells = terrain({ row: 0, column: 0, rows: height, columns: width });
+const { zones } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
+const raster: RasterSource = {
+  ...grid,
+  sample: 'u16',
+  nodata: undefined,
+  blockColumns: width,
+  blockRows: 64,
+  read: async ({ row, column, rows, columns }) => {
+    if (columns === width) return cells.subarray(row * width, (row + rows) * width);
+    const part = new Uint16Array(rows * columns);
+    for (let r = 0; r < rows; r++) {
+      const from = (row + r) * width + column;
+      part.set(cells.subarray(from, from + columns), r * columns);
+    }
+    return part;
+  },
+  close: async () => {},
+};
+
+interface Tree {
+  readonly name: string;
+  count(binning: Binning): Promise<ZonalHistogram>;
+  close(): Promise<void>;
+}
+
+/** Opens a backend with the code of a checkout. */
+async function openTree(folder: string): Promise<Tree> {
+  const load = (file: string): Promise<never> => import(pathToFileURL(resolve(folder, file)).href) as Promise<never>;
+  const { open }: typeof import('../../on-node.ts') = await load('on-node.ts');
+  const { zonalHistogram }: typeof import('../../algorithms/zonal/index.ts') = await load('algorithms/zonal/index.ts');
+  const context = await open({ backend: 'workers', workers: Number(options.workers) });
+  return {
+    name: folder,
+    count: (binning) => zonalHistogram(context, { zones, raster, binning, statistics: options.statistics }),
+    close: () => context.close(),
+  };
+}
+
+const trees = await Promise.all(options.tree.split(',').map(openTree));
+console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}, ${options.workers} workers`);
+console.log(`raster   ${width} × ${height} u16, ${zones.names.length} zones\n`);
+console.log('| bins | checkout | processor time, ms: median (min) | wall, ms: median (min) | cells in zones |');
+console.log('| ---: | --- | ---: | ---: | ---: |');
+for (const bins of options.bins.split(',').map(Number)) await measure(bins);
+for (const tree of trees) await tree.close();
+
+async function measure(bins: number): Promise<void> {
+  const step = Math.floor(65536 / bins);
+  const binning = { kind: 'even', low: 0, high: bins * step, width: step } as const;
+  const times = trees.map((): { cpu: number; wall: number }[] => []);
+  let inside = 0n;
+  let expected = '';
+  for (let round = -WARM_UP; round < Number(options.rounds); round++) {
+    for (const [at, tree] of trees.entries()) {
+      const cpu = process.cpuUsage();
+      const start = performance.now();
+      const found = await tree.count(binning);
+      const wall = performance.now() - start;
+      const { user, system } = process.cpuUsage(cpu);
+      if (round >= 0) times[at]!.push({ cpu: (user + system) / 1000, wall });
+      inside = found.cells.reduce((sum, count) => sum + count, 0n);
+      const digest = digestOf(found);
+      expected ||= digest;
+      if (digest !== expected) throw new Error(`${tree.name}: ${digest} is not ${expected}.`);
+    }
+  }
+  for (const [at, { name }] of trees.entries()) {
+    const [cpu, wall] = (['cpu', 'wall'] as const).map((field) => spread(times[at]!.map((time) => time[field])));
+    console.log(`| ${bins} | ${name} | ${cpu} | ${wall} | ${inside} |`);
+  }
+}
+
+/** A number that depends on every bin of every zone. */
+function digestOf({ bins, above }: ZonalHistogram): string {
+  let digest = 0;
+  const words = new Uint32Array(bins.count.buffer);
+  for (let row = 0; row < bins.zone.length; row++) {
+    digest = (Math.imul(digest, 31) + bins.zone[row]! * 7 + bins.lower[row]! * 13 + words[2 * row]!) | 0;
+  }
+  return `${bins.zone.length} rows, ${above.reduce((sum, count) => sum + count, 0n)} above, ${digest}`;
+}
+
+function spread(values: readonly number[]): string {
+  const sorted = [...values].sort((a, b) => a - b);
+  return `${sorted[sorted.length >> 1]!.toFixed(0)} (${sorted[0]!.toFixed(0)})`;
+}
