@@ -22,19 +22,27 @@ import type { Coverage } from './coverage.ts';
 import { addHidden } from './hidden-cells.ts';
 import type { InsidePairs, Pairs } from './tile-pairs.ts';
 import { pairTiles, tileRows, wordRows } from './tiles.ts';
-import { ABSENT, type WindowPlan } from './window-plan.ts';
+import { ABSENT, type WindowPlan, zonesPerTile } from './window-plan.ts';
 
 /**
- * Whether tiles that are inside zones get histograms of their own, which are then added to those of the zones. If a tile
- * has not many more cells than a histogram has counters, adding takes as long as counting the cells of every zone.
+ * Zones per tile from which tiles get histograms of their own. Where zones partition the plane, the rectangles around
+ * them overlap, and a tile lies in two or three.
  */
-export function countsTiles({ tile }: WindowPlan, counters: number): boolean {
-  return counters <= tile ** 2 / 8;
+const MANY_ZONES = 5;
+
+/**
+ * Whether tiles that are inside zones get histograms of their own, which are then added to those of the zones. A tile's
+ * cells are then counted once for all zones. That pays only where zones overlap, and where a tile has many more cells
+ * than a histogram has counters.
+ */
+export function countsTiles(plan: WindowPlan, counters: number): boolean {
+  return counters <= plan.tile ** 2 / 8 && zonesPerTile(plan) >= MANY_ZONES;
 }
 
 /**
  * Computes the histograms of the zones in a window, concatenated. Performs the four steps of Zhang and Wang 2014 as a
- * chain of primitives, on the bitmaps from {@link coverZones}; with many bins, takes all tiles for tiles on boundaries.
+ * chain of primitives, on the bitmaps from {@link coverZones}. Where few zones overlap, or with many bins, takes all tiles
+ * for tiles on boundaries.
  * Runs unchanged on every backend and does not wait for the device.
  */
 export function windowHistogram(

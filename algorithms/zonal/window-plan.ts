@@ -167,11 +167,8 @@ function uniteTiles(a: TileRectangle, b: TileRectangle): TileRectangle {
   return [Math.min(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.max(a[3], b[3])];
 }
 
-/**
- * Returns a function that tells whether a part of the raster overlaps a tile of any zone. Cells outside these tiles are
- * never read.
- */
-export function meetsZones({ window, tile, tileColumns, tileRows, table }: WindowPlan): (part: Window) => boolean {
+/** For each tile of a window, 1 if it is in the rectangle of tiles of any zone, else 0. */
+function metTiles({ tileColumns, tileRows, table }: WindowPlan): Uint8Array {
   const met = new Uint8Array(tileColumns * tileRows);
   for (let at = 0; at < table.length; at += ZONE_STRIDE) {
     const across = table[at + ZONE_FIELDS.tileColumns]!;
@@ -182,6 +179,22 @@ export function meetsZones({ window, tile, tileColumns, tileRows, table }: Windo
       met.fill(1, row * tileColumns + firstColumn, row * tileColumns + firstColumn + across);
     }
   }
+  return met;
+}
+
+/** Mean number of zones whose rectangles of tiles have a tile, over the tiles that are in any. */
+export function zonesPerTile(plan: WindowPlan): number {
+  const tiles = metTiles(plan).reduce((sum, met) => sum + met, 0);
+  return tiles === 0 ? 0 : plan.pairZone.length / tiles;
+}
+
+/**
+ * Returns a function that tells whether a part of the raster overlaps a tile of any zone. Cells outside these tiles are
+ * never read.
+ */
+export function meetsZones(plan: WindowPlan): (part: Window) => boolean {
+  const { window, tile, tileColumns, tileRows } = plan;
+  const met = metTiles(plan);
   return ({ column, row, columns, rows }) => {
     const [left, top] = [Math.max(0, column - window.column), Math.max(0, row - window.row)];
     const right = Math.min(tileColumns, Math.ceil((column - window.column + columns) / tile));

@@ -16,7 +16,7 @@ import {
   shapeKey,
   WORKER,
 } from '../../commands/kernel-arguments.ts';
-import { chunkSizeOf, type Launch, type Launcher, type Phase } from '../../commands/launch.ts';
+import { chunkSizeOf, fixedPhase, type Launch, type Launcher, type Phase } from '../../commands/launch.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, emitParts } from '../../wasm/index-loop.ts';
 import { Code } from '../../wasm/wasm-code.ts';
@@ -28,7 +28,7 @@ import { releaseAll } from '../shared/monoid-code.ts';
 import { planRow } from './row-plan.ts';
 import { NOTED_ROWS, type NotedRow, rowCounter, rowCounterBytes } from './row-tally.ts';
 import { emitRanks, emitTallies, type TallyTable } from './tally.ts';
-import { TURNS, takesTurns } from './turn-tables.ts';
+import { TURNS, takesRowTurns, takesTurns } from './turn-tables.ts';
 
 /**
  * Index of the kernel-specific argument word that holds the address of the result. The next constants are the indices
@@ -109,7 +109,7 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const ranks = inner?.ranks ?? 1;
   const runs = histograms ?? 1;
   const words = bins * runs;
-  const turning = takesTurns(bins);
+  const turning = inner === undefined ? takesTurns(bins) : takesRowTurns(bins);
   // Rows are first counted in turn tables (private tables used in turn). These are added to a shared table only when
   // the next row is counted in another histogram, and at the end of a chunk. Sharing a table therefore costs little.
   const sharing = inner !== undefined && turning ? ROW_SHARING : 1;
@@ -124,10 +124,11 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const kind = `${many} ${inner && ranks <= 32} ${shared} ${turning} ${turns}`;
   const kernel = launcher.compile(`histogram ${kind} ${shapeKey(shape, layout)}`, () => [
     emitClear(),
+    emitClearRows(),
     emitCounting(counting),
     emitMerge(),
   ]);
-  const [clear, count, merge] = kernel.functions as readonly [number, number, number];
+  const [clear, clearRows, count, merge] = kernel.functions as readonly [number, number, number, number];
   const target = launcher.addresses.of(into, words);
   const first = tableCount === 1 ? target : launcher.scratch(4 * words * tableCount);
   const rowBytes = inner === undefined ? 0 : rowCounterBytes(bins, resultsOf(inner.row).length - 1);
@@ -141,7 +142,9 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
     chunkSize: TABLE_CHUNK,
     minimum: 0,
   });
-  const phases = [over(clear, words * tableCount), { run: count, length, chunkSize: rows, minimum: 0 }];
+  const phases = [over(clear, words * tableCount)];
+  if (rowBytes > 0) phases.push(fixedPhase(clearRows, launcher.workers));
+  phases.push({ run: count, length, chunkSize: rows, minimum: 0 });
   if (tableCount > 1) phases.push(over(merge, words));
   return { words: argumentWords(shape, layout, launcher.addresses, length, rows, own), phases };
 }
@@ -286,6 +289,13 @@ function emitClear(): FunctionBody {
   const code = new Code(kernelParameters);
   const { offset, count } = emitPart(code, TABLE_WORDS.mul(ownWord(TABLE_COUNT)));
   fillMemory(code, ownWord(TABLES).add(offset), 0, count.shl(2));
+  return code.finish();
+}
+
+/** Emits the function that clears the private memory for counting rows, one worker's memory per chunk. */
+function emitClearRows(): FunctionBody {
+  const code = new Code(kernelParameters);
+  fillMemory(code, ownWord(ROWS).add(CHUNK.mul(ownWord(ROW_STRIDE))), 0, ownWord(ROW_STRIDE));
   return code.finish();
 }
 

@@ -1,4 +1,3 @@
-import type { Node } from '../../../analyses/straight-line.ts';
 import { type KernelInputs, loadScalar } from '../../commands/kernel-arguments.ts';
 import { LaneCode } from '../../wasm/emit-lanes.ts';
 import { scalarLocal } from '../../wasm/emit-wasm.ts';
@@ -10,6 +9,9 @@ import { block, brIf, doWhile, store, when, whileTrue } from '../../wasm/wasm-st
 import type { RowPlan } from './row-plan.ts';
 import { emitAdd, type TallyTable } from './tally.ts';
 import { TURNS, turnBytes, turnTables } from './turn-tables.ts';
+
+/** Number of bits of a mask. */
+const WORD_BITS = 32;
 
 /**
  * Number of rows per batch. Before the first row of a batch is counted, a note about each row of the batch is stored in
@@ -51,8 +53,7 @@ export interface NotedRow {
  * Emits code that counts the elements of rows. The program selects a histogram for each row.
  *
  * Rows are often far apart in memory, so the first read of a row misses the cache. The code therefore first notes a
- * batch of rows, then prefetches the contiguous reads of these rows, then counts the rows. The cache misses of a batch
- * overlap.
+ * batch of rows and prefetches their contiguous reads, then counts the rows. The cache misses of a batch overlap.
  */
 export interface RowCounter {
   /** Emits the code for the start of the kernel function. */
@@ -91,12 +92,12 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
   const turns = turnTables(code, table, turning ? tablesAt : undefined);
 
   /** Binds the parameters of the program to a row, and computes the loop-invariant values that `nodes` need. */
-  const prepareLanes = (row: NotedRow, nodes: readonly Node[] = allNodes): LaneCode => {
+  const prepareLanes = (row: NotedRow): LaneCode => {
     const lanes = new LaneCode(code, { ...inputs, index: from }, false);
     for (const [i, scalar] of [row.index, from, ...row.leaves].entries()) {
       if (i !== 1) lanes.bindInvariant(plan.parameters[i]!, scalar);
     }
-    lanes.prepare(nodes);
+    lanes.prepare(allNodes);
     return lanes;
   };
 
@@ -117,7 +118,9 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
   const countLane = (lanes: LaneCode, lane: number, atomically: boolean): void => {
     lanes.begin(lane);
     const bin = asInt32(lanes.local(plan.bin));
-    when(code, bin.ltU(table.bins), () => emitAdd(code, atomically, turns.tables[lane]!.add(bin.shl(2)), i32(1)));
+    when(code, bin.ltU(table.bins), () =>
+      emitAdd(code, atomically, turns.tables[lane % TURNS]!.add(bin.shl(2)), i32(1)),
+    );
   };
 
   /** Counts the elements with the ranks (positions in the row) `from … to − 1`. */
@@ -152,9 +155,23 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
       countRun(lanes, atomically);
     });
 
+  /** Counts all elements of a row of 32, without a loop. */
+  const countWhole = (lanes: LaneCode): void => {
+    from.set(0);
+    for (let rank = 0; rank < WORD_BITS; rank++) countLane(lanes, rank, false);
+  };
+
   const countElements = (lanes: LaneCode, atomically: boolean): void => {
     if (plan.mask === undefined) countRun(lanes, atomically);
-    else countBits(lanes, atomically);
+    else if (atomically) countBits(lanes, true);
+    else {
+      when(
+        code,
+        bits.eq(-1),
+        () => countWhole(lanes),
+        () => countBits(lanes, false),
+      );
+    }
   };
 
   const countRow = (row: NotedRow): void => {
@@ -201,12 +218,12 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
       store(code, notes, safe, 4 * NOTE_SAFE);
       for (const [i, leaf] of row.leaves.entries()) store(code, notes, leaf, 4 * (NOTE_LEAVES + i));
       notes.set(notes.add(stride));
+      when(code, safe, () => lanes.touch(touched, ranks));
       code.release(safe);
     },
     countNoted(slow) {
       const end = local();
       end.set(notes);
-      forEachNote(end, (row) => whereSafe(() => prepareLanes(row, [plan.bin]).touch(touched, ranks)));
       forEachNote(end, (row) =>
         whereSafe(
           () => countRow(row),

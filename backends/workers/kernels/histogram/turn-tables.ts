@@ -1,8 +1,8 @@
 import type { Code } from '../../wasm/wasm-code.ts';
 import { I32, V128 } from '../../wasm/wasm-encoder.ts';
-import { type Int32, load, loadVector, type Vector, v128 } from '../../wasm/wasm-expressions.ts';
+import { type Int32, loadVector, type Vector, v128 } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local } from '../../wasm/wasm-locals.ts';
-import { fillMemory, store, when, whileTrue } from '../../wasm/wasm-statements.ts';
+import { store, when, whileTrue } from '../../wasm/wasm-statements.ts';
 import { emitAdd, type TallyTable } from './tally.ts';
 
 /** Number of private tables that consecutive elements use in turn. */
@@ -14,9 +14,23 @@ export const TURNS = 4;
  */
 const MAX_TURN_BINS = 2048;
 
-/** Whether a worker has turn tables (private tables used in turn) for histograms with this number of bins. */
+/** The same for rows, whose elements are counted in few bins of one histogram after the other. */
+const MAX_ROW_TURN_BINS = 16384;
+
+/**
+ * The elements of a histogram that are counted directly, per bin. An atomic addition to a shared histogram takes several
+ * times as long as an addition in private tables, so fewer elements are counted directly.
+ */
+const DIRECT = { alone: 1, shared: 1 / 16 };
+
+/** Whether a worker has turn tables (private tables used in turn) for a histogram with this number of bins. */
 export function takesTurns(bins: number): boolean {
   return bins <= MAX_TURN_BINS;
+}
+
+/** Whether a worker has turn tables (private tables used in turn) for rows that are counted in this number of bins. */
+export function takesRowTurns(bins: number): boolean {
+  return bins <= MAX_ROW_TURN_BINS;
 }
 
 /**
@@ -24,7 +38,7 @@ export function takesTurns(bins: number): boolean {
  * size.
  */
 export function turnBytes(bins: number): number {
-  return takesTurns(bins) ? TURNS * 16 * Math.ceil(bins / 4) : 0;
+  return takesRowTurns(bins) ? TURNS * 16 * Math.ceil(bins / 4) : 0;
 }
 
 /**
@@ -57,7 +71,10 @@ export interface TurnTables {
   count(elements: (atomically: boolean) => void): void;
 }
 
-/** @param own - Address of the worker's private memory of {@link turnBytes} bytes; undefined without turn tables. */
+/**
+ * @param own - Address of the worker's private memory of {@link turnBytes} bytes, all 0; undefined without turn tables.
+ *   The memory is all 0 again after `end`.
+ */
 export function turnTables(code: Code, table: TallyTable, own: Int32 | undefined): TurnTables {
   const [current, home, seen, at] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
   const tables = Array.from({ length: TURNS }, () => code.local(I32));
@@ -73,7 +90,6 @@ export function turnTables(code: Code, table: TallyTable, own: Int32 | undefined
     begin() {
       current.set(-1);
       first.set(home.tee(0));
-      if (own !== undefined) fillMemory(code, own, 0, stride.mul(TURNS));
     },
     end: flush,
     enter(histogram) {
@@ -87,7 +103,8 @@ export function turnTables(code: Code, table: TallyTable, own: Int32 | undefined
     },
     expect(count) {
       if (own === undefined) return;
-      when(code, seen.tee(seen.add(count)).geU(table.bins), () => {
+      const direct = table.bins.shrU(-Math.log2(table.shared ? DIRECT.shared : DIRECT.alone));
+      when(code, seen.tee(seen.add(count)).geU(direct).and(isTurning.isZero()), () => {
         first.set(own);
         for (const [turn, one] of others.entries()) one.set(tables[turn]!.add(stride));
       });
@@ -119,28 +136,22 @@ function emitFlush(
   at: Int32Local,
   end: Int32Local,
 ): void {
-  const forEach = (step: number, body: () => void): void => {
-    at.set(0);
-    whileTrue(code, at.ltU(end), () => {
-      body();
-      at.set(at.add(step));
-    });
-  };
   const [first, ...others] = tables.map((address) => address.add(at)) as [Int32, ...Int32[]];
   const sum = code.local(V128);
+  const count = code.local(I32);
+  at.set(0);
   end.set(bins.shl(2));
-  // The turn tables (private tables used in turn) are padded, so vector code adds them up in the first table. The
-  // histogram may lack padding, so the sums are added to the histogram word by word.
-  forEach(16, () => {
+  whileTrue(code, at.ltU(end), () => {
     sum.set(others.reduce((all: Vector, other) => all.add(loadVector(other)), loadVector(first)));
-    store(code, first, sum);
-    for (const other of others) store(code, other, v128([0, 0, 0, 0]));
+    // Most counters are 0. Those of the padding are, so nothing is added beyond the end of the histogram.
+    when(code, sum.anyTrue(), () => {
+      for (const table of [first, ...others]) store(code, table, v128([0, 0, 0, 0]));
+      for (const lane of [0, 1, 2, 3]) {
+        when(code, count.tee(sum.extract(lane)), () => emitAdd(code, shared, home.add(at).add(4 * lane), count));
+      }
+    });
+    at.set(at.add(16));
   });
   code.release(sum);
-  forEach(4, () =>
-    when(code, load(first), () => {
-      emitAdd(code, shared, home.add(at), load(first));
-      store(code, first, 0);
-    }),
-  );
+  code.release(count);
 }
