@@ -35,10 +35,10 @@ const FREE_ROWS = 2 ** 22;
  * one or two windows. When the rows have doubled, all parts are merged. So memory and time are bounded by the counters
  * that are not 0, and not by zones × bins.
  */
-export function createCountTotals(zones: number, slots: Slots): CountTotals {
+export function createCountTotals(zones: number, slots: Slots, freeRows: number = FREE_ROWS): CountTotals {
   let parts: Part[] = [];
   let rows = 0;
-  let enough = FREE_ROWS;
+  let enough = freeRows;
   return {
     add(members, window) {
       parts.push(partOf(members, window, slots.count));
@@ -46,7 +46,7 @@ export function createCountTotals(zones: number, slots: Slots): CountTotals {
       if (rows <= enough) return;
       parts = [mergeParts(zones, parts, slots)];
       rows = parts[0]!.slot.length;
-      enough = Math.max(FREE_ROWS, 2 * rows);
+      enough = Math.max(freeRows, 2 * rows);
     },
     finish: (edges) => collect(zones, parts, slots, edges),
   };
