@@ -1,3 +1,4 @@
+import { encodeBqTrees } from '../../algorithms/bq-tree/index.ts';
 import * as compare from '../../algorithms/cross-compare/index.ts';
 import { NO_REGIONS } from '../../algorithms/label-images/index.ts';
 import * as maq from '../../algorithms/maq-tree/index.ts';
@@ -97,6 +98,9 @@ const ANY_NUMBERS = 'coordinates may stand in any array of numbers';
 const frame = () => ({ width: 2, height: 2, grey: context.column(Uint8Array.of(1, 2, 3, 4)) });
 const hostFrame = () => ({ width: 2, height: 2, grey: Uint8Array.of(1, 2, 3, 4) });
 const fractions = (rows: number) => context.column(new Float32Array(rows).fill(1));
+const tile = () => context.column(new Uint8Array(16));
+const treeOptions = { side: 4, as: 'u8' } as const;
+const trees = encodeBqTrees(context, tile(), treeOptions);
 const circles = { 'radii?': [2], 'points?': 8, 'threshold?': 1, 'margin?': 1, 'sign?': 'both' };
 
 const trackOptions = (): Arguments => ({
@@ -132,6 +136,8 @@ const operands = (): Arguments => ({ left: expression, right: expression });
 const comparing: ValidCall = { args: operands, takes: literalsAt('left', 'right') };
 
 export const algorithmCalls: ValidCalls = {
+  encodeBqTrees: () => ({ context, cells: tile(), options: treeOptions }),
+  decodeBqTrees: () => ({ context, trees: { ...trees }, options: treeOptions }),
   buildPointTree: () => ({ context, points }),
   nearest: () => ({ context, points, queries: points, options: { k: 1, 'metric?': 'l1' } }),
   nearestInTree: () => ({
