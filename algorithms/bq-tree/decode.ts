@@ -8,6 +8,7 @@ import {
   constant,
   exclusiveScan,
   For,
+  fill,
   fn,
   If,
   Let,
@@ -16,6 +17,7 @@ import {
   narrow,
   popcount,
   saturatingPlus,
+  scatterReduce,
   select,
   sequence,
   u32,
@@ -38,7 +40,7 @@ import { entryByte, NODE_BYTES, type Nodes, node, type PlacedNodes, placeLevel, 
 export interface BqTreeTiles {
   /** The cells tile by tile, row by row within a tile, packed in the format of the cells. */
   readonly cells: Column<'u32'>;
-  /** For each tile, whether its tree takes as many words as its length says, all of which there are. */
+  /** For each tile, whether its tree is whole and takes as many words as its length says. */
   readonly isSound: Column<'bool'>;
 }
 
@@ -48,9 +50,9 @@ export interface BqTreeTiles {
  * - Work O(n · planes), span O(log n). Deterministic: the same cells on every backend.
  * - Without tiles, there are no cells. Only the device needs to know the number of words.
  * - Any words are decoded, in the same time and memory, as these depend on the number of tiles alone: as many cells as the
- *   tiles have, within their format. Where `isSound` is false, the tree was cut off, or contradicts its length; the cells
- *   of such a tile are unspecified but the same on every backend. A word that is missing counts as 0, and state 3 of a
- *   child, which is never written, as state 1. Whether sound trees were changed only a checksum can tell.
+ *   tiles have, within their format. Where `isSound` is false, the tree was cut off, takes fewer or more words than its
+ *   length says, or has a state 3, which no tree has; the cells of such a tile are unspecified but the same on every
+ *   backend. Of other changes, only a checksum can tell.
  *
  * Source: Zhang, You and Gruenwald, Parallel quadtree coding of large-scale raster geospatial data on GPGPUs, 2011.
  *
@@ -71,12 +73,15 @@ export function decodeBqTrees(context: Context, trees: BqTrees, options: BqTreeO
     const { words, lengths } = context.materialize({ words: trees.words, lengths: trees.lengths });
     const starts = exclusiveScan<typeof u32>(lengths, saturatingPlus);
     const stored = { words, starts };
+    const contradictions = fill(context, u32, 0, tiles);
     let nodes: Nodes = context.materialize(map(rootNode, { tile: sequence(tiles), ...stored, planes, headerWords }));
+    noteContradictions(nodes, 0, contradictions);
     let end: Column<'u32'> = constant(u32, 4 * headerWords, tiles);
     for (let level = 0; level < levels; level++) {
       const parents = placeLevel(context, nodes, { tiles, start: end, bytes: NODE_BYTES });
       const at = sequence(tiles * 4 ** (level + 1));
       nodes = context.materialize(map(childNode, { at, ...stored, ...entriesOf(parents), ones: parents.ones, level }));
+      noteContradictions(nodes, level + 1, contradictions);
       end = parents.end;
     }
     const last = placeLevel(context, nodes, { tiles, start: end, bytes: SIGNATURE_BYTES });
@@ -85,7 +90,9 @@ export function decodeBqTrees(context: Context, trees: BqTrees, options: BqTreeO
     const values = map(CELL_VALUES[options.as], { i, signatures, levels });
     return {
       cells: options.as === 'u32' ? context.materialize(values) : narrow(values, options.as),
-      isSound: context.materialize(map(isSound, { start: starts, length: lengths, end: last.end, words })),
+      isSound: context.materialize(
+        map(isSound, { start: starts, length: lengths, end: last.end, contradictions, words }),
+      ),
     };
   });
 }
@@ -95,6 +102,21 @@ const ARGUMENTS = {
   trees: aRecord<BqTrees>({ words: aColumn('u32'), lengths: aColumn('u32') }),
   options: someTreeOptions,
 };
+
+/** Adds the planes of each tile that are both uniform and mixed in a node of a level. */
+function noteContradictions({ ones, mixed }: Nodes, level: number, into: Column<'u32'>): void {
+  const { tile, planes } = map(contradiction, { at: sequence(ones.length), ones, mixed, level });
+  scatterReduce(planes, tile, 'or', into);
+}
+
+const contradiction = fn(
+  { at: u32, ones: u32, mixed: u32, level: uniform(u32) },
+  { tile: u32, planes: u32 },
+  ({ at, ones, mixed, level }) => {
+    const planes = Let(ones.and(mixed));
+    return { tile: select(u32(0xffffffff), at.shr(level.mul(2)), planes.ne(0)), planes };
+  },
+);
 
 /** The trees, and the place of each tile's first word. */
 interface StoredTrees {
@@ -117,8 +139,7 @@ const rootNode = fn(
     const [first, second] = [Let(words.at(start)), words.at(start.add(1))];
     const isApart = headerWords.eq(2);
     const low = u32(0xffffffff).shr(u32(32).sub(planes));
-    const ones = first.and(low);
-    return { ones, mixed: select(first.shr(planes).and(low), second, isApart).and(ones.not()) };
+    return { ones: first.and(low), mixed: select(first.shr(planes).and(low), second, isApart) };
   },
 );
 
@@ -143,7 +164,7 @@ const childNode = fn(
           .and(3),
       );
       ones.set(ones.or(select(u32(0), plane, state.and(1).ne(0))));
-      mixedHere.set(mixedHere.or(select(u32(0), plane, state.eq(2))));
+      mixedHere.set(mixedHere.or(select(u32(0), plane, state.and(2).ne(0))));
       byte.set(byte.add(1));
       rest.set(rest.and(rest.sub(1)));
     });
@@ -223,9 +244,14 @@ const CELL_VALUES: Record<CellFormat, ReturnType<typeof cellValueOf>> = {
   u32: cellValueOf(32),
 };
 
-const isSound = fn({ start: u32, length: u32, end: u32, words: array(u32) }, bool, ({ start, length, end, words }) =>
-  length
-    .eq(end.add(3).shr(2))
-    .and(start.le(words.length()))
-    .and(length.le(words.length().sub(start))),
+const isSound = fn(
+  { start: u32, length: u32, end: u32, contradictions: u32, words: array(u32) },
+  bool,
+  ({ start, length, end, contradictions, words }) => {
+    const isThere = start.le(words.length()).and(length.le(words.length().sub(start)));
+    return contradictions
+      .eq(0)
+      .and(length.eq(end.add(3).shr(2)))
+      .and(isThere);
+  },
 );

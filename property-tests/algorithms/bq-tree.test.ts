@@ -142,6 +142,15 @@ describe('BQ-trees', () => {
     },
   );
 
+  test('with a plane that is uniform and mixed at once are not sound', async () => {
+    // A root of 8 × 8 cells whose plane 0 is mixed: its node has four states, of which one is the wrong state 3.
+    const words = Uint32Array.of(0x0100, 0x03, 0x0101, 0);
+    const trees = { words: reference.column(words), lengths: reference.column(Uint32Array.of(2, 2)) };
+    const decoded = reference.scope(() => ({ ...decodeBqTrees(reference, trees, { side: 8, as: 'u8' }) }));
+    expect((await reference.read(decoded)).isSound).toEqual(Uint8Array.of(0, 0));
+    reference.dispose(decoded);
+  });
+
   test('take whole tiles, whose number the host knows', () => {
     const options = { side: 4, as: 'u8' } as const;
     const cells = reference.column(new Uint8Array(24));
