@@ -2,7 +2,7 @@ import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import type { OnBadRecord } from '../formats/left-out.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readOptions, text } from './command-line.ts';
+import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkPlotName, checkTableName, parseBins, parseCount, parseCrs, parseEdges, parseNodata } from './values.ts';
 
@@ -27,7 +27,10 @@ export interface VoiceOptions {
 /** The parsed command line of `quadrille zonal`. The files that it names have not been opened. */
 export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly zones: string;
-  readonly raster: string;
+  /** Paths of rasters, and patterns of paths. */
+  readonly rasters: readonly string[];
+  /** Whether several rasters are parts of one surface. */
+  readonly merge: boolean;
   readonly binning: Binning;
   /** Whether the user gave bins. If not, only statistics are written. */
   readonly binsGiven: boolean;
@@ -103,7 +106,8 @@ export function parseFill(values: OptionValues): FillRule {
 
 export const ZONAL_SPECS: readonly OptionSpec[] = [
   { name: 'zones', value: 'FILE', help: 'polygons: GeoJSON, also one feature per line, or TopoJSON' },
-  { name: 'raster', value: 'FILE', help: 'GeoTIFF' },
+  { name: 'raster', value: 'FILE', help: "GeoTIFF; again, or a pattern ('relief/*.tif'), for several", repeats: true },
+  { name: 'merge', help: 'count several rasters as parts of one surface, not each by itself' },
   { name: 'bins', value: 'LO:HI:WIDTH', help: 'bins of equal width, such as 0:1:0.05' },
   { name: 'edges', value: 'A,B,C…', help: 'bins between strictly increasing edges' },
   { name: 'unique', help: 'one bin for every distinct value' },
@@ -158,11 +162,12 @@ export const DEVICES_SPECS: readonly OptionSpec[] = [
  * @throws UsageError if the arguments are invalid.
  */
 export function parseZonalArguments(args: readonly string[]): ZonalOptions {
-  const values = readOptions(args, ZONAL_SPECS);
+  const { values, repeated } = readCommand(args, ZONAL_SPECS, []);
   const out = text(values, 'out') ?? (printsHistograms(values) ? '-' : undefined);
   const options: ZonalOptions = {
-    zones: required(values, 'zones'),
-    raster: required(values, 'raster'),
+    zones: text(values, 'zones') ?? missing('zones'),
+    rasters: repeated.get('raster') ?? missing('raster'),
+    merge: values.has('merge'),
     binning: parseBinning(values),
     binsGiven: !wantsStatisticsAlone(values),
     layer: text(values, 'layer'),
@@ -281,8 +286,8 @@ function checkOutputNames({ out, stats, plot }: ZonalOptions, formatGiven: boole
   if (plot !== undefined) checkPlotName(plot, '--plot');
 }
 
-function required(values: OptionValues, name: string): string {
-  const value = text(values, name);
-  if (value !== undefined) return value;
-  throw new UsageError('usage/missing-option', `--${name} is missing.`, { remedy: `Name a file with --${name} FILE.` });
+function missing(option: string): never {
+  throw new UsageError('usage/missing-option', `--${option} is missing.`, {
+    remedy: `Name a file with --${option} FILE.`,
+  });
 }

@@ -139,7 +139,7 @@ function replacedOption(name: string, by: string, how: string): UsageError {
 
 function strayWord(word: string): UsageError {
   return new UsageError('usage/stray-word', `The word '${word}' is neither an option nor the value of one.`, {
-    remedy: 'Put a value right after its option, and quote values that contain spaces.',
+    remedy: 'Put a value right after its option, and quote values that contain spaces, * or ?.',
   });
 }
 

@@ -16,7 +16,7 @@ export const zonalParts: ZonalParts<Context> = {
   },
   async openRaster(path, options) {
     const { openGeoTiff } = await import('../formats/geotiff.ts');
-    return openGeoTiff(path, { ...options, startThreads: true });
+    return openGeoTiff(path, options);
   },
   async openContext(options) {
     const { open } = await import('../on-node.ts');
@@ -25,6 +25,10 @@ export const zonalParts: ZonalParts<Context> = {
   async zonalHistogram(context, job) {
     const { zonalHistogram } = await import('../algorithms/zonal/index.ts');
     return zonalHistogram(context, job);
+  },
+  async surfaceHistogram(context, job) {
+    const { surfaceHistogram } = await import('../algorithms/zonal/index.ts');
+    return surfaceHistogram(context, job);
   },
 };
 

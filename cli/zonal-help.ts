@@ -2,8 +2,8 @@ import { ZONAL_SPECS } from './arguments.ts';
 import { describe } from './command-line.ts';
 
 /** The help text of `quadrille zonal --help`. */
-export const ZONAL_HELP: string = `quadrille zonal --zones FILE --raster FILE (--bins LO:HI:WIDTH | --edges A,B,C… | --unique) [options]
-quadrille zonal --zones FILE --raster FILE --stats FILE [options]
+export const ZONAL_HELP: string = `quadrille zonal --zones FILE --raster FILE… (--bins LO:HI:WIDTH | --edges A,B,C… | --unique) [options]
+quadrille zonal --zones FILE --raster FILE… --stats FILE [options]
 
 Counts, for every zone, the raster cells whose centre is inside, by value. Cells without data and values outside the bins are
 counted separately, so that the counts of a zone add up to its cells.
@@ -17,6 +17,12 @@ scale, offset, placement and coordinate system in a side file of GDAL (FILE.aux.
 without an EPSG code is refused, unless the zones state no system; so is one that states no system and is too large for
 longitudes and latitudes, if the zones are in these.
 
+Several rasters are given by --raster again, or by a pattern in quotes: * stands for any characters of a name, ? for one,
+[a-c] for one of these, ** for any folders; names are sorted. Each raster has its own rows, with its path in a column raster
+(in JSON, a field of every zone). With --merge they are parts of one surface and added up, on one grid or several. They must
+agree in the type of cells, scale, offset and coordinate system. A cell whose centre lies in the extent of a raster named
+earlier is left out, also where that raster has no data, so that no place counts twice; a note says how many were.
+
 ${describe(ZONAL_SPECS)}
 
 Output:
@@ -28,6 +34,7 @@ Output:
            cells with data, including those below and above the bins; they are blank if there are none.
   Without --id, a zone without an id is named by its index in the file, from 0. Names are strings in JSON. The name of a whole
   number has all its digits, as those of H3 and S2 cells.
+  Rows of several rasters without --merge begin with the column raster. They are written raster by raster.
 
 Example:
   quadrille zonal --zones counties.json --layer counties --raster ndvi.tif --bins 0:1:0.05 \\

@@ -8,24 +8,41 @@ export interface ZonalSummary {
   /** Number of cells in all zones. A cell in two zones counts twice. */
   readonly cells: bigint;
   readonly seconds: number;
-  /** Steps along x and y of the integer grid to which vertices of zones are snapped, in the raster's coordinates. */
-  readonly gridStep: readonly [x: number, y: number];
+  /** Number of rasters. */
+  readonly rasters: number;
+  /**
+   * Steps along x and y of the integer grids to which vertices of zones are snapped, in the rasters' coordinates, each
+   * once.
+   */
+  readonly gridSteps: readonly (readonly [x: number, y: number])[];
   /** Paths of the files that were written. */
   readonly outputs: readonly string[];
 }
 
 /** Builds the summary that `quadrille zonal` prints when it has finished. */
 export function zonalSummary(summary: ZonalSummary): RunSummary {
-  const { backend, zones, cells, seconds, gridStep, outputs } = summary;
-  const [x, y] = gridStep.map((step) => step.toPrecision(3));
+  const { backend, zones, rasters, cells, seconds, gridSteps, outputs } = summary;
+  const where = rasters === 1 ? 'inside' : `inside in ${counted(rasters, 'raster')}`;
   return {
     lines: [
-      `${counted(zones, 'zone')}, ${counted(cells, 'cell')} inside, ${seconds.toFixed(1)} s on ${backend}.`,
-      `Cell centres and edges were compared on a grid of ${x} × ${y} raster units.`,
+      `${counted(zones, 'zone')}, ${counted(cells, 'cell')} ${where}, ${seconds.toFixed(1)} s on ${backend}.`,
+      `Cell centres and edges were compared on ${grids(gridSteps)} raster units.`,
       ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
     ],
-    fields: { ...summary, cells: exactInteger(cells) },
+    fields: {
+      ...{ backend, zones, cells: exactInteger(cells), seconds, gridStep: gridSteps[0] },
+      ...(rasters > 1 && { rasters, gridSteps }),
+      outputs,
+    },
   };
+}
+
+const GRIDS_SHOWN = 3;
+
+function grids(steps: ZonalSummary['gridSteps']): string {
+  const shown = steps.slice(0, GRIDS_SHOWN).map((step) => step.map((length) => length.toPrecision(3)).join(' × '));
+  const others = steps.length > GRIDS_SHOWN ? ` and ${steps.length - GRIDS_SHOWN} others` : '';
+  return `${steps.length === 1 ? 'a grid' : 'grids'} of ${shown.join(', ')}${others}`;
 }
 
 function exactInteger(value: bigint): number | string {

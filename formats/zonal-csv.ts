@@ -1,9 +1,20 @@
 import { aHistogram, type ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { requireArguments } from '../primitives/arguments.ts';
+import { aFlag, aText, type FieldKinds } from '../primitives/kinds.ts';
 import { requireOptions } from '../primitives/options.ts';
 import { CSV_OPTIONS, type CsvOptions, fieldWriter } from './csv-quote.ts';
 import { inChunks } from './text-chunks.ts';
 import { statisticsOf } from './zonal-statistics.ts';
+
+/** Options of the tables of a zonal histogram, so that one table can hold several rasters. */
+export interface ZonalCsvOptions extends CsvOptions {
+  /** Name of the raster, which every row then has in a first column `raster`. Default: there is no such column. */
+  readonly raster?: string | undefined;
+  /** Whether the header is written. Default true. */
+  readonly header?: boolean | undefined;
+}
+
+const ZONAL_CSV_OPTIONS: FieldKinds<ZonalCsvOptions> = { ...CSV_OPTIONS, raster: aText, header: aFlag };
 
 /**
  * Writes the histograms of all zones as CSV in long form, with one row per bin and the header `zone,lower,upper,count`.
@@ -27,10 +38,10 @@ import { statisticsOf } from './zonal-statistics.ts';
  * await raster.close();
  * [...zonalCsv(histogram)].join('').split('\n')[1]; // '0,0,40,6592'
  */
-export function zonalCsv(histogram: ZonalHistogram, options: CsvOptions = {}): Generator<string, void, undefined> {
+export function zonalCsv(histogram: ZonalHistogram, options: ZonalCsvOptions = {}): Generator<string, void, undefined> {
   requireArguments('zonalCsv', { histogram }, { histogram: aHistogram });
-  requireOptions('zonalCsv', CSV_OPTIONS, options);
-  return inChunks(histogramRows(histogram, fieldWriter(options)));
+  requireOptions('zonalCsv', ZONAL_CSV_OPTIONS, options);
+  return inChunks(inTable('zone,lower,upper,count', histogramRows(histogram, fieldWriter(options)), options));
 }
 
 /**
@@ -50,37 +61,47 @@ export function zonalCsv(histogram: ZonalHistogram, options: CsvOptions = {}): G
  * await raster.close();
  * [...statisticsCsv(histogram)].join('').split('\n')[1].slice(0, 13); // '0,17955,11255'
  */
-export function statisticsCsv(histogram: ZonalHistogram, options: CsvOptions = {}): Generator<string, void, undefined> {
+export function statisticsCsv(
+  histogram: ZonalHistogram,
+  options: ZonalCsvOptions = {},
+): Generator<string, void, undefined> {
   requireArguments('statisticsCsv', { histogram }, { histogram: aHistogram });
-  requireOptions('statisticsCsv', CSV_OPTIONS, options);
-  return inChunks(statisticsRows(histogram, fieldWriter(options)));
+  requireOptions('statisticsCsv', ZONAL_CSV_OPTIONS, options);
+  const rows = statisticsRows(histogram, fieldWriter(options));
+  return inChunks(inTable('zone,cells,nodata,min,max,mean,sum', rows, options));
+}
+
+/** Lines of a table: the header and the rows, each after the name of the raster if there is one. */
+function* inTable(header: string, rows: Iterable<string>, options: ZonalCsvOptions): Generator<string> {
+  const { raster } = options;
+  const first = raster === undefined ? '' : `${fieldWriter(options)(raster)},`;
+  if (options.header ?? true) yield `${raster === undefined ? '' : 'raster,'}${header}\n`;
+  for (const row of rows) yield `${first}${row}\n`;
 }
 
 function* histogramRows(
   { names, bins, nodata, below, above }: ZonalHistogram,
   quote: (name: string) => string,
 ): Generator<string> {
-  yield 'zone,lower,upper,count\n';
   let bin = 0;
   for (const [zone, name] of names.entries()) {
     const field = quote(name);
     for (; bins.zone[bin] === zone; bin++) {
-      yield `${field},${bins.lower[bin]},${bins.upper[bin]},${bins.count[bin]}\n`;
+      yield `${field},${bins.lower[bin]},${bins.upper[bin]},${bins.count[bin]}`;
     }
-    if (nodata[zone] !== 0n) yield `${field},nodata,,${nodata[zone]}\n`;
-    if (below[zone] !== 0n) yield `${field},below,,${below[zone]}\n`;
-    if (above[zone] !== 0n) yield `${field},above,,${above[zone]}\n`;
+    if (nodata[zone] !== 0n) yield `${field},nodata,,${nodata[zone]}`;
+    if (below[zone] !== 0n) yield `${field},below,,${below[zone]}`;
+    if (above[zone] !== 0n) yield `${field},above,,${above[zone]}`;
   }
 }
 
 function* statisticsRows(histogram: ZonalHistogram, quote: (name: string) => string): Generator<string> {
   const { names, cells, nodata } = histogram;
   const { minimum, maximum, mean, sum } = statisticsOf(histogram);
-  yield 'zone,cells,nodata,min,max,mean,sum\n';
   for (const [zone, name] of names.entries()) {
     const counts = `${quote(name)},${cells[zone]},${nodata[zone]}`;
     const values = [minimum, maximum, mean, sum].map((column) => blankIfNaN(column[zone]!));
-    yield `${counts},${values.join(',')}\n`;
+    yield `${counts},${values.join(',')}`;
   }
 }
 

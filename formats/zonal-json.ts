@@ -1,14 +1,16 @@
+import type { Sample } from '../algorithms/geometry/raster.ts';
 import { type Note, someNotes } from '../algorithms/notes.ts';
-import { aHistogram, type ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { aHistogram, type Binning, type ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { requireArguments } from '../primitives/arguments.ts';
-import { aRecord, aText, type Kind } from '../primitives/kinds.ts';
+import { anArrayOf, aRecord, aText, eitherOf, type Kind } from '../primitives/kinds.ts';
 import { inChunks } from './text-chunks.ts';
 
 /** Facts about the computation of a zonal histogram that the histogram itself does not contain. */
 export interface ZonalRun {
-  /** Path of the file with the zones, as given by the user. `raster` is the path of the raster. */
+  /** Path of the file with the zones, as given by the user. */
   readonly zones: string;
-  readonly raster: string;
+  /** Path of the raster, or the paths of the rasters that are parts of one surface. */
+  readonly raster: string | readonly string[];
   /** The backend, such as `workers` or `webgpu (NVIDIA H200)`. */
   readonly backend: string;
   /** All notes of the run: notes on reading the files, and notes on counting cells. */
@@ -38,7 +40,7 @@ export interface ZonalRun {
  * ```
  *
  * Zones are in input order, one per line. Counts up to 2^53 − 1 are numbers. Larger counts are decimal strings, because
- * numbers would lose digits. `min`, `max`, `mean` and `sum` are null if no cell of the zone has data. `stats` is null
+ * numbers would lose digits. Of a surface, `source` has a list `rasters` in place of `raster`. `min`, `max`, `mean` and `sum` are null if no cell of the zone has data. `stats` is null
  * if the histogram has no statistics. Infinite values are the strings "Infinity" and "-Infinity". The text is generated
  * in chunks.
  *
@@ -57,29 +59,88 @@ export function zonalJson(histogram: ZonalHistogram, run: ZonalRun): Generator<s
   return inChunks(pieces(histogram, run));
 }
 
-const aRun: Kind = aRecord<ZonalRun>({ zones: aText, raster: aText, backend: aText, notes: someNotes });
+const aRun: Kind = aRecord<ZonalRun>({
+  zones: aText,
+  raster: eitherOf('a path or paths', aText, anArrayOf(aText)),
+  backend: aText,
+  notes: someNotes,
+});
+
+/** What the zones of a raster have in common. */
+export interface RasterFacts {
+  /** Path of the raster. */
+  readonly raster: string;
+  readonly sample: Sample;
+  readonly gridStep: readonly [x: number, y: number];
+}
+
+/** The parts of a JSON object with the histograms of several rasters; see {@link zonalJsonByRaster}. */
+export interface JsonByRaster {
+  /** The zones of the next raster. */
+  rows(histogram: ZonalHistogram, raster: string): Generator<string, void, undefined>;
+  end(notes: readonly Note[]): Generator<string, void, undefined>;
+}
+
+/**
+ * Writes the result of several rasters as one JSON object like that of {@link zonalJson}, with a field `raster` in every
+ * zone, and with `sample` and `gridStep` in a list `rasters`. The notes come last, when all rasters have been counted.
+ */
+export function zonalJsonByRaster(run: {
+  readonly zones: string;
+  readonly rasters: readonly RasterFacts[];
+  readonly backend: string;
+  readonly binning: Binning;
+}): JsonByRaster {
+  const { zones, rasters, backend, binning } = run;
+  const source = { zones, rasters: rasters.map(({ raster }) => raster) };
+  const lead = leads(`${JSON.stringify({ source, backend, binning, rasters }).slice(0, -1)},"zones":[`);
+  return {
+    rows: (histogram, raster) => inChunks(zonePieces(histogram, lead, `"raster":${JSON.stringify(raster)},`)),
+    end: (notes) => inChunks([lead.last(), `\n],"notes":${JSON.stringify(notes)}}\n`]),
+  };
+}
 
 function* pieces(histogram: ZonalHistogram, run: ZonalRun): Generator<string> {
-  const { names, bins, binning, sample, gridStep } = histogram;
-  const head = {
-    source: { zones: run.zones, raster: run.raster },
-    backend: run.backend,
-    sample,
-    binning,
-    gridStep,
-    notes: run.notes,
+  const { binning, sample, gridStep } = histogram;
+  const { zones, raster, backend, notes } = run;
+  const source = typeof raster === 'string' ? { zones, raster } : { zones, rasters: raster };
+  const head = { source, backend, sample, binning, gridStep, notes };
+  const lead = leads(`${JSON.stringify(head).slice(0, -1)},"zones":[`);
+  yield* zonePieces(histogram, lead, '');
+  yield `${lead.last()}\n]}\n`;
+}
+
+/** What comes before each zone of a list: the beginning of the list before the first, a comma before the others. */
+interface Leads {
+  next(): string;
+  /** The beginning of a list without zones, else nothing. */
+  last(): string;
+}
+
+function leads(beginning: string): Leads {
+  let lead = beginning;
+  return {
+    next() {
+      const before = lead;
+      lead = ',';
+      return before;
+    },
+    last: () => (lead === ',' ? '' : lead),
   };
-  yield `${JSON.stringify(head).slice(0, -1)},"zones":[`;
+}
+
+/** The zones of a histogram, each with the text `fields` before its name. */
+function* zonePieces(histogram: ZonalHistogram, lead: Leads, fields: string): Generator<string> {
+  const { names, bins } = histogram;
   let bin = 0;
   for (const [zone, name] of names.entries()) {
-    yield `${zone === 0 ? '' : ','}\n{"name":${JSON.stringify(name)},"bins":[`;
+    yield `${lead.next()}\n{${fields}"name":${JSON.stringify(name)},"bins":[`;
     for (let first = true; bins.zone[bin] === zone; bin++, first = false) {
       const edges = `"lower":${bins.lower[bin]},"upper":${bins.upper[bin]}`;
       yield `${first ? '' : ','}{${edges},"count":${integer(bins.count[bin]!)}}`;
     }
     yield `],${totals(histogram, zone)},"stats":${JSON.stringify(statistics(histogram, zone))}}`;
   }
-  yield '\n]}\n';
 }
 
 function totals({ cells, nodata, below, above }: ZonalHistogram, zone: number): string {

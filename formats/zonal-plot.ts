@@ -75,6 +75,23 @@ export async function zonalPlot({ histogram, polygons, grid, title, facets = 24 
   ].join('\n');
 }
 
+/** Puts plots from {@link zonalPlot} below each other in one SVG. */
+export function stackPlots(plots: readonly string[]): string {
+  const heights = plots.map((plot) => Number(/ height="(\d+)"/.exec(plot)![1]));
+  const height = heights.reduce((sum, own) => sum + own, 0);
+  const tops = heights.map((_, at) => heights.slice(0, at).reduce((sum, own) => sum + own, 0));
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}">`,
+    ...plots.map((plot, at) =>
+      plot
+        .replace('<svg ', `<svg y="${tops[at]}" `)
+        .replaceAll(/\bquadrille-ramp\b/g, `quadrille-ramp-${at}`)
+        .trimEnd(),
+    ),
+    '</svg>\n',
+  ].join('\n');
+}
+
 const LONGEST_TITLE = 48;
 const INSETS_NOTE = 'Outlying zones are drawn below the map, each frame to a scale of its own.';
 

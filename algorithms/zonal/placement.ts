@@ -45,8 +45,7 @@ export function placeZones(
   fill: FillRule = 'union',
   findSheets: () => Sheets | undefined = () => sheetsOn(polygons, grid),
 ): PlacedZones {
-  const span = Math.abs(grid.width * grid.stepX);
-  if (grid.geographic && !(span <= MAX_DEGREES)) throw tooWide('the raster', span, { file: grid.file });
+  requireLongitudes(grid);
   const shifts = longitudeShifts(polygons, grid, zones);
   const found = findSheets();
   const overlapping = found?.overlapping ?? new Uint32Array();
@@ -55,6 +54,12 @@ export function placeZones(
   const { oddSheets, furtherOf } = separateCopies(ranges, polygons.polygonRings.length - 1, sheets, stepsOfTurn(grid));
   const boxes = sheetBoxes(ranges, { shifts, sheets, oddSheets, furtherOf });
   return { polygons, shifts, fill, overlapping, sheets, oddSheets, boxes };
+}
+
+/** Throws `geometry/longitudes` if the longitudes of a raster span more than two turns. */
+export function requireLongitudes({ width, stepX, geographic, file }: RasterGrid & Pick<RasterSource, 'file'>): void {
+  const span = Math.abs(width * stepX);
+  if (geographic && !(span <= MAX_DEGREES)) throw tooWide('the raster', span, { file });
 }
 
 /** Groups of parts that do not overlap, which do not depend on where the raster lies on its grid. */

@@ -3,7 +3,7 @@ import { gridStep, type SnappedPolygons, STEPS_PER_CELL, snapToGrid } from '../g
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import type { Sheets } from '../geometry/sheets.ts';
 import { binCount, binEdges, slotsFor } from './binning.ts';
-import { type PlacedZones, placeZones, sheetsOn, stepsOfTurn } from './placement.ts';
+import { type PlacedZones, placeZones, requireLongitudes, sheetsOn, stepsOfTurn } from './placement.ts';
 import { requireRoom } from './room.ts';
 import { requireOneSurface } from './surface-agreement.ts';
 import { extentOn, type PlacedRaster, placeRasters } from './surface-places.ts';
@@ -32,6 +32,7 @@ export async function countSurface(context: Context, job: SurfaceJob): Promise<Z
   signal?.throwIfAborted();
   requireOneSurface(rasters);
   requireRoom(zones.names.length, binCount(binning), memoryBytes);
+  for (const raster of rasters) requireLongitudes(raster);
   const places = placeRasters(rasters);
   const onGrid = zonesOnGrids(job, places);
   const edges = binEdges(binning);

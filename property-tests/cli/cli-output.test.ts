@@ -77,15 +77,9 @@ function record(isTTY = false) {
   return { isTTY, columns: 80, write, text: () => text };
 }
 
-const figures = {
-  backend: 'workers',
-  zones: 3231,
-  cells: 2n ** 60n,
-  seconds: 1.25,
-  gridStep: [2 ** -20, 2 ** -20] as const,
-  outputs: ['a.csv'],
-};
-const summary = zonalSummary(figures);
+const step = [2 ** -20, 2 ** -20] as const;
+const figures = { backend: 'workers', zones: 3231, cells: 2n ** 60n, seconds: 1.25, outputs: ['a.csv'] };
+const summary = zonalSummary({ ...figures, rasters: 1, gridSteps: [step] });
 const report = { done: 1, total: 2, rate: 3, eta: 4, elapsed: 5 };
 
 describe('humanLog', () => {
@@ -143,7 +137,7 @@ describe('jsonLog', () => {
     expect(lines).toEqual([
       { event: 'note', code: 'zones/unclosed-rings', message: 'Two\nlines.', count: 2, zone: 'a' },
       { event: 'progress', doneCells: 1, totalCells: 2, cellsPerSecond: 3, eta: 4, elapsed: 5 },
-      { ...figures, event: 'result', cells: '1152921504606846976' },
+      { ...figures, event: 'result', cells: '1152921504606846976', gridStep: step },
       { event: 'error', code: 'run/interrupted', message: 'Stopped by SIGINT; nothing was written.', exitCode: 130 },
     ]);
   });

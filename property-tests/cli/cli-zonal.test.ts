@@ -9,7 +9,8 @@ import { parseZonalArguments } from '../../cli/arguments.ts';
 import { exitCodeOf } from '../../cli/failure.ts';
 import { jsonLog } from '../../cli/json-log.ts';
 import type { RunContext } from '../../cli/run-support.ts';
-import { type OpenedRaster, runZonal, type ZonalJob, type ZonalParts } from '../../cli/zonal.ts';
+import { runZonal, type ZonalJob, type ZonalParts } from '../../cli/zonal.ts';
+import type { OpenedRaster } from '../../cli/zonal-rasters.ts';
 import { readZones } from '../../formats/read-zones.ts';
 import { UsageError } from '../../formats/usage-error.ts';
 import { DeviceLostError, FormatError } from '../../primitives/errors.ts';
@@ -104,6 +105,7 @@ function parts(trace: Trace, changes: Changes = {}): ZonalParts<RunContext> {
       trace.events.push('count');
       return changes.count?.(job) ?? counted(job);
     },
+    surfaceHistogram: () => Promise.reject(new Error('There is one raster.')),
   };
 }
 

@@ -182,7 +182,7 @@ export const formatCalls: ValidCalls = {
     args: () => ({ histogram: counts }),
     takes: { 'histogram.statistics: nothing': 'it is told as what was not counted' },
   },
-  zonalCsv: () => ({ histogram: counts }),
+  zonalCsv: () => ({ histogram: counts, 'options?': { 'quoteFormulas?': true, 'raster?': 'a', 'header?': false } }),
   zonalJson: () => ({ histogram: counts, run: { zones: 'a', raster: 'b', backend: 'workers', notes } }),
   parseZones: () => ({ text, 'options?': { ...layer, 'file?': 'a.json' } }),
   readZones: () => ({ file: path, 'options?': layer }),

@@ -36,6 +36,18 @@ describe('zonalCsv', () => {
     },
   );
 
+  test.prop([zonalHistogram, awkwardName])(
+    'begins every row with the name of the raster, if there is one',
+    (given, raster) => {
+      for (const write of [zonalCsv, statisticsCsv]) {
+        const expected = read(write(given));
+        const { header, rows } = read([...write(given, { raster }), ...write(given, { raster, header: false })]);
+        expect(header).toEqual(['raster', ...expected.header]);
+        expect(rows).toEqual([...expected.rows, ...expected.rows].map((row) => [raster, ...row]));
+      }
+    },
+  );
+
   test.prop([zonalHistogram])('writes counts that add up to all cells, and no row for a count of 0', (histogram) => {
     const counts = read(zonalCsv(histogram)).rows.map((row) => BigInt(row[3]!));
     expect(counts).not.toContain(0n);

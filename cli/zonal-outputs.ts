@@ -1,0 +1,115 @@
+import { basename } from 'node:path';
+import type { Polygons } from '../algorithms/geometry/polygons.ts';
+import type { RasterGrid } from '../algorithms/geometry/raster.ts';
+import type { Note } from '../algorithms/notes.ts';
+import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
+import type { TextChunks } from '../formats/text-chunks.ts';
+import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
+import { type RasterFacts, zonalJson, zonalJsonByRaster } from '../formats/zonal-json.ts';
+import { largestOf, smallestOf } from '../primitives/extremes.ts';
+import type { ZonalOptions } from './arguments.ts';
+
+/** The histogram of a raster, or of the surface of several. */
+export interface Counted {
+  readonly histogram: ZonalHistogram;
+  readonly polygons: Polygons;
+  /** Extent for the map. */
+  readonly grid: RasterGrid;
+}
+
+/** What is known before counting. */
+export interface ZonalRunFacts {
+  /** Paths of the rasters. */
+  readonly rasters: readonly string[];
+  readonly backend: string;
+}
+
+/** Appends a text to an output. */
+type Write = (path: string, chunks: TextChunks) => Promise<void>;
+
+/** Writes the outputs of one histogram, when it has been counted. */
+export async function writeHistogram(
+  options: ZonalOptions,
+  { histogram, polygons, grid }: Counted,
+  { rasters, backend, notes }: ZonalRunFacts & { readonly notes: readonly Note[] },
+  write: Write,
+): Promise<void> {
+  const { out, stats, plot, format, quoteFormulas } = options;
+  const csv = { quoteFormulas };
+  const run = { zones: options.zones, raster: rasters.length === 1 ? rasters[0]! : rasters, backend, notes };
+  // The plot comes first, because it is computed as a whole and may fail.
+  const picture = plot === undefined ? '' : await drawn(options, { histogram, polygons, grid }, titleOf(rasters));
+  if (out !== undefined) await write(out, format === 'csv' ? zonalCsv(histogram, csv) : zonalJson(histogram, run));
+  if (stats !== undefined) await write(stats, statisticsCsv(histogram, csv));
+  if (plot !== undefined) await write(plot, [picture]);
+}
+
+/** Writes the outputs of rasters that are counted by themselves, one after the other. */
+export interface RasterOutputs {
+  add(raster: string, counted: Counted): Promise<void>;
+  end(notes: readonly Note[]): Promise<void>;
+}
+
+/**
+ * Begins outputs in which each raster has its own rows, with its path in the column `raster`. Rows are written as soon as
+ * a raster has been counted, so that memory does not grow with the number of rasters.
+ */
+export function writeByRaster(
+  options: ZonalOptions,
+  facts: ZonalRunFacts & { readonly rasterFacts: readonly RasterFacts[] },
+  write: Write,
+): RasterOutputs {
+  const { out, stats, plot, format, quoteFormulas } = options;
+  const json = zonalJsonByRaster({
+    ...facts,
+    zones: options.zones,
+    rasters: facts.rasterFacts,
+    binning: options.binning,
+  });
+  const pictures: string[] = [];
+  let isFirst = true;
+  return {
+    async add(raster, counted) {
+      const { histogram } = counted;
+      const rows = { quoteFormulas, raster, header: isFirst };
+      if (plot !== undefined) pictures.push(await drawn(options, counted, titleOf([raster])));
+      if (out !== undefined && format === 'csv') await write(out, zonalCsv(histogram, rows));
+      if (out !== undefined && format === 'json') await write(out, json.rows(histogram, raster));
+      if (stats !== undefined) await write(stats, statisticsCsv(histogram, rows));
+      isFirst = false;
+    },
+    async end(notes) {
+      if (out !== undefined && format === 'json') await write(out, json.end(notes));
+      if (plot === undefined) return;
+      const { stackPlots } = await import('../formats/zonal-plot.ts');
+      await write(plot, [stackPlots(pictures)]);
+    },
+  };
+}
+
+/** A grid as large as all rasters together, for a map of them. */
+export function unionOfGrids(rasters: readonly RasterGrid[]): RasterGrid {
+  const first = rasters[0]!;
+  if (rasters.length === 1) return first;
+  const ends = (axis: 'X' | 'Y', side: 'width' | 'height'): number[] =>
+    rasters.flatMap((raster) => {
+      const origin = raster[`origin${axis}`];
+      return [origin, origin + raster[side] * raster[`step${axis}`]];
+    });
+  const [x, y] = [ends('X', 'width'), ends('Y', 'height')];
+  const [left, bottom] = [smallestOf(x), smallestOf(y)];
+  const [stepX, stepY] = [Math.abs(first.stepX), Math.abs(first.stepY)];
+  const [width, height] = [(largestOf(x) - left) / stepX, (largestOf(y) - bottom) / stepY];
+  return { ...first, originX: left, originY: bottom, stepX, stepY, width, height };
+}
+
+function titleOf(rasters: readonly string[]): string {
+  const first = basename(rasters[0]!);
+  return rasters.length === 1 ? first : `${first} and ${rasters.length - 1} more`;
+}
+
+async function drawn(options: ZonalOptions, { histogram, polygons, grid }: Counted, title: string): Promise<string> {
+  // Importing the code for charts takes a quarter of a second, so it is imported only when needed.
+  const { zonalPlot } = await import('../formats/zonal-plot.ts');
+  return zonalPlot({ histogram, polygons, grid, title: `${title} by ${options.layer ?? basename(options.zones)}` });
+}

@@ -1,0 +1,128 @@
+import { resolve } from 'node:path';
+import type { RasterSource } from '../algorithms/geometry/raster.ts';
+import { listNames, type Note } from '../algorithms/notes.ts';
+import { FormatError } from '../primitives/errors.ts';
+import { expandPatterns } from './file-patterns.ts';
+
+/** A raster band, with notes on what was ignored or unusual in the file. */
+export interface OpenedRaster extends RasterSource {
+  readonly notes: readonly Note[];
+}
+
+/** A raster with the path that the user gave. */
+export interface NamedRaster {
+  readonly path: string;
+  readonly raster: OpenedRaster;
+}
+
+/** The files of the option `--raster`: each once, in the order of their first mention; and how many were named again. */
+export async function rasterFiles(patterns: readonly string[]): Promise<{ paths: string[]; again: string[] }> {
+  const first = new Map<string, string>();
+  const again: string[] = [];
+  for (const path of await expandPatterns(patterns, '--raster')) {
+    const file = resolve(path);
+    if (first.has(file)) again.push(path);
+    else first.set(file, path);
+  }
+  return { paths: [...first.values()], again };
+}
+
+/** The note `zonal/raster-again`, for rasters that are named more than once. Each is counted once. */
+export function againNotes(again: readonly string[]): Note[] {
+  if (again.length === 0) return [];
+  const many = again.length === 1 ? '1 raster is' : `${again.length} rasters are`;
+  const message = `${many} named again, and counted once, where first named: ${listNames(again, SHOWN)}.`;
+  return [{ code: 'zonal/raster-again', message, count: again.length }];
+}
+
+const SHOWN = 3;
+
+/** Number of rasters whose files stay open until they are counted. Others are opened again, as files are limited. */
+const MAX_OPEN = 128;
+
+/**
+ * Opens all rasters, so that one that cannot be read is found before any is counted. Closes those that were opened if one
+ * fails.
+ */
+export async function openRasters(
+  paths: readonly string[],
+  open: (path: string) => Promise<OpenedRaster>,
+): Promise<NamedRaster[]> {
+  const opened: NamedRaster[] = [];
+  try {
+    for (const path of paths) {
+      const raster = await open(path);
+      opened.push({ path, raster: paths.length === 1 ? raster : reopening(raster, () => open(path)) });
+      if (paths.length > MAX_OPEN) await opened.at(-1)!.raster.close();
+    }
+    return opened;
+  } catch (error) {
+    await closeAll(opened);
+    throw error;
+  }
+}
+
+export async function closeAll(rasters: readonly NamedRaster[]): Promise<void> {
+  for (const { raster } of rasters) await raster.close();
+}
+
+/** A raster that opens its file again when it is read after it has been closed. */
+function reopening(raster: OpenedRaster, open: () => Promise<OpenedRaster>): OpenedRaster {
+  let current: Promise<OpenedRaster> | undefined = Promise.resolve(raster);
+  const opened = (): Promise<OpenedRaster> => {
+    current ??= open().then((again) => unchanged(raster, again));
+    return current;
+  };
+  const methods = Object.entries(raster).filter(([, member]) => typeof member === 'function');
+  const calls = methods.map(([name]) => {
+    const call = async (...args: readonly unknown[]): Promise<unknown> => {
+      const source = (await opened()) as unknown as Record<string, (...all: readonly unknown[]) => unknown>;
+      return source[name]!(...args);
+    };
+    return [name, call];
+  });
+  return {
+    ...raster,
+    ...Object.fromEntries(calls),
+    ...(raster.reuse && { reuse: (cells) => void current?.then((source) => source.reuse?.(cells)) }),
+    async close() {
+      const last = current;
+      current = undefined;
+      await last?.then(
+        (source) => source.close(),
+        () => undefined,
+      );
+    },
+  };
+}
+
+async function unchanged(before: OpenedRaster, again: OpenedRaster): Promise<OpenedRaster> {
+  if (factsOf(before) === factsOf(again)) return again;
+  await again.close();
+  throw new FormatError('format/changed', 'The raster was changed while others were counted.', {
+    remedy: 'Run the command again when nothing writes to the file.',
+    place: { file: before.file },
+  });
+}
+
+function factsOf({ notes, ...raster }: OpenedRaster): string {
+  return JSON.stringify(raster);
+}
+
+/** Notes on rasters, in which a note that several rasters have stands once, with their names. */
+export function notesOnRasters(found: readonly { readonly path: string; readonly notes: readonly Note[] }[]): Note[] {
+  if (found.length === 1) return [...found[0]!.notes];
+  const same = new Map<string, { readonly note: Note; readonly paths: string[] }>();
+  for (const { path, notes } of found) {
+    for (const note of notes) {
+      const key = `${note.code} ${note.message}`;
+      const others = same.get(key);
+      if (others === undefined) same.set(key, { note, paths: [path] });
+      else if (others.paths.at(-1) !== path) others.paths.push(path);
+    }
+  }
+  return [...same.values()].map(({ note, paths }) => {
+    const names = paths.length === found.length ? `All ${paths.length} rasters` : listNames(paths, SHOWN);
+    return { ...note, message: `${names}: ${note.message}` };
+  });
+}
