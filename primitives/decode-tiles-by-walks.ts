@@ -85,17 +85,32 @@ function yes(): Bool {
 
 type Words = { at(index: U32): U32 };
 
+/** Words that the widths of so many blocks take, if a difference has the bits that the first of these words says. */
+function widthWords(head: U32, blocks: number): U32 {
+  return differenceBits(head).mul(blocks).add(7).shr(3).add(5).shr(2);
+}
+
+function differenceBits(head: U32): U32 {
+  return head.shr(8).and(0xff).min(6);
+}
+
+/** The width of a block of a tile whose bytes begin at the word `first`. */
 function widthOf(words: Words, first: U32, block: U32): U32 {
-  return words
-    .at(first.add(block.shr(2)))
-    .shr(block.and(3).shl(3))
-    .and(0xff)
-    .min(BLOCK);
+  const head = Let(words.at(first));
+  const bits = Let(differenceBits(head));
+  const place = Let(bits.mul(block).add(16));
+  const at = Let(first.add(place.shr(5)));
+  const shift = Let(place.and(31));
+  const difference = words
+    .at(at)
+    .shr(shift)
+    .or(words.at(at.add(1)).shl(1).shl(number(31).sub(shift)));
+  const mask = number(1).shl(bits).sub(1);
+  return head.and(0xff).add(difference.and(mask)).min(BLOCK);
 }
 
 /** For every tile, a walk that stores where the words of each of its blocks start. */
 function walkBlocks(command: DecodeTilesCommand, blocks: number): Walk {
-  const widthWords = Math.ceil(blocks / 4);
   const length = capacityOf(command.words.length);
   const arrays = { words: wordsOf(command) };
   const start = assemble(
@@ -104,11 +119,12 @@ function walkBlocks(command: DecodeTilesCommand, blocks: number): Walk {
     { arrays, programs: { tile: command.tile } },
     (t, { arrays, programs }) => {
       const begin = Let((programs.tile!([t]) as U32[])[0]!);
-      const used = Var(number(widthWords));
+      const ahead = Let(widthWords((arrays.words as unknown as Words).at(begin), blocks));
+      const used = Var(ahead);
       For(0, blocks, (block) => used.set(used.add(widthOf(arrays.words as never, begin, block))));
       const all = number(length);
       const fits = begin.le(all).and((used as U32).le(all.sub(begin)));
-      return [yes(), begin.add(widthWords), number(0), begin, fits];
+      return [yes(), begin.add(ahead), number(0), begin, fits];
     },
   );
   const step = assemble(

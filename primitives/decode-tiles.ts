@@ -46,15 +46,16 @@ const someDecodeOptions = someOptions<DecodeTilesOptions<CellFormat>>({
  * upper one minus the upper left one predicts, plus its residual; neighbours outside the tile are 0. Tiles follow each
  * other in the result, row by row.
  *
- * In `words`, the bytes of a tile begin at word `start`: a byte for every block of 32 cells, in row order, with the
- * number of bits of its residuals, from 0 to 32; zero bytes up to a whole word; then the residuals of each block, lowest
- * bits first, in as many words as a residual has bits. A residual r is stored as `(r << 1) ^ (r >> 31)`, so that small
- * residuals of either sign have few bits. Only the lowest bits of a cell are kept, so a residual may be counted modulo
- * 2^8 or 2^16 if `as` has 8 or 16 bits.
+ * In `words`, the bytes of a tile begin at word `start`. The cells are cut into blocks of 32, in row order, of which each
+ * has a width, the number of bits of its residuals. The first byte is the smallest width, and the second the bits of a
+ * difference, from 0 to 6. The differences of all blocks from the smallest width follow, lowest bits first, and zeros up
+ * to a whole word. Then come the residuals of each block, lowest bits first, in as many words as a residual has bits. A
+ * residual r is stored as `(r << 1) ^ (r >> 31)`, so that small residuals of either sign have few bits. Only the lowest
+ * bits of a cell are kept, so a residual may be counted modulo 2^8 or 2^16 if `as` has 8 or 16 bits.
  *
  * - Work O(n), span O(columns + rows). Deterministic. No tiles give no cells. Accepts device counts (lengths that only
- *   the device knows). A tile that does not end within `words` has 0 in all cells, and widths above 32 count as 32, so
- *   any bytes are safe.
+ *   the device knows). A tile that does not end within `words` has 0 in all cells, widths above 32 count as 32,
+ *   and differences of more than 6 bits as of 6, so any bytes are safe.
  * - Equivalent to `narrow(tileSums(unzigzagged(unpack(…)), …), as)` with `first` added to the first cell of each tile.
  *
  * Source: residuals of a planar predictor in blocks of fixed width, as in Lemire and Boytsov, Decoding billions of
@@ -63,7 +64,7 @@ const someDecodeOptions = someOptions<DecodeTilesOptions<CellFormat>>({
  *
  * @throws {@link ArgumentError} `argument/type` for tiles of another shape than stated.
  * @example
- * const words = ctx.column(Uint32Array.of(2, 0b1101, 0)); // residuals of 2 bits: 1 → −1, 3 → −2, then zeros
+ * const words = ctx.column(Uint32Array.of(2, 0b1101, 0)); // one block of 2 bits: 1 → −1, 3 → −2, then zeros
  * const tiles = { start: ctx.column(Uint32Array.of(0)), first: ctx.column(Uint32Array.of(9)) };
  * const cells = decodeTiles(words, tiles, { columns: 4, rows: 8, as: 'u16' });
  * (await ctx.read(cells)).slice(0, 6); // Uint32Array [8, 6, 6, 6, 8, 6]

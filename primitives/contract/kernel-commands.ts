@@ -328,10 +328,12 @@ export interface CrossReduceCommand {
 
 /**
  * Decodes tiles of residuals of the plane predictor (a cell's left neighbour, plus the upper one, minus the upper left
- * one). `tile(t) = (start, first)`, u32: the bytes of tile t begin at word `start` of `words`. First comes a byte for
- * every block of 32 cells, in row order: the number of bits of each of its residuals, above 32 the same as 32. The
- * bytes are filled up to a whole word. The residuals follow, lowest bits first; a block of width w takes w words. A
- * residual r is stored as `(r << 1) ^ (r >> 31)`. The residual of cell 0 is counted from `first`.
+ * one). `tile(t) = (start, first)`, u32: the bytes of tile t begin at word `start` of `words`, with the widths of its
+ * blocks of 32 cells: the number of bits of each residual of a block. The first byte is the smallest width, the second
+ * the number of bits of a difference, above 6 the same as 6. Then comes for every block, in row order, what its width
+ * is above the smallest, lowest bits first; a width above 32 is the same as 32. The bytes are filled up to a whole word.
+ * The residuals follow, lowest bits first; a block of width w takes w words. A residual r is stored as
+ * `(r << 1) ^ (r >> 31)`. The residual of cell 0 is counted from `first`.
  *
  * The cell is the sum, modulo 2³², of `first` and the residuals of all cells of the tile that are neither below it nor
  * to the right of it. The lowest `bits` bits of the cells are stored one tile after another, several cells to a word. A

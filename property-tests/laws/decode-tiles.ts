@@ -21,15 +21,17 @@ const shapes = fc.constantFrom(
 );
 const formats = fc.constantFrom<CellFormat>('u32', 'i32', 'u8', 'u16', 'i8', 'i16');
 
-/** Bits of the residuals of a block: usually few. Bytes above 32 count as 32. */
-const width = fc.oneof(
+/** Bytes of the smallest width and of the bits of a difference. Widths above 32 count as 32, bits above 6 as 6. */
+const smallest = fc.oneof(
   fc.integer({ min: 0, max: 8 }),
   fc.integer({ min: 0, max: 34 }),
-  fc.constantFrom(25, 26, 31, 255),
+  fc.constantFrom(25, 26, 255),
 );
+const bits = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 8 }), fc.constant(255));
 
 interface Tile {
-  readonly widths: readonly number[];
+  readonly smallest: number;
+  readonly bits: number;
   readonly first: number;
   /** Words between the tile before and this one. */
   readonly gap: number;
@@ -38,7 +40,8 @@ interface Tile {
 
 const tiles = fc.array(
   fc.record({
-    widths: fc.array(width, { minLength: 1, maxLength: 6 }),
+    smallest,
+    bits,
     first: fc.oneof(fc.nat(9), fc.integer({ min: 0, max: 2 ** 32 - 1 })),
     gap: fc.nat(3),
     seed: fc.nat(),
@@ -46,10 +49,25 @@ const tiles = fc.array(
   { maxLength: 3 },
 );
 
-/** The stored words of tiles, with random bits as residuals, and where they start. */
+/** Words of the widths of a tile, and the widths, by the definition: bit by bit. */
+function widthsAt(words: readonly number[], from: number, blocks: number): { size: number; widths: number[] } {
+  const byte = (at: number): number => ((words[from + (at >> 2)] ?? 0) >>> (8 * (at & 3))) & 255;
+  const [smallest, bits] = [byte(0), Math.min(6, byte(1))];
+  const widths = Array.from({ length: blocks }, (_, block) => {
+    let width = smallest;
+    for (let bit = 0; bit < bits; bit++) {
+      const place = 16 + block * bits + bit;
+      width += ((byte(place >> 3) >> (place & 7)) & 1) << bit;
+    }
+    return Math.min(32, width);
+  });
+  return { size: Math.ceil((2 + Math.ceil((blocks * bits) / 8)) / 4), widths };
+}
+
+/** The stored words of tiles, with random bits as differences and residuals, and where they start. */
 function wordsOf(tiles: readonly Tile[], cells: number): { words: number[]; start: number[] } {
   const [words, start]: [number[], number[]] = [[], []];
-  for (const { widths, gap, seed } of tiles) {
+  for (const { smallest, bits, gap, seed } of tiles) {
     let state = seed;
     const random = (): number => {
       state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -57,11 +75,10 @@ function wordsOf(tiles: readonly Tile[], cells: number): { words: number[]; star
     };
     for (let k = 0; k < gap; k++) words.push(random());
     start.push(words.length);
-    const bytes = new Uint8Array(4 * Math.ceil(cells / 128));
-    for (let block = 0; block < cells / 32; block++) bytes[block] = widths[block % widths.length]!;
-    words.push(...new Uint32Array(bytes.buffer));
-    const used = bytes.subarray(0, cells / 32).reduce((sum, width) => sum + Math.min(32, width), 0);
-    for (let k = 0; k < used; k++) words.push(random());
+    words.push(((random() << 16) | (bits << 8) | smallest) >>> 0);
+    for (let more = widthsAt(words, start.at(-1)!, cells / 32).size - 1; more > 0; more--) words.push(random());
+    const { widths } = widthsAt(words, start.at(-1)!, cells / 32);
+    for (let more = widths.reduce((sum, width) => sum + width, 0); more > 0; more--) words.push(random());
   }
   return { words, start };
 }
@@ -80,12 +97,9 @@ function decodeByHand(
   const cells = columns * rows;
   const out = new ARRAYS[as](start.length * cells);
   for (const [t, from] of start.entries()) {
-    const widths = Array.from({ length: cells / 32 }, (_, block) => {
-      const word = words[from + (block >> 2)] ?? 0;
-      return Math.min(32, (word >>> (8 * (block & 3))) & 255);
-    });
-    let at = from + Math.ceil(widths.length / 4);
-    if (at + widths.reduce((sum, width) => sum + width, 0) > words.length) continue;
+    const { size, widths } = widthsAt(words, from, cells / 32);
+    let at = from + size;
+    if (from > words.length || at + widths.reduce((sum, width) => sum + width, 0) > words.length) continue;
     const tile = new Uint32Array(cells);
     for (let cell = 0; cell < cells; cell++) {
       const width = widths[cell >> 5]!;

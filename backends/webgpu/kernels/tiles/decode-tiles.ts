@@ -21,7 +21,7 @@ interface Shape {
   /** Threads of a row. */
   readonly across: number;
   readonly threads: number;
-  /** Words of the widths of two rows, which a lane has, and of all rows. */
+  /** Words of the widths of two rows, a byte each, which a lane has, and of all rows. */
   readonly own: number;
   readonly words: number;
   /** Whether lanes of subgroups share widths and sums, in place of workgroup memory. */
@@ -86,12 +86,16 @@ ${emitUnpack(read, offset)}`,
 let place = t_entry(g);
 let start = place.r0;
 let is_tile = g < ${lengthExpression(length)};
-let has_widths = is_tile && start <= ${count} && ${count} - start >= ${shape.words}u;
-let q = t % ${across}u; let strip = t / ${across}u;
-${inLanes ? emitStartsInLanes(shape, read, offset) : emitStarts(shape, read, offset)}
-let fits = has_widths && total <= ${count} - start - ${shape.words}u;
 let last = max(${count}, 1u) - 1u;
-let origin = start + ${shape.words}u;
+let head = load_${read}(min(start, last) + ${offset});
+let bits = min((head >> 8u) & 255u, 6u);
+// Words that the widths of all blocks take.
+let size = (((bits * ${4 * shape.words}u + 7u) >> 3u) + 5u) >> 2u;
+let has_widths = is_tile && start < ${count} && ${count} - start >= size;
+let q = t % ${across}u; let strip = t / ${across}u;
+${inLanes ? emitStartsInLanes(shape) : emitStarts(shape)}
+let fits = has_widths && total <= ${count} - start - size;
+let origin = start + size;
 ${emitRows(shape)}
 ${inLanes ? emitAcrossInLanes(shape) : emitAcross()}
 if (fits) {
@@ -140,11 +144,18 @@ fn residuals(at: u32, k: u32, w: u32, last: u32) -> vec4<u32> {
   s &= vec4<u32>(mask);
   return (s >> vec4<u32>(1u)) ^ (vec4<u32>() - (s & vec4<u32>(1u)));
 }
-// The words that the first n blocks of a word of four widths take.
+// The widths of the four blocks from 4k on, a byte each.
+fn widths_of(start: u32, k: u32, head: u32, bits: u32, last: u32) -> u32 {
+  let all = bits_from(start, 16u + 4u * k * bits, last);
+  let each = vec4<u32>(all, all >> bits, all >> (2u * bits), all >> (3u * bits)) & vec4<u32>((1u << bits) - 1u);
+  let widths = min(vec4<u32>(32u), each + vec4<u32>(head & 255u));
+  return widths.x | (widths.y << 8u) | (widths.z << 16u) | (widths.w << 24u);
+}
+// The words that the first n blocks of four with these widths take.
 fn words_before(widths: u32, n: u32) -> u32 {
-  var sum = 0u;
-  for (var k = 0u; k < 4u; k++) { sum += select(0u, min(32u, (widths >> (8u * k)) & 255u), k < n); }
-  return sum;
+  let both = (widths & 0xff00ffu) + ((widths >> 8u) & 0xff00ffu);
+  let all = (both & 0xffffu) + (both >> 16u);
+  return select(select(all - (widths >> 24u), select(both & 0xffffu, select(widths & 255u, 0u, n == 0u), n < 2u), n < 3u), all, n == 4u);
 }`;
 }
 
@@ -153,11 +164,11 @@ fn words_before(widths: u32, n: u32) -> u32 {
  * these words, `ahead`. Then finds both for the word with the widths of a thread's row r, `widths{r}` and `from{r}`.
  * `total` is the number of words of all blocks.
  */
-function emitStartsInLanes({ own, words }: Shape, read: number, offset: string): string {
+function emitStartsInLanes({ own, words }: Shape): string {
   const loads = lines(
     own,
     (k) => `var own${k} = 0u;
-if (has_widths && lane * ${own}u + ${k}u < ${words}u) { own${k} = load_${read}(start + lane * ${own}u + ${k}u + ${offset}); }
+if (has_widths && lane * ${own}u + ${k}u < ${words}u) { own${k} = widths_of(start, lane * ${own}u + ${k}u, head, bits, last); }
 let ahead${k} = ${k === 0 ? '0u' : `ahead${k - 1} + words_before(own${k - 1}, 4u)`};`,
   );
   // A row of 256 columns has two words of widths. A subgroup has the cells of one of them.
@@ -181,12 +192,12 @@ ${found}`;
 }
 
 /** As {@link emitStartsInLanes}, with the widths in workgroup memory. */
-function emitStarts({ columns, words, threads }: Shape, read: number, offset: string): string {
+function emitStarts({ columns, words, threads }: Shape): string {
   const found = lines(DOWN, (r) => {
     const word = `((strip * ${DOWN}u + ${r}u) * ${columns / 32}u + q / 8u) >> 2u`;
     return `let widths${r} = stored[${word}]; let from${r} = before[${word}];`;
   });
-  return `for (var k = t; k < ${words}u; k += ${threads}u) { stored[k] = 0u; if (has_widths) { stored[k] = load_${read}(start + k + ${offset}); } }
+  return `for (var k = t; k < ${words}u; k += ${threads}u) { stored[k] = 0u; if (has_widths) { stored[k] = widths_of(start, k, head, bits, last); } }
 workgroupBarrier();
 for (var k = t; k < ${words}u; k += ${threads}u) {
   var sum = 0u;
@@ -204,7 +215,7 @@ function emitRows({ columns, across }: Shape): string {
     const inWord = columns === 64 ? `${2 * (r % 2)}u + q / 8u` : '(q / 8u) & 3u';
     return `var c${r} = vec4<u32>();
 { let n = ${inWord};
-  let w = min(32u, (widths${r} >> (8u * n)) & 255u);
+  let w = (widths${r} >> (8u * n)) & 255u;
   if (fits) { c${r} = residuals(origin + from${r} + words_before(widths${r}, n), (q * ${QUAD}u) & 31u, w, last); }
   ${r === 0 ? 'if (t == 0u) { c0.x += place.r1; }' : ''} }
 ${r === 0 ? '' : `c${r} += c${r - 1};`}`;

@@ -16,11 +16,12 @@ import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop } from '../../wasm/index-loop.ts';
 import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
-import { load, loadByte } from '../../wasm/wasm-expressions.ts';
-import { asInt32, type Int32Local } from '../../wasm/wasm-locals.ts';
-import { copyMemory, fillMemory, lower, store, when } from '../../wasm/wasm-statements.ts';
+import { load } from '../../wasm/wasm-expressions.ts';
+import { asInt32 } from '../../wasm/wasm-locals.ts';
+import { copyMemory, fillMemory, store, when } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 import { emitNarrow, emitSums } from './tile-rows.ts';
+import { emitWidths } from './tile-widths.ts';
 import { emitUnpack, TABLE_WORDS, unpackTable } from './unpack-block.ts';
 
 /** Indices of the kernel-specific argument words. */
@@ -41,11 +42,6 @@ const SLACK = 16;
 
 type TileForm = Pick<DecodeTilesCommand, 'columns' | 'rows' | 'bits'>;
 
-/** Words of a tile's widths, and most words of its residuals. */
-function encodedWords({ columns, rows }: TileForm): { readonly widths: number; readonly residuals: number } {
-  return { widths: Math.ceil((columns * rows) / 128), residuals: columns * rows };
-}
-
 /**
  * Decodes tiles in one parallel phase. A thread unpacks the residuals of a tile in its private memory, adds them up
  * there, row by row, and stores the sums. All this memory stays in the nearest cache.
@@ -62,9 +58,8 @@ export function launchDecodeTiles(launcher: Launcher, command: DecodeTilesComman
   const length = lengthWords(extent, addresses);
   const chunkSize = Math.max(1, Math.floor(chunkSizeOf(length[2] * cells, workers) / cells));
   const chunks = Math.ceil(length[2] / chunkSize);
-  const encoded = encodedWords(command);
-  // A row of zeros above the tile, the tile, and a copy of its encoded form.
-  const bytes = 16 * Math.ceil((4 * (columns + cells + encoded.widths + encoded.residuals) + SLACK) / 16);
+  // A row of zeros above the tile, the tile, a copy of its residuals, and its widths.
+  const bytes = 16 * Math.ceil((4 * (columns + 2 * cells + cells / 32) + SLACK) / 16);
   const count = capacityOf(words.length);
   const own: number[] = [];
   own[decodeWords.own] = launcher.scratch(bytes * Math.max(1, Math.min(workers, chunks)));
@@ -82,7 +77,6 @@ export function launchDecodeTiles(launcher: Launcher, command: DecodeTilesComman
 
 function emitTiles(shape: KernelShape, layout: Layout, form: TileForm): FunctionBody {
   const { columns, rows, bits } = form;
-  const { widths } = encodedWords(form);
   const [cells, blocks] = [columns * rows, (columns * rows) / 32];
   const code = new Code([I32, I32, I32]);
   const inputs = emitInputs(code, shape, layout, []);
@@ -90,10 +84,12 @@ function emitTiles(shape: KernelShape, layout: Layout, form: TileForm): Function
   const words = emitOwnWord(code, decodeWords.words);
   const count = emitOwnWord(code, decodeWords.count);
   const into = emitOwnWord(code, decodeWords.into);
-  const tile = code.local(I32);
-  const [index, at, end, used] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
+  const [tile, copy, widths] = [code.local(I32), code.local(I32), code.local(I32)];
+  const [index, at, rest, used] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
   fillMemory(code, memory, 0, 4 * columns);
   tile.set(memory.add(4 * columns));
+  copy.set(tile.add(4 * cells));
+  widths.set(copy.add(4 * cells + SLACK));
   const tileBytes = (cells * bits) / 8;
   emitIndexLoop(code, {
     ...emitChunk(code, inputs.extent),
@@ -102,33 +98,20 @@ function emitTiles(shape: KernelShape, layout: Layout, form: TileForm): Function
       const [start, first] = inlineEntry(code, inputs.environments[0]!, [index]);
       const to = code.local(I32);
       to.set(into.add(index.mul(tileBytes)));
-      used.set(-1);
       const begin = asInt32(start!);
-      when(code, begin.leU(count).and(count.sub(begin).geU(widths)), () => {
-        at.set(words.add(begin.shl(2)));
-        emitUsedWords(code, at, end, used, blocks, widths);
-      });
-      // `used` is -1, which is above every count, if even the widths do not fit.
+      rest.set(begin.ltU(count).select(count.sub(begin), 0));
+      at.set(words.add(begin.shl(2)));
+      // Sets `used` and `rest` to the numbers of words of the residuals and of those that are left for them.
+      emitWidths(code, { at, rest, used, widths, blocks });
       when(
         code,
-        used
-          .geU(0x7fffffff)
-          .isZero()
-          .and(used.leU(count.sub(begin))),
+        used.leU(rest),
         () => {
-          when(
-            code,
-            count
-              .sub(begin)
-              .sub(used)
-              .ltU(SLACK / 4),
-            () => {
-              end.set(tile.add(4 * cells));
-              copyMemory(code, end, at, used.shl(2));
-              at.set(end);
-            },
-          );
-          emitUnpack(code, { widths: at, blocks, widthWords: widths, table: decodeWords.table, into: tile });
+          when(code, rest.sub(used).ltU(SLACK / 4), () => {
+            copyMemory(code, copy, at, used.shl(2));
+            at.set(copy);
+          });
+          emitUnpack(code, { widths, blocks, residuals: at, table: decodeWords.table, into: tile });
           store(code, tile, load(tile).add(asInt32(first!)));
           emitSums(code, tile, columns, rows);
           emitNarrow(code, tile, to, cells, bits);
@@ -139,30 +122,4 @@ function emitTiles(shape: KernelShape, layout: Layout, form: TileForm): Function
     },
   });
   return code.finish();
-}
-
-/** Sets `used` to the number of words of a tile whose widths begin at the address `at`. */
-function emitUsedWords(
-  code: Code,
-  at: Int32Local,
-  end: Int32Local,
-  used: Int32Local,
-  blocks: number,
-  widths: number,
-): void {
-  const [width, next] = [code.local(I32), code.local(I32)];
-  used.set(widths);
-  next.set(at);
-  end.set(at.add(blocks));
-  emitIndexLoop(code, {
-    from: at,
-    to: end,
-    index: next,
-    scalar: () => {
-      width.set(loadByte(next));
-      lower(code, width, 32);
-      used.set(used.add(width));
-    },
-  });
-  releaseAll(code, [width, next]);
 }

@@ -1,9 +1,9 @@
 import { ARGUMENTS, ownWordOffset } from '../../commands/kernel-arguments.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
 import { I32, I64, V128 } from '../../wasm/wasm-encoder.ts';
-import { i64, load64, loadByte, loadVector, v128 } from '../../wasm/wasm-expressions.ts';
+import { i64, load, load64, loadVector, v128 } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local, VectorLocal } from '../../wasm/wasm-locals.ts';
-import { doWhile, forRange, lower, store, when } from '../../wasm/wasm-statements.ts';
+import { doWhile, forRange, store, when } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 
 /**
@@ -39,10 +39,11 @@ export function unpackTable(): Uint32Array {
 
 /** Where the encoded tile is, and where its residuals go. */
 interface Unpacking {
-  /** Address of the widths, a byte for each block, which take `widthWords` words. The residuals follow. */
+  /** Address of the widths, a word for each block, from 0 to 32. */
   readonly widths: Int32Local;
   readonly blocks: number;
-  readonly widthWords: number;
+  /** Address of the packed residuals. */
+  readonly residuals: Int32Local;
   /** Index of the kernel-specific argument word in which the table begins. */
   readonly table: number;
   /** Address of the residuals, as words. */
@@ -50,30 +51,27 @@ interface Unpacking {
 }
 
 /** Unpacks the residuals of a tile. Reads up to 16 bytes past its end. */
-export function emitUnpack(code: Code, { widths, blocks, widthWords, table, into }: Unpacking): void {
+export function emitUnpack(code: Code, { widths, blocks, residuals, table, into }: Unpacking): void {
   const [next, from, to, width] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
   next.set(widths);
-  from.set(widths.add(4 * widthWords));
+  from.set(residuals);
   to.set(into);
   const end = code.local(I32);
-  end.set(widths.add(blocks));
+  end.set(widths.add(4 * blocks));
   doWhile(
     code,
     () => {
-      width.set(loadByte(next));
+      width.set(load(next));
       when(
         code,
         width.leU(VECTOR_WIDTH),
         () => emitVectors(code, table, width, from, to),
-        () => {
-          lower(code, width, 32);
-          emitWide(code, width, from, to);
-        },
+        () => emitWide(code, width, from, to),
       );
       from.set(from.add(width.shl(2)));
       to.set(to.add(128));
     },
-    next.tee(next.add(1)).ltU(end),
+    next.tee(next.add(4)).ltU(end),
   );
   releaseAll(code, [next, from, to, width, end]);
 }
