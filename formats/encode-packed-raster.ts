@@ -1,7 +1,9 @@
 import type { RasterGrid } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
+import { aContext } from '../primitives/argument-kinds.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { ArgumentError } from '../primitives/errors.ts';
+import type { Context } from '../primitives/index.ts';
 import {
   aFunction,
   anything,
@@ -19,6 +21,7 @@ import { type GeoTiffSource, openGeoTiff } from './geotiff.ts';
 import { encodeBand } from './packed-rasters/encode-band.ts';
 import { defaultTile, layoutFault, type PackedLayout } from './packed-rasters/layout.ts';
 import { type BandMetadata, nodataBits, type PackedMetadata } from './packed-rasters/metadata.ts';
+import type { PackedCodec } from './packed-rasters/tile-encoder.ts';
 import { packedWriter } from './packed-rasters/writer.ts';
 import { readDirectory, type TiffDirectory } from './tiff/directory.ts';
 import { keepTags } from './tiff/kept-tags.ts';
@@ -33,6 +36,14 @@ export interface EncodePackedOptions {
   readonly mask?: 'all' | 'none' | undefined;
   /** Size of a tile in cells. Default 64 × 64, and fewer columns or rows in a narrower or lower raster. */
   readonly tile?: { readonly columns: number; readonly rows: number } | undefined;
+  /**
+   * How tiles are coded, unless they are constant or smaller as they are: as `residuals`, as BQ-trees (`bq`), or as the
+   * smaller of the two (`auto`). BQ-trees are smaller for land cover, masks and classes, and take a `context`. Default
+   * `residuals`.
+   */
+  readonly codec?: PackedCodec | undefined;
+  /** Encodes BQ-trees. The bytes are the same on every backend. */
+  readonly context?: Context | undefined;
   /** Maximum bytes of the cells that are held. Default 256 MiB. */
   readonly memoryBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -58,6 +69,8 @@ const ARGUMENTS = {
     band: optional(aWhole(1)),
     mask: optional(aWord(['all', 'none'])),
     tile: optional(aRecord<NonNullable<EncodePackedOptions['tile']>>({ columns: aWhole(1), rows: aWhole(1) })),
+    codec: optional(aWord(['residuals', 'bq', 'auto'])),
+    context: optional(aContext),
     memoryBytes: optional(aPositive()),
     signal: optional(anything),
     onProgress: optional(aFunction),
@@ -71,7 +84,7 @@ const ARGUMENTS = {
  * - Takes about 10 ns a cell, besides reading. Deterministic: the same cells give the same bytes.
  *
  * @throws FormatError and UsageError as `openGeoTiff` does; `output/unwritable` and `output/write-failed` if the packed
- * raster cannot be written; ArgumentError `argument/tile` for a tile that is not a multiple of 4 columns and of 32 cells
+ * raster cannot be written; ArgumentError `argument/context` if a codec needs a context; `argument/tile` for a tile that is not a multiple of 4 columns and of 32 cells
  * or has more than 2^16 cells.
  * @example
  * const file = join(await mkdtemp(join(tmpdir(), 'example-')), 'ndvi.qbp');
@@ -103,6 +116,7 @@ export async function encodeGeoTiff(
   write: (bytes: Uint8Array) => Promise<void>,
   options: EncodePackedOptions = {},
 ): Promise<EncodedRaster> {
+  requireContextFor(options);
   const source = await openFileBytes(path);
   try {
     const directory = await readDirectory(source);
@@ -114,6 +128,13 @@ export async function encodeGeoTiff(
   }
 }
 
+function requireContextFor({ codec = 'residuals', context }: EncodePackedOptions): void {
+  if (codec === 'residuals' || context !== undefined) return;
+  throw new ArgumentError('argument/context', `The codec ${codec} of a packed raster needs a context.`, {
+    remedy: 'Open one with open(), and give it as context.',
+  });
+}
+
 async function encodeBands(
   path: string,
   directory: TiffDirectory,
@@ -121,7 +142,7 @@ async function encodeBands(
   write: (bytes: Uint8Array) => Promise<void>,
   options: EncodePackedOptions,
 ): Promise<EncodedRaster> {
-  const { memoryBytes = 2 ** 28, signal, onProgress } = options;
+  const { memoryBytes = 2 ** 28, codec = 'residuals', context, signal, onProgress } = options;
   const notes = new Map<string, Note>();
   const stated: BandMetadata[] = [];
   let [writer, layout, grid]: [ReturnType<typeof packedWriter>?, PackedLayout?, RasterGrid?] = [];
@@ -137,6 +158,8 @@ async function encodeBands(
       const total = bands.length * raster.width * raster.height;
       await encodeBand(raster, layout, nodataBits(raster.nodata, raster.sample), writer, {
         memoryBytes: memoryBytes / 2,
+        codec,
+        context: codec === 'residuals' ? undefined : context,
         signal,
         onCells(cells) {
           done += cells;

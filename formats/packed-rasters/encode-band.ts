@@ -1,14 +1,19 @@
 import { type Cells, type RasterSource, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
+import type { Context } from '../../primitives/index.ts';
 import { turn } from '../../primitives/turn.ts';
 import { wordsOver } from '../tiff/samples.ts';
+import { bqEncoder } from './bq-encoder.ts';
 import type { PackedLayout } from './layout.ts';
-import { tileEncoder } from './tile-encoder.ts';
+import { type PackedCodec, type TileCells, tileEncoder } from './tile-encoder.ts';
 import type { PackedWriter } from './writer.ts';
 
 /** How a band is encoded. */
 export interface EncodeBandOptions {
   /** Maximum bytes of the cells that are held. */
   readonly memoryBytes: number;
+  readonly codec?: PackedCodec | undefined;
+  /** Encodes BQ-trees, unless the codec is `residuals`. */
+  readonly context?: Context | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Is called with the number of cells that were encoded since the last call. */
   onCells?(cells: number): void;
@@ -20,10 +25,12 @@ export async function encodeBand(
   layout: PackedLayout,
   nodataBits: number | undefined,
   writer: PackedWriter,
-  { memoryBytes, signal, onCells }: EncodeBandOptions,
+  { memoryBytes, codec, context, signal, onCells }: EncodeBandOptions,
 ): Promise<void> {
   const { tileColumns, tileRows, sample } = layout;
-  const encode = tileEncoder({ sample, tileColumns, tileRows, nodataBits });
+  const coding = { sample, tileColumns, tileRows, nodataBits };
+  const encode = tileEncoder(coding, codec);
+  const encodeTrees = context && bqEncoder(context, coding);
   const windows = [...windowsOf(raster, layout, memoryBytes)];
   const load = (window: Window | undefined) => (window === undefined ? undefined : readCells(raster, window, signal));
   let loading = load(windows[0]);
@@ -35,11 +42,14 @@ export async function encodeBand(
     const words = wordsOver(new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength), SAMPLE_BYTES[sample]);
     for (let top = 0; top < window.rows; top += tileRows) {
       const rows = Math.min(tileRows, window.rows - top);
+      const tiles: TileCells[] = [];
       for (let left = 0; left < window.columns; left += tileColumns) {
         const columns = Math.min(tileColumns, window.columns - left);
         const start = top * window.columns + left;
-        writer.add(encode({ words, start, stride: window.columns, columns, rows, mask }));
+        tiles.push({ words, start, stride: window.columns, columns, rows, mask });
       }
+      const trees = await encodeTrees?.(tiles);
+      for (const [at, tile] of tiles.entries()) writer.add(encode(tile, trees?.[at]));
       await writer.flush();
       onCells?.(rows * window.columns);
       await turn();

@@ -1,4 +1,5 @@
 import { type Words, wordsOver } from '../tiff/samples.ts';
+import { bqDecoder } from './bq-decoder.ts';
 import { CODEC, MASK, MASK_OVER_CELLS, type TileEntries } from './directory.ts';
 import { sampleBits } from './layout.ts';
 import { decodeMask } from './masks.ts';
@@ -39,6 +40,11 @@ export function tileDecoder(coding: TileCoding, fail: (what: string, tile: numbe
   const words = wordsOver(new Uint8Array(size * bytes), bytes as 1 | 2 | 4);
   const widths = new Uint8Array(blocksOf(size));
   const isFloat = sample === 'f32';
+  let decodeTrees: ReturnType<typeof bqDecoder> | undefined;
+  const takePlane = (): void => {
+    if (isFloat) for (let at = 0; at < size; at++) words[at] = floatBits(plane[at]!);
+    else words.set(plane);
+  };
 
   const decodeData = (entries: TileEntries, tile: number, data: Uint8Array, columns: number, rows: number): void => {
     const codec = entries.codec[tile]!;
@@ -60,8 +66,12 @@ export function tileDecoder(coding: TileCoding, fail: (what: string, tile: numbe
       const packed = wordsOver(data.subarray(start), 4);
       const signed = new Int32Array(packed.buffer, packed.byteOffset, packed.length);
       decodeResiduals(widths, signed, first, tileColumns, tileRows, plane);
-      if (isFloat) for (let at = 0; at < size; at++) words[at] = floatBits(plane[at]!);
-      else words.set(plane);
+      takePlane();
+    } else if (codec === CODEC.bqTree) {
+      decodeTrees ??= bqDecoder(sample, tileColumns, tileRows);
+      const fault = decodeTrees(data, plane);
+      if (fault !== undefined) fail(fault, tile);
+      takePlane();
     } else fail(`its codec ${codec} is unknown`, tile);
   };
 

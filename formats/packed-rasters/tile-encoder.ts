@@ -41,8 +41,17 @@ export interface EncodedTile {
   readonly payload: Uint8Array;
 }
 
-/** Returns a function that encodes tiles as the smallest of constant, residuals and raw. */
-export function tileEncoder(coding: TileCoding): (cells: TileCells) => EncodedTile {
+/** How tiles are stored unless they are constant or smaller as they are: `auto` takes the smaller of the two others. */
+export type PackedCodec = 'residuals' | 'bq' | 'auto';
+
+/**
+ * Returns a function that encodes tiles as the smallest of constant, raw and what the codec says. Unless it says
+ * residuals, the function is given the BQ-trees of each tile.
+ */
+export function tileEncoder(
+  coding: TileCoding,
+  codec: PackedCodec = 'residuals',
+): (cells: TileCells, trees?: Uint8Array) => EncodedTile {
   const { sample, tileColumns, tileRows, nodataBits } = coding;
   const size = tileColumns * tileRows;
   const bits = sampleBits(sample);
@@ -65,7 +74,7 @@ export function tileEncoder(coding: TileCoding): (cells: TileCells) => EncodedTi
     return { codec, mask: mask.kind | over, maskBytes: mask.bytes, minimum, maximum, first, payload };
   };
 
-  return (cells) => {
+  return (cells, trees) => {
     const count = cells.columns * cells.rows;
     const seen = gather(cells);
     if (seen.withoutData === count && !seen.isKept) return close(seen, CODEC.constant, 0, count);
@@ -78,7 +87,14 @@ export function tileEncoder(coding: TileCoding): (cells: TileCells) => EncodedTi
     const tile = close(seen, CODEC.residuals, dataBytes, count);
     const rawBytes = (count * bits) / 8;
     const needsMask = nodataBits === undefined || seen.isKept;
-    if (tile.payload.length <= rawBytes + (needsMask ? tile.maskBytes : 0)) return tile;
+    const largest = rawBytes + (needsMask ? tile.maskBytes : 0);
+    const isWorse = codec === 'bq' || tile.payload.length > largest;
+    const limit = isWorse ? largest : tile.payload.length - 1;
+    if (trees !== undefined && trees.length + tile.maskBytes <= limit) {
+      bytes.set(trees);
+      return close(seen, CODEC.bqTree, trees.length, count);
+    }
+    if (!isWorse) return tile;
     copyRaw(cells, bytes);
     return close(seen, CODEC.raw, rawBytes, count, needsMask);
   };
@@ -100,7 +116,11 @@ interface SeenTile {
 }
 
 /** Returns a function that copies the bits of a tile's cells to `plane`, and the cells without data to `hidden`. */
-function cellGatherer(coding: TileCoding, plane: Int32Array, hidden: Uint8Array): (cells: TileCells) => SeenTile {
+export function cellGatherer(
+  coding: TileCoding,
+  plane: Int32Array,
+  hidden: Uint8Array,
+): (cells: TileCells) => SeenTile {
   const { sample, tileColumns, nodataBits } = coding;
   const isFloat = sample === 'f32';
   const isWide = sampleBits(sample) === 32;
