@@ -23,6 +23,7 @@ import {
   optional,
 } from '../primitives/kinds.ts';
 import { isGeographicCrs, sameCrs } from './crs.ts';
+import type { TagName } from './tiff/directory.ts';
 import { encodeDirectory, encodeHeader, type Field } from './tiff/directory-writer.ts';
 import { encodeBlock, type Packing } from './tiff/encode.ts';
 import type { Predictor } from './tiff/layout.ts';
@@ -126,12 +127,33 @@ export type CellWriter = (window: Window, band: number) => Cells | undefined | P
  */
 export async function writeGeoTiff(file: string, raster: GeoTiffRaster, cells: CellWriter): Promise<void> {
   requireArguments('writeGeoTiff', { file, raster, cells }, { file: aText, raster: aGeoTiff, cells: aFunction });
+  await writeTiff(file, raster, cells);
+}
+
+/** What a file may hold besides the bands and what {@link GeoTiffRaster} says of them. */
+export interface TiffExtras {
+  /** Fields of the image's directory, which replace those of the same tag. With geo keys, `crs` is not written. */
+  readonly fields?: readonly Field[] | undefined;
+  /** Reads a mask, which the file holds as an image of its own: a byte for each cell, 0 if it has no data. */
+  readonly mask?: ((window: Window) => Promise<Uint8Array>) | undefined;
+  /** Is called with the path of the unfinished file before it is written. */
+  readonly onPartial?: ((path: string) => void) | undefined;
+}
+
+/** Does the work of {@link writeGeoTiff}, with extras that it does not offer. */
+export async function writeTiff(
+  file: string,
+  raster: GeoTiffRaster,
+  cells: CellWriter,
+  extras: TiffExtras = {},
+): Promise<void> {
   const plan = planFile(raster);
   const partial = `${file}.partial`;
+  extras.onPartial?.(partial);
   let handle: FileHandle | undefined;
   try {
     handle = await open(partial, 'w');
-    await writeFile(handle, plan, raster, cells);
+    await writeFile(handle, plan, raster, cells, extras);
     await handle.close();
     await rename(partial, file);
   } catch (error) {
@@ -203,9 +225,47 @@ function badOption(sentence: string): ArgumentError {
   return new ArgumentError('argument/geotiff-option', sentence, { remedy: 'Correct the options of writeGeoTiff.' });
 }
 
-async function writeFile(handle: FileHandle, plan: FilePlan, raster: GeoTiffRaster, cells: CellWriter): Promise<void> {
+async function writeFile(
+  handle: FileHandle,
+  plan: FilePlan,
+  raster: GeoTiffRaster,
+  cells: CellWriter,
+  extras: TiffExtras,
+): Promise<void> {
   const { littleEndian } = plan.packing;
-  let end = plan.big ? 16 : 8;
+  const { big } = plan;
+  const image = await writeBlocks(handle, plan, raster, cells, big ? 16 : 8);
+  const given = new Set(extras.fields?.map(({ tag }) => tag));
+  const placed = [...placeFields(raster), ...crsFields(raster, given.has('geoKeyDirectory'))];
+  const isPlaced = PLACE_TAGS.some((tag) => given.has(tag));
+  const own = [...image.fields, ...placed].filter(
+    ({ tag }) => !given.has(tag) && !(isPlaced && PLACE_TAGS.includes(tag)),
+  );
+  const fields = [...own, ...(extras.fields ?? [])];
+  const mask = extras.mask && (await writeMask(handle, plan, raster, extras.mask, image.end));
+  const end = mask?.end ?? image.end;
+  const { length } = encodeDirectory(fields, end, littleEndian, big);
+  const next = mask === undefined ? 0 : end + length;
+  const directory = encodeDirectory(fields, end, littleEndian, big, next);
+  const ofMask = mask === undefined ? new Uint8Array() : encodeDirectory(mask.fields, next, littleEndian, big);
+  if (!big && end + directory.length + ofMask.length >= 2 ** 32)
+    throw badOption('The file is too large for a classic TIFF: set bigTiff.');
+  await writeAll(handle, directory, end);
+  await writeAll(handle, ofMask, next);
+  await writeAll(handle, encodeHeader(end, littleEndian, big), 0);
+}
+
+const PLACE_TAGS: readonly TagName[] = ['modelPixelScale', 'modelTiepoint', 'modelTransformation'];
+
+/** Writes the blocks of an image from byte `start` on. Returns its fields, and the byte after its blocks. */
+async function writeBlocks(
+  handle: FileHandle,
+  plan: FilePlan,
+  raster: GeoTiffRaster,
+  cells: CellWriter,
+  start: number,
+): Promise<{ readonly fields: readonly Field[]; readonly end: number }> {
+  let end = start;
   const offsets: number[] = [];
   const byteCounts: number[] = [];
   for await (const block of encodeBlocks(plan, raster, cells)) {
@@ -215,12 +275,32 @@ async function writeFile(handle: FileHandle, plan: FilePlan, raster: GeoTiffRast
     await writeAll(handle, block, end);
     end += block.length + (block.length % 2);
   }
-  const fields = [...layoutFields(plan, raster, offsets, byteCounts), ...placeFields(raster), ...crsFields(raster)];
-  const directory = encodeDirectory(fields, end, littleEndian, plan.big);
-  if (!plan.big && end + directory.length >= 2 ** 32)
-    throw badOption('The file is too large for a classic TIFF: set bigTiff.');
-  await writeAll(handle, directory, end);
-  await writeAll(handle, encodeHeader(end, littleEndian, plan.big), 0);
+  return { fields: layoutFields(plan, raster, offsets, byteCounts), end };
+}
+
+/** Values of the tags NewSubfileType and PhotometricInterpretation of a mask. */
+const MASK_KIND = 4;
+
+async function writeMask(
+  handle: FileHandle,
+  { big }: FilePlan,
+  { tile, stripRows, byteOrder, ...raster }: GeoTiffRaster,
+  mask: NonNullable<TiffExtras['mask']>,
+  start: number,
+): Promise<{ readonly fields: readonly Field[]; readonly end: number }> {
+  const image: GeoTiffRaster = {
+    ...raster,
+    ...{ sample: 'u8', bands: 1, nodata: undefined, compression: 'deflate', predictor: 'none', bigTiff: big },
+    ...{ tile, stripRows, byteOrder },
+  };
+  const cells: CellWriter = async (window) => (await mask(window)).map((value) => (value === 0 ? 0 : 255));
+  const { fields, end } = await writeBlocks(handle, planFile(image), image, cells, start);
+  const kind = { type: 'short', values: [MASK_KIND] } as const;
+  const own = fields.filter(({ tag }) => tag !== 'photometricInterpretation');
+  return {
+    fields: [...own, { tag: 'newSubfileType', ...kind }, { tag: 'photometricInterpretation', ...kind }],
+    end,
+  };
 }
 
 async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
@@ -353,7 +433,8 @@ function placeFields(raster: GeoTiffRaster): Field[] {
   ];
 }
 
-function crsFields(raster: GeoTiffRaster): Field[] {
+function crsFields(raster: GeoTiffRaster, hasKeys: boolean): Field[] {
+  if (hasKeys) return [];
   const keys = [1025, 0, 1, raster.pixelIsPoint === true ? 2 : 1];
   if (raster.crs !== undefined) {
     const geographic = raster.geographic ?? isGeographicCrs(raster.crs);

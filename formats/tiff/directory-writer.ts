@@ -15,12 +15,15 @@ export type Field =
 /**
  * Encodes an image file directory that will be stored at byte `offset`. Values that do not fit in an entry of the
  * directory follow after the entries.
+ *
+ * @param next - Byte offset of the next directory, or 0 if there is none.
  */
 export function encodeDirectory(
   fields: readonly Field[],
   offset: number,
   littleEndian: boolean,
   big: boolean,
+  next = 0,
 ): Uint8Array {
   const sorted = [...fields].sort((a, b) => TAG[a.tag] - TAG[b.tag]);
   const [countBytes, entryBytes, inlineBytes] = big ? [8, 20, 8] : [2, 12, 4];
@@ -43,6 +46,7 @@ export function encodeDirectory(
     putValues(view, elsewhere > 0 ? outside : valueAt, field, littleEndian);
     outside += elsewhere;
   }
+  putWide(entriesEnd - inlineBytes, next);
   return new Uint8Array(view.buffer);
 }
 

@@ -1,3 +1,4 @@
+import { PIXEL_IS_POINT, RASTER_TYPE } from './crs-keys.ts';
 import { TAG, type TagName, type TiffDirectory } from './directory.ts';
 import type { Field } from './directory-writer.ts';
 import type { SideFile } from './side-file.ts';
@@ -63,4 +64,35 @@ export function fieldsOf(kept: KeptTags): Field[] {
     if (typeof value === 'string') return [{ tag, type: 'ascii', text: value }];
     return [{ tag, type: TYPES[tag] ?? 'double', values: value }];
   });
+}
+
+/** The values of a tag of numbers; undefined if it is not kept. */
+export function keptOf(kept: KeptTags | undefined, tag: TagName): readonly number[] | undefined {
+  const value = kept?.[TAG[tag]];
+  return typeof value === 'string' ? undefined : value;
+}
+
+/** Whether geo keys say that cells are points. */
+export function isPixelPoint(keys: readonly number[] | undefined): boolean {
+  if (keys === undefined) return false;
+  const at = keys.findIndex((key, i) => i >= 4 && i % 4 === 0 && key === RASTER_TYPE);
+  return at > 0 && keys[at + 3] === PIXEL_IS_POINT;
+}
+
+/** The kept tags of a part of the raster, of which the first cell is at another place. */
+export function movedBy(kept: KeptTags, { column, row }: { readonly column: number; readonly row: number }): KeptTags {
+  const [ties, matrix] = [keptOf(kept, 'modelTiepoint'), keptOf(kept, 'modelTransformation')];
+  const moved: Record<string, readonly number[] | string> = { ...kept };
+  if (ties !== undefined) {
+    moved[TAG.modelTiepoint] = ties.map((value, i) => value - (i % 6 === 0 ? column : i % 6 === 1 ? row : 0));
+  }
+  if (matrix !== undefined && matrix.length >= 8) {
+    const [a, b, , , c, d] = matrix as [number, number, number, number, number, number];
+    const shifts = new Map([
+      [3, column * a + row * b],
+      [7, column * c + row * d],
+    ]);
+    moved[TAG.modelTransformation] = matrix.map((value, i) => value + (shifts.get(i) ?? 0));
+  }
+  return moved;
 }

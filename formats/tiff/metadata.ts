@@ -67,3 +67,20 @@ function itemOf(metadata = '', role: string, band: number): string | undefined {
   }
   return undefined;
 }
+
+/** The text of GDAL's metadata with scale and offset of bands; undefined if none has any. */
+export function scalingMetadata(bands: readonly ScalingTexts[]): string | undefined {
+  const items = bands.flatMap((texts, sample) =>
+    (['offset', 'scale'] as const)
+      .filter((role) => texts[role] !== undefined)
+      .map(
+        (role) =>
+          `  <Item name="${role.toUpperCase()}" sample="${sample}" role="${role}">${escaped(texts[role]!)}</Item>\n`,
+      ),
+  );
+  return items.length === 0 ? undefined : `<GDALMetadata>\n${items.join('')}</GDALMetadata>\n`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
