@@ -2,6 +2,7 @@
 export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
 
   quadrille zonal       counts the cells of a raster in polygons: histograms and statistics
+  quadrille raster      packs rasters in smaller files, which are decoded in parallel
   quadrille compare     compares two sets of polygons of the same image
   quadrille track       finds cells in a video and follows them
   quadrille neighbours  finds the nearest points of each point, or all points within a distance

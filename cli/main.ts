@@ -39,8 +39,15 @@ const INDEX_COMMANDS: Commands = new Map([
   ['query', { help: async () => (await import('./index-help.ts')).QUERY_HELP, run: indexQuery }],
 ]);
 
+const RASTER_COMMANDS: Commands = new Map([
+  ['encode', { help: async () => (await import('./raster-help.ts')).ENCODE_HELP, run: rasterEncode }],
+  ['info', { help: async () => (await import('./raster-help.ts')).RASTER_INFO_HELP, run: rasterInfo }],
+  ['decode', { help: async () => (await import('./raster-help.ts')).DECODE_HELP, run: rasterDecode }],
+]);
+
 const COMMANDS: Commands = new Map([
   ['zonal', { help: async () => (await import('./zonal-help.ts')).ZONAL_HELP, run: zonal }],
+  ['raster', { help: async () => (await import('./raster-help.ts')).RASTER_HELP, of: RASTER_COMMANDS }],
   ['compare', { help: async () => (await import('./compare-help.ts')).COMPARE_HELP, run: compare }],
   ['track', { help: async () => (await import('./track-help.ts')).TRACK_HELP, run: track }],
   ['neighbours', { help: async () => (await import('./neighbours-help.ts')).NEIGHBOURS_HELP, run: neighbours }],
@@ -162,6 +169,36 @@ async function zonal(args: readonly string[], session: Session): Promise<void> {
   const options = parseZonalArguments(args);
   const [{ runZonal }, { zonalParts }] = await Promise.all([import('./zonal.ts'), import('./parts.ts')]);
   await runZonal(options, zonalParts, surroundingsOf(session));
+}
+
+async function rasterEncode(args: readonly string[], session: Session): Promise<void> {
+  const { parseEncodeArguments } = await import('./raster-arguments.ts');
+  const options = parseEncodeArguments(args);
+  const [{ runRasterEncode }, { rasterParts }] = await Promise.all([
+    import('./raster-encode.ts'),
+    import('./raster-parts.ts'),
+  ]);
+  await runRasterEncode(options, rasterParts, surroundingsOf(session));
+}
+
+async function rasterInfo(args: readonly string[], session: Session): Promise<void> {
+  const { parseRasterInfoArguments } = await import('./raster-arguments.ts');
+  const options = parseRasterInfoArguments(args);
+  const [{ runRasterInfo }, { rasterParts }] = await Promise.all([
+    import('./raster-info.ts'),
+    import('./raster-parts.ts'),
+  ]);
+  await runRasterInfo(options, rasterParts, surroundingsOf(session));
+}
+
+async function rasterDecode(args: readonly string[], session: Session): Promise<void> {
+  const { parseDecodeArguments } = await import('./raster-arguments.ts');
+  const options = parseDecodeArguments(args);
+  const [{ runRasterDecode }, { rasterParts }] = await Promise.all([
+    import('./raster-decode.ts'),
+    import('./raster-parts.ts'),
+  ]);
+  await runRasterDecode(options, rasterParts, surroundingsOf(session));
 }
 
 async function compare(args: readonly string[], session: Session): Promise<void> {

@@ -15,8 +15,8 @@ export const zonalParts: ZonalParts<Context> = {
     return readZones(path, options);
   },
   async openRaster(path, options) {
-    const { openGeoTiff } = await import('../formats/geotiff.ts');
-    return openGeoTiff(path, options);
+    const { openRaster } = await import('../formats/open-raster.ts');
+    return openRaster(path, options);
   },
   async openContext(options) {
     const { open } = await import('../on-node.ts');

@@ -1,0 +1,89 @@
+import { stat } from 'node:fs/promises';
+import { basename, extname, join } from 'node:path';
+import { stageOutputs } from '../formats/atomic-write.ts';
+import type { EncodedRaster, EncodePackedOptions } from '../formats/encode-packed-raster.ts';
+import { UsageError } from '../formats/usage-error.ts';
+import { counted, grouped } from './grouped.ts';
+import { sizeText } from './index-summary.ts';
+import type { RunSummary } from './log.ts';
+import type { EncodeOptions } from './raster-arguments.ts';
+import { showProgress } from './raster-progress.ts';
+import { protectInputs, type Surroundings } from './run-support.ts';
+
+/** The functions of other layers that the command uses. Tests pass replacements. */
+export interface EncodeParts {
+  encodeGeoTiff(
+    path: string,
+    write: (bytes: Uint8Array) => Promise<void>,
+    options: EncodePackedOptions,
+  ): Promise<EncodedRaster>;
+}
+
+/**
+ * Runs `quadrille raster encode`: packs rasters one after the other. Either all files are written or none.
+ *
+ * @throws Errors of the functions in `parts`; if {@link Surroundings.signal} is aborted, its abort reason.
+ */
+export async function runRasterEncode(
+  options: EncodeOptions,
+  parts: EncodeParts,
+  { log, signal, beforeExit }: Surroundings,
+): Promise<void> {
+  const started = performance.now();
+  const targets = await targetsOf(options);
+  await protectInputs(options.files, targets);
+  const outputs = await stageOutputs(targets);
+  beforeExit(() => outputs.discardNow());
+  try {
+    const encoded: EncodedRaster[] = [];
+    for (const [at, file] of options.files.entries()) {
+      const shown = showProgress(log, 'cells');
+      try {
+        const raster = await parts.encodeGeoTiff(file, (bytes) => outputs.write(targets[at]!, [bytes], signal), {
+          ...{ band: options.band, mask: options.mask, tile: options.tile },
+          ...{ memoryBytes: options.memoryBytes, signal, onProgress: shown.report },
+        });
+        for (const note of raster.notes) log.note(note);
+        encoded.push(raster);
+      } finally {
+        shown.end();
+      }
+    }
+    signal.throwIfAborted();
+    await outputs.commit();
+    log.summary(summaryOf(encoded, targets, (performance.now() - started) / 1000));
+  } finally {
+    await outputs.discard();
+  }
+}
+
+/** The paths of the packed rasters. */
+async function targetsOf({ files, out }: EncodeOptions): Promise<string[]> {
+  const isFolder = await stat(out).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (isFolder) return files.map((file) => join(out, `${basename(file, extname(file))}.qbp`));
+  if (files.length === 1 && !/[/\\]$/.test(out)) return [out];
+  throw new UsageError(
+    'usage/no-folder',
+    `--out ${out} is not a folder, which ${counted(files.length, 'file')} need.`,
+    {
+      remedy: 'Make the folder first, or encode one file after the other.',
+    },
+  );
+}
+
+function summaryOf(encoded: readonly EncodedRaster[], outputs: readonly string[], seconds: number): RunSummary {
+  const bytes = encoded.reduce((sum, raster) => sum + raster.bytes, 0);
+  const cells = encoded.reduce((sum, { width, height, bands }) => sum + width * height * bands, 0);
+  const bits = (8 * bytes) / cells;
+  const packed = `${sizeText(bytes)}, ${bits.toFixed(2)} bits a cell, ${seconds.toFixed(1)} s`;
+  return {
+    lines: [
+      `${counted(encoded.length, 'raster')}, ${grouped(cells)} cells, ${packed}.`,
+      `Wrote ${outputs.join(', ')}.`,
+    ],
+    fields: { rasters: encoded.length, cells, bytes, bitsPerCell: bits, seconds, outputs },
+  };
+}
