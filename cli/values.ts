@@ -159,7 +159,7 @@ export function parseByteSize(text: string, option: string): number {
 
 /** Extensions of formats that commands cannot write. */
 const OTHER_FORMATS: ReadonlySet<string> = new Set(
-  'arrow feather fgb geojson gif gpkg gz jpeg jpg maq ods parquet pdf png shp svg tif tiff topojson tsv webp wkt xls xlsx zip'.split(
+  'arrow feather fgb geojson gif gpkg gz jpeg jpg maq ods parquet pdf png qbp shp svg tif tiff topojson tsv webp wkt xls xlsx zip'.split(
     ' ',
   ),
 );
