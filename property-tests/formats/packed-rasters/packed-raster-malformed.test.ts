@@ -76,18 +76,22 @@ describe('a damaged packed raster', () => {
     },
   );
 
-  test.prop([randomPacked, changes, fc.constantFrom('tiles', 'metadata', 'directory', 'footer', 'header')], {
-    numRuns: scaledCount(1, 80_000, 250),
-  })('whose checksums were made to fit is read or refused', async (raster, made, part) => {
-    const bytes = await packedBytes(raster);
-    const { metadata, directory, footer } = partsOf(bytes);
-    const places: Readonly<Record<typeof part, readonly [number, number]>> = {
-      ...{ header: [8, 60], tiles: [64, metadata], metadata: [metadata, directory] },
-      ...{ directory: [directory, footer], footer: [footer, footer + 40] },
-    };
-    change(bytes, places[part], made);
-    await readOrRefuse(sealed(bytes));
-  });
+  const mutations = { numRuns: scaledCount(1, 16_000, 50) };
+  for (const part of ['header', 'tiles', 'metadata', 'directory', 'footer'] as const) {
+    test.prop([randomPacked, changes], mutations)(
+      `whose ${part} and checksums were changed is read or refused`,
+      async (raster, made) => {
+        const bytes = await packedBytes(raster);
+        const { metadata, directory, footer } = partsOf(bytes);
+        const places: Readonly<Record<typeof part, readonly [number, number]>> = {
+          ...{ header: [8, 60], tiles: [64, metadata], metadata: [metadata, directory] },
+          ...{ directory: [directory, footer], footer: [footer, footer + 40] },
+        };
+        change(bytes, places[part], made);
+        await readOrRefuse(sealed(bytes));
+      },
+    );
+  }
 
   test.prop([randomPacked, share])('whose end is missing is refused', async (raster, fraction) => {
     const bytes = await packedBytes(raster);
