@@ -106,7 +106,12 @@ export function parseFill(values: OptionValues): FillRule {
 
 export const ZONAL_SPECS: readonly OptionSpec[] = [
   { name: 'zones', value: 'FILE', help: 'polygons: GeoJSON, also one feature per line, or TopoJSON' },
-  { name: 'raster', value: 'FILE', help: "GeoTIFF or packed raster (.qbp); again, or a pattern ('relief/*.tif'), for several", repeats: true },
+  {
+    name: 'raster',
+    value: 'FILE',
+    help: "GeoTIFF or packed raster (.qbp); again, or a pattern ('relief/*.tif'), for several",
+    repeats: true,
+  },
   { name: 'merge', help: 'count several rasters as parts of one surface, not each by itself' },
   { name: 'bins', value: 'LO:HI:WIDTH', help: 'bins of equal width, such as 0:1:0.05' },
   { name: 'edges', value: 'A,B,C…', help: 'bins between strictly increasing edges' },
