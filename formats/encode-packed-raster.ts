@@ -81,11 +81,12 @@ const ARGUMENTS = {
  * Encodes a GeoTIFF as a packed raster (`.qbp`), whose cells are the same bit for bit. The file appears when it is
  * complete, or not at all. Nodata value, scale, offset, georeference and coordinate system are kept, and so are masks.
  *
- * - Takes about 10 ns a cell, besides reading. Deterministic: the same cells give the same bytes.
+ * - Takes about 10 ns a cell, besides reading, and with BQ-trees 10 to 40 ns more on workers. Deterministic: the same
+ *   cells give the same bytes, on every backend.
  *
  * @throws FormatError and UsageError as `openGeoTiff` does; `output/unwritable` and `output/write-failed` if the packed
- * raster cannot be written; ArgumentError `argument/context` if a codec needs a context; `argument/tile` for a tile that is not a multiple of 4 columns and of 32 cells
- * or has more than 2^16 cells.
+ * raster cannot be written; ArgumentError `argument/context` for BQ-trees without a context; ArgumentError
+ * `argument/tile` for a tile that is not a multiple of 4 columns and of 32 cells or has more than 2^16 cells.
  * @example
  * const file = join(await mkdtemp(join(tmpdir(), 'example-')), 'ndvi.qbp');
  * const { bands, sample } = await encodePackedRaster(

@@ -1,3 +1,4 @@
+import { aContext } from '../primitives/argument-kinds.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { aFlag, aNumber, anInstance, aText, aWord, eitherOf, optional, someOptions } from '../primitives/kinds.ts';
 import { openFileBytes } from './file-bytes.ts';
@@ -48,5 +49,6 @@ const ARGUMENTS = {
     nodata: optional(aNumber),
     mask: optional(aWord(['all', 'none'])),
     raw: optional(aFlag),
+    context: optional(aContext),
   }),
 };

@@ -1,5 +1,5 @@
 import type { Sample } from '../../algorithms/geometry/raster.ts';
-import { squaresOf } from './bq-squares.ts';
+import { lengthsFault, placeSquare, squaresOf, WRONG_TREE } from './bq-squares.ts';
 import { sampleBits } from './layout.ts';
 
 /**
@@ -11,35 +11,31 @@ export function bqDecoder(
   tileColumns: number,
   tileRows: number,
 ): (data: Uint8Array, plane: Int32Array) => string | undefined {
-  const { side, across, count } = squaresOf(tileColumns, tileRows);
-  const decodeTree = treeDecoder(side, sampleBits(sample));
-  const cells = new Int32Array(side ** 2);
+  const squares = squaresOf(tileColumns, tileRows);
+  const decodeTree = treeDecoder(squares.side, sampleBits(sample));
+  const cells = new Int32Array(squares.side ** 2);
   return (data, plane) => {
+    const fault = lengthsFault(data, squares);
+    if (fault !== undefined) return fault;
     const view = new DataView(data.buffer, data.byteOffset, data.length);
-    let start = 4 * count;
-    if (data.length < start) return `${count} BQ-trees have ${data.length} bytes`;
-    for (let square = 0; square < count; square++) {
-      const bytes = 4 * view.getUint32(4 * square, true);
-      if (bytes > data.length - start) return 'its BQ-trees are longer than its bytes';
-      const fault = decodeTree(data.subarray(start, start + bytes), cells);
-      if (fault !== undefined) return fault;
-      start += bytes;
-      const top = Math.floor(square / across) * side;
-      const left = (square % across) * side;
-      const columns = Math.min(side, tileColumns - left);
-      for (let row = 0; row < Math.min(side, tileRows - top); row++) {
-        plane.set(cells.subarray(row * side, row * side + columns), (top + row) * tileColumns + left);
-      }
+    let start = 4 * squares.count;
+    for (let square = 0; square < squares.count; square++) {
+      const end = start + 4 * view.getUint32(4 * square, true);
+      if (!decodeTree(data.subarray(start, end), cells)) return WRONG_TREE;
+      placeSquare(squares, square, { tileColumns, tileRows }, cells, 0, plane);
+      start = end;
     }
-    return start === data.length ? undefined : 'its BQ-trees are shorter than its bytes';
+    return undefined;
   };
 }
 
 /** Columns and rows of a last quadrant. */
 const LAST = 4;
-const WRONG = 'a BQ-tree contradicts itself';
 
-/** Returns a function that decodes a tree, as `BqTrees` of `algorithms/bq-tree` specifies it. */
+/**
+ * Returns a function that decodes a tree, as `BqTrees` of `algorithms/bq-tree` specifies it, and returns whether it is
+ * sound.
+ */
 function treeDecoder(side: number, planes: number) {
   const levels = Math.log2(side / LAST);
   const firsts = firstCells(side, levels);
@@ -47,9 +43,9 @@ function treeDecoder(side: number, planes: number) {
   // The nodes of a level and of the next one: planes that are 1 everywhere, and planes that are mixed.
   let [ones, mixed] = [new Int32Array(4 ** levels), new Int32Array(4 ** levels)];
   let [onesBelow, mixedBelow] = [ones.slice(), mixed.slice()];
-  return (data: Uint8Array, cells: Int32Array): string | undefined => {
+  return (data: Uint8Array, cells: Int32Array): boolean => {
     let at = planes === 32 ? 8 : 4;
-    if (data.length < at) return WRONG;
+    if (data.length < at) return false;
     const view = new DataView(data.buffer, data.byteOffset, data.length);
     const root = view.getUint32(0, true);
     ones[0] = root & low;
@@ -84,7 +80,7 @@ function treeDecoder(side: number, planes: number) {
         }
       }
     }
-    return isWrong !== 0 || ((at + 3) & ~3) !== data.length ? WRONG : undefined;
+    return isWrong === 0 && ((at + 3) & ~3) === data.length;
   };
 }
 

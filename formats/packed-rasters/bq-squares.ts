@@ -28,3 +28,33 @@ export function squaresOf(tileColumns: number, tileRows: number): Squares {
 export function cellFormat(sample: Sample): CellFormat {
   return `u${sampleBits(sample)}` as CellFormat;
 }
+
+/** Copies the cells of square number `square`, row by row in `cells` from `at` on, to their places in a tile. */
+export function placeSquare(
+  { side, across }: Squares,
+  square: number,
+  { tileColumns, tileRows }: { readonly tileColumns: number; readonly tileRows: number },
+  cells: { subarray(from: number, to: number): ArrayLike<number> },
+  at: number,
+  plane: Int32Array,
+): void {
+  const top = Math.floor(square / across) * side;
+  const left = (square % across) * side;
+  const columns = Math.min(side, tileColumns - left);
+  for (let row = 0; row < Math.min(side, tileRows - top); row++) {
+    const from = at + row * side;
+    plane.set(cells.subarray(from, from + columns), (top + row) * tileColumns + left);
+  }
+}
+
+/** What is wrong with the lengths in front of the trees of a tile; undefined if they add up to its bytes. */
+export function lengthsFault(data: Uint8Array, { count }: Squares): string | undefined {
+  if (data.length < 4 * count) return `${count} BQ-trees have ${data.length} bytes`;
+  const view = new DataView(data.buffer, data.byteOffset, data.length);
+  let bytes = 4 * count;
+  for (let square = 0; square < count; square++) bytes += 4 * view.getUint32(4 * square, true);
+  return bytes === data.length ? undefined : 'the lengths of its BQ-trees do not add up to its bytes';
+}
+
+/** What is wrong with a tree that does not take as many bytes as its length says, or has a state that no tree has. */
+export const WRONG_TREE = 'a BQ-tree contradicts itself';

@@ -7,6 +7,7 @@ import {
 } from '../../algorithms/geometry/raster.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
+import type { Context } from '../../primitives/index.ts';
 import type { ByteSource } from '../tiff/byte-source.ts';
 import { checkWindow } from '../tiff/check-window.ts';
 import { crsNote } from '../tiff/crs-keys.ts';
@@ -39,6 +40,8 @@ export interface PackedBandOptions {
   readonly mask?: 'all' | 'none' | undefined;
   /** Whether to ignore scale and offset. Default false. */
   readonly raw?: boolean | undefined;
+  /** Decodes tiles of BQ-trees. Default: the host decodes them, to the same cells. */
+  readonly context?: Context | undefined;
 }
 
 /** A band of a packed raster, with notes on what is unusual in the file. */
@@ -77,7 +80,7 @@ export async function openPackedBand(source: ByteSource, options: PackedBandOpti
     tileRows: layout.tileRows,
     nodataBits: nodataBits(own, sample),
   };
-  const tiles = packedTiles(source, layout, coding, await entries(band));
+  const tiles = packedTiles(source, layout, coding, await entries(band), options.context);
   return {
     width: layout.width,
     height: layout.height,

@@ -18,13 +18,17 @@ export interface DecodedTile {
   readonly hidden: Uint8Array;
 }
 
-/** Decodes the tile of a row of the directory. `columns` and `rows` are those of its part inside the raster. */
+/**
+ * Decodes the tile of a row of the directory. `columns` and `rows` are those of its part inside the raster. `trees` is what
+ * a device has made of a tile of BQ-trees: the bits of its cells, or what is wrong with it.
+ */
 export type TileDecoder = (
   entries: TileEntries,
   tile: number,
   payload: Uint8Array,
   columns: number,
   rows: number,
+  trees?: Int32Array | string,
 ) => DecodedTile;
 
 /**
@@ -46,7 +50,14 @@ export function tileDecoder(coding: TileCoding, fail: (what: string, tile: numbe
     else words.set(plane);
   };
 
-  const decodeData = (entries: TileEntries, tile: number, data: Uint8Array, columns: number, rows: number): void => {
+  const decodeData = (
+    entries: TileEntries,
+    tile: number,
+    data: Uint8Array,
+    columns: number,
+    rows: number,
+    trees: Int32Array | string | undefined,
+  ): void => {
     const codec = entries.codec[tile]!;
     const first = entries.first[tile]!;
     if (codec === CODEC.constant) {
@@ -68,18 +79,20 @@ export function tileDecoder(coding: TileCoding, fail: (what: string, tile: numbe
       decodeResiduals(widths, signed, first, tileColumns, tileRows, plane);
       takePlane();
     } else if (codec === CODEC.bqTree) {
-      decodeTrees ??= bqDecoder(sample, tileColumns, tileRows);
-      const fault = decodeTrees(data, plane);
-      if (fault !== undefined) fail(fault, tile);
+      if (trees === undefined || typeof trees === 'string') {
+        decodeTrees ??= bqDecoder(sample, tileColumns, tileRows);
+        const fault = trees ?? decodeTrees(data, plane);
+        if (fault !== undefined) fail(fault, tile);
+      } else plane.set(trees);
       takePlane();
     } else fail(`its codec ${codec} is unknown`, tile);
   };
 
-  return (entries, tile, payload, columns, rows) => {
+  return (entries, tile, payload, columns, rows, trees) => {
     const count = columns * rows;
     const kind = entries.mask[tile]! & ~MASK_OVER_CELLS;
     const dataBytes = payload.length - entries.maskBytes[tile]!;
-    decodeData(entries, tile, payload.subarray(0, dataBytes), columns, rows);
+    decodeData(entries, tile, payload.subarray(0, dataBytes), columns, rows, trees);
     if (kind === MASK.nodata) {
       if (entries.codec[tile] !== CODEC.raw || nodataBits === undefined) fail('a mask is of no kind', tile);
       markNodata(words, hidden, columns, rows, tileColumns, nodataBits!);

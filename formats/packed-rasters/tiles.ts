@@ -1,8 +1,10 @@
 import { type Cells, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
+import type { Context } from '../../primitives/index.ts';
 import type { ByteSource } from '../tiff/byte-source.ts';
 import { type Words, wordsOver } from '../tiff/samples.ts';
+import { type BqDeviceDecoder, bqDeviceDecoder } from './bq-device-decoder.ts';
 import { crc32c } from './crc32c.ts';
-import type { TileEntries } from './directory.ts';
+import { CODEC, type TileEntries } from './directory.ts';
 import { damaged, type PackedLayout } from './layout.ts';
 import { type DecodedTile, tileDecoder } from './tile-decoder.ts';
 import type { TileCoding } from './tile-encoder.ts';
@@ -34,12 +36,14 @@ export function packedTiles(
   layout: PackedLayout,
   coding: TileCoding,
   entries: TileEntries,
+  context?: Context,
 ): PackedTiles {
   const { tileColumns, tileRows, width, height } = layout;
   const across = Math.ceil(width / tileColumns);
   const decode = tileDecoder(coding, (what, tile) => {
     throw damaged(source.file, what, tile);
   });
+  const device = context && bqDeviceDecoder(context, coding);
   const partOf = (tile: number): Window => {
     const down = Math.floor(tile / across);
     const column = (tile - down * across) * tileColumns;
@@ -63,20 +67,22 @@ export function packedTiles(
     wordsOf: (cells) =>
       wordsOver(new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength), SAMPLE_BYTES[layout.sample]),
     async forEach(window, isWanted, signal, take) {
-      for (const run of groupRuns(within(window, isWanted), entries)) {
+      for (const run of groupRuns(within(window, isWanted), entries, device?.tiles)) {
         signal?.throwIfAborted();
         const bytes = run.end > run.start ? await source.read(run.start, run.end - run.start) : NO_BYTES;
-        for (const tile of run.tiles) {
+        const payloads = run.tiles.map((tile) => {
           const size = entries.bytes[tile]!;
           const from = size === 0 ? 0 : entries.offset[tile]! - run.start;
           const payload = bytes.subarray(from, from + size);
-          if (crc32c(payload) !== entries.checksum[tile]) {
-            throw damaged(source.file, 'the bytes of a tile do not have their checksum', tile);
-          }
+          if (crc32c(payload) === entries.checksum[tile]) return payload;
+          throw damaged(source.file, 'the bytes of a tile do not have their checksum', tile);
+        });
+        const trees = device && (await decodeTrees(device, entries, run.tiles, payloads));
+        for (const [at, tile] of run.tiles.entries()) {
           const part = partOf(tile);
           const columns = Math.min(tileColumns, width - part.column);
           const rows = Math.min(tileRows, height - part.row);
-          take(decode(entries, tile, payload, columns, rows), part);
+          take(decode(entries, tile, payloads[at]!, columns, rows, trees?.get(tile)), part);
         }
       }
     },
@@ -85,6 +91,22 @@ export function packedTiles(
 
 const NO_BYTES = new Uint8Array();
 
+/** Decodes those of some tiles that are BQ-trees on a device, by the number of the tile. */
+async function decodeTrees(
+  device: BqDeviceDecoder,
+  entries: TileEntries,
+  tiles: readonly number[],
+  payloads: readonly Uint8Array[],
+): Promise<Map<number, Int32Array | string>> {
+  const ofTrees = tiles.filter((tile) => entries.codec[tile] === CODEC.bqTree);
+  if (ofTrees.length === 0) return new Map();
+  const data = payloads.filter((_, at) => entries.codec[tiles[at]!] === CODEC.bqTree);
+  const decoded = await device.decode(
+    data.map((payload, at) => payload.subarray(0, payload.length - entries.maskBytes[ofTrees[at]!]!)),
+  );
+  return new Map(ofTrees.map((tile, at) => [tile, decoded[at]!]));
+}
+
 /** Tiles whose payloads are read at once. */
 interface Run {
   readonly tiles: number[];
@@ -92,13 +114,16 @@ interface Run {
   end: number;
 }
 
-/** Groups tiles whose payloads are close together. Payloads of later tiles come later in the file. */
-function* groupRuns(tiles: readonly number[], entries: TileEntries): Generator<Run> {
+/**
+ * Groups tiles whose payloads are close together, at most `max` of them. Payloads of later tiles come later in the file.
+ */
+function* groupRuns(tiles: readonly number[], entries: TileEntries, max = Number.POSITIVE_INFINITY): Generator<Run> {
   let run: Run = { tiles: [], start: 0, end: 0 };
   for (const tile of tiles) {
     const size = entries.bytes[tile]!;
     const start = entries.offset[tile]!;
-    if (size > 0 && run.end > 0 && (start > run.end + GAP_BYTES || start + size > run.start + READ_BYTES)) {
+    const isFar = start > run.end + GAP_BYTES || start + size > run.start + READ_BYTES;
+    if ((size > 0 && run.end > 0 && isFar) || run.tiles.length >= max) {
       yield run;
       run = { tiles: [], start: 0, end: 0 };
     }
