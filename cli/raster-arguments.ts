@@ -1,12 +1,13 @@
 import type { Window } from '../algorithms/geometry/raster.ts';
+import type { PackedCodec } from '../formats/packed-rasters/tile-encoder.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { VOICE_SPECS, type VoiceOptions } from './arguments.ts';
+import { BACKEND_SPECS, type BackendOptions, parseBackend, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, checkNoStdin, parseCount } from './values.ts';
 
 /** The parsed command line of `quadrille raster encode`. The files that it names have not been opened. */
-export interface EncodeOptions extends MemoryOptions, VoiceOptions {
+export interface EncodeOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   /** Paths of the GeoTIFFs. Each becomes one packed raster. */
   readonly files: readonly string[];
   /** Path of the packed raster, or of the folder of several. */
@@ -14,6 +15,7 @@ export interface EncodeOptions extends MemoryOptions, VoiceOptions {
   readonly band: number | undefined;
   readonly mask: 'all' | 'none';
   readonly tile: { readonly columns: number; readonly rows: number } | undefined;
+  readonly codec: PackedCodec;
 }
 
 /** The parsed command line of `quadrille raster info`. */
@@ -44,9 +46,10 @@ export const ENCODE_SPECS: readonly OptionSpec[] = [
   {
     name: 'codec',
     value: 'NAME',
-    help: 'how tiles are coded: residuals (default), if they are smaller than the cells',
-    choices: ['residuals'],
+    help: 'residuals (default), bq (BQ-trees: land cover, masks, classes) or auto (the smaller, tile by tile)',
+    choices: ['residuals', 'bq', 'auto'],
   },
+  ...BACKEND_SPECS,
   MEMORY_SPEC,
   ...VOICE_SPECS,
 ];
@@ -80,6 +83,8 @@ export function parseEncodeArguments(args: readonly string[]): EncodeOptions {
     band: parsed(values, 'band', parseCount),
     mask: (text(values, 'mask') as 'all' | 'none' | undefined) ?? 'all',
     tile: parsed(values, 'tile', parseTile),
+    codec: (text(values, 'codec') as PackedCodec | undefined) ?? 'residuals',
+    ...parseBackend(values),
     ...parseMemory(values),
     ...voiceOf(values),
   };

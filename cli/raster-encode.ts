@@ -3,15 +3,19 @@ import { basename, extname, join } from 'node:path';
 import { stageOutputs } from '../formats/atomic-write.ts';
 import type { EncodedRaster, EncodePackedOptions } from '../formats/encode-packed-raster.ts';
 import { UsageError } from '../formats/usage-error.ts';
+import type { Context } from '../primitives/context.ts';
+import type { BackendOptions } from './arguments.ts';
 import { counted, grouped } from './grouped.ts';
 import { sizeText } from './index-summary.ts';
 import type { RunSummary } from './log.ts';
 import type { EncodeOptions } from './raster-arguments.ts';
 import { showProgress } from './raster-progress.ts';
-import { protectInputs, type Surroundings } from './run-support.ts';
+import { closing, openContext, protectInputs, type Surroundings } from './run-support.ts';
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
 export interface EncodeParts {
+  /** Opens what encodes BQ-trees. Not called for other codecs. */
+  openContext(options: BackendOptions): Promise<Context>;
   encodeGeoTiff(
     path: string,
     write: (bytes: Uint8Array) => Promise<void>,
@@ -32,6 +36,8 @@ export async function runRasterEncode(
   const started = performance.now();
   const targets = await targetsOf(options);
   await protectInputs(options.files, targets);
+  const { codec } = options;
+  await using opened = codec === 'residuals' ? undefined : closing(await openContext(options, parts.openContext));
   const outputs = await stageOutputs(targets);
   beforeExit(() => outputs.discardNow());
   try {
@@ -40,7 +46,7 @@ export async function runRasterEncode(
       const shown = showProgress(log, 'cells');
       try {
         const raster = await parts.encodeGeoTiff(file, (bytes) => outputs.write(targets[at]!, [bytes], signal), {
-          ...{ band: options.band, mask: options.mask, tile: options.tile },
+          ...{ band: options.band, mask: options.mask, tile: options.tile, codec, context: opened?.value },
           ...{ memoryBytes: options.memoryBytes, signal, onProgress: shown.report },
         });
         for (const note of raster.notes) log.note(note);

@@ -29,8 +29,12 @@ Several files need a folder that exists; each packed raster has the name of its 
 
 ${describe(ENCODE_SPECS)}
 
+Tiles that are smaller as they are, or constant, are coded so whatever the codec. Backends encode BQ-trees only, all to the same
+bytes.
+
 Examples:
   quadrille raster encode relief.tif -o relief.qbp
+  quadrille raster encode land-cover.tif -o land-cover.qbp --codec auto
   quadrille raster encode tiles/*.tif -o packed/
 `;
 

@@ -4,6 +4,10 @@ import type { RasterInfoParts } from './raster-info.ts';
 
 /** The functions that `quadrille raster` uses. Their code is imported when first needed. */
 export const rasterParts: EncodeParts & RasterInfoParts & DecodeParts = {
+  async openContext(options) {
+    const { open } = await import('../on-node.ts');
+    return open(options);
+  },
   async encodeGeoTiff(path, write, options) {
     const { encodeGeoTiff } = await import('../formats/encode-packed-raster.ts');
     return encodeGeoTiff(path, write, options);

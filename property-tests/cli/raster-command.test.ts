@@ -62,6 +62,40 @@ describe('quadrille raster', () => {
 
   const ALL = { column: 0, row: 0 };
 
+  test('packs classes in fewer bytes with --codec bq and auto, and lets zonal print the same', async () => {
+    const cells = Array.from({ length: 128 * 96 }, (_, i) => ((i >> 4) * 5 + (i >> 11) * 3) % 11);
+    await shop.writeRaster(
+      'classes.tif',
+      { width: 128, height: 96, sample: 'u8', stepX: 1 / 32, stepY: -1 / 32 },
+      cells,
+    );
+    const [backend] = someOf([['reference'], ['workers', '--workers', '1']], 1) as [string[]];
+    const sizes: number[] = [];
+    const printed: string[] = [];
+    for (const codec of ['residuals', 'bq', 'auto']) {
+      const words = ['--codec', codec, '--backend', ...backend, '--quiet'];
+      await run('raster', 'encode', '@classes.tif', '-o', '@classes.qbp', ...words);
+      await run('raster', 'info', '@classes.qbp', '--check', '--quiet');
+      sizes.push((await readFile(shop.path('classes.qbp'))).length);
+      const zonal = [
+        'zonal',
+        '--zones',
+        '@zones.json',
+        '--raster',
+        '@classes.qbp',
+        '--unique',
+        '--backend',
+        'reference',
+      ];
+      printed.push(await run(...zonal, '--quiet'));
+    }
+    const [residuals, bq, auto] = sizes;
+    expect(bq).toBeLessThan(residuals!);
+    expect(auto).toBe(bq);
+    expect(new Set(printed).size).toBe(1);
+    expect(printed[0]).toMatch(/^zone,/);
+  });
+
   test.each<[string, Partial<GeoTiffRaster>, readonly number[]]>([
     ['nodata', { nodata: 3 }, [1, 3, 3, 4, 5, 3, 7, 8, 9, 3, 3, 3]],
     ['floats and NaN', { sample: 'f32', nodata: -9 }, [Number.NaN, -9, 2.5, 0, -0, 1e9, 7, 8, -9, 3, 3, 3]],
