@@ -1,7 +1,7 @@
 import type { Window } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { requireArguments } from '../primitives/arguments.ts';
-import { aFunction, anything, aRecord, aText, aWhole, optional, someOptions } from '../primitives/kinds.ts';
+import { aFunction, aRecord, aSignal, aText, aWhole, optional, someOptions } from '../primitives/kinds.ts';
 import { openFileBytes } from './file-bytes.ts';
 import { type GeoTiffRaster, type TiffExtras, writeTiff } from './geotiff-writer.ts';
 import { openPackedRaster } from './packed-raster.ts';
@@ -40,7 +40,7 @@ const ARGUMENTS = {
   options: someOptions<DecodePackedOptions>({
     band: optional(aWhole(1)),
     window: optional(aRecord<Window>({ column: aWhole(), row: aWhole(), columns: aWhole(1), rows: aWhole(1) })),
-    signal: optional(anything),
+    signal: optional(aSignal),
     onProgress: optional(aFunction),
     onPartial: optional(aFunction),
   }),

@@ -6,9 +6,9 @@ import { ArgumentError } from '../primitives/errors.ts';
 import type { Context } from '../primitives/index.ts';
 import {
   aFunction,
-  anything,
   aPositive,
   aRecord,
+  aSignal,
   aText,
   aWhole,
   aWord,
@@ -72,7 +72,7 @@ const ARGUMENTS = {
     codec: optional(aWord(['residuals', 'bq', 'auto'])),
     context: optional(aContext),
     memoryBytes: optional(aPositive()),
-    signal: optional(anything),
+    signal: optional(aSignal),
     onProgress: optional(aFunction),
   }),
 };

@@ -19,11 +19,16 @@ export {
 } from './compare-tables.ts';
 export { csvWriter } from './compare-text.ts';
 export type { CsvOptions } from './csv-quote.ts';
+export { type DecodedRaster, type DecodePackedOptions, decodePackedRaster } from './decode-packed-raster.ts';
+export { type EncodedRaster, type EncodePackedOptions, encodePackedRaster } from './encode-packed-raster.ts';
 export { type FileElementsOptions, fileElements } from './file-elements.ts';
 export { type GeoTiffOptions, type GeoTiffSource, openGeoTiff } from './geotiff.ts';
 export { type CellWriter, type GeoTiffRaster, writeGeoTiff } from './geotiff-writer.ts';
 export type { OnBadRecord } from './left-out.ts';
 export { encodeMaq, type MaqFile, type MaqSet, type OpenMaqOptions, openMaq } from './maq-file.ts';
+export { openPackedRaster } from './packed-raster.ts';
+export type { PackedBandOptions, PackedRasterSource } from './packed-rasters/reader.ts';
+export type { PackedCodec } from './packed-rasters/tile-encoder.ts';
 export { openPolygonLayer, readPolygonLayer } from './polygon-layers/open-polygon-layer.ts';
 export type {
   PolygonBatch,

@@ -14,6 +14,8 @@ const grid = { width: 2, height: 2, originX: 0, originY: 2, stepX: 1, stepY: -1 
 const tiff = join(folder, 'cells.tif');
 const cells = (): Uint8Array => Uint8Array.of(1, 2, 3, 4);
 await formats.writeGeoTiff(tiff, { ...grid, sample: 'u8' }, cells);
+const packed = join(folder, 'cells.qbp');
+await formats.encodePackedRaster(tiff, packed);
 const empty = (): Arguments => ({ empty: { rows: 0, columns: formats.emptyTable('missing').columns } });
 const file = {
   ...{ domain: { left: 0, bottom: 0, size: 4 }, levels: 2 },
@@ -72,6 +74,38 @@ export const formatCalls: ValidCalls = {
     }),
     call: async (...args: unknown[]) =>
       (await (formats.openGeoTiff as (...all: unknown[]) => Promise<formats.GeoTiffSource>)(...args)).close(),
+  },
+  openPackedRaster: {
+    args: () => ({
+      input: packed,
+      'options?': { 'band?': 1, 'nodata?': 0, 'raw?': true, 'mask?': 'none' },
+    }),
+    call: async (...args: unknown[]) =>
+      (await (formats.openPackedRaster as (...all: unknown[]) => Promise<formats.PackedRasterSource>)(...args)).close(),
+  },
+  encodePackedRaster: {
+    takes: { 'output: a text': 'it would be written' },
+    args: () => ({
+      input: tiff,
+      output: join(folder, 'written.qbp'),
+      'options?': {
+        ...{ 'band?': 1, 'mask?': 'none', 'codec?': 'residuals', 'context?': context, 'memoryBytes?': 2 ** 20 },
+        ...{ 'tile?': { columns: 32, rows: 32 }, 'signal?': new AbortController().signal },
+        'onProgress?': () => undefined,
+      },
+    }),
+  },
+  decodePackedRaster: {
+    takes: { 'output: a text': 'it would be written' },
+    args: () => ({
+      input: packed,
+      output: join(folder, 'decoded.tif'),
+      'options?': {
+        ...{ 'band?': 1, 'window?': { column: 0, row: 0, columns: 1, rows: 2 } },
+        'signal?': new AbortController().signal,
+        ...{ 'onProgress?': () => undefined, 'onPartial?': () => undefined },
+      },
+    }),
   },
   writeGeoTiff: {
     takes: { 'raster.nodata': 'a number, or the text of one', 'file: a text': 'it would be written' },
