@@ -5,10 +5,12 @@ import { describe, expect } from 'vitest';
 import { openPackedRaster } from '../../../formats/packed-raster.ts';
 import { crc32c } from '../../../formats/packed-rasters/crc32c.ts';
 import { CODEC, ENTRY_BYTES, FOOTER_BYTES, MASK } from '../../../formats/packed-rasters/directory.ts';
+import type { Context } from '../../../primitives/context.ts';
 import { QuadrilleError } from '../../../primitives/errors.ts';
 import { scaledCount } from '../../cases.ts';
 import { bitsOf, packedBytes, type RandomPacked, randomPacked } from '../../fixtures/random-packed.ts';
 import { fc, test } from '../../law-test.ts';
+import { openReference } from '../../support/reference-context.ts';
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
@@ -36,9 +38,9 @@ function sealed(bytes: Uint8Array): Uint8Array {
 }
 
 /** The bits of all cells of the first band. Any other outcome than cells or an error of the library fails the test. */
-async function readOrRefuse(bytes: Uint8Array): Promise<readonly number[] | 'refused'> {
+async function readOrRefuse(bytes: Uint8Array, context?: Context): Promise<readonly number[] | 'refused'> {
   try {
-    const source = await openPackedRaster(bytes);
+    const source = await openPackedRaster(bytes, { context });
     const [columns, rows] = [Math.min(source.width, 200), Math.min(source.height, 200)];
     const cells = await source.read({ column: 0, row: 0, columns, rows });
     await source.readMask?.({ column: 0, row: 0, columns, rows });
@@ -92,6 +94,19 @@ describe('a damaged packed raster', () => {
       },
     );
   }
+
+  const reference = openReference();
+
+  test.prop([randomPacked, changes, fc.boolean()], { numRuns: scaledCount(1, 2000, 8) })(
+    'of BQ-trees is read or refused alike on the host and by primitives, whatever was changed with its checksums',
+    async (raster, made, inTiles) => {
+      const bytes = await packedBytes(raster, 2 ** 20, { codec: 'bq', context: reference });
+      const { metadata, directory, footer } = partsOf(bytes);
+      change(bytes, inTiles ? [64, metadata] : [directory, footer], made);
+      sealed(bytes);
+      expect(await readOrRefuse(bytes, reference)).toEqual(await readOrRefuse(bytes));
+    },
+  );
 
   test.prop([randomPacked, share])('whose end is missing is refused', async (raster, fraction) => {
     const bytes = await packedBytes(raster);
