@@ -4,19 +4,23 @@ import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import type { Sheets } from '../geometry/sheets.ts';
 import { binCount, binEdges, slotsFor } from './binning.ts';
 import { type PlacedZones, placeZones, requireLongitudes, sheetsOn, stepsOfTurn } from './placement.ts';
+import { createParts } from './raster-parts.ts';
 import { requireRoom } from './room.ts';
 import { requireOneSurface } from './surface-agreement.ts';
 import { extentOn, type PlacedRaster, placeRasters } from './surface-places.ts';
 import { createTotals } from './totals.ts';
 import type { ZonalHistogram } from './types.ts';
-import { countRaster, DEFAULT_MEMORY, wantsStatistics, type ZonalJob } from './zonal.ts';
+import { type CountJob, DEFAULT_MEMORY, streamWindows, wantsStatistics } from './zonal.ts';
 import { leftOutNotes, nearNotes, partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
 
 /** Input of `surfaceHistogram`. */
-export interface SurfaceJob extends Omit<ZonalJob, 'raster'> {
+export interface SurfaceJob extends CountJob {
   /** The parts of the surface. Where two of them overlap, the first counts. */
   readonly rasters: readonly RasterSource[];
-  /** Called when all cells of a raster have been counted, for example to close it. The next raster waits for it. */
+  /**
+   * Called when all cells of a raster have been counted, for example to close it. The next raster may be read meanwhile;
+   * the result waits.
+   */
   onCounted?(raster: RasterSource): void | Promise<void>;
 }
 
@@ -41,18 +45,26 @@ export async function countSurface(context: Context, job: SurfaceJob): Promise<Z
   const { sample, scaling } = rasters[0]!;
   const counted = { zones: zones.names.length, sample, scaling, binning, slots, edges, statistics, memoryBytes };
   const totals = createTotals(counted);
-  const report = progressOver(job);
   const [overlapping, united] = [new Set<number>(), new Set<number>()];
+  const parts = createParts(context, job, {
+    ...{ rasters, places, edges, slots },
+    place(at) {
+      const placed = placeOn(rasters[at]!, places[at]!, onGrid.get(places[at]!.grid)!, job);
+      for (const zone of placed.overlapping) overlapping.add(zone);
+      for (const zone of placed.sheets?.overlapping ?? []) united.add(zone);
+      return placed;
+    },
+    onDone: (raster) => job.onCounted?.(raster),
+  });
+  const cells = rasters.reduce((sum, { width, height }) => sum + width * height, 0);
+  const onPassed = (done: number): void => job.onProgress?.(done, cells);
   let leftOut = 0;
-  for (const [at, raster] of rasters.entries()) {
-    signal?.throwIfAborted();
-    const placed = placeOn(raster, places[at]!, onGrid.get(places[at]!.grid)!, job);
-    for (const zone of placed.overlapping) overlapping.add(zone);
-    for (const zone of placed.sheets?.overlapping ?? []) united.add(zone);
-    const part = { placed, taken: places[at]!.taken };
-    leftOut += await countRaster(context, { ...job, raster, ...report(at) }, part, { edges, slots }, totals);
-    await job.onCounted?.(raster);
+  try {
+    leftOut = await streamWindows(context, job, parts.windows(), totals, { onCounted: parts.onCounted, onPassed });
+  } finally {
+    await parts.close();
   }
+  onPassed(cells);
   const { near, ...found } = totals.finish();
   return {
     names: zones.names,
@@ -103,15 +115,4 @@ function coverOf(
   const { grid } = places[0]!;
   const extents = rasters.map((raster, at) => extentOn(grid, places[at]!, raster));
   return { polygons: onGrid.get(grid)!.polygons, extents, turn: stepsOfTurn(grid) };
-}
-
-/** Returns a function that gives each raster its `onProgress`, which counts the cells of the rasters before it as done. */
-function progressOver({ rasters, onProgress }: SurfaceJob): (at: number) => Pick<ZonalJob, 'onProgress'> {
-  if (onProgress === undefined) return () => ({});
-  const cells = rasters.map(({ width, height }) => width * height);
-  const all = cells.reduce((sum, count) => sum + count, 0);
-  return (at) => {
-    const before = cells.slice(0, at).reduce((sum, count) => sum + count, 0);
-    return { onProgress: (done) => onProgress(before + done, all) };
-  };
 }

@@ -14,11 +14,10 @@ import {
 import type { Box } from '../geometry/boxes.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
 import type { Cells, RasterSource, Sample } from '../geometry/raster.ts';
-import { type RowCrossings, rowCrossings } from '../geometry/row-crossings.ts';
-import { type BinEdges, type Classifier, cellColumn, createClassifier, type Slots } from './binning.ts';
+import { type Classifier, cellColumn } from './binning.ts';
 import { countCells } from './cell-counts.ts';
 import { type PlacedCells, placeRows, readCells } from './cell-places.ts';
-import { type Coverage, coverZones, type EdgeTable, uploadEdges } from './coverage.ts';
+import { type Coverage, coverZones, type EdgeTable } from './coverage.ts';
 import { homeGroup, WIDE_COUNTERS } from './exact-sums.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
@@ -56,36 +55,33 @@ export interface ZonalJob {
   onProgress?(doneCells: number, totalCells: number): void;
 }
 
-/** One raster of a job: its zones, and the cells that are counted elsewhere. */
+/** A job without its rasters. */
+export type CountJob = Omit<ZonalJob, 'raster'>;
+
+/** One raster of a job, with what its windows need besides cells. */
 export interface RasterPart {
-  readonly placed: PlacedZones;
+  readonly raster: RasterSource;
   /** Boxes of cells that rasters named before hold. They are left out. */
   readonly taken: readonly Box[];
+  readonly edges: EdgeTable;
+  readonly classifier: Classifier;
 }
 
-/** The bins of a job, with the counters of its totals. */
-export interface JobBins {
-  readonly edges: BinEdges;
-  readonly slots: Slots;
+/** A window of a raster. `passedCells` includes the rasters before. */
+export interface PartWindow extends PlannedWindow {
+  readonly part: RasterPart;
 }
 
-/** Counts the cells of one raster, and adds them to the totals. Returns the number of cells of the zones left out. */
-export async function countRaster(
-  context: Context,
-  job: ZonalJob,
-  { placed, taken }: RasterPart,
-  bins: JobBins,
-  totals: Totals,
-): Promise<number> {
-  const { raster, tile = 64, memoryBytes = DEFAULT_MEMORY } = job;
-  const bytesOf = (plan: WindowPlan): number => WINDOWS_UNDER_WAY * windowBytes(job, plan, bins.slots.count, taken);
-  const windows = jobWindows(raster, placed.boxes, job.zones.names.length, { tile, memoryBytes, bytesOf });
-  const crossings = rowCrossings(placed.polygons, raster, {
-    shifts: placed.shifts,
-    ringSheets: placed.sheets?.ringSheets,
-    oddSheets: placed.oddSheets,
-  });
-  return countWindows(context, job, windows, crossings, bins, totals, taken);
+/** Cuts a raster into windows whose counting fits in memory, two at a time; see {@link jobWindows}. */
+export function partWindows(
+  job: CountJob,
+  { raster, taken, classifier }: RasterPart,
+  { boxes }: PlacedZones,
+): Iterable<PlannedWindow> {
+  const { tile = 64, memoryBytes = DEFAULT_MEMORY } = job;
+  const { count } = classifier.slots;
+  const bytesOf = (plan: WindowPlan): number => WINDOWS_UNDER_WAY * windowBytes(job, raster, plan, count, taken);
+  return jobWindows(raster, boxes, job.zones.names.length, { tile, memoryBytes, bytesOf });
 }
 
 /** Default of {@link ZonalJob.memoryBytes}. */
@@ -104,7 +100,7 @@ const aTileSide: Kind = where(
 );
 
 /** The kinds of the fields of a job, without its rasters. */
-export const JOB_FIELDS: FieldKinds<Omit<ZonalJob, 'raster'>> = {
+export const JOB_FIELDS: FieldKinds<CountJob> = {
   zones: someZones,
   binning: aBinning,
   fill: optional(aFill),
@@ -127,13 +123,19 @@ const WINDOWS_UNDER_WAY = 2;
  * histograms of zones and, with few bins, of tiles; the counts of tiles that are added to zones, before and after the
  * reduction; and, if needed, statistics, cells hidden by the raster's mask, and unique values.
  */
-function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number, taken: readonly Box[]): number {
+function windowBytes(
+  job: CountJob,
+  { sample, readMask }: RasterSource,
+  plan: WindowPlan,
+  slots: number,
+  taken: readonly Box[],
+): number {
   const pairs = plan.pairZone.length;
   const tiles = Math.min(plan.tileColumns * plan.tileRows, pairs);
   const histograms = plan.zones.length + (countsTiles(plan, slots) ? tiles + 4 * pairs : 0);
   const words = 2 * plan.words + 4 * plan.furtherWords + slots * histograms;
-  const statistics = wantsRows(job) ? statisticsWords(plan, job.raster.sample) : 0;
-  const masks = (job.raster.readMask === undefined ? 0 : 1) + (hasTakenCells(plan.window, taken) ? 1 : 0);
+  const statistics = wantsRows(job) ? statisticsWords(plan, sample) : 0;
+  const masks = (readMask === undefined ? 0 : 1) + (hasTakenCells(plan.window, taken) ? 1 : 0);
   const hidden = masks * 5 * plan.words;
   return 4 * (words + statistics + hidden) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
 }
@@ -147,79 +149,59 @@ function statisticsWords({ words, zones }: WindowPlan, sample: Sample): number {
   return sample === 'f32' ? 19 * words + WIDE_COUNTERS * zones.length : 12 * words;
 }
 
-export function wantsStatistics({ statistics }: Pick<ZonalJob, 'statistics'>): boolean {
+export function wantsStatistics({ statistics }: CountJob): boolean {
   return statistics ?? true;
 }
 
 /** Whether rows of 32 cells must be reduced: for statistics, or to count the cells of zones if there are no bins. */
-function wantsRows(job: ZonalJob): boolean {
+function wantsRows(job: CountJob): boolean {
   return wantsStatistics(job) || job.binning.kind === 'none';
 }
 
-/** Counts all windows. Makes the columns that all windows share, and frees them afterwards. */
-async function countWindows(
-  context: Context,
-  job: ZonalJob,
-  windows: Iterable<PlannedWindow>,
-  crossings: RowCrossings,
-  { edges, slots }: JobBins,
-  totals: Totals,
-  taken: readonly Box[],
-): Promise<number> {
-  const { height } = job.raster;
-  const table = uploadEdges(context, crossings, height);
-  try {
-    const classifier = createClassifier(context, job.raster, edges, slots);
-    try {
-      return await streamWindows(context, job, windows, table, classifier, totals, taken);
-    } finally {
-      context.dispose(...Object.values(classifier.captures));
-    }
-  } finally {
-    context.dispose(table.edges);
-  }
-}
-
-interface LoadedWindow extends PlannedWindow {
+interface LoadedWindow extends PartWindow {
   readonly placed: PlacedCells;
   /** The raster's mask in the window, one byte per cell: 0 for a cell without data. Undefined if it hides no cell. */
   readonly mask: Uint8Array | undefined;
 }
 
+/** What is told of windows. */
+export interface WindowEvents {
+  onCounted(window: PartWindow): void;
+  /** Called in the order of windows, with the number of cells done so far. */
+  onPassed(cells: number): void;
+}
+
 /**
- * Reads and counts windows. Reading runs ahead until the queue of windows that wait to be counted is full. At most
+ * Reads and counts the windows of all rasters, and returns the number of cells of the zones that were left out. Reading runs ahead until the queue of windows that wait to be counted is full. At most
  * {@link WINDOWS_UNDER_WAY} windows are counted at the same time.
  */
-async function streamWindows(
+export async function streamWindows(
   context: Context,
-  job: ZonalJob,
-  windows: Iterable<PlannedWindow>,
-  edges: EdgeTable,
-  classifier: Classifier,
+  job: CountJob,
+  windows: Iterable<PartWindow>,
   totals: Totals,
-  taken: readonly Box[],
+  { onCounted, onPassed }: WindowEvents,
 ): Promise<number> {
-  const { raster, signal, onProgress } = job;
+  const { signal } = job;
   let leftOut = 0;
-  const cellsInAll = raster.width * raster.height;
   const underWay = watchPromises();
-  const read = async (planned: PlannedWindow, { signal: stop }: { signal: AbortSignal }): Promise<LoadedWindow> => {
-    const { window } = planned.plan;
-    if (!hasFreeCells(window, taken)) return { ...planned, placed: placeRows(planned.plan, NO_CELLS), mask: undefined };
+  const read = async (planned: PartWindow, { signal: stop }: { signal: AbortSignal }): Promise<LoadedWindow> => {
+    const { plan, part } = planned;
+    const { raster, taken } = part;
+    if (!hasFreeCells(plan.window, taken)) return { ...planned, placed: placeRows(plan, NO_CELLS), mask: undefined };
     const [placed, mask] = await Promise.all([
-      underWay.watch(readCells(raster, planned.plan, stop)),
-      raster.readMask === undefined ? undefined : underWay.watch(raster.readMask(window, stop)),
+      underWay.watch(readCells(raster, plan, stop)),
+      raster.readMask === undefined ? undefined : underWay.watch(raster.readMask(plan.window, stop)),
     ]);
     return { ...planned, placed, mask: mask?.includes(0) ? mask : undefined };
   };
   const count = async (loaded: LoadedWindow): Promise<number> => {
     const counting =
-      loaded.placed.cells === NO_CELLS
-        ? countTaken(context, loaded, edges, taken)
-        : countWindow(context, job, loaded, edges, classifier, totals, taken);
+      loaded.placed.cells === NO_CELLS ? countTaken(context, loaded) : countWindow(context, job, loaded, totals);
     // Windows are counted side by side, so the sum is read after the wait.
     const found = await underWay.watch(counting);
     leftOut += found;
+    onCounted(loaded);
     return loaded.passedCells;
   };
   const run = pull(windows, { name: 'windows' }).pipe(
@@ -232,7 +214,7 @@ async function streamWindows(
     }),
   );
   await new Promise<void>((resolve, reject) => {
-    const subscription = run.pipe(tap((done) => onProgress?.(done, cellsInAll))).subscribe({
+    const subscription = run.pipe(tap(onPassed)).subscribe({
       error: (error: unknown) => reject(innermost(error)),
       complete: resolve,
     });
@@ -244,7 +226,6 @@ async function streamWindows(
     subscription.add(() => signal?.removeEventListener('abort', stop));
     // Waits, because the shared columns and the raster are still used until the last window is done.
   }).finally(underWay.settled);
-  onProgress?.(cellsInAll, cellsInAll);
   return leftOut;
 }
 
@@ -283,12 +264,8 @@ function leaveOut(
 }
 
 /** The number of cells of zones in a window that is not read. */
-async function countTaken(
-  context: Context,
-  { plan, placed }: LoadedWindow,
-  edges: EdgeTable,
-  taken: readonly Box[],
-): Promise<number> {
+async function countTaken(context: Context, { plan, placed, part }: LoadedWindow): Promise<number> {
+  const { edges, taken } = part;
   const leftOut = context.scope(() => leaveOut(context, coverZones(context, edges, plan, placed), taken).leftOut!);
   try {
     return sumOf(await context.read(leftOut));
@@ -306,14 +283,11 @@ type Found = WindowTotals & { readonly leftOut?: Uint32Array };
 /** Counts a window. Returns the number of cells of its zones that other rasters hold; a cell in two zones counts twice. */
 async function countWindow(
   context: Context,
-  job: ZonalJob,
-  { plan, placed, mask }: LoadedWindow,
-  edges: EdgeTable,
-  classifier: Classifier,
+  job: CountJob,
+  { plan, placed, mask, part }: LoadedWindow,
   totals: Totals,
-  taken: readonly Box[],
 ): Promise<number> {
-  const { raster } = job;
+  const { raster, taken, edges, classifier } = part;
   const { sample, nodata } = raster;
   const { cells } = placed;
   const home = sample === 'f32' ? homeGroup(cells, nodata) : 0;

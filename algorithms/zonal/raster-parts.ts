@@ -1,0 +1,90 @@
+import type { Context } from '../../primitives/index.ts';
+import type { RasterSource } from '../geometry/raster.ts';
+import { rowCrossings } from '../geometry/row-crossings.ts';
+import { type BinEdges, type Classifier, createClassifier, type Slots } from './binning.ts';
+import { uploadEdges } from './coverage.ts';
+import type { PlacedZones } from './placement.ts';
+import type { PlacedRaster } from './surface-places.ts';
+import { type CountJob, type PartWindow, partWindows, type RasterPart } from './zonal.ts';
+
+/** The rasters of a job, one after the other. */
+export interface RasterParts {
+  /** The windows of all rasters. What the windows of a raster share is made when the first of them is asked for. */
+  windows(): Generator<PartWindow>;
+  /** Frees what the windows of a raster share when the last of them has been counted. */
+  onCounted(window: PartWindow): void;
+  /** Frees everything, and waits for all calls of `onDone`. */
+  close(): Promise<void>;
+}
+
+/** What the parts are made of. */
+export interface PartsOptions {
+  readonly rasters: readonly RasterSource[];
+  readonly places: readonly PlacedRaster[];
+  readonly edges: BinEdges;
+  readonly slots: Slots;
+  place(at: number): PlacedZones;
+  /** Called when all windows of a raster have been counted. */
+  onDone(raster: RasterSource): void | Promise<void>;
+}
+
+/**
+ * Makes the parts of a job. While the last windows of a raster are being counted, those of the next are planned and read,
+ * so that nothing waits between rasters.
+ */
+export function createParts(context: Context, job: CountJob, options: PartsOptions): RasterParts {
+  const { rasters, places, edges, slots, place, onDone } = options;
+  const classifiers = new Map<number | undefined, Classifier>();
+  /** For each raster under way, the number of its windows that are not counted yet, and of those that are not planned. */
+  const open = new Map<RasterPart, { waiting: number; isPlanned: boolean }>();
+  const ending: Promise<void>[] = [];
+  // Rasters of a surface agree in everything else that a classifier is made of.
+  const classifierOf = (raster: RasterSource): Classifier => {
+    const classifier = classifiers.get(raster.nodata) ?? createClassifier(context, raster, edges, slots);
+    classifiers.set(raster.nodata, classifier);
+    return classifier;
+  };
+  const end = (part: RasterPart): void => {
+    const { waiting, isPlanned } = open.get(part)!;
+    if (waiting > 0 || !isPlanned) return;
+    open.delete(part);
+    context.dispose(part.edges.edges);
+    const done = Promise.resolve(onDone(part.raster));
+    // An error is thrown when the parts are closed.
+    done.catch(() => undefined);
+    ending.push(done);
+  };
+  return {
+    *windows() {
+      let before = 0;
+      for (const [at, raster] of rasters.entries()) {
+        const placed = place(at);
+        const crossings = rowCrossings(placed.polygons, raster, {
+          shifts: placed.shifts,
+          ringSheets: placed.sheets?.ringSheets,
+          oddSheets: placed.oddSheets,
+        });
+        const table = uploadEdges(context, crossings, raster.height);
+        const part = { raster, taken: places[at]!.taken, edges: table, classifier: classifierOf(raster) };
+        const state = { waiting: 0, isPlanned: false };
+        open.set(part, state);
+        for (const window of partWindows(job, part, placed)) {
+          state.waiting++;
+          yield { ...window, part, passedCells: before + window.passedCells };
+        }
+        before += raster.width * raster.height;
+        state.isPlanned = true;
+        end(part);
+      }
+    },
+    onCounted({ part }) {
+      open.get(part)!.waiting--;
+      end(part);
+    },
+    async close() {
+      for (const part of open.keys()) context.dispose(part.edges.edges);
+      for (const { captures } of classifiers.values()) context.dispose(...Object.values(captures));
+      await Promise.all(ending);
+    },
+  };
+}
