@@ -170,21 +170,6 @@ describe('quadrille raster', () => {
     expect(await readdir(shop.path('packed'))).toHaveLength(2);
   });
 
-  test('codes tiles as quadtrees, where they are smaller', async () => {
-    const classes = Array.from({ length: 4096 }, (_, at) => 40 * Math.floor(at / 1024) + (at % 64 < 32 ? 7 : 13));
-    await shop.writeRaster('classes.tif', { width: 64, height: 64 }, classes);
-    const sizes = new Map<string, number>();
-    for (const codec of ['residuals', 'bq', 'auto']) {
-      await run('raster', 'encode', '@classes.tif', '-o', '@classes.qbp', '--codec', codec, '--backend', 'reference');
-      await run('raster', 'decode', '@classes.qbp', '-o', '@classes-back.tif', '--quiet');
-      const back = await openGeoTiff(shop.path('classes-back.tif'));
-      expect([...(await back.read({ column: 0, row: 0, columns: 64, rows: 64 }))]).toEqual(classes);
-      await back.close();
-      sizes.set(codec, JSON.parse(await run('raster', 'info', '@classes.qbp', '--json')).bytes);
-    }
-    expect(sizes.get('auto')).toBe(Math.min(sizes.get('residuals')!, sizes.get('bq')!));
-  });
-
   test('gives the same bytes, whatever memory is allowed', async () => {
     await shop.writeRaster(
       'wide.tif',
