@@ -42,6 +42,7 @@ const GUIDES = [
   'graphs',
   'areas-of-pairs',
   'quadtrees',
+  'large-rasters',
   'compare-segmentations',
   'cell-tracking',
   'tables',
