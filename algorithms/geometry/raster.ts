@@ -50,6 +50,24 @@ export interface BlockCells {
 }
 
 /**
+ * Cells of a window, block by block, as residuals that a device decodes; see `decodeTiles` of `quadrille/primitives`.
+ * Blocks that were not wanted are missing.
+ */
+export interface EncodedCells {
+  readonly words: Uint32Array;
+  /** For each block that is there, the index of its first word, and the value from which its residuals are counted. */
+  readonly start: Uint32Array;
+  readonly first: Uint32Array;
+  /** For each block of the window, row by row, its number among those that are there. Meaningless for a missing one. */
+  readonly places: Uint32Array;
+  /**
+   * A bit for each cell of the window, row by row, 1 if it has no data; `pitch` is the number of words of a row. Undefined
+   * if all cells have data.
+   */
+  readonly hidden: { readonly bits: Uint32Array; readonly pitch: number } | undefined;
+}
+
+/**
  * Position of the cells of a raster. Cell (column, row) begins at x = `originX + column · stepX` and y = `originY + row
  * · stepY`, and is one step wide and high. `stepY` is negative if row 0 is in the north.
  */
@@ -121,6 +139,13 @@ export interface RasterSource extends RasterGrid {
    */
   readBlocks?(window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean): Promise<BlockCells>;
   /**
+   * Reads the wanted blocks of a window that consists of whole blocks, without decoding them. All cells without data are
+   * hidden. Undefined if a device cannot decode the blocks.
+   */
+  readonly readEncoded?:
+    | ((window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean) => Promise<EncodedCells>)
+    | undefined;
+  /**
    * Only for rasters with a mask. Reads one byte per cell of a window, row by row. The byte is 0 if the cell has no
    * data.
    */
@@ -143,6 +168,7 @@ export const aRaster: Kind = aRecord<RasterSource>({
   scaling: optional(aScaling),
   read: aFunction,
   readBlocks: optional(aFunction),
+  readEncoded: optional(aFunction),
   readMask: optional(aFunction),
   reuse: optional(aFunction),
   close: aFunction,

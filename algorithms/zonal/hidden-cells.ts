@@ -62,13 +62,19 @@ const hiddenWord = fn(
  *
  * - Work O(words of the bitmaps). Exact.
  *
- * @param hidden - Bits from {@link hiddenBits}.
+ * @param hidden - Bits of the cells of the window, such as those from {@link hiddenBits}.
+ * @param pitch - Words of a row of these bits.
  */
-export function hideCells(context: Context, coverage: Coverage, hidden: Column<'u32'>): Coverage {
+export function hideCells(
+  context: Context,
+  coverage: Coverage,
+  hidden: Column<'u32'>,
+  pitch: number = (coverage.plan.tileColumns * coverage.plan.tile) / 32,
+): Coverage {
   const { plan, zones, masks } = coverage;
   const hiddenCounts = context.scope(() => {
-    const { tile, window, tileColumns } = plan;
-    const captures = { zones, masks, hidden, tile, pitch: (tileColumns * tile) / 32, rows: window.rows };
+    const { tile, window } = plan;
+    const captures = { zones, masks, hidden, tile, pitch, rows: window.rows };
     const pairs = { pairZone: context.column(plan.pairZone), pairRank: context.column(plan.pairRank) };
     const words = context.materialize(map(hiddenWord, { index: sequence(plan.words), ...pairs, ...captures }));
     scatterReduce(words.bits, words.word, 'xor', masks);

@@ -14,12 +14,13 @@ import {
 import type { Box } from '../geometry/boxes.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
 import type { Cells, RasterSource, Sample } from '../geometry/raster.ts';
-import { type Classifier, cellColumn } from './binning.ts';
+import type { Classifier } from './binning.ts';
 import { countCells } from './cell-counts.ts';
-import { type PlacedCells, placeRows, readCells } from './cell-places.ts';
+import { bytesOf, isEncoded, type PlacedCells, placeRows, readCells, readsEncoded } from './cell-places.ts';
 import { type Coverage, coverZones, type EdgeTable } from './coverage.ts';
+import { deviceCells, hideWithoutData } from './device-cells.ts';
 import { homeGroup, WIDE_COUNTERS } from './exact-sums.ts';
-import { hiddenBits, hideCells } from './hidden-cells.ts';
+import { hideCells } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
 import type { PlacedZones } from './placement.ts';
 import { slotCounts } from './slot-counts.ts';
@@ -125,7 +126,7 @@ const WINDOWS_UNDER_WAY = 2;
  */
 function windowBytes(
   job: CountJob,
-  { sample, readMask }: RasterSource,
+  { sample, readMask, readEncoded }: RasterSource,
   plan: WindowPlan,
   slots: number,
   taken: readonly Box[],
@@ -135,7 +136,8 @@ function windowBytes(
   const histograms = plan.zones.length + (countsTiles(plan, slots) ? tiles + 4 * pairs : 0);
   const words = 2 * plan.words + 4 * plan.furtherWords + slots * histograms;
   const statistics = wantsRows(job) ? statisticsWords(plan, sample) : 0;
-  const masks = (readMask === undefined ? 0 : 1) + (hasTakenCells(plan.window, taken) ? 1 : 0);
+  const mayHide = readMask !== undefined || readEncoded !== undefined;
+  const masks = (mayHide ? 1 : 0) + (hasTakenCells(plan.window, taken) ? 1 : 0);
   const hidden = masks * 5 * plan.words;
   return 4 * (words + statistics + hidden) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
 }
@@ -191,7 +193,9 @@ export async function streamWindows(
     if (!hasFreeCells(plan.window, taken)) return { ...planned, placed: placeRows(plan, NO_CELLS), mask: undefined };
     const [placed, mask] = await Promise.all([
       underWay.watch(readCells(raster, plan, stop)),
-      raster.readMask === undefined ? undefined : underWay.watch(raster.readMask(plan.window, stop)),
+      raster.readMask === undefined || readsEncoded(raster, plan)
+        ? undefined
+        : underWay.watch(raster.readMask(plan.window, stop)),
     ]);
     return { ...planned, placed, mask: mask?.includes(0) ? mask : undefined };
   };
@@ -210,7 +214,7 @@ export async function streamWindows(
       lanes: WINDOWS_UNDER_WAY,
       ordered: true,
       capacity: { items: 1, bytes: job.channelBytes ?? 2 ** 28 },
-      sizeOf: ({ placed, mask }: LoadedWindow) => placed.cells.byteLength + (mask?.byteLength ?? 0),
+      sizeOf: ({ placed, mask }: LoadedWindow) => bytesOf(placed.cells) + (mask?.byteLength ?? 0),
     }),
   );
   await new Promise<void>((resolve, reject) => {
@@ -290,11 +294,11 @@ async function countWindow(
   const { raster, taken, edges, classifier } = part;
   const { sample, nodata } = raster;
   const { cells } = placed;
-  const home = sample === 'f32' ? homeGroup(cells, nodata) : 0;
+  const home = sample === 'f32' && !isEncoded(cells) ? homeGroup(cells, nodata) : 0;
   const results = context.scope(() => {
-    const column = cellColumn(context, cells);
+    const column = deviceCells(context, raster, placed);
     const { zones, leftOut } = leaveOut(context, coverZones(context, edges, plan, placed), taken);
-    const coverage = mask === undefined ? zones : hideCells(context, zones, context.column(hiddenBits(plan, mask)));
+    const coverage = hideWithoutData(context, zones, placed, mask);
     const rows = wantsRows(job) ? windowStatistics(context, sample, coverage, column, classifier, home) : undefined;
     const counts =
       job.binning.kind === 'none'
@@ -303,7 +307,7 @@ async function countWindow(
     const statistics = wantsStatistics(job) ? rows!.statistics : undefined;
     const unique =
       job.binning.kind === 'unique' ? windowUnique(context, sample, coverage, column, classifier) : undefined;
-    raster.reuse?.(cells);
+    if (!isEncoded(cells)) raster.reuse?.(cells);
     return {
       counts: slotCounts(counts),
       ...(leftOut && { leftOut }),

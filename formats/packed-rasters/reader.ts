@@ -16,6 +16,7 @@ import { readNodata } from '../tiff/nodata.ts';
 import { cellsOver } from '../tiff/samples.ts';
 import { UsageError } from '../usage-error.ts';
 import { type Footer, readEntries, readFooter, type TileEntries } from './directory.ts';
+import { isEncodable, readEncoded } from './encoded-cells.ts';
 import { decodeHeader, HEADER_BYTES, type PackedLayout } from './layout.ts';
 import { nodataBits, type PackedMetadata, readMetadata } from './metadata.ts';
 import { type PackedTiles, packedTiles } from './tiles.ts';
@@ -80,7 +81,10 @@ export async function openPackedBand(source: ByteSource, options: PackedBandOpti
     tileRows: layout.tileRows,
     nodataBits: nodataBits(own, sample),
   };
-  const tiles = packedTiles(source, layout, coding, await entries(band), options.context);
+  const table = await entries(band);
+  const tiles = packedTiles(source, layout, coding, table, options.context);
+  // Masks hide cells with the nodata value of the file, and with another one they would have data.
+  const isDecodable = isEncodable(layout, table) && options.nodata === undefined && options.mask !== 'none';
   return {
     width: layout.width,
     height: layout.height,
@@ -94,6 +98,12 @@ export async function openPackedBand(source: ByteSource, options: PackedBandOpti
     notes,
     read: (window, signal, isWanted) => readWindow(tiles, layout, file, window, signal, isWanted),
     readBlocks: (window, signal, isWanted) => readBlocks(tiles, layout, file, window, signal, isWanted),
+    readEncoded: isDecodable
+      ? (window, signal, isWanted) => {
+          checkWindow(window, layout, file);
+          return readEncoded({ tiles, layout, entries: table, file }, window, signal, isWanted);
+        }
+      : undefined,
     readMask: hasMask ? (window, signal) => readMask(tiles, layout, file, window, signal) : undefined,
     close: () => source.close(),
   };

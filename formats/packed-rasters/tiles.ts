@@ -23,8 +23,28 @@ export interface PackedTiles {
     signal: AbortSignal | undefined,
     take: (tile: DecodedTile, part: Window) => void,
   ): Promise<void>;
+  /**
+   * Reads the payloads of the tiles that meet a window and are wanted, row by row, and checks them against their
+   * checksums. `parts` are the whole tiles, with cells beyond the raster.
+   */
+  payloads(
+    window: Window,
+    isWanted: ((part: Window) => boolean) | undefined,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<readonly TilePayload[], void, undefined>;
+  /** Numbers of columns and rows of a tile that are inside the raster. */
+  insideOf(part: Window): { readonly columns: number; readonly rows: number };
+  /** Decodes the payload of a tile. */
+  decode(tile: number, payload: Uint8Array, columns: number, rows: number): DecodedTile;
   /** The cells of an array as words. */
   wordsOf(cells: Cells): Words;
+}
+
+/** What is stored of a tile. */
+export interface TilePayload {
+  readonly tile: number;
+  readonly part: Window;
+  readonly payload: Uint8Array;
 }
 
 /** Bytes of payloads that are read at once, if the tiles are not larger. Bytes between them of so many are read too. */
@@ -62,27 +82,36 @@ export function packedTiles(
     }
     return tiles;
   };
+  const insideOf: PackedTiles['insideOf'] = ({ column, row }) => ({
+    columns: Math.min(tileColumns, width - column),
+    rows: Math.min(tileRows, height - row),
+  });
+  const payloads: PackedTiles['payloads'] = async function* (window, isWanted, signal) {
+    for (const run of groupRuns(within(window, isWanted), entries, device?.tiles)) {
+      signal?.throwIfAborted();
+      const bytes = run.end > run.start ? await source.read(run.start, run.end - run.start) : NO_BYTES;
+      yield run.tiles.map((tile) => {
+        const size = entries.bytes[tile]!;
+        const from = size === 0 ? 0 : entries.offset[tile]! - run.start;
+        const payload = bytes.subarray(from, from + size);
+        if (crc32c(payload) === entries.checksum[tile]) return { tile, part: partOf(tile), payload };
+        throw damaged(source.file, 'the bytes of a tile do not have their checksum', tile);
+      });
+    }
+  };
   return {
     within,
+    payloads,
+    insideOf,
+    decode: (tile, payload, columns, rows) => decode(entries, tile, payload, columns, rows),
     wordsOf: (cells) =>
       wordsOver(new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength), SAMPLE_BYTES[layout.sample]),
     async forEach(window, isWanted, signal, take) {
-      for (const run of groupRuns(within(window, isWanted), entries, device?.tiles)) {
-        signal?.throwIfAborted();
-        const bytes = run.end > run.start ? await source.read(run.start, run.end - run.start) : NO_BYTES;
-        const payloads = run.tiles.map((tile) => {
-          const size = entries.bytes[tile]!;
-          const from = size === 0 ? 0 : entries.offset[tile]! - run.start;
-          const payload = bytes.subarray(from, from + size);
-          if (crc32c(payload) === entries.checksum[tile]) return payload;
-          throw damaged(source.file, 'the bytes of a tile do not have their checksum', tile);
-        });
-        const trees = device && (await decodeTrees(device, entries, run.tiles, payloads));
-        for (const [at, tile] of run.tiles.entries()) {
-          const part = partOf(tile);
-          const columns = Math.min(tileColumns, width - part.column);
-          const rows = Math.min(tileRows, height - part.row);
-          take(decode(entries, tile, payloads[at]!, columns, rows, trees?.get(tile)), part);
+      for await (const run of payloads(window, isWanted, signal)) {
+        const trees = device && (await decodeTrees(device, entries, run));
+        for (const { tile, part, payload } of run) {
+          const { columns, rows } = insideOf(part);
+          take(decode(entries, tile, payload, columns, rows, trees?.get(tile)), part);
         }
       }
     },
@@ -95,16 +124,13 @@ const NO_BYTES = new Uint8Array();
 async function decodeTrees(
   device: BqDeviceDecoder,
   entries: TileEntries,
-  tiles: readonly number[],
-  payloads: readonly Uint8Array[],
+  run: readonly TilePayload[],
 ): Promise<Map<number, Int32Array | string>> {
-  const ofTrees = tiles.filter((tile) => entries.codec[tile] === CODEC.bqTree);
-  if (ofTrees.length === 0) return new Map();
-  const data = payloads.filter((_, at) => entries.codec[tiles[at]!] === CODEC.bqTree);
-  const decoded = await device.decode(
-    data.map((payload, at) => payload.subarray(0, payload.length - entries.maskBytes[ofTrees[at]!]!)),
-  );
-  return new Map(ofTrees.map((tile, at) => [tile, decoded[at]!]));
+  const trees = run.filter(({ tile }) => entries.codec[tile] === CODEC.bqTree);
+  if (trees.length === 0) return new Map();
+  const data = trees.map(({ tile, payload }) => payload.subarray(0, payload.length - entries.maskBytes[tile]!));
+  const decoded = await device.decode(data);
+  return new Map(trees.map(({ tile }, at) => [tile, decoded[at]!]));
 }
 
 /** Tiles whose payloads are read at once. */

@@ -1,0 +1,35 @@
+import { type Column, type Context, decodeTiles } from '../../primitives/index.ts';
+import { type RasterSource, SAMPLE_BYTES } from '../geometry/raster.ts';
+import { cellColumn } from './binning.ts';
+import { isEncoded, type PlacedCells } from './cell-places.ts';
+import type { Coverage } from './coverage.ts';
+import { hiddenBits, hideCells } from './hidden-cells.ts';
+
+/** Formats of decoded cells, by the bytes of a sample. */
+const FORMATS = { 1: 'u8', 2: 'u16', 4: 'u32' } as const;
+
+/** The stored bits of cells, which the device decodes if need be. */
+export function deviceCells(
+  context: Context,
+  { sample, blockColumns, blockRows }: RasterSource,
+  { cells }: PlacedCells,
+): Column<'u32'> {
+  if (!isEncoded(cells)) return cellColumn(context, cells);
+  const tiles = { start: context.column(cells.start), first: context.column(cells.first) };
+  const as = FORMATS[SAMPLE_BYTES[sample]];
+  return decodeTiles(context.column(cells.words), tiles, { columns: blockColumns, rows: blockRows, as });
+}
+
+/** Removes from the zones of a window the cells without data that the raster hides. */
+export function hideWithoutData(
+  context: Context,
+  zones: Coverage,
+  { cells }: PlacedCells,
+  mask: Uint8Array | undefined,
+): Coverage {
+  if (!isEncoded(cells)) {
+    return mask === undefined ? zones : hideCells(context, zones, context.column(hiddenBits(zones.plan, mask)));
+  }
+  const { hidden } = cells;
+  return hidden === undefined ? zones : hideCells(context, zones, context.column(hidden.bits), hidden.pitch);
+}

@@ -1,0 +1,49 @@
+import { expect } from 'vitest';
+import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
+import { openPackedRaster } from '../../../formats/packed-raster.ts';
+import { onEveryBackend } from '../../backends.ts';
+import { packedBytes, randomPacked } from '../../fixtures/random-packed.ts';
+import { fc, test } from '../../law-test.ts';
+import { box, plain, type Rings, zonesOf } from '../../support/zonal-support.ts';
+
+/** Rasters in the tiles that devices decode, with voids, masks, raw and constant tiles. */
+const rasters = randomPacked.filter(
+  ({ layout: { sample, tileColumns, tileRows } }) => sample !== 'f32' && tileColumns % 32 === 0 && tileRows % 32 === 0,
+);
+
+/** Corners of zones, as parts of the raster's width and height. */
+const part = fc.double({ min: -0.1, max: 1.1, noNaN: true });
+const corners = fc.array(fc.tuple(part, part, part, part), { minLength: 1, maxLength: 4 });
+const binnings = fc.constantFrom<Binning>(
+  { kind: 'even', low: 0, high: 100, width: 1 },
+  { kind: 'even', low: 40, high: 70, width: 15 },
+  { kind: 'unique' },
+  { kind: 'none' },
+);
+
+onEveryBackend((opened, { runs }) => {
+  test.prop([rasters, corners, binnings, fc.boolean()], { numRuns: 2 * runs })(
+    'counts cells that the device decodes as it counts decoded cells',
+    async (packed, corners, binning, statistics) => {
+      const raster = await openPackedRaster(await packedBytes(packed));
+      expect(raster.readEncoded).toBeDefined();
+      const { width, height, originX, originY, stepX, stepY } = raster;
+      const at = ([x0, y0, x1, y1]: readonly [number, number, number, number]): Rings => {
+        const x = [x0, x1].map((part) => originX + part * width * stepX).sort((a, b) => a - b);
+        const y = [y0, y1].map((part) => originY + part * height * stepY).sort((a, b) => a - b);
+        return [box(x[0]!, y[0]!, x[1]! + 0.01, y[1]! + 0.01)];
+      };
+      const job = { zones: zonesOf(corners.map(at)), binning, statistics, tile: 32 };
+      const { context } = opened();
+      let windows = 0;
+      const readEncoded: typeof raster.readEncoded = (window, ...others) => {
+        windows++;
+        return raster.readEncoded!(window, ...others);
+      };
+      const found = await zonalHistogram(context, { ...job, raster: { ...raster, readEncoded } });
+      if (found.cells.some((cells) => cells > 0)) expect(windows).toBeGreaterThan(0);
+      const decoded = await zonalHistogram(context, { ...job, raster: { ...raster, readEncoded: undefined } });
+      expect(plain(found)).toBe(plain(decoded));
+    },
+  );
+});
