@@ -121,8 +121,8 @@ const WINDOWS_UNDER_WAY = 2;
 
 /**
  * Bytes needed to count a window: the bitmaps of zones and of further sheets (groups of parts that do not overlap); the
- * histograms of zones and, with few bins, of tiles; the counts of tiles that are added to zones, before and after the
- * reduction; and, if needed, statistics, cells hidden by the raster's mask, and unique values.
+ * histograms of zones, and their counters that are not 0; where zones overlap, the histograms of tiles, and the counts
+ * of tiles that are added to zones, before and after the reduction; and, if needed, statistics, cells hidden by the raster's mask, and unique values.
  */
 function windowBytes(
   job: CountJob,
@@ -133,7 +133,7 @@ function windowBytes(
 ): number {
   const pairs = plan.pairZone.length;
   const tiles = Math.min(plan.tileColumns * plan.tileRows, pairs);
-  const histograms = plan.zones.length + (countsTiles(plan, slots) ? tiles + 4 * pairs : 0);
+  const histograms = 3 * plan.zones.length + (countsTiles(plan, slots) ? tiles + 4 * pairs : 0);
   const words = 2 * plan.words + 4 * plan.furtherWords + slots * histograms;
   const statistics = wantsRows(job) ? statisticsWords(plan, sample) : 0;
   const mayHide = readMask !== undefined || readEncoded !== undefined;

@@ -5,7 +5,7 @@ import { decodeBlock } from './decode.ts';
 import { createDecodePool, type DecodePool } from './decode-pool.ts';
 import { type KeptBlocks, keptBlocks } from './kept-blocks.ts';
 import type { BandLayout, BlockCoding } from './layout.ts';
-import { groupRuns, listPieces, type Piece, type PieceRun, RUN_DECODED_BYTES } from './pieces.ts';
+import { groupRuns, listPieces, type Piece, type PieceRun, packPieces, RUN_DECODED_BYTES } from './pieces.ts';
 import { blockOf, copyPiece, fillPiece } from './place-cells.ts';
 import { cellsOver, type Words, wordsOver } from './samples.ts';
 
@@ -217,8 +217,13 @@ async function readOnThreads(
   await forEachRun(reading, groupRuns(pieces, THREAD_RUN_BYTES), pool.lanes, (run) =>
     pool.decode(
       'window' in place
-        ? { ...shared, pieces: run, window: place.window }
-        : { ...shared, pieces: run, window: undefined, starts: run.map(({ block }) => place.startOf.get(block)!) },
+        ? { ...shared, pieces: packPieces(run), window: place.window }
+        : {
+            ...shared,
+            pieces: packPieces(run),
+            window: undefined,
+            starts: Float64Array.from(run, ({ block }) => place.startOf.get(block)!),
+          },
     ),
   );
 }
@@ -277,7 +282,7 @@ async function readRun({ source, layout, place, kept }: Reading, target: Words, 
   const copy = async (piece: Piece): Promise<void> => {
     const words = await (piece.whole ? decode(piece) : kept.get(piece.block, piece.bytes, () => decode(piece)));
     const { start, window } = placeOf(piece, place, layout);
-    copyPiece(target.subarray(start), window, layout, piece, words);
+    copyPiece(target, start, window, layout, piece, words);
   };
   await settleAll(run.map(copy));
 }

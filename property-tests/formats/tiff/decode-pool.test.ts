@@ -9,6 +9,7 @@ import { writeGeoTiff } from '../../../formats/geotiff-writer.ts';
 import { createDecodePool, startDecoder } from '../../../formats/tiff/decode-pool.ts';
 import type { RunRequest } from '../../../formats/tiff/decode-run.ts';
 import type { BlockCoding } from '../../../formats/tiff/layout.ts';
+import { packPieces } from '../../../formats/tiff/pieces.ts';
 import { Context } from '../../../index.ts';
 import { plainBackends } from '../../backends.ts';
 import { caseCount, someOf } from '../../cases.ts';
@@ -154,7 +155,7 @@ describe('a decoder pool', () => {
       file,
       size: 4,
       coding: { ...plainCoding, blockColumns: 2, blockRows: 2 },
-      pieces: [{ block: 0, left: 0, top: 0, bottom: 2, offset: 0, packedBytes: 4, bytes: 4, whole: true }],
+      pieces: packPieces([{ block: 0, left: 0, top: 0, bottom: 2, offset: 0, packedBytes: 4, bytes: 4, whole: true }]),
       window: { column: 0, row: 0, columns: 2, rows: 2 },
     };
     for (const start of starts) {
