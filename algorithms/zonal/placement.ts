@@ -3,6 +3,7 @@ import { type SnappedPolygons, STEPS_PER_CELL } from '../geometry/grid.ts';
 import type { FillRule, Polygons, Zones } from '../geometry/polygons.ts';
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type Sheets, sheetsOf } from '../geometry/sheets.ts';
+import { type PartBox, partBoxes } from './part-boxes.ts';
 import type { ZoneBoxes } from './window-plan.ts';
 
 /**
@@ -26,7 +27,7 @@ export interface PlacedZones {
    * the sheet is wider than a turn: then neighbouring copies overlap, and are united like parts that overlap.
    */
   readonly oddSheets: Uint32Array;
-  /** Bounding boxes of the sheets of all zones. */
+  /** Boxes around the parts of the sheets of all zones. */
   readonly boxes: ZoneBoxes;
 }
 
@@ -50,9 +51,10 @@ export function placeZones(
   const found = findSheets();
   const overlapping = found?.overlapping ?? new Uint32Array();
   const sheets = fill === 'union' ? found : undefined;
-  const ranges = sheetRanges(polygons, sheets);
+  const parts = partBoxes(polygons, sheets);
+  const ranges = sheetRanges(parts, polygons.polygonRings.length - 1 + (sheets?.furtherOf.length ?? 0));
   const { oddSheets, furtherOf } = separateCopies(ranges, polygons.polygonRings.length - 1, sheets, stepsOfTurn(grid));
-  const boxes = sheetBoxes(ranges, { shifts, sheets, oddSheets, furtherOf });
+  const boxes = copiesOf(parts, { shifts, sheets, oddSheets, furtherOf });
   return { polygons, shifts, fill, overlapping, sheets, oddSheets, boxes };
 }
 
@@ -136,18 +138,12 @@ function longitudeShifts(
   });
 }
 
-/**
- * A bounding box for every copy of every sheet (a group of parts that do not overlap). Copies are moved by whole turns
- * of longitude.
- */
-function sheetBoxes(
-  { left, right, top, bottom }: SheetRanges,
-  { shifts, sheets, oddSheets, furtherOf }: PlacedSheets,
-): ZoneBoxes {
+/** A box for every copy of every box of parts. Copies are moved by whole turns of longitude. */
+function copiesOf(parts: readonly PartBox[], { shifts, sheets, oddSheets, furtherOf }: PlacedSheets): ZoneBoxes {
   const zones = shifts.length;
   const shiftsOf = (sheet: number): readonly number[] =>
-    left[sheet]! > right[sheet]! ? [] : shifts[sheet < zones ? sheet : sheets!.furtherOf[sheet - zones]!]!;
-  const copies = left.reduce((sum, _, sheet) => sum + shiftsOf(sheet).length, 0);
+    shifts[sheet < zones ? sheet : sheets!.furtherOf[sheet - zones]!]!;
+  const copies = parts.reduce((sum, { sheet }) => sum + shiftsOf(sheet).length, 0);
   const boxes = {
     zone: new Uint32Array(copies),
     firstColumn: new Float64Array(copies),
@@ -157,13 +153,13 @@ function sheetBoxes(
     furtherOf,
   };
   let at = 0;
-  for (let sheet = 0; sheet < left.length; sheet++) {
+  for (const { sheet, left, right, top, bottom } of parts) {
     for (const [copy, shift] of shiftsOf(sheet).entries()) {
       boxes.zone[at] = copy % 2 === 0 ? sheet : oddSheets[sheet]!;
-      boxes.firstColumn[at] = Math.floor((left[sheet]! + shift) / STEPS_PER_CELL);
-      boxes.endColumn[at] = Math.floor((right[sheet]! + shift) / STEPS_PER_CELL) + 1;
-      boxes.firstRow[at] = Math.floor(top[sheet]! / STEPS_PER_CELL);
-      boxes.endRow[at] = Math.floor(bottom[sheet]! / STEPS_PER_CELL) + 1;
+      boxes.firstColumn[at] = Math.floor((left + shift) / STEPS_PER_CELL);
+      boxes.endColumn[at] = Math.floor((right + shift) / STEPS_PER_CELL) + 1;
+      boxes.firstRow[at] = Math.floor(top / STEPS_PER_CELL);
+      boxes.endRow[at] = Math.floor(bottom / STEPS_PER_CELL) + 1;
       at++;
     }
   }
@@ -173,30 +169,17 @@ function sheetBoxes(
 interface SheetRanges {
   readonly left: Float64Array;
   readonly right: Float64Array;
-  readonly top: Float64Array;
-  readonly bottom: Float64Array;
 }
 
-/** Minimum and maximum column and row of each sheet (group of parts that do not overlap), in grid steps. */
-function sheetRanges(
-  { polygonRings, ringVertices, column, row }: SnappedPolygons,
-  sheets: Sheets | undefined,
-): SheetRanges {
-  const zones = polygonRings.length - 1;
-  const filled = (value: number): Float64Array => new Float64Array(zones + (sheets?.furtherOf.length ?? 0)).fill(value);
-  const ranges = { left: filled(Infinity), right: filled(-Infinity), top: filled(Infinity), bottom: filled(-Infinity) };
-  for (let zone = 0; zone < zones; zone++) {
-    for (let ring = polygonRings[zone]!; ring < polygonRings[zone + 1]!; ring++) {
-      const sheet = sheets?.ringSheets[ring] ?? zone;
-      const [left, right] = rangeOf(column, ringVertices[ring]!, ringVertices[ring + 1]!);
-      const [top, bottom] = rangeOf(row, ringVertices[ring]!, ringVertices[ring + 1]!);
-      ranges.left[sheet] = Math.min(ranges.left[sheet]!, left);
-      ranges.right[sheet] = Math.max(ranges.right[sheet]!, right);
-      ranges.top[sheet] = Math.min(ranges.top[sheet]!, top);
-      ranges.bottom[sheet] = Math.max(ranges.bottom[sheet]!, bottom);
-    }
+/** Minimum and maximum column of each sheet (group of parts that do not overlap), in grid steps. */
+function sheetRanges(parts: readonly PartBox[], sheets: number): SheetRanges {
+  const left = new Float64Array(sheets).fill(Infinity);
+  const right = new Float64Array(sheets).fill(-Infinity);
+  for (const box of parts) {
+    left[box.sheet] = Math.min(left[box.sheet]!, box.left);
+    right[box.sheet] = Math.max(right[box.sheet]!, box.right);
   }
-  return ranges;
+  return { left, right };
 }
 
 /** The range of indices of a zone's vertices. */

@@ -1,6 +1,6 @@
 import type { RasterGrid, Window } from '../geometry/raster.ts';
 
-/** Bounding boxes of the zones, in cells of the raster. `endColumn` and `endRow` are exclusive. */
+/** Boxes around parts of the zones, in cells of the raster. `endColumn` and `endRow` are exclusive. */
 export interface ZoneBoxes {
   readonly firstColumn: Float64Array;
   readonly endColumn: Float64Array;
@@ -8,8 +8,8 @@ export interface ZoneBoxes {
   readonly endRow: Float64Array;
   /**
    * The zone or the further sheet to which each box belongs. A sheet is a group of parts that do not overlap. The first
-   * sheet of a zone has the zone's number; further sheets are numbered after all zones. If longitudes wrap around,
-   * several boxes may belong to the same zone or sheet.
+   * sheet of a zone has the zone's number; further sheets are numbered after all zones. Several boxes may belong to the
+   * same zone or sheet: if its parts lie far apart, or if longitudes wrap around.
    */
   readonly zone: Uint32Array;
   /** The zone of each further sheet (see `zone`). Undefined if there are no further sheets. */
@@ -39,6 +39,8 @@ export interface WindowPlan {
   readonly tile: number;
   readonly tileColumns: number;
   readonly tileRows: number;
+  /** Rectangles of tiles that the boxes of the zones overlap. All other tiles have no cell of a zone. */
+  readonly rectangles: readonly TileRectangle[];
   /** The zones in the window, given by their numbers in the job, ascending. */
   readonly zones: Uint32Array;
   /**
@@ -70,7 +72,7 @@ const NO_SHEETS = new Uint32Array();
 /** Plans a window: pairs its tiles with the zones whose boxes overlap them. */
 export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, tile: number): WindowPlan {
   const { furtherOf = NO_SHEETS } = boxes;
-  const bySheet = tilesBySheet(window, boxes, tile);
+  const { rectangles, bySheet } = tilesOfBoxes(window, boxes, tile);
   const byZone = furtherOf.length === 0 ? bySheet : tilesByZone(bySheet, zoneCount, furtherOf);
   const zones = Uint32Array.from(byZone.keys()).sort();
   const sheets = furtherOf.length === 0 ? NO_SHEETS : furtherSheets(bySheet, zoneCount);
@@ -97,6 +99,7 @@ export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, 
     tile,
     tileColumns: Math.ceil(window.columns / tile),
     tileRows: Math.ceil(window.rows / tile),
+    rectangles,
     zones,
     local,
     table,
@@ -121,7 +124,7 @@ function listPairs(table: Uint32Array, pairs: number): Pick<WindowPlan, 'pairZon
   return { pairZone, pairRank };
 }
 
-type TileRectangle = [firstRow: number, endRow: number, firstColumn: number, endColumn: number];
+type TileRectangle = readonly [firstRow: number, endRow: number, firstColumn: number, endColumn: number];
 
 function furtherSheets(bySheet: ReadonlyMap<number, unknown>, zoneCount: number): Uint32Array {
   return Uint32Array.from([...bySheet.keys()].filter((sheet) => sheet >= zoneCount)).sort();
@@ -142,8 +145,14 @@ function tilesByZone(
   return byZone;
 }
 
-function tilesBySheet(window: Window, boxes: ZoneBoxes, tile: number): Map<number, TileRectangle> {
-  const met = new Map<number, TileRectangle>();
+/** The rectangles of tiles of all boxes, and for each sheet the rectangle around those of its boxes. */
+function tilesOfBoxes(
+  window: Window,
+  boxes: ZoneBoxes,
+  tile: number,
+): { readonly rectangles: TileRectangle[]; readonly bySheet: Map<number, TileRectangle> } {
+  const rectangles: TileRectangle[] = [];
+  const bySheet = new Map<number, TileRectangle>();
   for (let box = 0; box < boxes.zone.length; box++) {
     const firstRow = Math.max(0, boxes.firstRow[box]! - window.row);
     const endRow = Math.min(window.rows, boxes.endRow[box]! - window.row);
@@ -156,41 +165,38 @@ function tilesBySheet(window: Window, boxes: ZoneBoxes, tile: number): Map<numbe
       Math.floor(firstColumn / tile),
       Math.ceil(endColumn / tile),
     ];
-    const zone = boxes.zone[box]!;
-    const other = met.get(zone);
-    met.set(zone, other === undefined ? tiles : uniteTiles(other, tiles));
+    rectangles.push(tiles);
+    const sheet = boxes.zone[box]!;
+    const other = bySheet.get(sheet);
+    bySheet.set(sheet, other === undefined ? tiles : uniteTiles(other, tiles));
   }
-  return met;
+  return { rectangles, bySheet };
 }
 
 function uniteTiles(a: TileRectangle, b: TileRectangle): TileRectangle {
   return [Math.min(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.max(a[3], b[3])];
 }
 
-/** For each tile of a window, 1 if it is in the rectangle of tiles of any zone, else 0. */
-function metTiles({ tileColumns, tileRows, table }: WindowPlan): Uint8Array {
+/** For each tile of a window, 1 if the box of any zone overlaps it, else 0. */
+function metTiles({ tileColumns, tileRows, rectangles }: WindowPlan): Uint8Array {
   const met = new Uint8Array(tileColumns * tileRows);
-  for (let at = 0; at < table.length; at += ZONE_STRIDE) {
-    const across = table[at + ZONE_FIELDS.tileColumns]!;
-    const firstRow = table[at + ZONE_FIELDS.firstTileRow]!;
-    const firstColumn = table[at + ZONE_FIELDS.firstTileColumn]!;
-    const endRow = firstRow + table[at + ZONE_FIELDS.tiles]! / across;
-    for (let row = firstRow; row < endRow; row++) {
-      met.fill(1, row * tileColumns + firstColumn, row * tileColumns + firstColumn + across);
-    }
+  for (const [firstRow, endRow, firstColumn, endColumn] of rectangles) {
+    for (let row = firstRow; row < endRow; row++)
+      met.fill(1, row * tileColumns + firstColumn, row * tileColumns + endColumn);
   }
   return met;
 }
 
-/** Mean number of zones whose rectangles of tiles have a tile, over the tiles that are in any. */
+/** Mean number of boxes of zones that overlap a tile, over the tiles that any box overlaps. */
 export function zonesPerTile(plan: WindowPlan): number {
   const tiles = metTiles(plan).reduce((sum, met) => sum + met, 0);
-  return tiles === 0 ? 0 : plan.pairZone.length / tiles;
+  const pairs = plan.rectangles.reduce((sum, [top, bottom, left, right]) => sum + (bottom - top) * (right - left), 0);
+  return tiles === 0 ? 0 : pairs / tiles;
 }
 
 /**
- * Returns a function that tells whether a part of the raster overlaps a tile of any zone. Cells outside these tiles are
- * never read.
+ * Returns a function that tells whether a part of the raster overlaps a tile that the box of any zone overlaps. Cells
+ * outside these tiles are never read.
  */
 export function meetsZones(plan: WindowPlan): (part: Window) => boolean {
   const { window, tile, tileColumns, tileRows } = plan;

@@ -124,13 +124,19 @@ test('the home group is the one that holds most values, or the one above', () =>
 
 const side = fc.integer({ min: 0, max: 190 });
 
-test.prop([fc.array(fc.tuple(side, side, side, side), { minLength: 1, maxLength: 5 }), fc.constantFrom(1, 7, 50, 64)], {
-  numRuns: caseCount(40),
-})('unread parts of a raster can hold anything', async (boxes, block) => {
+test.prop(
+  [
+    fc.array(fc.tuple(side, side, side, side), { minLength: 1, maxLength: 5 }),
+    fc.constantFrom(1, 7, 50, 64),
+    fc.boolean(),
+  ],
+  { numRuns: caseCount(40) },
+)('unread parts of a raster can hold anything', async (boxes, block, inOneZone) => {
   const [width, height] = [200, 190];
   const cells = Int16Array.from({ length: width * height }, (_, i) => (i * 7919) % 3001);
   const raster = rasterOf(cells, width, 'i16');
-  const zones = zonesOf(boxes.map(([x, y, right, top]) => [box(x, y, Math.max(x + 1, right), Math.max(y + 1, top))]));
+  const rings = boxes.map(([x, y, right, top]) => box(x, y, Math.max(x + 1, right), Math.max(y + 1, top)));
+  const zones = zonesOf(inOneZone ? [rings] : rings.map((ring) => [ring]));
   let spoiled = 0;
   const read: typeof raster.read = async (window, signal, isWanted) => {
     const found = await raster.read(window, signal);
@@ -154,3 +160,29 @@ test.prop([fc.array(fc.tuple(side, side, side, side), { minLength: 1, maxLength:
   expect(plain(await zonalHistogram(context, { ...job, raster: { ...raster, read } }))).toBe(whole);
   if (boxes.every(([x, , right]) => Math.max(x, right) < 100)) expect(spoiled).toBeGreaterThan(0);
 });
+
+test.prop([fc.array(fc.tuple(fc.nat(15), fc.nat(3)), { minLength: 1, maxLength: 8 })], { numRuns: caseCount(40) })(
+  'what lies between the parts of a zone is not read',
+  async (places) => {
+    // Parts of 20 × 20 cells, each in a square of its own of 100 × 100 cells.
+    const [width, height] = [1600, 400];
+    const parts = places.map(([x, y]) => box(100 * x + 40, 100 * y + 40, 100 * x + 60, 100 * y + 60));
+    const raster = rasterOf(new Uint8Array(width * height).fill(1), width, 'u8');
+    const wanted = new Set<string>();
+    const read: typeof raster.read = (window, signal, isWanted) => {
+      for (let x = 0; x < 16; x++) {
+        for (let y = 0; y < 4; y++) {
+          if (isWanted!({ column: 100 * x + 40, row: height - 100 * y - 60, columns: 20, rows: 20 }))
+            wanted.add(`${x},${y}`);
+        }
+      }
+      return raster.read(window, signal, isWanted);
+    };
+    await using context = await open({ backend: 'reference' });
+    const job = { zones: zonesOf([parts]), binning: { kind: 'none' } as const, tile: 32 };
+    const found = await zonalHistogram(context, { ...job, raster: { ...raster, read } });
+    const squares = new Set(places.map(String));
+    expect(found.cells).toEqual(BigUint64Array.of(400n * BigInt(squares.size)));
+    expect(wanted).toEqual(squares);
+  },
+);
