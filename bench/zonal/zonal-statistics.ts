@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Cells, Window } from '../../algorithms/geometry/raster.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../../formats/index.ts';
-import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/extremes.ts';
+import { cpuOf, median, type Run, shown, timed } from '../shared/timed-process.ts';
 import { inflateAlone } from './inflate-alone.ts';
 import { gridOf, terrain } from './terrain.ts';
 
@@ -138,27 +139,6 @@ function ourArguments(command: string, raster: string, job: string): string[] {
   return [command, 'zonal', '--zones', zones, '--layer', 'counties', '--raster', raster, ...bins, ...stats, '--quiet'];
 }
 
-interface Run {
-  readonly seconds: number;
-  /** Processor seconds of all threads. */
-  readonly cpuSeconds: number;
-  /** Peak resident memory in bytes. */
-  readonly bytes: number;
-}
-
-/** Runs a command until its end; returns its time, processor time and peak memory. */
-function timed(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Run {
-  const start = performance.now();
-  const run = spawnSync('/usr/bin/time', ['-f', '%U %S %M', command, ...args], {
-    encoding: 'utf8',
-    env: { ...process.env, ...env },
-  });
-  const seconds = (performance.now() - start) / 1000;
-  if (run.status !== 0) throw new Error(`${command} ended with ${run.status}: ${run.stderr}`);
-  const [user, system, kilobytes] = run.stderr.trim().split('\n').at(-1)!.split(' ').map(Number);
-  return { seconds, cpuSeconds: user! + system!, bytes: 1024 * kilobytes! };
-}
-
 /**
  * Throws if the results of the last runs disagree. Zones with different cell counts are skipped: the programs may
  * assign a cell to different zones if its centre is exactly on an edge. Only a few zones may be skipped.
@@ -182,17 +162,4 @@ async function requireAgreement(): Promise<void> {
 async function rowsOf(name: string): Promise<Map<string, number[]>> {
   const [, ...lines] = (await readFile(join(work, name), 'utf8')).trim().split('\n');
   return new Map(lines.map((line) => [line.split(',')[0]!, line.split(',').slice(1).map(Number)]));
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
-}
-
-function cpuOf(runs: readonly Run[]): string {
-  return median(runs.map(({ cpuSeconds }) => cpuSeconds)).toFixed(2);
-}
-
-function shown(runs: readonly Run[]): string {
-  const seconds = runs.map((run) => run.seconds);
-  return `${median(seconds).toFixed(2)} (${smallestOf(seconds).toFixed(2)} … ${largestOf(seconds).toFixed(2)})`;
 }

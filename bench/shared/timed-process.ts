@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process';
+import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+
+/** A run of a program. */
+export interface Run {
+  readonly seconds: number;
+  /** Processor seconds of all threads. */
+  readonly cpuSeconds: number;
+  /** Peak resident memory in bytes. */
+  readonly bytes: number;
+  /** What the program wrote to stderr. */
+  readonly stderr: string;
+}
+
+/** Runs a command until its end; returns its time, processor time and peak memory. */
+export function timed(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Run {
+  const start = performance.now();
+  const run = spawnSync('/usr/bin/time', ['-f', '%U %S %M', command, ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  });
+  const seconds = (performance.now() - start) / 1000;
+  if (run.status !== 0) throw new Error(`${command} ended with ${run.status}: ${run.stderr}`);
+  const [user, system, kilobytes] = run.stderr.trim().split('\n').at(-1)!.split(' ').map(Number);
+  return { seconds, cpuSeconds: user! + system!, bytes: 1024 * kilobytes!, stderr: run.stderr };
+}
+
+export function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
+}
+
+/** Median of the processor seconds, as text. */
+export function cpuOf(runs: readonly Run[]): string {
+  return median(runs.map(({ cpuSeconds }) => cpuSeconds)).toFixed(2);
+}
+
+/** Median, minimum and maximum of the seconds, as text. */
+export function shown(runs: readonly Run[]): string {
+  const seconds = runs.map((run) => run.seconds);
+  return `${median(seconds).toFixed(2)} (${smallestOf(seconds).toFixed(2)} … ${largestOf(seconds).toFixed(2)})`;
+}
