@@ -78,7 +78,7 @@ export const formatCalls: ValidCalls = {
   openPackedRaster: {
     args: () => ({
       input: packed,
-      'options?': { 'band?': 1, 'nodata?': 0, 'raw?': true, 'mask?': 'none' },
+      'options?': { 'band?': 1, 'nodata?': 0, 'raw?': true, 'mask?': 'none', 'context?': context },
     }),
     call: async (...args: unknown[]) =>
       (await (formats.openPackedRaster as (...all: unknown[]) => Promise<formats.PackedRasterSource>)(...args)).close(),
