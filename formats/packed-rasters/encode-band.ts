@@ -19,6 +19,9 @@ export interface EncodeBandOptions {
   onCells?(cells: number): void;
 }
 
+/** Cells of rows of tiles that are encoded as BQ-trees together: a call on a device takes a while, however few they are. */
+const CELLS_FOR_TREES = 2 ** 21;
+
 /** Encodes a band tile by tile. The next window is read while one is encoded. */
 export async function encodeBand(
   raster: RasterSource,
@@ -40,20 +43,24 @@ export async function encodeBand(
     // A window that fails is reported when its turn comes.
     loading?.catch(() => undefined);
     const words = wordsOver(new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength), SAMPLE_BYTES[sample]);
+    let [tiles, waiting]: [TileCells[], number] = [[], 0];
     for (let top = 0; top < window.rows; top += tileRows) {
       const rows = Math.min(tileRows, window.rows - top);
-      const tiles: TileCells[] = [];
       for (let left = 0; left < window.columns; left += tileColumns) {
         const columns = Math.min(tileColumns, window.columns - left);
         const start = top * window.columns + left;
         tiles.push({ words, start, stride: window.columns, columns, rows, mask });
       }
+      waiting += rows * window.columns;
+      const isLast = top + rows === window.rows;
+      if (encodeTrees !== undefined && waiting < CELLS_FOR_TREES && !isLast) continue;
       const trees = await encodeTrees?.(tiles);
       for (const [at, tile] of tiles.entries()) writer.add(encode(tile, trees?.[at]));
       await writer.flush();
-      onCells?.(rows * window.columns);
+      onCells?.(waiting);
       await turn();
       signal?.throwIfAborted();
+      [tiles, waiting] = [[], 0];
     }
     raster.reuse?.(cells);
   }
