@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { expandPatterns } from '../../cli/file-patterns.ts';
+import { expandPatterns } from '../../formats/file-patterns.ts';
 import type { PartitionMade, PartitionSetup, PartitionTask } from './partition-worker.ts';
 import { readReliefs } from './relief-copies.ts';
 import { partitionsOf } from './table-1.ts';

@@ -1,3 +1,5 @@
-import { startUnbuilt } from '../../start-unbuilt.mjs';
+import { register } from 'tsx/esm/api';
 
-await startUnbuilt(new URL('./partition-worker.ts', import.meta.url));
+// Threads do not inherit the loader of TypeScript.
+register();
+await import('./partition-worker.ts');

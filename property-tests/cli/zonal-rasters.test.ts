@@ -1,7 +1,7 @@
 import { mkdir, readFile, symlink } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test as plainTest } from 'vitest';
-import { expandPatterns } from '../../cli/file-patterns.ts';
 import { notesOnRasters, openRasters } from '../../cli/zonal-rasters.ts';
+import { expandPatterns } from '../../formats/file-patterns.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';

@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { UsageError } from '../formats/usage-error.ts';
+import { UsageError } from './usage-error.ts';
 
 /**
  * The files that paths and patterns name, in the order of the patterns and sorted by name within each. `*` stands for any
