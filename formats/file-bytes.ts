@@ -28,9 +28,9 @@ function fileBytes(file: string, handle: FileHandle, size: number): ByteSource {
     file,
     size,
     descriptor: handle.fd,
-    async read(offset, length) {
+    async read(offset, length, into) {
       checkRange(file, size, offset, length, open);
-      const bytes = new Uint8Array(length);
+      const bytes = into ?? new Uint8Array(length);
       for (let done = 0; done < length; ) {
         const { bytesRead } = await handle.read(bytes, done, length - done, offset + done).catch((error) => {
           throw fileError(file, error);

@@ -1,3 +1,4 @@
+import type { Column, Context } from '../../primitives/index.ts';
 import {
   aFiniteNumber,
   aFlag,
@@ -65,6 +66,13 @@ export interface EncodedCells {
    * if all cells have data.
    */
   readonly hidden: { readonly bits: Uint32Array; readonly pitch: number } | undefined;
+  /**
+   * Checks the blocks on a device, as `words` there. Gives the number of the first damaged one among those that are
+   * there, or any number beyond, as a column of one row.
+   */
+  findDamage(context: Context, words: Column<'u32'>): Column<'u32'>;
+  /** The error for what {@link EncodedCells.findDamage} found; undefined if no block is damaged. */
+  errorOf(found: number): Error | undefined;
 }
 
 /**

@@ -8,16 +8,25 @@ import { hiddenBits, hideCells } from './hidden-cells.ts';
 /** Formats of decoded cells, by the bytes of a sample. */
 const FORMATS = { 1: 'u8', 2: 'u16', 4: 'u32' } as const;
 
-/** The stored bits of cells, which the device decodes if need be. */
+/** The cells of a window on the device. */
+interface DeviceCells {
+  readonly column: Column<'u32'>;
+  /** What the device found of damage in encoded cells. Undefined for cells that the host has decoded. */
+  readonly damage?: Column<'u32'>;
+}
+
+/** The stored bits of cells, which the device decodes and checks if need be. */
 export function deviceCells(
   context: Context,
   { sample, blockColumns, blockRows }: RasterSource,
   { cells }: PlacedCells,
-): Column<'u32'> {
-  if (!isEncoded(cells)) return cellColumn(context, cells);
+): DeviceCells {
+  if (!isEncoded(cells)) return { column: cellColumn(context, cells) };
   const tiles = { start: context.column(cells.start), first: context.column(cells.first) };
   const as = FORMATS[SAMPLE_BYTES[sample]];
-  return decodeTiles(context.column(cells.words), tiles, { columns: blockColumns, rows: blockRows, as });
+  const words = context.column(cells.words);
+  const damage = cells.findDamage(context, words);
+  return { column: decodeTiles(words, tiles, { columns: blockColumns, rows: blockRows, as }), damage };
 }
 
 /** Removes from the zones of a window the cells without data that the raster hides. */

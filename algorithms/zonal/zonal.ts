@@ -282,7 +282,7 @@ function sumOf(counts: Uint32Array): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-type Found = WindowTotals & { readonly leftOut?: Uint32Array };
+type Found = WindowTotals & { readonly leftOut?: Uint32Array; readonly damage?: Uint32Array };
 
 /** Counts a window. Returns the number of cells of its zones that other rasters hold; a cell in two zones counts twice. */
 async function countWindow(
@@ -296,7 +296,7 @@ async function countWindow(
   const { cells } = placed;
   const home = sample === 'f32' && !isEncoded(cells) ? homeGroup(cells, nodata) : 0;
   const results = context.scope(() => {
-    const column = deviceCells(context, raster, placed);
+    const { column, damage } = deviceCells(context, raster, placed);
     const { zones, leftOut } = leaveOut(context, coverZones(context, edges, plan, placed), taken);
     const coverage = hideWithoutData(context, zones, placed, mask);
     const rows = wantsRows(job) ? windowStatistics(context, sample, coverage, column, classifier, home) : undefined;
@@ -311,12 +311,15 @@ async function countWindow(
     return {
       counts: slotCounts(counts),
       ...(leftOut && { leftOut }),
+      ...(damage && { damage }),
       ...(statistics && { statistics: { ...statistics } }),
       ...(unique && { unique }),
     };
   });
   try {
-    const { leftOut, ...found }: Found = await context.read(results as Required<typeof results>);
+    const { leftOut, damage, ...found }: Found = await context.read(results as Required<typeof results>);
+    const error = damage && isEncoded(cells) && cells.errorOf(damage[0]!);
+    if (error) throw error;
     totals.add(plan.zones, { ...found, home });
     return leftOut === undefined ? 0 : sumOf(leftOut);
   } finally {

@@ -61,3 +61,8 @@ export function crc32c(bytes: Uint8Array, before = 0): number {
 }
 
 const IS_LITTLE = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+/** The checksums of all single bytes that 0, 1 … `rows` − 1 zero bytes follow, 256 for each number of zero bytes. */
+export function crcTable(rows: number): Uint32Array {
+  return Uint32Array.from(TABLES.subarray(0, 256 * rows));
+}

@@ -1,18 +1,20 @@
 import { type EncodedCells, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
+import { type ByteSource, readInto } from '../tiff/byte-source.ts';
 import { CODEC, MASK, MASK_OVER_CELLS, type TileEntries } from './directory.ts';
 import { damaged, type PackedLayout } from './layout.ts';
 import { hideCells, hideMask } from './mask-bits.ts';
 import { blocksOf, computeResiduals, findWidths, packBlocks } from './residuals.ts';
+import { type CheckedTiles, findDamagedTile } from './tile-check.ts';
 import type { DecodedTile } from './tile-decoder.ts';
 import type { PackedTiles } from './tiles.ts';
-import { maxWidthBytes, packWidths, unpackWidths } from './widths.ts';
+import { maxWidthBytes, packWidths } from './widths.ts';
 
 /** A band whose tiles a device can decode. */
 export interface EncodedBand {
   readonly tiles: PackedTiles;
   readonly layout: PackedLayout;
   readonly entries: TileEntries;
-  readonly file: string;
+  readonly source: ByteSource;
 }
 
 /**
@@ -24,87 +26,103 @@ export function isEncodable({ sample, tileColumns }: PackedLayout, { codec }: Ti
 }
 
 /**
- * Reads the wanted tiles of a window of whole tiles as residuals. Raw tiles become residuals. Masks become bits.
+ * Reads the wanted tiles of a window of whole tiles as residuals. Raw tiles become residuals. Masks become bits. Nothing
+ * but raw tiles is checked: the device does that.
  */
 export async function readEncoded(
-  { tiles, layout, entries, file }: EncodedBand,
+  { tiles, layout, entries, source }: EncodedBand,
   window: Window,
   signal: AbortSignal | undefined,
   isWanted: ((part: Window) => boolean) | undefined,
 ): Promise<EncodedCells> {
   const { tileColumns, tileRows } = layout;
+  const { file } = source;
   const across = Math.ceil(window.columns / tileColumns);
   const down = Math.ceil(window.rows / tileRows);
-  const wanted = tiles.within(window, isWanted);
-  const words = new Int32Array(wanted.reduce((sum, tile) => sum + wordsOf(layout, entries, tile), 1));
-  const [start, first] = [new Uint32Array(wanted.length), new Uint32Array(wanted.length)];
+  const runs = [...tiles.runs(window, isWanted)];
+  const wanted = runs.flatMap((run) => run.tiles);
+  // The first word stands for widths of 0, which constant tiles have. Runs follow, and then what raw tiles become.
+  let end = runs.reduce((sum, { start, end }) => sum + wordsFor(end - start), 1);
+  const words = new Int32Array(wanted.reduce((sum, tile) => sum + recodedWords(layout, entries, tile), end));
+  const bytes = new Uint8Array(words.buffer);
   const places = new Uint32Array(across * down);
+  const [start, first] = [new Uint32Array(wanted.length), new Uint32Array(wanted.length)];
+  const checked = emptyChecks(wanted.length);
   const pitch = (across * tileColumns) / 32;
-  let hidden: Uint32Array | undefined;
-  const hiddenBits = (): Uint32Array => {
-    hidden ??= new Uint32Array(pitch * down * tileRows);
-    return hidden;
-  };
+  let bits: Uint32Array | undefined;
   const recode = recoder(layout);
-  // The first word stands for widths of 0, which constant tiles have.
-  let [end, place] = [1, 0];
-  for await (const run of tiles.payloads(window, isWanted, signal)) {
-    for (const { tile, part, payload } of run) {
+  let [origin, place] = [1, 0];
+  for (const run of runs) {
+    signal?.throwIfAborted();
+    const read = bytes.subarray(4 * origin, 4 * origin + run.end - run.start);
+    if (read.length > 0) await readInto(source, run.start, read);
+    for (const tile of run.tiles) {
+      const part = tiles.partOf(tile);
       const [x, y] = [part.column - window.column, part.row - window.row];
       places[(y / tileRows) * across + x / tileColumns] = place;
       first[place] = entries.first[tile]!;
-      const inside = tiles.insideOf(part);
-      const data = payload.subarray(0, payload.length - entries.maskBytes[tile]!);
+      const size = entries.bytes[tile]!;
+      const maskBytes = entries.maskBytes[tile]!;
+      const at = size === 0 ? 0 : origin + (entries.offset[tile]! - run.start) / 4;
+      const payload = bytes.subarray(4 * at, 4 * at + size);
+      checked.at[place] = at;
+      checked.bytes[place] = size;
+      checked.checksum[place] = entries.checksum[tile]!;
       const codec = entries.codec[tile]!;
+      const inside = tiles.insideOf(part);
+      const kind = entries.mask[tile]! & ~MASK_OVER_CELLS;
+      let hidden: Uint8Array | undefined;
       if (codec === CODEC.residuals) {
-        checkWidths(data, blocksOf(tileColumns * tileRows), file, tile);
-        start[place] = end;
-        words.set(new Int32Array(data.buffer, data.byteOffset, data.length >> 2), end);
-        end += data.length >> 2;
+        start[place] = at;
+        checked.words[place] = (size - maskBytes) >> 2;
+        if (size - maskBytes < 4) throw damaged(file, 'a tile of residuals has no widths', tile);
       } else if (codec === CODEC.raw) {
         const decoded = tiles.decode(tile, payload, inside.columns, inside.rows);
         start[place] = end;
         first[place] = decoded.words[0]! >>> 0;
         end = recode(decoded, words, end);
-      } else if (data.length > 0) throw damaged(file, 'a constant tile has bytes', tile);
-      const kind = entries.mask[tile]! & ~MASK_OVER_CELLS;
+        hidden = decoded.hidden;
+      } else if (size > maskBytes) throw damaged(file, 'a constant tile has bytes', tile);
       if (kind !== MASK.all) {
-        const area = { bits: hiddenBits(), pitch, column: x, row: y, ...inside };
-        const isWhole =
-          kind === MASK.nodata
-            ? hideCells(tiles.decode(tile, payload, inside.columns, inside.rows).hidden, area)
-            : hideMask(kind, payload.subarray(data.length), area);
-        if (!isWhole) throw damaged(file, 'a mask is damaged', tile);
+        bits ??= new Uint32Array(pitch * down * tileRows);
+        const area = { bits, pitch, column: x, row: y, ...inside };
+        if (hidden !== undefined) hideCells(hidden, area);
+        else if (!hideMask(kind, payload.subarray(size - maskBytes), area)) {
+          throw damaged(file, 'a mask is damaged', tile);
+        }
       }
       place++;
     }
+    origin += wordsFor(run.end - run.start);
   }
   return {
     words: new Uint32Array(words.buffer, 0, end),
     start,
     first,
     places,
-    hidden: hidden === undefined ? undefined : { bits: hidden, pitch },
+    hidden: bits && { bits, pitch },
+    findDamage: (context, words) => findDamagedTile(context, words, checked, blocksOf(tileColumns * tileRows)),
+    errorOf: (found) =>
+      found < wanted.length
+        ? damaged(file, 'the bytes of a tile do not have their checksum, or contradict each other', wanted[found]!)
+        : undefined,
   };
 }
 
-/** Maximum number of words of a tile. */
-function wordsOf({ tileColumns, tileRows, sample }: PackedLayout, entries: TileEntries, tile: number): number {
-  const cells = tileColumns * tileRows;
-  const codec = entries.codec[tile];
-  if (codec === CODEC.raw) return (maxWidthBytes(blocksOf(cells)) + cells * SAMPLE_BYTES[sample]) >> 2;
-  return codec === CODEC.residuals ? entries.bytes[tile]! >> 2 : 0;
+function wordsFor(bytes: number): number {
+  return (bytes + 3) >> 2;
 }
 
-/** Refuses a tile of residuals whose widths do not add up to its bytes. */
-function checkWidths(data: Uint8Array, blocks: number, file: string, tile: number): void {
-  const widths = new Uint8Array(blocks);
-  const size = unpackWidths(data, widths);
-  let sum = 0;
-  for (const width of widths) sum += width;
-  if (size === undefined || size + 4 * sum !== data.length) {
-    throw damaged(file, 'the widths of its residuals do not add up to its bytes', tile);
-  }
+function emptyChecks(tiles: number): CheckedTiles {
+  const column = (): Uint32Array => new Uint32Array(tiles);
+  return { at: column(), bytes: column(), checksum: column(), words: column() };
+}
+
+/** Maximum number of words that a raw tile takes as residuals; 0 for other tiles. */
+function recodedWords({ tileColumns, tileRows, sample }: PackedLayout, { codec }: TileEntries, tile: number): number {
+  if (codec[tile] !== CODEC.raw) return 0;
+  const cells = tileColumns * tileRows;
+  return (maxWidthBytes(blocksOf(cells)) + cells * SAMPLE_BYTES[sample]) >> 2;
 }
 
 /** Returns a function that writes a decoded tile as residuals, from a word on, and returns the word after the last. */

@@ -1,5 +1,5 @@
 import { MASK } from './directory.ts';
-import { decodeMask } from './masks.ts';
+import { decodeMask, forRuns } from './masks.ts';
 
 /** The part of a tile inside a raster, and the bits of cells without data that it belongs to. */
 export interface BitArea {
@@ -29,6 +29,7 @@ export function hideCells(hidden: Uint8Array, area: BitArea): true {
 /** Sets the bits of the cells that a mask hides. Returns whether the bytes are a mask of the area. */
 export function hideMask(kind: number, bytes: Uint8Array, area: BitArea): boolean {
   const count = area.columns * area.rows;
+  if (kind === MASK.runs) return forRuns(bytes, count, (start, end) => hideRun(area, start, end));
   if (kind !== MASK.none) {
     const hidden = new Uint8Array(count);
     return decodeMask(kind, bytes, count, hidden) && hideCells(hidden, area);

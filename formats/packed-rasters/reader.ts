@@ -101,7 +101,7 @@ export async function openPackedBand(source: ByteSource, options: PackedBandOpti
     readEncoded: isDecodable
       ? (window, signal, isWanted) => {
           checkWindow(window, layout, file);
-          return readEncoded({ tiles, layout, entries: table, file }, window, signal, isWanted);
+          return readEncoded({ tiles, layout, entries: table, source }, window, signal, isWanted);
         }
       : undefined,
     readMask: hasMask ? (window, signal) => readMask(tiles, layout, file, window, signal) : undefined,

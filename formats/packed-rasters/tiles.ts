@@ -32,6 +32,10 @@ export interface PackedTiles {
     isWanted: ((part: Window) => boolean) | undefined,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<readonly TilePayload[], void, undefined>;
+  /** The tiles that meet a window and are wanted, and the bytes of the file in which they lie. Reads nothing. */
+  runs(window: Window, isWanted: ((part: Window) => boolean) | undefined): Iterable<TileRun>;
+  /** Where a tile lies in the raster, with cells beyond it. */
+  partOf(tile: number): Window;
   /** Numbers of columns and rows of a tile that are inside the raster. */
   insideOf(part: Window): { readonly columns: number; readonly rows: number };
   /** Decodes the payload of a tile. */
@@ -102,6 +106,8 @@ export function packedTiles(
   return {
     within,
     payloads,
+    runs: (window, isWanted) => groupRuns(within(window, isWanted), entries),
+    partOf,
     insideOf,
     decode: (tile, payload, columns, rows) => decode(entries, tile, payload, columns, rows),
     wordsOf: (cells) =>
@@ -134,8 +140,9 @@ async function decodeTrees(
 }
 
 /** Tiles whose payloads are read at once. */
-interface Run {
+export interface TileRun {
   readonly tiles: number[];
+  /** Offsets of the first byte and of that after the last. Both are 0 if the tiles have no bytes. */
   start: number;
   end: number;
 }
@@ -143,8 +150,12 @@ interface Run {
 /**
  * Groups tiles whose payloads are close together, at most `max` of them. Payloads of later tiles come later in the file.
  */
-function* groupRuns(tiles: readonly number[], entries: TileEntries, max = Number.POSITIVE_INFINITY): Generator<Run> {
-  let run: Run = { tiles: [], start: 0, end: 0 };
+function* groupRuns(
+  tiles: readonly number[],
+  entries: TileEntries,
+  max = Number.POSITIVE_INFINITY,
+): Generator<TileRun> {
+  let run: TileRun = { tiles: [], start: 0, end: 0 };
   for (const tile of tiles) {
     const size = entries.bytes[tile]!;
     const start = entries.offset[tile]!;

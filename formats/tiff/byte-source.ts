@@ -7,9 +7,18 @@ export interface ByteSource {
   readonly size: number;
   /** Descriptor of the file, through which other threads can read it; undefined for bytes in memory. */
   readonly descriptor?: number;
-  /** Reads exactly `length` bytes. The caller may modify the result. */
-  read(offset: number, length: number): Promise<Uint8Array>;
+  /**
+   * Reads exactly `length` bytes, into the first bytes of `into` if it is given. The caller may modify the result. A
+   * source may ignore `into`; see {@link readInto}.
+   */
+  read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
   close(): Promise<void>;
+}
+
+/** Fills `into` with the bytes from an offset on. */
+export async function readInto(source: ByteSource, offset: number, into: Uint8Array): Promise<void> {
+  const bytes = await source.read(offset, into.length, into);
+  if (bytes.buffer !== into.buffer) into.set(bytes);
 }
 
 /** A source of bytes that are in memory. */

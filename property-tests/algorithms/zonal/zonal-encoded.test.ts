@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { openPackedRaster } from '../../../formats/packed-raster.ts';
+import { HEADER_BYTES } from '../../../formats/packed-rasters/layout.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { packedBytes, randomPacked } from '../../fixtures/random-packed.ts';
 import { fc, test } from '../../law-test.ts';
@@ -44,6 +45,26 @@ onEveryBackend((opened, { runs }) => {
       if (found.cells.some((cells) => cells > 0)) expect(windows).toBeGreaterThan(0);
       const decoded = await zonalHistogram(context, { ...job, raster: { ...raster, readEncoded: undefined } });
       expect(plain(found)).toBe(plain(decoded));
+    },
+  );
+});
+
+onEveryBackend((opened) => {
+  test.prop([fc.nat(999), fc.integer({ min: 1, max: 255 })], { numRuns: 3 })(
+    'finds damage in what the device decodes',
+    async (at, change) => {
+      const [width, height] = [130, 128];
+      const cells = Int16Array.from({ length: width * height }, (_, i) => ((i * 7919) % 101) + (i % width));
+      const layout = { width, height, bands: 1, sample: 'i16', tileColumns: 64, tileRows: 64 } as const;
+      const bytes = await packedBytes({ layout, bands: [cells], nodata: undefined, mask: undefined });
+      bytes[HEADER_BYTES + at]! ^= change;
+      const raster = await openPackedRaster(bytes);
+      const { originX, originY, stepX, stepY } = raster;
+      const zones = zonesOf([[box(originX, originY + height * stepY, originX + width * stepX, originY)]]);
+      const binning = { kind: 'even', low: 0, high: 100, width: 1 } as const;
+      await expect(zonalHistogram(opened().context, { zones, raster, binning })).rejects.toMatchObject({
+        code: 'format/damaged-packed-raster',
+      });
     },
   );
 });

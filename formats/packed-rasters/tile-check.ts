@@ -1,0 +1,111 @@
+import {
+  array,
+  type Column,
+  type Context,
+  For,
+  fn,
+  Let,
+  map,
+  minimum,
+  reduce,
+  select,
+  sequence,
+  u32,
+  uniform,
+  Var,
+} from '../../primitives/index.ts';
+import { crcTable } from './crc32c.ts';
+
+/** What is checked of tiles; a row for each tile. */
+export interface CheckedTiles {
+  /** Index of the first word of the payload, and its number of bytes, mask included. */
+  readonly at: Uint32Array;
+  readonly bytes: Uint32Array;
+  readonly checksum: Uint32Array;
+  /** Number of words of the widths and residuals; 0 for a tile that has none. */
+  readonly words: Uint32Array;
+}
+
+/** Stands for no tile. */
+export const NO_TILE: number = 2 ** 32 - 1;
+
+/**
+ * Checks the payloads of tiles on a device: their checksums, and that the widths of residuals add up to their words.
+ * Returns the number of the first tile that fails, or {@link NO_TILE}, as a column of one row.
+ *
+ * - Work O(bytes), span O(bytes of a tile).
+ *
+ * @param blocks - Number of blocks of a tile.
+ */
+export function findDamagedTile(
+  context: Context,
+  words: Column<'u32'>,
+  tiles: CheckedTiles,
+  blocks: number,
+): Column<'u32'> {
+  return context.scope(() => {
+    const columns = {
+      at: context.column(tiles.at),
+      bytes: context.column(tiles.bytes),
+      checksum: context.column(tiles.checksum),
+      expected: context.column(tiles.words),
+    };
+    const table = context.column(crcTable(4));
+    const failed = map(damagedTile, { index: sequence(tiles.at.length), ...columns, words, table, blocks });
+    return reduce(failed, minimum(u32));
+  });
+}
+
+const damagedTile = fn(
+  'damagedTile',
+  {
+    index: u32,
+    at: u32,
+    bytes: u32,
+    checksum: u32,
+    expected: u32,
+    words: array(u32),
+    table: array(u32),
+    blocks: uniform(u32),
+  },
+  u32,
+  ({ index, at, bytes, checksum, expected, words, table, blocks }) => {
+    const crc = Var(u32(0xffffffff));
+    const whole = Let(bytes.shr(2));
+    For(0, whole, (step) => {
+      const word = Let(words.at(at.add(step)).xor(crc));
+      const row = (k: number, byte: number) =>
+        table.at(
+          word
+            .shr(8 * byte)
+            .and(255)
+            .add(256 * k),
+        );
+      crc.set(row(3, 0).xor(row(2, 1)).xor(row(1, 2)).xor(row(0, 3)));
+    });
+    const rest = Let(words.at(at.add(whole)));
+    For(0, bytes.and(3), (k) => {
+      const byte = rest.shr(k.shl(3)).and(255);
+      crc.set(crc.shr(8).xor(table.at(crc.xor(byte).and(255))));
+    });
+    const head = Let(words.at(at));
+    const bits = Let(head.shr(8).and(0xff));
+    const used = Var(bits.mul(blocks).add(7).shr(3).add(5).shr(2));
+    const mask = Let(u32(1).shl(bits.and(7)).sub(1));
+    For(0, select(u32(0), blocks, expected.ne(0)), (block) => {
+      const place = Let(bits.mul(block).add(16));
+      const from = Let(at.add(place.shr(5)));
+      const shift = Let(place.and(31));
+      const pair = words
+        .at(from)
+        .shr(shift)
+        .or(words.at(from.add(1)).shl(1).shl(u32(31).sub(shift)));
+      const width = Let(head.and(0xff).add(pair.and(mask)));
+      // A width beyond 32 makes the sum too large to be right.
+      used.set(used.add(select(width, u32(0x10000), width.gt(32))));
+    });
+    const isRight = crc.xor(0xffffffff).eq(checksum);
+    const addsUp = expected.eq(0).or(used.eq(expected).and(bits.le(6)));
+    return select(index, u32(NO_TILE), isRight.and(addsUp));
+  },
+);
