@@ -23,17 +23,15 @@ export function encodeMask(
 }
 
 function encodeRuns(hidden: Uint8Array, cells: number, to: Uint8Array, start: number, limit: number): number {
-  const tile = hidden.subarray(0, cells);
   let at = start;
-  for (let from = 0, state = 0; from < cells || state === 1; state = 1 - state) {
-    const next = tile.indexOf(1 - state, from);
-    const end = next < 0 ? cells : next;
-    let length = end - from;
+  for (let cell = 0, from = 0, state = 0; cell <= cells; cell++) {
+    if (cell < cells && hidden[cell] === state) continue;
+    let length = cell - from;
     for (; length >= 0x80 && at < limit; length >>>= 7) to[at++] = (length & 0x7f) | 0x80;
     if (at >= limit) return limit;
     to[at++] = length;
-    from = end;
-    if (from === cells) break;
+    from = cell;
+    state = 1 - state;
   }
   return at;
 }

@@ -127,36 +127,105 @@ export function cellGatherer(
   // Words of 32 bits are compared as signed integers, so their highest bit is flipped once more.
   const flip = ORDER_FLIP[sample] ^ (isWide ? 0x80000000 : 0);
   const hasNodata = nodataBits !== undefined;
-  const nodata = (nodataBits ?? 0) | 0;
+  const extremes = new Int32Array(2);
+  const nodata = isFloat ? sortableBits(nodataBits ?? 0) : (nodataBits ?? 0) | 0;
   return ({ words: stored, start, stride, columns, rows, mask }) => {
     const words = isWide ? new Int32Array(stored.buffer, stored.byteOffset, stored.length) : stored;
-    let [withoutData, first, isKept] = [0, -1, false];
-    let [low, high] = [0x7fffffff, -0x80000000];
-    for (let row = 0, at = 0; row < rows; row++) {
-      let from = start + row * stride;
-      let to = row * tileColumns;
-      for (const end = to + columns; to < end; to++, from++, at++) {
-        const value = words[from]!;
-        const bits = isFloat ? sortableBits(value) : value;
-        plane[to] = bits;
-        if ((hasNodata && value === nodata) || (mask !== undefined && mask[from] === 0)) {
-          hidden[at] = 1;
-          withoutData++;
-          if (value !== nodata) isKept = true;
-          continue;
-        }
-        hidden[at] = 0;
-        if (first < 0) first = to;
-        const order = bits ^ flip;
-        if (order < low) low = order;
-        if (order > high) high = order;
-      }
+    for (let row = 0; row < rows; row++) {
+      copyBits(words, start + row * stride, plane, row * tileColumns, columns, isFloat);
     }
-    if (first < 0) return { withoutData, isKept, minimum: 0, maximum: 0, first: isKept ? plane[0]! >>> 0 : 0 };
-    const word = (order: number) => (isWide ? order ^ 0x80000000 : order) >>> 0;
-    const kept = isKept ? plane[0]! : plane[first]!;
-    return { withoutData, isKept, minimum: word(low), maximum: word(high), first: kept >>> 0 };
+    const count = columns * rows;
+    hidden.fill(0, 0, count);
+    let isKept = false;
+    for (let at = 0; at < count && mask !== undefined; at++) {
+      const row = Math.floor(at / columns);
+      const column = at - row * columns;
+      if (mask[start + row * stride + column] !== 0) continue;
+      hidden[at] = 1;
+      if (plane[row * tileColumns + column] !== nodata) isKept = true;
+    }
+    const withoutData =
+      hasNodata || mask !== undefined
+        ? scanHidden(plane, columns, rows, tileColumns, hasNodata, nodata, flip, hidden, extremes)
+        : scanAll(plane, columns, rows, tileColumns, flip, extremes);
+    const hasData = withoutData < count;
+    const from = isKept || !hasData ? 0 : hidden.indexOf(0);
+    const first = hasData || isKept ? plane[Math.floor(from / columns) * tileColumns + (from % columns)]! >>> 0 : 0;
+    const [minimum, maximum] = hasData ? extremes.map((order) => (isWide ? order ^ 0x80000000 : order)) : [0, 0];
+    return { withoutData, isKept, minimum: minimum! >>> 0, maximum: maximum! >>> 0, first };
   };
+}
+
+/** Copies the stored bits of a row of cells to those that residuals are of. */
+function copyBits(
+  words: Words | Int32Array,
+  from: number,
+  plane: Int32Array,
+  to: number,
+  columns: number,
+  isFloat: boolean,
+): void {
+  if (isFloat) for (let at = 0; at < columns; at++) plane[to + at] = sortableBits(words[from + at]!);
+  else for (let at = 0; at < columns; at++) plane[to + at] = words[from + at]!;
+}
+
+/** The largest integer of 32 bits. */
+const LARGEST = 0x7fffffff;
+
+/** Finds the extremes of the cells that are not hidden. Hides those of the nodata value. Returns how many are hidden. */
+function scanHidden(
+  plane: Int32Array,
+  columns: number,
+  rows: number,
+  pitch: number,
+  hasNodata: boolean,
+  nodata: number,
+  flip: number,
+  hidden: Uint8Array,
+  extremes: Int32Array,
+): number {
+  let low = LARGEST;
+  let high = ~LARGEST;
+  let withoutData = 0;
+  for (let row = 0, at = 0; row < rows; row++) {
+    for (let from = row * pitch; from < row * pitch + columns; from++, at++) {
+      const bits = plane[from]!;
+      if ((hasNodata && bits === nodata) || hidden[at] === 1) {
+        hidden[at] = 1;
+        withoutData++;
+        continue;
+      }
+      const order = bits ^ flip;
+      low = Math.min(low, order);
+      high = Math.max(high, order);
+    }
+  }
+  extremes[0] = low;
+  extremes[1] = high;
+  return withoutData;
+}
+
+/** Finds the extremes of all cells. Returns 0. */
+function scanAll(
+  plane: Int32Array,
+  columns: number,
+  rows: number,
+  pitch: number,
+  flip: number,
+  extremes: Int32Array,
+): number {
+  let low = LARGEST;
+  let high = ~LARGEST;
+  for (let row = 0; row < rows; row++) {
+    for (let from = row * pitch; from < row * pitch + columns; from++) {
+      const order = plane[from]! ^ flip;
+      low = Math.min(low, order);
+      high = Math.max(high, order);
+    }
+  }
+  extremes[0] = low;
+  extremes[1] = high;
+  return 0;
 }
 
 /**
@@ -170,16 +239,24 @@ function fillPlane(
   { tileColumns, tileRows }: TileCoding,
   first: number,
 ): void {
-  for (let row = 0, at = 0; row < tileRows; row++) {
-    for (let column = 0; column < tileColumns; column++, at++) {
-      const isInside = row < rows && column < columns;
-      if (isInside && (hidden === undefined || hidden[row * columns + column] === 0)) continue;
-      const left = column === 0 ? 0 : plane[at - 1]!;
-      const above = row === 0 ? 0 : plane[at - tileColumns]!;
-      const aboveLeft = row === 0 || column === 0 ? 0 : plane[at - tileColumns - 1]!;
-      plane[at] = at === 0 ? first : left + above - aboveLeft;
+  for (let row = 0; row < rows && hidden !== undefined; row++) {
+    for (let column = 0, at = row * columns; column < columns; column++, at++) {
+      if (hidden[at] === 1) fillCell(plane, tileColumns, row, column, first);
     }
   }
+  for (let row = 0; row < tileRows; row++) {
+    for (let column = row < rows ? columns : 0; column < tileColumns; column++) {
+      fillCell(plane, tileColumns, row, column, first);
+    }
+  }
+}
+
+function fillCell(plane: Int32Array, pitch: number, row: number, column: number, first: number): void {
+  const at = row * pitch + column;
+  const left = column === 0 ? 0 : plane[at - 1]!;
+  const above = row === 0 ? 0 : plane[at - pitch]!;
+  const aboveLeft = row === 0 || column === 0 ? 0 : plane[at - pitch - 1]!;
+  plane[at] = at === 0 ? first : left + above - aboveLeft;
 }
 
 function copyRaw({ words, start, stride, columns, rows }: TileCells, bytes: Uint8Array): void {

@@ -1,0 +1,88 @@
+import { parseArgs } from 'node:util';
+import { type Cells, type RasterSource, SAMPLE_BYTES } from '../../algorithms/geometry/raster.ts';
+import { openGeoTiff } from '../../formats/geotiff.ts';
+import { crc32c } from '../../formats/packed-rasters/crc32c.ts';
+import { encodeBand } from '../../formats/packed-rasters/encode-band.ts';
+import { defaultTile } from '../../formats/packed-rasters/layout.ts';
+import { nodataBits } from '../../formats/packed-rasters/metadata.ts';
+import { openPackedBand } from '../../formats/packed-rasters/reader.ts';
+import { packedWriter } from '../../formats/packed-rasters/writer.ts';
+import { bytesInMemory } from '../../formats/tiff/byte-source.ts';
+import { smallestOf } from '../../primitives/extremes.ts';
+
+/**
+ * Times packed rasters on one thread, by processor time: encoding cells in memory, checksums and all; decoding them on
+ * the host; and checksums alone. Prints the best and the median of some rounds.
+ *
+ * node --import tsx bench/zonal/packed-rasters.ts [--rounds 15] RASTER.tif…
+ */
+const { values: options, positionals } = parseArgs({
+  options: { rounds: { type: 'string', default: '15' } },
+  allowPositionals: true,
+});
+
+for (const file of positionals) {
+  const raster = await openGeoTiff(file, { mask: 'none', raw: true });
+  const { width, height, sample } = raster;
+  const whole = { column: 0, row: 0, columns: width, rows: height };
+  const cells = await raster.read(whole);
+  await raster.close();
+  const { columns, rows } = defaultTile(width, height);
+  const layout = { width, height, bands: 1, sample, tileColumns: columns, tileRows: rows };
+  const { readBlocks: _, ...grid } = raster;
+  const inMemory: RasterSource = {
+    ...grid,
+    readMask: undefined,
+    read: readerOf(cells, width),
+  };
+  const bits = nodataBits(raster.nodata, sample);
+  let packed: Uint8Array = new Uint8Array();
+  const encode = async (): Promise<void> => {
+    const parts: Uint8Array[] = [];
+    const writer = packedWriter(layout, async (bytes) => void parts.push(bytes));
+    await encodeBand(inMemory, layout, bits, writer, { memoryBytes: 2 ** 28 });
+    await writer.end({
+      geoTransform: [0, 1, 0, 0, 0, -1],
+      ...{ geographic: false, bands: [{ nodata: raster.nodata?.toString() }] },
+    });
+    packed = parts.length === 1 ? parts[0]! : new Uint8Array(Buffer.concat(parts));
+  };
+  const encoding = await timed(encode);
+  const source = await openPackedBand(bytesInMemory(packed));
+  const decoding = await timed(async () => void (await source.read(whole)));
+  const checking = await timed(async () => void crc32c(packed));
+  const size = width * height;
+  console.log(
+    `${file}: ${size} cells, ${packed.length} bytes, ${((8 * packed.length) / size).toFixed(2)} bits a cell of ${8 * SAMPLE_BYTES[sample]}`,
+  );
+  for (const [what, seconds, of] of [
+    ['encode, billion cells a second', encoding, size],
+    ['decode on the host, billion cells a second', decoding, size],
+    ['checksums, billion bytes a second', checking, packed.length],
+  ] as const) {
+    console.log(
+      `  ${what}: best ${(of / smallestOf(seconds) / 1e9).toFixed(3)}, median ${(of / median(seconds) / 1e9).toFixed(3)}`,
+    );
+  }
+}
+
+function readerOf(cells: Cells, width: number): RasterSource['read'] {
+  // Windows of whole rows, as the encoder asks for here.
+  return async ({ row, rows }) => cells.subarray(row * width, (row + rows) * width);
+}
+
+/** Seconds of processor time of each round. */
+async function timed(work: () => Promise<void>): Promise<number[]> {
+  const seconds: number[] = [];
+  for (let round = 0; round < Number(options.rounds); round++) {
+    const before = process.cpuUsage();
+    await work();
+    const { user, system } = process.cpuUsage(before);
+    seconds.push((user + system) / 1e6);
+  }
+  return seconds;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}
