@@ -66,6 +66,13 @@ export default {
       to: { dependencyTypes: ['core'] },
     },
     {
+      name: 'packed rasters need no Node',
+      comment: 'Readers of packed rasters stand on `ByteSource`, whatever the bytes come from.',
+      severity: 'error',
+      from: { path: '^formats/packed-rasters/' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
       name: 'algorithms give no commands',
       comment: 'Algorithms call primitives. For launches that no primitive makes, they use `row-results.ts`.',
       severity: 'error',

@@ -11,7 +11,7 @@ export async function openRaster(path: string, options: GeoTiffOptions): Promise
 }
 
 /** Whether a file begins as a packed raster does. */
-export async function beginsPacked(path: string): Promise<boolean> {
+async function beginsPacked(path: string): Promise<boolean> {
   const source = await openFileBytes(path);
   try {
     return isPackedRaster(await source.read(0, Math.min(MAGIC.length, source.size)));

@@ -10,7 +10,7 @@ import type { TileCoding } from './tile-encoder.ts';
 import { packedTiles } from './tiles.ts';
 
 /** How the tiles of a band are decoded. */
-export function codingOf({ layout, metadata }: PackedFile, band: number): TileCoding {
+function codingOf({ layout, metadata }: PackedFile, band: number): TileCoding {
   const { sample, tileColumns, tileRows } = layout;
   const nodata = readNodata(metadata.bands[band - 1]!.nodata, sample, []);
   return { sample, tileColumns, tileRows, nodataBits: nodataBits(nodata, sample) };

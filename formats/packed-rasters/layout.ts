@@ -24,13 +24,13 @@ export interface TileGrid {
 export const HEADER_BYTES = 64;
 /** The first bytes of a packed raster. Like those of PNG, they show when a file was sent as text. */
 export const MAGIC: Uint8Array = Uint8Array.of(0x8b, 0x51, 0x42, 0x50, 0x0d, 0x0a, 0x1a, 0x0a);
-export const MAJOR_VERSION = 1;
+const MAJOR_VERSION = 1;
 const MINOR_VERSION = 0;
 
 /** Maximum number of cells of a tile, which bounds the memory of a reader. */
-export const MAX_TILE_CELLS: number = 2 ** 16;
+const MAX_TILE_CELLS = 2 ** 16;
 /** Maximum number of bands, which bounds the metadata. */
-export const MAX_BANDS = 4096;
+const MAX_BANDS = 4096;
 
 /** Columns and rows of a tile, unless the raster is narrower or lower. */
 const TILE = 64;

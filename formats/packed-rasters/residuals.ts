@@ -4,7 +4,7 @@
  */
 
 /** Number of cells of a block, whose residuals all take the same number of bits. */
-export const BLOCK = 32;
+const BLOCK = 32;
 
 /** Number of blocks of a tile with `cells` cells. */
 export function blocksOf(cells: number): number {
