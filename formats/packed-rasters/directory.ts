@@ -48,7 +48,7 @@ export interface Footer {
 export const ENTRY_BYTES = 32;
 export const FOOTER_BYTES = 48;
 /** Maximum bytes of the metadata. */
-export const MAX_METADATA: number = 2 ** 20;
+export const MAX_METADATA: number = 2 ** 19;
 const FOOTER_MAGIC = 0x45504251; // QBPE
 
 export function emptyEntries(tiles: number): TileEntries {

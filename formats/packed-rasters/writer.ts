@@ -1,3 +1,4 @@
+import { ArgumentError } from '../../primitives/errors.ts';
 import { crc32c } from './crc32c.ts';
 import { ENTRY_BYTES, emptyEntries, encodeFooter, FOOTER_BYTES, MAX_METADATA, putEntry } from './directory.ts';
 import { encodeHeader, HEADER_BYTES, type PackedLayout, tileGrid } from './layout.ts';
@@ -54,7 +55,7 @@ export function packedWriter(layout: PackedLayout, write: (bytes: Uint8Array) =>
     async end(metadata) {
       if (next !== tiles) throw new Error(`${next} tiles of ${tiles} were added.`);
       const stated = encodeMetadata(metadata);
-      if (stated.length > MAX_METADATA) throw new Error('The metadata are too long.');
+      if (stated.length > MAX_METADATA) throw tooLong(stated.length);
       const metadataOffset = end;
       append(padded(stated));
       const directory = new Uint8Array(tiles * ENTRY_BYTES);
@@ -75,6 +76,14 @@ export function packedWriter(layout: PackedLayout, write: (bytes: Uint8Array) =>
       return end;
     },
   };
+}
+
+function tooLong(bytes: number): ArgumentError {
+  return new ArgumentError('argument/metadata', 'The metadata of the raster are too long.', {
+    expected: `at most ${MAX_METADATA} bytes as JSON`,
+    got: `${bytes} bytes`,
+    remedy: 'Encode fewer bands at once.',
+  });
 }
 
 /** A copy of bytes, filled up with zeros to whole words. */

@@ -19,7 +19,7 @@ const TYPES: { readonly [K in TagName]?: 'short' } = {
 };
 
 /** Maximum number of values, and of characters, of a tag that is kept. */
-const MAX_VALUES = 4096;
+const MAX_VALUES = 1024;
 const MAX_TEXT = 2 ** 16;
 
 /**
