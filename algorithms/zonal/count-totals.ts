@@ -173,14 +173,12 @@ function collect(
   const [below, above] = [createU64Column(zones), createU64Column(zones)];
   const filled = new Uint32Array(zones);
   for (let zone = 0; zone < zones; zone++) {
-    const { slot, count, from, to } = countsOf(zone);
-    let sum = 0;
+    const counts = countsOf(zone);
+    const { slot, count, to } = counts;
+    const end = endOfBins(counts, slots.bins);
+    filled[zone] = end - counts.from;
     let lacking = 0;
-    let row = from;
-    while (row < to && slot[row]! < slots.bins) sum += count[row++]!;
-    filled[zone] = row - from;
-    for (; row < to; row++) {
-      sum += count[row]!;
+    for (let row = end; row < to; row++) {
       if (slot[row] === slots.below) below.set(zone, count[row]!);
       else if (slot[row] === slots.above) above.set(zone, count[row]!);
       else {
@@ -188,7 +186,7 @@ function collect(
         if (slots.near !== slots.nodata && slot[row] === slots.near) near.set(zone, count[row]!);
       }
     }
-    cells.set(zone, sum);
+    cells.set(zone, sumOf(counts));
     nodata.set(zone, lacking);
   }
   return {
@@ -201,26 +199,47 @@ function collect(
   };
 }
 
+/** The row after the last whose slot is a bin. */
+function endOfBins({ slot, from, to }: ZoneCounts, bins: number): number {
+  let end = to;
+  while (end > from && slot[end - 1]! >= bins) end--;
+  return end;
+}
+
+function sumOf({ count, from, to }: ZoneCounts): number {
+  let sum = 0;
+  for (let row = from; row < to; row++) sum += count[row]!;
+  return sum;
+}
+
 /** @param filled - for each zone, the number of bins that are not empty. These are the first of its counters. */
 function collectBins(countsOf: (zone: number) => ZoneCounts, filled: Uint32Array, edges: BinEdges): ZonalBins {
   const rows = filled.reduce((sum, bins) => sum + bins, 0);
-  const zone = new Uint32Array(rows);
-  const lower = new Float64Array(rows);
-  const upper = new Float64Array(rows);
   const count = createU64Column(rows);
+  const bins = { zone: new Uint32Array(rows), lower: new Float64Array(rows), upper: new Float64Array(rows) };
   let row = 0;
-  for (let member = 0; member < filled.length; member++) {
-    if (filled[member] === 0) continue;
-    const counts = countsOf(member);
-    zone.fill(member, row, row + filled[member]!);
-    for (let at = counts.from; at < counts.from + filled[member]!; at++, row++) {
-      const bin = counts.slot[at]!;
-      lower[row] = edges.lower[bin]!;
-      upper[row] = edges.upper[bin]!;
-      count.set(row, counts.count[at]!);
-    }
+  for (let zone = 0; zone < filled.length; zone++) {
+    if (filled[zone] === 0) continue;
+    const end = row + filled[zone]!;
+    bins.zone.fill(zone, row, end);
+    const { from, ...counts } = countsOf(zone);
+    copyEdges(counts.slot, from, edges.lower, bins.lower, row, end);
+    copyEdges(counts.slot, from, edges.upper, bins.upper, row, end);
+    for (let at = from; row < end; row++) count.set(row, counts.count[at++]!);
   }
-  return { zone, lower, upper, count: count.column };
+  return { ...bins, count: count.column };
+}
+
+/** Writes the edges of bins to the rows `row … end − 1`. The bins stand in `slot` from `from` on. */
+function copyEdges(
+  slot: Uint32Array,
+  from: number,
+  edges: Float64Array,
+  into: Float64Array,
+  row: number,
+  end: number,
+): void {
+  for (let to = row, at = from; to < end; to++, at++) into[to] = edges[slot[at]!]!;
 }
 
 /**
