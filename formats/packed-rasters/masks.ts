@@ -54,19 +54,13 @@ export function decodeMask(kind: number, bytes: Uint8Array, cells: number, hidde
 }
 
 function decodeRuns(bytes: Uint8Array, cells: number, hidden: Uint8Array): boolean {
-  hidden.fill(0, 0, cells);
-  return forRuns(bytes, cells, (start, end) => hidden.fill(1, start, end));
-}
-
-/** Calls `hide` with every run of cells without data. Returns whether the bytes are runs of so many cells. */
-export function forRuns(bytes: Uint8Array, cells: number, hide: (start: number, end: number) => void): boolean {
   let [cell, state, length, shift] = [0, 0, 0, 0];
   for (const byte of bytes) {
     length |= (byte & 0x7f) << shift;
     shift += 7;
     if (byte >= 0x80 && shift < 21) continue;
     if (byte >= 0x80 || cell + length > cells) return false;
-    if (state === 1) hide(cell, cell + length);
+    hidden.fill(state, cell, cell + length);
     cell += length;
     [state, length, shift] = [1 - state, 0, 0];
   }
