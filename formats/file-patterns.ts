@@ -10,9 +10,9 @@ import { UsageError } from './usage-error.ts';
  * @throws UsageError `usage/no-match` if a pattern names no file.
  */
 export async function expandPatterns(patterns: readonly string[], option: string): Promise<string[]> {
-  const files: string[] = [];
-  for (const pattern of patterns) files.push(...(await expand(pattern, option)));
-  return files;
+  const files: string[][] = [];
+  for (const pattern of patterns) files.push(await expand(pattern, option));
+  return files.flat();
 }
 
 const MAGIC = /[*?[]/;
@@ -22,8 +22,10 @@ const ADDRESS = /^[a-z][a-z0-9+.-]+:\/\//i;
 async function expand(pattern: string, option: string): Promise<string[]> {
   if (!MAGIC.test(pattern) || ADDRESS.test(pattern) || (await exists(pattern))) return [pattern];
   const segments = pattern.split(process.platform === 'win32' ? /[\\/]/ : '/');
-  const files = (await walk('', segments)).sort();
-  if (files.length > 0) return files;
+  // A pattern with several ** may lead to a file in several ways.
+  const files = new Set<string>();
+  for await (const file of walk('', segments)) files.add(file);
+  if (files.size > 0) return [...files].sort();
   throw new UsageError('usage/no-match', `${option} ${pattern} matches no file.`, {
     remedy: "Check the folder and the ending; a pattern is written as 'relief/*.tif', in quotes.",
   });
@@ -37,28 +39,27 @@ function exists(path: string): Promise<boolean> {
 }
 
 /** The files below `folder`, which ends in a slash or is empty, that match the segments of a pattern. */
-async function walk(folder: string, [segment, ...rest]: readonly string[]): Promise<string[]> {
-  if (segment === undefined) return [];
+async function* walk(folder: string, [segment, ...rest]: readonly string[]): AsyncGenerator<string> {
+  if (segment === undefined) return;
   if (!MAGIC.test(segment)) {
     const path = `${folder}${segment}`;
-    if (rest.length > 0) return walk(`${path}/`, rest);
-    return (await exists(path)) ? [path] : [];
+    if (rest.length > 0) yield* walk(`${path}/`, rest);
+    else if (await exists(path)) yield path;
+    return;
   }
   const isDeep = segment === '**' && rest.length > 0;
   const matches = isDeep ? undefined : matcherOf(segment);
-  const found = isDeep ? await walk(folder, rest) : [];
+  if (isDeep) yield* walk(folder, rest);
   for (const entry of await entriesOf(folder)) {
     const path = `${folder}${entry.name}`;
     if (isDeep) {
       // Links to folders are not followed, because they may lead in circles.
-      if (entry.isDirectory() && !entry.name.startsWith('.'))
-        found.push(...(await walk(`${path}/`, [segment, ...rest])));
+      if (entry.isDirectory() && !entry.name.startsWith('.')) yield* walk(`${path}/`, [segment, ...rest]);
     } else if (matches!(entry.name)) {
-      if (rest.length > 0) found.push(...(await walk(`${path}/`, rest)));
-      else if (!(await isFolder(path, entry))) found.push(path);
+      if (rest.length > 0) yield* walk(`${path}/`, rest);
+      else if (!(await isFolder(path, entry))) yield path;
     }
   }
-  return found;
 }
 
 function entriesOf(folder: string): Promise<Dirent[]> {

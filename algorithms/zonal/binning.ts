@@ -105,7 +105,7 @@ export interface Slots {
   readonly count: number;
 }
 
-export function slotsFor(bins: number, ...bands: readonly NodataBand[]): Slots {
+export function slotsFor(bins: number, bands: readonly NodataBand[]): Slots {
   const slots = { bins, nodata: bins, below: bins + 1, above: bins + 2 };
   return bands.flatMap(rangesOf).some(({ low, high }) => low < high)
     ? { ...slots, near: bins + 3, count: bins + 4 }
@@ -153,7 +153,7 @@ export function createClassifier(
   context: Context,
   band: ClassifiedBand,
   { lower, upper }: BinEdges,
-  slots: Slots = slotsFor(lower.length, band),
+  slots: Slots = slotsFor(lower.length, [band]),
 ): Classifier {
   const { sample } = band;
   const edges = edgesOf(lower, upper);

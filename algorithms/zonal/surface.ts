@@ -40,7 +40,7 @@ export async function countSurface(context: Context, job: SurfaceJob): Promise<Z
   const places = placeRasters(rasters);
   const onGrid = zonesOnGrids(job, places);
   const edges = binEdges(binning);
-  const slots = slotsFor(edges.lower.length, ...rasters);
+  const slots = slotsFor(edges.lower.length, rasters);
   const statistics = wantsStatistics(job);
   const { sample, scaling } = rasters[0]!;
   const counted = { zones: zones.names.length, sample, scaling, binning, slots, edges, statistics, memoryBytes };

@@ -187,6 +187,7 @@ describe('a pattern', () => {
       ['fine.tif', 'odd[1]*.tif', 'relief/a.tif', 'relief/b.tif', 'relief/deep/er/c.tif', 'silent.tif', 'utm.tif'],
     ],
     ['relief/**/c.tif', ['relief/deep/er/c.tif']],
+    ['**/**/c.tif', ['relief/deep/er/c.tif']],
     ['odd[1]*.tif', ['odd[1]*.tif']],
     ['odd[[]*', ['odd[1]*.tif']],
     ['none.tif', ['none.tif']],

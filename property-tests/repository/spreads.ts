@@ -17,8 +17,7 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
   },
   'The columns, words or captures of one thing, of which its type has a few.': {
     'algorithms/tables/table.ts': ['dispose(...words)'],
-    'algorithms/zonal/totals.ts': ['column(...near)'],
-    'algorithms/zonal/zonal.ts': ['dispose(...Object.values(classifier.captures))'],
+    'algorithms/zonal/raster-parts.ts': ['dispose(...Object.values(captures))'],
     'formats/maq-file.ts': ['fromCharCode(...bytes.subarray(0, MAGIC.length))'],
   },
   'The parameters, operands or results of a functor or a kernel, whose size the backends bound.': {
@@ -59,6 +58,7 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
     'backends/webgpu/launches/recorder.ts': ['push(...closeErrorScopes(device))'],
     'bench/tables/blocking.ts': ["and(...Array.from({ length: 2000 }, (_, i) => t.unequalTo(t.column('u'), i)))"],
     'bench/tune/axes.ts': ['differingMembers(...theirs.map((other) => (other ?? {}) as object))'],
+    'cli/zonal-rasters.ts': ['(...args)'],
     'examples/web/page.ts': ['max(...all.map(([, ms]) => ms ?? 0))', 'replaceChildren(...bars)'],
   },
   'The cells of a row of a printed table, or the options of a tool.': {
