@@ -1,7 +1,7 @@
 import { ArgumentError } from '../../primitives/errors.ts';
 import { crc32c } from './crc32c.ts';
 import { ENTRY_BYTES, emptyEntries, encodeFooter, FOOTER_BYTES, MAX_METADATA, putEntry } from './directory.ts';
-import { encodeHeader, HEADER_BYTES, type PackedLayout, tileGrid } from './layout.ts';
+import { encodeHeader, type PackedLayout, tileGrid } from './layout.ts';
 import { encodeMetadata, type PackedMetadata } from './metadata.ts';
 import type { EncodedTile } from './tile-encoder.ts';
 
@@ -22,18 +22,27 @@ const CHUNK_BYTES = 2 ** 20;
 export function packedWriter(layout: PackedLayout, write: (bytes: Uint8Array) => Promise<void>): PackedWriter {
   const { tiles } = tileGrid(layout);
   const entries = emptyEntries(tiles);
-  let pending: Uint8Array[] = [encodeHeader(layout)];
-  let [held, end, next] = [HEADER_BYTES, HEADER_BYTES, 0];
+  let pending = new Uint8Array(CHUNK_BYTES);
+  let [held, end, next] = [0, 0, 0];
+  /** Appends bytes, and zeros up to a whole word. */
   const append = (bytes: Uint8Array): void => {
-    pending.push(bytes);
-    held += bytes.length;
-    end += bytes.length;
+    const size = (bytes.length + 3) & ~3;
+    if (held + size > pending.length) {
+      const larger = new Uint8Array(2 * (held + size));
+      larger.set(pending.subarray(0, held));
+      pending = larger;
+    }
+    pending.set(bytes, held);
+    held += size;
+    end += size;
   };
   const pass = async (): Promise<void> => {
-    const bytes = joined(pending, held);
-    [pending, held] = [[], 0];
+    const bytes = pending.subarray(0, held);
+    pending = new Uint8Array(pending.length);
+    held = 0;
     await write(bytes);
   };
+  append(encodeHeader(layout));
   return {
     add(tile) {
       const { payload } = tile;
@@ -47,7 +56,7 @@ export function packedWriter(layout: PackedLayout, write: (bytes: Uint8Array) =>
       entries.codec[at] = tile.codec;
       entries.mask[at] = tile.mask;
       entries.maskBytes[at] = tile.maskBytes;
-      if (payload.length > 0) append(padded(payload));
+      append(payload);
     },
     async flush() {
       if (held >= CHUNK_BYTES) await pass();
@@ -57,7 +66,7 @@ export function packedWriter(layout: PackedLayout, write: (bytes: Uint8Array) =>
       const stated = encodeMetadata(metadata);
       if (stated.length > MAX_METADATA) throw tooLong(stated.length);
       const metadataOffset = end;
-      append(padded(stated));
+      append(stated);
       const directory = new Uint8Array(tiles * ENTRY_BYTES);
       const view = new DataView(directory.buffer);
       for (let tile = 0; tile < tiles; tile++) putEntry(view, tile * ENTRY_BYTES, entries, tile);
@@ -84,21 +93,4 @@ function tooLong(bytes: number): ArgumentError {
     got: `${bytes} bytes`,
     remedy: 'Encode fewer bands at once.',
   });
-}
-
-/** A copy of bytes, filled up with zeros to whole words. */
-function padded(bytes: Uint8Array): Uint8Array {
-  const copy = new Uint8Array((bytes.length + 3) & ~3);
-  copy.set(bytes);
-  return copy;
-}
-
-function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
