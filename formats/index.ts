@@ -83,7 +83,7 @@ export type { PoolThread } from './thread-pool.ts';
 export { UsageError } from './usage-error.ts';
 export { openVideo } from './video/open-video.ts';
 export type { Video, VideoChannel, VideoFormat, VideoFrame, VideoOptions, VideoStream } from './video/video.ts';
-export { statisticsCsv, zonalCsv } from './zonal-csv.ts';
+export { statisticsCsv, type ZonalCsvOptions, zonalCsv } from './zonal-csv.ts';
 export { type ZonalRun, zonalJson } from './zonal-json.ts';
 export type { MapExtent } from './zonal-plot/extent.ts';
 export { type ParseZonesOptions, parseZones, type ReadZones, type ZoneOptions } from './zones.ts';

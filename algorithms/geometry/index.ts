@@ -5,5 +5,5 @@
  */
 
 export type { FillRule, Polygons, Zones } from './polygons.ts';
-export type { BlockCells, Cells, RasterGrid, RasterSource, Sample, Scaling, Window } from './raster.ts';
+export type { BlockCells, Cells, EncodedCells, RasterGrid, RasterSource, Sample, Scaling, Window } from './raster.ts';
 export { type PartedPolygons, type SheetOptions, type Sheets, sheetsOf } from './sheets.ts';

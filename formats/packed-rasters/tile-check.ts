@@ -27,11 +27,11 @@ export interface CheckedTiles {
 }
 
 /** Stands for no tile. */
-export const NO_TILE: number = 2 ** 32 - 1;
+const NO_TILE = 2 ** 32 - 1;
 
 /**
  * Checks the payloads of tiles on a device: their checksums, and that the widths of residuals add up to their words.
- * Returns the number of the first tile that fails, or {@link NO_TILE}, as a column of one row.
+ * Returns the number of the first tile that fails, or 2^32 − 1, as a column of one row.
  *
  * - Work O(bytes), span O(bytes of a tile).
  *
