@@ -1,12 +1,9 @@
-import { type Limits, OutOfMemoryError } from '../../primitives/index.ts';
+import { OutOfMemoryError } from '../../primitives/index.ts';
 import { bytesText } from '../bytes-text.ts';
-import { type RasterSource, SAMPLE_BYTES, type Sample, type Window } from '../geometry/raster.ts';
+import { type RasterSource, SAMPLE_BYTES, type Window } from '../geometry/raster.ts';
 import { planWindow, type WindowPlan, type WindowSize, windowsOf, type ZoneBoxes } from './window-plan.ts';
 
-/**
- * Maximum number of cells per window. For f32, more would overflow the counters of the statistics, which add up bytes in
- * 32 bits. All other counters hold the cells of any window: counts in 32 bits, and sums of integers in 64.
- */
+/** Maximum number of cells per window, so that the counters of the statistics do not overflow. */
 const WINDOW_CELLS = 2 ** 24;
 
 /**
@@ -15,23 +12,9 @@ const WINDOW_CELLS = 2 ** 24;
  */
 const WINDOW_BYTES = 3 * 2 ** 24;
 
-/** Part of a binding that the cells of a window may take on a device with memory of its own. */
-const BINDING_PART = 16;
-
 /**
- * Maximum number of cells of a window. A device with memory of its own gets larger windows, since each costs the host
- * some ten milliseconds; others share the memory and its caches with the host.
- */
-export function largestWindow({ memoryBytes, bindingBytes }: Limits, sample: Sample): number {
-  const bytes = SAMPLE_BYTES[sample];
-  const shared = Math.min(WINDOW_CELLS, WINDOW_BYTES / bytes);
-  if (sample === 'f32' || memoryBytes < Number.MAX_SAFE_INTEGER) return shared;
-  return Math.max(shared, Math.floor(bindingBytes / BINDING_PART / bytes));
-}
-
-/**
- * Windows of ordinary size are halved until counting one takes at most this many bytes of device memory, even if more is
- * allowed. Larger windows are not faster where device and host share memory. A zone takes the bitmap of a whole tile at least, so a window with a million small zones
+ * Windows are halved until counting one takes at most this many bytes of device memory, even if more is allowed. Larger
+ * windows are not faster. A zone takes the bitmap of a whole tile at least, so a window with a million small zones
  * would take more than a gigabyte.
  */
 const AMPLE_BYTES = 2 ** 29;
@@ -40,8 +23,6 @@ const AMPLE_BYTES = 2 ** 29;
 export interface WindowLimits {
   /** Side of a tile in cells. */
   readonly tile: number;
-  /** Maximum number of cells of a window; see {@link largestWindow}. */
-  readonly cells: number;
   /** Maximum bytes of device memory for counting one window. */
   readonly memoryBytes: number;
   /** Number of bytes of device memory for counting a window with this plan. */
@@ -72,7 +53,7 @@ export function* jobWindows(
   limits: WindowLimits,
 ): Generator<PlannedWindow> {
   let passedCells = 0;
-  for (const window of cutWindows(raster, limits)) {
+  for (const window of cutWindows(raster, limits.tile)) {
     for (const plan of fitWindow(window, boxes, zones, limits)) {
       passedCells += plan.window.rows * plan.window.columns;
       if (plan.zones.length > 0) yield { plan, passedCells };
@@ -81,8 +62,9 @@ export function* jobWindows(
 }
 
 /** Cuts the raster into windows of whole blocks. A block that is too large is cut into several windows. */
-function* cutWindows(raster: RasterSource, { cells, tile }: WindowLimits): Generator<Window> {
-  for (const blocks of windowsOf(raster, windowSize(raster, cells))) yield* cutLarge(blocks, cells, tile);
+function* cutWindows(raster: RasterSource, tile: number): Generator<Window> {
+  const max = Math.min(WINDOW_CELLS, WINDOW_BYTES / SAMPLE_BYTES[raster.sample]);
+  for (const blocks of windowsOf(raster, windowSize(raster, max))) yield* cutLarge(blocks, max, tile);
 }
 
 function* cutLarge(window: Window, max: number, tile: number): Generator<Window> {
@@ -94,8 +76,7 @@ function* cutLarge(window: Window, max: number, tile: number): Generator<Window>
 function* fitWindow(window: Window, boxes: ZoneBoxes, zones: number, limits: WindowLimits): Generator<WindowPlan> {
   const plan = planWindow(window, boxes, zones, limits.tile);
   const bytes = plan.zones.length === 0 ? 0 : limits.bytesOf(plan);
-  const ample = limits.cells > WINDOW_CELLS ? limits.memoryBytes : Math.min(AMPLE_BYTES, limits.memoryBytes);
-  const halves = bytes <= ample ? undefined : halve(window, limits.tile);
+  const halves = bytes <= Math.min(AMPLE_BYTES, limits.memoryBytes) ? undefined : halve(window, limits.tile);
   if (halves === undefined) {
     if (bytes > limits.memoryBytes) throw tooSmall(limits.memoryBytes, bytes, plan.zones.length);
     yield plan;

@@ -68,7 +68,7 @@ export function createParts(context: Context, job: CountJob, options: PartsOptio
         const part = { raster, taken: places[at]!.taken, edges: table, classifier: classifierOf(raster) };
         const state = { waiting: 0, isPlanned: false };
         open.set(part, state);
-        for (const window of partWindows(context, job, part, placed)) {
+        for (const window of partWindows(job, part, placed)) {
           state.waiting++;
           yield { ...window, part, passedCells: before + window.passedCells };
         }

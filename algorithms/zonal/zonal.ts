@@ -21,7 +21,7 @@ import { type Coverage, coverZones, type EdgeTable } from './coverage.ts';
 import { deviceCells, hideWithoutData } from './device-cells.ts';
 import { homeGroup, WIDE_COUNTERS } from './exact-sums.ts';
 import { hideCells } from './hidden-cells.ts';
-import { jobWindows, largestWindow, type PlannedWindow } from './job-windows.ts';
+import { jobWindows, type PlannedWindow } from './job-windows.ts';
 import type { PlacedZones } from './placement.ts';
 import { slotCounts } from './slot-counts.ts';
 import { windowStatistics } from './statistics.ts';
@@ -75,7 +75,6 @@ export interface PartWindow extends PlannedWindow {
 
 /** Cuts a raster into windows whose counting fits in memory, two at a time; see {@link jobWindows}. */
 export function partWindows(
-  { backend }: Context,
   job: CountJob,
   { raster, taken, classifier }: RasterPart,
   { boxes }: PlacedZones,
@@ -83,12 +82,7 @@ export function partWindows(
   const { tile = 64, memoryBytes = DEFAULT_MEMORY } = job;
   const { count } = classifier.slots;
   const bytesOf = (plan: WindowPlan): number => WINDOWS_UNDER_WAY * windowBytes(job, raster, plan, count, taken);
-  return jobWindows(raster, boxes, job.zones.names.length, {
-    tile,
-    cells: largestWindow(backend.limits, raster.sample),
-    memoryBytes,
-    bytesOf,
-  });
+  return jobWindows(raster, boxes, job.zones.names.length, { tile, memoryBytes, bytesOf });
 }
 
 /** Default of {@link ZonalJob.memoryBytes}. */

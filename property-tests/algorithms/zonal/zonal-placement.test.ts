@@ -275,7 +275,6 @@ describe('progress', () => {
       const raster = rasterOf(new Uint8Array(1), 1, 'u8', large);
       const limits = {
         tile: 64,
-        cells: 2 ** 24,
         memoryBytes: 2 ** 20,
         bytesOf: ({ window }: WindowPlan) => (halved ? window.rows * 2 ** 12 : 0),
       };
@@ -308,7 +307,7 @@ describe('progress', () => {
     'windows of a job use each block in consecutive windows only',
     (blockColumns, blockRows) => {
       const raster = rasterOf(new Uint8Array(1), 1, 'u8', { width: 20_000, height: 3000, blockColumns, blockRows });
-      const limits = { tile: 64, cells: 2 ** 24, memoryBytes: 0, bytesOf: () => 0 };
+      const limits = { tile: 64, memoryBytes: 0, bytesOf: () => 0 };
       const blocksOf = (start: number, cells: number, size: number): number[] => {
         const first = Math.floor(start / size);
         return Array.from({ length: Math.floor((start + cells - 1) / size) - first + 1 }, (_, i) => first + i);
