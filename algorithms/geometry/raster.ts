@@ -66,6 +66,8 @@ export interface EncodedCells {
    * if all cells have data.
    */
   readonly hidden: { readonly bits: Uint32Array; readonly pitch: number } | undefined;
+  /** Takes back the arrays, which are no longer used, for the cells of later windows. */
+  release(): void;
   /**
    * Checks the blocks on a device, as `words` there. Gives the number of the first damaged one among those that are
    * there, or any number beyond, as a column of one row.

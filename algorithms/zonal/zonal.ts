@@ -307,7 +307,8 @@ async function countWindow(
     const statistics = wantsStatistics(job) ? rows!.statistics : undefined;
     const unique =
       job.binning.kind === 'unique' ? windowUnique(context, sample, coverage, column, classifier) : undefined;
-    if (!isEncoded(cells)) raster.reuse?.(cells);
+    if (isEncoded(cells)) cells.release();
+    else raster.reuse?.(cells);
     return {
       counts: slotCounts(counts),
       ...(leftOut && { leftOut }),

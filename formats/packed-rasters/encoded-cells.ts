@@ -8,6 +8,7 @@ import { type CheckedTiles, findDamagedTile } from './tile-check.ts';
 import type { DecodedTile } from './tile-decoder.ts';
 import type { PackedTiles } from './tiles.ts';
 import { maxWidthBytes, packWidths } from './widths.ts';
+import type { WordMemory } from './word-memory.ts';
 
 /** A band whose tiles a device can decode. */
 export interface EncodedBand {
@@ -15,6 +16,7 @@ export interface EncodedBand {
   readonly layout: PackedLayout;
   readonly entries: TileEntries;
   readonly source: ByteSource;
+  readonly memory: WordMemory;
 }
 
 /**
@@ -30,7 +32,7 @@ export function isEncodable({ sample, tileColumns }: PackedLayout, { codec }: Ti
  * but raw tiles is checked: the device does that.
  */
 export async function readEncoded(
-  { tiles, layout, entries, source }: EncodedBand,
+  { tiles, layout, entries, source, memory }: EncodedBand,
   window: Window,
   signal: AbortSignal | undefined,
   isWanted: ((part: Window) => boolean) | undefined,
@@ -43,13 +45,14 @@ export async function readEncoded(
   const wanted = runs.flatMap((run) => run.tiles);
   // The first word stands for widths of 0, which constant tiles have. Runs follow, and then what raw tiles become.
   let end = runs.reduce((sum, { start, end }) => sum + wordsFor(end - start), 1);
-  const words = new Int32Array(wanted.reduce((sum, tile) => sum + recodedWords(layout, entries, tile), end));
+  const words = memory.take(wanted.reduce((sum, tile) => sum + recodedWords(layout, entries, tile), end));
+  words[0] = 0;
   const bytes = new Uint8Array(words.buffer);
   const places = new Uint32Array(across * down);
   const [start, first] = [new Uint32Array(wanted.length), new Uint32Array(wanted.length)];
   const checked = emptyChecks(wanted.length);
   const pitch = (across * tileColumns) / 32;
-  let bits: Uint32Array | undefined;
+  let bits: Int32Array | undefined;
   const recode = recoder(layout);
   let [origin, place] = [1, 0];
   for (const run of runs) {
@@ -64,7 +67,6 @@ export async function readEncoded(
       const size = entries.bytes[tile]!;
       const maskBytes = entries.maskBytes[tile]!;
       const at = size === 0 ? 0 : origin + (entries.offset[tile]! - run.start) / 4;
-      const payload = bytes.subarray(4 * at, 4 * at + size);
       checked.at[place] = at;
       checked.bytes[place] = size;
       checked.checksum[place] = entries.checksum[tile]!;
@@ -77,6 +79,7 @@ export async function readEncoded(
         checked.words[place] = (size - maskBytes) >> 2;
         if (size - maskBytes < 4) throw damaged(file, 'a tile of residuals has no widths', tile);
       } else if (codec === CODEC.raw) {
+        const payload = bytes.subarray(4 * at, 4 * at + size);
         const decoded = tiles.decode(tile, payload, inside.columns, inside.rows);
         start[place] = end;
         first[place] = decoded.words[0]! >>> 0;
@@ -84,10 +87,10 @@ export async function readEncoded(
         hidden = decoded.hidden;
       } else if (size > maskBytes) throw damaged(file, 'a constant tile has bytes', tile);
       if (kind !== MASK.all) {
-        bits ??= new Uint32Array(pitch * down * tileRows);
+        bits ??= memory.take(pitch * down * tileRows).fill(0);
         const area = { bits, pitch, column: x, row: y, ...inside };
         if (hidden !== undefined) hideCells(hidden, area);
-        else if (!hideMask(kind, payload.subarray(size - maskBytes), area)) {
+        else if (!hideMask(kind, bytes.subarray(4 * at + size - maskBytes, 4 * at + size), area)) {
           throw damaged(file, 'a mask is damaged', tile);
         }
       }
@@ -100,7 +103,11 @@ export async function readEncoded(
     start,
     first,
     places,
-    hidden: bits && { bits, pitch },
+    hidden: bits && { bits: new Uint32Array(bits.buffer, 0, pitch * down * tileRows), pitch },
+    release() {
+      memory.give(words);
+      if (bits !== undefined) memory.give(bits);
+    },
     findDamage: (context, words) => findDamagedTile(context, words, checked, blocksOf(tileColumns * tileRows)),
     errorOf: (found) =>
       found < wanted.length

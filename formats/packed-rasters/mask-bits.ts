@@ -3,7 +3,7 @@ import { decodeMask } from './masks.ts';
 
 /** The part of a tile inside a raster, and the bits of cells without data that it belongs to. */
 export interface BitArea {
-  readonly bits: Uint32Array;
+  readonly bits: Int32Array;
   /** Words of a row of bits. */
   readonly pitch: number;
   /** Place of the part's first cell. Its column is a multiple of 32. */
@@ -14,27 +14,28 @@ export interface BitArea {
 }
 
 /** Sets the bits of cells that have 1 in `hidden`, which has a byte for each cell of the area. Returns true. */
-export function hideCells(hidden: Uint8Array, area: BitArea): true {
-  const { columns, rows } = area;
-  const cells = hidden.subarray(0, columns * rows);
-  for (let from = cells.indexOf(1); from !== -1; ) {
-    const next = cells.indexOf(0, from);
-    const end = next === -1 ? cells.length : next;
-    hideRun(area, from, end);
-    from = cells.indexOf(1, end);
+export function hideCells(hidden: Uint8Array, { bits, pitch, column, row, columns, rows }: BitArea): true {
+  const first = row * pitch + (column >> 5);
+  for (let down = 0, at = 0; down < rows; down++) {
+    const start = first + down * pitch;
+    for (let across = 0; across < columns; across++, at++) {
+      if (hidden[at] === 1) bits[start + (across >> 5)]! |= 1 << (across & 31);
+    }
   }
   return true;
 }
 
 /** Sets the bits of the cells that a mask hides. Returns whether the bytes are a mask of the area. */
 export function hideMask(kind: number, bytes: Uint8Array, area: BitArea): boolean {
-  const count = area.columns * area.rows;
   if (kind === MASK.runs) return hideRuns(bytes, area);
+  const { bits, pitch, column, row, columns, rows } = area;
+  const count = columns * rows;
   if (kind !== MASK.none) {
     const hidden = new Uint8Array(count);
     return decodeMask(kind, bytes, count, hidden) && hideCells(hidden, area);
   }
-  hideRun(area, 0, count);
+  const first = row * pitch + (column >> 5);
+  for (let down = 0; down < rows; down++) setBits(bits, first + down * pitch, 0, columns);
   return bytes.length === 0;
 }
 
@@ -43,9 +44,8 @@ export function hideMask(kind: number, bytes: Uint8Array, area: BitArea): boolea
  * in each row.
  */
 function hideRuns(bytes: Uint8Array, { bits, pitch, column, row, columns, rows }: BitArea): boolean {
-  const rowBits = 32 * pitch;
-  const end = (row + rows) * rowBits + column;
-  let rowStart = row * rowBits + column;
+  let start = row * pitch + (column >> 5);
+  const end = start + rows * pitch;
   let [across, state, length, shift] = [0, 0, 0, 0];
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]!;
@@ -56,45 +56,35 @@ function hideRuns(bytes: Uint8Array, { bits, pitch, column, row, columns, rows }
       continue;
     }
     while (length > 0) {
-      if (rowStart === end) return false;
-      const part = Math.min(length, columns - across);
-      if (state === 1) setBits(bits, rowStart + across, part);
+      if (start === end) return false;
+      let part = columns - across;
+      if (part > length) part = length;
+      if (state === 1) setBits(bits, start, across, part);
       length -= part;
       across += part;
       if (across === columns) {
         across = 0;
-        rowStart += rowBits;
+        start += pitch;
       }
     }
     state = 1 - state;
     shift = 0;
   }
-  return rowStart === end && shift === 0;
+  return start === end && shift === 0;
 }
 
-/** Sets the bits of the cells from `start` to `end`, in rows of the area. */
-function hideRun({ bits, pitch, column, row, columns }: BitArea, start: number, end: number): void {
-  for (let at = start; at < end; ) {
-    const down = Math.floor(at / columns);
-    const across = at - down * columns;
-    const length = Math.min(end - at, columns - across);
-    setBits(bits, 32 * (row + down) * pitch + column + across, length);
-    at += length;
-  }
-}
-
-/** Sets `count` bits, at least one, from the bit `first` on. */
-function setBits(bits: Uint32Array, first: number, count: number): void {
+/** Sets `count` bits, at least one, of the row of bits that begins at the word `start`, from the bit `first` on. */
+function setBits(bits: Int32Array, start: number, first: number, count: number): void {
   const last = first + count - 1;
-  const from = first >>> 5;
-  const to = last >>> 5;
-  const low = 0xffffffff << (first & 31);
-  const high = 0xffffffff >>> (31 - (last & 31));
+  const from = start + (first >> 5);
+  const to = start + (last >> 5);
+  const low = -1 << (first & 31);
+  const high = ~(-2 << (last & 31));
   if (from === to) {
     bits[from]! |= low & high;
     return;
   }
   bits[from]! |= low;
-  if (to > from + 1) bits.fill(0xffffffff, from + 1, to);
+  for (let at = from + 1; at < to; at++) bits[at] = -1;
   bits[to]! |= high;
 }

@@ -20,6 +20,7 @@ import { isEncodable, readEncoded } from './encoded-cells.ts';
 import { decodeHeader, HEADER_BYTES, type PackedLayout } from './layout.ts';
 import { nodataBits, type PackedMetadata, readMetadata } from './metadata.ts';
 import { type PackedTiles, packedTiles } from './tiles.ts';
+import { wordMemory } from './word-memory.ts';
 
 /** A packed raster whose header, metadata and footer have been read and checked. */
 export interface PackedFile {
@@ -83,6 +84,7 @@ export async function openPackedBand(source: ByteSource, options: PackedBandOpti
   };
   const table = await entries(band);
   const tiles = packedTiles(source, layout, coding, table, options.context);
+  const memory = wordMemory();
   // Masks hide cells with the nodata value of the file, and with another one they would have data.
   const isDecodable = isEncodable(layout, table) && options.nodata === undefined && options.mask !== 'none';
   return {
@@ -101,7 +103,7 @@ export async function openPackedBand(source: ByteSource, options: PackedBandOpti
     readEncoded: isDecodable
       ? (window, signal, isWanted) => {
           checkWindow(window, layout, file);
-          return readEncoded({ tiles, layout, entries: table, source }, window, signal, isWanted);
+          return readEncoded({ tiles, layout, entries: table, source, memory }, window, signal, isWanted);
         }
       : undefined,
     readMask: hasMask ? (window, signal) => readMask(tiles, layout, file, window, signal) : undefined,
