@@ -2,7 +2,7 @@ import type { Sample } from '../algorithms/geometry/raster.ts';
 import { type Note, someNotes } from '../algorithms/notes.ts';
 import { aHistogram, type Binning, type ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { requireArguments } from '../primitives/arguments.ts';
-import { anArrayOf, aRecord, aText, eitherOf, type Kind } from '../primitives/kinds.ts';
+import { aRecord, aText, type Kind, where } from '../primitives/kinds.ts';
 import { inChunks } from './text-chunks.ts';
 
 /** Facts about the computation of a zonal histogram that the histogram itself does not contain. */
@@ -61,10 +61,15 @@ export function zonalJson(histogram: ZonalHistogram, run: ZonalRun): Generator<s
 
 const aRun: Kind = aRecord<ZonalRun>({
   zones: aText,
-  raster: eitherOf('a path or paths', aText, anArrayOf(aText)),
+  raster: where('a path, or at least one path', isOnePathOrMore),
   backend: aText,
   notes: someNotes,
 });
+
+function isOnePathOrMore(given: unknown): boolean {
+  if (!Array.isArray(given)) return typeof given === 'string';
+  return given.length > 0 && given.every((path) => typeof path === 'string');
+}
 
 /** What the zones of a raster have in common. */
 export interface RasterFacts {

@@ -354,8 +354,8 @@ export const algorithmCalls: ValidCalls = {
       },
     }),
     takes: {
-      'job.rasters[0].read: a function': USERS_READER['job.raster.read: a function'],
-      'job.rasters[0].readMask: a function': 'likewise',
+      'job.rasters.0.read: a function': USERS_READER['job.raster.read: a function'],
+      'job.rasters.0.readMask: a function': 'likewise',
     },
   },
   'zonalHistogram by edges': {

@@ -47,14 +47,22 @@ function stateOf({ backend: { name, counters } }: Context): Record<string, numbe
   return name === 'webgpu' ? { ...held, allocations, bindGroups } : held;
 }
 
+/** Collects garbage, and waits until what holds memory of it has been told. */
+async function settleGarbage(): Promise<void> {
+  for (let turn = 0; turn < 2; turn++) {
+    collectGarbage();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
 /** Calls `before` once, and then `work`, which does the same. Expects that `work` leaks and allocates nothing. */
 async function expectNothing(context: Context, before: () => Promise<void>, work: () => Promise<void>): Promise<void> {
   await before();
-  collectGarbage();
+  await settleGarbage();
   const state = stateOf(context);
   const { heapUsed } = process.memoryUsage();
   await work();
-  collectGarbage();
+  await settleGarbage();
   expect(stateOf(context)).toEqual(state);
   expect(process.memoryUsage().heapUsed - heapUsed).toBeLessThan(HEAP_BYTES);
 }
