@@ -1,6 +1,7 @@
 import { assemble, type BoundArray, wordsAt } from './assembled-program.ts';
 import {
   type Backend,
+  type Cell,
   capacityOf,
   type DecodeTilesCommand,
   type DeviceBuffer,
@@ -10,6 +11,7 @@ import { For, Let, Var } from './functors/control.ts';
 import { literal } from './functors/recorder.ts';
 import { select } from './functors/standard/choose.ts';
 import { type Bool, type U32, Value } from './functors/value.ts';
+import { bitsFrom } from './packed-bits.ts';
 
 /** Number of residuals of a block, which all have the same number of bits. */
 const BLOCK = 32;
@@ -42,22 +44,16 @@ function decodeTilesByWalks(backend: Backend, command: DecodeTilesCommand): void
   try {
     const starts = take(tiles * blocks);
     const sums = take(tiles * cells);
-    const walk = (steps: number, length: number, { start, step }: Walk, to: DeviceBuffer, capacity: number): void =>
+    const walk = (steps: number, extent: number, walk: Walk, { buffer, word }: Cell, capacity: number): void =>
       backend.walk({
-        extent: length,
-        start,
-        step,
-        steps,
-        changing: 2,
-        stores: [{ buffer: to, offset: 0, capacity, value: 3, index: 4 }],
+        ...{ extent, ...walk, steps, changing: 2 },
+        stores: [{ buffer, offset: word, capacity, value: 3, index: 4 }],
       });
-    walk(blocks, tiles, walkBlocks(command, blocks), starts, tiles * blocks);
-    const array = wordsAt(starts, tiles * blocks);
-    walk(rows, tiles * columns, walkDown(command, array), sums, tiles * cells);
-    const { start, step } = walkRight(command, wordsAt(sums, tiles * cells));
-    const capacity = (tiles * cells * bits) / 32;
-    const stores = [{ buffer: into.buffer, offset: into.word, capacity, value: 3, index: 4 }];
-    backend.walk({ extent: tiles * rows, start, step, steps: (columns * bits) / 32, changing: 2, stores });
+    walk(blocks, tiles, walkBlocks(command, blocks), { buffer: starts, word: 0 }, tiles * blocks);
+    const down = walkDown(command, wordsAt(starts, tiles * blocks));
+    walk(rows, tiles * columns, down, { buffer: sums, word: 0 }, tiles * cells);
+    const right = walkRight(command, wordsAt(sums, tiles * cells));
+    walk((columns * bits) / 32, tiles * rows, right, into, (tiles * cells * bits) / 32);
   } finally {
     for (const buffer of taken) backend.release(buffer);
   }
@@ -98,13 +94,7 @@ function differenceBits(head: U32): U32 {
 function widthOf(words: Words, first: U32, block: U32): U32 {
   const head = Let(words.at(first));
   const bits = Let(differenceBits(head));
-  const place = Let(bits.mul(block).add(16));
-  const at = Let(first.add(place.shr(5)));
-  const shift = Let(place.and(31));
-  const difference = words
-    .at(at)
-    .shr(shift)
-    .or(words.at(at.add(1)).shl(1).shl(number(31).sub(shift)));
+  const difference = bitsFrom(words, first, Let(bits.mul(block).add(16)));
   const mask = number(1).shl(bits).sub(1);
   return head.and(0xff).add(difference.and(mask)).min(BLOCK);
 }
@@ -166,13 +156,7 @@ function walkDown(command: DecodeTilesCommand, starts: BoundArray): Walk {
       const isInside = Let(origin.ne(OUTSIDE));
       const width = Let(widthOf(words, begin, block));
       const bit = Let(cell.and(BLOCK - 1).mul(width));
-      const at = Let(origin.add(bit.shr(5)));
-      const shift = Let(bit.and(31));
-      const both = words
-        .at(at)
-        .shr(shift)
-        .or(words.at(at.add(1)).shl(1).shl(number(31).sub(shift)));
-      const stored = Let(both.and(number(0xffffffff).shr(number(32).sub(width))));
+      const stored = Let(bitsFrom(words, origin, bit).and(number(0xffffffff).shr(number(32).sub(width))));
       const residual = stored.shr(1).xor(number(0).sub(stored.and(1)));
       const next = Let(select(number(0), sum.add(select(number(0), residual, width.ne(0))), isInside));
       return [row.add(1).lt(rows), row.add(1), next, next, t.mul(cells).add(cell)];

@@ -10,6 +10,7 @@ import type { U32 } from './functors/value.ts';
 import { someRecord } from './kinds.ts';
 import { map } from './map.ts';
 import { plus } from './monoid.ts';
+import { bitsFrom } from './packed-bits.ts';
 import { exclusiveScan } from './scan.ts';
 import { sequence } from './sequence.ts';
 
@@ -113,12 +114,7 @@ const packedValue = fn(
     const block = Let(i.div(BLOCK));
     const width = Let(widths.at(block));
     const bit = Let(i.and(BLOCK - 1).mul(width));
-    const at = Let(starts.at(block).add(bit.shr(5)));
-    const shift = Let(bit.and(31));
-    const value = words
-      .at(at)
-      .shr(shift)
-      .or(words.at(at.add(1)).shl(1).shl(u32(31).sub(shift)));
+    const value = bitsFrom(words, starts.at(block), bit);
     return select(u32(0), value.and(u32(0xffffffff).shr(u32(32).sub(width))), width.ne(0));
   },
 );

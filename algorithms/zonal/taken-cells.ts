@@ -1,3 +1,4 @@
+import { setBits } from '../geometry/bit-rows.ts';
 import { type Box, boxesMeet, remainderOf } from '../geometry/boxes.ts';
 import type { Window } from '../geometry/raster.ts';
 import type { WindowPlan } from './window-plan.ts';
@@ -22,11 +23,7 @@ export function takenBits({ window, tile, tileColumns }: WindowPlan, taken: read
     const right = Math.min(window.columns, box.right - window.column);
     const bottom = Math.min(window.rows, box.bottom - window.row);
     for (let row = Math.max(0, box.top - window.row); row < bottom; row++) {
-      for (let column = left; column < right; ) {
-        const end = Math.min(right, (column | 31) + 1);
-        words[row * pitch + (column >> 5)]! |= (0xffffffff >>> (32 - (end - column))) << (column & 31);
-        column = end;
-      }
+      if (left < right) setBits(words, row * pitch, left, right - left);
     }
   }
   return words;

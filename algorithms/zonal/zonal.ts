@@ -174,8 +174,9 @@ export interface WindowEvents {
 }
 
 /**
- * Reads and counts the windows of all rasters, and returns the number of cells of the zones that were left out. Reading runs ahead until the queue of windows that wait to be counted is full. At most
- * {@link WINDOWS_UNDER_WAY} windows are counted at the same time.
+ * Reads and counts the windows of all rasters, and returns the number of cells of the zones that were left out. Reading
+ * runs ahead until the queue of windows that wait to be counted is full. At most {@link WINDOWS_UNDER_WAY} windows are
+ * counted at the same time.
  */
 export async function streamWindows(
   context: Context,

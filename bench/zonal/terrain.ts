@@ -1,4 +1,4 @@
-import type { RasterGrid, Window } from '../../algorithms/geometry/raster.ts';
+import type { RasterGrid, RasterSource, Window } from '../../algorithms/geometry/raster.ts';
 
 /** The bounds of the conterminous United States, in degrees of longitude (`WEST`, `EAST`) and latitude. */
 const WEST = -125;
@@ -23,6 +23,30 @@ export function gridOf(width: number, height: number): RasterGrid {
     stepY: (SOUTH - NORTH) / height,
     crs: 'EPSG:4326',
     geographic: true,
+  };
+}
+
+/**
+ * A raster over cells in memory, without decoding. A window of the full width is a view of the cells, not a copy.
+ */
+export function inMemory(grid: RasterGrid, cells: Uint16Array): RasterSource {
+  const { width } = grid;
+  return {
+    ...grid,
+    sample: 'u16',
+    nodata: undefined,
+    blockColumns: width,
+    blockRows: 64,
+    read: async ({ row, column, rows, columns }) => {
+      if (columns === width) return cells.subarray(row * width, (row + rows) * width);
+      const part = new Uint16Array(rows * columns);
+      for (let r = 0; r < rows; r++) {
+        const from = (row + r) * width + column;
+        part.set(cells.subarray(from, from + columns), r * columns);
+      }
+      return part;
+    },
+    close: async () => {},
   };
 }
 

@@ -2,10 +2,9 @@ import { cpus } from 'node:os';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { RasterSource } from '../../algorithms/geometry/raster.ts';
 import type { Binning, ZonalHistogram } from '../../algorithms/zonal/index.ts';
 import { readZones } from '../../formats/index.ts';
-import { conusGrid, terrain } from './terrain.ts';
+import { conusGrid, inMemory, terrain } from './terrain.ts';
 
 /**
  * Measures the processor time of zonal histograms by the number of bins, over a synthetic relief of u16 in memory, with
@@ -35,23 +34,7 @@ const grid = conusGrid(Number(options.cells));
 const { width, height } = grid;
 const cells = terrain({ row: 0, column: 0, rows: height, columns: width });
 const { zones } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
-const raster: RasterSource = {
-  ...grid,
-  sample: 'u16',
-  nodata: undefined,
-  blockColumns: width,
-  blockRows: 64,
-  read: async ({ row, column, rows, columns }) => {
-    if (columns === width) return cells.subarray(row * width, (row + rows) * width);
-    const part = new Uint16Array(rows * columns);
-    for (let r = 0; r < rows; r++) {
-      const from = (row + r) * width + column;
-      part.set(cells.subarray(from, from + columns), r * columns);
-    }
-    return part;
-  },
-  close: async () => {},
-};
+const raster = inMemory(grid, cells);
 
 interface Tree {
   readonly name: string;

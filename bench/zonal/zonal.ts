@@ -8,7 +8,7 @@ import { openGeoTiff, readZones, writeGeoTiff } from '../../formats/index.ts';
 import { open } from '../../on-node.ts';
 import { type ScanlineJob, scanline } from './scanline.ts';
 import { scanlineInBands } from './scanline-in-bands.ts';
-import { conusGrid, terrain } from './terrain.ts';
+import { conusGrid, inMemory, terrain } from './terrain.ts';
 
 /**
  * Times zonal histograms of the US counties over a synthetic relief of u16 in 256 bins. A backend takes turns with two
@@ -49,7 +49,7 @@ console.log(`inside   ${inside} cells`);
 await compare('in memory', {
   scanline: () => scanline(jobOf(cells)),
   'in bands': () => scanlineInBands(jobOf(cells)),
-  [name]: async () => countsOf(await countByBackend(inMemory())),
+  [name]: async () => countsOf(await countByBackend(inMemory(grid, cells))),
 });
 if (!options['memory-only']) await compareFiles();
 await context.close();
@@ -61,30 +61,6 @@ function jobOf(raster: Uint16Array): ScanlineJob {
 function countByBackend(raster: RasterSource): Promise<ZonalHistogram> {
   const binning = { kind: 'even', low: 0, high: 65536, width: WIDTH } as const;
   return zonalHistogram(context, { zones, raster, binning, statistics: false });
-}
-
-/**
- * A raster over the cells in memory, without decoding. A window of the full width is a view of the cells, not a copy.
- */
-function inMemory(): RasterSource {
-  const { width } = grid;
-  return {
-    ...grid,
-    sample: 'u16',
-    nodata: undefined,
-    blockColumns: width,
-    blockRows: 64,
-    read: async ({ row, column, rows, columns }) => {
-      if (columns === width) return cells.subarray(row * width, (row + rows) * width);
-      const part = new Uint16Array(rows * columns);
-      for (let r = 0; r < rows; r++) {
-        const from = (row + r) * width + column;
-        part.set(cells.subarray(from, from + columns), r * columns);
-      }
-      return part;
-    },
-    close: async () => {},
-  };
 }
 
 /**

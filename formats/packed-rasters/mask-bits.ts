@@ -1,3 +1,4 @@
+import { setBits } from '../../algorithms/geometry/bit-rows.ts';
 import { MASK } from './directory.ts';
 import { decodeMask } from './masks.ts';
 
@@ -71,20 +72,4 @@ function hideRuns(bytes: Uint8Array, { bits, pitch, column, row, columns, rows }
     shift = 0;
   }
   return start === end && shift === 0;
-}
-
-/** Sets `count` bits, at least one, of the row of bits that begins at the word `start`, from the bit `first` on. */
-function setBits(bits: Int32Array, start: number, first: number, count: number): void {
-  const last = first + count - 1;
-  const from = start + (first >> 5);
-  const to = start + (last >> 5);
-  const low = -1 << (first & 31);
-  const high = ~(-2 << (last & 31));
-  if (from === to) {
-    bits[from]! |= low & high;
-    return;
-  }
-  bits[from]! |= low;
-  for (let at = from + 1; at < to; at++) bits[at] = -1;
-  bits[to]! |= high;
 }

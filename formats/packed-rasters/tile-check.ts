@@ -14,6 +14,7 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
+import { bitsFrom } from '../../primitives/packed-bits.ts';
 import { crcTable } from './crc32c.ts';
 
 /** What is checked of tiles; a row for each tile. */
@@ -94,13 +95,7 @@ const damagedTile = fn(
     const mask = Let(u32(1).shl(bits.and(7)).sub(1));
     For(0, select(u32(0), blocks, expected.ne(0)), (block) => {
       const place = Let(bits.mul(block).add(16));
-      const from = Let(at.add(place.shr(5)));
-      const shift = Let(place.and(31));
-      const pair = words
-        .at(from)
-        .shr(shift)
-        .or(words.at(from.add(1)).shl(1).shl(u32(31).sub(shift)));
-      const width = Let(head.and(0xff).add(pair.and(mask)));
+      const width = Let(head.and(0xff).add(bitsFrom(words, at, place).and(mask)));
       // A width beyond 32 makes the sum too large to be right.
       used.set(used.add(select(width, u32(0x10000), width.gt(32))));
     });

@@ -33,10 +33,22 @@ export async function* readWktLines(reading: Reading): AsyncGenerator<void, void
       index++;
       if (isFull(reading.columns)) yield;
     }
-    for (let at = window.at; at < end; at++) if (endsLine(window.bytes, at)) line++;
+    line += lineEndsIn(window.bytes, window.at, end);
     window.at = Math.min(end + 1, window.end);
     if (end === window.end) return;
   }
+}
+
+/** Number of line ends between two positions: LF, CR LF, or CR alone. */
+function lineEndsIn(bytes: Buffer, start: number, end: number): number {
+  const part = bytes.subarray(start, end);
+  let count = 0;
+  for (const byte of [char.newline, char.return]) {
+    // Searching takes less time than looking at every byte.
+    for (let at = part.indexOf(byte); at !== -1; at = part.indexOf(byte, at + 1))
+      if (endsLine(bytes, start + at)) count++;
+  }
+  return count;
 }
 
 interface LineAt {

@@ -255,8 +255,10 @@ export class Vector extends Value {
     return new Vector(sequence([this, by], vectorInstruction(simd.i32x4Replace, lane)));
   }
   shuffle(other: Vector, lanes: Lanes): Vector {
-    const bytes = lanes.flatMap((lane) => [0, 1, 2, 3].map((byte) => 4 * lane + byte));
-    return new Vector(sequence([this, other], vectorInstruction(simd.shuffle, ...bytes)));
+    return this.shuffleBytes(
+      other,
+      lanes.flatMap((lane) => [0, 1, 2, 3].map((byte) => 4 * lane + byte)),
+    );
   }
   /** Byte k of the result is byte `bytes[k]` of both vectors, one after the other. */
   shuffleBytes(other: Vector, bytes: readonly number[]): Vector {

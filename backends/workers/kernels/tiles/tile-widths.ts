@@ -24,15 +24,8 @@ interface TileWidths {
 /** Unpacks the widths of a tile. Reads no word past the last. */
 export function emitWidths(code: Code, { at, rest, used, widths, blocks }: TileWidths): void {
   const [smallest, bits, words, mask] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
-  const [place, width, from, next, last] = [0, 0, 0, 0, 0].map(() => code.local(I32)) as [
-    Int32Local,
-    Int32Local,
-    Int32Local,
-    Int32Local,
-    Int32Local,
-  ];
-  const to = code.local(I32);
-  const count = code.local(I32);
+  const [place, width, to, count] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
+  const [from, next, last] = [code.local(I32), code.local(I32), code.local(I32)];
   used.set(-1);
   when(code, rest, () => {
     smallest.set(loadByte(at));
