@@ -15,7 +15,7 @@ import {
   Var,
 } from '../../primitives/index.ts';
 import { bitsFrom } from '../../primitives/packed-bits.ts';
-import { crcTable } from './crc32c.ts';
+import { crcOfWords, deviceCrcTable } from './device-crc32c.ts';
 
 /** What is checked of tiles; a row for each tile. */
 export interface CheckedTiles {
@@ -51,7 +51,7 @@ export function findDamagedTile(
       checksum: context.column(tiles.checksum),
       expected: context.column(tiles.words),
     };
-    const table = context.column(crcTable(4));
+    const table = context.column(deviceCrcTable());
     const failed = map(damagedTile, { index: sequence(tiles.at.length), ...columns, words, table, blocks });
     return reduce(failed, minimum(u32));
   });
@@ -71,35 +71,25 @@ const damagedTile = fn(
   },
   u32,
   ({ index, at, bytes, checksum, expected, words, table, blocks }) => {
-    const crc = Var(u32(0xffffffff));
-    const whole = Let(bytes.shr(2));
-    For(0, whole, (step) => {
-      const word = Let(words.at(at.add(step)).xor(crc));
-      const row = (k: number, byte: number) =>
-        table.at(
-          word
-            .shr(8 * byte)
-            .and(255)
-            .add(256 * k),
-        );
-      crc.set(row(3, 0).xor(row(2, 1)).xor(row(1, 2)).xor(row(0, 3)));
-    });
-    const rest = Let(words.at(at.add(whole)));
-    For(0, bytes.and(3), (k) => {
-      const byte = rest.shr(k.shl(3)).and(255);
-      crc.set(crc.shr(8).xor(table.at(crc.xor(byte).and(255))));
-    });
+    const isRight = crcOfWords(words, table, at, bytes).eq(checksum);
     const head = Let(words.at(at));
     const bits = Let(head.shr(8).and(0xff));
-    const used = Var(bits.mul(blocks).add(7).shr(3).add(5).shr(2));
     const mask = Let(u32(1).shl(bits.and(7)).sub(1));
-    For(0, select(u32(0), blocks, expected.ne(0)), (block) => {
-      const place = Let(bits.mul(block).add(16));
-      const width = Let(head.and(0xff).add(bitsFrom(words, at, place).and(mask)));
+    // Equal widths take no bits. One of them stands for all.
+    const read = Let(select(blocks, 1, bits.eq(0)));
+    const sum = Var(u32(0));
+    For(0, select(u32(0), read, expected.ne(0)), (block) => {
+      const width = Let(head.and(0xff).add(bitsFrom(words, at, bits.mul(block).add(16)).and(mask)));
       // A width beyond 32 makes the sum too large to be right.
-      used.set(used.add(select(width, u32(0x10000), width.gt(32))));
+      sum.set(sum.add(select(width, u32(0x10000), width.gt(32))));
     });
-    const isRight = crc.xor(0xffffffff).eq(checksum);
+    const used = bits
+      .mul(blocks)
+      .add(7)
+      .shr(3)
+      .add(5)
+      .shr(2)
+      .add(sum.mul(blocks.div(read)));
     const addsUp = expected.eq(0).or(used.eq(expected).and(bits.le(6)));
     return select(index, u32(NO_TILE), isRight.and(addsUp));
   },
