@@ -54,8 +54,9 @@ const someDecodeOptions = someOptions<DecodeTilesOptions<CellFormat>>({
  * bits of a cell are kept, so a residual may be counted modulo 2^8 or 2^16 if `as` has 8 or 16 bits.
  *
  * - Work O(n), span O(columns + rows). Deterministic. No tiles give no cells. Accepts device counts (lengths that only
- *   the device knows). A tile that does not end within `words` has 0 in all cells, widths above 32 count as 32,
- *   and differences of more than 6 bits as of 6, so any bytes are safe.
+ *   the device knows); words past such a count, up to the capacity of `words`, are 0. A tile that does not end within
+ *   `words` has 0 in all cells, widths above 32 count as 32, and differences of more than 6 bits as of 6, so any bytes are
+ *   safe.
  * - Equivalent to `narrow(tileSums(unzigzagged(unpack(…)), …), as)` with `first` added to the first cell of each tile.
  *
  * Source: residuals of a planar predictor in blocks of fixed width, as in Lemire and Boytsov, Decoding billions of
@@ -76,11 +77,8 @@ export function decodeTiles<F extends CellFormat>(
 ): Column<F extends 'u32' | PackedFormat<'u32'> ? 'u32' : 'i32'> {
   requireArguments('decodeTiles', { tiles, options }, { tiles: someRecord, options: someDecodeOptions });
   const { columns, rows, as } = options;
+  requireTile('decodeTiles', columns, rows, 4);
   const cells = columns * rows;
-  if (columns % 4 !== 0) throw wrongArgument('decodeTiles', 'columns', columns, 'a multiple of 4');
-  if (cells > MAX_CELLS || cells % 32 !== 0) {
-    throw wrongArgument('decodeTiles', 'tile', cells, `a multiple of 32 cells, at most ${MAX_CELLS}`);
-  }
   return inNamedContext('decodeTiles', options, () => {
     const { start, first } = tiles;
     requireType(words, ['u32'], 'words', 'decodeTiles');
@@ -112,8 +110,17 @@ export function decodeTiles<F extends CellFormat>(
   });
 }
 
+/** Requires columns that are a multiple of a number, and a multiple of 32 cells. */
+export function requireTile(call: string, columns: number, rows: number, multiple: number): void {
+  const cells = columns * rows;
+  if (columns % multiple !== 0) throw wrongArgument(call, 'columns', columns, `a multiple of ${multiple}`);
+  if (cells > MAX_CELLS || cells % 32 !== 0) {
+    throw wrongArgument(call, 'tile', cells, `a multiple of 32 cells, at most ${MAX_CELLS}`);
+  }
+}
+
 /** The words as a stored column of their capacity, with 0 past the last one. */
-function allWords(context: Context, words: Column<'u32'>): Column {
+export function allWords(context: Context, words: Column<'u32'>): Column {
   if (typeof words.length === 'number') return storedWords(context, words);
   return context.materialize(gather(words, sequence(words.capacity)));
 }

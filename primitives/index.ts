@@ -88,6 +88,7 @@ export type {
 export { reverse, slice } from './slice.ts';
 export { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from './sort.ts';
 export { type OutsideOf, type StencilArguments, type StencilOptions, stencil } from './stencil.ts';
+export { type HiddenCells, type TileHistogramsOptions, type TileParts, tileHistograms } from './tile-histograms.ts';
 export { type TileOptions, tileSums } from './tile-sums.ts';
 export { type UnfoldOptions, unfold, unfoldReduce } from './unfold.ts';
 export type { ElementFiller, ElementReader, UploadOptions, UploadSource } from './uploads.ts';

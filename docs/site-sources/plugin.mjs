@@ -63,7 +63,7 @@ const FAMILIES = {
   'sequence map stencil relax gather scatter slice concatenate pack-bits narrow pack': 'Rows to rows',
   'copy-if expand expansion unfold walk-functors ranked-rows': 'More rows or fewer',
   'reduce count extremum scan tile-sums decode-tiles adjacent-difference cross-reduce': 'Folds and scans',
-  'reduce-by-key runs histogram rank-histogram weighted-histogram': 'Groups and histograms',
+  'reduce-by-key runs histogram rank-histogram weighted-histogram tile-histograms': 'Groups and histograms',
   'sort merge search select-kth': 'Order',
   monoid: 'Monoids',
   'functors/standard/': 'Standard functors',

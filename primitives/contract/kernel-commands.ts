@@ -354,6 +354,31 @@ export interface DecodeTilesCommand {
   readonly into: Cell;
 }
 
+/**
+ * Decodes tiles as {@link DecodeTilesCommand} does, and counts their cells without storing them. `tile(t) = (start,
+ * first, begin, end [, hidden])`, u32: where the tile is, its parts `begin … end − 1`, and the word of `hidden.bits` with
+ * the bits of its first cells. `part(p) = (histogram, word, pitch)`, u32, for p below `parts`: the bits of the part begin
+ * at `word` of `masks`, and those of the next row of the tile `pitch` words later.
+ *
+ * `bin(index, cell) = (bin: u32)`, where the cell has `bits` bits; the index is any number. A cell counts once for each
+ * part of its tile that has its bit, in bin `histogram · bins + bin` of the result; if its hidden bit is set, the bin is
+ * `hidden.bin`. Bins at or past `bins` and histograms at or past `histograms` are not counted. All `bins · histograms`
+ * words at `into` are written, and the command must not read any of them.
+ *
+ * `columns` is a multiple of 32, and a tile has at most 2¹⁶ cells. A part belongs to one tile at most.
+ */
+export interface TileHistogramsCommand extends Omit<DecodeTilesCommand, 'into'> {
+  readonly part: Program;
+  readonly parts: number;
+  /** Its length is known on the host. */
+  readonly masks: ArrayBinding;
+  readonly bin: Program;
+  readonly bins: number;
+  readonly histograms: number;
+  readonly hidden?: { readonly bits: ArrayBinding; readonly pitch: number; readonly bin: number } | undefined;
+  readonly into: Cell;
+}
+
 /** The elements of all vectors of a parameter, one element per 32-bit word. */
 export interface VectorLeaf {
   readonly type: 'u32' | 'i32' | 'f32';

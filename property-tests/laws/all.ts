@@ -26,6 +26,7 @@ import { sequenceLaws } from './sequence.ts';
 import { sliceLaws } from './slice.ts';
 import { sortLaws } from './sort.ts';
 import { stencilLaws } from './stencil.ts';
+import { tileHistogramsLaws } from './tile-histograms.ts';
 import { tileSumsLaws } from './tile-sums.ts';
 import { unfoldLaws } from './unfold.ts';
 import { weightedHistogramLaws } from './weighted-histogram.ts';
@@ -45,6 +46,7 @@ export const primitiveLaws: readonly Law[] = [
   ...packLaws,
   ...tileSumsLaws,
   ...decodeTilesLaws,
+  ...tileHistogramsLaws,
   ...packBitsLaws,
   ...reduceLaws,
   ...extremumLaws,

@@ -29,7 +29,8 @@ const smallest = fc.oneof(
 );
 const bits = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 8 }), fc.constant(255));
 
-interface Tile {
+/** An encoded tile, whose differences and residuals are random. */
+export interface RandomTile {
   readonly smallest: number;
   readonly bits: number;
   readonly first: number;
@@ -38,7 +39,7 @@ interface Tile {
   readonly seed: number;
 }
 
-const tiles = fc.array(
+export const randomTiles: fc.Arbitrary<RandomTile[]> = fc.array(
   fc.record({
     smallest,
     bits,
@@ -65,7 +66,7 @@ function widthsAt(words: readonly number[], from: number, blocks: number): { siz
 }
 
 /** The stored words of tiles, with random bits as differences and residuals, and where they start. */
-function wordsOf(tiles: readonly Tile[], cells: number): { words: number[]; start: number[] } {
+export function wordsOf(tiles: readonly RandomTile[], cells: number): { words: number[]; start: number[] } {
   const [words, start]: [number[], number[]] = [[], []];
   for (const { smallest, bits, gap, seed } of tiles) {
     let state = seed;
@@ -86,7 +87,7 @@ function wordsOf(tiles: readonly Tile[], cells: number): { words: number[]; star
 const ARRAYS = { u32: Uint32Array, i32: Int32Array, u8: Uint8Array, u16: Uint16Array, i8: Int8Array, i16: Int16Array };
 
 /** Decodes by the definition: bit by bit, cell by cell. */
-function decodeByHand(
+export function decodeByHand(
   words: readonly number[],
   start: readonly number[],
   first: readonly number[],
@@ -124,7 +125,7 @@ function decodeByHand(
 export const decodeTilesLaws: readonly Law[] = [
   law(
     'decodeTiles gives the cells whose residuals are stored, and 0 for tiles that do not end within the words',
-    [tiles, shapes, formats, fc.nat(40), fc.boolean()],
+    [randomTiles, shapes, formats, fc.nat(40), fc.boolean()],
     async (run, tiles, [columns, rows], as, cut, isCut) => {
       const { words, start } = wordsOf(tiles, columns * rows);
       if (isCut) words.splice(Math.max(0, words.length - cut));

@@ -13,6 +13,7 @@ const counted = fn('counted', { x: u32, rank: u32 }, { bin: u32, histogram: u32 
   bin: rank,
   histogram: 0,
 }));
+const binOfCell = fn('binOfCell', { cell: u32 }, u32, ({ cell }) => cell.shr(1));
 const middle = fn('middle', { cell: q.neighbours(u32) }, u32, ({ cell }) => cell.at(0));
 const ofChange = fn('ofChange', { before: u32, after: u32 }, u32, ({ before, after }) => before.xor(after));
 const crossing = opaque({
@@ -126,6 +127,17 @@ export const primitiveCalls: ValidCalls = {
   pack: () => ({ values: x, ...where }),
   unpack: () => ({ packed: { words: x, widths: x }, ...where }),
   decodeTiles: () => ({ words: x, tiles: { start: x, first: x }, options: { columns: 4, rows: 8, as: 'u16' } }),
+  tileHistograms: () => ({
+    words: x,
+    tiles: { start: x, first: x },
+    parts: { offsets: context.column(Uint32Array.of(0, 1, 2, 3)), histogram: x, word: x, pitch: x, masks: x },
+    binOf: binOfCell,
+    options: {
+      ...{ columns: 32, rows: 1, as: 'u16', bins: 3, histograms: 2, 'captures?': {} },
+      'hidden?': { bits: x, word: x, pitch: 1, bin: 2 },
+      ...at,
+    },
+  }),
   tileSums: () => ({ values: x, options: { columns: 2, rows: 3 } }),
   narrow: () => ({ values: x, format: 'u16', ...where }),
   packBits: () => ({ flags: q.map(isOdd, { x }), ...where }),

@@ -13,6 +13,7 @@ type U32 = q.Column<'u32'>;
 const hash = fn({ i: u32 }, u32, ({ i }) => i.mul(2654435761).shr(20));
 const isOdd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
 const four = fn({ x: u32 }, u32, ({ x }) => x.mul(0).add(4));
+const binOfCell = fn({ cell: u32 }, u32, ({ cell }) => cell.shr(9));
 const rank = fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => x.add(rank));
 const element = fn({ x: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ x, rank }) => ({ bin: x, histogram: rank }));
 const once = fn({ x: u32 }, { left: u32 }, ({ x }) => ({ left: x.and(1) }));
@@ -57,6 +58,11 @@ const primitives: { readonly [name: string]: Primitive } = {
   pack: (x, options) => ({ ...q.pack(x, options) }),
   unpack: (x, options) => q.unpack({ words: x, widths: x }, options),
   decodeTiles: (x, options) => q.decodeTiles(x, { start: x, first: x }, { columns: 4, rows: 8, as: 'u16', ...options }),
+  tileHistograms: (x, options) => {
+    const parts = { offsets: q.sequence(ROWS + 1), histogram: q.sequence(ROWS), word: x, pitch: x, masks: x };
+    const shape = { columns: 32, rows: 1, as: 'u16', bins: 8, histograms: ROWS } as const;
+    return q.tileHistograms(x, { start: x, first: x }, parts, binOfCell, { ...shape, ...options });
+  },
   tileSums: (x, options) => q.tileSums(x, { columns: 2, rows: 3, ...options }),
   narrow: (x, options) => q.narrow(x, 'u8', options),
   packBits: (x, options) => q.packBits(q.map(isOdd, { x }), options),
