@@ -5,5 +5,15 @@
  */
 
 export type { FillRule, Polygons, Zones } from './polygons.ts';
-export type { BlockCells, Cells, EncodedCells, RasterGrid, RasterSource, Sample, Scaling, Window } from './raster.ts';
+export type {
+  BlockBits,
+  BlockCells,
+  Cells,
+  EncodedCells,
+  RasterGrid,
+  RasterSource,
+  Sample,
+  Scaling,
+  Window,
+} from './raster.ts';
 export { type PartedPolygons, type SheetOptions, type Sheets, sheetsOf } from './sheets.ts';

@@ -50,6 +50,16 @@ export interface BlockCells {
   readonly starts: Uint32Array;
 }
 
+/** Bits of the cells of a window by blocks or tiles. Those in which no bit is set may share one. */
+export interface BlockBits {
+  /** The first words are those of a block in which no bit is set. */
+  readonly bits: Uint32Array;
+  /** For each block, row by row, the index of its first word; 0 if none of its bits is set. */
+  readonly starts: Uint32Array;
+  /** Number of words from one row of a block to the next. */
+  readonly pitch: number;
+}
+
 /**
  * Cells of a window, block by block, as residuals that a device decodes; see `decodeTiles` of `quadrille/primitives`.
  * Blocks that were not wanted are missing.
@@ -61,11 +71,8 @@ export interface EncodedCells {
   readonly first: Uint32Array;
   /** For each block of the window, row by row, its number among those that are there. Meaningless for a missing one. */
   readonly places: Uint32Array;
-  /**
-   * A bit for each cell of the window, row by row, 1 if it has no data; `pitch` is the number of words of a row. Undefined
-   * if all cells have data.
-   */
-  readonly hidden: { readonly bits: Uint32Array; readonly pitch: number } | undefined;
+  /** A bit for each cell, 1 if it has no data. Undefined if all cells have data. */
+  readonly hidden: BlockBits | undefined;
   /** Takes back the arrays, which are no longer used, for the cells of later windows. */
   release(): void;
   /**

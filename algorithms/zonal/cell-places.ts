@@ -1,4 +1,4 @@
-import type { BlockCells, Cells, EncodedCells, RasterSource } from '../geometry/raster.ts';
+import type { BlockBits, Cells, EncodedCells, RasterSource } from '../geometry/raster.ts';
 import { meetsZones, type WindowPlan } from './window-plan.ts';
 
 /** The cells of a window, and where each tile is stored. */
@@ -8,6 +8,8 @@ export interface PlacedCells {
   readonly tileStarts: Uint32Array;
   /** Distance in cells from one row of a tile to the next. */
   readonly pitch: number;
+  /** A bit for each cell without data, by tiles. Undefined if no cell is hidden. */
+  readonly hidden?: BlockBits | undefined;
 }
 
 /**
@@ -18,18 +20,21 @@ export interface PlacedCells {
 export async function readCells(raster: RasterSource, plan: WindowPlan, signal: AbortSignal): Promise<PlacedCells> {
   const isWanted = meetsZones(plan);
   const { blockColumns, blockRows } = raster;
+  const place = (starts: Uint32Array): Uint32Array =>
+    startsOfTiles(plan, raster, starts, plan.tile * blockColumns, plan.tile);
   if (readsEncoded(raster, plan)) {
     const cells = await raster.readEncoded!(plan.window, signal, isWanted);
-    const starts = cells.places.map((place) => place * blockColumns * blockRows);
-    return { ...placeBlocks(plan, blockColumns, blockRows, { cells: NONE, starts }), cells };
+    const size = blockColumns * blockRows;
+    const tileStarts = place(cells.places.map((place) => place * size));
+    const hidden = cells.hidden && bitsOfTiles(plan, raster, cells.hidden);
+    return { cells, tileStarts, pitch: blockColumns, hidden };
   }
   if (raster.readBlocks !== undefined && isCutAlongBlocks(raster, plan)) {
-    return placeBlocks(plan, blockColumns, blockRows, await raster.readBlocks(plan.window, signal, isWanted));
+    const { cells, starts } = await raster.readBlocks(plan.window, signal, isWanted);
+    return { cells, tileStarts: place(starts), pitch: blockColumns };
   }
   return placeRows(plan, await raster.read(plan.window, signal, isWanted));
 }
-
-const NONE: Cells = new Uint8Array();
 
 /** Whether {@link readCells} leaves decoding to the device. */
 export function readsEncoded(raster: RasterSource, plan: WindowPlan): boolean {
@@ -56,34 +61,48 @@ export function isEncoded(cells: PlacedCells['cells']): cells is EncodedCells {
   return 'words' in cells;
 }
 
-export function bytesOf(cells: PlacedCells['cells']): number {
-  if (!isEncoded(cells)) return cells.byteLength;
-  return cells.words.byteLength + (cells.hidden?.bits.byteLength ?? 0);
+export function bytesOf({ cells, hidden }: PlacedCells): number {
+  return (isEncoded(cells) ? cells.words : cells).byteLength + (hidden?.bits.byteLength ?? 0);
 }
 
 /** Finds where each tile of a window starts in `cells`, which are stored row by row. */
 export function placeRows({ window, tile, tileColumns, tileRows }: WindowPlan, cells: Cells): PlacedCells {
   const pitch = window.columns;
-  const tileStarts = Uint32Array.from({ length: tileColumns * tileRows }, (_, at) => {
-    const down = Math.floor(at / tileColumns);
-    return (down * pitch + at - down * tileColumns) * tile;
-  });
+  const tileStarts = new Uint32Array(tileColumns * tileRows);
+  for (let down = 0, at = 0; down < tileRows; down++) {
+    for (let right = 0; right < tileColumns; right++) tileStarts[at++] = (down * pitch + right) * tile;
+  }
   return { cells, tileStarts, pitch };
 }
 
-function placeBlocks(
+/**
+ * Where each tile of a window of whole blocks starts. `starts` says where blocks do, `rowSize` is the size of a row of
+ * tiles in a block, and `size` that of a row of a tile. The tiles of a block that starts at `absent` start there too.
+ */
+function startsOfTiles(
   { window, tile, tileColumns, tileRows }: WindowPlan,
-  blockColumns: number,
-  blockRows: number,
-  { cells, starts }: BlockCells,
-): PlacedCells {
+  { blockColumns, blockRows }: RasterSource,
+  starts: Uint32Array,
+  rowSize: number,
+  size: number,
+  absent?: number,
+): Uint32Array {
   const [tilesAcross, tilesDown] = [blockColumns / tile, blockRows / tile];
   const blocksAcross = Math.ceil(window.columns / blockColumns);
-  const tileStarts = Uint32Array.from({ length: tileColumns * tileRows }, (_, at) => {
-    const down = Math.floor(at / tileColumns);
-    const right = at - down * tileColumns;
-    const block = Math.floor(down / tilesDown) * blocksAcross + Math.floor(right / tilesAcross);
-    return starts[block]! + ((down % tilesDown) * blockColumns + (right % tilesAcross)) * tile;
-  });
-  return { cells, tileStarts, pitch: blockColumns };
+  const tileStarts = new Uint32Array(tileColumns * tileRows);
+  for (let down = 0, at = 0; down < tileRows; down++) {
+    const block = Math.floor(down / tilesDown) * blocksAcross;
+    const row = (down % tilesDown) * rowSize;
+    for (let right = 0; right < tileColumns; right++, at++) {
+      const start = starts[block + Math.floor(right / tilesAcross)]!;
+      tileStarts[at] = start === absent ? absent : start + row + (right % tilesAcross) * size;
+    }
+  }
+  return tileStarts;
+}
+
+/** The bits of a window of whole blocks by tiles, given by blocks. */
+function bitsOfTiles(plan: WindowPlan, raster: RasterSource, { bits, starts, pitch }: BlockBits): BlockBits {
+  const { tile } = plan;
+  return { bits, starts: startsOfTiles(plan, raster, starts, tile * pitch, tile / 32, 0), pitch };
 }

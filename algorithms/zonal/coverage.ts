@@ -18,7 +18,7 @@ import {
 import { scanResults } from '../../primitives/row-results.ts';
 import type { RowCrossings } from '../geometry/row-crossings.ts';
 import type { PlacedCells } from './cell-places.ts';
-import { type InsidePairs, type Pairs, pairsOf } from './tile-pairs.ts';
+import { type InsidePairs, listPairs, type PairList, type Pairs, pairColumns } from './tile-pairs.ts';
 import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
 /** Number of words per edge in the table of edges. */
@@ -195,8 +195,6 @@ function quotientAt(edges: ArrayValue<'u32'>, at: U32, k: U32): U32 {
  */
 export interface Coverage {
   readonly plan: WindowPlan;
-  /** The table of the zones in the window; see {@link planWindow}. */
-  readonly zones: Column<'u32'>;
   readonly masks: Column<'u32'>;
   /**
    * For each tile, the index of its first cell in the stored cells. `pitch` is the distance in cells from one row of a
@@ -206,6 +204,7 @@ export interface Coverage {
   readonly pitch: number;
   /** Pairs of a zone and a tile, for all tiles in the rectangle of tiles around the zone. */
   readonly pairs: Pairs & InsidePairs;
+  readonly pairList: PairList;
   /** For each zone of the window, the number of its cells that the raster's mask hides. Undefined without a mask. */
   readonly hiddenCounts?: Column<'u32'> | undefined;
 }
@@ -256,8 +255,9 @@ export function coverZones(
     scatterReduce(flips.bits, flips.word, 'xor', toggles);
     const masks = fillBits(context, toggles);
     if (plan.furtherWords > 0) uniteSheets(context, plan, zones, masks);
-    const starts = context.column(tileStarts);
-    return { plan, zones, masks, tileStarts: starts, pitch, pairs: pairsOf(context, plan, zones, starts) };
+    const pairList = listPairs(plan);
+    const pairs = pairColumns(context, pairList, tileStarts);
+    return { plan, masks, tileStarts: context.column(tileStarts), pitch, pairs, pairList };
   });
 }
 

@@ -2,8 +2,6 @@ import { type Column, type Context, decodeTiles } from '../../primitives/index.t
 import { type RasterSource, SAMPLE_BYTES } from '../geometry/raster.ts';
 import { cellColumn } from './binning.ts';
 import { isEncoded, type PlacedCells } from './cell-places.ts';
-import type { Coverage } from './coverage.ts';
-import { hiddenBits, hideCells } from './hidden-cells.ts';
 
 /** Formats of decoded cells, by the bytes of a sample. */
 const FORMATS = { 1: 'u8', 2: 'u16', 4: 'u32' } as const;
@@ -27,18 +25,4 @@ export function deviceCells(
   const words = context.column(cells.words);
   const damage = cells.findDamage(context, words);
   return { column: decodeTiles(words, tiles, { columns: blockColumns, rows: blockRows, as }), damage };
-}
-
-/** Removes from the zones of a window the cells without data that the raster hides. */
-export function hideWithoutData(
-  context: Context,
-  zones: Coverage,
-  { cells }: PlacedCells,
-  mask: Uint8Array | undefined,
-): Coverage {
-  if (!isEncoded(cells)) {
-    return mask === undefined ? zones : hideCells(context, zones, context.column(hiddenBits(zones.plan, mask)));
-  }
-  const { hidden } = cells;
-  return hidden === undefined ? zones : hideCells(context, zones, context.column(hidden.bits), hidden.pitch);
 }

@@ -1,6 +1,7 @@
 import { setBits } from '../geometry/bit-rows.ts';
 import { type Box, boxesMeet, remainderOf } from '../geometry/boxes.ts';
-import type { Window } from '../geometry/raster.ts';
+import type { BlockBits, Window } from '../geometry/raster.ts';
+import { tileBits } from './hidden-cells.ts';
 import type { WindowPlan } from './window-plan.ts';
 
 /** Whether a window has cells that no box holds. Boxes are in cells of the raster. */
@@ -14,9 +15,10 @@ export function hasTakenCells(window: Window, taken: readonly Box[]): boolean {
   return taken.some((box) => boxesMeet(box, own));
 }
 
-/** Bits of the cells of a window in boxes, in rows that are padded to whole tiles, as those of `hiddenBits`. */
-export function takenBits({ window, tile, tileColumns }: WindowPlan, taken: readonly Box[]): Uint32Array {
-  const pitch = (tileColumns * tile) / 32;
+/** Bits of the cells of a window in boxes, by tiles of the window. */
+export function takenBits(plan: WindowPlan, taken: readonly Box[]): BlockBits {
+  const { window } = plan;
+  const pitch = Math.ceil(window.columns / 32);
   const words = new Uint32Array(pitch * window.rows);
   for (const box of taken) {
     const left = Math.max(0, box.left - window.column);
@@ -26,7 +28,7 @@ export function takenBits({ window, tile, tileColumns }: WindowPlan, taken: read
       if (left < right) setBits(words, row * pitch, left, right - left);
     }
   }
-  return words;
+  return tileBits(plan, (row, column) => words[row * pitch + column / 32]!);
 }
 
 function boxOf({ column, row, columns, rows }: Window): Box {

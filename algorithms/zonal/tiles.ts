@@ -4,7 +4,7 @@ import { array, bool, fn, u32, uniform } from '../../primitives/functors/functor
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { type Column, type Context, copyIf, map, sequence } from '../../primitives/index.ts';
 import type { Coverage } from './coverage.ts';
-import type { InsidePairs, Pairs } from './tile-pairs.ts';
+import { forTile, type InsidePairs, type Pairs, splitIndex } from './tile-pairs.ts';
 
 /** Positions of a tile relative to a zone: outside, inside or on its boundary. */
 const OUTSIDE = 0;
@@ -32,19 +32,6 @@ const relationOf = forTile((tile) =>
     return select(relation, u32(OUTSIDE), some.eq(0));
   }),
 );
-
-/**
- * Caches one functor per tile size. The size is a constant in the functor, because the functor divides by it for every
- * row of cells.
- */
-function forTile<F>(define: (tile: number) => F): (tile: number) => F {
-  const known = new Map<number, F>();
-  return (tile) => {
-    const functor = known.get(tile) ?? define(tile);
-    known.set(tile, functor);
-    return functor;
-  };
-}
 
 const isInside = fn('isInside', { relation: u32 }, bool, ({ relation }) => relation.eq(INSIDE));
 const isBoundary = fn('isBoundary', { relation: u32 }, bool, ({ relation }) => relation.eq(BOUNDARY));
@@ -80,11 +67,7 @@ const wordRow = forTile((tile) =>
     },
     { active: bool, zone: u32, cell: u32, mask: u32 },
     ({ index, pairZone, pairCell, pairWord, pairPitch, masks, pitch }) => {
-      const perRow = tile / 32;
-      const line = index.div(perRow);
-      const step = index.sub(line.mul(perRow));
-      const pair = line.div(tile);
-      const row = line.sub(pair.mul(tile));
+      const { pair, row, step } = splitIndex(index, tile);
       const mask = masks.at(
         pairWord
           .at(pair)

@@ -99,7 +99,7 @@ function tileHistograms(
   const counts = rankHistogram(tileRows(context, coverage, tiles), slotOfTileCell(classifier), {
     ranks: plan.tile,
     bins: classifier.slots.count,
-    histograms: Math.max(1, Math.min(tileCount, plan.pairZone.length)),
+    histograms: Math.max(1, Math.min(tileCount, plan.pairs)),
     captures: { cells, ...classifier.captures },
   });
   return { place: exclusiveScan(flag, plus(u32)), counts };
@@ -197,7 +197,7 @@ function addInsideTiles(
     storage: 'u32',
     offset: length.word,
   });
-  if (plan.pairZone.length === 0) return;
+  if (plan.pairs === 0) return;
   // Materialized, because the reduction reads every row several times.
   const rows = context.materialize(
     map(slotAndCount, {

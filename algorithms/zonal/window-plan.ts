@@ -55,12 +55,8 @@ export interface WindowPlan {
   readonly table: Uint32Array;
   /** For each further sheet (see {@link ZoneBoxes.zone}) in the window, the index of its zone in the window. */
   readonly furtherOf: Uint32Array;
-  /**
-   * Pairs of a zone and a tile, in the order of the zones. `pairZone` has the zone's index in the window, `pairRank`
-   * the tile's index in the zone's rectangle of tiles.
-   */
-  readonly pairZone: Uint32Array;
-  readonly pairRank: Uint32Array;
+  /** Number of pairs of a zone and a tile in the rectangle of tiles around it. */
+  readonly pairs: number;
   /** Number of words of the bitmaps of all zones. A bitmap has one bit for each cell of each pair. */
   readonly words: number;
   /** Number of words of the bitmaps of further sheets (see {@link ZoneBoxes.zone}), stored after those of the zones. */
@@ -104,24 +100,10 @@ export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, 
     local,
     table,
     furtherOf: sheets.map((sheet) => local[furtherOf[sheet - zoneCount]!]!),
-    ...listPairs(table.subarray(0, zones.length * ZONE_STRIDE), pairs),
+    pairs,
     words: (pairs * tile * tile) / 32,
     furtherWords: ((tiles - pairs) * tile * tile) / 32,
   };
-}
-
-function listPairs(table: Uint32Array, pairs: number): Pick<WindowPlan, 'pairZone' | 'pairRank'> {
-  const pairZone = new Uint32Array(pairs);
-  const pairRank = new Uint32Array(pairs);
-  let at = 0;
-  for (let zone = 0; zone * ZONE_STRIDE < table.length; zone++) {
-    const tiles = table[zone * ZONE_STRIDE + ZONE_FIELDS.tiles]!;
-    for (let rank = 0; rank < tiles; rank++, at++) {
-      pairZone[at] = zone;
-      pairRank[at] = rank;
-    }
-  }
-  return { pairZone, pairRank };
 }
 
 type TileRectangle = readonly [firstRow: number, endRow: number, firstColumn: number, endColumn: number];

@@ -18,9 +18,9 @@ import type { Classifier } from './binning.ts';
 import { countCells } from './cell-counts.ts';
 import { bytesOf, isEncoded, type PlacedCells, placeRows, readCells, readsEncoded } from './cell-places.ts';
 import { type Coverage, coverZones, type EdgeTable } from './coverage.ts';
-import { deviceCells, hideWithoutData } from './device-cells.ts';
+import { deviceCells } from './device-cells.ts';
 import { homeGroup, WIDE_COUNTERS } from './exact-sums.ts';
-import { hideCells } from './hidden-cells.ts';
+import { hiddenBits, hideCells } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
 import type { PlacedZones } from './placement.ts';
 import { slotCounts } from './slot-counts.ts';
@@ -131,14 +131,14 @@ function windowBytes(
   slots: number,
   taken: readonly Box[],
 ): number {
-  const pairs = plan.pairZone.length;
+  const { pairs } = plan;
   const tiles = Math.min(plan.tileColumns * plan.tileRows, pairs);
   const histograms = 3 * plan.zones.length + (countsTiles(plan, slots) ? tiles + 4 * pairs : 0);
   const words = 2 * plan.words + 4 * plan.furtherWords + slots * histograms;
   const statistics = wantsRows(job) ? statisticsWords(plan, sample) : 0;
   const mayHide = readMask !== undefined || readEncoded !== undefined;
   const masks = (mayHide ? 1 : 0) + (hasTakenCells(plan.window, taken) ? 1 : 0);
-  const hidden = masks * 5 * plan.words;
+  const hidden = masks * 3 * plan.words;
   return 4 * (words + statistics + hidden) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
 }
 
@@ -162,8 +162,6 @@ function wantsRows(job: CountJob): boolean {
 
 interface LoadedWindow extends PartWindow {
   readonly placed: PlacedCells;
-  /** The raster's mask in the window, one byte per cell: 0 for a cell without data. Undefined if it hides no cell. */
-  readonly mask: Uint8Array | undefined;
 }
 
 /** What is told of windows. */
@@ -191,14 +189,14 @@ export async function streamWindows(
   const read = async (planned: PartWindow, { signal: stop }: { signal: AbortSignal }): Promise<LoadedWindow> => {
     const { plan, part } = planned;
     const { raster, taken } = part;
-    if (!hasFreeCells(plan.window, taken)) return { ...planned, placed: placeRows(plan, NO_CELLS), mask: undefined };
+    if (!hasFreeCells(plan.window, taken)) return { ...planned, placed: placeRows(plan, NO_CELLS) };
     const [placed, mask] = await Promise.all([
       underWay.watch(readCells(raster, plan, stop)),
       raster.readMask === undefined || readsEncoded(raster, plan)
         ? undefined
         : underWay.watch(raster.readMask(plan.window, stop)),
     ]);
-    return { ...planned, placed, mask: mask?.includes(0) ? mask : undefined };
+    return { ...planned, placed: mask?.includes(0) ? { ...placed, hidden: hiddenBits(plan, mask) } : placed };
   };
   const count = async (loaded: LoadedWindow): Promise<number> => {
     const counting =
@@ -215,7 +213,7 @@ export async function streamWindows(
       lanes: WINDOWS_UNDER_WAY,
       ordered: true,
       capacity: { items: 1, bytes: job.channelBytes ?? 2 ** 28 },
-      sizeOf: ({ placed, mask }: LoadedWindow) => bytesOf(placed.cells) + (mask?.byteLength ?? 0),
+      sizeOf: ({ placed }: LoadedWindow) => bytesOf(placed),
     }),
   );
   await new Promise<void>((resolve, reject) => {
@@ -264,7 +262,7 @@ function leaveOut(
   taken: readonly Box[],
 ): { readonly zones: Coverage; readonly leftOut?: Column<'u32'> | undefined } {
   if (!hasTakenCells(covered.plan.window, taken)) return { zones: covered };
-  const free = hideCells(context, covered, context.column(takenBits(covered.plan, taken)));
+  const free = hideCells(context, covered, takenBits(covered.plan, taken));
   return { zones: { ...free, hiddenCounts: undefined }, leftOut: free.hiddenCounts };
 }
 
@@ -289,17 +287,17 @@ type Found = WindowTotals & { readonly leftOut?: Uint32Array; readonly damage?: 
 async function countWindow(
   context: Context,
   job: CountJob,
-  { plan, placed, mask, part }: LoadedWindow,
+  { plan, placed, part }: LoadedWindow,
   totals: Totals,
 ): Promise<number> {
   const { raster, taken, edges, classifier } = part;
   const { sample, nodata } = raster;
-  const { cells } = placed;
+  const { cells, hidden } = placed;
   const home = sample === 'f32' && !isEncoded(cells) ? homeGroup(cells, nodata) : 0;
   const results = context.scope(() => {
     const { column, damage } = deviceCells(context, raster, placed);
     const { zones, leftOut } = leaveOut(context, coverZones(context, edges, plan, placed), taken);
-    const coverage = hideWithoutData(context, zones, placed, mask);
+    const coverage = hidden === undefined ? zones : hideCells(context, zones, hidden);
     const rows = wantsRows(job) ? windowStatistics(context, sample, coverage, column, classifier, home) : undefined;
     const counts =
       job.binning.kind === 'none'

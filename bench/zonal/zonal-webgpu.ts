@@ -71,7 +71,7 @@ console.log(
   `raster    ${side} × ${side} u16, ${bins} bins, ${plan.zones.length} of ${zones.names.length} zones meet it`,
 );
 console.log(
-  `plan      tiles of ${tile} × ${tile}, ${plan.pairZone.length} pairs, ${((plan.words * 4) / 1e6).toFixed(0)} MB of bitmaps`,
+  `plan      tiles of ${tile} × ${tile}, ${plan.pairs} pairs, ${((plan.words * 4) / 1e6).toFixed(0)} MB of bitmaps`,
 );
 
 const memcpy = await openMemcpy(gpu, adapter, Math.ceil((side * side) / 2) * 4);

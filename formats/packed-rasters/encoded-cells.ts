@@ -2,7 +2,7 @@ import { type EncodedCells, SAMPLE_BYTES, type Window } from '../../algorithms/g
 import { type ByteSource, readInto } from '../tiff/byte-source.ts';
 import { CODEC, MASK, MASK_OVER_CELLS, type TileEntries } from './directory.ts';
 import { damaged, type PackedLayout } from './layout.ts';
-import { hideCells, hideMask } from './mask-bits.ts';
+import { hiddenTiles, hideCells, hideMask } from './mask-bits.ts';
 import { blocksOf, computeResiduals, findWidths, packBlocks } from './residuals.ts';
 import { type CheckedTiles, findDamagedTile } from './tile-check.ts';
 import type { DecodedTile } from './tile-decoder.ts';
@@ -51,8 +51,8 @@ export async function readEncoded(
   const places = new Uint32Array(across * down);
   const [start, first] = [new Uint32Array(wanted.length), new Uint32Array(wanted.length)];
   const checked = emptyChecks(wanted.length);
-  const pitch = (across * tileColumns) / 32;
-  let bits: Int32Array | undefined;
+  const hiding = wanted.reduce((sum, tile) => sum + (hidesCells(entries, tile) ? 1 : 0), 0);
+  const hidden = hiddenTiles(hiding, across * down, layout, memory);
   const recode = recoder(layout);
   let [origin, place] = [1, 0];
   for (const run of runs) {
@@ -62,7 +62,8 @@ export async function readEncoded(
     for (const tile of run.tiles) {
       const part = tiles.partOf(tile);
       const [x, y] = [part.column - window.column, part.row - window.row];
-      places[(y / tileRows) * across + x / tileColumns] = place;
+      const block = (y / tileRows) * across + x / tileColumns;
+      places[block] = place;
       first[place] = entries.first[tile]!;
       const size = entries.bytes[tile]!;
       const maskBytes = entries.maskBytes[tile]!;
@@ -73,7 +74,7 @@ export async function readEncoded(
       const codec = entries.codec[tile]!;
       const inside = tiles.insideOf(part);
       const kind = entries.mask[tile]! & ~MASK_OVER_CELLS;
-      let hidden: Uint8Array | undefined;
+      let lacking: Uint8Array | undefined;
       if (codec === CODEC.residuals) {
         start[place] = at;
         checked.words[place] = (size - maskBytes) >> 2;
@@ -84,12 +85,11 @@ export async function readEncoded(
         start[place] = end;
         first[place] = decoded.words[0]! >>> 0;
         end = recode(decoded, words, end);
-        hidden = decoded.hidden;
+        lacking = decoded.hidden;
       } else if (size > maskBytes) throw damaged(file, 'a constant tile has bytes', tile);
-      if (kind !== MASK.all) {
-        bits ??= memory.take(pitch * down * tileRows).fill(0);
-        const area = { bits, pitch, column: x, row: y, ...inside };
-        if (hidden !== undefined) hideCells(hidden, area);
+      if (hidesCells(entries, tile)) {
+        const area = hidden.areaOf(block, inside);
+        if (lacking !== undefined) hideCells(lacking, area);
         else if (!hideMask(kind, bytes.subarray(4 * at + size - maskBytes, 4 * at + size), area)) {
           throw damaged(file, 'a mask is damaged', tile);
         }
@@ -103,10 +103,10 @@ export async function readEncoded(
     start,
     first,
     places,
-    hidden: bits && { bits: new Uint32Array(bits.buffer, 0, pitch * down * tileRows), pitch },
+    hidden: hidden.bits,
     release() {
       memory.give(words);
-      if (bits !== undefined) memory.give(bits);
+      hidden.release();
     },
     findDamage: (context, words) => findDamagedTile(context, words, checked, blocksOf(tileColumns * tileRows)),
     errorOf: (found) =>
@@ -114,6 +114,11 @@ export async function readEncoded(
         ? damaged(file, 'the bytes of a tile do not have their checksum, or contradict each other', wanted[found]!)
         : undefined,
   };
+}
+
+/** Whether a tile may have cells without data. */
+function hidesCells({ mask }: TileEntries, tile: number): boolean {
+  return (mask[tile]! & ~MASK_OVER_CELLS) !== MASK.all;
 }
 
 function wordsFor(bytes: number): number {

@@ -1,26 +1,60 @@
 import { setBits } from '../../algorithms/geometry/bit-rows.ts';
+import type { BlockBits } from '../../algorithms/geometry/raster.ts';
 import { MASK } from './directory.ts';
+import type { PackedLayout } from './layout.ts';
 import { decodeMask } from './masks.ts';
+import type { WordMemory } from './word-memory.ts';
 
-/** The part of a tile inside a raster, and the bits of cells without data that it belongs to. */
+/** The bits of cells without data of a tile, of which the first columns and rows are inside the raster. */
 export interface BitArea {
   readonly bits: Int32Array;
-  /** Words of a row of bits. */
+  /** Index of the first word, and words of a row. */
+  readonly start: number;
   readonly pitch: number;
-  /** Place of the part's first cell. Its column is a multiple of 32. */
-  readonly column: number;
-  readonly row: number;
   readonly columns: number;
   readonly rows: number;
 }
 
+/** The bits of cells without data of a window of whole tiles. */
+export interface HiddenTiles {
+  /** Undefined if no tile has bits. */
+  readonly bits: BlockBits | undefined;
+  /** The bits of a tile of the window, whose cells all have data so far. */
+  areaOf(tile: number, inside: { readonly columns: number; readonly rows: number }): BitArea;
+  release(): void;
+}
+
+/** Makes room for the bits of `hiding` tiles among those of a window. */
+export function hiddenTiles(
+  hiding: number,
+  tiles: number,
+  { tileColumns, tileRows }: PackedLayout,
+  memory: WordMemory,
+): HiddenTiles {
+  const pitch = tileColumns / 32;
+  const size = pitch * tileRows;
+  const length = (1 + hiding) * size;
+  const bits = hiding === 0 ? undefined : memory.take(length).fill(0, 0, length);
+  const starts = new Uint32Array(tiles);
+  let end = size;
+  return {
+    bits: bits && { bits: new Uint32Array(bits.buffer, 0, length), starts, pitch },
+    areaOf(tile, inside) {
+      const start = end;
+      starts[tile] = start;
+      end += size;
+      return { bits: bits!, start, pitch, ...inside };
+    },
+    release: () => bits && memory.give(bits),
+  };
+}
+
 /** Sets the bits of cells that have 1 in `hidden`, which has a byte for each cell of the area. Returns true. */
-export function hideCells(hidden: Uint8Array, { bits, pitch, column, row, columns, rows }: BitArea): true {
-  const first = row * pitch + (column >> 5);
+export function hideCells(hidden: Uint8Array, { bits, start, pitch, columns, rows }: BitArea): true {
   for (let down = 0, at = 0; down < rows; down++) {
-    const start = first + down * pitch;
+    const first = start + down * pitch;
     for (let across = 0; across < columns; across++, at++) {
-      if (hidden[at] === 1) bits[start + (across >> 5)]! |= 1 << (across & 31);
+      if (hidden[at] === 1) bits[first + (across >> 5)]! |= 1 << (across & 31);
     }
   }
   return true;
@@ -29,14 +63,13 @@ export function hideCells(hidden: Uint8Array, { bits, pitch, column, row, column
 /** Sets the bits of the cells that a mask hides. Returns whether the bytes are a mask of the area. */
 export function hideMask(kind: number, bytes: Uint8Array, area: BitArea): boolean {
   if (kind === MASK.runs) return hideRuns(bytes, area);
-  const { bits, pitch, column, row, columns, rows } = area;
+  const { bits, start, pitch, columns, rows } = area;
   const count = columns * rows;
   if (kind !== MASK.none) {
     const hidden = new Uint8Array(count);
     return decodeMask(kind, bytes, count, hidden) && hideCells(hidden, area);
   }
-  const first = row * pitch + (column >> 5);
-  for (let down = 0; down < rows; down++) setBits(bits, first + down * pitch, 0, columns);
+  for (let down = 0; down < rows; down++) setBits(bits, start + down * pitch, 0, columns);
   return bytes.length === 0;
 }
 
@@ -44,8 +77,8 @@ export function hideMask(kind: number, bytes: Uint8Array, area: BitArea): boolea
  * Sets the bits of cells in runs, as {@link hideMask} does. Written out in one loop, because many tiles have a run or two
  * in each row.
  */
-function hideRuns(bytes: Uint8Array, { bits, pitch, column, row, columns, rows }: BitArea): boolean {
-  let start = row * pitch + (column >> 5);
+function hideRuns(bytes: Uint8Array, { bits, start, pitch, columns, rows }: BitArea): boolean {
+  let line = start;
   const end = start + rows * pitch;
   let [across, state, length, shift] = [0, 0, 0, 0];
   for (let at = 0; at < bytes.length; at++) {
@@ -57,19 +90,19 @@ function hideRuns(bytes: Uint8Array, { bits, pitch, column, row, columns, rows }
       continue;
     }
     while (length > 0) {
-      if (start === end) return false;
+      if (line === end) return false;
       let part = columns - across;
       if (part > length) part = length;
-      if (state === 1) setBits(bits, start, across, part);
+      if (state === 1) setBits(bits, line, across, part);
       length -= part;
       across += part;
       if (across === columns) {
         across = 0;
-        start += pitch;
+        line += pitch;
       }
     }
     state = 1 - state;
     shift = 0;
   }
-  return start === end && shift === 0;
+  return line === end && shift === 0;
 }
