@@ -158,9 +158,17 @@ export interface RasterSource extends RasterGrid {
   /**
    * Reads the wanted blocks of a window that consists of whole blocks, without decoding them. All cells without data are
    * hidden. Undefined if a device cannot decode the blocks.
+   *
+   * @param isAlike - Whether cells from a smallest to a largest stored value need not be told apart. The cells of a block
+   * may then all be given as the smallest, without reading it. Default: all cells are told apart.
    */
   readonly readEncoded?:
-    | ((window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean) => Promise<EncodedCells>)
+    | ((
+        window: Window,
+        signal?: AbortSignal,
+        isWanted?: (part: Window) => boolean,
+        isAlike?: (smallest: number, largest: number) => boolean,
+      ) => Promise<EncodedCells>)
     | undefined;
   /**
    * Only for rasters with a mask. Reads one byte per cell of a window, row by row. The byte is 0 if the cell has no

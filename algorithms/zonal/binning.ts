@@ -128,6 +128,8 @@ export interface Classifier {
   readonly captures: { readonly [name: string]: Column | number };
   /** The slot of the histogram to which a stored cell belongs. */
   slotOf(raw: U32, captured: Captured): U32;
+  /** Whether all stored values from `smallest` to `largest` belong to one slot, computed on the host. */
+  areInOneSlot(smallest: number, largest: number): boolean;
   /** Whether a stored cell has data. */
   isData(raw: U32, captured: Captured): Bool;
   /** Whether a stored cell matches the nodata value without being equal to it. */
@@ -173,10 +175,11 @@ function edgesOf(lower: Float64Array, upper: Float64Array): Float64Array {
 function tableClassifier(
   context: Context,
   sample: 'u8' | 'i8' | 'u16' | 'i16',
-  { nodata, scaling }: ClassifiedBand,
+  band: ClassifiedBand,
   edges: Float64Array,
   slots: Slots,
 ): Classifier {
+  const { nodata, scaling } = band;
   const bits = sample === 'u8' || sample === 'i8' ? 8 : 16;
   const signed = sample === 'i8' || sample === 'i16';
   const numberOf = (raw: number): number => (signed && raw >= 2 ** (bits - 1) ? raw - 2 ** bits : raw);
@@ -192,6 +195,7 @@ function tableClassifier(
     parameters: { slotTable: array(u32), nodataKey: uniform(u32) },
     captures: { slotTable: context.column(table), nodataKey },
     slotOf: (raw, { slotTable }) => slotTable!.at(raw),
+    areInOneSlot: oneSlot(band, edges, slots),
     // Scaling turns integer samples into numbers or infinities, never into NaN. So only cells with the nodata value
     // lack data.
     isData: (raw, { nodataKey }) => raw.ne(nodataKey!),
@@ -215,6 +219,20 @@ function slotOfNumber(value: number, edges: Float64Array, slots: Slots): number 
     else last = middle;
   }
   return first;
+}
+
+/** Makes {@link Classifier.areInOneSlot}. Slots never decrease as values grow, so those of the ends decide. */
+function oneSlot(
+  { sample, nodata, scaling }: ClassifiedBand,
+  edges: Float64Array,
+  slots: Slots,
+): Classifier['areInOneSlot'] {
+  const slotOf = (stored: number): number => slotOfNumber(scaledValue(scaling, stored), edges, slots);
+  return (smallest, largest) => {
+    // Other values than the nodata value may lack data in a band of f32.
+    const lacksNone = sample !== 'f32' && !(nodata !== undefined && smallest <= nodata && nodata <= largest);
+    return lacksNone && slotOf(smallest) === slotOf(largest);
+  };
 }
 
 /**
@@ -250,6 +268,7 @@ function searchClassifier(
       const slot = select(u32(slots.nodata), inside, isData(raw, key, captured));
       return slots.near === slots.nodata ? slot : select(slot, u32(slots.near), isNear(raw, key, captured));
     },
+    areInOneSlot: oneSlot({ sample, nodata, scaling }, edges, slots),
     isData: (raw, captured) => isData(raw, keyOf(raw), captured),
     isNear: (raw, captured) => (slots.near === slots.nodata ? bool(false) : isNear(raw, keyOf(raw), captured)),
     mayLackData: (head, { nodataHead, nodataHeadSpan, nodataHeadBits }) =>

@@ -16,14 +16,21 @@ export interface PlacedCells {
  * Reads the cells that the zones of a window need. Reads block by block if the raster can read single blocks and no
  * tile crosses a border of blocks. In this case, the cells of a tile are close together, and blocks without zones take
  * no memory. Leaves decoding to the device if the raster can be read without. Otherwise reads row by row.
+ *
+ * @param isAlike - Whether cells from a smallest to a largest stored value need not be told apart.
  */
-export async function readCells(raster: RasterSource, plan: WindowPlan, signal: AbortSignal): Promise<PlacedCells> {
+export async function readCells(
+  raster: RasterSource,
+  plan: WindowPlan,
+  signal: AbortSignal,
+  isAlike?: (smallest: number, largest: number) => boolean,
+): Promise<PlacedCells> {
   const isWanted = meetsZones(plan);
   const { blockColumns, blockRows } = raster;
   const place = (starts: Uint32Array): Uint32Array =>
     startsOfTiles(plan, raster, starts, plan.tile * blockColumns, plan.tile);
   if (readsEncoded(raster, plan)) {
-    const cells = await raster.readEncoded!(plan.window, signal, isWanted);
+    const cells = await raster.readEncoded!(plan.window, signal, isWanted, isAlike);
     const size = blockColumns * blockRows;
     const tileStarts = place(cells.places.map((place) => place * size));
     const hidden = cells.hidden && bitsOfTiles(plan, raster, cells.hidden);

@@ -160,6 +160,11 @@ function wantsRows(job: CountJob): boolean {
   return wantsStatistics(job) || job.binning.kind === 'none';
 }
 
+/** Whether it suffices to know the bin of each cell. */
+function wantsBinsOnly(job: CountJob): boolean {
+  return !wantsRows(job) && job.binning.kind !== 'unique';
+}
+
 interface LoadedWindow extends PartWindow {
   readonly placed: PlacedCells;
 }
@@ -188,10 +193,10 @@ export async function streamWindows(
   const underWay = watchPromises();
   const read = async (planned: PartWindow, { signal: stop }: { signal: AbortSignal }): Promise<LoadedWindow> => {
     const { plan, part } = planned;
-    const { raster, taken } = part;
+    const { raster, taken, classifier } = part;
     if (!hasFreeCells(plan.window, taken)) return { ...planned, placed: placeRows(plan, NO_CELLS) };
     const [placed, mask] = await Promise.all([
-      underWay.watch(readCells(raster, plan, stop)),
+      underWay.watch(readCells(raster, plan, stop, wantsBinsOnly(job) ? classifier.areInOneSlot : undefined)),
       raster.readMask === undefined || readsEncoded(raster, plan)
         ? undefined
         : underWay.watch(raster.readMask(plan.window, stop)),

@@ -1,7 +1,6 @@
-import type { Sample } from '../../algorithms/geometry/raster.ts';
 import { turn } from '../../primitives/turn.ts';
 import { readNodata } from '../tiff/nodata.ts';
-import { damaged, type PackedLayout, sampleBits } from './layout.ts';
+import { damaged, type PackedLayout } from './layout.ts';
 import { nodataBits } from './metadata.ts';
 import { ORDER_FLIP, sortableBits } from './ordered.ts';
 import type { PackedFile } from './reader.ts';
@@ -67,13 +66,4 @@ function extremesOf(
     }
   }
   return high < 0 ? [0, 0] : [low, high];
-}
-
-/** The value whose ordered word is `word`. */
-export function valueOfWord(sample: Sample, word: number): number {
-  const bits = word ^ ORDER_FLIP[sample];
-  if (sample === 'f32') return new Float32Array(Uint32Array.of(bits < 0 ? bits & 0x7fffffff : ~bits).buffer)[0]!;
-  if (sample.startsWith('u')) return bits >>> 0;
-  const shift = 32 - sampleBits(sample);
-  return (bits << shift) >> shift;
 }

@@ -1,8 +1,8 @@
 import type { Sample } from '../../algorithms/geometry/raster.ts';
-import { valueOfWord } from './check.ts';
 import { CODEC, MASK, MASK_OVER_CELLS, type TileEntries } from './directory.ts';
 import { type PackedLayout, tileGrid } from './layout.ts';
 import type { BandMetadata, PackedMetadata } from './metadata.ts';
+import { valueOfWord } from './ordered.ts';
 import type { PackedFile } from './reader.ts';
 
 /** Facts about a packed raster, which its header, metadata and directory state. */

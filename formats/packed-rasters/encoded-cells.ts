@@ -3,6 +3,7 @@ import { type ByteSource, readInto } from '../tiff/byte-source.ts';
 import { CODEC, MASK, MASK_OVER_CELLS, type TileEntries } from './directory.ts';
 import { damaged, type PackedLayout } from './layout.ts';
 import { hiddenTiles, hideCells, hideMask } from './mask-bits.ts';
+import { ORDER_FLIP, valueOfWord } from './ordered.ts';
 import { blocksOf, computeResiduals, findWidths, packBlocks } from './residuals.ts';
 import { type CheckedTiles, findDamagedTile } from './tile-check.ts';
 import type { DecodedTile } from './tile-decoder.ts';
@@ -36,12 +37,16 @@ export async function readEncoded(
   window: Window,
   signal: AbortSignal | undefined,
   isWanted: ((part: Window) => boolean) | undefined,
+  isAlike: ((smallest: number, largest: number) => boolean) | undefined,
 ): Promise<EncodedCells> {
-  const { tileColumns, tileRows } = layout;
+  const { tileColumns, tileRows, sample } = layout;
   const { file } = source;
   const across = Math.ceil(window.columns / tileColumns);
   const down = Math.ceil(window.rows / tileRows);
-  const runs = [...tiles.runs(window, isWanted)];
+  const isRead = (tile: number): boolean =>
+    hidesCells(entries, tile) ||
+    !isAlike!(valueOfWord(sample, entries.minimum[tile]!), valueOfWord(sample, entries.maximum[tile]!));
+  const runs = [...tiles.runs(window, isWanted, isAlike && isRead)];
   const wanted = runs.flatMap((run) => run.tiles);
   // The first word stands for widths of 0, which constant tiles have. Runs follow, and then what raw tiles become.
   let end = runs.reduce((sum, { start, end }) => sum + wordsFor(end - start), 1);
@@ -59,13 +64,18 @@ export async function readEncoded(
     signal?.throwIfAborted();
     const read = bytes.subarray(4 * origin, 4 * origin + run.end - run.start);
     if (read.length > 0) await readInto(source, run.start, read);
-    for (const tile of run.tiles) {
+    for (let i = 0; i < run.tiles.length; i++) {
+      const tile = run.tiles[i]!;
       const part = tiles.partOf(tile);
       const [x, y] = [part.column - window.column, part.row - window.row];
       const block = (y / tileRows) * across + x / tileColumns;
       places[block] = place;
+      const size = run.sizes[i]!;
+      if (size < entries.bytes[tile]!) {
+        first[place++] = entries.minimum[tile]! ^ ORDER_FLIP[sample];
+        continue;
+      }
       first[place] = entries.first[tile]!;
-      const size = entries.bytes[tile]!;
       const maskBytes = entries.maskBytes[tile]!;
       const at = size === 0 ? 0 : origin + (entries.offset[tile]! - run.start) / 4;
       checked.at[place] = at;

@@ -101,9 +101,10 @@ export async function openPackedBand(source: ByteSource, options: PackedBandOpti
     read: (window, signal, isWanted) => readWindow(tiles, layout, file, window, signal, isWanted),
     readBlocks: (window, signal, isWanted) => readBlocks(tiles, layout, file, window, signal, isWanted),
     readEncoded: isDecodable
-      ? (window, signal, isWanted) => {
+      ? (window, signal, isWanted, isAlike) => {
           checkWindow(window, layout, file);
-          return readEncoded({ tiles, layout, entries: table, source, memory }, window, signal, isWanted);
+          const encoded = { tiles, layout, entries: table, source, memory };
+          return readEncoded(encoded, window, signal, isWanted, isAlike);
         }
       : undefined,
     readMask: hasMask ? (window, signal) => readMask(tiles, layout, file, window, signal) : undefined,

@@ -32,8 +32,16 @@ export interface PackedTiles {
     isWanted: ((part: Window) => boolean) | undefined,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<readonly TilePayload[], void, undefined>;
-  /** The tiles that meet a window and are wanted, and the bytes of the file in which they lie. Reads nothing. */
-  runs(window: Window, isWanted: ((part: Window) => boolean) | undefined): Iterable<TileRun>;
+  /**
+   * The tiles that meet a window and are wanted, and the bytes of the file in which they lie. Reads nothing.
+   *
+   * @param isRead - Whether the bytes of a tile are to be read. Default: all are.
+   */
+  runs(
+    window: Window,
+    isWanted: ((part: Window) => boolean) | undefined,
+    isRead?: (tile: number) => boolean,
+  ): Iterable<TileRun>;
   /** Where a tile lies in the raster, with cells beyond it. */
   partOf(tile: number): Window;
   /** Numbers of columns and rows of a tile that are inside the raster. */
@@ -91,7 +99,7 @@ export function packedTiles(
     rows: Math.min(tileRows, height - row),
   });
   const payloads: PackedTiles['payloads'] = async function* (window, isWanted, signal) {
-    for (const run of groupRuns(within(window, isWanted), entries, device?.tiles)) {
+    for (const run of groupRuns(within(window, isWanted), entries, undefined, device?.tiles)) {
       signal?.throwIfAborted();
       const bytes = run.end > run.start ? await source.read(run.start, run.end - run.start) : NO_BYTES;
       yield run.tiles.map((tile) => {
@@ -106,7 +114,7 @@ export function packedTiles(
   return {
     within,
     payloads,
-    runs: (window, isWanted) => groupRuns(within(window, isWanted), entries),
+    runs: (window, isWanted, isRead) => groupRuns(within(window, isWanted), entries, isRead),
     partOf,
     insideOf,
     decode: (tile, payload, columns, rows) => decode(entries, tile, payload, columns, rows),
@@ -142,6 +150,8 @@ async function decodeTrees(
 /** Tiles whose payloads are read at once. */
 export interface TileRun {
   readonly tiles: number[];
+  /** For each of the tiles, the number of its bytes that are to be read. */
+  readonly sizes: number[];
   /** Offsets of the first byte and of that after the last. Both are 0 if the tiles have no bytes. */
   start: number;
   end: number;
@@ -153,18 +163,20 @@ export interface TileRun {
 function* groupRuns(
   tiles: readonly number[],
   entries: TileEntries,
+  isRead: (tile: number) => boolean = () => true,
   max = Number.POSITIVE_INFINITY,
 ): Generator<TileRun> {
-  let run: TileRun = { tiles: [], start: 0, end: 0 };
+  let run: TileRun = { tiles: [], sizes: [], start: 0, end: 0 };
   for (const tile of tiles) {
-    const size = entries.bytes[tile]!;
+    const size = isRead(tile) ? entries.bytes[tile]! : 0;
     const start = entries.offset[tile]!;
     const isFar = start > run.end + GAP_BYTES || start + size > run.start + READ_BYTES;
     if ((size > 0 && run.end > 0 && isFar) || run.tiles.length >= max) {
       yield run;
-      run = { tiles: [], start: 0, end: 0 };
+      run = { tiles: [], sizes: [], start: 0, end: 0 };
     }
     run.tiles.push(tile);
+    run.sizes.push(size);
     if (size === 0) continue;
     if (run.end === 0) run.start = start;
     run.end = start + size;

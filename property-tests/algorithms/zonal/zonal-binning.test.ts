@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { Cells, Sample } from '../../../algorithms/geometry/raster.ts';
-import { binCount, binEdges } from '../../../algorithms/zonal/binning.ts';
+import { binCount, binEdges, createClassifier } from '../../../algorithms/zonal/binning.ts';
 import { type ZonalHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import type { Context } from '../../../index.ts';
@@ -67,7 +67,10 @@ const bySlot = (found: ZonalHistogram): object => ({
 });
 
 /** The expected result, by the binning rule in f64. */
-function slotsOf({ sample, cells, edges, nodata }: Draft): object {
+function slotsOf({ sample, cells, edges, nodata }: Draft): {
+  readonly bins: readonly (readonly number[])[];
+  readonly outside: readonly number[];
+} {
   const bins = new Map<number, number>();
   const outside = [0, 0, 0];
   for (const cell of cells) {
@@ -79,8 +82,21 @@ function slotsOf({ sample, cells, edges, nodata }: Draft): object {
     else bins.set(bin, (bins.get(bin) ?? 0) + 1);
   }
   const rows = [...bins].sort(([a], [b]) => a - b);
-  return { bins: rows.map(([bin, n]) => [edges[bin], edges[bin + 1], n]), outside };
+  return { bins: rows.map(([bin, n]) => [edges[bin]!, edges[bin + 1]!, n]), outside };
 }
+
+test.prop([draft])('integers in one bin are known by their smallest and largest', (drafted) => {
+  const { sample, cells, edges, nodata } = drafted;
+  const context = reference;
+  const classifier = createClassifier(context, { sample, nodata }, binEdges({ kind: 'edges', edges }));
+  const ordered = [...cells].sort((a, b) => a - b);
+  const ends = [ordered[0]!, ordered.at(-1)!] as const;
+  const { bins, outside } = slotsOf(drafted);
+  const slots = bins.length + outside.filter((cells) => cells > 0).length;
+  const mayLackData = sample === 'f32' || (nodata !== undefined && nodata >= ends[0] && nodata <= ends[1]);
+  expect(classifier.areInOneSlot(...ends)).toBe(slots === 1 && !mayLackData);
+  context.dispose(...Object.values(classifier.captures));
+});
 
 onEveryBackend((opened, { runs }) => {
   test.prop([draft], { numRuns: 3 * runs })(
